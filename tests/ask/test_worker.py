@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.garbage import garbage_of
 from tests.waiting import await_for, wait_for
 from trueup.ask.interrupt import interrupt
 from trueup.ask.worker import (
@@ -198,6 +199,7 @@ def test_a_connection_that_is_not_of_an_http_library_is_left_alone() -> None:
 
 def test_an_event_loop_of_another_thread_is_left_alone() -> None:
     loop = asyncio.new_event_loop()
+    other = loop.create_task(asyncio.sleep(LONG))
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
 
@@ -208,7 +210,6 @@ def test_an_event_loop_of_another_thread_is_left_alone() -> None:
         def call(self, coroutine: Any) -> Any:
             return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
-    other = asyncio.run_coroutine_threadsafe(asyncio.sleep(LONG), loop)
     go = asyncio.Event()
     with pytest.raises(Late) as late:
         run(lambda: Service().call(go.wait()), SHORT)
@@ -216,9 +217,10 @@ def test_an_event_loop_of_another_thread_is_left_alone() -> None:
     assert not other.done()
     loop.call_soon_threadsafe(go.set)
     wait_for(lambda: late.value.job.ended)
-    other.cancel()
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
+    other.cancel()
+    loop.run_until_complete(asyncio.gather(other, return_exceptions=True))
     loop.close()
 
 
@@ -244,14 +246,7 @@ def test_a_limit_may_be_longer_than_a_lock_can_wait() -> None:
 
 
 def test_a_call_that_has_ended_leaves_nothing_to_the_garbage_collector() -> None:
-    run(int, LONG)
-    gc.collect()
-    gc.disable()
-    try:
-        run(int, LONG)
-        assert gc.collect() == 0
-    finally:
-        gc.enable()
+    assert garbage_of("from trueup.ask.worker import run", f"run(int, {LONG})") == 0
 
 
 def test_an_event_loop_that_the_call_runs_is_cancelled() -> None:

@@ -17,6 +17,7 @@ from trueup.ask.breaker import Place
 from trueup.ask.clients.request import UNSENDABLE, Failure, Request, failure_in
 from trueup.ask.clock import SYSTEM, Clock
 from trueup.ask.compose import Composer, Faulty
+from trueup.ask.correction import purpose_of, situation_of
 from trueup.ask.faults import ANSWER, echoed, excused, fault_of, is_usable, rank, unplaced
 from trueup.ask.faults import failure_in as failure_found
 from trueup.ask.health import Health
@@ -44,11 +45,7 @@ if TYPE_CHECKING:
     from trueup.ask.allowance import Fit
     from trueup.ask.cache import Cache
     from trueup.ask.secrets import Secrets
-    from trueup.checks.state import Situation
     from trueup.contract.contract import Contract
-
-
-_UNTOLD = frozenset({"nothing", "cut", "unreadable", "context", "bug"})  # there is nothing to tell the model of these
 
 
 class Asked(Protocol):
@@ -265,7 +262,9 @@ class Loop:
         if fault is None and not self._sent.fields:
             self._outgoing.keep(self._raw)
         if fault is not None and fault.kind in {"format", "prose", "state"}:
-            self._faulty = Faulty(verdict, asked, chance, self._situation(fault.kind))
+            self._faulty = Faulty(
+                verdict, asked, chance, situation_of(self.contract, self._context, purpose_of(verdict))
+            )
         usable = fault is not None and whole and self._keep(verdict)
         if not stored:
             self._tell_state(self._health.answered(self._past.model, self._rung))
@@ -529,11 +528,6 @@ class Loop:
                 raise ValueError(f"the policy's fallback does not keep the contract: {verdict.errors[0]}")
         return given
 
-    def _situation(self, kind: str) -> "Situation | None":
-        """Where the conversation stands, for a reply that does not fit its state."""
-        states = None if self.contract.meaning is None else self.contract.meaning.states
-        return states.situation(self._context) if states is not None and kind == "state" else None
-
     def _check_fallback(self, given: Any) -> Verdict:
         text = given if isinstance(given, str) and self._composer.schema is None else written(given).decode()
         return excused(self.contract.check(text, self._context))
@@ -551,11 +545,8 @@ class Loop:
         if not self._books.attempts:
             return list(self.messages)
         send = self._sent
-        fault = fault_of(verdict)
-        purpose: plan.Purpose = "regenerate" if fault is not None and fault.kind == "state" else "repair"
-        if fault is None or fault.kind in _UNTOLD or failure_found(verdict) is not None:
-            purpose = "ask"
-        faulty = Faulty(verdict, None, self._clock.chance(), self._situation(fault.kind if fault is not None else ""))
+        purpose = purpose_of(verdict)
+        faulty = Faulty(verdict, None, self._clock.chance(), situation_of(self.contract, self._context, purpose))
         nth = self._past.repairs + 1
         return self._composer.compose(purpose, send.mode, faulty, nth, max(nth, self.policy.repairs))
 

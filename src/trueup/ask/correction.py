@@ -1,0 +1,56 @@
+"""Correction: what a model is told about a reply that was refused, for whoever wants to see it without asking a model.
+
+A contract, its verdict and the context enter; the messages leave that `ask` would add to the conversation, or none where telling does
+not help and the same request is sent again.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from trueup.ask.compose import Composer, Faulty
+from trueup.ask.faults import failure_in, fault_of
+from trueup.ask.messages import Messages
+from trueup.ask.plan import Purpose
+from trueup.ask.policy import DEFAULT, Policy
+from trueup.verdict.verdict import Verdict
+
+if TYPE_CHECKING:
+    from trueup.checks.state import Situation
+    from trueup.contract.contract import Contract
+
+_UNTOLD = frozenset({"nothing", "cut", "unreadable", "context", "bug"})  # there is nothing to tell the model of these
+
+
+def correction(
+    contract: "Contract[Any]", verdict: Verdict, context: dict[str, Any] | None = None, policy: Policy = DEFAULT
+) -> Messages:
+    """The messages that ask for a better reply, in the shape of OpenAI; empty where the verdict is ok or telling does not help.
+
+    >>> from trueup import Contract
+    >>> contract = Contract({"required": ["name"]})
+    >>> (message,) = correction(contract, contract.check("{}"))
+    >>> message["role"], "name" in message["content"]
+    ('user', True)
+    """
+    purpose = purpose_of(verdict)
+    if purpose == "ask":
+        return []
+    composer = Composer(
+        [], policy, schema=None if contract.schema is None else contract.schema.source, tools=contract.tools, provider="openai",
+        name=contract.name, language=contract.language, calls=contract.call_options, accept=contract.accept,
+    )  # fmt: skip
+    faulty = Faulty(verdict, situation=situation_of(contract, context or {}, purpose))
+    return composer.compose(purpose, "text", faulty, 1, max(1, policy.repairs))
+
+
+def purpose_of(verdict: Verdict) -> Purpose:
+    """What the next request is for: to `ask` as before where there is nothing to tell the model, otherwise to correct or answer anew."""
+    fault = fault_of(verdict)
+    if fault is None or fault.kind in _UNTOLD or failure_in(verdict) is not None:
+        return "ask"
+    return "regenerate" if fault.kind == "state" else "repair"
+
+
+def situation_of(contract: "Contract[Any]", context: dict[str, Any], purpose: Purpose) -> "Situation | None":
+    """Where the conversation stands, for a reply that does not fit its state."""
+    states = None if contract.meaning is None else contract.meaning.states
+    return states.situation(context) if states is not None and purpose == "regenerate" else None

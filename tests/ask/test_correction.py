@@ -1,0 +1,56 @@
+"""What a model would be told about a refused reply is what `ask` tells it."""
+
+from typing import Any
+
+import pytest
+
+from trueup import Contract
+from trueup.ask.correction import correction, purpose_of
+
+PERSON = {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}
+STATES = {"IDLE": {"forbid": [{"terms": ["booked"]}], "hint": "Do not say that it is booked."}}
+
+
+@pytest.mark.parametrize(
+    ("contract", "reply", "context"),
+    [
+        (Contract(PERSON), "{}", {}),
+        (Contract(PERSON), "no value here", {}),
+        (Contract(PERSON, language="es"), '{"name": [3, 4]}', {}),
+        (Contract(states=STATES), "It is booked.", {"state": "IDLE"}),
+        (Contract(PERSON, rules=["len(name) > 2"]), '{"name": "A"}', {}),
+    ],
+)
+def test_it_is_what_the_second_request_says(contract: Contract, reply: str, context: dict[str, Any]) -> None:
+    asked: list[list[Any]] = []
+
+    def model(messages: list[Any]) -> str:
+        asked.append(messages)
+        return reply
+
+    contract.ask(model, "Go on.", context=context)
+    told = correction(contract, contract.check(reply, context), context)
+    assert told
+    second = "\n".join(message["content"] for message in asked[1])
+    lines = [
+        line
+        for line in "\n".join(message["content"] for message in told).split("\n")
+        if "~~~" not in line and "tildes" not in line
+    ]
+    assert [line for line in lines if line not in second] == []
+
+
+def test_there_is_nothing_to_tell_about_a_good_reply_or_a_failure() -> None:
+    contract = Contract(PERSON)
+    failed = {"error": {"message": "overloaded", "type": "overloaded_error"}}
+    for reply in ('{"name": "Ada"}', failed, ""):
+        verdict = contract.check(reply)
+        assert correction(contract, verdict) == []
+        assert purpose_of(verdict) == "ask"
+
+
+def test_a_refused_call_is_answered() -> None:
+    contract = Contract(tools=[{"name": "book", "parameters": {"type": "object"}}])
+    call = {"id": "1", "type": "function", "function": {"name": "bok", "arguments": "{}"}}
+    told = correction(contract, contract.check({"choices": [{"message": {"role": "assistant", "tool_calls": [call]}}]}))
+    assert [message["role"] for message in told] == ["assistant", "tool"]
