@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.cli.running import Run
-from trueup.cli.explain import FAMILIES
+from trueup.contract.codes import FAMILIES
 from trueup.verdict.catalogue import FINDINGS, FIXES
 
 KINDS = [*FIXES.values(), *FINDINGS.values()]
