@@ -86,6 +86,18 @@ def test_what_is_closed_never_changes_whatever_comes(case: tuple[str, list[str]]
         before = now
 
 
+@given(chunks(written(json_containers).map(lambda case: case[1])))
+def test_the_open_path_leads_to_what_is_still_coming(case: tuple[str, list[str]]) -> None:
+    stream = Contract(True).stream()
+    for piece in case[1]:
+        stream.push(piece)
+        here, path = stream.partial, stream.open_path
+        assert path is None or here is not None
+        for part in path or ():
+            here = here[part]
+    assert stream.open_path is None
+
+
 @given(chunks(texts))
 def test_the_partial_value_does_not_depend_on_the_cuts(case: tuple[str, list[str]]) -> None:
     text, pieces = case

@@ -47,6 +47,7 @@ class BadPattern(ValueError):
         self.column = column
 
 
+@lru_cache(maxsize=2048)  # lint compiles a contract twice, and an editor after each key
 def term_source(term: str) -> str:
     """The source that finds a term as a whole word, whatever its case and accents.
 
@@ -71,6 +72,7 @@ def _edge(char: str, side: int) -> str:
     return _EDGE if is_spaced(char) and (folded[side].isalnum() or folded[side] == "_") else ""
 
 
+@lru_cache(maxsize=2048)
 def pattern_source(pattern: str) -> str:
     r"""The source that finds a pattern in folded text.
 
@@ -94,9 +96,14 @@ def pattern_notes(pattern: str) -> list[Note]:
     >>> [note.message for note in pattern_notes(r"\b[A-Z]{3}\b")]
     ['case is not told apart: this finds small letters as well']
     """
+    return list(_notes(pattern))
+
+
+@lru_cache(maxsize=2048)
+def _notes(pattern: str) -> tuple[Note, ...]:
     rewriter = _Rewriter(unicodedata.normalize("NFC", pattern))
     rewriter.run()
-    return rewriter.notes
+    return tuple(rewriter.notes)
 
 
 def options() -> re2.Options:

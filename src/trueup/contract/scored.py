@@ -39,8 +39,9 @@ def _with_model(spec: Any) -> Any:
         raise BadQuality(f"quality.model: {error}") from None
 
 
-def load_model(path: Path) -> Model:
-    """The model in a file; a BadModel says what is wrong with it."""
+def load_model(path: Path, name: str = "") -> Model:
+    """The model in a file; a BadModel says what is wrong with it. `name` is what it calls the file."""
+    name = name or str(path)
     try:
         raw = None
         if path.is_file() or not path.exists():  # a pipe may never end
@@ -48,10 +49,10 @@ def load_model(path: Path) -> Model:
                 raw = opened.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
-        raise BadModel(f"{path}: the model cannot be read: {reason}") from None
+        raise BadModel(f"{name}: the model cannot be read: {reason}") from None
     if raw is None:
-        raise BadModel(f"{path}: the model cannot be read: it is not a file")
+        raise BadModel(f"{name}: the model cannot be read: it is not a file")
     try:
         return read_model(raw)
     except BadModel as error:
-        raise BadModel(f"{path}: {error}") from None
+        raise BadModel(f"{name}: {error}") from None

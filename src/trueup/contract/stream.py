@@ -23,7 +23,7 @@ from trueup.recover.json.growing import Growing, members
 from trueup.recover.json.lexer import SURROGATE
 from trueup.recover.sentences import ENDED
 from trueup.verdict.facts import Finding, Findings, finding
-from trueup.verdict.paths import render
+from trueup.verdict.paths import Parts, render
 from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.verdict import T, Verdict
 
@@ -223,6 +223,25 @@ class Stream(Generic[T]):
         return members(here, start, count) if count > start else []
 
     @property
+    def open_path(self) -> Parts | None:
+        """The path of the innermost value that is still coming; None before the value starts and once it has closed.
+
+        >>> from trueup import Contract
+        >>> stream = Contract(True).stream()
+        >>> stream.push('{"rows": [1, {"name": "Ad')
+        >>> stream.open_path
+        ('rows', 1, 'name')
+        """
+        opened = self._growing.opened
+        path = [len(raw) - 1 if isinstance(raw, list) else next(reversed(raw)) for raw, _ in opened[:-1]]
+        if not opened:
+            return None
+        raw, count = opened[-1]
+        if len(raw) > count:
+            path.append(len(raw) - 1 if isinstance(raw, list) else next(reversed(raw)))
+        return tuple(path)
+
+    @property
     def restarts(self) -> int:
         """How often all that had come turned out to be reasoning that the prompt had opened, so that the value begins anew."""
         return self._growing.restarts
@@ -243,12 +262,12 @@ class Stream(Generic[T]):
 
     def __iter__(self) -> Iterator[Partial[T]]:
         for _ in self.steps():
-            if self._has_more():
+            if self.has_more():
                 yield self._shown.part()
 
     async def __aiter__(self) -> AsyncIterator[Partial[T]]:
         async for _ in self.asteps():
-            if self._has_more():
+            if self.has_more():
                 yield self._shown.part()
 
     def steps(self) -> Iterator[None]:
@@ -265,7 +284,8 @@ class Stream(Generic[T]):
             yield
         await self.afinish()
 
-    def _has_more(self) -> bool:
+    def has_more(self) -> bool:
+        """Whether there is more of the value to see than when this was asked before."""
         self._growing.glance()
         self._shown.follow(self._growing)
         return self._shown.has_more()

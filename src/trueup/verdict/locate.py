@@ -75,10 +75,10 @@ class Spots:
         return self._exact[near[0]] if len(near) == 1 else None
 
 
-def locate(verdict: Verdict) -> tuple[tuple[Fix, ...], Findings]:
-    """The verdict's fixes and findings, with a span where one could be found."""
+def locate(verdict: Verdict, most: int = _MOST) -> tuple[tuple[Fix, ...], Findings]:
+    """The verdict's fixes and findings, with a span where one could be found in the first characters of the text."""
     fixes, findings = verdict.fixes, verdict.findings
-    text = verdict.reply.text[:_MOST]
+    text = verdict.reply.text[:most]
     spots = Spots("")
     if not all(found.span for found in findings) or any(fix.code[0] == _OF_VALUE for fix in fixes):
         spots = Spots(_masked(text, fixes))

@@ -1,8 +1,10 @@
 """Documents: a path enters, the plain data of a YAML, TOML or JSON file leaves with the place of every key and value.
 
-What is missing, too large, not UTF-8 or of an unknown kind is one fault. Nothing is fetched, and no file is written.
+What is missing, too large, not UTF-8 or of an unknown kind is one fault. Nothing is fetched, and no file is written. Who reads
+contracts of others passes a `Find`: it is asked for every file before anything is looked at, and may bar it or give its text.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,11 +27,43 @@ class Document(NamedTuple):
     faults: list[Fault]
 
 
+class Source(NamedTuple):
+    """A file that may be read: where it is, what faults call it, and its text where that is known already."""
+
+    path: Path
+    name: str
+    text: str | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a file, or its text stands for one."""
+        try:
+            return self.text is not None or self.path.is_file()
+        except OSError:  # such as a name that is too long
+            return False
+
+
+class Barred(Exception):
+    """A file that must not be read; its text is a hint for whoever named the file."""
+
+
+Find = Callable[[Path], Source]
+
+
+def anywhere(path: Path) -> Source:
+    """Any file, under its own name."""
+    return Source(path, path.as_posix())
+
+
 def read_document(path: Path, name: str = "") -> Document:
     """Read a file; what stops the reading is raised as a ContractError. `name` is what faults call it."""
-    name = name or path.as_posix()
-    text = _text(path, name)
-    return parse_document(text, name, path.suffix.lower())
+    return read_source(Source(path, name or path.as_posix()))
+
+
+def read_source(source: Source) -> Document:
+    """Read a file, or the text that stands for it."""
+    path, name, text = source
+    return parse_document(_text(path, name) if text is None else text, name, path.suffix.lower())
 
 
 def parse_document(text: str, name: str, kind: str = ".yaml") -> Document:

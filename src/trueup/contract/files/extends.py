@@ -7,7 +7,7 @@ always as a whole. `null` takes away what was extended. A file that leads back t
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trueup.contract.files.documents import read_document
+from trueup.contract.files.documents import Barred, Find, anywhere, read_source
 from trueup.contract.files.faults import ContractError, Fault, Marks, Place, fault
 from trueup.contract.files.fitting import shape_faults
 from trueup.contract.files.paths import resolved
@@ -55,24 +55,25 @@ class Origins:
         raise KeyError(path)  # cannot be: the root is always there
 
 
-def read_whole(path: Path) -> Whole:
-    """A contract file and everything it extends, merged; what stops the reading is raised."""
-    return _Reading().read(path, [])
+def read_whole(path: Path, find: Find = anywhere) -> Whole:
+    """A contract file and everything it extends, merged; what stops the reading is raised. `find` says what may be read."""
+    return _Reading(find).read(path, [])
 
 
 class _Reading:
     """One reading of a contract; a file that several others extend is read once."""
 
-    def __init__(self) -> None:
+    def __init__(self, find: Find) -> None:
+        self._find = find
         self._read: dict[Path, Whole] = {}
 
     def read(self, path: Path, chain: list[Path]) -> Whole:
-        document = read_document(path)
+        document = read_source(self._find(path))
         faults = [*document.faults, *shape_faults(document)]
         data = document.data if isinstance(document.data, dict) else {}
         whole = self._bases(path, data.get("extends"), document.marks, [*chain, path.resolve()], faults)
         own = {key: part for key, part in data.items() if key != "extends"}
-        own = resolved(own, document.marks, path.parent, faults)
+        own = resolved(own, document.marks, path.parent, faults, self._find)
         if whole is None:
             return Whole(own, Origins(document.marks), faults)
         inherited = {key: part for key, part in whole.data.items() if key != "examples"}
@@ -88,6 +89,13 @@ class _Reading:
         return whole
 
     def _base(self, path: Path, name: str, place: Place, at: Parts, chain: list[Path], faults: list[Fault]) -> Whole:
+        hint = "A path is relative to the file that names it."
+        try:
+            exists = self._find(path).exists
+        except Barred as barred:
+            exists, hint = False, str(barred)
+        if not exists:
+            raise ContractError([fault("N008", place, at, f"there is no file {name!r} to extend", hint)])
         real = path.resolve()
         if real in chain:
             way = " → ".join(step.name for step in [*chain[chain.index(real) :], path])
@@ -95,9 +103,6 @@ class _Reading:
             raise ContractError([fault("N008", place, at, message, "Take one of them out of the circle.")])
         if len(chain) > MAX_CHAIN:
             raise ContractError([fault("N008", place, at, f"more than {MAX_CHAIN} contracts extend one another")])
-        if not path.is_file():
-            hint = "A path is relative to the file that names it."
-            raise ContractError([fault("N008", place, at, f"there is no file {name!r} to extend", hint)])
         if real not in self._read:
             self._read[real] = self.read(path, chain)
             faults += self._read[real].faults

@@ -1,13 +1,13 @@
 """Files that a contract names: a schema, tools or a quality model given as a path enter, their data leaves.
 
 A path is relative to the file that names it. Nothing is fetched from an address, and no Python is imported: a contract
-file is data.
+file is data. What may be read at all is for the `find` of the reading to say.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from trueup.contract.files.documents import read_document
+from trueup.contract.files.documents import Barred, Find, anywhere, read_source
 from trueup.contract.files.faults import ContractError, Fault, Marks, fault
 from trueup.verdict.patterns import lazy_regex
 
@@ -15,57 +15,75 @@ NAMED = {"schema": "N007", "tools": "N009"}
 _ADDRESS = lazy_regex(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
 
-def resolved(data: dict[str, Any], marks: Marks, folder: Path, faults: list[Fault]) -> dict[str, Any]:
+def resolved(
+    data: dict[str, Any], marks: Marks, folder: Path, faults: list[Fault], find: Find = anywhere
+) -> dict[str, Any]:
     """The data of a contract file with the files that it names read in; what cannot be read goes to `faults`."""
+    reading = _Reading(marks, folder, faults, find)
     out = dict(data)
     for key, code in NAMED.items():
         given = data.get(key)
         if isinstance(given, str):
-            out[key] = _read(given, key, code, marks, folder, faults)
+            out[key] = reading.document(given, key, code)
     if isinstance(data.get("quality"), dict) and data["quality"].get("model") is not None:
-        out["quality"] = {**data["quality"], "model": _model(data["quality"]["model"], marks, folder, faults)}
+        out["quality"] = {**data["quality"], "model": reading.model(data["quality"]["model"])}
     return out
 
 
-def _model(given: Any, marks: Marks, folder: Path, faults: list[Fault]) -> Any:
-    """The quality model that a contract names or holds; None where it cannot be used."""
-    from trueup.checks.scoring import BadModel, read_model  # loaded where a contract has a score
-    from trueup.contract.scored import load_model
+class _Reading(NamedTuple):
+    """What is needed to read the files that one contract file names."""
 
-    path, hint = ("quality", "model"), ""
-    try:
-        if not isinstance(given, str):
-            return read_model(given)
-        hint = "A path is relative to the file that names it; `trueup learn` writes a model."
-        if not _ADDRESS.match(given):
-            return load_model(folder / given)
-        problem = f"{given!r} is an address; nothing is fetched"
-    except BadModel as error:
-        problem = str(error)
-    faults.append(fault("N028", marks.value(path), path, problem, hint))
-    return None
+    marks: Marks
+    folder: Path
+    faults: list[Fault]
+    find: Find
 
+    def model(self, given: Any) -> Any:
+        """The quality model that a contract names or holds; None where it cannot be used."""
+        from trueup.checks.scoring import BadModel, read_model  # loaded where a contract has a score
+        from trueup.contract.scored import load_model
 
-def _read(given: str, key: str, code: str, marks: Marks, folder: Path, faults: list[Fault]) -> Any:
-    place = marks.value((key,))
-    problem = hint = ""
-    if _ADDRESS.match(given):
-        problem, hint = (
-            f"{given!r} is an address; nothing is fetched",
-            "Save it beside the contract and name that file.",
-        )
-    elif given.lstrip()[:1] in ("{", "["):
-        problem, hint = f"{key} is JSON in a text", "Write it as a mapping, or name a file."
-    else:
+        path, hint = ("quality", "model"), ""
         try:
-            found = read_document(folder / given)
-            faults += found.faults
-            return found.data
-        except ContractError as error:
-            inner = error.faults[0]
-            if inner.code != "N001":
-                faults += error.faults
-                return None
-            problem, hint = f"{key} file {given!r}: {inner.message}", "A path is relative to the file that names it."
-    faults.append(fault(code, place, (key,), problem, hint))
-    return None
+            if not isinstance(given, str):
+                return read_model(given)
+            hint = "A path is relative to the file that names it; `trueup learn` writes a model."
+            if not _ADDRESS.match(given):
+                source = self.find(self.folder / given)
+                return load_model(source.path, source.name)
+            problem = f"{given!r} is an address; nothing is fetched"
+        except BadModel as error:
+            problem = str(error)
+        except Barred as barred:
+            problem, hint = f"there is no model {given!r}", str(barred)
+        self.faults.append(fault("N028", self.marks.value(path), path, problem, hint))
+        return None
+
+    def document(self, given: str, key: str, code: str) -> Any:
+        """The data of a file that a key names; None where it cannot be read."""
+        problem = hint = ""
+        if _ADDRESS.match(given):
+            problem, hint = (
+                f"{given!r} is an address; nothing is fetched",
+                "Save it beside the contract and name that file.",
+            )
+        elif given.lstrip()[:1] in ("{", "["):
+            problem, hint = f"{key} is JSON in a text", "Write it as a mapping, or name a file."
+        else:
+            try:
+                found = read_source(self.find(self.folder / given))
+                self.faults.extend(found.faults)
+                if not isinstance(found.data, str):  # a text would be taken for the path of another file
+                    return found.data
+                problem = f"{key} file {given!r} holds a text"
+            except Barred as barred:
+                problem, hint = f"there is no {key} file {given!r}", str(barred)
+            except ContractError as error:
+                inner = error.faults[0]
+                if inner.code != "N001":
+                    self.faults.extend(error.faults)
+                    return None
+                problem = f"{key} file {given!r}: {inner.message}"
+                hint = "A path is relative to the file that names it."
+        self.faults.append(fault(code, self.marks.value((key,)), (key,), problem, hint))
+        return None

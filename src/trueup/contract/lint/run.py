@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from trueup.conform.schema import Schema, SchemaError, compile_schema
 from trueup.contract.contract import Contract
+from trueup.contract.files.documents import Find, anywhere
 from trueup.contract.files.extends import Origins, Whole, read_whole
 from trueup.contract.files.faults import ContractError, Fault, fault
 from trueup.contract.lint.rules import lint_rules
@@ -32,10 +33,12 @@ class Linted(NamedTuple):
     marks: Origins | None = None
 
 
-def lint_contract(path: "str | os.PathLike[str]", options: dict[str, Any] | None = None) -> Linted:
-    """Everything that is wrong with a contract file, and the contract if that is not too much."""
+def lint_contract(
+    path: "str | os.PathLike[str]", options: dict[str, Any] | None = None, find: Find = anywhere
+) -> Linted:
+    """Everything that is wrong with a contract file, and the contract if that is not too much. `find` says what may be read."""
     try:
-        whole = read_whole(Path(path))
+        whole = read_whole(Path(path), find)
     except ContractError as error:
         return Linted(None, error.faults)
     schema, schema_faults = _schema(whole)

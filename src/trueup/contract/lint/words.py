@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from trueup.contract.files.extends import Origins
     from trueup.contract.files.faults import Fault
 
-_ONE = frozenset({
+ONE = frozenset({
     "items", "additionalItems", "additionalProperties", "unevaluatedItems", "unevaluatedProperties", "contains", "propertyNames",
     "not", "if", "then", "else", "contentSchema",
 })  # fmt: skip
-_LISTS = frozenset({"prefixItems", "anyOf", "oneOf", "allOf", "items"})
-_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+LISTS = frozenset({"prefixItems", "anyOf", "oneOf", "allOf", "items"})
+NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _PLAIN = frozenset({
     "$schema", "$id", "id", "$ref", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor", "$vocabulary",
     "$comment", "type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength",
@@ -28,7 +28,7 @@ _PLAIN = frozenset({
     # OpenAPI's, and what SDKs add for their providers
     "nullable", "discriminator", "example", "xml", "externalDocs", "propertyOrdering", "enumNames", "enumDescriptions",
 })  # fmt: skip
-KEYWORDS = _ONE | _LISTS | _NAMED | _PLAIN
+KEYWORDS = ONE | LISTS | NAMED | _PLAIN
 # Never offered: a word of somebody's own is one letter away from them too easily (`note`, `cost`, `names`).
 _NEVER = frozenset({"not", "if", "then", "else", "const", "id", "xml", "example", "definitions"})
 _OFFERED = tuple(sorted(word for word in KEYWORDS - _NEVER if word[0] != "$"))
@@ -57,11 +57,11 @@ def strange_words(schema: Any) -> Iterator[tuple[Parts, str]]:
                 near = _near(str(word))
                 if near and near not in here:
                     found.append(((*path, word), near))
-            elif word in _NAMED and isinstance(value, dict):
+            elif word in NAMED and isinstance(value, dict):
                 open_ += [((*path, word, name), inner) for name, inner in value.items()]
-            elif word in _LISTS and isinstance(value, list):
+            elif word in LISTS and isinstance(value, list):
                 open_ += [((*path, word, index), inner) for index, inner in enumerate(value)]
-            elif word in _ONE:
+            elif word in ONE:
                 open_.append(((*path, word), value))
     yield from sorted(found, key=lambda each: [str(part) for part in each[0]])
 
