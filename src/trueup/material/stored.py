@@ -23,7 +23,7 @@ from trueup.store.selecting import Place
 from trueup.store.store import Store
 from trueup.verdict.reply import Reply
 
-_SLICE = 1000  # verdicts in a range
+_SLICE = 400  # verdicts in a range: few enough that a slow contract gives a first estimate soon
 _TOGETHER = 500  # whose labels are looked up at once
 _SHAPE = frozenset({"R001", "R002", "R003", "R004"})  # what is wrong with the way a reply came
 _FILTERS = (

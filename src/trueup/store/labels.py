@@ -29,6 +29,7 @@ _INSERT = (
 )
 _OK = "(SELECT ok FROM verdicts WHERE verdicts.id = feedback.verdict)"
 _DECIDED = {None: "", 0: "refused", 1: "accepted"}
+_WHOSE = "verdict = ? AND subject = ? AND person = ? AND kind = ?"
 _UNLESS_OLDER = " WHERE excluded.at >= feedback.at"
 
 
@@ -101,6 +102,11 @@ def insert(session: Session, said: Sequence[Said], redaction: Redaction) -> Impo
 
 def insert_all(session: Session, said: Sequence[Said], redaction: Redaction, tenant: str | None = None) -> None:
     """Store what was said about verdicts that must all be there, and be of the `tenant` if one is given; else nothing is stored."""
+    _refuse_unknown(session, said, tenant)
+    insert(session, said, redaction)
+
+
+def _refuse_unknown(session: Session, said: Sequence[Said], tenant: str | None) -> None:
     owners: dict[str, str] = {}
     for some in _groups(dict.fromkeys(pack(each.verdict) for each in said)):
         marks = ", ".join("?" * len(some))
@@ -109,7 +115,17 @@ def insert_all(session: Session, said: Sequence[Said], redaction: Redaction, ten
         owner = owners.get(pack(each.verdict))
         if owner is None or (tenant is not None and unpack(owner) != tenant):
             raise UnknownVerdict(f"there is no verdict {each.verdict!r}; ids come from record_verdict", each.verdict)
-    insert(session, said, redaction)
+
+
+def retract(session: Session, said: Sequence[Said], tenant: str | None = None) -> int:
+    """Delete what was said, each word of its user about its subject; how many there were. Verdicts must be there as in `insert_all`."""
+    _refuse_unknown(session, said, tenant)
+    done = 0
+    for each in said:
+        where = (pack(each.verdict), pack(each.subject), pack(each.user), pack(each.kind))
+        done += len(session.run(f"SELECT 1 FROM feedback WHERE {_WHOSE}", where))  # noqa: S608 - our own words
+        session.run(f"DELETE FROM feedback WHERE {_WHOSE}", where)  # noqa: S608
+    return done
 
 
 def _row(said: Said, now: int, redaction: Redaction) -> tuple[Any, ...]:

@@ -68,11 +68,13 @@ def rates(
         if value is not None:
             terms.append(term)
             values.append(value)  # type: ignore[arg-type]
-    rows = session.run(f"SELECT hour, model, what, n FROM tallies WHERE {' AND '.join(terms)}", values)  # noqa: S608
+    what = "hour, model, what, n" if by != "all" else "0, model, what, sum(n)"  # a year has few sums, and many hours
+    group = "GROUP BY model, what" if by == "all" else ""
+    rows = session.run(f"SELECT {what} FROM tallies WHERE {' AND '.join(terms)} {group}", values)  # noqa: S608 - our own words
     sums: dict[tuple[int, str], Counter[str]] = {}
-    for at, name, what, n in rows:
+    for at, name, word, n in rows:
         start = 0 if by == "all" else at - at % _STEP[by]
-        sums.setdefault((start, unpack(name)), Counter())[what] += n
+        sums.setdefault((start, unpack(name)), Counter())[word] += int(n)
     return [_rate(start, name, counts) for (start, name), counts in sorted(sums.items())]
 
 

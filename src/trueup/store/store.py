@@ -17,7 +17,7 @@ from trueup.store.alarm import Alarm
 from trueup.store.cells import pack, to_text, unpack
 from trueup.store.contexts import bytes_kept, copied, names_of, word_in
 from trueup.store.errors import MICROS, StoreBusy, StoreClosed, StoreError, StoreUnavailable, UnknownVerdict
-from trueup.store.labels import Imported, Said, feedback_rows, insert_all, label_rows, said_in_groups
+from trueup.store.labels import Imported, Said, feedback_rows, insert_all, label_rows, retract, said_in_groups
 from trueup.store.labels import insert as insert_said
 from trueup.store.lease import take_lease
 from trueup.store.quota import Quota
@@ -210,6 +210,14 @@ class Store:
         rows = [each.plain() for each in said]
         self.flush()  # a verdict may have been made a moment ago
         self._writer.submit(lambda session: insert_all(session, rows, self._redaction, tenant)).result()
+
+    def retract(self, said: Sequence[Said], *, tenant: str | None = None) -> int:
+        """Delete what was `said`, and return how many such words there were: each is named by its verdict, subject, user and outcome.
+
+        Of a verdict that is not there, UnknownVerdict is raised. With a `tenant`, a verdict of another one is not there either.
+        """
+        rows = [each.plain() for each in said]
+        return self._writer.submit(lambda session: retract(session, rows, tenant)).result() if rows else 0
 
     def import_labels(self, labels: Iterable[Any]) -> Imported:
         """Store `labels` as `Store.labels` or an export of feedback gives them; how many were stored, and how many were left out:

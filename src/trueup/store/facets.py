@@ -1,0 +1,285 @@
+"""Facets: filters enter, how many verdicts they choose leaves, and how many of each model, contract, code and so on.
+
+Each number is exact, or a lower bound that says so: counting stops at a cap, and when the patience of whoever asks is over. A facet leaves out its
+own filter, so that it shows what another value would give.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from trueup.store.browsing import Count, Filters, Patience, Search, by_ids, indexed, label_terms
+from trueup.store.cells import pack, unpack
+from trueup.store.errors import MICROS
+from trueup.store.selecting import MOST, fact
+from trueup.store.session import Session
+
+CAP = 10_000
+_COLUMNS = ("model", "contract", "state", "tenant", "outcome", "ok", "codes")
+FACETS = ("model", "contract", "state", "tenant", "outcome", "ok", "code", "rule", "label")
+_SMALL = 2_000  # verdicts that tell which values are frequent
+_MOST_VALUES = 100  # of one facet
+_MOST_PROBES = 40  # of one facet
+_MOST_STEPS = 2_000  # values that are looked through for a beginning
+_MOST_PROBED = 500  # verdicts of a value that is rare
+_WORDS = {1: "helpful", 0: "not_helpful"}
+_HOUR = 3600 * MICROS
+_ONLY_TIME = frozenset({"since", "until"})
+
+
+class Counts(NamedTuple):
+    """How many verdicts filters choose."""
+
+    total: Count
+    facets: dict[str, dict[str, Count]]
+    """For each facet its values, the most frequent first."""
+
+
+class _Sample(NamedTuple):
+    """The newest verdicts that filters choose, or all of them."""
+
+    total: Count
+    is_whole: bool
+    values: dict[str, Counter[str]]
+
+
+def counts(
+    session: Session, filters: Filters, is_over: Patience | None = None, *, cap: int = CAP, is_shared: bool = True
+) -> Counts:
+    """The numbers under the filters; `is_shared` unless values that only others have must not be told."""
+    patience = is_over or (lambda: False)
+    sample = _looked(session, filters, FACETS, cap, patience, is_shared)
+    facets: dict[str, dict[str, Count]] = {facet: {} for facet in FACETS}
+    for facet in sorted(FACETS, key=lambda each: (getattr(filters, each) is None, each != "ok")):  # what is seen first
+        given = None if facet == "tenant" and not is_shared else getattr(filters, facet)
+        here = filters if given is None else replace(filters, **{facet: None})
+        known = sample if given is None else _looked(session, here, (facet,), cap, patience, is_shared)
+        found = {value: Count(n, known.is_whole) for value, n in known.values[facet].items()}
+        if is_shared and not known.is_whole:
+            _complete(session, here, facet, found, cap, patience)
+        if given is not None:  # what is chosen is counted already, often better than beside the others
+            word = _word(given)
+            found[word] = max(sample.total, found.get(word, sample.total), key=lambda count: (count.is_exact, count.n))
+        often = known.values[facet]
+        ordered = sorted(found.items(), key=lambda item: (-item[1].n, -often[item[0]], item[0]))
+        facets[facet] = dict(ordered[:_MOST_VALUES])
+    return Counts(sample.total, facets)
+
+
+def values(session: Session, facet: str, begins: str = "", most: int = 50) -> list[str]:
+    """Values that a facet has anywhere in the store and that begin so, in the order of their index.
+
+    Of very many values, those are found that begin as it is written here, or with other usual capitals.
+    """
+    if facet == "ok":
+        found = ["false", "true"]
+    elif begins:
+        starts = dict.fromkeys(("", begins, begins.lower(), begins.upper(), begins.capitalize()))
+        found = [value for start in starts for value in _values(session, facet, start, most if start else _MOST_STEPS)]
+    else:
+        found = _values(session, facet, "", most)
+    wanted = begins.casefold()
+    return [value for value in dict.fromkeys(found) if value.casefold().startswith(wanted)][:most]
+
+
+def _values(session: Session, facet: str, start: str, most: int) -> list[str]:
+    """So many values of a facet from a start on."""
+
+    def steps(table: str, column: str, where: str, start: str = start) -> list[str]:
+        cells = _steps(session, table, column, where, pack(start), most)
+        is_cut = column.startswith("substr")  # of a long text, the index holds the beginning only
+        return [unpack(cell) for cell in cells if len(cell) < MOST or not is_cut]
+
+    if facet in ("code", "rule"):
+        prefix = f"{facet}:"
+        told = steps("facts", "fact", "fact <> ''", f"{prefix}{start}")
+        return [said.removeprefix(prefix) for said in told if said.startswith(prefix)]
+    if facet == "label":
+        found = steps("feedback", "outcome", "outcome <> ''")
+        found += steps("feedback", f"substr(label, 1, {MOST})", "label <> ''")
+        return found + [word for said, word in _WORDS.items() if session.run(f"SELECT 1 FROM feedback WHERE helpful = {said} AND helpful IS NOT NULL LIMIT 1")]  # noqa: S608 # fmt: skip
+    if facet in ("state", "tenant"):
+        return steps("verdicts", f"substr({facet}, 1, {MOST})", f"{facet} <> ''")
+    if facet == "outcome":
+        return [*steps("verdicts", "outcome", "outcome <> 'accepted'"), "accepted"]
+    return steps("verdicts", facet, f"{facet} <> ''")
+
+
+def times(session: Session, filters: Filters) -> list[tuple[float, int, int]]:
+    """Judged and refused replies by the hour, as they were counted when they came; only time, model, contract and `ok` matter."""
+    terms, cells = ["hour >= ?"], [round((filters.since or 0.0) * MICROS) // _HOUR * _HOUR]
+    more: list[Any] = []
+    if filters.until is not None:
+        terms.append("hour < ?")
+        more.append(round(filters.until * MICROS))
+    for name in ("model", "contract"):
+        if (value := getattr(filters, name)) is not None:
+            terms.append(f"{name} = ?")
+            more.append(pack(value))
+    where = " AND ".join(terms)
+    rows = session.run(
+        f"SELECT hour, what, sum(n) FROM tallies WHERE {where} AND what IN ('judged', 'refused') GROUP BY hour, what",  # noqa: S608
+        [*cells, *more],
+    )
+    hours: dict[int, Counter[str]] = {}
+    for hour, what, n in rows:
+        hours.setdefault(hour, Counter())[what] = int(n)
+    found = [(hour / MICROS, n["judged"], n["refused"]) for hour, n in sorted(hours.items())]
+    if filters.ok is None:
+        return found
+    return [(at, judged - refused, 0) if filters.ok else (at, refused, refused) for at, judged, refused in found]
+
+
+def _steps(session: Session, table: str, column: str, where: str, start: str, most: int) -> list[str]:
+    """The distinct values of an indexed column, from a start on: from one to the next, without the rows between them."""
+    rows = session.run(
+        f"WITH RECURSIVE steps (x, n) AS ("  # noqa: S608 - our own words
+        f"SELECT (SELECT {column} FROM {table} WHERE {where} AND {column} >= ? ORDER BY {column} LIMIT 1), 1 UNION ALL "
+        f"SELECT (SELECT {column} FROM {table} WHERE {where} AND {column} > steps.x ORDER BY {column} LIMIT 1), n + 1 "
+        f"FROM steps WHERE x IS NOT NULL AND n < {int(most)}) SELECT x FROM steps WHERE x IS NOT NULL",
+        (start,),
+    )
+    return [row[0] for row in rows]
+
+
+def _looked(
+    session: Session, filters: Filters, facets: Sequence[str], cap: int, is_over: Patience, is_shared: bool
+) -> _Sample:
+    """A sample of all that the filters choose; a small one where indexes tell the numbers."""
+    if not (is_shared and _is_only_time(filters)):
+        return _sample(session, filters, facets, cap, is_over)
+    times, values = _times(filters, "v.at")
+    where = " AND ".join(times)
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM verdicts v WHERE {where} LIMIT {int(cap)}) n"  # noqa: S608 - our own words
+    n = session.run(sql, values)[0][0]
+    sample = _sample(session, filters, facets, cap if n <= _SMALL else _SMALL, is_over)
+    return sample._replace(total=Count(n, n < cap))
+
+
+def _is_only_time(filters: Filters) -> bool:
+    return all(getattr(filters, name) is None for name in filters.__struct_fields__ if name not in _ONLY_TIME)
+
+
+def _sample(session: Session, filters: Filters, facets: Sequence[str], cap: int, is_over: Patience) -> _Sample:
+    """Every verdict that the filters choose, up to the cap, and their values."""
+    search = Search(session, filters, columns=_COLUMNS, is_over=is_over)
+    alike: Counter[tuple[Any, ...]] = Counter()
+    ids: list[str] = []
+    judged: list[str] = []
+    for row in search.rows(cap):
+        ids.append(row[1])
+        if row[-1]:
+            judged.append(row[1])
+        alike[row[2:]] += 1
+    total = Count(len(ids), search.is_done)
+    found: dict[str, Counter[str]] = {facet: Counter() for facet in facets}
+    for (*cells, ok, codes), n in alike.items():
+        for name, cell in zip(_COLUMNS, cells, strict=False):
+            if name in found and cell:
+                found[name][unpack(cell)] += n
+        if "ok" in found:
+            found["ok"]["true" if ok else "false"] += n
+        if "code" in found:
+            for code in codes.split():
+                found["code"][code] += n
+    if "rule" in found:
+        found["rule"].update(_rules(session, judged))
+    if "label" in found:
+        found["label"].update(_labels(session, ids))
+    return _Sample(total, search.is_done, found)
+
+
+def _rules(session: Session, ids: Sequence[str]) -> Iterable[str]:
+    told = {(row[0], row[1]) for row in by_ids(session, "SELECT verdict, fact FROM facts WHERE verdict IN ({})", ids)}
+    return (unpack(cell).removeprefix("rule:") for _, cell in told if cell.startswith("rule:"))
+
+
+def _labels(session: Session, ids: Sequence[str]) -> Iterable[str]:
+    told: set[tuple[str, str]] = set()
+    sql = "SELECT verdict, outcome, label, helpful FROM feedback WHERE verdict IN ({})"
+    for about, outcome, label, helpful in by_ids(session, sql, ids):
+        words = (outcome, label, "" if helpful is None else _WORDS[helpful])
+        told.update((about, unpack(word)) for word in words if word)
+    return (word for _, word in told)
+
+
+def _complete(
+    session: Session, filters: Filters, facet: str, found: dict[str, Count], cap: int, is_over: Patience
+) -> None:
+    """Add what a sample of the newest verdicts does not tell: values that are not in it and, if only time matters, exact numbers."""
+    is_only_time = _is_only_time(filters)
+    known = values(session, facet, most=_MOST_PROBES + 1)
+    if len(known) > _MOST_PROBES:  # who looks for a rare one writes its beginning
+        known = [value for value, _ in sorted(found.items(), key=lambda item: -item[1].n)[:_MOST_VALUES]]
+    for value in known:
+        if is_over():
+            found.setdefault(value, Count(0, False))
+        elif is_only_time:
+            found[value] = _indexed(session, filters, facet, value, cap) or _probe(
+                session, filters, facet, value, cap, is_over
+            )
+        elif value not in found:
+            found[value] = _probe(session, filters, facet, value, _MOST_PROBED, is_over)
+    for value in [value for value, count in found.items() if not count.n and count.is_exact]:
+        del found[value]
+
+
+def _probe(session: Session, filters: Filters, facet: str, value: str, most: int, is_over: Patience) -> Count:
+    search = Search(session, replace(filters, **{facet: _value(facet, value)}), is_over=is_over)
+    n = sum(1 for _ in search.rows(most))
+    return Count(n, search.is_done)
+
+
+def _indexed(session: Session, filters: Filters, facet: str, value: str, cap: int) -> Count | None:
+    """How many verdicts of a time have a value, counted along its index; None if there is no index."""
+    at, source = "v.at", "verdicts v"
+    terms: tuple[str, ...] = ()
+    cells: list[Any] = []
+    if facet in ("code", "rule"):
+        at, source, terms, cells = "f.at", "facts f", ("f.fact = ?",), [fact(f"{facet}:{value}")]
+    elif facet == "label":
+        return _said(session, filters, value, cap)
+    elif facet == "ok":
+        if value == "true":
+            return None
+        terms = ("v.ok = 0",)
+    else:
+        terms, cell = indexed(facet, value)
+        if not terms:
+            return None
+        cells = [cell]
+    times, values = _times(filters, at)
+    where = " AND ".join((*terms, *times))
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM {source} WHERE {where} LIMIT {int(cap)}) n"  # noqa: S608 - our own words
+    n = session.run(sql, [*cells, *values])[0][0]
+    return Count(n, n < cap)
+
+
+def _said(session: Session, filters: Filters, word: str, cap: int) -> Count:
+    said, values = label_terms(word)
+    times, moments = _times(filters, "v.at")
+    joined, where = ("", said)
+    if filters.since is not None or filters.until is not None:
+        joined, where = "CROSS JOIN verdicts v", f"v.id = l.verdict AND ({said}) AND {' AND '.join(times)}"
+        values = [*values, *moments]
+    sql = f"SELECT count(*) FROM (SELECT DISTINCT l.verdict FROM feedback l {joined} WHERE {where} LIMIT {int(cap)}) n"  # noqa: S608
+    n = session.run(sql, values)[0][0]
+    return Count(n, n < cap)
+
+
+def _times(filters: Filters, at: str) -> tuple[list[str], list[Any]]:
+    terms, values = [f"{at} >= ?"], [round((filters.since or 0.0) * MICROS)]
+    if filters.until is not None:
+        terms.append(f"{at} < ?")
+        values.append(round(filters.until * MICROS))
+    return terms, values
+
+
+def _value(facet: str, value: str) -> Any:
+    return value == "true" if facet == "ok" else value
+
+
+def _word(given: Any) -> str:
+    return str(given).lower() if isinstance(given, bool) else str(given)
