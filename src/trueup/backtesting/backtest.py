@@ -18,6 +18,7 @@ from typing import Any, Literal, Self
 
 from trueup.backtesting.needs import runs_own_code
 from trueup.backtesting.result import Backtest
+from trueup.backtesting.tally import EXAMPLES, Tally
 from trueup.backtesting.work import Counted, Job, Piece, Specs, Task, judge_block, on_pool, on_ray
 from trueup.batch.contracts import spec_of
 from trueup.batch.work import Guard
@@ -44,6 +45,7 @@ def backtest(
     selection: Selection = EVERYTHING,
     margin: float = 0.01,
     sample: int | None = None,
+    examples: int = EXAMPLES,
     workers: int | None = None,
     engine: Engine = "local",
     address: str = "",
@@ -60,6 +62,7 @@ def backtest(
     - `selection`: which replies are taken; all by default.
     - `margin`: how far the refusal rates may differ and still be equivalent.
     - `sample`: stop when about so many replies are read, a random sample of blocks; so does the limit of the selection. None: read all.
+    - `examples`: how many flips of each direction the result holds; 60 by default, chosen at random.
     - `workers`: processes at once; None: one for each core, or none if this process has other threads. `engine` is `local` or `ray`, at the `address` of a cluster.
     - `guard`: the time and memory that one reply may take.
     - `on_progress`: is called with the result so far after each block, unless it is None; so is `on_flips` at the end with each flip as a line of JSON, in the order of the sources, unless it is None.
@@ -77,9 +80,10 @@ def backtest(
     specs = Specs(spec_of(new), None if against is None else spec_of(against))
     began = time.monotonic()
     with open_material(_sources(replies), selection, labels=labels) as material:
-        job = Job(specs, selection, material.labels, on_flips is not None)
+        job = Job(specs, selection, material.labels, on_flips is not None, examples)
         old = None if specs.old is None else specs.old.name
         result = Backtest(specs.new.name, old, tuple(material.names), margin)
+        result.tally = Tally(most=examples)
         run = _Run(job, material, result, began)
         counted = run.on_ray(workers or 0, guard, address) if engine == "ray" else run.locally(workers, guard)
         most = min((n for n in (sample, selection.limit) if n is not None), default=None)

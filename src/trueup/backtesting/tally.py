@@ -28,7 +28,8 @@ Example = dict[str, Any]
 class Tally:
     """What came of some cases."""
 
-    def __init__(self, *, lines: bool = False) -> None:
+    def __init__(self, *, lines: bool = False, most: int = EXAMPLES) -> None:
+        self._most = most
         self.total = 0
         self.kinds: Counter[str] = Counter()
         self.unjudgeable: Counter[Reason] = Counter()
@@ -106,9 +107,9 @@ class Tally:
                     made = made or example_of(case, judged, mark)
                     row[1:] = [rank, made]
         kept = self.examples[kind]
-        if len(kept) < EXAMPLES or rank < -kept[0][0]:
+        if len(kept) < self._most or (kept and rank < -kept[0][0]):
             made = made or example_of(case, judged, mark)
-            _keep(kept, (-rank, case.id, made))
+            _keep(kept, (-rank, case.id, made), self._most)
         if self.flips is not None:
             self.flips.append(
                 json.dumps(made or example_of(case, judged, mark), ensure_ascii=True, default=str).encode() + b"\n"
@@ -133,7 +134,7 @@ class Tally:
                 row[1:] = [rank, example]
         for kind, kept in other.examples.items():
             for each in kept:
-                _keep(self.examples[kind], each)
+                _keep(self.examples[kind], each, self._most)
         self.observed.add(other.observed)
 
     def _has_room(self, name: str) -> bool:
@@ -147,14 +148,17 @@ def _count_in(counts: "Counter[Any]", more: "Counter[Any]") -> None:
             counts[key] += n
 
 
-def _keep(kept: list[tuple[int, str, Example]], entry: tuple[int, str, Example]) -> None:
+def _keep(kept: list[tuple[int, str, Example]], entry: tuple[int, str, Example], most: int) -> None:
     """Keep the examples with the smallest ranks; a heap with the largest of them on top."""
+    is_full = len(kept) >= most
+    if is_full and (not kept or entry[:2] <= kept[0][:2]):
+        return
     if any(entry[:2] == each[:2] for each in kept):
         return
-    if len(kept) < EXAMPLES:
-        heapq.heappush(kept, entry)
-    elif entry[:2] > kept[0][:2]:
+    if is_full:
         heapq.heapreplace(kept, entry)
+    else:
+        heapq.heappush(kept, entry)
 
 
 def _keys(case: Case, judged: Judged) -> dict[str, list[str]]:

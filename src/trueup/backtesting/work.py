@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from trueup import __version__
 from trueup.backtesting.judging import Judged, Pair
-from trueup.backtesting.tally import Tally
+from trueup.backtesting.tally import EXAMPLES, Tally
 from trueup.batch.contracts import Spec
 from trueup.batch.engines.local import Pool, live
 from trueup.batch.work import IDLE, Guard
@@ -51,12 +51,13 @@ class Specs(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What all blocks share; with `lines`, each flip is written as a line."""
+    """What all blocks share; with `lines`, each flip is written as a line. `examples` of each direction are kept."""
 
     spec: Specs
     selection: Selection
     labels: Index
     lines: bool = False
+    examples: int = EXAMPLES
 
 
 class Counted(NamedTuple):
@@ -72,7 +73,7 @@ class Beat(Protocol):
 
 def judge_block(job: Job, pair: Pair, task: Task, beat: Beat) -> Counted:
     """Judge the cases of a block; the number of each stands in `beat` while it is judged."""
-    tally = Tally(lines=job.lines)
+    tally = Tally(lines=job.lines, most=job.examples)
     condemned = task.condemned
     judge, note = pair.judge, tally.note
     for number, case in enumerate(cases_in(task.block, job.selection, job.labels)):

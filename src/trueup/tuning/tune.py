@@ -3,7 +3,7 @@
 Every reply is judged again under the contract as it is now. Nothing is written: `applying` does that.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,18 +67,29 @@ class Tuning(NamedTuple):
 
 
 def tune(
-    contract: str | Path, cases: Iterable[Case], *, q: float = Q, most: int = MOST, backtest: bool = True
+    contract: str | Path,
+    cases: Iterable[Case],
+    *,
+    q: float = Q,
+    most: int = MOST,
+    backtest: bool = True,
+    on_progress: Callable[[int, int], object] | None = None,
 ) -> Tuning:
-    """Measure the rules of a contract file on cases, and suggest changes of the file."""
+    """Measure the rules of a contract file on cases, and suggest changes of the file.
+
+    `on_progress` is called with how many suggestions were tried out, and how many there are.
+    """
     file = ContractFile(contract)
     evidence = gather(cases, file.contract(), rules_in(file.data), most)
     shop = Workshop(file, evidence)
     proposals = [*spellings(shop), *thresholds(shop), *coercions(shop), *misfires(shop), *silent(shop)]
     measured = measure(evidence, shop.patterns)
-    suggestions = [
-        _suggestion(number, chosen, shop, backtest=backtest)
-        for number, chosen in enumerate(choose(proposals, q, shop.cluster), 1)
-    ]
+    standing = choose(proposals, q, shop.cluster)
+    suggestions: list[Suggestion] = []
+    for number, chosen in enumerate(standing, 1):
+        if on_progress is not None:
+            on_progress(number - 1, len(standing))
+        suggestions.append(_suggestion(number, chosen, shop, backtest=backtest))
     return Tuning(file, evidence, measured, suggestions, len(proposals), _needed(measured.units))
 
 
