@@ -13,17 +13,17 @@ from textual.widgets import DataTable, Input
 
 from tests.batch.pipeline.making import ANSWER, asking, run_pipeline, start, write_pipeline
 from tests.tui.driving import by_head, cells, drive, idle, press, settled, shown
+from trueup.batch.pipeline.viewing.inspecting import unit_at
+from trueup.batch.pipeline.viewing.unitlist import Query, UnitRow, page_at
 from trueup.cli.main import main
 from trueup.testing.script import Raw, Say
 from trueup.testing.server import ScriptedServer
 from trueup.tui.app import RunsApp
 from trueup.tui.dialogs import Confirm
-from trueup.tui.inspecting import unit_at
 from trueup.tui.marked import unit_text
 from trueup.tui.pictures import picture, runs_at
 from trueup.tui.run import OneRun
 from trueup.tui.runs import Runs
-from trueup.tui.unitlist import Query, UnitRow, page_at
 from trueup.tui.units import Units
 
 FENCED = '```json\n{"answer": "short"}\n```'

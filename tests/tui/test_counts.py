@@ -8,12 +8,12 @@ import pytest
 
 from tests.batch.pipeline.making import ANSWER, GOOD, asking, reply, run_pipeline, write_pipeline
 from tests.tui.driving import by_head, drive, footer, press, shown
+from trueup.batch.pipeline.viewing.inspecting import Replied, Unit, unit_at
+from trueup.batch.pipeline.viewing.unitlist import Query, UnitRow, page_at
 from trueup.contract.contract import Contract
 from trueup.tui.app import RunsApp
-from trueup.tui.inspecting import Replied, Unit, unit_at
 from trueup.tui.listing import Listing
 from trueup.tui.marked import unit_text
-from trueup.tui.unitlist import Query, UnitRow, page_at
 
 RULES = {
     "required": ["answer"],

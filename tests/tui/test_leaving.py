@@ -13,12 +13,12 @@ from tests.waiting import wait_for
 from trueup.batch.pipeline.lock import born
 from trueup.batch.pipeline.outcomes import Outcomes
 from trueup.batch.pipeline.rundir import OwnedRun
+from trueup.batch.pipeline.viewing.unitlist import Query, page_at
 from trueup.tui import commands
 from trueup.tui.app import RunsApp
 from trueup.tui.dialogs import Confirm
 from trueup.tui.run import OneRun
 from trueup.tui.runs import Runs
-from trueup.tui.unitlist import Query, page_at
 from trueup.tui.units import Units
 
 # A command that notes its process, works until the file `hold` is taken away, and notes that it is done. It gives up some time.

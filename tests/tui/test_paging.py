@@ -10,8 +10,8 @@ from tests.batch.pipeline.making import GOOD, asking, reply, start, write_pipeli
 from tests.tui.driving import cells, drive, footer, idle, press, shown
 from trueup.batch.pipeline.outcomes import Outcomes, broken
 from trueup.batch.pipeline.rundir import OwnedRun
+from trueup.batch.pipeline.viewing.unitlist import PAGE, Query, UnitRow, page_at
 from trueup.tui.app import RunsApp
-from trueup.tui.unitlist import PAGE, Query, UnitRow, page_at
 
 
 def make(folder: Path, units: int, size: int = 1000, *, every: int = 10, done: int | None = None) -> Path:

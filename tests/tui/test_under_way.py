@@ -18,16 +18,16 @@ from tests.tui.driving import by_head, cells, drive, footer, idle, press, shown
 from tests.waiting import wait_for
 from trueup.batch.pipeline.replies import is_reply, kind_of, last_replies
 from trueup.batch.pipeline.rundir import RunDir
+from trueup.batch.pipeline.viewing.inspecting import unit_at
+from trueup.batch.pipeline.viewing.unitlist import Query, UnitRow, page_at
 from trueup.cli.main import main
 from trueup.testing.batches import Batch
 from trueup.testing.script import Fail, Hang, Raw, Say
 from trueup.testing.server import ScriptedServer
 from trueup.tui.app import RunsApp
-from trueup.tui.inspecting import unit_at
 from trueup.tui.marked import unit_text
 from trueup.tui.pictures import picture
 from trueup.tui.run import about
-from trueup.tui.unitlist import Query, UnitRow, page_at
 
 FIXED = '```json\n{"answer": "in a fence"}\n```'
 PRICES = {"m": {"input": 1000.0, "output": 1000.0}}  # a dollar for a thousand tokens

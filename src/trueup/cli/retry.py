@@ -9,13 +9,34 @@ from trueup.cli.runs import find_run, told
 @click.argument("run")
 @click.option("--step", metavar="NAME", default="", help="Only the failures of this step.")
 @click.option(
+    "--code", "codes", multiple=True, metavar="CODE", help="Only units that failed with this code; repeatable."
+)
+@click.option(
+    "--path",
+    "paths",
+    multiple=True,
+    metavar="PATH",
+    help="Only units with an error at this path, as $.lines[].price; repeatable.",
+)
+@click.option(
     "--attempts",
     type=click.IntRange(min=1),
     metavar="N",
     help="How many replies a unit may have in all.  [default: as configured]",
 )
 @click.option("--start", is_flag=True, help="Run it at once.")
-def retry(run: str, step: str, attempts: int | None, start: bool) -> int:
+@click.option(
+    "--max-cost", type=float, metavar="USD", help="With --start: stop before more than this is spent, in all."
+)
+def retry(
+    run: str,
+    step: str,
+    codes: tuple[str, ...],
+    paths: tuple[str, ...],
+    attempts: int | None,
+    start: bool,
+    max_cost: float | None,
+) -> int:
     """Take the failed units of a RUN that may be asked about again, each with what was wrong as its next prompt.
 
     Failures at the stages parse, schema_validation and validation are retried, unit by unit, as long as they have attempts
@@ -23,6 +44,7 @@ def retry(run: str, step: str, attempts: int | None, start: bool) -> int:
     Files of failures are archived as .bak; each new chunk has its requests in the provider's batch format. Exit code 0:
     something was taken, or nothing had failed; 1: all failures are exhausted or cannot be retried.
     """
+    from trueup.batch.pipeline.retry import caused_by
     from trueup.batch.pipeline.retry import retry as take
     from trueup.batch.pipeline.rundir import OwnedRun
     from trueup.batch.pipeline.running import Options, asking_steps, execute
@@ -32,13 +54,15 @@ def retry(run: str, step: str, attempts: int | None, start: bool) -> int:
     from trueup.cli.watching import Watcher
     from trueup.verdict.display import safe_line
 
+    if max_cost is not None and not (start and 0 <= max_cost < 1e9):
+        raise click.UsageError("--max-cost: a number of dollars, 0 or more, together with --start")
     with told():
         path = find_run(run)
         owned = OwnedRun.open(path)
         try:
             if step and step not in owned.state.steps:
                 raise click.UsageError(f"--step {step}: the steps are {', '.join(owned.state.steps)}")
-            found = take(owned, step, attempts, asking_steps(owned))
+            found = take(owned, step, attempts, asking_steps(owned), caused_by(codes, paths))
         finally:
             owned.close()
     if found.units:
@@ -58,7 +82,7 @@ def retry(run: str, step: str, attempts: int | None, start: bool) -> int:
     with told():
         watcher = Watcher(False)
         try:
-            result = execute(path, Options(), watcher.live, watcher.said)
+            result = execute(path, Options(max_cost=max_cost), watcher.live, watcher.said)
         finally:
             watcher.close()
     print_end(path, result, False)

@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.text import Text
 
-from trueup.tui.inspecting import Replied, Unit, fields_of
+from trueup.batch.pipeline.viewing.inspecting import Replied, Unit, fields_of
 from trueup.verdict.display import safe, safe_line
 from trueup.verdict.marking import Piece, pieces
 from trueup.verdict.verdict import Verdict

@@ -322,6 +322,27 @@ def test_a_run_is_paused_from_outside_and_goes_on(tmp_path: Path) -> None:
     assert_whole(path)
 
 
+@pytest.mark.spec("B20")
+def test_a_run_that_is_still_starting_can_be_paused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its owner has the lock and reads its journal, which may take long; a request of before that was not heeded is not for it."""
+    settings = {"replay": {"source": "replies.jsonl", "delay_seconds": 0.1}}
+    items = [{"id": str(n)} for n in range(200)]
+    made = write_pipeline(tmp_path / "pipeline", [asking("ask")], items, reply("ask", "*", GOOD), settings)
+    path = start(made, tmp_path / "run")
+    (path / "PAUSE").touch()
+    finish = OwnedRun._finish_moves
+
+    def slow(run: OwnedRun) -> None:
+        assert not (path / "PAUSE").exists()
+        pause(path)
+        finish(run)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(OwnedRun, "_finish_moves", slow)
+        assert execute(path, Options(workers=2)).status == "paused"
+    assert len(go(path, Options(workers=50)).valid) == 200
+
+
 @pytest.mark.spec("X47")
 def test_an_owner_whose_lock_file_is_taken_away_stops_before_it_writes(tmp_path: Path) -> None:
     rows = reply("ask", "*", GOOD)

@@ -268,7 +268,7 @@ def test_a_command_that_finds_nothing_to_do_leaves_the_picture_of_a_stopped_run(
     assert (before["failed"], before["steps"][0]["valid"], before["pending"]) == (1, 2, 3)
     if command == "retry":
         assert retry_command.callback is not None
-        assert retry_command.callback(str(path), "", None, False) == 0
+        assert retry_command.callback(str(path), "", (), (), None, start=False, max_cost=None) == 0
     else:
         assert repair(path) == ((), ())
     assert standing(RunDir.look(path), running=False) == before

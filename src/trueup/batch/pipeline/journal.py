@@ -92,7 +92,7 @@ def read_journal(folder: Path, *, salvage: bool = False) -> Iterator[Record]:
             record = unsealed(raw)
             if record is None:
                 bad = bad or number
-            if bad and not salvage and (record is not None or _is_whole(raw)):
+            if bad and not salvage and (record is not None or is_whole(raw)):
                 raise Damaged(f"{path}:{bad}: the line was changed or damaged; `trueup repair` works around it")
             if record is None:
                 continue
@@ -102,7 +102,7 @@ def read_journal(folder: Path, *, salvage: bool = False) -> Iterator[Record]:
             yield record
 
 
-def _is_whole(raw: bytes) -> bool:
+def is_whole(raw: bytes) -> bool:
     """Whether a line is JSON to its end: none that was torn is."""
     try:
         return raw.endswith(b"\n") and isinstance(decode(raw), dict)

@@ -6,7 +6,7 @@ archived first; then one record in the journal moves the units; the files follow
 """
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from trueup.batch.pipeline.config import Step
@@ -16,8 +16,10 @@ from trueup.batch.pipeline.rundir import OwnedRun, RunDir
 from trueup.batch.pipeline.steps.llm import LlmStep
 from trueup.batch.pipeline.templates import PromptError, Prompts, fields_of
 from trueup.batch.records import RETRYABLE
+from trueup.verdict.paths import folded
 
 Row = dict[str, Any]
+Choice = Callable[[Row], bool]
 
 
 class Retried(NamedTuple):
@@ -30,8 +32,35 @@ class Retried(NamedTuple):
     limit: int = 0
 
 
+def everything(_: Row) -> bool:
+    """Every failure."""
+    return True
+
+
+def caused_by(codes: tuple[str, ...] = (), paths: tuple[str, ...] = ()) -> Choice:
+    """Failures with an error of one of the codes at one of the paths; without codes or paths, of any.
+
+    >>> chosen = caused_by(("V001",), ("$.tags[]",))
+    >>> (
+    ...     chosen({"errors": [{"code": "V001", "path": "$.tags[3]"}]}),
+    ...     chosen({"errors": [{"code": "V001", "path": "$.n"}]}),
+    ... )
+    (True, False)
+    """
+    places = set(map(folded, paths))
+
+    def matches(error: Row) -> bool:
+        return (not codes or error["code"] in codes) and (not places or folded(error.get("path", "$")) in places)
+
+    return (lambda failure: any(map(matches, failure["errors"]))) if codes or paths else everything
+
+
 def retry(
-    run: OwnedRun, step: str = "", attempts: int | None = None, makers: dict[str, LlmStep] | None = None
+    run: OwnedRun,
+    step: str = "",
+    attempts: int | None = None,
+    makers: dict[str, LlmStep] | None = None,
+    choice: Choice = everything,
 ) -> Retried:
     """Move the units that may be retried into new chunks; `trueup run` then asks about them.
 
@@ -40,12 +69,12 @@ def retry(
     total = Retried()
     for each in run.pipeline.steps:
         if each.asks and (not step or each.name == step):
-            found = _retry_step(run, each, attempts, (makers or {}).get(each.name))
+            found = _retry_step(run, each, attempts, (makers or {}).get(each.name), choice)
             total = Retried(
                 total.units + found.units, total.exhausted + found.exhausted, total.kept + found.kept,
                 total.chunks + found.chunks, found.limit,
             )  # fmt: skip
-        elif not step or each.name == step:
+        elif choice is everything and (not step or each.name == step):
             total = total._replace(kept=total.kept + _failed_at(run, each.name))
     if total.units:
         publish(run)  # what is to be asked about again has not failed any more
@@ -77,18 +106,22 @@ def limit_of(run: RunDir) -> int:
     return int(run.pipeline.number(("processing", "validation_retry", "max_attempts"), tries, 1))
 
 
-def _retry_step(run: OwnedRun, step: Step, attempts: int | None, maker: LlmStep | None) -> Retried:
+def _retry_step(run: OwnedRun, step: Step, attempts: int | None, maker: LlmStep | None, choice: Choice) -> Retried:
     limit = attempts or limit_of(run)
-    chosen, exhausted, kept = _sorted(run, step, limit)
+    chosen, exhausted, kept = _sorted(run, step, limit, choice)
     return Retried(len(chosen), exhausted, kept, _move(run, step, chosen, limit, maker), limit)
 
 
-def _sorted(run: RunDir, step: Step, limit: int) -> tuple[list[tuple[str, Row, int]], int, int]:
+def _sorted(
+    run: RunDir, step: Step, limit: int, choice: Choice = everything
+) -> tuple[list[tuple[str, Row, int]], int, int]:
     """The failures of a step to retry, and how many are exhausted, or not helped by asking again."""
     chosen: list[tuple[str, Row, int]] = []
     exhausted = kept = 0
     prompts = _StepPrompts(run, step)
     for chunk, failure in _failures(run, step.name):
+        if not choice(failure):
+            continue
         more = limit - sum(number for kind, number in tries_of(failure).items() if kind != "transport")
         if _had_no_prompt(failure):
             may_help = prompts.can_be_made(failure["input"])

@@ -105,6 +105,8 @@ class OwnedRun(RunDir):
         lock = Lock(path)
         run: OwnedRun | None = None
         try:
+            # A request to pause that is still there was meant for an earlier owner.
+            (path / PAUSE).unlink(missing_ok=True)
             torn = disk.mend(path / JOURNAL)
             state = _state(path, salvage)
             lock.hold_above(state.term)

@@ -28,7 +28,7 @@ from trueup.batch.pipeline.lock import Fenced
 from trueup.batch.pipeline.posting import post_process
 from trueup.batch.pipeline.providers.choose import KEYS, NoProvider, address, chosen, open_provider
 from trueup.batch.pipeline.providers.provider import Provider
-from trueup.batch.pipeline.rundir import PAUSE, OwnedRun
+from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.state import Chunk
 from trueup.batch.pipeline.steps.llm import LlmStep
 from trueup.batch.pipeline.stop import Stop, no_room
@@ -101,7 +101,6 @@ async def _execute(
 ) -> Result:
     stop = Stop()
     options = options._replace(batch=_by_batch(run, options.batch))
-    (run.path / PAUSE).unlink(missing_ok=True)
     opened = _open_providers(run, options, stop, provider)
     try:
         run.commit("began", mode="batch" if options.batch else "realtime", cap=opened.purse.cap)

@@ -9,13 +9,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from trueup.batch.pipeline.config import read_config
 from trueup.batch.pipeline.disk import Damaged
 from trueup.batch.pipeline.metadata import METADATA, metadata
 from trueup.batch.pipeline.replies import is_reply, read_calls, replies_to, rows_in
 from trueup.batch.pipeline.rundir import RunDir
 from trueup.batch.pipeline.steps.llm import reply_of, step_contract
+from trueup.batch.pipeline.viewing.unitlist import UnitRow
 from trueup.contract.contract import Contract
-from trueup.tui.unitlist import UnitRow
 from trueup.verdict.verdict import Verdict
 
 _INNER = frozenset({"failure_stage", "raw_response", "errors", "warnings", "fixes", "retry_count", "tries", "input"})
@@ -28,6 +29,8 @@ class Replied(NamedTuple):
     raw: str
     verdict: Verdict | None
     usage: Row
+    model: str = ""
+    at: str = ""
 
 
 class Unit(NamedTuple):
@@ -49,12 +52,13 @@ class Unit(NamedTuple):
 def unit_at(path: Path, step: str, row: UnitRow) -> Unit:
     """One unit: what went in, what was asked, what came back and how that was judged."""
     try:
-        return _unit(RunDir.look(path), step, row)
+        return unit_in(RunDir.look(path), step, row)
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
         return Unit(row.id, {}, "", (), None, None, fault=str(error))
 
 
-def _unit(run: RunDir, step: str, row: UnitRow) -> Unit:
+def unit_in(run: RunDir, step: str, row: UnitRow) -> Unit:
+    """The same for a run that was looked at already; raises what reading a damaged run may raise."""
     faults: list[str] = []
 
     def last(kind: str) -> Row | None:
@@ -110,11 +114,14 @@ def _judged(run: RunDir, step: str, row: UnitRow, given: Row, faults: list[str])
         rows = replies_to(run, row.chunk, step, row.id)
     except (OSError, Damaged) as error:
         faults.append(str(error))
-    contract = _contract(run.path, step, run.state.number) if rows else None
+    file = run.path / "config" / str(run.state.run.get("config", "config.yaml"))
+    contract = _contract(file, step, run.state.number) if rows else None
     out = []
     for record in rows:
         seen = {**given, METADATA: metadata(given, step, record)}
-        out.append(Replied(record["raw_response"], _verdict(contract, record, seen), record.get("usage") or {}))
+        judged = _verdict(contract, record, seen)
+        told = str(record.get("model") or ""), str(record.get("at") or "")
+        out.append(Replied(record["raw_response"], judged, record.get("usage") or {}, *told))
     return tuple(out)
 
 
@@ -123,15 +130,15 @@ def _verdict(contract: Contract | None, record: Row, seen: Row) -> Verdict | Non
         return None
     try:
         return contract.check(reply_of(record), {"input": seen})
-    except (Exception, SystemExit):  # noqa: BLE001 - the run keeps how it was judged; the screen shows the reply all the same
+    except (Exception, SystemExit):  # noqa: BLE001 - the run keeps how it was judged; the reply is shown all the same
         return None
 
 
 @lru_cache(maxsize=8)
-def _contract(path: Path, step: str, _: int) -> Contract | None:
+def _contract(file: Path, step: str, _: int) -> Contract | None:
     """The contract of a step; made again when the length of the journal, which comes last, has changed: a pipeline may be adopted."""
     with suppress(OSError, ValueError, Damaged):
-        pipeline = RunDir.look(path).pipeline
+        pipeline = read_config(file)
         named = next((found for found in pipeline.steps if found.name == step), None)
         if named is not None and named.asks:
             return step_contract(pipeline, named)
