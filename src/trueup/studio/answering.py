@@ -1,0 +1,295 @@
+"""Answering: an HTTP request enters, its endpoint's handler is called in a thread, JSON leaves.
+
+Whatever goes wrong leaves as `{"error": {code, message, hint}}`; a traceback goes to the log only.
+"""
+
+import gzip
+import json
+import logging
+import math
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, partial
+from typing import Any, TypeVar
+
+import anyio
+import anyio.to_thread
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from trueup.store.errors import StoreError
+from trueup.studio.bodies import Room, read_body
+from trueup.studio.door.guard import WHO, Receive, Scope, Send
+from trueup.studio.endpoint import Endpoint, Stream
+from trueup.studio.refusal import Refusal
+from trueup.studio.settings import RIGHTS, Key
+from trueup.studio.studio import Studio
+from trueup.verdict.codec import spelled
+
+T = TypeVar("T")
+log = logging.getLogger("trueup.studio")
+_JSON = "application/json"
+_LINES = "application/x-ndjson"
+_END = object()
+_WORTH = 2048  # bytes of an answer that are worth compressing for a client elsewhere
+_HERE = ("127.", "::1")
+# Inside a gateway, threads of the studio compete with its loop for the interpreter: few of them, whatever is asked.
+AT_ONCE = 4
+SLOW_AT_ONCE = 3
+STREAMS = 8  # long works at the same time
+
+
+class Threads:
+    """The threads of one studio: some for quick answers, some for slow ones, and one for each stream, so that none keeps the others waiting."""
+
+    def __init__(self) -> None:
+        self._quick, self._slow, self._streams = (_Limit(most) for most in (AT_ONCE, SLOW_AT_ONCE, STREAMS + 2))
+        self._begun = _Limit(AT_ONCE + SLOW_AT_ONCE)
+        self.room = Room()
+        self.streaming = 0
+        self.stopping = False
+
+    async def answer(self, work: Callable[[], T], request: Request, *, slow: bool) -> T:
+        """What a work comes to; one whose client left while it waited for its turn is not begun."""
+        async with (self._slow if slow else self._quick).limiter:
+            if await request.is_disconnected():
+                raise ClientDisconnect
+            return await anyio.to_thread.run_sync(work, limiter=self._begun.limiter)
+
+    async def stream(self, work: Callable[[], T]) -> T:
+        return await anyio.to_thread.run_sync(work, limiter=self._streams.limiter)
+
+
+class _Limit:
+    """A limiter that is made where it is first needed: inside of a running loop."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+
+    @cached_property
+    def limiter(self) -> anyio.CapacityLimiter:
+        return anyio.CapacityLimiter(self._most)
+
+
+class Answering:
+    """One endpoint as an ASGI-level handler."""
+
+    def __init__(self, studio: Studio, endpoint: Endpoint, threads: Threads) -> None:
+        self._studio = studio
+        self._endpoint = endpoint
+        self._threads = threads
+
+    async def __call__(self, request: Request) -> Response:
+        try:
+            return await self._answer(request)
+        except Refusal as refusal:
+            return refused(refusal)
+        except StoreError as error:
+            return refused(self._studio.unavailable(error))
+        except ClientDisconnect:
+            return Response(status_code=499)
+        except Exception:  # a bug of ours: the page must be told, and no detail of it
+            log.exception("the studio failed to answer %s %s", request.method, request.url.path)
+            return refused(_failed())
+
+    async def _answer(self, request: Request) -> Response:
+        endpoint, who = self._endpoint, request.scope[WHO]
+        _permit(endpoint, who)
+        if self._threads.stopping:
+            raise _stopping()
+        if not endpoint.streams:
+            return await self._begun(request, who)
+        if self._threads.streaming >= STREAMS:
+            raise Refusal(
+                503, f"This studio works on {STREAMS} long requests already.", code="busy",
+                hint="Wait for one to end, or stop it.", headers={"retry-after": "5"},
+            )  # fmt: skip
+        self._threads.streaming += 1  # from now on, so that many who ask at once are counted
+        begun: Response | None = None
+        try:
+            begun = await self._begun(request, who)
+            return begun
+        finally:
+            if not isinstance(begun, Lines):
+                self._threads.streaming -= 1
+
+    async def _begun(self, request: Request, who: Key) -> Response:
+        endpoint = self._endpoint
+        raw = b""
+        with self._threads.room.part() as part:
+            if endpoint.method not in ("GET", "DELETE"):
+                raw = await read_body(request.receive, request.headers, endpoint.most, part)
+            work = partial(self._made, request, raw, who, packs=_packs(request))
+            made = await self._threads.answer(work, request, slow=endpoint.slow)
+        if isinstance(made, Stream):
+            return Lines(made.events, self._threads, self._studio)
+        body, packed = made
+        headers = {"vary": "accept-encoding"} | ({"content-encoding": "gzip"} if packed else {})
+        return Response(body, media_type=_JSON, headers=headers)
+
+    def _made(self, request: Request, raw: bytes, who: Key, *, packs: bool) -> Stream | tuple[bytes, bool]:
+        """The answer as it is sent, and whether it is compressed: whatever takes time happens in a thread."""
+        endpoint = self._endpoint
+        path = request.path_params
+        if endpoint.method in ("GET", "DELETE"):
+            asked = decoded(endpoint.takes, {**dict(request.query_params), **path}, strict=False)
+        else:
+            asked = decoded(endpoint.takes, {**_object(raw), **path}, strict=True)
+        answer = endpoint.handle(self._studio, asked, who)
+        if isinstance(answer, Stream):
+            return answer
+        body = spelled(answer)
+        return (gzip.compress(body, 1, mtime=0), True) if packs and len(body) >= _WORTH else (body, False)
+
+
+class Lines(Response):
+    """Many answers to one request, each sent as soon as it is there. When the client leaves, or the studio stops, the work is ended."""
+
+    media_type = _LINES
+
+    def __init__(self, events: Iterator[Any], threads: Threads, studio: Studio) -> None:
+        self.status_code = 200
+        self.background = None
+        self.body = b""
+        self.raw_headers = [(b"content-type", _LINES.encode()), (b"x-accel-buffering", b"no")]
+        self._events = events
+        self._threads = threads
+        self._studio = studio
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
+        threads = self._threads
+        try:
+            async with anyio.create_task_group() as group:
+
+                async def hear() -> None:
+                    while (await receive())["type"] != "http.disconnect":
+                        pass
+                    group.cancel_scope.cancel()
+
+                group.start_soon(hear)
+                await self._send(send)
+                group.cancel_scope.cancel()
+        finally:
+            threads.streaming -= 1
+            with anyio.CancelScope(shield=True):
+                await threads.stream(self._close)
+
+    async def _send(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        more = True
+        while more:
+            line, more = await self._threads.stream(self._line)
+            await send({"type": "http.response.body", "body": line, "more_body": more})
+
+    def _line(self) -> tuple[bytes, bool]:
+        """The next line, and whether there may be more."""
+        if self._threads.stopping:
+            return spelled(_stopping().to_dict()) + b"\n", False
+        try:
+            event = next(self._events, _END)
+            return (b"", False) if event is _END else (spelled(event) + b"\n", True)
+        except Refusal as refusal:
+            return spelled(refusal.to_dict()) + b"\n", False
+        except StoreError as error:
+            return spelled(self._studio.unavailable(error).to_dict()) + b"\n", False
+        except Exception:
+            log.exception("the studio failed in the middle of an answer")
+            return spelled(_failed().to_dict()) + b"\n", False
+
+    def _close(self) -> None:
+        close = getattr(self._events, "close", None)
+        if close is not None:
+            try:
+                close()
+            except Exception:
+                log.exception("the studio failed to end a work")
+
+
+def refused(refusal: Refusal) -> Response:
+    """A refusal as a response."""
+    return Response(spelled(refusal.to_dict()), refusal.status, refusal.headers, media_type=_JSON)
+
+
+def decoded(kind: type[msgspec.Struct], given: Mapping[str, Any], *, strict: bool) -> Any:
+    """What a request says, as the type that its handler takes."""
+    unknown = given.keys() - set(kind.__struct_encode_fields__)
+    if unknown:
+        known = ", ".join(kind.__struct_encode_fields__) or "nothing"
+        raise Refusal(400, f"Unknown parameter {min(unknown)[:100]!r}; this path takes {known}.")
+    try:
+        asked = msgspec.convert(dict(given), kind, strict=strict)
+    except msgspec.ValidationError as error:
+        raise Refusal(400, str(error)) from None
+    except UnicodeEncodeError:  # half a surrogate pair where no text belongs
+        raise Refusal(400, "A value of this request has the wrong type.") from None
+    for name in kind.__struct_fields__:
+        value = getattr(asked, name)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise Refusal(400, f"{name} is not a number.")
+        if isinstance(value, int) and abs(value) >= 2**63:
+            raise Refusal(400, f"{name} is too large.")
+    return asked
+
+
+def _permit(endpoint: Endpoint, who: Key) -> None:
+    rights = RIGHTS[who.role]
+    if endpoint.right not in rights:
+        raise Refusal(
+            403, f"Your key may not {endpoint.right} here.", code="no_right",
+            hint=f"The role {who.role!r} may {' and '.join(right for right in ('read', 'label', 'edit') if right in rights)}.",
+        )  # fmt: skip
+
+
+def _packs(request: Request) -> bool:
+    """Whether an answer is compressed: not for this machine, where that takes longer than to send it."""
+    address = request.client.host if request.client is not None else ""
+    return not address.startswith(_HERE) and accepts_gzip(request.headers.get("accept-encoding", ""))
+
+
+def accepts_gzip(header: str) -> bool:
+    """Whether a client reads gzip.
+
+    >>> accepts_gzip("br, gzip"), accepts_gzip("gzip;q=0, br"), accepts_gzip("")
+    (True, False, False)
+    """
+    for part in header.split(","):
+        name, _, weight = part.partition(";")
+        if name.strip().lower() == "gzip":
+            return weight.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    """The body of a request as JSON."""
+    if not raw:
+        return {}
+    try:
+        found = _loads(raw)
+    except ValueError as error:
+        raise Refusal(400, f"The body is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise Refusal(400, "The body must be a JSON object.")
+    return found
+
+
+def _loads(raw: bytes) -> Any:
+    """JSON text of a browser, in which half a surrogate pair may be written as an escape."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, RecursionError):
+        try:
+            return json.loads(raw, parse_constant=_no_number)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is not a number")
+
+
+def _stopping() -> Refusal:
+    return Refusal(503, "The studio is stopping.", code="stopping")
+
+
+def _failed() -> Refusal:
+    return Refusal(500, "The studio failed. Its log says why.", code="internal")

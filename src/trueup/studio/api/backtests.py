@@ -1,0 +1,189 @@
+"""Backtests and tuning: long work, streamed as it goes."""
+
+from typing import Any
+
+import msgspec
+
+from trueup.contract.contract import Contract
+from trueup.material.case import REASONS
+from trueup.material.selection import Selection
+from trueup.studio.contracts.drafts import contract_of, lint_draft
+from trueup.studio.contracts.files import open_contract
+from trueup.studio.endpoint import TEXTS, Endpoint, Stream
+from trueup.studio.moments import moment
+from trueup.studio.refusal import Refusal
+from trueup.studio.settings import Key
+from trueup.studio.studio import Studio
+from trueup.studio.working.addresses import address_of
+from trueup.studio.working.folders import told_of
+
+
+class Backtesting(msgspec.Struct, frozen=True):
+    """A draft of a contract file, and the stored replies to judge again."""
+
+    file: str
+    text: str
+    against: str = ""
+    """The fingerprint of a stored version to compare with; empty: the saved file."""
+    since: str = ""
+    until: str = ""
+    model: str = ""
+    state: str = ""
+    tenant: str = ""
+    contract: str | None = None
+    """The name of the contract whose replies are judged; None: that of the file; empty: every contract's."""
+    limit: int | None = None
+
+
+class OneFlip(msgspec.Struct, frozen=True):
+    """A stored reply, and a draft to judge it by."""
+
+    id: str
+    file: str
+    text: str
+    against: str = ""
+    """The fingerprint of a stored version to compare with; empty: the saved file."""
+
+
+class Tuning(msgspec.Struct, frozen=True):
+    """A contract file, and the stored replies to measure it on."""
+
+    file: str
+    since: str = ""
+    until: str = ""
+    model: str = ""
+    state: str = ""
+    tenant: str = ""
+    contract: str | None = None
+    """The name of the contract whose replies are judged; None: that of the file; empty: every contract's."""
+
+
+class Applying(Tuning, frozen=True, kw_only=True):
+    """Suggestions of a tuning, and the hash of the file that they were made for."""
+
+    hash: str
+    suggestions: tuple[str, ...]
+    """The ids of the suggestions."""
+    examples: bool = True
+    """Add the replies that decided to the file's examples."""
+
+
+def backtest(studio: Studio, asked: Backtesting, who: Key) -> Stream:
+    """Judge stored replies under a draft and under the saved file: estimates as it goes, then the result with its flips."""
+    draft = contract_of(studio.settings, asked.text, asked.file)
+    old, stored = _old(studio, asked)
+    before = _contract(studio, asked, old, stored=stored)
+    name = "" if before is None else before.name
+    if before is not None and before.fingerprint == draft.fingerprint:
+        return Stream(iter([{"result": _same(draft.name)}]))
+    selection = _selection(asked, who, name or draft.name)
+    if asked.limit is not None and asked.limit < 1:
+        raise Refusal(400, "`limit` must be a number of replies, 1 or more.")
+    spec: dict[str, Any] = {
+        **told_of(studio.settings), "store": address_of(studio), "file": asked.file, "text": asked.text, "old": old,
+        "old_stored": stored, "selection": msgspec.to_builtins(selection), "sample": asked.limit,
+    }  # fmt: skip
+    return Stream(studio.works.start("backtest", spec))
+
+
+def _selection(asked: Backtesting | Tuning, who: Key, name: str) -> Selection:
+    """The replies that are meant; a key of one tenant never reaches those of another."""
+    return Selection(
+        since=moment("since", asked.since), until=moment("until", asked.until), model=asked.model or None, state=asked.state or None,
+        tenant=who.tenant if who.tenant is not None else asked.tenant or None,
+        contract=(name or None) if asked.contract is None else asked.contract or None,
+    )  # fmt: skip
+
+
+def tune(studio: Studio, asked: Tuning, who: Key) -> Stream:
+    """Measure the rules of a contract file on labelled replies: progress, then suggestions for the file, each with its backtest."""
+    return Stream(studio.works.start("tune", _tuning(studio, asked, who)))
+
+
+def apply(studio: Studio, asked: Applying, who: Key) -> Any:
+    """Write suggestions into their file, if it still has the hash that you name, and say what was written."""
+    more = {"hash": asked.hash, "suggestions": list(asked.suggestions), "examples": asked.examples}
+    return studio.works.start("apply", {**_tuning(studio, asked, who), **more}).result()
+
+
+def _tuning(studio: Studio, asked: Tuning, who: Key) -> dict[str, Any]:
+    name = contract_of(studio.settings, open_contract(studio.settings, asked.file).text, asked.file).name
+    return {
+        **told_of(studio.settings), "store": address_of(studio), "file": asked.file,
+        "selection": msgspec.to_builtins(_selection(asked, who, name)),
+    }  # fmt: skip
+
+
+def flip(studio: Studio, asked: OneFlip, who: Key) -> dict[str, Any]:
+    """One stored reply under a draft and under the saved file: both verdicts, to be shown side by side."""
+    from trueup.material.stored import case_of_stored
+    from trueup.store.errors import UnknownVerdict
+    from trueup.studio.judging.drawing import drawn
+    from trueup.studio.working.flips import judged
+
+    draft = contract_of(studio.settings, asked.text, asked.file)
+    before = _contract(studio, asked, *_old(studio, asked))
+    try:
+        stored = studio.store.get(asked.id)
+    except UnknownVerdict:
+        raise _no_verdict(asked.id) from None
+    if who.tenant is not None and stored.tenant != who.tenant:
+        raise _no_verdict(asked.id)
+    case = case_of_stored(stored)
+    if case.unjudgeable is not None:
+        raise Refusal(410, f"This reply cannot be judged again: {REASONS[case.unjudgeable]}.", code=case.unjudgeable)
+    sides = [None if contract is None else judged(contract, case) for contract in (before, draft)]
+    return {
+        "old": None if sides[0] is None else drawn(sides[0]), "new": None if sides[1] is None else drawn(sides[1]),
+        "id": stored.id, "recorded": stored.ok, "codes": list(stored.codes), "missing": list(case.missing),
+    }  # fmt: skip
+
+
+def _no_verdict(name: str) -> Refusal:
+    return Refusal(404, f"There is no verdict {name[:100]!r}.", code="no_verdict")
+
+
+def _old(studio: Studio, asked: Backtesting | OneFlip) -> tuple[str | None, bool]:
+    """The text to compare with, and whether it is a stored version; None for the recorded outcomes, if the saved file has errors."""
+    if not asked.against:
+        saved = open_contract(studio.settings, asked.file).text
+        return (None if lint_draft(studio.settings, saved, asked.file).contract is None else saved), False
+    text = studio.store.contract_text(asked.against)
+    if text is None:
+        raise Refusal(404, f"The store has no version {asked.against[:40]!r}.", code="no_version")
+    return text, True
+
+
+def _contract(
+    studio: Studio, asked: Backtesting | OneFlip, old: str | None, stored: bool
+) -> Contract[Any] | None:  # fmt: skip
+    """The contract that is compared with; None for recorded outcomes."""
+    from trueup.contract.text import rebuilt
+
+    if old is None:
+        return None
+    if not stored:
+        return contract_of(studio.settings, old, asked.file)
+    try:
+        return rebuilt(old)
+    except ValueError as error:
+        raise Refusal(422, f"This version cannot be used again: {error}", code="not_portable") from None
+
+
+def _same(name: str) -> dict[str, Any]:
+    """The result for two contracts that decide alike: nothing needs to be judged."""
+    from trueup.backtesting.result import Backtest
+    from trueup.studio.working.backtest import figures
+
+    found = Backtest(name, name, ())
+    found.same = found.complete = True
+    said = "Nothing can flip: the draft decides as the saved contract does. Only comments, its name or its examples differ."
+    return {**figures(found), "conclusion": said, "flips": []}
+
+
+ENDPOINTS = (
+    Endpoint("POST", "/backtest", "read", backtest, takes=Backtesting, most=TEXTS, streams=True, slow=True),
+    Endpoint("POST", "/backtest/flip", "read", flip, takes=OneFlip, most=TEXTS, slow=True),
+    Endpoint("POST", "/tune", "read", tune, takes=Tuning, streams=True, slow=True),
+    Endpoint("POST", "/tune/apply", "edit", apply, takes=Applying, slow=True),
+)

@@ -1,0 +1,114 @@
+"""Bodies: what a request brings enters, its bytes leave, or a refusal. Nothing is read beyond what a path takes, nor waited for without end.
+
+A body that is refused still runs out for a moment, unkept: a browser that is cut off amid sending never reads why.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from starlette.requests import ClientDisconnect
+
+from trueup.studio.door.guard import Receive
+from trueup.studio.refusal import Refusal
+
+_PIECE = 20.0  # seconds to wait for the next piece
+_WHOLE = 120.0  # seconds for all of them
+_PATIENCE = 5.0  # seconds in which a body that is refused may run out
+_MB = 1024 * 1024
+_ROOM = 256 * _MB  # bytes of all bodies that are held at the same time
+
+
+class Room:
+    """How much room there is for the bodies of all requests together."""
+
+    def __init__(self, size: int = _ROOM) -> None:
+        self._left = size
+
+    @contextmanager
+    def part(self) -> "Iterator[Part]":
+        """The part of one request, for as long as it is answered."""
+        part = Part(self)
+        try:
+            yield part
+        finally:
+            self._left += part.size
+
+    def take(self, size: int) -> None:
+        """Take some of it; a Refusal if there is not enough left."""
+        if size > self._left:
+            raise Refusal(
+                503, "This studio holds as many long texts already as it can.", code="busy",
+                hint="Try again in a moment.", headers={"retry-after": "2", "connection": "close"},
+            )  # fmt: skip
+        self._left -= size
+
+
+class Part:
+    """What one request takes of a room."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self.size = 0
+
+    def add(self, size: int) -> None:
+        """Take some more."""
+        self._room.take(size)
+        self.size += size
+
+
+async def read_body(receive: Receive, headers: Mapping[str, str], most: int, part: Part | None = None) -> bytes:
+    """The body of a request; a Refusal if it is too large, if there is no room for it, or if it comes too slowly."""
+    said = headers.get("content-length", "")
+    if said.isascii() and said.isdigit() and (len(said) > 12 or int(said) > most):
+        if "expect" not in headers:  # otherwise the client waits for our word before it sends anything
+            await _drain(receive)
+        raise _too_large(most)
+    pieces: list[bytes] = []
+    size, more = 0, True
+    try:
+        async with asyncio.timeout(_WHOLE):
+            while more:
+                piece, more = await _next(receive)
+                size += len(piece)
+                if size > most:
+                    pieces.clear()
+                    break
+                if part is not None:
+                    part.add(len(piece))
+                pieces.append(piece)
+    except TimeoutError:
+        raise Refusal(
+            408, "The request did not arrive in time.", code="too_slow", headers={"connection": "close"}
+        ) from None
+    if size > most:
+        if more:
+            await _drain(receive)
+        raise _too_large(most)
+    return b"".join(pieces)
+
+
+async def _next(receive: Receive) -> tuple[bytes, bool]:
+    """The next piece, and whether there are more."""
+    async with asyncio.timeout(_PIECE):
+        message = await receive()
+    if message["type"] == "http.disconnect":
+        raise ClientDisconnect
+    return message.get("body", b""), message.get("more_body", False)
+
+
+async def _drain(receive: Receive) -> None:
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            while (await _next(receive))[1]:
+                pass
+    except TimeoutError:
+        pass
+
+
+def _too_large(most: int) -> Refusal:
+    size = f"{most // _MB} MB" if most >= _MB else f"{most // 1024} KB"
+    return Refusal(
+        413, f"The request is larger than the {size} that this path takes.", code="too_large",
+        hint="Judge large files with `trueup check` or `trueup sift`.", headers={"connection": "close"},
+    )  # fmt: skip

@@ -1,0 +1,81 @@
+"""Drafts: the text in an editor stands in for its file; the linter reads it, and the files that it names only inside the folders."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from trueup.contract.contract import Contract
+from trueup.contract.files.documents import Barred, Source
+from trueup.contract.lint.run import Linted, lint_contract
+from trueup.studio.judging.drafts import Draft, faults
+from trueup.studio.places import find, name_of
+from trueup.studio.refusal import Refusal
+from trueup.studio.settings import Settings
+
+_OUTSIDE = "Only files in the folders of this studio are read."
+
+
+def lint_draft(settings: Settings, text: str, name: str, read: "set[Path] | None" = None) -> Linted:
+    """What the linter says of a text in place of the file `name`; the paths of other files that it names go to `read`."""
+    path = place_of(settings, name)
+
+    def allowed(other: Path) -> Source:
+        if other == path:
+            return Source(path, name, text)
+        if read is not None:
+            read.add(other)
+        called = name_of(settings, other)
+        if called is None or (os.path.lexists(other) and not _is_open(settings, called)):
+            raise Barred(_OUTSIDE)
+        return Source(other.resolve(), called, text if other.resolve() == path else None)
+
+    return lint_contract(path, find=allowed)
+
+
+def _is_open(settings: Settings, name: str) -> bool:
+    """Whether a file that is there may be read: not a hidden one, or one that is kept from the studio."""
+    try:
+        find(settings, name)
+    except Refusal:
+        return False
+    return True
+
+
+def place_of(settings: Settings, name: str) -> Path:
+    """Where the file of a name is, or would be: its folder must be there."""
+    folder, _, last = name.rpartition("/")
+    if not folder or last in ("", ".", "..") or "\0" in last or any("\ud800" <= letter <= "\udfff" for letter in last):
+        raise Refusal(404, f"There is no file {name[:200]!r} in the folders of this studio.", code="no_file")
+    path = find(settings, folder) / last
+    if not os.path.islink(path):  # noqa: PTH114 - which says no for a name that is too long, where a Path raises
+        return path
+    return find(settings, name)  # a link that leads nowhere, or in a circle, is missing
+
+
+def faults_of(linted: Linted, name: str, text: str) -> list[dict[str, Any]]:
+    """Faults as the page draws them."""
+    return faults(Draft(linted, text, name))
+
+
+def contract_of(settings: Settings, text: str, name: str) -> Contract:
+    """The contract that a text gives in place of the file `name`; a Refusal with its faults if it has errors."""
+    linted = lint_draft(settings, text, name)
+    if linted.contract is None:
+        raise Faulty(name, faults_of(linted, name, text))
+    return linted.contract
+
+
+class Faulty(Refusal):
+    """A text that is not a contract yet; says everything that is wrong with it."""
+
+    def __init__(self, name: str, faults: list[dict[str, Any]], said: str = "") -> None:
+        errors = [each for each in faults if each["level"] == "error"]
+        first = f"{errors[0]['code']} in line {errors[0]['line']}: {errors[0]['message']}" if errors else ""
+        count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
+        super().__init__(422, said or f"{name} has {count}.", code="lint_errors", hint=first)
+        self.faults = faults
+
+    def to_dict(self) -> dict[str, Any]:
+        """The body of the response, with the faults."""
+        told = super().to_dict()
+        return {"error": {**told["error"], "faults": self.faults}}  # type: ignore[dict-item]

@@ -1,0 +1,255 @@
+"""The contract files in the folders: settings enter, a list of them leaves; a name enters, its text, hash and line ends leave.
+
+What was found in a file is remembered by its time and size, so that a list of many files is quick the second time. The first list stops
+linting when its time is up, and says of which files nothing is known yet.
+"""
+
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from trueup.contract.files.documents import KINDS, LIMITS, parse_document
+from trueup.contract.files.faults import ContractError
+from trueup.studio.contracts.drafts import lint_draft
+from trueup.studio.contracts.kinds import extended_by, is_contract_file
+from trueup.studio.places import find, labelled, name_of, walk
+from trueup.studio.refusal import Refusal
+from trueup.studio.settings import Settings
+
+MOST_FILES = 500  # in a list
+_LOOKING, _PATIENCE = 2.0, 1.0  # seconds of looking at files, and of linting, for one list
+_MOST_KEPT = 25_000  # a few hundred bytes each
+_BOM = b"\xef\xbb\xbf"
+
+
+class Opened(NamedTuple):
+    """A contract file as it is now."""
+
+    name: str
+    path: Path
+    raw: bytes
+    text: str
+    """Without a byte order mark, each line ending with a line feed."""
+
+    @property
+    def hash(self) -> str:
+        """The SHA-256 of its bytes, by which a change is noticed."""
+        return hashlib.sha256(self.raw).hexdigest()
+
+    @property
+    def kind(self) -> str:
+        """`.yaml`, `.yml`, `.toml` or `.json`."""
+        return self.path.suffix.lower()
+
+
+class Look(NamedTuple):
+    """What is known of a file after one look at it."""
+
+    is_contract: bool
+    hash: str = ""
+    name: str = ""
+    title: str = ""
+    extends: tuple[str, ...] = ()
+
+
+Listed = tuple[str, Path, Look]
+"""A file by its name, where it is, and what is known of it."""
+
+
+class Health(NamedTuple):
+    """What the linter says of a file."""
+
+    errors: int
+    warnings: int
+    fingerprint: str
+    name: str
+
+
+class _Kept:
+    """Values by path, each good for as long as the files that it was made of stay as they are."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, tuple[Any, Any]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: str, mark: Any) -> Any:
+        with self._lock:
+            known = self._known.get(key)
+            return known[1] if known is not None and known[0] == mark else None
+
+    def put(self, key: str, mark: Any, value: Any) -> None:
+        with self._lock:
+            self._known[key] = (mark, value)
+            self._known.move_to_end(key)
+            while len(self._known) > _MOST_KEPT:
+                self._known.popitem(last=False)
+
+
+_looks, _healths = _Kept(), _Kept()
+
+
+def open_contract(settings: Settings, name: str) -> Opened:
+    """The contract file of a name; a Refusal if it is not there, or not a contract."""
+    path = find(settings, name)
+    if not path.is_file() or path.suffix.lower() not in KINDS:
+        raise _not_a_contract(name)
+    opened = _opened(name, path)
+    if not is_contract_file(path, opened.text, _top(settings, path)):
+        raise _not_a_contract(name)
+    return opened
+
+
+def list_contracts(settings: Settings) -> tuple[list[Listed], bool]:
+    """The contract files in the folders by name, and whether these are all: very many files take more than one list to look at."""
+    found: list[Listed] = []
+    complete = True
+    until = time.monotonic() + _LOOKING
+    for name, path in walk(settings, suffixes=KINDS):
+        look = _look(settings, name, path, until)
+        if look is None:
+            complete = False
+        elif look.is_contract:
+            if len(found) == MOST_FILES:
+                complete = False
+                break
+            found.append((name, path, look))
+    found.sort(key=lambda each: each[0])
+    return found, complete
+
+
+def healths(settings: Settings, listed: list[Listed]) -> Iterator[Health | None]:
+    """What the linter says of each file; None of those that there was no time for."""
+    until = time.monotonic() + _PATIENCE
+    for name, path, _ in listed:
+        known: tuple[Any, Health | None] | None = _healths.get(name, str(path))
+        if known is not None and known[0] == _marks(path for path, _ in known[0]):
+            yield known[1]
+        else:
+            yield _health(settings, name, path) if time.monotonic() < until else None
+
+
+Bases = Mapping[str, set[str]]
+"""By the name of a file, the contracts that extend it."""
+
+
+def bases_of(settings: Settings, listed: list[Listed]) -> Bases:
+    """Which file each contract extends."""
+    bases: dict[str, set[str]] = {}
+    for name, path, look in listed:
+        for given in look.extends:
+            base = name_of(settings, path.parent / given)
+            if base is not None:
+                bases.setdefault(base, set()).add(name)
+    return bases
+
+
+def extenders(bases: Bases, name: str) -> list[str]:
+    """The contracts that extend a file, directly or through another one."""
+    reached: set[str] = set()
+    waiting = [name]
+    while waiting:
+        fresh = bases.get(waiting.pop(), set()) - reached - {name}
+        reached |= fresh
+        waiting += fresh
+    return sorted(reached)
+
+
+def line_ends(raw: bytes) -> str:
+    """How the lines of a file end: `lf`, `crlf` or `mixed`.
+
+    >>> line_ends(b"a\\r\\nb\\r\\n"), line_ends(b"a\\n"), line_ends(b"a\\r\\nb\\n")
+    ('crlf', 'lf', 'mixed')
+    """
+    both, feeds, returns = raw.count(b"\r\n"), raw.count(b"\n"), raw.count(b"\r")
+    if both == feeds == returns and both:
+        return "crlf"
+    return "mixed" if returns else "lf"
+
+
+def _opened(name: str, path: Path) -> Opened:
+    most = LIMITS[path.suffix.lower()] * 4
+    try:
+        with path.open("rb") as opened:
+            raw = opened.read(most + 1)
+    except OSError as error:
+        raise Refusal(404, f"{name} cannot be read: {error.strerror}.", code="no_file") from None
+    if len(raw) > most:
+        raise Refusal(413, f"{name} is too large for a contract.", code="too_large")
+    try:
+        text = raw.removeprefix(_BOM).decode().replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError:
+        raise Refusal(422, f"{name} is not UTF-8.", code="not_utf8", hint="Save it as UTF-8.") from None
+    return Opened(name, path, raw, text)
+
+
+def _look(settings: Settings, name: str, path: Path, until: float) -> Look | None:
+    mark = _mark(path)
+    known: Look | None = _looks.get(str(path), mark)
+    if known is None and time.monotonic() < until:
+        known = _looked(settings, name, path)
+        _looks.put(str(path), mark, known)
+    return known
+
+
+def _looked(settings: Settings, name: str, path: Path) -> Look:
+    try:
+        opened = _opened(name, path)
+    except Refusal:
+        return Look(False)
+    if not is_contract_file(path, opened.text, _top(settings, path)):
+        return Look(False)
+    try:
+        data = parse_document(opened.text, name, opened.kind).data
+    except ContractError:
+        data = {}
+    data = data if isinstance(data, dict) else {}
+    return Look(True, opened.hash, _text(data.get("name")), _text(data.get("description")), tuple(extended_by(data)))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _health(settings: Settings, name: str, path: Path) -> Health | None:
+    read: set[Path] = {path}
+    try:
+        linted = lint_draft(settings, _opened(name, path).text, name, read)
+    except Refusal:
+        return None
+    marks = _marks(sorted(read))
+    errors = sum(each.level == "error" for each in linted.faults)
+    contract = linted.contract
+    fingerprint, called = ("", "") if contract is None else (contract.fingerprint, contract.name)
+    health = Health(errors, len(linted.faults) - errors, fingerprint, called)
+    _healths.put(name, str(path), (marks, health))
+    return health
+
+
+def _marks(paths: Iterable[Path]) -> list[tuple[Path, Any]]:
+    """The time and size of each file, which tell whether it was changed."""
+    return [(path, _mark(path)) for path in paths]
+
+
+def _mark(path: Path) -> Any:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+def _top(settings: Settings, path: Path) -> Path:
+    return next(
+        (top for top in (each.resolve() for each in labelled(settings).values()) if top in path.parents), path.parent
+    )
+
+
+def _not_a_contract(name: str) -> Refusal:
+    return Refusal(
+        404, f"{name[:200]} is not a contract file.", code="not_a_contract",
+        hint=f"A contract ends in {', '.join(KINDS[:-1])} or {KINDS[-1]} and has a part such as schema, rules or states.",
+    )  # fmt: skip

@@ -1,0 +1,78 @@
+"""Kinds of files: a path in a folder enters, whether it is a contract leaves.
+
+As `trueup lint` decides: a folder with a `config.yaml` is a pipeline's, a file that names `upstreams` is a gateway's. Folders hold other
+YAML and JSON too, which is told by its keys. A contract that is broken for the moment is still one: its lines are looked at.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from trueup.contract.files.documents import KINDS, LIMITS, parse_document
+from trueup.contract.files.faults import ContractError
+from trueup.contract.files.shape import file_schema
+
+OPENED = (
+    "schema",
+    "tools",
+    "order",
+    "rules",
+    "reply",
+    "states",
+    "checks",
+    "quality",
+    "relevance",
+    "extends",
+    "coerce",
+    "fallbacks",
+)
+"""What makes a file a contract: any one of these."""
+_LINE = re.compile(rf"""^\s{{0,2}}["'\[]?({"|".join(OPENED)})["']?\s*[:=\]]""", re.MULTILINE)
+_PIPELINE = "config.yaml"
+
+
+def is_contract_file(path: Path, text: str, top: Path) -> bool:
+    """Whether a file below the folder `top` is a contract."""
+    return path.suffix.lower() in KINDS and not in_pipeline(path, top) and is_contract(text, path.suffix.lower())
+
+
+def in_pipeline(path: Path, top: Path) -> bool:
+    """Whether a file belongs to a pipeline: its folder, or one around it, has a `config.yaml`."""
+    return any((folder / _PIPELINE).exists() for folder in path.parents if folder == top or top in folder.parents)
+
+
+def is_contract(text: str, kind: str) -> bool:
+    """Whether a text is a contract, also while it is broken or still empty.
+
+    >>> is_contract("rules: [n > 0]", ".yaml"), is_contract("apiVersion: v1\\nkind: Role\\nrules: []", ".yaml")
+    (True, False)
+    >>> is_contract("schema: {type: object", ".yaml"), is_contract('{"type": "object"}', ".json")
+    (True, False)
+    """
+    if not text.strip():
+        return kind != ".json"
+    if len(text) > LIMITS[kind]:
+        return False
+    if not _LINE.search(text) and kind != ".json":
+        return False
+    try:
+        data = parse_document(text, "", kind).data
+    except ContractError:
+        return _LINE.search(text) is not None
+    return _has_parts(data, kind)
+
+
+def extended_by(data: Any) -> list[str]:
+    """The files that the data of a contract extend, as they are named there."""
+    given = data.get("extends") if isinstance(data, dict) else None
+    return [name for name in (given if isinstance(given, list) else [given]) if isinstance(name, str)]
+
+
+def _has_parts(data: Any, kind: str) -> bool:
+    if not isinstance(data, dict) or "upstreams" in data:
+        return False
+    keys = {key for key in data if isinstance(key, str)}
+    known = len(keys & file_schema()["properties"].keys())
+    if kind == ".json" and known < len(data):  # most JSON is something else
+        return False
+    return not keys.isdisjoint(OPENED) and known >= len(data) - known

@@ -1,0 +1,257 @@
+"""Saving a contract file: a text and the hash of what it was made from enter; the file holds the text, or nothing has changed.
+
+The text is saved as typed. Line ends, a byte order mark and permissions stay as they were. Writing is one step: whoever reads the file
+sees the old or the new one. Two who save at once take turns by a lock of the folder, so that the second sees what the first has written.
+"""
+
+import contextlib
+import difflib
+import errno
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from trueup.contract.files.documents import KINDS, LIMITS
+from trueup.studio.contracts.drafts import place_of
+from trueup.studio.contracts.files import Opened, line_ends, open_contract
+from trueup.studio.contracts.kinds import in_pipeline, is_contract
+from trueup.studio.places import labelled
+from trueup.studio.refusal import Refusal
+from trueup.studio.settings import Settings
+
+_BOM = b"\xef\xbb\xbf"
+_PATIENCE = 5.0  # seconds to wait for somebody else who saves in the same folder
+_ENDS = re.compile(r"\r\n|\r|\n")
+_MOST_COMPARED = 1_000_000  # pairs of lines
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+class Changed(Refusal):
+    """The file is not what it was when it was read; says what it is now."""
+
+    def __init__(self, name: str, now: str) -> None:
+        super().__init__(
+            409, f"{name} has changed since you opened it. Nothing was saved.", code="changed",
+            hint="Compare your text with the file, then save again.",
+        )  # fmt: skip
+        self.hash = now
+
+    def to_dict(self) -> dict[str, Any]:
+        """The body of the response, with the hash of the file as it is now."""
+        return {"error": {"code": self.code, "message": self.message, "hint": self.hint, "hash": self.hash}}
+
+
+def save(settings: Settings, name: str, text: str, known: str) -> Opened:
+    """Put a text into a contract file that still has the hash `known`."""
+    _refuse_text(name, text)
+    opened = open_contract(settings, name)
+    with turn(opened.path.parent, name):
+        now = open_contract(settings, name)
+        if now.hash != known:
+            raise Changed(name, now.hash)
+        if now.path != opened.path:
+            raise Changed(name, now.hash)
+        written = as_written(text, now.raw)
+        if written != now.raw:
+            _refuse_read_only(now)
+            _write(now.path, written, name)
+    return open_contract(settings, name)
+
+
+def create(settings: Settings, name: str, text: str) -> Opened:
+    """Make a new contract file; one that is there already is never replaced."""
+    _refuse_text(name, text)
+    path = place_of(settings, name)
+    _refuse_name(settings, name, path)
+    if path.exists() or path.is_symlink():
+        raise Refusal(409, f"{name} already exists. Nothing was saved.", code="exists", hint="Choose another name.")
+    with turn(path.parent, name):
+        _write(path, text.encode(), name, new=True)
+    return open_contract(settings, name)
+
+
+def as_written(text: str, before: bytes) -> bytes:
+    """A text as the bytes of a file: with the byte order mark and the line ends that the file had.
+
+    Where lines end in several ways, a line that stays keeps its own end.
+
+    >>> as_written("a\\nb\\n", b"a\\r\\n"), as_written("a\\nc\\nb\\n", b"a\\r\\nb\\n")
+    (b'a\\r\\nb\\r\\n', b'a\\r\\nc\\nb\\n')
+    """
+    text = _ENDS.sub("\n", text.removeprefix("\ufeff"))
+    ends = line_ends(before)
+    if ends == "crlf":
+        text = text.replace("\n", "\r\n")
+    elif ends == "mixed":
+        text = _with_own_ends(text, before.removeprefix(_BOM).decode())
+    return (_BOM if before.startswith(_BOM) else b"") + text.encode()
+
+
+def _with_own_ends(text: str, before: str) -> str:
+    old, ends = _ENDS.split(before), _ENDS.findall(before)
+    new = text.split("\n")
+    usual = max(("\n", "\r\n", "\r"), key=ends.count)
+    made = [usual] * (len(new) - 1)
+    for at, start, size in _same_lines(old, new):
+        for step in range(size):
+            if at + step < len(ends) and start + step < len(made):
+                made[start + step] = ends[at + step]
+    for at, (end, following) in enumerate(pairwise(made)):
+        if end == "\r" and following == "\n" and not new[at + 1]:  # together they would be one end
+            made[at] = "\n"
+    return "".join(line + end for line, end in zip(new, [*made, ""], strict=True))
+
+
+def _same_lines(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int]]:
+    """The stretches of lines that stayed: where each begins in the old and in the new text, and how many they are.
+
+    What stands between the first and the last change is compared line by line, unless it is so long that this would take minutes.
+    """
+    most = min(len(old), len(new))
+    first = next((at for at in range(most) if old[at] != new[at]), most)
+    last = next((at for at in range(most - first) if old[-1 - at] != new[-1 - at]), most - first)
+    yield 0, 0, first
+    yield len(old) - last, len(new) - last, last
+    between = old[first : len(old) - last], new[first : len(new) - last]
+    if len(between[0]) * len(between[1]) <= _MOST_COMPARED:
+        for at, start, size in difflib.SequenceMatcher(None, *between, autojunk=False).get_matching_blocks():
+            yield first + at, first + start, size
+
+
+def _refuse_text(name: str, text: str) -> None:
+    kind = f".{name.rpartition('.')[2].lower()}"
+    if kind in KINDS and len(text) > LIMITS[kind]:
+        most = f"{LIMITS[kind]:,}"
+        raise Refusal(
+            413, f"The text is longer than the {most} characters that a {kind} contract may have.", code="too_large"
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise Refusal(
+            400, f"Line {line} holds half a surrogate pair, which is not a character.", code="not_text"
+        ) from None
+    if kind in KINDS and not is_contract(text, kind):
+        raise Refusal(
+            422, "This text is not a contract. Nothing was saved.", code="not_a_contract",
+            hint="A contract has a part such as schema, rules, reply or states.",
+        )  # fmt: skip
+
+
+def _refuse_name(settings: Settings, name: str, path: Path) -> None:
+    last = name.rpartition("/")[2]
+    top = next((each.resolve() for each in labelled(settings).values() if each.resolve() in path.parents), path.parent)
+    odd = last.startswith(".") or not last.isprintable() or len(last.encode()) > 200 or "\\" in last
+    if odd or path.suffix.lower() not in KINDS or last == "config.yaml" or in_pipeline(path, top):
+        raise Refusal(
+            400, f"{last[:100]!r} is not a name for a contract.", code="bad_name",
+            hint=f"Choose a name that ends in {', '.join(KINDS[:-1])} or {KINDS[-1]}, in a folder that is not a pipeline's.",
+        )  # fmt: skip
+
+
+def _refuse_read_only(opened: Opened) -> None:
+    """A rename would replace the file all the same, against the wish of whoever made it read-only."""
+    if not opened.path.stat().st_mode & 0o222:
+        raise Refusal(
+            403, f"{opened.name} is read-only. Nothing was saved.", code="read_only", hint="Make the file writable."
+        )
+
+
+@contextlib.contextmanager
+def turn(folder: Path, name: str) -> Iterator[None]:
+    """Hold the folder's lock: of all processes that save in it, one at a time."""
+    try:
+        import fcntl
+    except ImportError:  # a system without such locks: the hash is still compared
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise Refusal(
+                        503, f"Someone else is saving in the folder of {name}. Try again.", code="busy"
+                    ) from None
+                time.sleep(0.005)
+            except OSError:  # a file system without locks, as some network ones
+                break
+        yield
+    finally:
+        os.close(handle)
+
+
+def _write(path: Path, content: bytes, name: str, *, new: bool = False) -> None:
+    part: Path | None = None
+    try:
+        for left in path.parent.glob(f".{_escaped(path.name)}.*.part"):  # by whoever was ended while it wrote
+            left.unlink(missing_ok=True)
+        part = path.parent / f".{path.name}.{secrets.token_hex(8)}.part"
+        made = os.open(
+            part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if new else 0o600
+        )  # a private file is never open to others
+        with os.fdopen(made, "wb") as opened:
+            opened.write(content)
+            opened.flush()
+            if not new:
+                _as_before(part, path)
+            os.fsync(opened.fileno())
+        if new:
+            os.link(part, path)  # fails if there is one by now
+        else:
+            part.replace(path)
+        _settle(path.parent)
+    except FileExistsError:
+        raise Refusal(409, f"{name} already exists. Nothing was saved.", code="exists") from None
+    except OSError as error:
+        raise _told(error, name) from None
+    finally:
+        if part is not None:
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+
+
+def _as_before(part: Path, path: Path) -> None:
+    """Give a new file the owner and the permissions of the one that it replaces."""
+    found = path.stat()
+    with contextlib.suppress(OSError):
+        os.chown(part, found.st_uid, found.st_gid)
+    part.chmod(found.st_mode & 0o7777)
+
+
+def _settle(folder: Path) -> None:
+    """Let the disk know of the rename; where it does not want to, the file itself is whole all the same."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _escaped(name: str) -> str:
+    return re.sub(r"([*?\[])", r"[\1]", name)
+
+
+def _told(error: OSError, name: str) -> Refusal:
+    if error.errno in _FULL:
+        return Refusal(
+            507, f"The disk is full. {name} is unchanged.", code="disk_full", hint="Free some space and save again."
+        )
+    if error.errno in _DENIED:
+        return Refusal(
+            403, f"{name} may not be written here. It is unchanged.", code="read_only",
+            hint="Check the permissions of its folder.",
+        )  # fmt: skip
+    return Refusal(500, f"{name} could not be written: {error.strerror}. It is unchanged.", code="not_written")

@@ -1,0 +1,1 @@
+"""The demo: sample replies to try, and sample traffic of the example contracts."""

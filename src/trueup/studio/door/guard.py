@@ -1,0 +1,295 @@
+"""The guard: every request passes it before anything else happens.
+
+It refuses unknown hosts (DNS rebinding), requests from other sites (CSRF) and requests without a key, and puts the headers on every
+response that make a page of hostile texts harmless. A key comes as a cookie or as a bearer token; the first URL carries a code that stands
+for it once.
+"""
+
+import ipaddress
+import secrets
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
+from urllib.parse import quote, unquote_plus
+
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from trueup.studio.door.attempts import Attempts
+from trueup.studio.door.sessions import LASTS, Codes, by_cookie, by_secret, cookie_name, cookie_value, cookies_of
+from trueup.studio.refusal import Refusal
+from trueup.studio.settings import Key, Settings
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+WHO = "trueup.studio.key"
+NONCE = "trueup.studio.nonce"
+WRITE_HEADER = "x-trueup-studio"  # a form of another site cannot send it
+SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
+_SAFE = frozenset({"GET", "HEAD"})
+_OPEN = frozenset({SIGN_IN, SIGN_OUT, "/healthz"})  # need no key: they hold nothing of the user's
+_ONCE = frozenset(
+    {"host", "origin", "authorization", "content-length", WRITE_HEADER}
+)  # two of them would contradict each other
+_OURS = frozenset({"same-origin", "none"})
+
+
+class Guard:
+    """The application behind the door; `settings` gives those in force."""
+
+    def __init__(self, app: Application, settings: Callable[[], Settings], *, version: str = "") -> None:
+        self._app = app
+        self._settings = settings
+        self._version = version
+        self._random = secrets.token_hex(32)
+        self.attempts = Attempts()
+        self.codes = Codes()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await _not_http(scope, receive, send)
+            return
+        nonce = secrets.token_urlsafe(16)
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = list(message.get("headers", ()))
+                message["headers"] = [*given, *_headers(nonce, self._version, given)]
+            await send(message)
+
+        try:
+            answer = self._admit(scope)
+        except Refusal as refusal:
+            answer = JSONResponse(refusal.to_dict(), refusal.status, refusal.headers)
+        if answer is None:
+            scope[NONCE] = nonce
+            await self._app(scope, receive, guarded)
+        else:
+            await answer(scope, receive, guarded)
+
+    def try_key(self, scope: Scope, secret: str, way: str = "page") -> Key | None:
+        """The key that a secret belongs to; a Refusal for an address that has given too many wrong ones.
+
+        A program with an old key must not lock out people at the same address, so each `way` counts by itself.
+        """
+        address = f"{way} {(scope.get('client') or ('',))[0]}"
+        if seconds := self.attempts.wait(address):
+            raise Refusal(
+                429, "Too many wrong keys came from this address.", code="too_many_attempts",
+                hint=f"Try again in {seconds} seconds.", headers={"retry-after": str(seconds)},
+            )  # fmt: skip
+        key = by_secret(self._settings().keys, secret)
+        if key is None:
+            self.attempts.wrong(address)
+        return key
+
+    def keep(self, answer: Response, scope: Scope, key: Key) -> None:
+        """Let a browser keep a key."""
+        headers = _headers_of(scope)
+        secure = scope.get("scheme") == "https" or headers.get("origin", "").startswith("https:")
+        answer.set_cookie(
+            cookie_name(_split(headers.get("host", ""))[1]), cookie_value(key, self._signing), max_age=LASTS,
+            path=self._settings().mount or "/", httponly=True, samesite="lax", secure=secure,
+        )  # fmt: skip
+
+    def forget(self, answer: Response, scope: Scope) -> None:
+        """Let a browser forget its key."""
+        name = cookie_name(_split(_headers_of(scope).get("host", ""))[1])
+        answer.delete_cookie(name, path=self._settings().mount or "/", httponly=True, samesite="lax")
+
+    @property
+    def _signing(self) -> str:
+        return self._settings().secret or self._random
+
+    def _admit(self, scope: Scope) -> Response | None:
+        """Let a request in with its key, or answer it here."""
+        settings = self._settings()
+        headers = _headers_of(scope)
+        host = headers.get("host", "")
+        if not _is_known(host, settings):
+            raise Refusal(
+                403, f"This studio does not answer to the host {host[:100]!r}.", code="unknown_host",
+                hint="Open it by the address it printed on startup, or add the name: `--host NAME`, or `hosts` in the gateway's file.",
+            )  # fmt: skip
+        path = inner_path(scope["path"], settings.mount)
+        if (answer := self._first_visit(scope, headers, path)) is not None:
+            return answer
+        key, by_header = self._key(scope, headers)
+        scope[WHO] = key
+        writes = scope["method"] not in _SAFE
+        if path in _OPEN or path.startswith("/assets/"):
+            if writes:
+                _same_origin(headers, host)
+            return None
+        if key is None:
+            return self._without_key(scope, path)
+        if not by_header and (writes or path.startswith("/api/")):
+            _same_origin(headers, host)
+            if writes and WRITE_HEADER not in headers:
+                raise Refusal(403, f"A write needs the header {WRITE_HEADER}.", code="no_write_header")
+        return None
+
+    def _first_visit(self, scope: Scope, headers: dict[str, str], path: str) -> Response | None:
+        """The first URL carries a code: keep its key in a cookie, and take it out of the address bar.
+
+        Only a person who opens the URL is listened to: no picture and no frame of another site can use one up.
+        """
+        query = scope.get("query_string", b"").decode("latin-1")
+        if "token=" not in query or scope["method"] not in _SAFE or path.startswith(("/api/", "/assets/")):
+            return None
+        parts = query.split("&")
+        given = [part for part in parts if part.startswith("token=")]
+        if not given:
+            return None
+        if scope["method"] == "HEAD":  # whoever only looks whether a URL works does not use it up
+            return Response()
+        opened = headers.get("sec-fetch-mode", "navigate") == "navigate"
+        if not opened or headers.get("sec-fetch-dest", "document") != "document":
+            raise Refusal(403, "This URL is for the address bar only.", code="cross_origin")
+        key = self.codes.take(unquote_plus(given[0].removeprefix("token=")))
+        rest = "&".join(part for part in parts if part not in given)
+        here = f"{self._settings().mount}{_address(scope, self._settings().mount)}" + (f"?{rest}" if rest else "")
+        answer = RedirectResponse(here, 303)
+        if key is not None:
+            self.keep(answer, scope, key)
+        elif self._key(scope, headers)[0] is None:
+            return RedirectResponse(f"{self._settings().mount}{SIGN_IN}?used=1&to={quote(here, safe='/')}", 303)
+        return answer  # a browser that has its key may open the URL again
+
+    def _without_key(self, scope: Scope, path: str) -> Response:
+        """Ask for a key; afterwards the browser comes back to where it was."""
+        if path.startswith("/api/") or scope["method"] not in _SAFE:
+            raise Refusal(
+                401, "This needs a key.", code="no_key",
+                hint="Open the URL that the studio printed on startup, or send the key as `Authorization: Bearer KEY`.",
+            )  # fmt: skip
+        mount = self._settings().mount
+        query = scope.get("query_string", b"").decode("latin-1")
+        here = f"{mount}{_address(scope, mount)}" + (f"?{query}" if query else "")
+        plain = path == "/" and not query
+        return RedirectResponse(f"{mount}{SIGN_IN}" + ("" if plain else f"?to={quote(here, safe='/')}"), 303)
+
+    def _key(self, scope: Scope, headers: dict[str, str]) -> tuple[Key | None, bool]:
+        """Who asks, and whether by a header that no browser sends by itself."""
+        scheme, _, secret = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            return self.try_key(scope, secret.strip(), "header"), True
+        cookie = cookies_of(headers).get(cookie_name(_split(headers.get("host", ""))[1]), "")
+        return by_cookie(self._settings().keys, self._signing, cookie), False
+
+
+def inner_path(path: str, mount: str) -> str:
+    """The path inside the studio.
+
+    >>> inner_path("/studio/try", "/studio"), inner_path("/studio", "/studio"), inner_path("/try", "")
+    ('/try', '/', '/try')
+    """
+    return path.removeprefix(mount) or "/"
+
+
+def safe_way(to: str, mount: str) -> str:
+    """Where to go after signing in: a place of this studio, whatever the URL says.
+
+    >>> (
+    ...     safe_way("/try?a=1", ""),
+    ...     safe_way("//evil.example", ""),
+    ...     safe_way("https://evil.example", ""),
+    ...     safe_way("/\\\\evil.example", ""),
+    ... )
+    ('/try?a=1', '/', '/', '/')
+    """
+    plain = to.startswith(f"{mount}/") and to.isascii() and to.isprintable() and "\\" not in to
+    return to if plain and not to.startswith("//") and not to.startswith(f"{mount}{SIGN_IN}") else f"{mount}/"
+
+
+def _address(scope: Scope, mount: str) -> str:
+    """The path of a request inside the studio as the browser wrote it, with one slash at its start."""
+    raw = scope.get("raw_path") or quote(scope["path"]).encode("ascii")
+    path = raw.decode("latin-1").partition("?")[0].removeprefix(mount)
+    return "/" + quote(path.lstrip("/\\"), safe="/%:@!$&'()*+,;=-._~")
+
+
+def _headers_of(scope: Scope) -> dict[str, str]:
+    """The headers of a request by their small names. Those that decide who may come in must not come twice."""
+    found: dict[str, str] = {}
+    for raw, value in scope["headers"]:
+        name = raw.decode("latin-1").lower()
+        text = value.decode("latin-1")
+        if name == "cookie" and name in found:
+            found[name] += f"; {text}"  # HTTP/2 splits them
+        elif name in found and name in _ONCE:
+            raise Refusal(400, f"The header {name} was sent twice.", code="two_values")
+        else:
+            found[name] = text
+    return found
+
+
+def _split(host: str) -> tuple[str, str]:
+    """The name and the port of a Host header.
+
+    >>> _split("LocalHost:80"), _split("[::1]:80"), _split("[::1]"), _split("a")
+    (('localhost', '80'), ('[::1]', '80'), ('[::1]', ''), ('a', ''))
+    """
+    if host.endswith("]") or ":" not in host:
+        return host.lower(), ""
+    name, _, port = host.rpartition(":")
+    return name.lower(), port
+
+
+def _is_known(host: str, settings: Settings) -> bool:
+    """Whether a studio answers to the name in a Host header."""
+    name, port = _split(host)
+    if port and not (port.isascii() and port.isdigit()):
+        return False
+    if name in settings.hosts:
+        return True
+    if not settings.addresses:
+        return False
+    try:
+        ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _same_origin(headers: dict[str, str], host: str) -> None:
+    """Refuse what a page of another origin sends; another port of this machine is another origin."""
+    origin = headers.get("origin")
+    other = origin is not None and origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}")
+    if other or headers.get("sec-fetch-site", "same-origin") not in _OURS:
+        raise Refusal(403, "Requests from other sites are refused.", code="cross_origin")
+
+
+async def _not_http(scope: Scope, receive: Receive, send: Send) -> None:
+    """A web socket is closed; whoever starts and ends the server is told that nothing is in the way."""
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008})
+    elif scope["type"] == "lifespan":
+        while True:
+            message = await receive()
+            await send({"type": f"{message['type']}.complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
+
+
+def _headers(nonce: str, version: str, given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """What every response says to a browser; a response that says how long it may be kept, knows better."""
+    policy = (
+        f"default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+    headers = {
+        "content-security-policy": policy,
+        "referrer-policy": "same-origin",  # with none at all, a browser calls the origin of our own forms `null`
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "permissions-policy": "camera=(), geolocation=(), microphone=()",
+        "cache-control": "no-store",
+        "x-trueup-studio-version": version,
+    }
+    known = {bytes(name).lower() for name, _ in given}
+    return [(name.encode(), value.encode()) for name, value in headers.items() if value and name.encode() not in known]

@@ -1,0 +1,109 @@
+"""Sessions: a key enters, a cookie leaves that stands for it; the cookie is checked without any memory of the server.
+
+The cookie holds the name of the key and when it ends, signed with a secret of the server that every worker knows. The key's digest is part
+of what is signed: a cookie is worth nothing once its key is exchanged or taken out of the settings, and a digest alone opens nothing.
+"""
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Iterable, Mapping
+
+from trueup.studio.settings import Key
+
+LASTS = 30 * 24 * 3600  # seconds
+_NAME = "trueup_studio"
+
+
+def digest_of(secret: str) -> str:
+    """The digest by which a key is known.
+
+    >>> digest_of("example")[:8]
+    '50d858e0'
+    """
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def new_secret() -> str:
+    """A new key, safe in a URL."""
+    return secrets.token_urlsafe(24)
+
+
+def by_secret(keys: Iterable[Key], secret: str, now: float | None = None) -> Key | None:
+    """The key that a secret belongs to, unless it has expired."""
+    digest = digest_of(secret)
+    matches = [key for key in keys if hmac.compare_digest(key.digest, digest)]
+    return matches[0] if matches and _lasts(matches[0], now) else None
+
+
+def cookie_name(port: str) -> str:
+    """The name of the cookie; ports share cookies, so each studio on a machine has one of its own."""
+    return f"{_NAME}_{port}" if port.isascii() and port.isdigit() else _NAME
+
+
+def cookie_value(key: Key, signing: str, now: float | None = None) -> str:
+    """A cookie that stands for a key."""
+    until = int((time.time() if now is None else now) + LASTS)
+    name = _spelled(key)
+    return f"{name}.{until}.{_signature(key, signing, name, until)}"
+
+
+def by_cookie(keys: Iterable[Key], signing: str, value: str, now: float | None = None) -> Key | None:
+    """The key that a cookie stands for, unless it has expired or was forged.
+
+    >>> ana = Key("ana", digest_of("example"))
+    >>> by_cookie([ana], "s", cookie_value(ana, "s")) == ana, by_cookie([ana], "s", "616e61.9999999999.00")
+    (True, None)
+    """
+    name, _, rest = value.partition(".")
+    ends, _, signature = rest.partition(".")
+    if not (value.isascii() and ends.isdigit() and len(ends) < 12):
+        return None
+    until = int(ends)
+    if until < (time.time() if now is None else now):
+        return None
+    for key in keys:
+        if _spelled(key) == name and hmac.compare_digest(_signature(key, signing, name, until), signature):
+            return key if _lasts(key, now) else None
+    return None
+
+
+def cookies_of(headers: Mapping[str, str]) -> dict[str, str]:
+    """The cookies of a request by name; of two with one name, the first."""
+    found: dict[str, str] = {}
+    for part in headers.get("cookie", "").split(";"):
+        name, _, value = part.strip().partition("=")
+        found.setdefault(name, value)
+    return found
+
+
+class Codes:
+    """Codes that open the studio once, in this process. A browser keeps the first URL in its history, and other users of the machine may see it
+    in the list of processes: what it carries must be worth nothing afterwards.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, Key] = {}
+
+    def new(self, key: Key) -> str:
+        """A code that stands for a key, once."""
+        code = new_secret()
+        self._waiting[code] = key
+        return code
+
+    def take(self, code: str) -> Key | None:
+        """The key that a code stands for; the code is used up."""
+        return self._waiting.pop(code, None)
+
+
+def _lasts(key: Key, now: float | None) -> bool:
+    return key.expires is None or (time.time() if now is None else now) < key.expires
+
+
+def _spelled(key: Key) -> str:
+    return key.name.encode("utf-8", "surrogatepass").hex()
+
+
+def _signature(key: Key, signing: str, name: str, until: int) -> str:
+    return hmac.new(signing.encode(), f"{name}.{until}.{key.digest}".encode(), hashlib.sha256).hexdigest()

@@ -1,0 +1,53 @@
+"""Endpoints: the one description of each path of the API, from which its route, its checks and its OpenAPI page are made.
+
+A handler is a plain function that runs in a thread: it takes the studio, the decoded request and who asks, and returns data for JSON, or
+a `Stream`. It raises a `Refusal` for what it will not do.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import msgspec
+
+from trueup.studio.settings import Key, Right
+
+if TYPE_CHECKING:
+    from trueup.studio.studio import Studio
+
+SMALL = 64 * 1024  # bytes of a body that holds ids and options
+TEXTS = 24 * 1024 * 1024  # bytes of a body that holds a reply and a contract
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """A request without parameters."""
+
+
+class Stream(NamedTuple):
+    """Many answers to one request: each becomes a line of JSON as soon as it is there. The iterator is closed when the client leaves."""
+
+    events: Iterator[Any]
+
+
+Handle = Callable[["Studio", Any, Key], Any]
+
+
+class Endpoint(NamedTuple):
+    """One method of one path below `/api`."""
+
+    method: Literal["GET", "POST", "PUT", "DELETE"]
+    path: str
+    """Such as `/verdicts/{id}`; its parameters are fields of `takes`."""
+    right: Right
+    handle: Handle
+    takes: type[msgspec.Struct] = Nothing
+    """Decoded from the path and from the query (GET, DELETE) or the body (POST, PUT). Unknown names are refused."""
+    most: int = SMALL
+    """Bytes of a body; a longer one is refused."""
+    streams: bool = False
+    slow: bool = False
+    """Whether it may take seconds, whatever it is given: such requests have threads of their own, so that they keep no others waiting."""
+
+    @property
+    def summary(self) -> str:
+        """The first line of the handler's docstring."""
+        return (self.handle.__doc__ or "").strip().split("\n", 1)[0]

@@ -1,0 +1,218 @@
+"""Completing: a contract that is being typed and a cursor enter, what may be written there leaves.
+
+Keys and values come from the JSON Schema of contract files; names of fields, tools, states and groups from the text itself, as far as
+it can be read. The editor filters by what has been typed.
+"""
+
+import hashlib
+import json
+import re
+from collections import OrderedDict
+from threading import Lock
+from typing import Any
+
+from trueup.contract.files.documents import KINDS, LIMITS, parse_document
+from trueup.contract.files.extends import read_whole
+from trueup.contract.files.faults import ContractError
+from trueup.studio.judging.cursor import Cursor, last_of, locate
+from trueup.studio.judging.drafts import Finder, place_of
+from trueup.studio.judging.names import Known, Names, is_expression, names_at, properties
+from trueup.studio.judging.shapes import Shape, describes, keys, kind_of, shapes, zone
+from trueup.studio.judging.units import Units
+from trueup.studio.judging.vocabulary import FORMATS, FUNCTIONS, KEYWORDS, REPLY_NAMES, SWITCHES, TYPES
+from trueup.studio.places import find
+from trueup.studio.refusal import Refusal
+from trueup.studio.settings import Settings
+from trueup.verdict.paths import Parts
+
+Item = dict[str, str]
+_MOST = 400
+_KEPT = 8
+_DOTTED = re.compile(r"[\w.\[\]]*")
+_NAME_FILES = (("extends",), ("schema",), ("tools",), ("quality", "model"))
+_PLAIN = re.compile(r"[A-Za-z_$][\w$./ -]*\Z")
+
+_read: "OrderedDict[bytes, Known]" = OrderedDict()
+_lock = Lock()
+
+
+def complete(settings: Settings, text: str, kind: str, file: str, line: int, column: int) -> dict[str, Any]:
+    """What may be written at a line and a column, both from 1, the column in UTF-16 units."""
+    if is_too_long(text, kind):
+        return {"from": {"line": 1, "column": 1}, "items": []}
+    lines = text.split("\n")
+    row = min(max(line, 1), len(lines)) - 1
+    units = Units(lines[row])
+    cursor = locate(text, kind.lower(), row, units.points(max(column, 1) - 1))
+    known = known_in(settings, text, kind, file, row, cursor)
+    start = cursor.start + len(cursor.word) - len(cursor.text) if "\n" not in cursor.text else cursor.start
+    items: list[Item] = []
+    if cursor.role == "key":
+        items = _keys(cursor, known, kind)
+    value = cursor.path if cursor.role == "value" else cursor.either
+    if value is not None:
+        expression = is_expression(value, shapes(value))
+        if expression:
+            begun, more = _in_expression(cursor, known, expression)
+            start = begun if not items else start
+        else:
+            more = _values(value, cursor, known, kind)
+            more += [_item(name, "file", "", name) for name in _files(settings, value, file)]
+        items += more
+    return {"from": {"line": row + 1, "column": units.of(start) + 1}, "items": items[:_MOST]}
+
+
+def is_too_long(text: str, kind: str) -> bool:
+    """Whether a text is longer than any contract may be: nobody waits for what could be said about it."""
+    return len(text) > LIMITS.get(kind.lower(), LIMITS[".yaml"])
+
+
+def known_in(settings: Settings, text: str, kind: str, file: str, row: int, cursor: Cursor) -> Known:
+    """The names in a text: of all of it, or with the line closed where the cursor is, or without that line, or of what stands before."""
+    lines = text.split("\n")
+    closed = lines[row][: cursor.start + len(cursor.word)] + cursor.closers
+    parts = [[*lines[:row], line, *lines[row + 1 :]] for line in ((closed, "") if cursor.closers else ("",))]
+    for part in (text, *map("\n".join, parts), "\n".join(lines[:row])):
+        key = hashlib.sha256(f"{kind}\0{file}\0{part}".encode("utf-8", "surrogatepass")).digest()
+        with _lock:
+            known = _read.get(key)
+        if known is None:
+            known = _known(settings, part, kind, file)
+        if known is not None:
+            with _lock:
+                _read[key] = known
+                while len(_read) > _KEPT:
+                    _read.popitem(last=False)
+            return known
+    return Known(None)
+
+
+def _known(settings: Settings, text: str, kind: str, file: str) -> Known | None:
+    path, name = place_of(settings, kind, file)
+    try:
+        return Known(read_whole(path, Finder(settings, path, name, text, alone=not file)).data)
+    except ContractError:
+        pass
+    try:  # a file that it extends cannot be read: its own names are known all the same
+        data = parse_document(text, name, path.suffix.lower()).data
+    except ContractError:
+        return None
+    return Known(data) if isinstance(data, dict) else None
+
+
+def _keys(cursor: Cursor, known: Known, kind: str) -> list[Item]:
+    there = known.at(cursor.path)
+    taken = cursor.beside | ({str(key) for key in there} - {cursor.word} if isinstance(there, dict) else set())
+    place = zone(cursor.path)
+    if place is not None and place.what == "schema" and cursor.path:
+        found = [_item(word, "", about, _key(word, None, cursor, kind)) for word, about in KEYWORDS.items()]
+    else:
+        named = names_at(known, cursor.path, "key")
+        found = [_item(name, "", about, _key(name, None, cursor, kind)) for name, about in named.items()]
+        if place is None or not cursor.path:
+            found += [
+                _item(name, kind_of(shape), describes(shape), _key(name, shape, cursor, kind))
+                for name, shape in keys(cursor.path).items()
+            ]
+    return [item for item in found if item["label"] not in taken]
+
+
+def _values(path: Parts, cursor: Cursor, known: Known, kind: str) -> list[Item]:
+    place = zone(path)
+    names: Names
+    if place is not None and place.what not in ("schema", "names"):
+        names = _schema_values(path, place.what, place.start, known)
+    elif place is not None and path != ("schema",):
+        names = dict.fromkeys(("true", "false"), "") if place.what == "schema" else {}
+    else:
+        names = {}
+        for shape in shapes(path):
+            names |= dict.fromkeys((str(value) for value in shape.get("enum", ())), "")
+            if "boolean" in shape.get("type", ()):
+                names |= dict.fromkeys(("true", "false"), "")
+        names = {**names_at(known, path, "value"), **names}
+    return [_item(name, "", about, _scalar(name, cursor, kind)) for name, about in names.items()]
+
+
+def _files(settings: Settings, path: Parts, file: str) -> list[str]:
+    """The files beside the contract that it may name at a path."""
+    if not file or not (path in _NAME_FILES or (len(path) == 2 and path[0] == "extends")):
+        return []
+    own = find(settings, file)
+    label = file.rpartition("/")[0]
+    beside = sorted(each.name for each in own.parent.iterdir() if each.suffix.lower() in KINDS and each != own)
+    return [name for name in beside[:_MOST] if not name.startswith(".") and _is_there(settings, f"{label}/{name}")]
+
+
+def _is_there(settings: Settings, name: str) -> bool:
+    try:
+        return find(settings, name).is_file()
+    except Refusal:
+        return False
+
+
+def _schema_values(path: Parts, word: str, start: Parts, known: Known) -> Names:
+    """The values of a keyword of JSON Schema."""
+    node = path[:-2] if isinstance(path[-1], int) else path[:-1]
+    if word == "type":
+        return dict.fromkeys(TYPES, "")
+    if word == "format":
+        return dict.fromkeys(FORMATS, "")
+    if word in SWITCHES:
+        return dict.fromkeys(("true", "false"), "")
+    root = known.at(start)
+    if word == "required":
+        listed = known.at((*node, "required"))
+        members = properties(known.at(node), root)
+        return {name: "" for name in members if not isinstance(listed, list) or name not in listed}
+    if word == "$ref":
+        held = [(name, root.get(name)) for name in ("$defs", "definitions")] if isinstance(root, dict) else []
+        return {f"#/{name}/{each}": "" for name, inner in held if isinstance(inner, dict) for each in inner}
+    return {}
+
+
+def _in_expression(cursor: Cursor, known: Known, over: str) -> tuple[int, list[Item]]:
+    """The names in an expression: fields behind a dot are those of the member before it."""
+    written = last_of(_DOTTED, cursor.text)
+    around, dot, last = written.rpartition(".")
+    start = cursor.start + len(cursor.word) - len(last)
+    if over == "reply" and not dot:
+        names = {**REPLY_NAMES, **FUNCTIONS}
+    elif dot:
+        steps: Parts = tuple(
+            0 if step.isdigit() else step for part in around.split(".") for step in part.replace("]", "").split("[")
+        )
+        names = known.fields(steps) if over == "value" else known.fields(steps[1:]) if steps[:1] == ("data",) else {}
+    else:
+        names = {**known.fields(), **FUNCTIONS}
+    items = [_item(name, "function" if name in FUNCTIONS else "field", about, name) for name, about in names.items()]
+    return start, items
+
+
+def _item(label: str, detail: str, info: str, apply: str) -> Item:
+    return {"label": label, "detail": detail, "info": info, "apply": apply}
+
+
+def _key(name: str, shape: Shape | None, cursor: Cursor, kind: str) -> str:
+    """A key as it is written, with what follows it."""
+    if kind.lower() == ".json":
+        return name if cursor.quoted else f"{json.dumps(name, ensure_ascii=False)}: "
+    plain = name if _PLAIN.match(name) or cursor.quoted else json.dumps(name, ensure_ascii=False)
+    if kind.lower() == ".toml":
+        return f"{plain} = "
+    kinds = {arm.get("type") for arm in _arms(shape)} if shape is not None else set()
+    if cursor.flow or not kinds or not kinds <= {"object", "array", "null"}:
+        return f"{plain}: "
+    deeper = " " * (cursor.column + 2)
+    return f"{plain}:\n{deeper}- " if kinds == {"array"} else f"{plain}:\n{deeper}"
+
+
+def _arms(shape: Shape) -> list[Shape]:
+    """The arms of a shape whose kinds are plain words."""
+    return [arm for arm in shape.get("anyOf", [shape]) if not isinstance(arm.get("type"), list)]
+
+
+def _scalar(name: str, cursor: Cursor, kind: str) -> str:
+    """A value as it is written."""
+    bare = name in ("true", "false") or (kind.lower() in (".yaml", ".yml") and _PLAIN.match(name) is not None)
+    return name if bare or cursor.quoted else json.dumps(name, ensure_ascii=False)

@@ -1,0 +1,165 @@
+"""Drafts: the text of a contract in a browser enters; its faults leave, and the contract where none of them stops it.
+
+The same linter judges it as a file. A text that belongs to a file of the studio may extend and name files beside it, inside the
+folders of the studio and nowhere else, whatever links or dots a path has; any other text names no file at all. A contract is data: it
+runs no Python of its own. What it can name is a check that a package installed here offers under the entry point `trueup.checks`,
+with options; classes and modules cannot be named. Compiled drafts are kept, so that typing in the reply compiles nothing; one is
+compiled again when a file behind it has changed.
+"""
+
+import contextlib
+import hashlib
+import os
+import re
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from trueup.contract.files.documents import KINDS, Barred, Source
+from trueup.contract.files.faults import Fault
+from trueup.contract.lint.run import Linted, lint_contract
+from trueup.studio.judging.schemas import is_schema, lint_schema
+from trueup.studio.judging.units import Units
+from trueup.studio.places import find, name_of
+from trueup.studio.refusal import Refusal
+from trueup.studio.settings import Settings
+
+_KEPT = 32  # compiled drafts
+_ANY = "schema: true\n"  # what an empty text stands for: any JSON value
+_UNNAMED = "contract"
+_OUTSIDE = "Only files inside the folders of this studio are read."
+_NO_FILE = (
+    "A contract that is not a file of the studio can name no other files: put the schema and the tools into its text."
+)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\'|[^\s:,#{}\[\]"\'][^:,#{}\[\]\n]*')
+_NAME = re.compile(r"[\w.]+|\W")
+_IN_EXPRESSIONS = frozenset({"N012", "N013", "N026", "N040"})
+
+Stamp = tuple[int, int, int] | None
+
+
+class Draft(NamedTuple):
+    """A contract text after lint, and what faults call it."""
+
+    linted: Linted
+    text: str
+    name: str
+
+
+class Finder:
+    """Says what a draft may read, and keeps what it has asked for."""
+
+    def __init__(self, settings: Settings, path: Path, name: str, text: str, alone: bool) -> None:
+        self._settings = settings
+        self.path = path
+        self.name = name
+        self._text = text
+        self._alone = alone
+        self.asked: dict[Path, Stamp] = {}
+
+    def __call__(self, path: Path) -> Source:
+        if path == self.path:
+            return Source(path, self.name, self._text)
+        if self._alone:
+            raise Barred(_NO_FILE)
+        self.asked[path] = _stamp(path)
+        name = name_of(self._settings, path)
+        if name is None:
+            raise Barred(_OUTSIDE)
+        try:
+            real = find(self._settings, name)
+        except Refusal:
+            real = path.resolve()
+            if os.path.lexists(real):  # hidden, or kept from the studio
+                raise Barred(_OUTSIDE) from None
+        return Source(real, self.name, self._text) if real == self.path else Source(real, name)
+
+
+class _Kept(NamedTuple):
+    draft: Draft
+    asked: dict[Path, Stamp]
+
+
+_kept: "OrderedDict[tuple[Any, ...], _Kept]" = OrderedDict()
+_lock = threading.Lock()
+
+
+def draft(settings: Settings, text: str, kind: str = ".yaml", file: str = "", *, tolerant: bool = False) -> Draft:
+    """The draft that a text holds. `file` is the name of the file that it belongs to, `kind` that of one that belongs to none.
+
+    With `tolerant`, a bare JSON Schema is taken for the schema of a contract, with a warning.
+    """
+    path, name = place_of(settings, kind, file)
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    key = (settings.folders, path, file, tolerant, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+    with _lock:
+        kept = _kept.get(key)
+        if kept is not None:
+            _kept.move_to_end(key)
+    if kept is None or any(_stamp(asked) != stamp for asked, stamp in kept.asked.items()):
+        kept = _compiled(
+            Finder(settings, path, name, text if text.strip() else _any(path), alone=not file), text, tolerant
+        )
+        with _lock:
+            _kept[key] = kept
+            while len(_kept) > _KEPT:
+                _kept.popitem(last=False)
+    return kept.draft
+
+
+def place_of(settings: Settings, kind: str, file: str) -> tuple[Path, str]:
+    """Where a text is taken to stand, and what faults call it."""
+    if kind.lower() not in KINDS:
+        raise Refusal(400, f"A contract is one of {', '.join(KINDS)}; got {kind[:20]!r}.")
+    path = find(settings, file) if file else Path(f"{_UNNAMED}{kind.lower()}")
+    if path.suffix.lower() not in KINDS or path.is_dir():
+        raise Refusal(400, f"{file[:200]!r} is not a contract file.", hint=f"Its name ends in {', '.join(KINDS)}.")
+    return path, file or path.name
+
+
+def _compiled(finder: Finder, text: str, tolerant: bool) -> _Kept:
+    linted = lint_contract(finder.path, find=finder)
+    if tolerant and linted.contract is None and is_schema(text, finder.path.suffix.lower()):
+        linted = lint_schema(text, finder.path, finder.name)
+    if linted.contract is not None:
+        with contextlib.suppress(Exception, SystemExit):  # whatever is wrong is reported by the check of the reply
+            linted.contract.check("{}")  # the first check compiles the schema
+    return _Kept(Draft(linted, text, finder.name), finder.asked)
+
+
+def _any(path: Path) -> str:
+    return {".json": '{"schema": true}', ".toml": "schema = true\n"}.get(path.suffix.lower(), _ANY)
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return (found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+def faults(drafted: Draft, more: tuple[Fault, ...] = ()) -> list[dict[str, Any]]:
+    """The faults of a draft as the page shows them: columns in UTF-16 units, and the end of what each is about."""
+    lines = drafted.text.split("\n")
+    return [_shown(one, lines, drafted.name) for one in (*drafted.linted.faults, *more)]
+
+
+def _shown(one: Fault, lines: list[str], name: str) -> dict[str, Any]:
+    own = one.file == name
+    line = lines[one.line - 1] if own and one.line <= len(lines) else ""
+    start = min(one.column - 1, len(line)) if own else one.column - 1
+    units = Units(line)
+    return {
+        "code": one.code, "level": one.level, "message": one.message, "hint": one.hint, "path": one.path,
+        "line": one.line, "column": units.of(start) + 1, "end_line": one.line, "end_column": units.of(_end(line, start, one.code)) + 1,
+        "of": "contract", **({} if own else {"file": one.file}),
+    }  # fmt: skip
+
+
+def _end(line: str, start: int, code: str) -> int:
+    """Where the word or text ends that starts in a line; inside of an expression, the name."""
+    token = (_NAME if code in _IN_EXPRESSIONS else _TOKEN).match(line, start)
+    end = len(line[: token.end()].rstrip()) if token is not None else start + 1
+    return min(max(end, start + 1), max(len(line), start))

@@ -1,0 +1,127 @@
+"""Judging: a reply, a contract and a context enter as texts, the verdict leaves with what is wrong with these texts."""
+
+import json
+from time import perf_counter
+from typing import Any, Literal, NamedTuple
+
+from trueup.ask.correction import correction
+from trueup.ask.words.templates import WordsError
+from trueup.conform.schema import SchemaError
+from trueup.contract.contract import Contract
+from trueup.contract.incoming import is_stream
+from trueup.read.reader import read, read_document
+from trueup.read.reading import Reading
+from trueup.studio.judging.units import Units
+from trueup.verdict.bugs import bug_of
+from trueup.verdict.verdict import Verdict
+
+As = bool | Literal["auto"]
+_AGAIN = "There is nothing to tell the model: the same request is sent again."
+
+
+class Judged(NamedTuple):
+    """What came of judging: a verdict, or the fault that kept it from being made."""
+
+    verdict: Verdict | None
+    faults: list[dict[str, Any]]
+    took: float
+    """Seconds of the check itself: whatever the contract had to compile was compiled with its draft."""
+    read: str
+    """What the reply was read as: `text`, or the family of a provider's response."""
+
+
+class BadContext(ValueError):
+    """A context that cannot be used, with its place in the text."""
+
+    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+def read_context(text: str, state: str = "") -> dict[str, Any]:
+    """The context that a JSON text holds; `state` wins over what stands in it."""
+    context: Any = {}
+    if text.strip():
+        try:
+            context = json.loads(text)
+        except json.JSONDecodeError as error:
+            line = text.split("\n")[error.lineno - 1]
+            column = Units(line).of(error.colno - 1) + 1
+            raise BadContext(f"The context is not JSON: {error.msg}.", error.lineno, column) from None
+        except RecursionError:
+            raise BadContext("The context is nested too deeply.") from None
+    if not isinstance(context, dict):
+        raise BadContext('The context must be a JSON object, such as {"state": "IDLE"}.')
+    return {**context, "state": state} if state else context
+
+
+def judge(contract: Contract[Any], reply: str, context: dict[str, Any], response: As = False) -> Judged:
+    """The verdict on a reply. A bug in an installed check, or a context that the contract cannot take, is a fault."""
+    reading = read_response(reply, sure=response is True) if response else None
+    source: Any = reply if reading is None else reading
+    read_as = "text" if reading is None else reading.reply.provider or "response"
+    try:
+        started = perf_counter()
+        verdict = contract.check(source, context)
+        verdict.fixes  # noqa: B018 - they are made when somebody looks, and the page does
+        took = perf_counter() - started
+    except SchemaError as error:
+        return Judged(None, [fault_of(f"The schema of a tool cannot be used: {error}")], 0.0, read_as)
+    except (TypeError, ValueError) as error:
+        bug = bug_of(error)
+        said = fault_of(str(bug)) if bug is not None else fault_of(str(error), "context")
+        return Judged(None, [said], 0.0, read_as)
+    except (Exception, SystemExit) as error:
+        bug = bug_of(error)
+        if bug is None:
+            raise
+        return Judged(None, [fault_of(str(bug))], 0.0, read_as)
+    return Judged(verdict, [], took, verdict.reply.provider or read_as)
+
+
+def read_response(text: str, *, sure: bool) -> Reading | None:
+    """A provider's response; None for a text that is none. Where it is `sure` to be one, JSON of an unknown shape is a finding."""
+    reading = read_document(text)
+    if reading.reply.provider or reading.findings:
+        return reading
+    try:
+        held = json.loads(text) if sure else None
+    except (ValueError, RecursionError):
+        return None
+    return read(held) if isinstance(held, dict | list) else None
+
+
+def streamed(reply: str, response: As) -> str:
+    """The text that came in, where a reply is the body of a stream or a response: that of its verdict."""
+    reading = read_response(reply, sure=response is True) if response or is_stream(reply) else None
+    return reply if reading is None else reading.reply.text
+
+
+def told(contract: Contract[Any], verdict: Verdict, context: dict[str, Any]) -> tuple[str | None, str]:
+    """What the model would be told about a refused reply; where there is nothing to tell, None and why."""
+    if verdict.ok:
+        return None, ""
+    try:
+        messages = correction(contract, verdict, context)
+    except WordsError as error:
+        return None, str(error)
+    texts = [_text(message.get("content")) for message in messages if message.get("role") != "assistant"]
+    return ("\n\n".join(texts), "") if texts else (None, _AGAIN)
+
+
+def _text(content: Any) -> str:
+    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=2)
+
+
+def context_fault(error: BadContext) -> dict[str, Any]:
+    """A bad context as a fault, in the shape of those of a contract."""
+    return fault_of(str(error), "context", error.line, error.column)
+
+
+def fault_of(message: str, of: str = "contract", line: int = 1, column: int = 1) -> dict[str, Any]:
+    """Something that is wrong with a contract or a context beyond what lint says."""
+    return {
+        "code": "", "level": "error", "message": message, "hint": "", "path": "$", "line": line, "column": column,
+        "end_line": line, "end_column": column + 1, "of": of,
+    }  # fmt: skip

@@ -1,0 +1,232 @@
+"""Names: what a contract calls its own things, and where such a name may stand: fields, tools, states, groups, codes, checks.
+
+The data of a contract enters, as far as its text can be read; names leave, each with a sentence about it.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from trueup.contract.codes import ALL, own_kinds
+from trueup.contract.plugins import installed
+from trueup.studio.judging.shapes import Shape
+from trueup.verdict.paths import Parts
+
+Names = dict[str, str]  # a name, and a sentence about it
+_EXCUSES: Names = {
+    "negated": "Said with a negation: we do not book.",
+    "question": "Said in a question.",
+    "conditional": "Said under a condition.",
+    "quoted": "Said in quotation marks.",
+    "addressed": "Said to somebody: thank you, Ana.",
+}
+_NOT_STATES = frozenset({"start", "names", "correction", "groups", "always", "claims", "machine"})
+_MOST_SCHEMAS = 300  # that the members of one schema are collected from; each may be inside the one before
+_ANY = "*"
+
+
+class Known:
+    """The names in the data of a contract."""
+
+    def __init__(self, data: Any) -> None:
+        self.data: dict[str, Any] = data if isinstance(data, dict) else {}
+
+    def at(self, path: Parts) -> Any:
+        """What the data hold at a path; None where they hold nothing."""
+        here: Any = self.data
+        for part in path:
+            if isinstance(here, dict):
+                here = here.get(part)
+            elif isinstance(here, list) and isinstance(part, int) and part < len(here):
+                here = here[part]
+            else:
+                return None
+        return here
+
+    def tools(self) -> Names:
+        return dict(_tools(self.data.get("tools")))
+
+    def states(self) -> Names:
+        states = self.data.get("states")
+        return {
+            str(name): _about(body, "hint", "note") or "A state of this contract."
+            for name, body in (states.items() if isinstance(states, dict) else ())
+            if name not in _NOT_STATES
+        }
+
+    def groups(self) -> Names:
+        groups = self.at(("states", "groups"))
+        return {
+            str(name): _about(body, "why", "note") or _listed(body)
+            for name, body in (groups.items() if isinstance(groups, dict) else ())
+        }
+
+    def excuses(self) -> Names:
+        return {**_EXCUSES, **self.groups()}
+
+    def codes(self) -> Names:
+        return {kind.code: f"{kind.name}: {kind.title}" for kind in (*ALL, *own_kinds())}
+
+    def checks(self) -> Names:
+        return {name: check.kind.title for name, check in installed().items()}
+
+    def languages(self) -> Names:
+        return {"en": "English", "es": "Spanish"}
+
+    def fields(self, inside: Parts = ()) -> Names:
+        """The fields of the value, or of one of its members, as rules name them."""
+        schema = self.data.get("schema")
+        node = member(schema, schema, inside)
+        names = {name: about_schema(inner, schema) for name, inner in properties(node, schema).items()}
+        given = self.data.get("input")
+        if not inside and isinstance(given, list):
+            names |= {str(name): "A field of the unit's input." for name in given}
+        return names
+
+    def field(self, path: Parts) -> str:
+        """What the schema says of a field; empty where it says nothing."""
+        schema = self.data.get("schema")
+        node = member(schema, schema, path)
+        return about_schema(node, schema) if isinstance(node, dict) else ""
+
+
+def properties(node: Any, root: Any) -> dict[str, Any]:
+    """The members that a schema names, also through references and unions; each schema is looked at once, however often it is referred to."""
+    return _members(node, root, set())
+
+
+def _members(node: Any, root: Any, seen: set[int]) -> dict[str, Any]:
+    if not isinstance(node, dict) or id(node) in seen or len(seen) > _MOST_SCHEMAS:
+        return {}
+    seen.add(id(node))
+    found: dict[str, Any] = {}
+    if isinstance(node.get("$ref"), str):
+        found |= _members(_referred(node["$ref"], root), root, seen)
+    for word in ("allOf", "anyOf", "oneOf"):
+        for arm in node[word] if isinstance(node.get(word), list) else ():
+            found |= _members(arm, root, seen)
+    own = node.get("properties")
+    return {**found, **({str(name): inner for name, inner in own.items()} if isinstance(own, dict) else {})}
+
+
+def member(node: Any, root: Any, path: Parts) -> Any:
+    """The schema of a member; a number or `[]` stands for an item."""
+    for part in path:
+        if isinstance(node, dict) and isinstance(node.get("$ref"), str):
+            node = _referred(node["$ref"], root)
+        if isinstance(part, int):
+            node = node.get("items") if isinstance(node, dict) else None
+        else:
+            node = properties(node, root).get(part)
+    return node
+
+
+def about_schema(node: Any, root: Any) -> str:
+    """A schema in a few words.
+
+    >>> about_schema({"type": "integer", "minimum": 0, "description": "The age."}, {})
+    'integer, at least 0. The age.'
+    """
+    if isinstance(node, dict) and isinstance(node.get("$ref"), str):
+        node = {**(_referred(node["$ref"], root) or {}), **{key: part for key, part in node.items() if key != "$ref"}}
+    if not isinstance(node, dict):
+        return ""
+    kinds = node.get("type")
+    parts = [kinds if isinstance(kinds, str) else " or ".join(map(str, kinds))] if kinds else []
+    if isinstance(node.get("enum"), list):
+        parts.append(f"one of {', '.join(map(str, node['enum'][:10]))}{' …' if len(node['enum']) > 10 else ''}")
+    parts += [f"{words} {node[word]}" for word, words in _BOUNDS.items() if word in node]
+    said = node.get("description") or node.get("title") or ""
+    return " ".join(part for part in (f"{', '.join(parts)}." if parts else "", str(said)) if part)
+
+
+_BOUNDS = {
+    "const": "always", "format": "format", "minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than",
+    "exclusiveMaximum": "less than", "minLength": "characters at least", "maxLength": "characters at most", "minItems": "items at least",
+    "maxItems": "items at most", "pattern": "pattern",
+}  # fmt: skip
+
+
+def _referred(reference: str, root: Any) -> Any:
+    node = root
+    for part in reference.removeprefix("#").strip("/").split("/") if reference != "#" else ():
+        node = node.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(node, dict) else None
+    return node
+
+
+def _tools(given: Any) -> Iterator[tuple[str, str]]:
+    """The tools in any provider's shape, as far as they have names."""
+    for item in given if isinstance(given, list) else [given]:
+        held = item.get("function", item) if isinstance(item, dict) else None
+        if isinstance(held, dict) and isinstance(held.get("name"), str):
+            yield held["name"], str(held.get("description") or "A tool of this contract.")
+        elif isinstance(item, dict) and isinstance(item.get("functionDeclarations"), list):
+            yield from _tools(item["functionDeclarations"])
+
+
+def _about(body: Any, *keys: str) -> str:
+    return next((str(body[key]) for key in keys if isinstance(body, dict) and body.get(key)), "")
+
+
+def _listed(body: Any) -> str:
+    if isinstance(body, dict):
+        body = body.get("terms") or body.get("patterns")
+    words = [str(word) for word in body[:8]] if isinstance(body, list) else [str(body)]
+    return ", ".join(words)
+
+
+Source = Callable[[Known], Names]
+_FIELDS: Source = lambda known: known.fields()  # noqa: E731 - one of the table below
+# Where names stand: a path, with * for any part, as keys of the mapping there or as values.
+PLACES: tuple[tuple[str, tuple[str, ...], Source], ...] = (
+    ("value", ("order", _ANY), Known.tools),
+    ("value", ("order", "sequence", _ANY), Known.tools),
+    ("value", ("order", "expected_sequence", _ANY), Known.tools),
+    ("value", ("order", "only_once", _ANY), Known.tools),
+    ("key", ("order", "requires"), Known.tools),
+    ("value", ("order", "requires", _ANY, _ANY), Known.tools),
+    ("key", ("order", "at_most"), Known.tools),
+    ("key", ("order", "never_with"), Known.tools),
+    ("value", ("order", "never_with", _ANY, _ANY), Known.tools),
+    ("key", ("calls", "claims"), Known.tools),
+    ("key", ("states", "claims"), Known.tools),
+    ("value", ("states", _ANY, "tools"), Known.tools),
+    ("value", ("states", _ANY, "tools", _ANY), Known.tools),
+    ("value", ("states", "start"), Known.states),
+    ("value", ("states", _ANY, "next"), Known.states),
+    ("value", ("states", _ANY, "next", _ANY), Known.states),
+    ("key", ("fallbacks",), Known.states),
+    ("value", ("examples", _ANY, "state"), Known.states),
+    ("value", ("examples", _ANY, "context", "state"), Known.states),
+    ("value", ("examples", _ANY, "gives", _ANY), Known.codes),
+    ("value", ("states", _ANY, "forbid"), Known.groups),
+    ("value", ("states", _ANY, "forbid", _ANY), Known.groups),
+    ("value", ("states", _ANY, "forbid", _ANY, "group"), Known.groups),
+    ("value", ("states", _ANY, "forbid", _ANY, "groups", _ANY), Known.groups),
+    ("value", ("states", _ANY, "forbid", _ANY, "except", _ANY), Known.excuses),
+    ("value", ("states", _ANY, "allow", _ANY), Known.excuses),
+    ("value", ("states", "groups", _ANY, "except", _ANY), Known.excuses),
+    ("value", ("checks", _ANY), Known.checks),
+    ("key", ("checks", _ANY), Known.checks),
+    ("value", ("language",), Known.languages),
+    ("value", ("rules", "required", _ANY), _FIELDS),
+    ("key", ("rules", "types"), _FIELDS),
+    ("key", ("rules", "ranges"), _FIELDS),
+    ("key", ("rules", "enums"), _FIELDS),
+)  # fmt: skip
+
+
+def names_at(known: Known, path: Parts, role: str) -> Names:
+    """The names that may stand at a path, as keys or as values."""
+    found: Names = {}
+    for wanted, pattern, source in PLACES:
+        fits = len(pattern) == len(path) and all(want in (_ANY, part) for want, part in zip(pattern, path, strict=True))
+        if wanted == role and fits:
+            found |= source(known)
+    return found
+
+
+def is_expression(path: Parts, shapes: list[Shape]) -> str:
+    """Whether a value is an expression: over the `value`, over the `reply`, or '' if it is none."""
+    if path[:1] == ("rules",) and (path[-1:] in (("expr",), ("when",)) or isinstance(path[-1], int)):
+        return "value" if any(shape.get("type") == "string" for shape in shapes) else ""
+    return "reply" if path[:2] == ("reply", "rules") and path[-1:] == ("expr",) else ""

@@ -1,0 +1,82 @@
+"""Replaying: a reply is read as if it were still coming in; what a program would know after so many characters leaves.
+
+What has come is fed in one piece. The value so far hardly depends on how a reply is cut: where something is written wrongly or a text
+has escapes, a stream that came in smaller pieces may be a few characters behind. One look costs one reading of what has come.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from trueup.contract.contract import Contract
+from trueup.studio.judging.spelling import spell
+from trueup.studio.judging.units import Units
+from trueup.verdict.bugs import bug_of
+from trueup.verdict.facts import Finding
+from trueup.verdict.paths import render
+
+MOST_STEPS = 2_000
+_MOST_SHOWN = 100_000  # characters of a value at one moment
+
+
+def replay(contract: Contract[Any], reply: str, context: dict[str, Any], upto: int) -> dict[str, Any]:
+    """What is known of a reply after `upto` UTF-16 units of it: the value so far, what is still growing, what is certainly wrong.
+
+    It has `ended` once the value has closed, whatever comes behind it.
+
+    >>> from trueup import Contract
+    >>> seen = replay(Contract(True), '{"name": "Ada", "age": 36}', {}, 12)
+    >>> seen["value"].split(), seen["open"], seen["ended"]
+    (['{', '"name":', '"Ad"', '}'], ['$', '$.name'], False)
+    """
+    come = Units(reply).points(upto)
+    stream = contract.stream(context=context)
+    stream.push(reply[:come])
+    verdict = _verdict(stream) if come >= len(reply) else None
+    data = stream.partial if verdict is None else verdict.data
+    value = None if data is None else spell(data, _MOST_SHOWN)
+    path = stream.open_path
+    ended = come >= len(reply) or (path is None and data is not None)
+    findings = stream.findings if verdict is None else verdict.findings
+    return {
+        "value": None if value is None else value.text,
+        "value_cut": value is not None and value.cut,
+        "open": [] if path is None or ended else [render(path[:size]) for size in range(len(path) + 1)],
+        "ended": ended,
+        "findings": [_found(found) for found in findings],
+    }
+
+
+def steps(contract: Contract[Any], reply: str, context: dict[str, Any]) -> list[int]:
+    """Where the value so far changes, in UTF-16 units; a long reply is looked at every so many characters.
+
+    >>> from trueup import Contract
+    >>> steps(Contract(True), '{"a": 12}', {})
+    [2, 9]
+    """
+    return list(_changes(contract, reply, context))
+
+
+def _changes(contract: Contract[Any], reply: str, context: dict[str, Any]) -> Iterator[int]:
+    size = max(1, -(-len(reply) // MOST_STEPS))
+    units = Units(reply)
+    stream = contract.stream(context=context)
+    for start in range(0, len(reply), size):
+        stream.push(reply[start : start + size])
+        if stream.has_more():
+            yield units.of(min(start + size, len(reply)))
+
+
+def _verdict(stream: Any) -> Any:
+    """The verdict at the end; None where a check of the contract has a bug, which judging shows."""
+    try:
+        return stream.finish()
+    except (Exception, SystemExit) as error:
+        if bug_of(error) is None:
+            raise
+        return None
+
+
+def _found(found: Finding) -> dict[str, Any]:
+    return {
+        "code": found.code, "name": found.name, "level": found.level, "path": found.path, "message": found.message, "hint": found.hint,
+    }  # fmt: skip

@@ -1,0 +1,1 @@
+"""Live: how requests went lately, as numbers for the page."""

@@ -1,0 +1,145 @@
+"""Counting: judged replies enter, the numbers of a window leave: outcomes and latencies over time, tokens, money, models, codes.
+
+A request counts once, by its last reply; its earlier attempts have the outcome `refused`. A latency of zero was not measured. A percentile is a
+value that occurred (the nearest rank), and goes with how many values there were.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from trueup.store.alarm import LEAST, RETRY_RATE
+from trueup.store.cells import unpack
+from trueup.store.errors import MICROS
+from trueup.store.lately import EARLIER, Call
+from trueup.store.stats import Rate
+from trueup.studio.live.windows import Window
+from trueup.verdict.catalogue import FINDINGS, FIXES, OWN
+
+ORDER = ("accepted", "repaired", "regenerated", "degraded", "fallback", "failed")
+_TOP = 12  # codes
+_MOST_MODELS = 50
+
+
+class Requests(NamedTuple):
+    """Replies by request: the last one of each, and the attempts before them."""
+
+    last: list[Call]
+    earlier: list[Call]
+
+
+def requests(rows: Iterable[Call]) -> Requests:
+    """Sort replies, newest first, into requests and their earlier attempts."""
+    last: list[Call] = []
+    earlier: list[Call] = []
+    seen: set[str] = set()
+    for call in rows:
+        name = call.request or call.id
+        if call.outcome == EARLIER or name in seen:
+            earlier.append(call)
+        else:
+            seen.add(name)
+            last.append(call)
+    return Requests(last, earlier)
+
+
+def percentile(ordered: Sequence[int], percent: int) -> int | None:
+    """The smallest value that at least so many percent of all do not exceed; None of none.
+
+    >>> percentile([1, 2, 3, 4], 50), percentile([1, 2, 3, 4], 95), percentile([], 50)
+    (2, 4, None)
+    """
+    return ordered[-(-len(ordered) * percent // 100) - 1] if ordered else None
+
+
+def latency(values: Iterable[int]) -> dict[str, Any]:
+    """The median and the 95th percentile of latencies, in seconds, and of how many."""
+    ordered = sorted(value for value in values if value > 0)
+    return {"median": _seconds(percentile(ordered, 50)), "p95": _seconds(percentile(ordered, 95)), "of": len(ordered)}
+
+
+def latencies(window: Window, last: Sequence[Call]) -> dict[str, list[float | None]]:
+    """The same for each step of a window."""
+    steps: list[list[int]] = [[] for _ in window.times]
+    for call in last:
+        steps[window.step_of(call.at)].append(call.latency)
+    found = [latency(values) for values in steps]
+    return {"median": [each["median"] for each in found], "p95": [each["p95"] for each in found]}
+
+
+def tokens(last: Sequence[Call]) -> dict[str, int]:
+    """Tokens in and out, and of how many requests."""
+    return {
+        "in": sum(call.tokens_in for call in last), "out": sum(call.tokens_out for call in last), "of": len(last)
+    }  # fmt: skip
+
+
+def outcomes(window: Window, last: Sequence[Call]) -> dict[str, list[int]]:
+    """How requests ended, by step."""
+    found: dict[str, list[int]] = {}
+    for call in last:
+        found.setdefault(call.outcome, [0] * len(window.times))[window.step_of(call.at)] += 1
+    return found
+
+
+def in_order(series: Mapping[str, list[int]]) -> list[dict[str, Any]]:
+    """Outcomes from good to bad; words of others stand at the end."""
+    names = sorted(series, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+    return [{"outcome": unpack(name), "count": sum(series[name]), "counts": series[name]} for name in names]
+
+
+def rates(asked: Requests) -> list[Rate]:
+    """Rates of each model, as `Store.stats` has them, from the replies themselves.
+
+    A model that was given up for another one counts as asked, retried and failed, as there; here only if a reply of it was judged.
+    """
+    before: dict[str, list[Call]] = defaultdict(list)
+    for call in asked.earlier:
+        if call.request:
+            before[call.request].append(call)
+    sums: dict[str, Counter[str]] = defaultdict(Counter)
+    for call in asked.last:
+        others = [each for each in before.get(call.request, ()) if each.model != call.model]
+        own = call.attempts - len(others)
+        cost = max(0, call.cost - sum(each.cost for each in others))
+        sums[call.model].update({"asked": 1, "retried": int(own > 1), "attempts": own, "cost": cost})
+        sums[call.model]["failed"] += call.outcome == "failed"
+        for model in {each.model for each in others}:
+            mine = [each for each in others if each.model == model]
+            cost = sum(each.cost for each in mine)
+            sums[model].update({"asked": 1, "retried": 1, "failed": 1, "attempts": len(mine), "cost": cost})
+    return [
+        Rate(0.0, unpack(model), n["asked"], n["failed"], n["retried"], n["attempts"], n["cost"], {}, {}, {})
+        for model, n in sums.items()
+    ]
+
+
+def models(found: Iterable[Rate], last: Sequence[Call]) -> list[dict[str, Any]]:
+    """A row for each model, the most used first; `warned` if it must be asked again too often, as `stats.warnings` has it."""
+    times: dict[str, list[int]] = defaultdict(list)
+    for call in last:
+        times[unpack(call.model)].append(call.latency)
+    return [
+        {
+            "model": each.model, "asked": each.asked, "retried": each.retried, "retry_rate": each.retry_rate,
+            "failed": each.failed, "failure_rate": each.failure_rate, "attempts": each.mean_attempts, "cost": each.cost,
+            "warned": each.asked >= LEAST and each.retry_rate > RETRY_RATE, "latency": latency(times[each.model]),
+        }
+        for each in sorted(found, key=lambda each: (-each.asked, each.model))[:_MOST_MODELS]
+        if each.asked
+    ]  # fmt: skip
+
+
+def codes(counted: Mapping[str, int]) -> list[dict[str, Any]]:
+    """The most frequent codes of errors, with what they mean."""
+    found = sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:_TOP]
+    return [{"code": code, "title": _title(code), "count": n} for code, n in found]
+
+
+def _title(code: str) -> str:
+    kind = FINDINGS.get(code) or OWN.get(code) or FIXES.get(code)
+    return kind.title if kind else ""
+
+
+def _seconds(value: int | None) -> float | None:
+    return None if value is None else value / MICROS

@@ -1,0 +1,46 @@
+// Keys: a view registers its shortcuts with a sentence each; `?` lists those that work now. Typing in a field never triggers one.
+import {useLayoutEffect, signal} from "../vendor.js";
+
+const layers = signal([]); // of shortcuts; the last one wins
+
+/** Register shortcuts while a component is shown: `useKeys({j: ["next verdict", next]})`. A key is as `event.key` gives it, or `Ctrl+Enter`. */
+export function useKeys(shortcuts, when = true) {
+  const layer = {current: shortcuts};
+  // With the drawing, not after it: of two quick keys, the second one must act on what the first one changed.
+  useLayoutEffect(() => {
+    if (!when) return undefined;
+    layers.value = [...layers.peek(), layer];
+    return () => (layers.value = layers.peek().filter((each) => each !== layer));
+  });
+}
+
+const SIGNS = {ArrowDown: "↓", ArrowUp: "↑", PageDown: "PgDn", PageUp: "PgUp", Escape: "Esc"};
+
+/** Every shortcut that works now: `[sentence, [key, …]]`. */
+export function listed() {
+  const found = new Map();
+  for (const layer of layers.value) for (const [key, [sentence]] of Object.entries(layer.current)) found.set(key, sentence);
+  const said = new Map();
+  for (const [key, sentence] of found) said.set(sentence, [...(said.get(sentence) ?? []), SIGNS[key] ?? key]);
+  return [...said];
+}
+
+const isTyping = (target) => target.closest?.("input:not([type=range]):not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]");
+
+/** Whether Enter or the space bar presses what has the focus, and so is no shortcut. */
+const presses = ({key, target}) => (key === "Enter" || key === " ") && target.closest?.("a[href], button, summary, input, [role=tab]");
+
+addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.isComposing || event.altKey || event.metaKey) return;
+  const name = event.ctrlKey ? `Ctrl+${event.key}` : event.key;
+  if (!event.ctrlKey && (isTyping(event.target) || presses(event))) return;
+  if (document.querySelector("dialog[open]") && event.key !== "Escape") return;
+  for (const layer of layers.peek().toReversed()) {
+    const shortcut = layer.current[name];
+    if (shortcut) {
+      event.preventDefault();
+      shortcut[1](event);
+      return;
+    }
+  }
+});

@@ -1,0 +1,46 @@
+// Loading: a view asks for data; while it waits, when it fails and when it has come, the view says so in one place.
+import {useEffect, useSignal} from "../vendor.js";
+import {html} from "./html.js";
+import {get} from "./api.js";
+
+/** The data of a GET path as a signal of `{data, failure, busy, reload}`. Data stays while newer data is on its way. `every`: milliseconds between looks. */
+export function useLoaded(path, given = {}, {every = 0, after = 0} = {}) {
+  const state = useSignal({data: undefined, failure: null, busy: true, key: null});
+  const turn = useSignal(0);
+  const key = path === null ? null : JSON.stringify([path, given]);
+  useEffect(() => {
+    if (key === null) return undefined;
+    const abort = new AbortController();
+    let timer = 0;
+    const look = async () => {
+      state.value = {...state.value, busy: true, key};
+      try {
+        state.value = {data: await get(path, given, abort.signal), failure: null, busy: false, key};
+      } catch (failure) {
+        if (failure.name === "AbortError") return;
+        state.value = {data: state.value.data, failure, busy: false, key};
+      }
+      if (every) timer = setTimeout(() => (document.hidden ? addEventListener("visibilitychange", look, {once: true, signal: abort.signal}) : look()), every);
+    };
+    if (after) timer = setTimeout(look, after);
+    else look();
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [key, every, turn.value]);
+  const {data, failure, busy, key: known} = state.value;
+  return {data, failure, busy: busy || known !== key, reload: () => (turn.value += 1)};
+}
+
+/** What stands in place of data that is not there. */
+export function Waiting({failure, busy, empty, children}) {
+  if (failure) return html`<${Failed} failure=${failure} />`;
+  if (busy) return html`<p class="note" aria-busy="true">Loading…</p>`;
+  if (empty) return html`<div class="note">${children}</div>`;
+  return null;
+}
+
+export function Failed({failure}) {
+  return html`<div class="note bad" role="alert"><p>${failure.message}</p>${failure.hint && html`<p class="soft">${failure.hint}</p>`}</div>`;
+}

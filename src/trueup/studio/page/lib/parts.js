@@ -1,0 +1,57 @@
+// Parts that several views share: panels, tags, tabs, dialogs, messages that pass.
+import {signal, useEffect, useRef} from "../vendor.js";
+import {html} from "./html.js";
+
+/** A panel with a head and, if given, a foot. */
+export const Panel = ({title, aside, foot, class: kind = "", children, ...rest}) => html`
+  <section class=${`panel ${kind}`} aria-label=${title} ...${rest}>
+    <h2><span>${title}</span>${aside && html`<span class="aside">${aside}</span>`}</h2>
+    ${children}
+    ${foot && html`<div class="foot">${foot}</div>`}
+  </section>`;
+
+/** A grade, level or outcome; its colour repeats what its word says. */
+export const Tag = ({kind, children}) => html`<span class=${`tag ${kind}`}>${children ?? kind}</span>`;
+export const Code = ({children}) => html`<code class="code">${children}</code>`;
+export const Key = ({children}) => html`<kbd>${children}</kbd>`;
+
+/** Tabs: `names` is `[[id, title], …]`. Arrow keys move, as in every list of tabs. */
+export function Tabs({names, value, onChange, label, controls}) {
+  const move = (event) => {
+    const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+    if (!step) return;
+    const at = names.findIndex(([id]) => id === value);
+    const next = names[(at + step + names.length) % names.length][0];
+    onChange(next);
+    event.currentTarget.querySelector(`[data-tab="${next}"]`)?.focus();
+    event.preventDefault();
+  };
+  return html`<div class="tabs" role="tablist" aria-label=${label} onKeyDown=${move}>
+    ${names.map(([id, title]) => html`
+      <button type="button" role="tab" data-tab=${id} key=${id} aria-selected=${id === value} aria-controls=${controls}
+        tabindex=${id === value ? 0 : -1} onClick=${() => onChange(id)}>${title}</button>`)}
+  </div>`;
+}
+
+/** A modal dialog; Escape and a click outside close it, as does its last button. `actions` are the buttons before that one. */
+export function Dialog({title, onClose, closing = "Close", actions, children}) {
+  const dialog = useRef();
+  useEffect(() => {
+    dialog.current.showModal();
+    return () => dialog.current?.close();
+  }, []);
+  return html`<dialog ref=${dialog} aria-label=${title} onClose=${onClose} onClick=${(event) => event.target === dialog.current && onClose()}>
+    <div class="dialog"><h2>${title}</h2>${children}
+      <form method="dialog" class="buttons">${actions}<button>${closing}</button></form></div>
+  </dialog>`;
+}
+
+const said = signal([]);
+/** Say something that passes: `say("Saved.")`, `say("Not saved.", "bad")`. */
+export function say(text, kind = "") {
+  const message = {text, kind, id: Math.random()};
+  said.value = [...said.peek(), message];
+  setTimeout(() => (said.value = said.peek().filter((each) => each !== message)), kind === "bad" ? 8000 : 3000);
+}
+export const Messages = () => html`<div class="messages" role="status" aria-live="polite">
+  ${said.value.map((each) => html`<p key=${each.id} class=${each.kind}>${each.text}</p>`)}</div>`;

@@ -1,0 +1,199 @@
+// Editing: the text of a contract, what the linter says of it, and what the change would do to stored replies, as one types.
+import {useEffect, useRef, useSignal} from "../vendor.js";
+import {about, may} from "../lib/about.js";
+import {post} from "../lib/api.js";
+import {Editor, offset} from "../lib/editor.js";
+import {Figures, Flips, NoFigures, Reasons} from "../lib/flips.js";
+import {html} from "../lib/html.js";
+import {useKeys} from "../lib/keys.js";
+import {Failed, useLoaded} from "../lib/load.js";
+import {Code, Key, Panel, Tabs, say} from "../lib/parts.js";
+import {query, refine} from "../lib/place.js";
+import {count, lasted, number} from "../lib/words.js";
+import {useBacktest} from "./contract-backtest.js";
+import {changes, hunks, Hunks, lines} from "./contract-diff.js";
+import {draft, forget, keep} from "./contract-drafts.js";
+import {Flip} from "./contract-flip.js";
+import {Actions} from "./contract-head.js";
+import {useSaving} from "./contract-save.js";
+
+const TIMES = [["1d", "Last 24 hours"], ["7d", "Last 7 days"], ["30d", "Last 30 days"], ["90d", "Last 90 days"], ["all", "All time"]];
+const LIMITS = [["", "All replies"], ["1000", "About 1,000 replies"], ["10000", "About 10,000 replies"], ["100000", "About 100,000 replies"]];
+const LINT_PAUSE = 150;
+
+/** What the linter says of a text, a moment after it was typed. */
+function useFaults(file, text, first, kind) {
+  const found = useSignal({text: null, faults: first});
+  useEffect(() => {
+    const abort = new AbortController();
+    const timer = setTimeout(async () => {
+      try {
+        const {faults} = await post("/judge", {reply: "", contract: text, kind, file}, abort.signal);
+        found.value = {text, faults};
+      } catch (failure) {
+        if (failure.name !== "AbortError") found.value = {text, faults: []};
+      }
+    }, LINT_PAUSE);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [file, text, kind]);
+  return {faults: found.value.faults, checked: found.value.text === text};
+}
+
+/** Which replies are judged again; all of it is in the URL. */
+const selected = () => {
+  const given = Object.fromEntries(["model", "state", "against"].map((name) => [name, query.value.get(name) ?? ""]));
+  const since = query.value.get("since") ?? "30d";
+  return {...given, since: since === "all" ? "" : since, limit: Number(query.value.get("limit")) || undefined};
+};
+
+export function Edit({file, loaded, reload, shown}) {
+  const kept = draft(file);
+  const base = kept?.base ?? {text: loaded.text, hash: loaded.hash};
+  const text = kept?.text ?? loaded.text;
+  const editable = may("edit") && !loaded.read_only;
+  const {faults, checked} = useFaults(file, text, loaded.faults, loaded.kind);
+  const errors = faults.filter((fault) => fault.level === "error").length;
+  const asked = selected();
+  const wanted = shown && about.value.store && (kept || asked.against) && checked && !errors;
+  const backtest = useBacktest(wanted ? {file, text, ...asked} : null);
+  const difference = kept ? lines(base.text, text) : [];
+  const many = changes(difference);
+  const saving = useSaving({file, text, base, faults, reload});
+  const discard = () => {
+    forget(file);
+    say("Discarded. Undo in the editor (Ctrl+Z) brings your change back.");
+  };
+  useKeys({"Ctrl+s": ["save the change", () => kept && editable && saving.save()]}, shown);
+  const actions = html`<div class="contract-actions"><span class="cut" title=${file}>${file.split("/").at(-1)}</span>
+    <button type="button" disabled=${!kept} onClick=${discard}>Discard</button>
+    <button type="button" class="main" disabled=${!kept || saving.busy} onClick=${saving.save} title="Ctrl+S">${many ? `Save ${count(many, "change")}` : "Save"}</button></div>`;
+  return html`<div class="change">
+    ${shown && editable && html`<${Actions}>${actions}<//>`}
+    ${saving.question}
+    <div class="change-left">
+      <${Text} file=${file} kind=${loaded.kind} text=${text} faults=${faults} checked=${checked} editable=${editable} many=${many} difference=${difference}
+        moved=${kept && loaded.hash !== base.hash} onCompare=${saving.compare} onChange=${(now) => keep(file, now, base)} note=${note(loaded)} />
+      ${about.value.store && html`<${Replies} name=${loaded.name} asked=${asked} backtest=${backtest} />`}
+    </div>
+    <div class="change-right">
+      ${about.value.store ? html`<${Outcome} file=${file} text=${text} backtest=${backtest} kept=${kept} errors=${errors} asked=${asked} />` : html`<${NoStore} />`}
+    </div>
+  </div>`;
+}
+
+/** What whoever edits this file should know, in a sentence. */
+function note(loaded) {
+  const others = loaded.extended_by ?? [];
+  if (!may("edit")) return "Your key may read only: try a change here, and see what it would do, but it cannot be saved.";
+  return loaded.read_only ? "The studio cannot write to this file: try a change here, then copy it." : others.length ? `A change here also changes what extends this file: ${others.slice(0, 5).join(", ")}${others.length > 5 ? ` and ${number(others.length - 5)} more` : ""}.` : "";
+}
+
+function Text({file, kind, text, faults, checked, editable, many, difference, moved, note: said, onChange, onCompare}) {
+  const view = useRef(null);
+  const tab = query.value.get("show") === "change" && many ? "change" : "text";
+  const jump = (fault) => {
+    refine({show: ""});
+    setTimeout(() => {
+      const at = offset(view.current.state.doc, fault.line, fault.column || 1);
+      view.current.dispatch({selection: {anchor: at}, scrollIntoView: true});
+      view.current.focus();
+    });
+  };
+  const names = [["text", kind.slice(1).toUpperCase()], ["change", many ? `Change ${number(many)}` : "Change"]];
+  const foot = html`<${Tabs} label="What to show of the contract" controls="contract-text" names=${names} value=${tab} onChange=${(id) => refine({show: id === "change" ? id : ""})} />
+    <span aria-live="polite"><${Problems} faults=${faults} checked=${checked} /></span>`;
+  const state = many ? "unsaved" : editable ? "saved" : "read only";
+  return html`<${Panel} title="Contract" class="contract-text" aside=${html`<span class=${many ? "warn" : ""}>${state}</span>`} foot=${foot}>
+    ${said && html`<p class="banner">${said}</p>`}
+    ${moved && html`<p class="banner warn" role="alert">This file has changed on disk since you started. <button type="button" onClick=${onCompare}>Compare</button></p>`}
+    <div id="contract-text" role="tabpanel" aria-label=${tab === "text" ? "Text" : "Change"} class="scroll">
+      <div hidden=${tab !== "text"} class="fill"><${Editor} value=${text} onChange=${onChange} language=${kind === ".json" ? "json" : kind === ".toml" ? "" : "yaml"} faults=${faults}
+        assist=${{kind, file}} numbers label="Text of the contract" limit=${1_000_000} onView=${(made) => (view.current = made)} /></div>
+      ${tab === "change" && html`<${Hunks} hunks=${hunks(difference)} label="Your change" />`}
+    </div>
+    ${faults.length > 0 && html`<ul class="problems" aria-label="Problems">${faults.map((fault) => html`<li key=${`${fault.line} ${fault.column} ${fault.code} ${fault.message}`}>
+      <button type="button" class="plain" disabled=${!fault.line || fault.file} onClick=${() => jump(fault)}>
+        <${Code}>${fault.code}<//><span class=${fault.level === "error" ? "bad" : "warn"}>${fault.level}</span>
+        <span class="soft nowrap">${fault.file || (fault.line ? `line ${fault.line}` : "")}</span><span class="said">${fault.message}${fault.hint && html` <span class="soft">${fault.hint}</span>`}</span>
+      </button></li>`)}</ul>`}
+  <//>`;
+}
+
+function Problems({faults, checked}) {
+  if (!checked && !faults.length) return html`<span class="soft">checking…</span>`;
+  const errors = faults.filter((fault) => fault.level === "error").length;
+  if (!faults.length) return html`<span class="ok">no problems</span>`;
+  const words = [errors && count(errors, "error"), faults.length > errors && count(faults.length - errors, "warning")].filter(Boolean);
+  return html`<span class=${errors ? "bad" : "warn"}>${words.join(", ")}</span>`;
+}
+
+// -- which replies ---------------------------------------------------------------------------------
+
+function Replies({name, asked, backtest}) {
+  const {data} = useLoaded("/verdicts/counts", {contract: name});
+  const pick = (field, all) => {
+    const values = (data?.facets?.[field] ?? []).map((each) => each.value).filter(Boolean);
+    const value = asked[field];
+    if (value && !values.includes(value)) values.push(value);
+    if (!values.length) return null;
+    return html`<select aria-label=${`Replies: ${field}`} value=${value} onChange=${(event) => refine({[field]: event.currentTarget.value})}>
+      <option value="">${all}</option>${values.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select>`;
+  };
+  const {found, phase, progress} = backtest;
+  const lost = Object.values(found?.unjudgeable ?? {}).reduce((sum, n) => sum + n, 0);
+  const running = phase === "running" || phase === "waiting";
+  return html`<${Panel} title="Replies" class="replies" foot=${html`<${Judged} backtest=${backtest} />${running ? html`<button type="button" onClick=${backtest.stop}>Stop</button>` : phase !== "idle" && html`<button type="button" onClick=${backtest.again}>Judge again</button>`}`}>
+    <progress class=${running ? "" : "quiet"} aria-label="Replies judged" max=${progress?.total || 1} value=${running ? (progress?.judged ?? 0) : found ? progress?.total || 1 : 0}></progress>
+    <div class="fields">
+      <select aria-label="Replies: time" value=${query.value.get("since") ?? "30d"} onChange=${(event) => refine({since: event.currentTarget.value === "30d" ? "" : event.currentTarget.value})}>${TIMES.map(([id, title]) => html`<option key=${id} value=${id}>${title}</option>`)}</select>
+      ${pick("model", "All models")}${pick("state", "All states")}
+      <select aria-label="Replies: how many" value=${query.value.get("limit") ?? ""} onChange=${(event) => refine({limit: event.currentTarget.value})}>${LIMITS.map(([id, title]) => html`<option key=${id} value=${id}>${title}</option>`)}</select>
+    </div>
+    ${asked.against && html`<p class="banner">Compared with the version <${Code}>${asked.against.slice(0, 12)}<//> <button type="button" onClick=${() => refine({against: ""})}>Compare with the saved file</button></p>`}
+    ${found && html`<dl class="tally">
+      <div><dt>Replies</dt><dd class="num">${number(found.total)}</dd></div>
+      <div><dt>Judged under both contracts</dt><dd class="num">${number(found.judged)}</dd></div>
+      ${lost > 0 && html`<div><dt>Cannot be judged again</dt><dd class="num">${number(lost)}</dd></div>`}
+      ${Object.entries(found.unjudgeable).map(([reason, n]) => html`<div key=${reason} class="inner"><dt>${found.reasons?.[reason] ?? reason.replaceAll("_", " ")}</dt><dd class="num">${number(n)}</dd></div>`)}
+      <div><dt>Labelled by people</dt><dd class="num">${number(found.labels.replies)}</dd></div>
+    </dl>`}
+  <//>`;
+}
+
+function Judged({backtest: {phase, found, progress}}) {
+  if (phase === "waiting") return html`<span>Waiting for you to stop typing…</span>`;
+  if (phase === "running") return html`<span class="num">${progress ? `Judged ${number(progress.judged)} of ${number(progress.total)} · ${lasted(progress.seconds)}` : "Starting…"}</span>`;
+  if (phase === "failed") return html`<span class="bad">Stopped by an error</span>`;
+  if (!found) return html`<span>Nothing judged yet</span>`;
+  return html`<span class="num">Judged ${number(found.judged)} of ${number(found.total)} · ${lasted(found.seconds)}${!found.complete && " · a random sample"}</span>`;
+}
+
+// -- what the change does --------------------------------------------------------------------------
+
+function Outcome({file, text, backtest, kept, errors, asked}) {
+  const {found, flips, phase, stale, failure} = backtest;
+  const Open = (given) => html`<${Flip} ...${given} file=${file} text=${text} against=${asked.against} />`;
+  if (failure) return html`<${NoFigures} /><${Panel} title="Flips"><${Failed} failure=${failure} /><//>`;
+  if (!found) return html`<${NoFigures} /><${Panel} title="Flips" class="flips"><div class="note"><${Nothing} phase=${phase} kept=${kept} errors=${errors} /></div><//>`;
+  return html`<div class=${`outcome ${stale || errors ? "stale" : ""}`} aria-busy=${phase === "running" || phase === "waiting"}>
+    <${Figures} found=${found} />
+    <p class="conclusion" aria-live=${phase === "done" ? "polite" : "off"}>${found.conclusion}</p>
+    <${Flips} found=${found} flips=${flips} open=${Open}>
+      ${phase === "done" ? html`<p>Nothing flips: every reply is decided as before.</p>` : html`<${Reasons} found=${found} />`}
+    <//>
+  </div>`;
+}
+
+function Nothing({phase, kept, errors}) {
+  if (errors && kept) return html`<p>The text has ${count(errors, "error")}. The replies are judged as soon as it is a contract.</p>`;
+  if (phase !== "idle") return html`<p aria-busy="true">Judging stored replies under both contracts…</p>`;
+  return html`<p>Change the text. The stored replies are judged again as you type, and every reply that flips is listed here.</p>
+    <p class="soft">Nothing is written before you save it: <${Key}>Ctrl<//> <${Key}>S<//>.</p>`;
+}
+
+const NoStore = () => html`<${NoFigures} /><${Panel} title="Flips" class="flips"><div class="note">
+  <p>No store is open, so there are no replies to judge again.</p>
+  <p class="soft">Start the studio with the store of your gateway: <code>trueup studio contracts --store verdicts.db</code>, or look around with <code>trueup studio --demo</code>.</p></div><//>`;

@@ -1,0 +1,78 @@
+// Saving: a text is written if the file is still the one that was read. If it is not, or if it has errors, somebody decides first.
+import {useSignal} from "../vendor.js";
+import {get, put} from "../lib/api.js";
+import {html} from "../lib/html.js";
+import {Dialog, say} from "../lib/parts.js";
+import {count} from "../lib/words.js";
+import {Diff, merged} from "./contract-diff.js";
+import {draft, forget, keep} from "./contract-drafts.js";
+
+/** How to save the change of a file: `{save, busy, question}`; draw the `question`. */
+export function useSaving({file, text, base, faults, reload}) {
+  const latest = () => draft(file) ?? {text, base}; // a key may come before the text that was typed just now is drawn
+  const busy = useSignal(false);
+  const asked = useSignal(null);
+  const close = () => (asked.value = null);
+  const write = async (hash, force) => {
+    if (busy.value) return;
+    close();
+    busy.value = true;
+    try {
+      const saved = await put("/contracts/file", {file, text: latest().text, hash, force});
+      forget(file);
+      await reload();
+      say(saved.faults?.length ? `Saved ${file}. The linter reports ${count(saved.faults.length, "problem")}.` : `Saved ${file}.`);
+    } catch (failure) {
+      if (failure.code === "changed") asked.value = {kind: "changed", theirs: await get("/contracts/file", {file}), force};
+      else if (failure.code === "lint_errors") asked.value = {kind: "faulty", hash, message: `${failure.message} ${failure.hint}`};
+      else say(`Not saved: ${failure.message} ${failure.hint}`, "bad");
+    } finally {
+      busy.value = false;
+    }
+  };
+  const save = () => {
+    const errors = faults.filter((fault) => fault.level === "error");
+    if (errors.length) asked.value = {kind: "faulty", hash: latest().base.hash, errors};
+    else write(latest().base.hash, false);
+  };
+  const theirs = () => {
+    forget(file);
+    reload();
+    close();
+  };
+  const merge = (both, found) => {
+    keep(file, both, {text: found.text, hash: found.hash});
+    reload();
+    close();
+    say("Your change is now based on their text. Check it, then save.");
+  };
+  const found = asked.value;
+  const question = found && (found.kind === "changed"
+    ? html`<${Changed} base=${base} mine=${text} theirs=${found.theirs} onTheirs=${theirs} onMine=${() => write(found.theirs.hash, found.force)} onMerge=${(both) => merge(both, found.theirs)} onClose=${close} />`
+    : html`<${Faulty} errors=${found.errors ?? []} message=${found.message} onForce=${() => write(found.hash, true)} onClose=${close} />`);
+  const compare = async () => {
+    asked.value = {kind: "changed", theirs: await get("/contracts/file", {file}), force: false};
+  };
+  return {save, compare, busy: busy.value, question};
+}
+
+function Changed({base, mine, theirs, onTheirs, onMine, onMerge, onClose}) {
+  const both = merged(base.text, theirs.text, mine);
+  const actions = html`<button type="button" onClick=${onTheirs} title="Your change is lost">Load theirs</button>
+    <button type="button" onClick=${onMine} title="Their change is lost">Save mine over it</button>
+    ${both !== null && html`<button type="button" class="main" onClick=${() => onMerge(both)} title="The changes are in different places: put yours on top of theirs">Take both</button>`}`;
+  return html`<${Dialog} title="The file has changed since you opened it" onClose=${onClose} closing="Keep editing" actions=${actions}>
+    <p>Someone else, or another program, has written to it. Nothing is saved yet.${both === null && " Both changes touch the same lines."}</p>
+    <div class="conflict">
+      <section><h3>Their change</h3>${theirs.text === base.text ? html`<p class="soft">The text is the same; only its line endings differ.</p>` : html`<${Diff} old=${base.text} now=${theirs.text} label="Their change" />`}</section>
+      <section><h3>Your change</h3><${Diff} old=${base.text} now=${mine} label="Your change" /></section>
+    </div>
+  <//>`;
+}
+
+function Faulty({errors, message, onForce, onClose}) {
+  return html`<${Dialog} title="Save a contract that does not work?" onClose=${onClose} closing="Keep editing" actions=${html`<button type="button" onClick=${onForce}>Save anyway</button>`}>
+    <p>${message || `The linter reports ${count(errors.length, "error")}. Whatever reads this file will refuse it until ${errors.length === 1 ? "it is" : "they are"} corrected.`}</p>
+    <ul class="problems">${errors.slice(0, 5).map((fault) => html`<li><span class="soft">${fault.line ? `line ${fault.line}` : fault.path}</span> ${fault.message}</li>`)}</ul>
+  <//>`;
+}

@@ -1,0 +1,218 @@
+// The state of Try: what is judged, the verdict, and the loop that judges on every change. It outlives the view, so that going elsewhere loses nothing.
+import {batch, computed, signal} from "../vendor.js";
+import {get, post} from "../lib/api.js";
+import {MOST} from "../lib/editor.js";
+import {say} from "../lib/parts.js";
+import {bytes} from "../lib/words.js";
+import {draft, keep as keepChange} from "./contract-drafts.js";
+
+const WAIT = 20; // milliseconds between the last key and the request
+const SLOW = 200; // milliseconds until the page says that it judges
+const COLD = 0.02; // seconds
+const MOST_WARMED = 50_000;
+const DRAFT = "trueup-try";
+const MOST_DRAFT = 1_000_000;
+
+// What a first visit shows where no samples are installed.
+const FIRST = {
+  name: "almost", title: "Almost right", kind: ".yaml", state: "",
+  reply: `Sure! Here is the profile you asked for:
+
+\`\`\`json
+{
+  'name': 'Ada Lovelace',
+  "age": "36",
+  "role": "mathematician",   // not in the list
+  "languages": ["English", "French",],
+}
+\`\`\`
+`,
+  contract: `schema:
+  type: object
+  properties:
+    name: {type: string}
+    age: {type: integer, minimum: 0}
+    role: {enum: [engineer, designer, writer]}
+    languages: {type: array}
+  required: [name, age, role]
+rules:
+  - age < 130
+`,
+};
+
+export const reply = signal("");
+export const contract = signal("");
+/** Where the contract came from: `{file, kind, hash, text}`; `text` is what the file holds. */
+export const source = signal({file: "", kind: ".yaml", hash: "", text: null});
+export const state = signal("");
+export const context = signal("");
+/** The name of the example that reply and contract came from, and whether they still are it. */
+export const example = signal("");
+export const isEdited = signal(false);
+export const samples = signal([FIRST]);
+/** The answer to the last request: `{verdict, faults, took, contract, failure}`, and what it is about. */
+export const judged = signal({verdict: null, faults: [], took: null, contract: null, failure: null, about: null});
+/** What is wrong with the contract, and with the context. */
+export const faults = computed(() => ({contract: judged.value.faults.filter(({of}) => of !== "context"), context: judged.value.faults.filter(({of}) => of === "context")}));
+export const isSlow = signal(false);
+export const chosen = signal(null);
+/** Characters of the reply that have arrived in the replay; null: all. */
+export const until = signal(null);
+
+export const kind = computed(() => source.value.kind);
+export const isSaved = computed(() => source.value.text !== null && source.value.text === contract.value);
+export const asked = () => ({reply: reply.value, contract: contract.value, kind: kind.value, file: source.value.file, state: state.value, context: context.value, response: "auto"});
+const isAbout = (about) => about !== null && Object.entries(asked()).every(([name, value]) => about[name] === value);
+/** Whether the verdict that is shown is about what is in the editors now. */
+export const isFresh = computed(() => isAbout(judged.value.about));
+
+let timer = 0;
+let slow = 0;
+let abort = null;
+let cost = 0;
+let warm = null; // the fingerprint of the contract that was judged by before
+
+/** Judge soon: after a pause that grows only when judging is slow. An older request is given up. */
+export function judgeSoon(wait = Math.min(cost > 120 ? cost : WAIT, 1500)) {
+  clearTimeout(timer);
+  abort?.abort();
+  if (!slow) slow = setTimeout(() => (isSlow.value = true), SLOW);
+  timer = setTimeout(judge, wait);
+}
+
+async function judge() {
+  const about = asked();
+  const mine = new AbortController();
+  abort = mine;
+  const started = performance.now();
+  let answer;
+  try {
+    if (about.reply.length + about.contract.length > MOST) throw Object.assign(new Error(`The reply is too long: ${bytes(about.reply.length)}. The page takes up to ${bytes(MOST)}.`), {hint: "Judge large files with `trueup check` or `trueup sift`."});
+    answer = {failure: null, ...await post("/judge", about, mine.signal)};
+  } catch (failure) {
+    if (failure.name === "AbortError") return;
+    if (about.file && failure.status === 404) { // a link from another studio
+      say(`${about.file} is not a file of this studio. The contract is judged by itself.`);
+      source.value = {...source.value, file: "", hash: "", text: null};
+      judgeSoon(0);
+      return;
+    }
+    answer = {verdict: null, faults: judged.value.faults, took: null, contract: null, failure};
+  }
+  if (mine.signal.aborted) return;
+  cost = performance.now() - started;
+  clearTimeout(slow);
+  slow = 0;
+  batch(() => {
+    isSlow.value = false;
+    judged.value = {...answer, contract: answer.contract ?? judged.value.contract, about}; // while a contract is broken, its states stay
+    chosen.value = kept(answer.verdict, chosen.value);
+    if (answer.verdict && until.value !== null && until.value >= answer.verdict.text.length) until.value = null;
+  });
+  keep(about);
+  const mark = answer.contract?.fingerprint;
+  if (answer.took > COLD && mark !== warm && about.reply.length < MOST_WARMED) judgeSoon(0); // the first one also loaded what the contract needs: measure judging
+  warm = mark;
+}
+
+/** The choice stays while the fact that was chosen is in the new verdict. */
+let choice = null;
+function kept(verdict, index) {
+  if (index === null || !choice || !verdict) return null;
+  const same = verdict.facts.findIndex((fact) => fact.code === choice.code && fact.path === choice.path && fact.kind === choice.kind);
+  return same < 0 ? null : same;
+}
+export function choose(index) {
+  choice = judged.value.verdict?.facts[index] ?? null;
+  chosen.value = choice ? index : null;
+}
+
+export function editReply(text) {
+  batch(() => {
+    reply.value = text;
+    isEdited.value = true;
+    until.value = null;
+  });
+  judgeSoon();
+}
+
+export function editContract(text) {
+  batch(() => {
+    contract.value = text;
+    isEdited.value = true;
+  });
+  const {file, text: saved, hash} = source.value;
+  if (file && saved !== null) keepChange(file, text, {text: saved, hash});
+  judgeSoon();
+}
+
+export function setSituation(changes) {
+  batch(() => {
+    if ("state" in changes) state.value = changes.state;
+    if ("context" in changes) context.value = changes.context;
+  });
+  judgeSoon();
+}
+
+/** Show something else altogether. */
+export function show(given, from = {}) {
+  batch(() => {
+    reply.value = given.reply ?? reply.value;
+    contract.value = given.contract ?? contract.value;
+    state.value = given.state ?? "";
+    context.value = given.context ?? "";
+    source.value = {file: given.file ?? "", kind: given.kind || ".yaml", hash: given.hash ?? "", text: given.saved ?? null};
+    example.value = from.example ?? "";
+    isEdited.value = false;
+    until.value = null;
+    chosen.value = null;
+  });
+  judgeSoon(0);
+}
+
+let loadedSamples = null;
+export function loadSamples() {
+  loadedSamples ??= get("/samples").then((found) => {
+    if (found.length) samples.value = found;
+  }).catch(() => (loadedSamples = null));
+  return loadedSamples;
+}
+
+export function showSample(name) {
+  const found = samples.value.find((each) => each.name === name);
+  if (found) show({...found, context: typeof found.context === "string" ? found.context : ""}, {example: found.name});
+  return Boolean(found);
+}
+
+/** A contract of the folders, beside the reply that is there; a change of it that is not saved yet stays. */
+export async function openContract(file) {
+  const found = await get("/contracts/file", {file});
+  const kept = draft(file);
+  show({contract: kept?.text ?? found.text, file: found.file, kind: found.kind || kindOf(found.file), hash: kept?.base.hash ?? found.hash, saved: kept?.base.text ?? found.text});
+}
+export const kindOf = (file) => /\.(json|toml)$/i.exec(file)?.[0].toLowerCase() ?? ".yaml";
+
+// A draft survives reloading the page, in this tab only.
+let keeping = 0;
+function keep(about) {
+  clearTimeout(keeping);
+  keeping = setTimeout(() => {
+    try {
+      if (!isEdited.value || about.reply.length + about.contract.length > MOST_DRAFT) sessionStorage.removeItem(DRAFT);
+      else sessionStorage.setItem(DRAFT, JSON.stringify({...about, hash: source.value.hash, saved: source.value.text, example: example.value, at: location.search}));
+    } catch {
+      // no room: the draft is not kept
+    }
+  }, 400);
+}
+export function restoreDraft() {
+  try {
+    const found = JSON.parse(sessionStorage.getItem(DRAFT) ?? "null");
+    if (!found || found.at !== location.search || typeof found.reply !== "string" || typeof found.contract !== "string") return false;
+    show(found, {example: found.example});
+    isEdited.value = true;
+    return true;
+  } catch {
+    return false;
+  }
+}

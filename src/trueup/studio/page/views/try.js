@@ -1,0 +1,153 @@
+// Try: a reply, a contract and the verdict, side by side and live.
+import {render, useEffect, useRef} from "../vendor.js";
+import {html} from "../lib/html.js";
+import {useKeys} from "../lib/keys.js";
+import {rowsOf} from "../lib/facts.js";
+import {Dialog, say} from "../lib/parts.js";
+import {fragment, go, query, refine, steps} from "../lib/place.js";
+import {signal} from "../vendor.js";
+import {packed, unpacked} from "./try-share.js";
+import {ContractPanel} from "./try-contract.js";
+import {ReplyPanel} from "./try-reply.js";
+import {VerdictPanel} from "./try-verdict.js";
+import {Stream, jump} from "./try-stream.js";
+import {asked, choose, chosen, contract, example, isEdited, isFresh, isSlow, judgeSoon, judged, loadSamples, openContract, reply, restoreDraft, samples, show, showSample, source, until} from "./try-state.js";
+
+let opened = null; // the address whose content is shown
+const address = () => JSON.stringify([fragment.value, query.value.get("example"), query.value.get("file")]);
+const linked = signal(null);
+
+/** Show what the URL names: a shared reply, an example, a file; on a first visit, a good example. */
+async function open() {
+  const isFirst = opened === null;
+  opened = address();
+  const [shared, named, file] = JSON.parse(opened);
+  try {
+    if (shared) {
+      show(await unpacked(shared));
+      return;
+    }
+    if (isFirst && restoreDraft()) return;
+    if (!named && !file && contract.value) return;
+    if (isFirst && !named && !file) {
+      await loadSamples();
+      showSample(samples.value[0].name);
+      return;
+    }
+    if (named) {
+      await loadSamples();
+      if (!showSample(named)) throw Object.assign(new Error(`There is no example ${named.slice(0, 80)}.`));
+    }
+    if (file) {
+      if (!reply.value) {
+        await loadSamples();
+        showSample(samples.value[0].name);
+      }
+      await openContract(file);
+    }
+  } catch (failure) {
+    say([failure.message, failure.hint].filter(Boolean).join(" "), "bad");
+    if (!contract.value) {
+      await loadSamples();
+      showSample(samples.value[0].name);
+    }
+  }
+}
+
+async function share() {
+  let address;
+  try {
+    const url = new URL(location.href);
+    for (const name of ["example", "file"]) url.searchParams.delete(name);
+    url.hash = await packed(asked());
+    address = url.href;
+  } catch (failure) {
+    say([failure.message, failure.hint].filter(Boolean).join(" "), "bad");
+    return;
+  }
+  go(address, {replace: true});
+  opened = JSON.stringify([fragment.value, null, null]);
+  try {
+    await navigator.clipboard.writeText(address);
+    say("Copied a link that holds the reply and the contract.");
+  } catch {
+    linked.value = address; // no clipboard: the page was opened over plain HTTP, or may not write to it
+  }
+}
+
+/** The button in the bar. */
+function useShareButton() {
+  useEffect(() => {
+    const place = document.getElementById("bar-actions");
+    render(html`<button type="button" title="Copy a link that holds the reply and the contract" onClick=${share}>Share</button>`, place);
+    return () => render(null, place);
+  }, []);
+}
+
+function step(by) {
+  const {verdict} = judged.value;
+  if (!verdict) return;
+  const {errors, warnings, fixes} = rowsOf(verdict.facts);
+  const rows = [...errors, ...warnings, ...fixes];
+  if (!rows.length) return;
+  const at = rows.findIndex(({facts}) => facts.includes(chosen.value));
+  const next = at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.max(0, Math.min(at + by, rows.length - 1));
+  if (query.value.get("show")) refine({show: ""});
+  choose(rows[next].facts[0]);
+}
+
+const words = () => {
+  const {verdict, faults, failure} = judged.value;
+  if (failure) return ["No verdict", "bad"];
+  if (!verdict) return faults.length ? ["Not judged", "bad"] : ["Judging…", "soft"];
+  return verdict.ok ? ["Accepted", "ok"] : ["Refused", "bad"];
+};
+
+/** On a narrow screen the panels stand below each other: this bar stays, says how the reply is judged, and leads to each of them. */
+function Jumps() {
+  const to = (id) => document.getElementById(id)?.scrollIntoView({block: "start"});
+  const [word, kind] = words();
+  return html`<nav class="jumps-bar" aria-label="Panels">
+    <button type="button" onClick=${() => to("try-reply")}>Reply</button><button type="button" onClick=${() => to("try-contract")}>Contract</button>
+    <button type="button" class=${kind} onClick=${() => to("try-verdict")}><b>${word}</b></button>
+  </nav>`;
+}
+
+export function Try() {
+  const explain = useRef(() => {});
+  const replyView = useRef(null);
+  useEffect(() => {
+    loadSamples();
+    return () => (until.value = null);
+  }, []);
+  useEffect(() => {
+    if ((steps.value[0] ?? "try") === "try" && address() !== opened) open();
+  }, [address()]);
+  useEffect(() => {
+    // What was edited is no longer what the URL names.
+    if (!isEdited.value || !(fragment.value || query.value.get("example"))) return;
+    const kept = new URLSearchParams(location.search);
+    kept.delete("example");
+    go(`${location.pathname}${kept.size ? `?${kept}` : ""}`, {replace: true});
+    opened = address();
+  }, [isEdited.value]);
+  useShareButton();
+  useKeys({
+    j: ["next finding or fix", () => step(1)],
+    k: ["previous finding or fix", () => step(-1)],
+    e: ["explain the selected one", () => judged.value.verdict?.facts[chosen.value] && explain.current(judged.value.verdict.facts[chosen.value].code)],
+    s: ["share: copy a link", share],
+    "[": ["replay: previous change of the value", () => jump(-1)],
+    "]": ["replay: next change of the value", () => jump(1)],
+    i: ["edit the reply (Escape, then Tab leaves an editor)", () => replyView.current?.focus()],
+    "Ctrl+Enter": ["judge now", () => judgeSoon(0)],
+    "Ctrl+s": ["save the contract to its file", () => (ContractPanel.save ? ContractPanel.save() : say(source.value.file ? "There is nothing to save." : "This contract is not from a file."))],
+    "F8 / Shift+F8": ["in the reply: next or previous mark", () => {}],
+  });
+  return html`<${Jumps} />
+    <div class="columns three try" data-judged=${isFresh.value && !isSlow.value ? "" : undefined}>
+      <${ReplyPanel} onView=${(view) => (replyView.current = view)} /><${ContractPanel} /><${VerdictPanel} explain=${explain} />
+    </div>
+    <${Stream} />
+    ${linked.value && html`<${Dialog} title="Share" onClose=${() => (linked.value = null)}><p>The browser does not let the page copy. Copy this link yourself:</p><input aria-label="Link" readonly value=${linked.value} onFocus=${(event) => event.target.select()} /><//>`}`;
+}

@@ -1,0 +1,171 @@
+// The state of Verdicts: what the URL asks for, the rows that have come, and labels on their way. It outlives the view, so that going back finds the same list.
+import {batch, computed, signal} from "../vendor.js";
+import {get, post} from "../lib/api.js";
+import {go, link, query} from "../lib/place.js";
+import {say} from "../lib/parts.js";
+
+const PAGE = 100;
+const PAUSE = 60; // milliseconds between two looks further back
+const MOST_KEPT = 40; // verdicts that were opened
+const MOST_UNDONE = 200;
+
+export const NAMES = ["since", "until", "model", "contract", "fingerprint", "state", "tenant", "conversation", "code", "rule", "outcome", "ok", "label", "labelled", "text"];
+
+/** The filters in the URL. */
+export const filters = computed(() => Object.fromEntries(NAMES.flatMap((name) => (query.value.get(name) ? [[name, query.value.get(name)]] : []))));
+export const key = computed(() => JSON.stringify(filters.value));
+export const isFiltered = computed(() => key.value !== "{}");
+
+/** The list: `rows`; `next`, where to look on; `until`, how far back was looked when the last look found too little; `isBusy`, `isPaused`, `failure`; `news`, how many newer ones there are. */
+const EMPTY = {key: null, rows: [], next: null, until: 0, place: null, isBusy: false, isPaused: false, isLoaded: false, failure: null, news: {count: 0}};
+export const list = signal(EMPTY);
+/** Where the table was scrolled to. */
+export let memory = {};
+
+let abort = null;
+let wanted = 0;
+
+/** Load the list of the filters in the URL, unless it is there. */
+export function load({again = false} = {}) {
+  if (!again && list.value.key === key.value) return;
+  abort?.abort();
+  abort = new AbortController();
+  memory = {};
+  wanted = PAGE;
+  list.value = {...EMPTY, key: key.value, rows: again ? list.value.rows : [], isBusy: true};
+  look(abort.signal, true);
+}
+
+/** More rows are in view soon. */
+export function more() {
+  const {rows, isBusy, isPaused, next, failure} = list.value;
+  if (isBusy || isPaused || !next || failure) return;
+  wanted = rows.length + PAGE;
+  look(abort.signal);
+}
+
+export const pause = () => (list.value = {...list.value, isPaused: true});
+export function resume() {
+  list.value = {...list.value, isPaused: false, failure: null};
+  more();
+}
+
+async function look(signal, isFirst = false) {
+  list.value = {...list.value, isBusy: true};
+  try {
+    for (let first = isFirst; ;first = false) {
+      const found = await get("/verdicts", {...filters.value, limit: PAGE, cursor: first ? "" : list.value.next}, signal);
+      if (signal.aborted) return;
+      const {rows} = list.value;
+      list.value = {
+        ...list.value, rows: first ? found.rows : [...rows, ...found.rows], next: found.next, until: found.searched.complete ? 0 : found.searched.until,
+        place: first ? found.place : list.value.place ?? found.place, isLoaded: true, news: first ? {count: 0} : list.value.news,
+      };
+      if (!found.next || list.value.rows.length >= wanted || list.value.isPaused) break;
+      await new Promise((done) => setTimeout(done, PAUSE));
+      if (document.hidden) await new Promise((done) => document.addEventListener("visibilitychange", done, {once: true}));
+      if (signal.aborted) return;
+    }
+    list.value = {...list.value, isBusy: false};
+  } catch (failure) {
+    if (failure.name !== "AbortError") list.value = {...list.value, isBusy: false, isLoaded: true, failure};
+  }
+}
+
+/** Ask how many verdicts came since; the rows stay where they are. */
+export async function askForNews(signal) {
+  const {key: about, place, isLoaded} = list.value;
+  if (!isLoaded || filters.value.until || document.hidden) return;
+  try {
+    const news = await get("/verdicts/news", {...filters.value, after: place ?? "0.0"}, signal);
+    if (list.value.key === about && list.value.place === place) list.value = {...list.value, news};
+  } catch {
+    // the next look says more
+  }
+}
+
+// Verdicts in full, a few of them.
+const opened = new Map();
+export function fetchVerdict(id) {
+  const known = opened.get(id);
+  if (known) return known;
+  const coming = get(`/verdicts/${encodeURIComponent(id)}`);
+  opened.set(id, coming);
+  coming.then((data) => (coming.data = data), () => opened.delete(id));
+  if (opened.size > MOST_KEPT) opened.delete(opened.keys().next().value);
+  return coming;
+}
+export const fetched = (id) => opened.get(id)?.data;
+export const forget = (id) => opened.delete(id);
+
+/** What was said in this visit, by verdict: `{mine, subjects: {subject: outcome}}`. */
+export const said = signal(new Map());
+const done = [];
+/** How many labels can be undone. */
+export const undoable = signal(0);
+
+const remember = (id, subject, outcome) => {
+  const next = new Map(said.value);
+  const before = next.get(id) ?? {};
+  next.set(id, {...before, [subject]: outcome});
+  said.value = next;
+};
+
+/** What whoever looks has said about a verdict, or one subject of it. */
+export const mineOf = (row, subject = "") => said.value.get(row.id)?.[subject] ?? (subject ? "" : row.mine);
+
+/**
+ * Label a verdict now; it is stored in the background. What is shown changes at once, and back again if it cannot be stored.
+ * The next label waits for nothing; they are stored in their order.
+ */
+let line = Promise.resolve();
+export function label(row, outcome, {subject = "", drawn = "", note = "", before = mineOf(row, subject), also = []} = {}) {
+  const entry = {row, subject, before, outcome, items: null, failed: false};
+  remember(row.id, subject, outcome);
+  done.push(entry);
+  if (done.length > MOST_UNDONE) done.shift();
+  undoable.value = done.length;
+  entry.stored = line = line.then(async () => {
+    try {
+      const {items} = await post("/labels", {items: [{verdict: row.id, outcome, subject, drawn, note}, ...also]});
+      entry.items = items.slice(0, 1);
+      forget(row.id);
+    } catch (failure) {
+      entry.failed = true;
+      batch(() => {
+        if (said.value.get(row.id)?.[subject] === outcome) remember(row.id, subject, before);
+        const at = done.indexOf(entry);
+        if (at >= 0) done.splice(at, 1);
+        undoable.value = done.length;
+      });
+      say(`Not stored: ${failure.message}`, "bad");
+    }
+  });
+  return entry;
+}
+
+/** Take the last label back; the row that it was about. */
+export function undo() {
+  const entry = done.pop();
+  undoable.value = done.length;
+  if (!entry) {
+    say("There is nothing to undo.");
+    return null;
+  }
+  remember(entry.row.id, entry.subject, entry.before);
+  line = line.then(async () => {
+    if (!entry.items) return;
+    try {
+      await post("/labels/undo", {items: entry.items});
+      forget(entry.row.id);
+    } catch (failure) {
+      remember(entry.row.id, entry.subject, entry.outcome);
+      say(`Not undone: ${failure.message}`, "bad");
+    }
+  });
+  return entry;
+}
+
+/** The address of the list with some filters changed. */
+export const listLink = (changes = {}) => link("verdicts", {...filters.value, ...changes});
+export const clear = () => go(link("verdicts"));

@@ -1,0 +1,115 @@
+"""Places: the folders that a studio was started with. A name enters, a path inside them leaves; nothing else is ever opened.
+
+A name is the label of a folder and a path below it, such as `contracts/salon.yaml`. The page knows names only, never where a folder is.
+Hidden files, links that lead outside, and what is neither a file nor a folder are treated as missing.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from trueup.studio.refusal import Refusal
+from trueup.studio.settings import Settings
+
+_MOST_FILES = 20_000  # looked at in one walk
+_DEEPEST = 8
+_SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
+
+
+def labelled(settings: Settings) -> dict[str, Path]:
+    """The folders by their labels: their names, with a number where two have the same."""
+    found: dict[str, Path] = {}
+    for folder in settings.folders:
+        label, number = folder.name or "root", 2
+        while label in found:
+            label, number = f"{folder.name or 'root'}-{number}", number + 1
+        found[label] = folder
+    return found
+
+
+def find(settings: Settings, name: str) -> Path:
+    """The path that a name stands for; a Refusal unless it lies inside a folder of the studio and is there."""
+    label, _, rest = name.partition("/")
+    folder = labelled(settings).get(label)
+    if folder is None or "\0" in name:
+        raise _missing(name)
+    try:
+        inside = folder.resolve(strict=True)
+        path = (inside / rest).resolve(strict=True)
+        there = path.is_file() or path.is_dir()
+    except (OSError, RuntimeError, ValueError):
+        raise _missing(name) from None
+    if not there or not path.is_relative_to(inside) or _is_hidden(path.relative_to(inside)) or path in settings.hidden:
+        raise _missing(name)
+    return path
+
+
+def name_of(settings: Settings, path: Path) -> str | None:
+    """The name of a path; None if it lies in no folder of the studio."""
+    try:
+        real = path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return None
+    for label, folder in labelled(settings).items():
+        inside = folder.resolve()
+        if real == inside:
+            return label
+        if real.is_relative_to(inside):
+            return f"{label}/{real.relative_to(inside).as_posix()}"
+    return None
+
+
+def named(settings: Settings, text: str) -> str:
+    """A text in which the folders of the studio stand with their names, not with where they are."""
+    for label, folder in sorted(labelled(settings).items(), key=lambda item: -len(str(item[1]))):
+        for spelled in dict.fromkeys((str(folder), str(folder.resolve()))):
+            if len(spelled) > 1:
+                text = text.replace(spelled, label)
+    return text
+
+
+def walk(settings: Settings, *, suffixes: tuple[str, ...] = (), folders: bool = False) -> Iterator[tuple[str, Path]]:
+    """Every file with one of the suffixes, or every folder, by name; hidden ones and links are skipped."""
+    seen = 0
+    for label, top in labelled(settings).items():
+        waiting = [(label, top, 0)]
+        while waiting:
+            name, folder, depth = waiting.pop()
+            if folders:
+                yield name, folder
+            for entry in _entries(folder):
+                seen += 1
+                if seen > _MOST_FILES:
+                    return
+                if _is_skipped(entry, settings):
+                    continue
+                if entry.is_dir():
+                    if depth < _DEEPEST:
+                        waiting.append((f"{name}/{entry.name}", Path(entry.path), depth + 1))
+                elif not folders and entry.is_file() and entry.name.lower().endswith(suffixes):
+                    yield f"{name}/{entry.name}", Path(entry.path)
+
+
+def _entries(folder: Path) -> "list[os.DirEntry[str]]":
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def _is_skipped(entry: "os.DirEntry[str]", settings: Settings) -> bool:
+    if entry.name.startswith(".") or entry.name in _SKIPPED or entry.is_symlink():
+        return True
+    return bool(settings.hidden) and Path(entry.path).resolve() in settings.hidden
+
+
+def _is_hidden(below: Path) -> bool:
+    return any(part.startswith(".") for part in below.parts)
+
+
+def _missing(name: str) -> Refusal:
+    return Refusal(
+        404, f"There is no file {name[:200]!r} in the folders of this studio.", code="no_file",
+        hint="Start the studio with the folder that holds it.",
+    )  # fmt: skip

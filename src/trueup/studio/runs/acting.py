@@ -1,0 +1,189 @@
+"""Acting: what can be done to a run from the page. Each is the real command or the real request, and the lock of the run decides.
+
+Retry and resume start `trueup` in a process of its own, which outlives the studio and writes to `STUDIO_LOG.txt` in the run. Whoever
+starts one holds a second lock until its process ends, so of two people who press at once one starts it and the other is told.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from trueup.batch.pipeline.control import NotRunning, kill, pause
+from trueup.batch.pipeline.lock import is_held
+from trueup.studio.places import named
+from trueup.studio.refusal import Refusal
+from trueup.studio.runs.finding import Place
+from trueup.studio.runs.following import following
+from trueup.studio.runs.guarding import FAULTS, GuardedRun, cut
+from trueup.studio.settings import Settings
+
+LOG = "STUDIO_LOG.txt"
+_STARTING = "studio.lock"
+_CALL = (sys.executable, "-P", "-m", "trueup")  # without the current folder, which may hold anybody's modules
+_PATIENCE = 5.0  # seconds in which a command that cannot work has usually ended
+_LOOK = 0.03
+_TAIL = 4000
+_EXHAUSTED = re.compile(r"([0-9,]+) units? had all ([0-9]+) attempts")
+
+Row = dict[str, Any]
+
+
+def retry_run(settings: Settings, place: Place, *, step: str, code: str, path: str, attempts: int | None) -> Row:
+    """Take failed units up again, all or those of one cause, and run them."""
+    given = {"step": step, "code": code, "path": path}
+    for name, value in given.items():
+        if "\0" in value or (not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value)):
+            raise Refusal(400, f"The run has no {name} {value[:100]!r}.", hint="Choose one that the run has.")
+    options = ["--start", *(f"--{name}={value}" for name, value in given.items() if value)]
+    if attempts is not None:
+        options.append(f"--attempts={attempts}")
+    return _start(settings, place, "retry", options)
+
+
+def resume_run(settings: Settings, place: Place) -> Row:
+    """Carry a run on from where it was stopped."""
+    return _start(settings, place, "run", ["--quiet"])
+
+
+def pause_run(settings: Settings, place: Place) -> Row:
+    """Ask a run to stop after the calls under way."""
+    _must_be_run(place)
+    try:
+        pause(place.path)
+    except NotRunning:
+        return {"started": False, "said": "It is not running."}
+    except OSError as error:
+        raise _refused(settings, f"it cannot be paused: {error.strerror}") from None
+    return {"started": True, "said": "It stops after the calls under way."}
+
+
+def kill_run(settings: Settings, place: Place) -> Row:
+    """End the process of a run."""
+    _must_be_run(place)
+    try:
+        said = kill(place.path)
+    except NotRunning as error:
+        if not is_held(place.path):
+            return {"started": False, "said": "It is not running."}
+        raise _refused(settings, str(error)) from None
+    except OSError as error:
+        raise _refused(settings, f"it cannot be ended: {error.strerror}") from None
+    return {"started": True, "said": f"Its {said}."}
+
+
+def _must_be_run(place: Place) -> None:
+    if place.kind != "run":
+        raise Refusal(
+            400, "This is a sift: it is carried on by the command that started it.", code="not_a_run",
+            hint="Only runs of a pipeline can be started and stopped here.",
+        )  # fmt: skip
+
+
+def _start(settings: Settings, place: Place, command: str, options: list[str]) -> Row:
+    """Start a command on a run; one that ends at once says why."""
+    _must_be_run(place)
+    if is_held(place.path):
+        raise Refusal(409, "It is running already.", code="running", hint="Pause it first, or wait until it is done.")
+    cap = _cap_of(settings, place)
+    handle = _taken(place.path)
+    try:
+        if is_held(place.path):
+            raise Refusal(409, "Someone has just started it.", code="running")
+        log = _opened_log(place.path)
+        try:
+            began = os.fstat(log).st_size
+            process = subprocess.Popen(  # noqa: S603 - our own command, no shell
+                [*_CALL, command, str(place.path), *options, *([] if cap is None else [f"--max-cost={cap!r}"])],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, pass_fds=(handle,),
+            )  # fmt: skip
+        finally:
+            os.close(log)
+    except OSError as error:
+        raise _refused(settings, f"it cannot be started: {error.strerror}") from None
+    finally:
+        os.close(handle)  # the process has it now, for as long as it lives
+    code = _watched(process, place.path)
+    if code is None:
+        return {"started": True, "said": "It is running."}
+    lines = _said_since(settings, place.path, began)
+    said = " ".join(lines)
+    if code not in {0, 1, 130}:
+        raise Refusal(409, said or f"`trueup {command}` ended with exit code {code}.", code="not_started")
+    exhausted = _EXHAUSTED.search(said)
+    more = {"exhausted": int(exhausted[1].replace(",", "")), "limit": int(exhausted[2])} if exhausted else {}
+    is_started = "nothing to retry" not in said
+    return {"started": is_started, "said": lines[0] if is_started and lines else said, **more}
+
+
+def _cap_of(settings: Settings, place: Place) -> float | None:
+    """What the run may cost at most, as of its last start: it holds for this start too."""
+    try:
+        with following(place.path) as (state, _):
+            return None if GuardedRun(place.path, state).state.cap is None else float(state.cap or 0.0)
+    except FAULTS as error:
+        raise _refused(settings, str(error)) from None
+
+
+def _taken(folder: Path) -> int:
+    """The lock of those who start something; a Refusal if somebody has it."""
+    import fcntl
+
+    try:
+        handle = os.open(folder / _STARTING, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    except OSError as error:
+        raise Refusal(409, f"The folder of the run cannot be written to: {error.strerror}.", code="read_only") from None
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            # whoever has it is starting something, or about to end; then it is free in a moment
+            if is_held(folder) or time.monotonic() > end:
+                os.close(handle)
+                raise Refusal(409, "Someone has just started it.", code="running") from None
+            time.sleep(_LOOK)
+        else:
+            return handle
+
+
+def _opened_log(folder: Path) -> int:
+    return os.open(folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+
+
+def _watched(process: "subprocess.Popen[bytes]", folder: Path) -> int | None:
+    """How a process ended; None as soon as it works on the run, or after a while."""
+    end = time.monotonic() + _PATIENCE
+    held_since = 0.0
+    while time.monotonic() < end:
+        code = process.poll()
+        if code is not None:
+            return code
+        if is_held(folder):
+            held_since = held_since or time.monotonic()
+            if time.monotonic() - held_since > 0.3:  # not the short look of somebody else
+                break
+        else:
+            held_since = 0.0
+        time.sleep(_LOOK)
+    threading.Thread(target=process.wait, name=f"run-{process.pid}", daemon=True).start()  # or it stays a zombie
+    return None
+
+
+def _said_since(settings: Settings, folder: Path, began: int) -> list[str]:
+    """The lines that a command wrote to the log."""
+    try:
+        with (folder / LOG).open("rb") as opened:
+            opened.seek(began)
+            said = opened.read(_TAIL).decode("utf-8", "replace")
+    except OSError:
+        return []
+    return [line for each in said.splitlines() if (line := cut(named(settings, " ".join(each.split())), 600))]
+
+
+def _refused(settings: Settings, said: str) -> Refusal:
+    return Refusal(409, cut(named(settings, said)), code="not_possible")

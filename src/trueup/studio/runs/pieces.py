@@ -1,0 +1,175 @@
+"""Pieces: a run or a sift enters, the stretches of files that hold its records leave, in a fixed order: failed units, then valid ones.
+
+A place in them is written as `failed~chunk_003~score~1200`: the kind, the chunk or file, the step, and the offset of the line.
+Lines leave as bytes with their offsets. Every file is looked at before it is opened; one that is gone has no lines.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trueup.batch.pipeline.disk import Damaged, decode
+from trueup.batch.pipeline.gathering import final_file
+from trueup.batch.pipeline.metadata import notes_of
+from trueup.studio.refusal import Refusal
+from trueup.studio.runs.finding import Place
+from trueup.studio.runs.following import following
+from trueup.studio.runs.guarding import GuardedRun, open_plain
+from trueup.studio.runs.pictures import sifted_at
+
+Row = dict[str, Any]
+MOST_LINE = 64 << 20
+
+
+class Piece(NamedTuple):
+    """A stretch of a file with records of one kind; `stop` is -1 where the file ends there."""
+
+    kind: str
+    """`failed` or `valid`."""
+    where: str
+    """The chunk of a run; the name of the file of a sift."""
+    step: str
+    path: Path
+    start: int = 0
+    stop: int = -1
+    whole: bool = False
+    """Whether its units are through all steps."""
+
+    @property
+    def key(self) -> str:
+        """The piece in a place; no part has a tilde in it."""
+        return f"{self.kind}~{self.where}~{self.step}"
+
+    def lines(self, root: Path, at: int = 0) -> Iterator[tuple[int, bytes]]:
+        """The lines from an offset on, each with its own."""
+        try:
+            opened = open_plain(root, self.path)
+        except FileNotFoundError:
+            return
+        with opened:
+            at = max(at, self.start)
+            opened.seek(at)
+            while (self.stop < 0 or at < self.stop) and (line := opened.readline(MOST_LINE)):
+                yield at, line
+                at += len(line)
+
+
+def pieces_of(place: Place, *, kind: str = "", step: str = "") -> list[Piece]:
+    """The pieces of a run or a sift, of one kind or all, and of one step or all."""
+    found = _of_run(place, step) if place.kind == "run" else _of_sift(place)
+    return sorted(
+        (piece for piece in found if not kind or piece.kind == kind), key=lambda piece: piece.kind != "failed"
+    )
+
+
+def _of_run(place: Place, step: str) -> list[Piece]:
+    found: list[Piece] = []
+    with following(place.path) as (state, _):
+        run = GuardedRun(place.path, state)
+        for chunk in state.ordered():
+            for name, done in chunk.done.items():
+                if step and name != step:
+                    continue
+                if done.failures:
+                    found.append(Piece("failed", chunk.name, name, _file(run, chunk.name, name, "failures")))
+                if step and done.valid:
+                    found.append(Piece("valid", chunk.name, name, _file(run, chunk.name, name, "validated")))
+            last = None if step else final_file(_Unchecked(run), chunk)
+            if last is not None:
+                found.append(Piece("valid", chunk.name, state.steps[-1], last, whole=True))
+    return found
+
+
+class _Unchecked(GuardedRun):
+    """A run whose files are named here, and looked at when they are opened."""
+
+    def __init__(self, run: GuardedRun) -> None:
+        super().__init__(run.path, run.state)
+
+    def folder(self, chunk: str) -> Path:
+        return self.path / "chunks" / _plain(chunk)
+
+
+def _file(run: GuardedRun, chunk: str, step: str, kind: str) -> Path:
+    return run.path / "chunks" / _plain(chunk) / f"{_plain(step)}_{kind}.jsonl"
+
+
+def _plain(name: str) -> str:
+    if not name.replace("_", "").replace("-", "").isalnum():
+        raise Damaged(f"{name[:80]!r} is not the name of a chunk or a step")
+    return name
+
+
+def _of_sift(place: Place) -> list[Piece]:
+    sifted = sifted_at(place)
+    return [Piece(each.kind, each.path.name, "", each.path, each.start, each.stop) for each in sifted.pieces]
+
+
+def split_place(at: str) -> tuple[str, int]:
+    """The key of a piece and an offset, from a place."""
+    key, _, offset = at.rpartition("~")
+    if key.count("~") != 2 or not offset.isdigit() or len(offset) > 15:
+        raise Refusal(400, "That is not a place in a run.", code="bad_place")
+    return key, int(offset)
+
+
+# Records --------------------------------------------------------------------------------------------------------------
+
+
+class Fact(msgspec.Struct):
+    """A finding or a fix, as much as a list shows."""
+
+    code: str
+    path: str = "$"
+    message: str = ""
+
+
+class Record(msgspec.Struct):
+    """As much of a record as a list shows."""
+
+    unit_id: str
+    errors: list[Fact] = []
+    warnings: list[Fact] | None = None
+    fixes: list[Fact] | None = None
+    failure_stage: str = ""
+    raw_response: str = ""
+    tries: dict[str, Any] | None = None
+    metadata: dict[str, Any] = msgspec.field(name="_metadata", default_factory=dict)
+
+
+_quick = msgspec.json.Decoder(Record).decode
+
+
+def record_of(line: bytes) -> Record | None:
+    """A line as a record; None if it is none."""
+    try:
+        return _quick(line)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        pass
+    try:  # half a surrogate pair, which this decoder refuses
+        return msgspec.convert(decode(line), Record)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+
+
+def codes_of(record: Record, piece: Piece) -> list[str]:
+    """The codes of a unit: of its errors, or of its warnings and fixes if it passed."""
+    if piece.kind == "failed":
+        return list(dict.fromkeys(error.code for error in record.errors))
+    facts: list[Any] = [*(record.warnings or ()), *(record.fixes or ())]
+    codes = [fact.code for fact in facts]
+    for step in record.metadata if piece.whole else [piece.step]:
+        fixes, warnings = notes_of({"_metadata": record.metadata}, step)
+        codes += [str(fact.get("code", "")) for fact in (*warnings, *fixes) if isinstance(fact, dict)]
+    return list(dict.fromkeys(codes))
+
+
+def full_record(line: bytes) -> Row | None:
+    """A line as everything that is in it; None if it is not a record."""
+    try:
+        found = decode(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) and isinstance(found.get("unit_id"), str) else None

@@ -1,0 +1,176 @@
+"""One unit: its place in a run or a sift enters, everything that is known of it leaves: input, prompt, replies drawn with their marks.
+
+The replies of a run are judged again by the contract of their step, as the screens do; those of a sift are drawn from what its
+record says. Texts are cut at a length that a page can show; values leave as text.
+"""
+
+import json
+import time
+from typing import Any
+
+import msgspec
+
+from trueup.batch.pipeline.viewing.inspecting import Replied, unit_in
+from trueup.batch.pipeline.viewing.unitlist import UnitRow
+from trueup.studio.judging.drawing import drawn
+from trueup.studio.refusal import Refusal
+from trueup.studio.runs.finding import Place
+from trueup.studio.runs.following import following
+from trueup.studio.runs.guarding import FAULTS, GuardedRun, bounded, cut
+from trueup.studio.runs.pieces import Piece, full_record, pieces_of, split_place
+from trueup.verdict.facts import Finding, Findings, Fix
+from trueup.verdict.reply import Reply
+from trueup.verdict.verdict import Verdict
+
+Row = dict[str, Any]
+_SHOWN = 200_000  # characters of a text
+_MOST_REPLIES = 20
+_SECONDS = 3.0  # that a unit is searched for by its id
+_OWN = ("unit_id", "input", "raw_response", "errors", "warnings", "fixes", "data", "merged", "failure_stage", "tries")
+
+
+def unit_of(place: Place, unit: str, at: str = "", step: str = "") -> Row:
+    """A unit in full; `at` is where it was last seen, and it is searched for if it is not there any more."""
+    piece, record = _record(place, unit, at, step)
+    told = _told(record, piece)
+    if place.kind == "sift":
+        return told | {"replies": [_from_record(record), *_merged(record)]}
+    try:
+        with following(place.path) as (state, _):
+            run = GuardedRun(place.path, state)
+            row = UnitRow(record["unit_id"], piece.where, "failed" if piece.kind == "failed" else "valid")
+            found = unit_in(run, piece.step, row)
+    except FAULTS as error:
+        return told | {
+            "replies": [_from_record(record)] if record.get("raw_response") else [],
+            "fault": cut(str(error)),
+        }
+    replies = [_replied(number, reply) for number, reply in enumerate(found.replies[-_MOST_REPLIES:], 1)]
+    if replies and replies[-1]["verdict"] is None and piece.kind == "failed":
+        replies[-1] |= {"verdict": _from_record(record)["verdict"]}
+    return told | {
+        "input": _laid_out(found.input),
+        "prompt": cut(found.prompt, _SHOWN),
+        "replies": replies or ([_from_record(record)] if record.get("raw_response") else []),
+        "fault": cut(found.fault),
+    }
+
+
+def _record(place: Place, unit: str, at: str, step: str) -> tuple[Piece, Row]:
+    """The record of a unit, where it was or where it is now."""
+    pieces = pieces_of(place, step=step)
+    if at:
+        key, offset = split_place(at)
+        of_step = pieces_of(place, step=key.rpartition("~")[2])
+        for piece in (piece for piece in (*pieces, *of_step) if piece.key == key):
+            for _, line in piece.lines(place.path, offset):
+                record = full_record(line)
+                if record is not None and (not unit or record["unit_id"] == unit):
+                    return piece, record
+                break
+    end = time.monotonic() + _SECONDS
+    wanted = json.dumps(unit)[1:-1].encode()
+    plain = unit.encode("utf-8", "surrogatepass")
+    for piece in pieces if unit else ():
+        for number, (_, line) in enumerate(piece.lines(place.path)):
+            if number % 1024 == 0 and time.monotonic() > end:
+                raise Refusal(
+                    404, f"The unit {unit[:200]!r} was not found in the time that a look may take.", code="no_unit"
+                )
+            if plain not in line and wanted not in line:
+                continue
+            record = full_record(line)
+            if record is not None and record["unit_id"] == unit:
+                return piece, record
+    raise Refusal(
+        404, f"There is no unit {unit[:200]!r} among those that failed or passed.", code="no_unit",
+        hint="A unit is listed once its chunk is through a step; a retry takes it out again.",
+    )  # fmt: skip
+
+
+def _told(record: Row, piece: Piece) -> Row:
+    """What the record of a unit says."""
+    errors = record.get("errors")
+    value = record.get("data") if not piece.step else {k: v for k, v in record.items() if k not in _OWN}
+    rest = {k: v for k, v in record.items() if k not in (*_OWN, "_metadata", "retry_count", "place")}
+    return {
+        "unit": cut(record["unit_id"], 2000),
+        "state": piece.kind,
+        "step": piece.step,
+        "chunk": piece.where if piece.step else "",
+        "place": cut(str(record.get("place", "")), 400),
+        "stage": cut(str(record.get("failure_stage", "")), 100),
+        "retry_count": bounded(record.get("retry_count", 0)),
+        "errors": bounded(errors if isinstance(errors, list) else []),
+        "input": _laid_out(record.get("input")),
+        "value": _laid_out(value) if piece.kind == "valid" else None,
+        "beside": _laid_out(rest) if rest and not piece.step else None,
+        "prompt": "",
+        "fault": "",
+    }
+
+
+def _laid_out(value: Any) -> str | None:
+    """A value as text: a browser would round long integers."""
+    if value is None or value == {}:
+        return None
+    return cut(json.dumps(value, indent=2, ensure_ascii=False), _SHOWN)
+
+
+def _replied(number: int, reply: Replied) -> Row:
+    usage = bounded({name: reply.usage.get(name) for name in ("input_tokens", "output_tokens")})
+    return {
+        "number": number, "model": cut(reply.model, 200), "at": cut(reply.at, 40), "usage": usage,
+        "text": cut(reply.raw, _SHOWN), "verdict": None if reply.verdict is None else _drawn(reply.verdict),
+    }  # fmt: skip
+
+
+def _drawn(verdict: Verdict) -> Row | None:
+    try:
+        return drawn(verdict)
+    except FAULTS:  # a record may say anything; its reply is shown all the same
+        return None
+
+
+def _from_record(record: Row) -> Row:
+    """A reply as its record tells of it."""
+    raw = record.get("raw_response")
+    text = raw if isinstance(raw, str) else ""
+    verdict = _rebuilt(record, text)
+    return {"number": 1, "model": "", "at": "", "usage": {}, "text": cut(text, _SHOWN), "verdict": verdict}
+
+
+class _Error(msgspec.Struct):
+    code: str
+    path: str = "$"
+    message: str = ""
+    rule: str = ""
+    hint: str = ""
+    span: tuple[int, int] | None = None
+
+
+def _rebuilt(record: Row, text: str) -> Row | None:
+    try:
+        findings = [
+            Finding(each.code, each.path, each.message, _inside(each.span, text), {"rule": each.rule}, each.hint, level)
+            for name, level in _LEVELS
+            for each in msgspec.convert(record.get(name) or [], list[_Error])
+        ]
+        fixes = msgspec.convert(record.get("fixes") or [], tuple[Fix, ...])
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    return _drawn(Verdict(Reply(text=text), record.get("data"), Findings(findings), fixes))
+
+
+_LEVELS: Any = (("errors", "error"), ("warnings", "warning"))
+
+
+def _inside(span: tuple[int, int] | None, text: str) -> tuple[int, int] | None:
+    return span if span is not None and 0 <= span[0] <= span[1] <= len(text) else None
+
+
+def _merged(record: Row) -> list[Row]:
+    """The earlier replies that a unit of a sift stands for."""
+    earlier = record.get("merged")
+    rows = [row for row in earlier if isinstance(row, dict)] if isinstance(earlier, list) else []
+    return [{**_from_record(row), "number": number} for number, row in enumerate(rows[:_MOST_REPLIES], 2)]

@@ -1,0 +1,94 @@
+"""Units: a run or a sift and what is wanted enter, one page of its units leaves, with a cursor to the next.
+
+A look takes a limited time: if the page is not full by then, it leaves as it is, and the cursor says where to search on.
+"""
+
+import re
+import time
+from typing import Any, NamedTuple
+
+from trueup.studio.refusal import Refusal
+from trueup.studio.runs.causes import excerpt
+from trueup.studio.runs.finding import Place
+from trueup.studio.runs.guarding import cut
+from trueup.studio.runs.pieces import Piece, Record, codes_of, pieces_of, record_of, split_place
+from trueup.verdict.paths import folded
+
+Row = dict[str, Any]
+MOST = 200
+_SECONDS = 0.25
+_BETWEEN = 64
+_FIRST = re.compile(r'^{"unit_id":\s*"[^"]*",\s*')  # what a row shows already
+
+
+class Wanted(NamedTuple):
+    """Which units are wanted; an empty value is any."""
+
+    kind: str = ""
+    step: str = ""
+    code: str = ""
+    path: str = ""
+    text: str = ""
+
+
+def page_of(place: Place, wanted: Wanted, cursor: str = "", limit: int = 50) -> Row:
+    """A page of units: those that failed first."""
+    pieces = pieces_of(place, kind=wanted.kind, step=wanted.step)
+    first, offset = _start(pieces, cursor)
+    rows: list[Row] = []
+    read = damaged = 0
+    end = time.monotonic() + _SECONDS
+    for piece in pieces[first:]:
+        for at, line in piece.lines(place.path, offset):
+            if len(rows) >= min(limit, MOST) or (read % _BETWEEN == _BETWEEN - 1 and time.monotonic() > end):
+                complete = len(rows) >= min(limit, MOST)
+                return _page(rows, f"{piece.key}~{at}", read, damaged, complete=complete)
+            read += 1
+            record = record_of(line)
+            if record is None:
+                damaged += 1
+            elif _fits(record, piece, wanted):
+                rows.append(_row(record, piece, at, line))
+        offset = 0
+    return _page(rows, None, read, damaged, complete=True)
+
+
+def _page(rows: list[Row], after: str | None, read: int, damaged: int, *, complete: bool) -> Row:
+    return {"rows": rows, "next": after, "searched": {"complete": complete, "read": read, "damaged": damaged}}
+
+
+def _start(pieces: list[Piece], cursor: str) -> tuple[int, int]:
+    if not cursor:
+        return 0, 0
+    key, offset = split_place(cursor)
+    for number, piece in enumerate(pieces):
+        if piece.key == key:
+            return number, offset
+    raise Refusal(409, "The units have changed since; start from the top.", code="changed")
+
+
+def _fits(record: Record, piece: Piece, wanted: Wanted) -> bool:
+    if wanted.code and wanted.code not in codes_of(record, piece):
+        return False
+    if wanted.path:
+        at_path = (error for error in record.errors if folded(error.path) == wanted.path)
+        if not any(not wanted.code or error.code == wanted.code for error in at_path):
+            return False
+    if not wanted.text:
+        return True
+    text = wanted.text.lower()
+    return (
+        text in record.unit_id.lower()
+        or text in record.raw_response.lower()
+        or any(text in error.message.lower() for error in record.errors)
+    )
+
+
+def _row(record: Record, piece: Piece, at: int, line: bytes) -> Row:
+    shown = record.raw_response or _FIRST.sub("{", line[:1000].decode("utf-8", "replace"))
+    return {
+        "unit": cut(record.unit_id, 400), "at": f"{piece.key}~{at}", "state": piece.kind, "step": piece.step,
+        "chunk": piece.where if piece.step else "", "codes": [cut(code, 40) for code in codes_of(record, piece)[:20]],
+        "message": cut(record.errors[0].message, 300) if record.errors else "",
+        "path": cut(record.errors[0].path, 200) if record.errors else "", "excerpt": excerpt(shown),
+    }  # fmt: skip

@@ -1,0 +1,59 @@
+"""Serving: an application enters, it listens on this machine until it is stopped."""
+
+import contextlib
+import socket
+from collections.abc import Callable, Iterator
+
+from trueup.studio.app import Application
+
+_MOST_HEAD = 64 * 1024  # bytes of a request before its body
+_MOST_CONNECTIONS = 500
+
+
+class CannotListen(Exception):
+    """The address cannot be used; the message says why."""
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 takes any free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen(128)
+    except OSError as error:
+        listening.close()
+        raise CannotListen(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+    return listening
+
+
+def serve(app: Application, listening: socket.socket, started: Callable[[], object]) -> None:
+    """Serve until a signal stops it; `started` is called when requests are answered."""
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets=sockets)
+            if self.started:
+                started()
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            app.stop()
+            await super().shutdown(sockets=sockets)
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            """As uvicorn does it, but for the end: a signal is the usual way to stop a studio, and no failure."""
+            with super().capture_signals():
+                yield
+                self._captured_signals.clear()
+
+    # h11 has a limit for the head of a request, which httptools lacks
+    config = uvicorn.Config(
+        app, http="h11", log_level="error", access_log=False, lifespan="off", ws="none", server_header=False,
+        date_header=False, proxy_headers=False, timeout_graceful_shutdown=3, h11_max_incomplete_event_size=_MOST_HEAD,
+        limit_concurrency=_MOST_CONNECTIONS,
+    )  # fmt: skip
+    with contextlib.closing(app):
+        Server(config).run(sockets=[listening])

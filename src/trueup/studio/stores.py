@@ -1,0 +1,65 @@
+"""Stores: folders enter, the stores of verdicts that lie in them leave, where a file is only looked at, never opened; and why a store
+cannot be used, in words for the page.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+
+from trueup.store.errors import StoreError
+from trueup.store.open import file_of
+from trueup.studio.refusal import Refusal
+
+_ENDINGS = (".db", ".sqlite", ".sqlite3")
+_MOST = 1000  # files of a folder
+
+
+def stores_in(folders: Iterable[Path]) -> list[Path]:
+    """The files of SQLite, directly in these folders, that hold verdicts."""
+    found: dict[Path, None] = {}
+    for folder in folders:
+        try:
+            names = [path for path, _ in zip(sorted(folder.iterdir()), range(_MOST), strict=False)]
+        except OSError:
+            continue
+        found |= dict.fromkeys(path for path in names if path.suffix.lower() in _ENDINGS and _holds_verdicts(path))
+    return list(found)
+
+
+def unavailable(error: Exception, address: str) -> Refusal:
+    """Why the store at an address cannot be used, without that address: whoever opens the studio need not know it.
+
+    >>> unavailable(StoreError("/data/v.db: there is no such store"), "sqlite:///data/v.db").message
+    'The store cannot be used: there is no such store.'
+    """
+    said = str(error)
+    for spelled in sorted(_spellings(address), key=len, reverse=True):
+        said = said.removeprefix(f"{spelled}: ").replace(spelled, "the store")
+    return Refusal(503, f"The store cannot be used: {said.removesuffix('.')}.", code="store_unavailable")
+
+
+def _spellings(address: str) -> set[str]:
+    """The ways in which messages name a store."""
+    found = {address}
+    try:
+        path = file_of(address)
+    except StoreError:
+        return found
+    if path is not None:
+        return found | {str(path), str(path.absolute()), str(path.resolve())}
+    from trueup.store.postgres import without_password
+
+    return found | {without_password(address)}
+
+
+def _holds_verdicts(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            if file.read(16) != b"SQLite format 3\0":
+                return False
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1)) as found:
+            rows = found.execute("SELECT name FROM sqlite_master WHERE name IN ('verdicts', 'replies')").fetchall()
+    except (OSError, ValueError, sqlite3.Error):
+        return False
+    return len(rows) == 2

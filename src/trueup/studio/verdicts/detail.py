@@ -1,0 +1,188 @@
+"""One verdict in full: its id enters, everything that is known about it leaves as the page draws it.
+
+What is not there any more says why. A verdict of another tenant is not there at all.
+"""
+
+from typing import Any
+
+from trueup.contract.contract import Contract
+from trueup.contract.text import rebuilt
+from trueup.labelling.subjects import subject_of
+from trueup.material.case import REASONS, Reason
+from trueup.material.stored import case_of_stored
+from trueup.store.browsing import named
+from trueup.store.cells import pack
+from trueup.store.errors import MICROS, UnknownVerdict
+from trueup.store.labels import label_rows
+from trueup.store.records import Stored
+from trueup.store.session import Session
+from trueup.store.store import Store
+from trueup.studio.contracts.drafts import lint_draft
+from trueup.studio.contracts.files import healths, list_contracts, open_contract
+from trueup.studio.judging.drawing import drawn
+from trueup.studio.judging.judge import told
+from trueup.studio.judging.spelling import spell
+from trueup.studio.refusal import Refusal
+from trueup.studio.settings import Key, Settings
+from trueup.studio.studio import Studio
+from trueup.studio.verdicts.rows import drawn_rows
+
+_MOST_ATTEMPTS = 50
+_AROUND = 20  # verdicts of a conversation before and after this one
+_MOST_CONTEXT = 60_000  # letters
+
+
+def find_verdict(store: Store, name: str, who: Key) -> Stored:
+    """The verdict with this id, if whoever asks may see it."""
+    try:
+        stored = store.get(name)
+    except (UnknownVerdict, ValueError):
+        stored = None
+    if stored is None or (who.tenant is not None and stored.tenant != who.tenant):
+        raise Refusal(
+            404, f"There is no verdict {name[:100]!r}.", code="no_verdict",
+            hint="It may be past its retention, or its id is cut off.",
+        )  # fmt: skip
+    return stored
+
+
+def detail(studio: Studio, name: str, who: Key) -> dict[str, Any]:
+    """All that is known about a verdict."""
+    store = studio.store
+    stored = find_verdict(store, name, who)
+    return {
+        **store.read(lambda session: _around(session, stored, who)),
+        **_judged(store, stored),
+        "contract": _contract(studio, stored, who),
+    }
+
+
+def _around(session: Session, stored: Stored, who: Key) -> dict[str, Any]:
+    """The row itself, the other attempts of its request, its conversation, and its labels."""
+    own = named(session, "v.id = ?", (pack(stored.id),), 1)
+    tenant = pack(stored.tenant)  # two tenants may use the same ids
+    attempts = (
+        named(session, "v.request = ? AND v.tenant = ?", (pack(stored.request), tenant), _MOST_ATTEMPTS)
+        if stored.request
+        else own
+    )
+    talk: list[Any] = []
+    if stored.conversation:
+        same = "v.conversation = ? AND v.conversation <> '' AND v.tenant = ?"
+        values = (pack(stored.conversation), tenant, round(stored.at * MICROS))
+        talk = named(session, f"{same} AND v.at < ?", values, _AROUND, newest=True)
+        talk += named(session, f"{same} AND v.at >= ?", values, _AROUND + 1)
+    labels = [{**label, "mine": label["author"] == who.name} for label in label_rows(session, verdicts=[stored.id])]
+    return {
+        "row": next(iter(drawn_rows(session, own, who.name)), None),
+        "attempts": drawn_rows(session, attempts, who.name),
+        "conversation": drawn_rows(session, talk, who.name) if len(talk) > 1 else [],
+        "labels": labels,
+        "user": stored.user,
+        "tokens": {"in": stored.tokens_in, "out": stored.tokens_out},
+        "engine": stored.engine,
+    }
+
+
+def _judged(store: Store, stored: Stored) -> dict[str, Any]:
+    """The verdict as it was made, or why it is gone; its context as far as it was kept."""
+    context = None if stored.context is None else spell(stored.context, _MOST_CONTEXT)
+    answer: dict[str, Any] = {
+        "verdict": None,
+        "gone": "",
+        "kept": stored.kept,
+        "context": None if context is None else {"text": context.text, "cut": context.cut},
+        "missing": stored.missing,
+    }
+    if stored.body is None:
+        reason: Reason = "reply_expired" if stored.kept == "expired" else "reply_not_kept"
+        return {**answer, "gone": _sentence(reason)}
+    verdict = stored.verdict
+    if verdict is None:
+        return {**answer, "gone": _sentence("unreadable")}
+    said, untold = None, ""
+    if not verdict.ok:
+        contract = _old(store, stored.fingerprint)
+        if contract is None:
+            said, untold = None, "The text of this version of the contract is not in the store."
+        else:
+            said, untold = told(contract, verdict, stored.context or {})
+    shown = drawn(verdict, said)
+    for fact in shown["facts"]:
+        if fact["kind"] == "finding":
+            fact["subject"] = subject_of({"code": fact["code"], "data": {"rule": fact["rule"]}})
+    return {**answer, "verdict": {**shown, "untold": untold}}
+
+
+def _sentence(reason: Reason) -> str:
+    said = REASONS[reason]
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def _old(store: Store, fingerprint: str) -> Contract[Any] | None:
+    """The contract that judged, if its text is stored and says it all."""
+    text = store.contract_text(fingerprint) if fingerprint else None
+    if text is None:
+        return None
+    try:
+        return rebuilt(text)
+    except Exception:  # noqa: BLE001 - a contract with parts that are not installed here
+        return None
+
+
+def _contract(studio: Studio, stored: Stored, who: Key) -> dict[str, Any]:  # noqa: ARG001
+    """The contract that judged, and whether a file of the folders holds the same one now."""
+    file, fingerprint = current_file(studio.settings, stored.contract, stored.fingerprint)
+    return {
+        "name": stored.contract,
+        "fingerprint": stored.fingerprint,
+        "file": file,
+        "current": bool(fingerprint) and fingerprint == stored.fingerprint,
+        "now": fingerprint,
+    }
+
+
+def current_file(settings: Settings, contract: str, fingerprint: str) -> tuple[str, str]:
+    """The file that holds a contract now, with its fingerprint; one that is exactly the same comes first. Empty if there is none."""
+    if not contract:
+        return "", ""
+    listed = [each for each in list_contracts(settings)[0] if contract in (each[2].name, each[1].stem)]
+    files = [
+        (name, health.fingerprint)
+        for (name, _, _), health in zip(listed, healths(settings, listed), strict=True)
+        if health is not None and health.fingerprint and health.name == contract
+    ]
+    files.sort(key=lambda file: file[1] != fingerprint)
+    return files[0] if files else ("", "")
+
+
+def again(studio: Studio, name: str, who: Key) -> dict[str, Any]:
+    """A stored reply judged by the contract file of the same name as it is now, and all that opens it in Try."""
+    stored = find_verdict(studio.store, name, who)
+    case = case_of_stored(stored)
+    file, _ = current_file(studio.settings, stored.contract, stored.fingerprint)
+    context = {name: value for name, value in (stored.context or {}).items() if name != "state"}
+    answer: dict[str, Any] = {
+        "reply": "" if stored.verdict is None else stored.verdict.reply.text,
+        "state": stored.state,
+        "context": spell(context, _MOST_CONTEXT).text if context else "",
+        "contract": None,
+        "verdict": None,
+        "why": "",
+    }
+    if file:
+        opened = open_contract(studio.settings, file)
+        answer["contract"] = {"file": file, "text": opened.text, "kind": opened.kind, "hash": opened.hash}
+    if case.unjudgeable is not None:
+        return {**answer, "why": _sentence(case.unjudgeable)}
+    if not file:
+        return {**answer, "why": "No file in the folders of this studio has a contract of that name."}
+    contract = lint_draft(studio.settings, answer["contract"]["text"], file).contract
+    if contract is None:
+        return {**answer, "why": "The contract file has errors."}
+    try:
+        verdict = contract.check(case.reply, case.context or {})
+        shown = drawn(verdict, told(contract, verdict, case.context or {})[0])
+    except Exception as error:  # noqa: BLE001 - a check of the contract's own may raise anything
+        return {**answer, "why": f"Judging failed: {error}"[:300]}
+    return {**answer, "verdict": shown}

@@ -1,0 +1,115 @@
+"""Labels from the page: what somebody says about verdicts enters the store, in the name of their key; and can be taken back.
+
+The words mean what they mean in `trueup label`: `right` and `wrong` are about the decision, `skipped` leaves it open.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from trueup.store.errors import UnknownVerdict
+from trueup.store.labels import MOST, Said, label_rows
+from trueup.store.store import Store
+from trueup.studio.refusal import Refusal
+from trueup.studio.settings import Key
+
+_MOST_ITEMS = 200
+_MOST_NOTE = 10_000
+
+
+class Before(msgspec.Struct, frozen=True):
+    """What the same person had said before."""
+
+    outcome: str
+    note: str = ""
+    drawn: Literal["", "random", "uncertain"] = ""
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One label."""
+
+    verdict: str
+    outcome: str
+    """`right`, `wrong`, `skipped`, or a word of your own; `comment` for a mere note."""
+    subject: str = ""
+    """What it is about: empty for the verdict as a whole, `code:V005` or `rule:NAME` for findings."""
+    note: str = ""
+    drawn: Literal["", "random", "uncertain"] = ""
+
+
+class Given(Item, frozen=True):
+    """A label that was stored, with what it replaced."""
+
+    before: Before | None = None
+
+
+def add(store: Store, items: tuple[Item, ...], who: Key) -> list[dict[str, Any]]:
+    """Store labels, all or none; each leaves with what it replaced."""
+    said = [_said(item, who.name) for item in items]
+    _limit(len(said))
+    before = _own(store, {each.verdict for each in said}, who.name)
+    _record(store, said, who)
+    return [
+        {**msgspec.structs.asdict(item), "before": before.get((item.verdict, item.subject, each.kind))}
+        for item, each in zip(items, said, strict=True)
+    ]
+
+
+def undo(store: Store, items: tuple[Given, ...], who: Key) -> int:
+    """Take labels back: what they replaced is there again, or nothing."""
+    _limit(len(items))
+    again = [
+        _said(Item(item.verdict, item.before.outcome, item.subject, item.before.note, item.before.drawn), who.name)
+        for item in items
+        if item.before is not None
+    ]
+    gone = [_said(item, who.name) for item in items if item.before is None]
+    try:
+        done = store.retract(gone, tenant=who.tenant)
+    except UnknownVerdict as unknown:
+        raise _missing(unknown) from None
+    _record(store, again, who)
+    return done + len(again)
+
+
+def _said(item: Item, author: str) -> Said:
+    outcome = item.outcome.strip()
+    if not outcome or (outcome == "comment" and not item.note.strip()):
+        raise Refusal(400, "A label needs an outcome: right, wrong, skipped or a word of your own.")
+    if len(outcome) > MOST or len(item.note) > _MOST_NOTE:
+        raise Refusal(400, f"A label has at most {MOST} characters, and its note {_MOST_NOTE:,}.")
+    said = Said(item.verdict, note=item.note, user=author, subject=item.subject, outcome=outcome, drawn=item.drawn)
+    try:
+        said.refuse_odd()
+    except ValueError as error:
+        raise Refusal(400, str(error)) from None
+    return said.plain()
+
+
+def _own(store: Store, ids: set[str], author: str) -> dict[tuple[str, str, str], dict[str, Any]]:
+    rows = store.read(lambda session: list(label_rows(session, verdicts=sorted(ids), author=author)))
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in rows:
+        kind = Said(row["verdict"], outcome=row["outcome"]).plain().kind
+        found[row["verdict"], row["subject"], kind] = {name: row[name] for name in ("outcome", "note", "drawn")}
+    return found
+
+
+def _record(store: Store, said: list[Said], who: Key) -> None:
+    if not said:
+        return
+    try:
+        store.record_all(said, tenant=who.tenant)
+    except UnknownVerdict as unknown:
+        raise _missing(unknown) from None
+
+
+def _missing(unknown: UnknownVerdict) -> Refusal:
+    return Refusal(404, f"There is no verdict {str(unknown.args[-1])[:100]!r}; nothing was stored.", code="no_verdict")
+
+
+def _limit(items: int) -> None:
+    if not items:
+        raise Refusal(400, "Give at least one label.")
+    if items > _MOST_ITEMS:
+        raise Refusal(400, f"Give at most {_MOST_ITEMS} labels at once.")

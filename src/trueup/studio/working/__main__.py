@@ -1,0 +1,69 @@
+"""The process of some long work: `python -m trueup.studio.working`, started by the studio alone.
+
+A specification comes on standard input, events leave on standard output, one per line. It ends with the server that started it.
+"""
+
+import json
+import os
+import signal
+import sys
+from typing import Any, NoReturn
+
+from trueup.studio.refusal import Refusal
+from trueup.verdict.codec import spelled
+
+_LOOK = 1.0  # seconds between two looks at whether the server is still there
+_MODULES = {"backtest": "backtest", "tune": "tune", "apply": "tune", "compare": "compare"}
+_KIND = 5  # how far it stands back for others: a gateway on the same machine comes first
+
+
+def main() -> int:
+    """Do the work that the specification asks for."""
+    spec: dict[str, Any] = json.loads(sys.stdin.buffer.read())
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a check of the user's prints is not an event
+    _end_with(int(spec["parent"]))
+    if hasattr(os, "nice"):
+        os.nice(_KIND)
+
+    def tell(event: Any) -> None:
+        out.write(spelled(event) + b"\n")
+        out.flush()
+
+    try:
+        _work(spec["work"])(spec, tell)
+    except Refusal as refusal:
+        tell({**refusal.to_dict(), "status": refusal.status})
+    except BrokenPipeError:
+        return 1
+    tell({"end": True})
+    return 0
+
+
+def _work(kind: str) -> Any:
+    from importlib import import_module  # what the other kinds need is not loaded
+
+    return getattr(import_module(f"trueup.studio.working.{_MODULES[kind]}"), kind)
+
+
+def _end_with(parent: int) -> None:
+    """End with the server: it is looked for by a timer, since a thread would keep this process from forking others."""
+
+    def look(*_: object) -> None:
+        if os.getppid() != parent:
+            _die()
+
+    look()
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, look)
+        signal.setitimer(signal.ITIMER_REAL, _LOOK, _LOOK)
+
+
+def _die() -> NoReturn:
+    if hasattr(os, "killpg"):
+        os.killpg(os.getpgid(0), signal.SIGKILL)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+"""Addresses: the store of a studio enters, what another process opens it by leaves."""
+
+from pathlib import Path
+
+from trueup.store.open import file_of
+from trueup.studio.refusal import Refusal
+from trueup.studio.studio import Studio
+
+
+def address_of(studio: Studio) -> str:
+    """The path or URL of the store; it may hold a password, so it goes to our own processes only."""
+    store = studio.store
+    path = getattr(store.backend, "path", None)
+    if path is not None:
+        return str(Path(path).absolute())
+    given = studio.settings.store or getattr(store.backend, "url", "")
+    if not given:
+        raise Refusal(503, "The address of the store is not known here.", code="store_unavailable")
+    known = file_of(given)
+    return given if known is None else str(known.absolute())

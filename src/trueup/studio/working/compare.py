@@ -1,0 +1,41 @@
+"""The comparison of two runs or sifts, as `trueup compare` makes it: two folders enter, one result leaves."""
+
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from trueup.batch.compare import compare as compare_sides
+from trueup.studio.places import named
+from trueup.studio.refusal import Refusal
+from trueup.studio.working.folders import settings_of
+
+Tell = Callable[[Any], None]
+
+
+class Spec(msgspec.Struct, kw_only=True):
+    """What to compare."""
+
+    folders: tuple[str, ...]
+    hidden: tuple[str, ...] = ()
+    a: str
+    b: str
+    """The paths of the two."""
+    room: str
+    """A folder for what does not fit into memory; whoever asks removes it, however this process ends."""
+    examples: int
+    work: str = ""
+    parent: int = 0
+
+
+def compare(given: dict[str, Any], tell: Tell) -> None:
+    """Compare two folders."""
+    spec = msgspec.convert(given, Spec)
+    tempfile.tempdir = spec.room
+    try:
+        found = compare_sides(spec.a, spec.b, examples=spec.examples)
+    except (ValueError, KeyError, TypeError, OSError, ImportError) as error:  # one of them is damaged, or was deleted
+        said = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
+        raise Refusal(409, named(settings_of(spec.folders), said)[:2000], code="not_comparable") from None
+    tell({"result": found.to_dict()})

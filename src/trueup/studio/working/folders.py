@@ -1,0 +1,20 @@
+"""Folders in another process: what a specification says of them enters, settings leave."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from trueup.studio.settings import Settings
+
+
+def told_of(settings: Settings) -> dict[str, Any]:
+    """What another process must know of the folders."""
+    return {
+        "folders": [str(each) for each in settings.folders],
+        "hidden": sorted(str(each) for each in settings.hidden),
+    }
+
+
+def settings_of(folders: Iterable[str], hidden: Iterable[str] = ()) -> Settings:
+    """The settings of a studio with these folders, for reading files in them."""
+    return Settings(keys=(), folders=tuple(map(Path, folders)), hidden=frozenset(map(Path, hidden)))

@@ -1,0 +1,53 @@
+// Bundles the studio's page, its libraries included, into src/trueup/studio/bundle: studio.js, studio.css, the licences of the
+// libraries, and the files that are served as they are. Run it with `make bundle` after a change of the page or of package.json.
+// A folder as argument receives the files in place of the bundle's folder.
+import {copyFile, mkdir, readFile, writeFile} from "node:fs/promises";
+import {dirname, join} from "node:path";
+import {fileURLToPath} from "node:url";
+import {build} from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const studio = process.env.TRUEUP_STUDIO ?? join(here, "../../src/trueup/studio");
+const page = join(studio, "page");
+const target = process.argv[2] ?? join(studio, "bundle");
+const modules = join(here, "node_modules");
+
+await mkdir(target, {recursive: true});
+const {metafile} = await build({
+  entryPoints: {studio: join(page, "app.js")},
+  outdir: target,
+  bundle: true,
+  format: "esm",
+  minify: true,
+  charset: "utf8",
+  target: "es2022",
+  legalComments: "none",
+  metafile: true,
+  nodePaths: [modules],
+  absWorkingDir: here,
+});
+
+const names = new Set(
+  Object.keys(metafile.inputs)
+    .map((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1])
+    .filter(Boolean),
+);
+const parts = [];
+for (const name of [...names].sort()) {
+  const folder = join(modules, name);
+  const {version} = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+  parts.push(`${name} ${version}\n\n${(await licence(folder)).trim()}\n`);
+}
+await writeFile(join(target, "licences.txt"), parts.join(`\n${"-".repeat(72)}\n\n`));
+for (const name of ["index.html", "icon.svg"]) await copyFile(join(page, name), join(target, name));
+
+async function licence(folder) {
+  for (const name of ["LICENSE", "LICENSE.md", "LICENSE.txt", "license"]) {
+    try {
+      return await readFile(join(folder, name), "utf8");
+    } catch {
+      // another name
+    }
+  }
+  throw new Error(`${folder} has no licence file`);
+}
