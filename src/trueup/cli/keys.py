@@ -1,4 +1,4 @@
-"""`trueup keys`: make, hash and list keys for the gateway's clients.
+"""`trueup keys`: make, hash and list keys for the gateway's clients and for its studio.
 
 A key is printed once, when it is made. It is never an argument, since other users of a machine can see those.
 """
@@ -14,7 +14,7 @@ from trueup.cli.named import Unavailable
 from trueup.cli.terminal import Color
 
 if TYPE_CHECKING:
-    from trueup.gateway.config import Caller
+    from trueup.gateway.config import Caller, Config, StudioKey
 
 _SHORT = 20  # a shorter key could be guessed from its hash
 
@@ -25,32 +25,46 @@ def keys() -> None:
 
 
 @keys.command()
-@click.option("--tenant", default="NAME", metavar="NAME", help="Whose requests these are, for the entry.")
+@click.option("--tenant", metavar="NAME", help="Whose requests these are, for the entry.")
 @click.option("--user", metavar="NAME", help="The user, if the key is for one.")
 @click.option("--name", metavar="NAME", help="What logs call the key.")
 @click.option("--expires", metavar="DAY", help="The day on which it stops working, such as 2027-01-31 (UTC).")
+@click.option(
+    "--role", type=click.Choice(["reader", "labeller", "editor"]),
+    help="A key for the gateway's studio, not for a client: what it may do there.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the key and its entry as one JSON document.")
-def new(tenant: str, user: str | None, name: str | None, expires: str | None, as_json: bool) -> None:
+def new(
+    tenant: str | None, user: str | None, name: str | None, expires: str | None, role: str | None, as_json: bool
+) -> None:
     """Make a key, and print it once with the entry for the gateway's file.
 
     \b
       trueup keys new --tenant acme --name web --expires 2027-01-31
+      trueup keys new --role editor --name ana
     """
     from trueup.gateway.keys import hash_of, new_key
 
+    if role is not None and user is not None:
+        raise click.UsageError("a key of the studio has no --user")
     if expires is not None:
         try:
             datetime.fromisoformat(expires)
         except ValueError:
             raise click.UsageError(f"--expires {expires!r}: give a day or a moment, such as 2027-01-31") from None
     key = new_key()
-    given = {"name": name, "tenant": tenant, "user": user, "hash": hash_of(key), "expires": expires}
+    if role is None:
+        tenant = tenant or "NAME"
+    else:
+        name = name or "NAME"
+    given = {"name": name, "role": role, "tenant": tenant, "user": user, "hash": hash_of(key), "expires": expires}
     entry = {what: value for what, value in given.items() if value}
     if as_json:
         click.echo(json.dumps({"key": key, "entry": entry}))
         return
     click.echo(key)
-    click.echo("\nKeep it now: it is not shown again. For `clients:` in the gateway's file:\n")
+    where = "clients:" if role is None else "keys:` of `studio:"
+    click.echo(f"\nKeep it now: it is not shown again. For `{where}` in the gateway's file:\n")
     click.echo(f"  - {{{', '.join(f'{what}: {json.dumps(value)}' for what, value in entry.items())}}}")
 
 
@@ -93,25 +107,29 @@ def check(file: str, whose: bool, color: Color) -> int:
         click.echo(safe_line(str(fault)), err=True)
     if config is None:
         return 2
-    callers = config.clients
+    callers = _listed(config)
     if whose:
         callers = _matching(callers, _given_key())
         if not callers:
             click.echo("no entry has this key", err=True)
             return 1
-    if not callers:
+    if not config.clients and not whose:
         click.echo("no clients: everyone has access")
-        return 0
-    return _show(callers, color)
+    return _show(callers, color) if callers else 0
 
 
-def _matching(callers: "tuple[Caller, ...]", key: str) -> "tuple[Caller, ...]":
+def _listed(config: "Config") -> "tuple[Caller | StudioKey, ...]":
+    """The keys of clients, then those of the studio."""
+    return (*config.clients, *(() if config.studio is None else config.studio.keys))
+
+
+def _matching(callers: "tuple[Caller | StudioKey, ...]", key: str) -> "tuple[Caller | StudioKey, ...]":
     from trueup.gateway.keys import hash_of
 
     return tuple(each for each in callers if (each.hash.lower() or hash_of(each.key)) == hash_of(key))
 
 
-def _show(callers: "tuple[Caller, ...]", color: Color) -> int:
+def _show(callers: "tuple[Caller | StudioKey, ...]", color: Color) -> int:
     from rich.text import Text
 
     from trueup.cli.table import table
@@ -123,8 +141,8 @@ def _show(callers: "tuple[Caller, ...]", color: Color) -> int:
     rows = [
         [
             each.name or "-",
-            each.tenant,
-            each.user or "-",
+            each.tenant or "-",
+            _use(each),
             _until(each.expires),
             "expired" if each in expired else "works",
         ]
@@ -136,6 +154,12 @@ def _show(callers: "tuple[Caller, ...]", color: Color) -> int:
     ):
         console.print(Text.assemble(*line), soft_wrap=True)
     return 1 if expired else 0
+
+
+def _use(each: "Caller | StudioKey") -> str:
+    """The user of a client's key, or the role of a key of the studio."""
+    role = getattr(each, "role", "")
+    return f"studio: {role}" if role else getattr(each, "user", "") or "-"
 
 
 def _until(expires: float | None) -> str:

@@ -23,6 +23,7 @@ from trueup.verdict.display import safe
 
 GROUPS = {
     "Replies": {
+        "studio": "A web page: try replies, read verdicts, edit contracts.",
         "check": "Judge one reply: its value, what was changed, what is wrong.",
         "explain": "Say what a code means, with examples.",
         "lint": "Find faults in contracts and pipelines, with line and column.",

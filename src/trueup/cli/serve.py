@@ -10,6 +10,8 @@ from trueup.cli.named import Unavailable
 if TYPE_CHECKING:
     from trueup.gateway.config import Config
 
+_STUDIO = "trueup.studio.mounted:offer"  # which each worker imports if the file has a section for it
+
 
 @click.command()
 @click.argument("config", metavar="[FILE]", required=False)
@@ -63,7 +65,7 @@ def serve(
         return 0
     try:
         check_place(found)
-        run(found, config, changed=changed, listening=_listening, watches=reload)
+        run(found, config, changed=changed, listening=_listening, watches=reload, studio=_STUDIO)
     except NotReady as error:
         raise Unavailable(str(error)) from None
     return 0

@@ -286,6 +286,44 @@ class Logs(msgspec.Struct, frozen=True):
     """JSON, or `name=value` pairs."""
 
 
+class StudioKey(msgspec.Struct, frozen=True):
+    """Who may open the studio of a gateway; these keys open nothing else."""
+
+    name: str
+    """What the key is called; each has its own name."""
+    role: Literal["reader", "labeller", "editor"]
+    """What it may do: look, also label verdicts, or also change contracts and runs."""
+    key: str = ""
+    """The key; empty if only its hash is known."""
+    hash: str = ""
+    """The SHA-256 of the key, as `sha256:…`; empty: that of `key`."""
+    tenant: str = ""
+    """The only tenant whose verdicts it shows; empty: all."""
+    expires: float | None = None
+    """When the key stops working, in seconds since 1970; None: never."""
+
+    def __repr__(self) -> str:
+        return f"StudioKey({self.name!r}, {self.role!r})"
+
+
+class StudioSection(msgspec.Struct, frozen=True):
+    """The studio that the gateway offers at `/studio`."""
+
+    keys: tuple[StudioKey, ...]
+    """Who may open it."""
+    folders: tuple[str, ...] = ()
+    """Absolute folders with contracts and runs; no other file is shown or changed. Empty: none."""
+    hosts: tuple[str, ...] = ()
+    """The names that browsers may open it by, beside this machine's addresses; empty: only by these."""
+    secret: str = ""
+    """What its cookies are signed with, for gateways on several machines; empty: something random, until the gateway ends."""
+    file: str = ""
+    """The gateway's own file, which the studio never shows; empty: there is none."""
+
+    def __repr__(self) -> str:
+        return f"StudioSection({self.keys!r}, folders={self.folders!r})"
+
+
 class Config(msgspec.Struct, frozen=True):
     """Everything the gateway must know."""
 
@@ -329,6 +367,8 @@ class Config(msgspec.Struct, frozen=True):
     """The other endpoints that are passed through, by name; by default those whose replies hold no text of a model."""
     choose: bool = True
     """Whether `x-trueup-contract` may name any contract where no route binds one."""
+    studio: StudioSection | None = None
+    """The studio at `/studio`; None: it is off."""
 
     def route(self, name: str) -> Route | None:
         """The route with this `name`; None if there is none."""
@@ -376,7 +416,8 @@ class Config(msgspec.Struct, frozen=True):
     def secrets(self) -> tuple[str, ...]:
         """Every key, so that none is ever stored."""
         keys = [secret for each in self.upstreams.values() for secret in each.secrets]
-        return tuple(dict.fromkeys([*keys, *(each.key for each in self.clients if each.key)]))
+        studio = () if self.studio is None else (self.studio.secret, *(each.key for each in self.studio.keys))
+        return tuple(dict.fromkeys(filter(None, [*keys, *(each.key for each in self.clients), *studio])))
 
 
 def fits(model: str, pattern: str) -> bool:

@@ -26,6 +26,7 @@ from trueup.gateway.pages.checking import Work, route_of
 from trueup.gateway.pages.feedback import PATH as FEEDBACK
 from trueup.gateway.pages.feedback import Feedback
 from trueup.gateway.pages.pages import Pages
+from trueup.gateway.pages.studio import StudioPages
 from trueup.gateway.passing.endpoints import Place, place_of
 from trueup.gateway.passing.forwarding import Forwarding
 from trueup.gateway.protocols.chat import Chat
@@ -63,6 +64,7 @@ log = logging.getLogger("trueup.gateway")
 TURN = "trueup.turn"  # what our own server adds to a request; see `deadline.py`
 _SETTLING = 5.0  # seconds for requests that are ended at a stop to settle their quota
 _PLAIN = Chat()  # whose form the errors of our own paths have
+Serves = Callable[[Scope, Receive, Send], Coroutine[Any, Any, None]]
 PROTOCOLS: dict[str, Speaking] = {protocol.path: protocol for protocol in (_PLAIN, Messages(), Responses())}
 
 
@@ -86,6 +88,10 @@ class Gateway:
         self.followers: list[Callable[[Config], object]] = []  # are called with each configuration that is adopted
         self._reloading = asyncio.Lock()
         self._tasks: set[asyncio.Future[object]] = set()
+        self.began = time.monotonic()
+        self.watches = False  # whether changes of its files are applied without a signal
+        self.secret = ""  # what all workers of this gateway know and nobody else does; empty: nothing
+        self.studio = StudioPages(self)
         self._loaded = time.time()
         self.metrics.gauge("trueup_config_loaded_timestamp_seconds", lambda: self._loaded, how="min")
         self._pages = Pages(self)
@@ -117,7 +123,10 @@ class Gateway:
                 await self._serve(scope, receive, send, protocol, partial(self._replying.open, protocol, name))
             else:
                 with self._held():
-                    await self._other(scope, receive, send, "POST" if protocol is not None else "")
+                    if self.studio.takes(scope["path"]):
+                        await self._page(scope, receive, send, self.studio, "studio")
+                    else:
+                        await self._other(scope, receive, send, "POST" if protocol is not None else "")
         elif kind == "lifespan":
             await self._live(receive, send)
 
@@ -135,17 +144,18 @@ class Gateway:
         elif opened is None and not allowed and (place := place_of(path)) is not None:
             await self._forward(scope, receive, send, place)
         else:
-            await self._page(scope, receive, send, "POST" if opened is not None else allowed)
+            allowed = "POST" if opened is not None else allowed
+            await self._page(scope, receive, send, partial(self._pages, allowed=allowed))
 
-    async def _page(self, scope: Scope, receive: Receive, send: Send, allowed: str) -> None:
+    async def _page(self, scope: Scope, receive: Receive, send: Send, app: Serves, outcome: str = "page") -> None:
         """A page, with its line in the access log."""
         if self.logs.access is None:
-            await self._pages(scope, receive, send, allowed)
+            await app(scope, receive, send)
             return
         out = Out(send)
-        visit = Visit(self.runtime, scope, out, time.perf_counter(), outcome="page")
+        visit = Visit(self.runtime, scope, out, time.perf_counter(), outcome=outcome)
         try:
-            await self._pages(scope, receive, out.send, allowed)
+            await app(scope, receive, out.send)
         finally:
             if self.logs.access is not None:
                 log_access(self.logs.access, visit)
@@ -154,7 +164,7 @@ class Gateway:
         """Another endpoint of a provider."""
         endpoint = place.methods.get(scope["method"])
         if endpoint is None:
-            await self._page(scope, receive, send, ", ".join(place.methods))
+            await self._page(scope, receive, send, partial(self._pages, allowed=", ".join(place.methods)))
             return
         opened = partial(self._forwarding.open, place, endpoint, receive)
         unread = endpoint.carries == "upload" or endpoint.group not in self.config.endpoints
@@ -178,6 +188,7 @@ class Gateway:
             )
         if self.store is not None and self.config.meters:
             await asyncio.to_thread(set_limits, self.store.quota, self.config.clients)
+        await self.studio.follow(self.config)
         self.runtime.start()
         self.keeper.start()
         self._hear()
@@ -186,10 +197,12 @@ class Gateway:
     async def stop(self) -> None:
         """Let no new request in, wait for those under way, then close."""
         self.stopping = True
+        self.studio.stop()
         until = time.monotonic() + self.config.limits.stop_seconds
         while self.metrics.active and time.monotonic() < until:  # noqa: ASYNC110 - rare, and there is no one event
             await asyncio.sleep(0.02)
         await self._end_work()
+        await asyncio.to_thread(self.studio.close)
         await self.keeper.stop()
         for runtime in (*self._retired, self.runtime):
             await runtime.close()
@@ -219,6 +232,7 @@ class Gateway:
             await asyncio.to_thread(set_limits, self.store.quota, config.clients)
         if self._own_store and self.store is not None:
             self.store.follow(fresh.redaction, config.retention, config.keep_context)
+        await self.studio.follow(config)
         fresh.start(before)
         self.runtime = fresh
         self._loaded = time.time()

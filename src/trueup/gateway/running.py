@@ -9,6 +9,7 @@ from typing import Any
 
 from trueup.gateway.config import Config
 from trueup.gateway.gateway import Gateway
+from trueup.gateway.pages.studio import Offer
 from trueup.store.store import Store
 
 
@@ -27,14 +28,18 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(config: Config, store: Store | None = None, tracing: Any = None, port: int = 0) -> Iterator[Running]:
+def running(
+    config: Config, store: Store | None = None, tracing: Any = None, port: int = 0, studio: Offer | None = None
+) -> Iterator[Running]:
     """Run a gateway with this `config` until the block is left; it stops as it would when asked to by a signal.
 
     `store` is an open store; None: nothing is stored. `tracing` is a tracer; None: no spans. `port` 0 is any free one.
+    `studio` makes the application at `/studio`; None: there is none.
     """
     from trueup.gateway.serve import uvicorn_server
 
     gateway = Gateway(config, store, tracing)
+    gateway.studio.offer = studio
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", port))

@@ -5,8 +5,10 @@ uvicorn and granian are behind one flag. Both get the same application, the same
 
 import contextlib
 import gc
+import importlib
 import logging
 import os
+import secrets
 import signal
 import sys
 import tempfile
@@ -25,6 +27,7 @@ from trueup.watch.lines import visible
 
 if TYPE_CHECKING:
     from trueup.gateway.gateway import Gateway
+    from trueup.gateway.pages.studio import Mounted, Offer
 
 log = logging.getLogger("trueup.gateway")
 
@@ -33,6 +36,9 @@ CONFIG_VARIABLE = "TRUEUP_GATEWAY_CONFIG"
 _PAUSE = 1.0  # seconds before a worker that ended by itself is replaced
 Listening = Callable[[str], object]
 FOLDER_VARIABLE = "TRUEUP_GATEWAY_FOLDER"  # where workers find each other's numbers
+STUDIO_VARIABLE = "TRUEUP_GATEWAY_STUDIO"  # `module:function` that makes the application at /studio
+SECRET_VARIABLE = "TRUEUP_GATEWAY_SECRET"  # what all workers know and nobody else does
+WATCHES_VARIABLE = "TRUEUP_GATEWAY_WATCHES"  # whether changes of the files are applied without a signal
 
 
 def _options(config: Config) -> dict[str, Any]:
@@ -81,6 +87,7 @@ def application() -> "Gateway":
 def _made(config: Config, read: Read, folder: Path | None = None) -> "Gateway":
     """The application of one process, which reloads what `read` reads."""
     from trueup.gateway.gateway import Gateway
+    from trueup.gateway.serving.deadline import Connection
 
     tracing = None
     if config.telemetry:
@@ -89,10 +96,21 @@ def _made(config: Config, read: Read, folder: Path | None = None) -> "Gateway":
         tracing = Exporting()
     gateway = Gateway(config, tracing=tracing, folder=folder)
     gateway.source = read
+    gateway.watches = bool(os.environ.get(WATCHES_VARIABLE))
+    gateway.secret = os.environ.get(SECRET_VARIABLE, "")
+    gateway.studio.offer = _offer if os.environ.get(STUDIO_VARIABLE) else None
+    Connection.ending = gateway.studio.stop
     gateway.followers.append(_options)  # the deadline for heads is this process's
     _options(config)
     settle()
     return gateway
+
+
+def _offer(gateway: "Gateway") -> "Mounted":
+    """The application at `/studio`, as whoever started the gateway has named it."""
+    module, _, name = os.environ[STUDIO_VARIABLE].partition(":")
+    offer: Offer = getattr(importlib.import_module(module), name)
+    return offer(gateway)
 
 
 class _OneLine(logging.Formatter):
@@ -156,15 +174,19 @@ def check_place(config: Config) -> None:
 
 def serve(
     config: Config, path: str, *, listening: Listening, changed: Callable[[Config], Config] = lambda config: config,
-    watches: bool = False,
+    watches: bool = False, studio: str = "",
 ) -> None:  # fmt: skip
     """Serve until a signal says stop; SIGHUP reads the file at `path` again.
 
     - `listening` is called once, with the address, when every worker serves requests.
     - `changed` puts what the command line says into a configuration that was read again.
     - `watches`: whether changes of the files are applied without a signal.
+    - `studio`: `module:function` that takes the gateway and returns the application at `/studio`; empty: there is none.
     """
     os.environ[CONFIG_VARIABLE] = path
+    os.environ[STUDIO_VARIABLE] = studio
+    os.environ[SECRET_VARIABLE] = secrets.token_hex(32)
+    os.environ[WATCHES_VARIABLE] = "1" if watches else ""
     sys.setswitchinterval(0.001)  # the writer of the store must not keep the loop waiting
     log_to_stderr()
     read = file_reader(path, changed)

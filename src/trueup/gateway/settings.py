@@ -22,6 +22,7 @@ from trueup.gateway.file.addressing import check_private, check_proxy, read_stor
 from trueup.gateway.file.clients import read_clients, refuse_open_door
 from trueup.gateway.file.fallbacks import read_fallback, read_share
 from trueup.gateway.file.shadows import warn_of_shadows
+from trueup.gateway.file.studio import read_studio
 from trueup.gateway.passing.endpoints import GROUPS, KEPT
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention
@@ -30,7 +31,7 @@ from trueup.verdict.paths import Parts
 
 _TOP = (
     "listen", "server", "workers", "store", "quota", "choose", "upstreams", "models", "contracts", "routes", "clients",
-    "limits", "redaction", "retention", "keep_context", "telemetry", "progress", "logs", "endpoints",
+    "limits", "redaction", "retention", "keep_context", "telemetry", "progress", "logs", "endpoints", "studio",
 )  # fmt: skip
 _UPSTREAM = ("url", "protocol", "key", "private", "headers", "auth", "responses", "tls", "tenant")
 _ROUTE = (
@@ -68,7 +69,7 @@ def read_config(path: str | Path, environ: Mapping[str, str] = os.environ) -> tu
         document = read_document(path)
     except ContractError as error:
         return None, list(error.faults)
-    desk = Desk(document.marks, path.parent, environ, list(document.faults))
+    desk = Desk(document.marks, path.parent, environ, list(document.faults), path)
     config = desk.config(document.data)
     faults = sorted(desk.faults, key=lambda found: found.sort_key)
     return (None if any(found.level == "error" for found in faults) else config), faults
@@ -77,8 +78,10 @@ def read_config(path: str | Path, environ: Mapping[str, str] = os.environ) -> tu
 class Desk:
     """Reads the parts of one file and collects what is wrong."""
 
-    def __init__(self, marks: Marks, folder: Path, environ: Mapping[str, str], faults: list[Fault]) -> None:
-        self.marks, self.folder, self.environ, self.faults = marks, folder, environ, faults
+    def __init__(
+        self, marks: Marks, folder: Path, environ: Mapping[str, str], faults: list[Fault], file: Path | None = None
+    ) -> None:
+        self.marks, self.folder, self.environ, self.faults, self.file = marks, folder, environ, faults, file
 
     def config(self, data: Any) -> Config | None:
         top = self.mapping(data, (), _TOP)
@@ -103,6 +106,7 @@ class Desk:
             "retention": self.struct(top.get("retention"), ("retention",), Retention),
             "keep_context": self.kept(top.get("keep_context", False), ("keep_context",)),
             "logs": self.struct(top.get("logs"), ("logs",), Logs),
+            "studio": read_studio(self, top.get("studio"), clients, routes),
         }
         if not given["store"]:
             charging = [("routes", at, "quota") for at, route in enumerate(routes) if route.quota]

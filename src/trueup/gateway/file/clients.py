@@ -129,11 +129,12 @@ def _caller(desk: "Desk", key: dict[str, Any], here: Parts, shared: dict[str, An
         said = "hash is `sha256:` and 64 hexadecimal digits, as `trueup keys new` and `trueup keys hash` print it"
         desk.say("N006", (*here, "hash"), said)
     name = desk.text(key.get("name", ""), (*here, "name")) or shared["name"]
-    expires = _expires(desk, key.get("expires"), (*here, "expires"), name)
+    expires = read_expires(desk, key.get("expires"), (*here, "expires"), name)
     return Caller(plain, hash=hashed, expires=expires, **{**shared, "name": name})
 
 
-def _expires(desk: "Desk", data: Any, path: Parts, name: str) -> float | None:
+def read_expires(desk: "Desk", data: Any, path: Parts, name: str) -> float | None:
+    """When a key stops working; warns of one that does so soon."""
     if data is None:
         return None
     try:

@@ -6,7 +6,7 @@ far is refused, and one that never reads its reply is cut. An idle one that is k
 
 import asyncio
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, ClassVar
@@ -72,6 +72,7 @@ class Connection(HttpToolsProtocol):
     """A connection whose heads must come within `seconds`; the gateway sets them when it starts."""
 
     seconds: ClassVar[float] = 10.0
+    ending: ClassVar[Callable[[], object] | None] = None  # is called when the server begins to stop
     _head: asyncio.TimerHandle | None = None
     _idle = 0.0  # when the last reply was sent
     _size = _body = 0  # bytes of the present request, and how many of them are its body
@@ -105,6 +106,11 @@ class Connection(HttpToolsProtocol):
         self._disarm()
         super().on_headers_complete()
         self.scope["extensions"] = {TURN: Turn(self, self.cycle)}  # type: ignore[dict-item]
+
+    def shutdown(self) -> None:
+        if Connection.ending is not None:
+            Connection.ending()
+        super().shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._disarm()
