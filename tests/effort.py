@@ -18,6 +18,8 @@ LONGER = {
     "tests/ask/matrix/test_matrix.py": "asking: every misbehaviour of a server against every client, whole and as a stream, instead of 200 cells",
     "tests/ask/test_plan.py": "asking: every path of policies with one attempt more",
     "tests/gateway/test_openapi.py": "gateway: 300 requests for each operation of its description instead of 6",
+    "tests/studio/test_marks.py": "studio: the marks of 3,000 new random replies instead of the same 120",
+    "tests/studio/test_openapi.py": "studio: 300 requests for each operation of its API instead of 3, and more odd values of each field",
     "tests/gateway/test_fuzz_upstream.py": "gateway: 100,000 damaged replies of upstreams instead of 400",
     "tests/gateway/client/test_fuzz.py": "gateway: 200,000 damaged answers in its HTTP client instead of 3,000",
     "tests/gateway/test_fuzz_requests.py": "gateway: 120,000 damaged requests instead of 2,700, and memory that stays flat",

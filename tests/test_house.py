@@ -116,7 +116,7 @@ def test_nothing_names_this_machine_or_a_registry() -> None:
     assert not found
 
 
-@pytest.mark.parametrize("lock", ["core.lock", "gateway.lock", "dev.lock"])
+@pytest.mark.parametrize("lock", ["core.lock", "studio.lock", "gateway.lock", "dev.lock"])
 def test_a_lock_is_hashed_and_names_no_host(lock: str) -> None:
     text = (ROOT / "requirements" / lock).read_text("utf-8")
     assert "://" not in text
@@ -196,7 +196,7 @@ def test_make_soak_lists_every_test_that_tries_harder() -> None:
 def test_the_locks_agree() -> None:
     pins = [
         dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements" / name).read_text("utf-8"), re.MULTILINE))
-        for name in ("core.lock", "gateway.lock", "dev.lock")
+        for name in ("core.lock", "studio.lock", "gateway.lock", "dev.lock")
     ]
     assert pins[0].items() <= pins[1].items() <= pins[2].items(), "run `make lock`"
 

@@ -1,0 +1,91 @@
+"""A browser that is driven from a thread of its own.
+
+Playwright leaves an event loop running in the thread that uses it, in which nothing can call `asyncio.run` any more: neither a later
+test of the same process nor what a test of the page does beside the page. So it lives in another thread, and a test holds stand-ins: calling
+one, or one of its methods, happens there.
+"""
+
+import contextlib
+import functools
+import shutil
+import threading
+import types
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from playwright import sync_api
+
+
+class Thread:
+    """The thread of a browser."""
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        self._pool = pool
+        self._name = pool.submit(threading.get_ident).result()
+
+    def run(self, work: Callable[[], Any]) -> Any:
+        """Do something there; at once, where this is it."""
+        return work() if threading.get_ident() == self._name else self._pool.submit(work).result()
+
+
+@contextlib.contextmanager
+def driven(**options: Any) -> Iterator[Any]:
+    """Chromium, started with options of Playwright's `launch`."""
+    with ThreadPoolExecutor(1, "browser") as pool:
+        thread = Thread(pool)
+        playwright = thread.run(lambda: sync_api.sync_playwright().start())
+        try:
+            launched = StandIn(thread, playwright.chromium.launch)(executable_path=shutil.which("chromium"), **options)
+            yield launched
+            launched.close()
+        finally:
+            thread.run(playwright.stop)
+
+
+def expect(stand_in: "StandIn") -> Any:
+    """Playwright's `expect`."""
+    return StandIn(stand_in._thread, sync_api.expect)(stand_in)
+
+
+class StandIn:
+    """Something of Playwright's, used from another thread. What it hands to a callback is a stand-in too."""
+
+    __slots__ = ("_real", "_thread")
+
+    def __init__(self, thread: Thread, real: Any) -> None:
+        self._thread = thread
+        self._real = real
+
+    def __getattr__(self, name: str) -> Any:
+        return self._there(lambda: getattr(self._real, name))
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        return self._there(
+            lambda: self._real(
+                *map(self._real_of, given), **{name: self._real_of(each) for name, each in named.items()}
+            )
+        )
+
+    def __enter__(self) -> Any:
+        return self._there(self._real.__enter__)
+
+    def __exit__(self, *error: object) -> Any:
+        return self._there(lambda: self._real.__exit__(*error))
+
+    def _there(self, work: Callable[[], Any]) -> Any:
+        return self._stand_in(self._thread.run(work))
+
+    def _stand_in(self, found: Any) -> Any:
+        if isinstance(found, list):
+            return [self._stand_in(each) for each in found]
+        is_theirs = type(found).__module__.startswith("playwright.") and not isinstance(found, Exception)
+        return StandIn(self._thread, found) if is_theirs or callable(found) else found
+
+    def _real_of(self, given: Any) -> Any:
+        if isinstance(given, StandIn):
+            return given._real
+        if isinstance(given, types.FunctionType):
+            # Playwright looks at the signature of a callback, to see what to hand to it.
+            return functools.wraps(given)(lambda *handed: given(*map(self._stand_in, handed)))
+        return given

@@ -1,0 +1,55 @@
+"""Ways to ask the judging of a studio without a server, and one with."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trueup.studio.api.judging import Judge, Replay, judge_reply, replay_reply
+from trueup.studio.settings import Key, Settings
+from trueup.studio.studio import Studio
+
+WHO = Key("tester", "", "reader")
+
+
+class Bench:
+    """A studio with a folder, asked directly."""
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.folder = folder
+        self.studio = Studio(Settings(keys=(), folders=(folder,), **settings))
+
+    def judge(self, reply: str = "", contract: str = "", **more: Any) -> dict[str, Any]:
+        return judge_reply(self.studio, Judge(reply=reply, contract=contract, **more), WHO)
+
+    def replay(self, reply: str, contract: str = "", **more: Any) -> dict[str, Any]:
+        return replay_reply(self.studio, Replay(reply=reply, contract=contract, **more), WHO)
+
+    def faults(self, contract: str, **more: Any) -> list[str]:
+        """What is wrong with a contract, as `code line:column-end`."""
+        found = self.judge(contract=contract, **more)["faults"]
+        return [f"{one['code']} {one['line']}:{one['column']}-{one['end_column']}" for one in found]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    folder = tmp_path / "contracts"
+    folder.mkdir()
+    return Bench(folder)
+
+
+Write = Callable[[str, str], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write a file below the test's folder, which the studio's folder `contracts` is in."""
+
+    def written(name: str, text: str) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        return path
+
+    return written

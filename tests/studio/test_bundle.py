@@ -1,0 +1,76 @@
+"""The bundle of the page: what is committed is what its sources give, small enough, and free of what a strict policy forbids."""
+
+import gzip
+import hashlib
+import os
+import posixpath
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from trueup.studio.assets import assets, index
+
+MOST = 250_000  # bytes of all that a browser loads, compressed
+
+
+@pytest.fixture(scope="module")
+def sources(root: Path) -> dict[str, str]:
+    """The modules of the page that are written by hand."""
+    page = root / "src" / "trueup" / "studio" / "page"
+    return {file.relative_to(page).as_posix(): file.read_text("utf-8") for file in page.rglob("*.js")}
+
+
+@pytest.mark.needs("node")
+def test_the_committed_bundle_is_what_its_sources_give(root: Path, tmp_path: Path) -> None:
+    studio = root / "src" / "trueup" / "studio"
+    tools = tmp_path / "tools"
+    shutil.copytree(root / "tools" / "studio", tools, ignore=shutil.ignore_patterns("node_modules"))
+    made = tmp_path / "made"
+    # npm keeps what it fetches in a folder of its own, so that two runs of the tests do not meet there.
+    own = {**os.environ, "TRUEUP_STUDIO": str(studio), "npm_config_cache": str(tmp_path / "npm")}
+    for command in (["npm", "ci", "--silent", "--ignore-scripts"], ["node", "build.mjs", str(made)]):
+        done = subprocess.run(command, cwd=tools, env=own, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    committed = {file.name: _hash(file) for file in (studio / "bundle").iterdir()}
+    assert {file.name: _hash(file) for file in made.iterdir()} == committed, "run `make bundle` and commit the result"
+
+
+def _hash(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def test_all_that_a_browser_loads_is_small() -> None:
+    page = index("", "")
+    loaded = {name: len(asset.packed or asset.body) for name, asset in assets().items() if name in page}
+    assert loaded.keys() == {"studio.js", "studio.css", "icon.svg"}
+    assert sum(loaded.values()) + len(page) <= MOST, loaded
+
+
+def test_compressed_assets_are_the_assets() -> None:
+    for name, asset in assets().items():
+        assert not asset.packed or gzip.decompress(asset.packed) == asset.body, name
+
+
+def test_modules_import_libraries_in_one_place(sources: dict[str, str]) -> None:
+    """Every module is used, and imports either another module of ours or, in `vendor.js` alone, a library."""
+    used = {"app.js"}
+    for name, text in sources.items():
+        for target in re.findall(r'^(?:import |(?:import|export) [^;"]* from |\} from )"([^"]+)"', text, re.MULTILINE):
+            if target.startswith("."):
+                used.add(posixpath.normpath(posixpath.join(posixpath.dirname(name), target)))
+            else:
+                assert name == "vendor.js" or target.endswith(".css"), f"{name} imports {target}"
+    assert sources.keys() <= used, f"nothing imports {sources.keys() - used}"
+
+
+def test_our_modules_keep_to_text_nodes(sources: dict[str, str]) -> None:
+    """No module writes HTML or evaluates text; the browser would refuse it, and no reviewer has to look for it."""
+    forbidden = re.compile(
+        r"innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|\beval\(|new Function"
+    )
+    for name, text in sources.items():
+        assert not forbidden.search(text), name
+        assert not re.search(r"https?://", text), f"{name} names an address outside"

@@ -1,0 +1,404 @@
+"""Try in a real browser: a reply, a contract and the verdict, live; by mouse and by keys alone, shared, replayed, hostile and huge."""
+
+import contextlib
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.studio.conftest import axe
+from tests.studio.driving import expect
+from tests.studio.test_marks import packed
+
+pytestmark = [pytest.mark.needs("browser")]
+
+CONTRACT = """name: person
+schema:
+  type: object
+  properties: {name: {type: string}, age: {type: integer}, role: {enum: [engineer, writer]}}
+  required: [name, age, role]
+"""
+REPLY = """Here you are: {'name': 'Ada', "age": "36", "role": "poet",}"""
+HOSTILE = '<img src=x onerror=alert(1)></script><script>alert(2)</script> javascript:alert(3) {"name": \'<svg onload=alert(4)>\', "age": "<b>", "role": "<a href=\'javascript:alert(5)\'>"}'
+
+PASTE = """([place, unit, times]) => {
+  const data = new DataTransfer();
+  data.setData("text/plain", unit.repeat(times));
+  const target = document.querySelector(`${place} .cm-content`);
+  target.focus();
+  target.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}));
+}"""
+DROP = """([place, name, unit, times]) => {
+  const data = new DataTransfer();
+  data.items.add(new File([unit.repeat(times)], name));
+  document.querySelector(place).dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));
+}"""
+
+
+def shared(reply: str = REPLY, contract: str = CONTRACT, **more: str) -> str:
+    return f"/try#{packed(reply=reply, contract=contract, **more)}"
+
+
+def headline(tab: Any) -> Any:
+    return tab.locator("#try-verdict .headline strong")
+
+
+def message(tab: Any, text: str) -> None:
+    expect(tab.locator(".messages")).to_contain_text(text)
+
+
+def type_over(tab: Any, place: str, text: str) -> None:
+    tab.locator(f"{place} .cm-content").click()
+    tab.keyboard.press("Control+a")
+    tab.keyboard.insert_text(text)
+
+
+def test_a_first_visit_shows_a_judged_example_and_typing_judges_anew(served: Any, look: Any) -> None:
+    desk = served()
+    tab = look(desk, "/")
+    expect(headline(tab)).to_have_text("Refused")
+    expect(tab.locator("#try-reply .mark.error")).to_have_text('"mathematician"')
+    expect(tab.locator("#try-verdict h2")).to_contain_text(re.compile(r"judged in [\d.]+ m?s"))
+    expect(tab.locator("#try-contract .foot")).to_contain_text("no problems")
+    # a typed change is judged at once, and its marks come with it
+    tab.locator("#try-reply .mark.error").dblclick()
+    tab.keyboard.insert_text("writer")
+    expect(headline(tab)).to_have_text("Accepted")
+    expect(tab.locator("#try-reply .mark.error")).to_have_count(0)
+    assert "example" not in tab.url
+    # a draft survives reloading the page, and a look at another view
+    tab.wait_for_function("() => sessionStorage.length > 0")
+    tab.reload()
+    expect(headline(tab)).to_have_text("Accepted")
+    tab.locator("body").press("3")
+    tab.locator("body").press("1")
+    expect(headline(tab)).to_have_text("Accepted")
+    # an example is in the URL; going back shows the one before
+    tab.get_by_label("Example").select_option("cut-off")
+    expect(tab).to_have_url(re.compile("example=cut-off"))
+    expect(headline(tab)).to_have_text("Refused")
+    tab.get_by_label("Example").select_option("fence")
+    expect(headline(tab)).to_have_text("Accepted")
+    tab.go_back()
+    expect(headline(tab)).to_have_text("Refused")
+    # what cannot be found says so
+    tab.goto(f"{desk.url}/try?example=nobody")
+    message(tab, "There is no example nobody.")
+    expect(headline(tab)).to_be_visible()
+
+
+def test_marks_and_rows_choose_each_other(served: Any, look: Any) -> None:
+    tab = look(served(), shared())
+    expect(headline(tab)).to_have_text("Refused")
+    rows = tab.locator("#try-verdict .fact")
+    mark = tab.locator("#try-reply .mark.error")
+    mark.click()
+    expect(rows.first).to_have_attribute("aria-current", "true")
+    expect(tab.locator(".tips")).to_contain_text("V005")  # under the cursor
+    guess = tab.locator("#try-reply .mark.guess")
+    guess.hover()
+    expect(tab.locator(".tips").last).to_contain_text('"36" → 36')
+    tab.mouse.move(0, 0)
+    rows.filter(has_text='"36" → 36').locator(".choose").click()
+    expect(guess).to_have_class(re.compile("chosen"))
+    expect(mark).not_to_have_class(re.compile("chosen"))
+    # by keys alone: k and j walk, e explains, Escape closes
+    tab.locator("#try-verdict h2").click()
+    for _ in range(9):
+        tab.keyboard.press("k")
+    expect(rows.first).to_have_attribute("aria-current", "true")
+    tab.keyboard.press("e")
+    dialog = tab.get_by_role("dialog")
+    expect(dialog).to_contain_text("V005")
+    expect(dialog.locator("pre").first).to_be_visible()
+    assert axe(tab) == []
+    tab.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    tab.keyboard.press("j")
+    expect(rows.nth(1)).to_have_attribute("aria-current", "true")
+    # in the reply, F8 goes from mark to mark, and each is announced
+    tab.keyboard.press("i")
+    expect(tab.locator("#try-reply .cm-content")).to_be_focused()
+    tab.keyboard.press("F8")
+    expect(tab.locator(".tips")).to_be_visible()
+    expect(tab.locator("#try-reply p[aria-live]")).to_contain_text(re.compile(r"[A-Z]\d{3} "))
+    tab.keyboard.press("Tab")
+    expect(tab.locator("#try-reply .cm-content")).not_to_be_focused()
+    # Tab indents in the contract; Escape, then Tab, leaves it
+    contract = tab.locator("#try-contract .cm-content")
+    contract.click()
+    tab.keyboard.press("Tab")
+    expect(contract).to_be_focused()
+    tab.keyboard.press("Escape")
+    tab.keyboard.press("Tab")
+    expect(contract).not_to_be_focused()
+
+
+def test_every_tab_shows_what_it_says(served: Any, look: Any) -> None:
+    tab = look(served(), shared(contract=CONTRACT + "examples:\n  - {reply: '{}', gives: [V002]}\n"))
+    expect(headline(tab)).to_have_text("Refused")
+    tab.get_by_role("tab", name="Diff").click()
+    expect(tab.locator(".diff ins").filter(has_text="36")).to_have_text("36")
+    expect(tab.locator(".diff del").filter(has_text="'Ada'")).to_have_count(1)
+    tab.locator(".diff .codes button").filter(has_text="C001").click()
+    expect(tab.locator("#try-verdict .fact[aria-current]")).to_contain_text('"36" → 36')
+    tab.get_by_role("tab", name="Original").click()
+    expect(tab.locator("#try-reply .cm-line")).to_have_text(REPLY)
+    expect(tab.locator("#try-reply .mark")).to_have_count(0)
+    tab.get_by_role("tab", name="Value").click()
+    expect(tab.locator("#verdict-body")).to_contain_text('"age": 36')
+    tab.get_by_role("tab", name="Calls").click()
+    expect(tab.locator("#verdict-body")).to_contain_text("calls no tools")
+    tab.get_by_role("tab", name="JSON").click()
+    expect(tab.locator("#verdict-body")).to_contain_text('"refused"')
+    tab.get_by_role("tab", name="As prompt").click()
+    expect(tab.locator("#contract-body")).to_contain_text("engineer")
+    assert axe(tab) == []
+    assert "reply=original" in tab.url
+    assert "show=json" in tab.url
+    assert "contract=prompt" in tab.url
+    tab.get_by_role("tab", name="Examples 1").click()
+    tab.locator("#contract-body button").filter(has_text="example 1").click()
+    expect(tab.locator("#try-reply .cm-line")).to_have_text("{}")
+    tab.get_by_role("tab", name="Findings").click()
+    expect(tab.locator("#try-verdict .fact").first).to_contain_text("V00")
+    expect(tab.locator(".told pre")).to_contain_text("not valid")
+    tab.reload()  # the tabs are in the URL
+    expect(tab.get_by_role("tab", name="Original")).to_have_attribute("aria-selected", "true")
+
+
+def test_a_contract_is_linted_completed_and_explained_as_it_is_typed(served: Any, look: Any) -> None:
+    tab = look(served(), shared())
+    expect(headline(tab)).to_have_text("Refused")
+    type_over(tab, "#try-contract", "schema: {type: objekt}\n")
+    expect(headline(tab)).to_have_text("Not judged")
+    expect(tab.locator("#try-contract .cm-lintRange-error")).not_to_have_count(0)
+    expect(tab.locator("#try-contract .foot")).to_contain_text("1 error")
+    tab.locator("#try-verdict .fact .choose").first.click()
+    expect(tab.locator("#try-contract .cm-content")).to_be_focused()
+    assert axe(tab) == []
+    type_over(tab, "#try-contract", "sch")
+    tab.keyboard.press("Control+Space")
+    expect(tab.locator(".cm-tooltip-autocomplete")).to_contain_text("schema")
+    tab.wait_for_timeout(100)  # the editor ignores a key in the first moment of a popup
+    tab.keyboard.press("Enter")
+    expect(tab.locator("#try-contract .cm-content")).to_contain_text("schema:")
+    type_over(tab, "#try-contract", "schema: true\n")
+    expect(headline(tab)).to_have_text("Accepted")
+    tab.locator("#try-contract .tok-key").first.hover()
+    expect(tab.locator(".cm-tooltip .hover")).to_be_visible()
+
+
+def test_contract_files_are_opened_and_saved_by_editors_only(served: Any, look: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "contracts"
+    folder.mkdir()
+    file = folder / "person.yaml"
+    file.write_text(CONTRACT + "# a comment\n")
+    desk = served(folders=(folder,))
+    tab = look(desk, "/try?file=contracts/person.yaml", fails=("/contracts/file",))
+    aside = tab.locator("#try-contract .aside")
+    expect(aside).to_contain_text("saved")
+    expect(tab.locator("#try-contract .cm-content")).to_contain_text("# a comment")
+    tab.locator("#try-contract .cm-content").click()
+    tab.keyboard.press("Control+End")
+    tab.keyboard.insert_text("# more\n")
+    expect(aside).to_contain_text("unsaved")
+    tab.keyboard.press("Control+s")
+    message(tab, "Saved contracts/person.yaml.")
+    assert file.read_text() == CONTRACT + "# a comment\n# more\n"
+    expect(tab.get_by_role("button", name="Save")).to_have_count(0)
+    # somebody else has written to it meanwhile: nothing is lost
+    tab.keyboard.insert_text("# mine\n")
+    file.write_text(CONTRACT + "# theirs\n")
+    tab.get_by_role("button", name="Save").click()
+    expect(tab.get_by_role("dialog")).to_contain_text("theirs")
+    assert axe(tab) == []
+    assert file.read_text() == CONTRACT + "# theirs\n"
+    tab.get_by_role("dialog").get_by_role("button", name="Load theirs").click()
+    expect(tab.locator("#try-contract .cm-content")).to_contain_text("# theirs")
+    reader = look(served(role="reader", folders=(folder,)), "/try?file=contracts/person.yaml")
+    reader.locator("#try-contract .cm-content").click()
+    reader.keyboard.insert_text("# x\n")
+    expect(reader.locator("#try-contract .aside")).to_contain_text("unsaved")
+    expect(reader.get_by_role("button", name="Save")).to_have_count(0)
+
+
+def test_a_link_holds_reply_contract_and_state(served: Any, look: Any) -> None:
+    desk = served()
+    salon = (Path(__file__).parents[2] / "examples" / "contracts" / "salon.yaml").read_text()
+    tab = look(desk, shared("Tu cita ha sido confirmada. 😀\r\n\ud83d", salon, state="SLOT_SELECTION"))
+    expect(headline(tab)).to_have_text("Refused")
+    expect(tab.get_by_label("State")).to_have_value("SLOT_SELECTION")
+    tab.get_by_label("State").select_option("IDLE")
+    expect(headline(tab)).to_have_text("Accepted")
+    tab.get_by_label("Context").fill('{"data": ')
+    expect(tab.locator("#try-context-fault")).to_contain_text("not JSON")
+    tab.get_by_label("Context").fill('{"data": {"a": 1}}')
+    expect(headline(tab)).to_have_text("Accepted")
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab.locator("#try-verdict h2").click()
+    tab.keyboard.press("s")
+    message(tab, "Copied a link")
+    link = tab.evaluate("navigator.clipboard.readText()")
+    assert link == tab.url
+    assert "#1." in link
+    again = look(desk, link.removeprefix(desk.url))
+    expect(again.get_by_label("State")).to_have_value("IDLE")
+    expect(again.get_by_label("Context")).to_have_value('{"data": {"a": 1}}')
+    expect(headline(again)).to_have_text("Accepted")
+    assert again.locator("#try-reply .cm-line").first.text_content() == "Tu cita ha sido confirmada. 😀\r"
+
+
+@pytest.mark.spec("X21")
+def test_damaged_and_hostile_links_give_a_message_and_an_example(served: Any, look: Any) -> None:
+    import base64
+    import zlib
+
+    def raw(body: bytes) -> str:
+        squeezed = zlib.compressobj(9, zlib.DEFLATED, -15)
+        return "1." + base64.urlsafe_b64encode(squeezed.compress(body) + squeezed.flush()).decode().rstrip("=")
+
+    bomb = raw(b'{"r": "' + b"a" * 25_000_000 + b'"}')
+    desk = served()
+    tab = look(desk, "/try#1.@@")
+    message(tab, "This link is damaged")
+    expect(headline(tab)).to_have_text("Refused")
+    for fragment, said in [
+        ("1.AAAA", "damaged"), (raw(b"[1]"), "damaged"), (raw(b'{"r": {"a": 1}}'), "damaged"), (raw(b'{"r": "\xff"}'), "damaged"),
+        (packed(reply=REPLY, contract=CONTRACT)[:-9], "damaged"), (bomb, "more text than the page takes"), ("<img src=x>", "damaged"),
+    ]:  # fmt: skip
+        tab.reload()  # without the messages of the one before
+        tab.goto(f"{desk.url}/try#{fragment}")
+        message(tab, said)
+        expect(headline(tab)).to_have_text("Refused")
+    type_over(tab, "#try-reply", random.Random(1).randbytes(60_000).hex())
+    expect(headline(tab)).to_be_visible()
+    tab.get_by_role("button", name="Share").click()
+    message(tab, "too much text for a link")
+
+
+def test_a_replay_shows_the_value_as_it_grows(served: Any, look: Any) -> None:
+    tab = look(served(), shared('{"name": "Ada", "role": "poet", "age": 36}'))
+    expect(headline(tab)).to_have_text("Refused")
+    slider = tab.get_by_role("slider")
+    expect(slider).to_have_attribute("aria-valuetext", "42 of 42 characters")
+    slider.focus()
+    tab.keyboard.press("Home")
+    expect(headline(tab)).to_have_text("Arriving")
+    expect(tab.locator(".stream")).to_contain_text("0 / 42")
+    slider.fill("13")
+    expect(tab.locator("#try-verdict .cm-content")).to_contain_text('"Ada"')
+    dimmed = tab.locator("#try-reply .later").evaluate_all("(found) => found.map((each) => each.textContent).join('')")
+    assert dimmed == '", "role": "poet", "age": 36}'
+    tab.keyboard.press("]")
+    expect(tab.locator(".stream")).not_to_contain_text("13 / 42")
+    slider.fill("38")
+    expect(tab.locator("#try-verdict .early")).to_contain_text("V005")  # known before the end
+    assert axe(tab) == []
+    tab.keyboard.press("End")
+    expect(headline(tab)).to_have_text("Refused")
+    expect(tab.locator("#try-reply .later")).to_have_count(0)
+    tab.keyboard.press("[")
+    expect(headline(tab)).to_have_text("Arriving")
+    type_over(tab, "#try-reply", '{"name": "Bo", "age": 3, "role": "writer"}')
+    expect(headline(tab)).to_have_text("Accepted")
+
+
+@pytest.mark.spec("X21", "X22")
+def test_hostile_text_stays_text_everywhere(served: Any, look: Any) -> None:
+    hostile = CONTRACT.replace("name: person", "name: '<img src=x onerror=alert(6)>'")
+    tab = look(served(), shared(HOSTILE, hostile))
+    tab.on("dialog", lambda dialog: pytest.fail(dialog.message))
+    expect(headline(tab)).to_have_text("Refused")
+    assert tab.locator("#try-reply .cm-line").text_content() == HOSTILE
+    for name in ["Diff", "Original", "As prompt", "Examples", "Value", "JSON", "Findings", "Marked"]:
+        tab.get_by_role("tab", name=name).click()
+        inert = "document.querySelectorAll('main img:not(.cm-widgetBuffer), main script, main svg[onload], main a[href^=javascript]').length"
+        assert tab.evaluate(inert) == 0
+    tab.locator("#try-reply .mark").first.hover()
+    tab.locator("#try-verdict .fact .choose").first.click()
+
+
+def test_a_providers_response_is_read_and_marked_in_its_text(served: Any, look: Any) -> None:
+    body = {"id": "x", "object": "chat.completion", "model": "m", "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": REPLY}}]}  # fmt: skip
+    tab = look(served(), shared(json.dumps(body)))
+    expect(tab.locator("#try-reply .remark")).to_contain_text("openai")
+    expect(tab.locator("#try-reply .cm-line")).to_have_text(REPLY)
+    expect(tab.locator("#try-reply .mark.error")).to_have_text('"poet"')
+    tab.get_by_role("tab", name="Original").click()
+    expect(tab.locator("#try-reply .cm-line")).to_have_text(json.dumps(body))
+    assert axe(tab) == []
+
+
+def test_files_are_dropped_and_huge_texts_refused_before_they_freeze_the_page(served: Any, look: Any) -> None:
+    tab = look(served(), shared())
+    expect(headline(tab)).to_have_text("Refused")
+    tab.evaluate(DROP, ["#try-reply", "reply.txt", '{"name": "Ada", "age": 36, "role": "writer"}\r\n', 1])
+    message(tab, "Opened reply.txt.")
+    expect(headline(tab)).to_have_text("Accepted")
+    expect(tab.locator("#try-reply .foot")).to_contain_text("46 characters")
+    tab.evaluate(DROP, ["#try-contract", "any.yaml", "schema: {type: integer}\n", 1])
+    expect(headline(tab)).to_have_text("Refused")
+    tab.evaluate(DROP, ["#try-reply", "huge.bin", "x" * 1000, 10_001])
+    message(tab, "huge.bin has 10.0 MB")
+    tab.evaluate(PASTE, ["#try-reply", "x" * 1000, 100_000])
+    message(tab, "That is 100.0 MB")
+    expect(tab.locator("#try-reply .foot")).to_contain_text("46 characters")
+    # a megabyte stays usable: few nodes, and keys still arrive
+    type_over(tab, "#try-contract", "schema: true\n")
+    expect(headline(tab)).to_have_text("Accepted")
+    tab.locator("#try-reply .cm-content").click()
+    tab.keyboard.press("Control+a")
+    tab.evaluate(PASTE, ["#try-reply", '{"k": ["a", "b",]}, ', 50_000])
+    expect(tab.locator("#try-reply .foot")).to_contain_text("1,000,000 characters")
+    tab.keyboard.press("Control+Home")
+    tab.keyboard.insert_text("[")
+    expect(tab.locator("#try-reply .foot")).to_contain_text("1,000,001 characters")
+    tab.wait_for_selector("[data-judged]", timeout=60_000)
+    expect(tab.locator("#try-reply .mark").first).to_be_visible()
+    assert tab.evaluate("document.querySelectorAll('*').length") < 2_000
+
+
+def test_an_old_verdict_is_never_shown_as_the_new_one(served: Any, look: Any) -> None:
+    tab = look(served(), shared(), fails=("/api/judge",))
+    expect(headline(tab)).to_have_text("Refused")
+    held: list[Any] = []
+    tab.route("**/api/judge", lambda route: held.append(route))
+    type_over(tab, "#try-reply", '{"name": "Ada", "age": 36, "role": "writer"}')
+    expect(tab.locator("#try-verdict h2")).to_contain_text("judging…")
+    expect(tab.locator("[data-judged]")).to_have_count(0)
+    type_over(tab, "#try-reply", "nothing")
+    tab.unroute("**/api/judge")
+    for route in held:  # they are late, and given up: whatever they would say must not appear
+        with contextlib.suppress(Exception):
+            route.abort()
+    expect(headline(tab)).to_have_text("Refused")
+    type_over(tab, "#try-reply", '{"name": "Ada", "age": 36, "role": "writer"}')
+    expect(headline(tab)).to_have_text("Accepted")
+    expect(tab.locator("#try-verdict h2")).to_contain_text("judged in")
+    # a server that is gone is told, and the page recovers
+    tab.route("**/api/judge", lambda route: route.abort())
+    type_over(tab, "#try-reply", "x")
+    expect(tab.locator("#try-verdict [role=alert]")).to_contain_text("does not answer")
+    tab.unroute("**/api/judge")
+    tab.keyboard.press("Control+Enter")
+    expect(headline(tab)).to_have_text("Refused")
+
+
+@pytest.mark.parametrize(("width", "dark"), [(400, False), (1440, True)])
+def test_try_fits_every_window_in_light_and_dark(served: Any, look: Any, width: int, dark: bool) -> None:
+    tab = look(served(), "/try?example=german", width=width, dark=dark)
+    expect(headline(tab)).to_be_visible()
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    if width == 400:
+        tab.get_by_role("navigation", name="Panels").get_by_role("button").last.click()
+        box = tab.locator("#try-verdict").bounding_box()
+        assert box is not None
+        assert 0 <= box["y"] < 600
+    tab.get_by_role("tab", name="Diff").click()
+    tab.get_by_role("tab", name="Value").click()
+    expect(tab.locator("#try-verdict .cm-content")).to_be_visible()
+    assert axe(tab) == []
