@@ -1,9 +1,10 @@
-# Needs python3 (3.11 or newer) and make. Everything else is installed from locks with hashes, into .venv and .venv-demo.
+# Needs python3 (3.11 or newer) and make. Everything else is installed from locks with hashes, into .venv, .venv-demo and .venv-studio.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 DEMO   := .venv-demo
+STUDIO := .venv-studio
 BENCH  := .venv-bench
 PROBES := $(wildcard ../shared/data/probes.jsonl)
 PIP    := -m pip --disable-pip-version-check -qq
@@ -17,8 +18,8 @@ export PYTHONDONTWRITEBYTECODE :=
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types layers unit docs bench bench-engines bench-sift bench-backtest bench-gateway bench-clients bench-quality bench-fresh study soak fmt \
-        snapshots lock clean
+.PHONY: help setup demo test quick lint types layers unit docs bench bench-engines bench-sift bench-backtest bench-gateway bench-clients bench-quality bench-studio bench-fresh study soak fmt \
+        snapshots studio bundle lock clean
 
 help: ## show this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -40,6 +41,13 @@ demo: $(DEMO)/.installed ## judge the sample replies in examples/, then sift a f
 	@PYTHONPATH=src $(DEMO)/bin/python -m trueup sift examples/replies/people.jsonl --contract examples/contracts/people.yaml \
 	    --out build/demo --fresh || test $$? -eq 1
 	@echo; echo "Open build/demo/report.html in a browser: every unit, with each fix marked in its reply."
+
+$(STUDIO)/.installed: requirements/studio.lock tools/environment.py
+	@$(PYTHON) tools/environment.py $(STUDIO) requirements/studio.lock
+	@touch $@
+
+studio: $(STUDIO)/.installed ## open the studio in a browser, with sample traffic; Ctrl-C stops it
+	@PYTHONPATH=src $(STUDIO)/bin/python -m trueup studio --demo
 
 test: lint types layers unit ## run every check (minutes)
 	@cat .cache/skipped.txt
@@ -101,6 +109,9 @@ bench-backtest: $(STAMP) ## measure backtests of a store, beside two sifts of th
 bench-gateway: $(STAMP) .venv-litellm/.installed ## measure the gateway beside LiteLLM's proxy, then ten minutes of load
 	@$(BIN)/python bench/gateway.py --litellm .venv-litellm/bin/litellm --soak 10 --markdown docs/benchmarks-gateway.md
 
+bench-studio: $(STAMP) ## measure the studio in a browser, with a million stored verdicts (minutes)
+	@$(BIN)/python bench/studio.py --markdown docs/benchmarks-studio.md
+
 bench-quality: $(STAMP) ## measure learned quality and relevance beside the rules
 	@$(BIN)/python bench/quality.py --markdown docs/benchmarks-quality.md
 
@@ -127,6 +138,9 @@ snapshots: $(STAMP) ## write rendered outputs and generated pages again
 	@$(BIN)/python tools/pages.py
 	@$(BIN)/python -m pytest -q --update-snapshots tests
 
+bundle: ## bundle the studio's page and its libraries again, after a change of it (needs npm)
+	@cd tools/studio && npm ci --silent --ignore-scripts && npm run --silent build
+
 lock: $(STAMP) ## choose new versions of everything and write the lock
 	@$(BIN)/python -m uv --quiet pip compile pyproject.toml --all-extras --group dev --universal --generate-hashes \
 	    --python-version 3.11 --no-emit-index-url --no-annotate --upgrade \
@@ -134,9 +148,12 @@ lock: $(STAMP) ## choose new versions of everything and write the lock
 	@$(BIN)/python -m uv --quiet pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 \
 	    --no-emit-index-url --no-annotate --constraint requirements/dev.lock \
 	    --custom-compile-command "make lock" --output-file requirements/core.lock
+	@$(BIN)/python -m uv --quiet pip compile pyproject.toml --extra studio --universal --generate-hashes --python-version 3.11 \
+	    --no-emit-index-url --no-annotate --constraint requirements/dev.lock \
+	    --custom-compile-command "make lock" --output-file requirements/studio.lock
 	@$(BIN)/python -m uv --quiet pip compile pyproject.toml --extra gateway --extra postgres --extra telemetry --universal --generate-hashes \
 	    --python-version 3.11 --no-emit-index-url --no-annotate --constraint requirements/dev.lock \
 	    --custom-compile-command "make lock" --output-file requirements/gateway.lock
 
 clean: ## remove what make made
-	rm -rf $(VENV) $(DEMO) $(BENCH) site build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache
+	rm -rf $(VENV) $(DEMO) $(STUDIO) $(BENCH) site build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache
