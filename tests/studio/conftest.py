@@ -16,7 +16,7 @@ import httpx
 import pytest
 import uvicorn
 
-from tests.studio.driving import driven
+from tests.studio.driving import LONGEST, driven
 from trueup.studio.app import Application
 from trueup.studio.door.guard import WRITE_HEADER
 from trueup.studio.door.sessions import digest_of
@@ -165,6 +165,7 @@ def look(browser: Any) -> Iterator[Callable[..., Any]]:
             color_scheme="dark" if dark else "light",
             reduced_motion="reduce",
         )
+        context.set_default_timeout(LONGEST)
         tab = context.new_page()
         said: list[str] = []
         asked: list[str] = []

@@ -16,6 +16,8 @@ from typing import Any
 
 from playwright import sync_api
 
+LONGEST = 120_000  # milliseconds that anything may take: a test waits for what is on the page, never for a time
+
 
 class Thread:
     """The thread of a browser."""
@@ -36,6 +38,7 @@ def driven(**options: Any) -> Iterator[Any]:
         thread = Thread(pool)
         playwright = thread.run(lambda: sync_api.sync_playwright().start())
         try:
+            sync_api.expect.set_options(timeout=LONGEST)
             launched = StandIn(thread, playwright.chromium.launch)(executable_path=shutil.which("chromium"), **options)
             yield launched
             launched.close()

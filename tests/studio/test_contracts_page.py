@@ -23,9 +23,7 @@ def support(tmp_path: Path) -> SupportDesk:
 def opened(served: Any, look: Any, support: SupportDesk, path: str = f"/contracts/{FILE}", **more: Any) -> Any:
     role = more.pop("role", "editor")
     desk = served(role, folders=(support.folder,), store=support.store)
-    tab = look(desk, path, **more)
-    tab.set_default_timeout(6_000)
-    return tab
+    return look(desk, path, **more)
 
 
 def edit(tab: Any, old: str, new: str) -> None:
@@ -43,7 +41,7 @@ def figure(tab: Any, title: str) -> Any:
 
 def see(locator: Any, text: str) -> None:
     """Wait until something says a text."""
-    expect(locator).to_contain_text(text, timeout=6_000)
+    expect(locator).to_contain_text(text)
 
 
 def button(tab: Any, name: str) -> Any:

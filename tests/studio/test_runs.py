@@ -30,7 +30,6 @@ from trueup.studio.settings import Key
 
 __all__ = ["run", "starter"]
 
-SOON = 20_000  # milliseconds, on a machine with much else to do
 HOSTILE = '<img src=x onerror="document.title=1"><script>alert(1)</script>'
 PRICES = {"*": {"input": 1000.0, "output": 1000.0}}
 ONCE = {"retry": {"max_attempts": 1, "initial_delay_seconds": 0}, "prices": PRICES}
@@ -530,8 +529,8 @@ def test_the_page_shows_a_run(
     # one button: it says what is in the way, one more starts it, and the numbers follow by themselves
     tab.get_by_role("button", name="Retry 3 failed").click()
     tab.get_by_role("button", name="Give each 2 more and retry").click()
-    expect(tab.locator(".figures")).to_contain_text("Failed0", timeout=SOON)
-    expect(tab.locator(".run-head .tag")).to_have_text("done", timeout=SOON)
+    expect(tab.locator(".figures")).to_contain_text("Failed0")
+    expect(tab.locator(".run-head .tag")).to_have_text("done")
     expect(tab.locator(".causes")).to_contain_text("No unit has failed.")
 
 
@@ -568,10 +567,10 @@ def test_the_page_follows_a_run_and_compares_two(
     expect(tab.locator(".run-head .tag")).to_have_text("running")
     place = tab.locator(".run-columns").bounding_box()
     work(1, 7.0)
-    expect(tab.locator(".work")).to_contain_text("2.5 a second · 7.0 s left", timeout=SOON)
+    expect(tab.locator(".work")).to_contain_text("2.5 a second · 7.0 s left")
     expect(tab.locator(".funnel li").first).to_contain_text("1 valid")
     work(2, 3.0)
-    expect(tab.locator(".funnel li").first).to_contain_text("2 valid", timeout=SOON)
+    expect(tab.locator(".funnel li").first).to_contain_text("2 valid")
     assert tab.locator(".run-columns").bounding_box() == place, "nothing moves while numbers change"
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400
     assert axe(tab) == []
@@ -580,7 +579,7 @@ def test_the_page_follows_a_run_and_compares_two(
     assert (path / "PAUSE").exists()
     owned.commit("ended", status="paused", reason="paused by request")
     owned.close()
-    expect(tab.get_by_role("button", name="Resume")).to_be_visible(timeout=SOON)
+    expect(tab.get_by_role("button", name="Resume")).to_be_visible()
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url))
     for _ in range(20):  # the last look may still be on its way
@@ -590,7 +589,7 @@ def test_the_page_follows_a_run_and_compares_two(
             break
     assert asked == [], "a run that stands is not looked at again"
     tab.goto(f"{desk.url}/runs/compare?a=sifts/strict&b=sifts/loose")
-    expect(tab.locator(".cards")).to_contain_text("20newly valid", timeout=SOON)
+    expect(tab.locator(".cards")).to_contain_text("20newly valid")
     tab.locator(".run-flips td.name button").first.click()
     expect(tab.locator(".side-of").first).to_contain_text("Refused")
     expect(tab.locator(".side-of").last).to_contain_text("Accepted")

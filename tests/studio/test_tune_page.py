@@ -21,13 +21,11 @@ def support(tmp_path: Path) -> SupportDesk:
 
 def opened(served: Any, look: Any, support: SupportDesk, path: str = "/tune", **more: Any) -> Any:
     desk = served(more.pop("role", "editor"), folders=(support.folder,), store=support.store)
-    tab = look(desk, path, **more)
-    tab.set_default_timeout(10_000)
-    return tab
+    return look(desk, path, **more)
 
 
 def see(locator: Any, text: str) -> None:
-    expect(locator).to_contain_text(text, timeout=10_000)
+    expect(locator).to_contain_text(text)
 
 
 def button(tab: Any, name: str) -> Any:
