@@ -221,6 +221,47 @@ def test_counts_and_facets_are_those_of_python(filled: Store) -> None:
         assert all(n.is_exact for some in found.facets.values() for n in some.values())
 
 
+def test_up_to_the_cap_every_number_is_exact_however_little_time_there_is(opened: Store, clock: Hand) -> None:
+    fill(opened, clock, 2_200)
+    every, labels = everything(opened)
+    looks: list[dict[str, Any]] = [
+        {}, {"since": every[2_100].at}, {"ok": False}, {"ok": True, "model": "m-0"}, {"code": "V002", "contract": "person", "state": "ASKING"},
+        {"label": "right", "tenant": "acme"}, {"labelled": False, "outcome": "repaired"}, {"rule": "grown up", "model": "none"},
+    ]  # fmt: skip
+    for wanted in looks:
+        found = opened.read(partial(counts, filters=Filters(**wanted), is_over=lambda: True))
+        expected = count_in_python(every, labels, wanted)
+        assert found.total == (sum(is_wanted(stored, labels, wanted) for stored in every), True), wanted
+        assert not found.is_hurried
+        for facet in set(FACETS) - {"rule", "label"}:
+            told = {value: n for value, n in found.facets[facet].items() if n.n}
+            assert told == {value: (n, True) for value, n in expected[facet].items()}, (wanted, facet)
+    size = len(every)
+    for cap, is_exact in ((size, True), (size - 1, False)):
+        assert opened.read(partial(counts, filters=Filters(), cap=cap)).total == (min(size, cap), is_exact)
+    searched = opened.read(partial(counts, filters=Filters(text="age"), is_over=lambda: True))
+    assert searched.is_hurried, "replies are read while there is time"
+    assert 0 < searched.total.n < sum(is_wanted(stored, labels, {"text": "age"}) for stored in every)
+    assert not searched.total.is_exact
+    patient = opened.read(partial(counts, filters=Filters(text="age", ok=False)))
+    assert patient.facets["ok"]["true"] == (
+        sum(is_wanted(each, labels, {"text": "age", "ok": True}) for each in every),
+        True,
+    )
+
+
+def test_numbers_of_a_tenant_are_exact_and_tell_nothing_of_others(opened: Store, clock: Hand) -> None:
+    fill(opened, clock, 300)
+    every, labels = everything(opened)
+    found = opened.read(
+        partial(counts, filters=Filters(tenant="acme", model="m-1"), is_over=lambda: True, is_shared=False)
+    )
+    own = [stored for stored in every if stored.tenant == "acme"]
+    expected = count_in_python(own, labels, {"model": "m-1"})
+    for facet in ("model", "contract", "state", "tenant", "outcome", "ok", "code"):
+        assert found.facets[facet] == {value: (n, True) for value, n in expected[facet].items()}, facet
+
+
 def test_a_long_rule_is_found_by_the_name_that_its_facet_has(filled: Store) -> None:
     found = filled.read(lambda session: counts(session, Filters()))
     for rule, n in found.facets["rule"].items():

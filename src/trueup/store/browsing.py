@@ -145,9 +145,8 @@ class Search:
     ) -> None:  # fmt: skip
         self._session = session
         self._text = filters.text or ""
-        self._plain = plain_needle(self._text)
         self._is_over = is_over or (lambda: False)
-        self._hit, self._values = _hit(filters)
+        self._hit, self._values = condition(filters)
         self._columns = "".join(f", v.{name}" for name in columns)
         self._since = round((filters.since or 0.0) * MICROS)
         self._until = None if filters.until is None else round(filters.until * MICROS)
@@ -214,20 +213,12 @@ class Search:
 
     def _with_text(self, found: list[Row]) -> Iterator[Row]:
         """The same rows; chosen are those whose reply holds the text. Ends early when patience is over, but not before some were read."""
-        for start in range(0, len(found), _BODIES):
-            some = found[start : start + _BODIES]
-            wanted = [row[1] for row in some if row[2]]
-            holding = {name for name, body in bodies(self._session, wanted) if self._holds(body)}
+        for some in groups(found):
+            holding = holders(self._session, [row[1] for row in some if row[2]], self._text)
             for row in some:
                 yield (*row[:2], row[1] in holding, *row[3:])
             if self._is_over():
                 return
-
-    def _holds(self, body: bytes) -> bool:
-        """Whether a reply holds the text; most of those that do not are known without reading them."""
-        if self._plain and body.isascii() and self._plain not in body.lower():
-            return False
-        return contains(body, self._text)
 
     def _rarest(self, ways: "list[_Way]") -> "_Way":
         """The way along the fewest rows: the one that is through first, else the one whose next rows reach back the furthest."""
@@ -310,7 +301,7 @@ def indexed(name: str, value: str) -> tuple[tuple[str, ...], str]:
     return (f"v.{name} = ?", f"v.{name} <> ''"), cell
 
 
-def _hit(filters: Filters) -> tuple[str, tuple[Any, ...]]:
+def condition(filters: Filters) -> tuple[str, tuple[Any, ...]]:
     """All filters but time and text, as one condition on a verdict."""
     terms, values = ["1 = 1"], []
     for name in ("model", "contract", "fingerprint", "state", "tenant", "conversation", "outcome"):
@@ -341,6 +332,23 @@ def label_terms(word: str) -> tuple[str, list[Any]]:
     if word in _HELPFUL:
         said += f" OR (l.helpful = {_HELPFUL[word]} AND l.helpful IS NOT NULL)"
     return said, [cell, cell[:MOST], cell]
+
+
+def groups(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """Rows in groups whose replies are read at once."""
+    return (rows[start : start + _BODIES] for start in range(0, len(rows), _BODIES))
+
+
+def holders(session: Session, ids: Sequence[str], text: str) -> set[str]:
+    """Those of some verdicts whose reply holds a text; most of the others are known without reading them."""
+    plain = plain_needle(text)
+
+    def holds(body: bytes) -> bool:
+        if plain and body.isascii() and plain not in body.lower():
+            return False
+        return contains(body, text)
+
+    return {name for name, body in bodies(session, ids) if holds(body)}
 
 
 def bodies(session: Session, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:

@@ -1,20 +1,32 @@
 """Facets: filters enter, how many verdicts they choose leaves, and how many of each model, contract, code and so on.
 
 Each number is exact, or a lower bound that says so: counting stops at a cap, and when the patience of whoever asks is over. A facet leaves out its
-own filter, so that it shows what another value would give.
+own filter, so that it shows what another value would give. Where the time range holds no more verdicts than the cap, all of them are looked at together,
+and patience matters only to whoever looks for a text.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from trueup.store.browsing import Count, Filters, Patience, Search, by_ids, indexed, label_terms
+from trueup.store.browsing import (
+    Count,
+    Filters,
+    Patience,
+    Search,
+    by_ids,
+    condition,
+    groups,
+    holders,
+    indexed,
+    label_terms,
+)
 from trueup.store.cells import pack, unpack
 from trueup.store.errors import MICROS
 from trueup.store.selecting import MOST, fact
-from trueup.store.session import Session
+from trueup.store.session import Row, Session
 
 CAP = 10_000
 _COLUMNS = ("model", "contract", "state", "tenant", "outcome", "ok", "codes")
@@ -35,6 +47,8 @@ class Counts(NamedTuple):
     total: Count
     facets: dict[str, dict[str, Count]]
     """For each facet its values, the most frequent first."""
+    is_hurried: bool
+    """Whether patience was over, so that more of it may give better numbers."""
 
 
 class _Sample(NamedTuple):
@@ -45,27 +59,33 @@ class _Sample(NamedTuple):
     values: dict[str, Counter[str]]
 
 
+_Looked = tuple[_Sample, Callable[[str], _Sample]]
+"""What all filters choose, and for a facet what they choose without its own."""
+
+
 def counts(
     session: Session, filters: Filters, is_over: Patience | None = None, *, cap: int = CAP, is_shared: bool = True
 ) -> Counts:
     """The numbers under the filters; `is_shared` unless values that only others have must not be told."""
     patience = is_over or (lambda: False)
-    sample = _looked(session, filters, FACETS, cap, patience, is_shared)
+    look = _together if _size(session, filters, cap + 1) <= cap else _apart
+    sample, known_of = look(session, filters, cap, patience, is_shared)
     facets: dict[str, dict[str, Count]] = {facet: {} for facet in FACETS}
+    is_whole = sample.is_whole
     for facet in sorted(FACETS, key=lambda each: (getattr(filters, each) is None, each != "ok")):  # what is seen first
         given = None if facet == "tenant" and not is_shared else getattr(filters, facet)
-        here = filters if given is None else replace(filters, **{facet: None})
-        known = sample if given is None else _looked(session, here, (facet,), cap, patience, is_shared)
+        known = sample if given is None else known_of(facet)
+        is_whole = is_whole and known.is_whole
         found = {value: Count(n, known.is_whole) for value, n in known.values[facet].items()}
         if is_shared and not known.is_whole:
-            _complete(session, here, facet, found, cap, patience)
+            _complete(session, _without(filters, facet), facet, found, cap, patience)
         if given is not None:  # what is chosen is counted already, often better than beside the others
             word = _word(given)
             found[word] = max(sample.total, found.get(word, sample.total), key=lambda count: (count.is_exact, count.n))
         often = known.values[facet]
         ordered = sorted(found.items(), key=lambda item: (-item[1].n, -often[item[0]], item[0]))
         facets[facet] = dict(ordered[:_MOST_VALUES])
-    return Counts(sample.total, facets)
+    return Counts(sample.total, facets, not is_whole and patience())
 
 
 def values(session: Session, facet: str, begins: str = "", most: int = 50) -> list[str]:
@@ -144,37 +164,80 @@ def _steps(session: Session, table: str, column: str, where: str, start: str, mo
     return [row[0] for row in rows]
 
 
-def _looked(
+def _size(session: Session, filters: Filters, most: int) -> int:
+    """How many verdicts the time range of filters holds; no more than `most`."""
+    times, values = _times(filters, "v.at")
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM verdicts v WHERE {' AND '.join(times)} LIMIT {int(most)}) n"  # noqa: S608 - our own words
+    return int(session.run(sql, values)[0][0])
+
+
+def _together(session: Session, filters: Filters, cap: int, is_over: Patience, is_shared: bool) -> _Looked:  # noqa: ARG001
+    """Samples of a time range that holds few verdicts: each is looked at once, for all facets."""
+    apart = [facet for facet in FACETS if getattr(filters, facet) is not None and (is_shared or facet != "tenant")]
+    base, cells = condition(replace(filters, **dict.fromkeys(apart)))
+    times, moments = _times(filters, "v.at")
+    said = [condition(Filters(**{facet: getattr(filters, facet)})) for facet in apart]
+    missed = ", ".join(f"CASE WHEN {term} THEN 0 ELSE 1 END AS missed_{n}" for n, (term, _) in enumerate(said))
+    columns = ", ".join(f"v.{name}" for name in ("id", *_COLUMNS))
+    found = session.run(
+        f"SELECT * FROM (SELECT {columns}{missed and ', '}{missed} FROM verdicts v WHERE {' AND '.join((base, *times))} ORDER BY v.at DESC) n "  # noqa: S608 - our own words
+        f"WHERE {' + '.join(f'missed_{n}' for n in range(len(apart))) or '0'} <= 1",
+        [cell for _, some in said for cell in some] + [*cells, *moments],
+    )
+    rows, is_whole = (found, True) if filters.text is None else _with_text(session, found, filters.text, is_over)
+    width = 1 + len(_COLUMNS)
+    values = _counted(session, [row for row in rows if not any(row[width:])], FACETS)
+    others = {
+        facet: _counted(session, [row for row in rows if row[width + n]], (facet,)) for n, facet in enumerate(apart)
+    }
+    total = Count(sum(not any(row[width:]) for row in rows), is_whole)
+    sample = _Sample(total, is_whole, values)
+    return sample, lambda facet: _Sample(total, is_whole, {facet: values[facet] + others[facet][facet]})
+
+
+def _with_text(session: Session, found: Sequence[Row], text: str, is_over: Patience) -> tuple[list[Row], bool]:
+    """Those of some rows whose reply holds a text, and whether all were read."""
+    rows: list[Row] = []
+    for number, some in enumerate(groups(found)):
+        if number and is_over():
+            return rows, False
+        holding = holders(session, [row[0] for row in some], text)
+        rows += [row for row in some if row[0] in holding]
+    return rows, True
+
+
+def _apart(session: Session, filters: Filters, cap: int, is_over: Patience, is_shared: bool) -> _Looked:
+    """Samples of what filters choose among many verdicts; for a facet, without its own filter."""
+
+    def known_of(facet: str) -> _Sample:
+        return _sampled(session, _without(filters, facet), (facet,), cap, is_over, is_shared)
+
+    return _sampled(session, filters, FACETS, cap, is_over, is_shared), known_of
+
+
+def _sampled(
     session: Session, filters: Filters, facets: Sequence[str], cap: int, is_over: Patience, is_shared: bool
 ) -> _Sample:
-    """A sample of all that the filters choose; a small one where indexes tell the numbers."""
-    if not (is_shared and _is_only_time(filters)):
-        return _sample(session, filters, facets, cap, is_over)
-    times, values = _times(filters, "v.at")
-    where = " AND ".join(times)
-    sql = f"SELECT count(*) FROM (SELECT 1 FROM verdicts v WHERE {where} LIMIT {int(cap)}) n"  # noqa: S608 - our own words
-    n = session.run(sql, values)[0][0]
-    sample = _sample(session, filters, facets, cap if n <= _SMALL else _SMALL, is_over)
-    return sample._replace(total=Count(n, n < cap))
+    """The newest verdicts that the filters choose, up to the cap; a few of them where indexes tell the numbers."""
+    is_told = is_shared and _is_only_time(filters)
+    search = Search(session, filters, columns=_COLUMNS, is_over=is_over)
+    rows = [row[1:] for row in search.rows(min(cap, _SMALL) if is_told else cap)]
+    total = Count(cap, False) if is_told else Count(len(rows), search.is_done)
+    return _Sample(total, search.is_done, _counted(session, rows, facets))
 
 
 def _is_only_time(filters: Filters) -> bool:
     return all(getattr(filters, name) is None for name in filters.__struct_fields__ if name not in _ONLY_TIME)
 
 
-def _sample(session: Session, filters: Filters, facets: Sequence[str], cap: int, is_over: Patience) -> _Sample:
-    """Every verdict that the filters choose, up to the cap, and their values."""
-    search = Search(session, filters, columns=_COLUMNS, is_over=is_over)
-    alike: Counter[tuple[Any, ...]] = Counter()
-    ids: list[str] = []
-    judged: list[str] = []
-    for row in search.rows(cap):
-        ids.append(row[1])
-        if row[-1]:
-            judged.append(row[1])
-        alike[row[2:]] += 1
-    total = Count(len(ids), search.is_done)
+def _without(filters: Filters, facet: str) -> Filters:
+    return replace(filters, **{facet: None})
+
+
+def _counted(session: Session, rows: Sequence[Row], facets: Sequence[str]) -> dict[str, Counter[str]]:
+    """How often each value of some facets occurs in rows of `(id, *columns)`."""
     found: dict[str, Counter[str]] = {facet: Counter() for facet in facets}
+    alike = Counter(row[1 : 1 + len(_COLUMNS)] for row in rows)
     for (*cells, ok, codes), n in alike.items():
         for name, cell in zip(_COLUMNS, cells, strict=False):
             if name in found and cell:
@@ -185,10 +248,10 @@ def _sample(session: Session, filters: Filters, facets: Sequence[str], cap: int,
             for code in codes.split():
                 found["code"][code] += n
     if "rule" in found:
-        found["rule"].update(_rules(session, judged))
+        found["rule"].update(_rules(session, [row[0] for row in rows if row[len(_COLUMNS)]]))
     if "label" in found:
-        found["label"].update(_labels(session, ids))
-    return _Sample(total, search.is_done, found)
+        found["label"].update(_labels(session, [row[0] for row in rows]))
+    return found
 
 
 def _rules(session: Session, ids: Sequence[str]) -> Iterable[str]:

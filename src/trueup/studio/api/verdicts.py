@@ -103,11 +103,12 @@ def list_verdicts(studio: Studio, asked: Rows, who: Key) -> dict[str, Any]:
 
 
 def count_verdicts(studio: Studio, asked: Counted, who: Key) -> dict[str, Any]:
-    """How many verdicts there are, in all and by model, contract, code and so on."""
+    """How many verdicts there are, in all and by model, contract, code and so on; `hurried` if `patient` may give better numbers."""
     filters = filters_of(asked, who)
     patience = seconds(_COUNT_PATIENCE if asked.patient else _PATIENCE * 0.5)
     found = studio.store.read(lambda session: counts(session, filters, patience, is_shared=who.tenant is None))
     return {
+        "hurried": found.is_hurried,
         "total": _counted(found.total),
         "facets": {
             facet: [{"value": value, **_counted(n)} for value, n in some.items()]

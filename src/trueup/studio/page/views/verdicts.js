@@ -15,7 +15,6 @@ import {askForNews, clear, fetchVerdict, filters, isFiltered, key, label, list, 
 
 const NEWS = 5000; // milliseconds between two looks for newer ones
 const QUIET = 400; // milliseconds without a change of the filters, after which better numbers are asked for
-const CAP = 10_000; // no count is better than this one
 const wide = matchMedia("(min-width: 1100px)");
 const isWide = signal(wide.matches);
 wide.addEventListener("change", () => (isWide.value = wide.matches));
@@ -134,7 +133,7 @@ function List({counts, isCounting, search}) {
 /** How many verdicts there are: numbers that come soon and, where time ran out for them, better ones while nobody changes a filter. */
 function useCounts() {
   const {data: quick, busy: isCounting, reload} = useLoaded("/verdicts/counts", filters.value);
-  const isRough = !isCounting && [quick?.total, ...Object.values(quick?.facets ?? {}).flat()].some((each) => each?.capped && each.count < CAP);
+  const isRough = !isCounting && quick?.hurried;
   const {data: better, busy} = useLoaded(isRough ? "/verdicts/counts" : null, {...filters.value, patient: true}, {after: QUIET});
   return {counts: isRough && !busy && better ? better : quick, isCounting, reload};
 }
