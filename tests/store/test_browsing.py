@@ -396,6 +396,9 @@ def test_a_rare_combination_walks_along_the_rarest_filter(tmp_path: Any) -> None
         ("One\n\n two", "", "One two", None),
         ("a" * 300 + " needle " + "b" * 300, "NEEDLE", None, "needle"),
         ("Straße", "strasse", "Straße", None),
+        ("İİİİİ: İzmir", "izmir", "İİİİİ: İzmir", "İzmir"),
+        ("ẞİ a\n\tNeedle", " a \n needle ", "ẞİ a Needle", "a Needle"),
+        ("a.b axb", "a.b", "a.b axb", "a.b"),
         ("", "x", "", None),
     ],
 )

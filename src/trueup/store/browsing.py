@@ -5,6 +5,7 @@ the patience of whoever asks is over. A page then says how far back it has looke
 places are exact, and verdicts that are stored meanwhile stand before them.
 """
 
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -418,9 +419,12 @@ def excerpted(reply: str, text: str) -> tuple[str, tuple[int, int] | None]:
     >>> excerpted("One\\n  two", "TWO")
     ('One two', (4, 7))
     """
-    at = reply.lower().find(text.lower()) if text else -1
-    start = max(0, at - _BEFORE) if at > _EXCERPT - len(text) else 0
+    words = text.split()
+    # Not by `lower()`: that may change the length of a text, and so every place behind.
+    wanted = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE) if words else None
+    match = wanted.search(reply) if wanted else None
+    start = max(0, match.start() - _BEFORE) if match and match.end() > _EXCERPT else 0
     piece = " ".join(reply[start : start + 2 * _EXCERPT].split())[:_EXCERPT]
     shown = f"…{piece}" if start else piece
-    again = shown.lower().find(" ".join(text.lower().split())) if text else -1
-    return shown, (again, again + len(text)) if again >= 0 else None
+    again = wanted.search(shown) if wanted else None
+    return shown, again.span() if again else None
