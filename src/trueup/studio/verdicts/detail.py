@@ -10,7 +10,7 @@ from trueup.contract.text import rebuilt
 from trueup.labelling.subjects import subject_of
 from trueup.material.case import REASONS, Reason
 from trueup.material.stored import case_of_stored
-from trueup.store.browsing import named
+from trueup.store.browsing import Seen, named
 from trueup.store.cells import pack
 from trueup.store.errors import MICROS, UnknownVerdict
 from trueup.store.labels import label_rows
@@ -27,8 +27,8 @@ from trueup.studio.settings import Key, Settings
 from trueup.studio.studio import Studio
 from trueup.studio.verdicts.rows import drawn_rows
 
-_MOST_ATTEMPTS = 50
-_AROUND = 20  # verdicts of a conversation before and after this one
+_AROUND = 20  # attempts of a request, and verdicts of a conversation, before and after this one
+_MOST_COUNTED = 1_000
 _MOST_CONTEXT = 60_000  # letters
 
 
@@ -60,28 +60,43 @@ def detail(studio: Studio, name: str, who: Key) -> dict[str, Any]:
 def _around(session: Session, stored: Stored, who: Key) -> dict[str, Any]:
     """The row itself, the other attempts of its request, its conversation, and its labels."""
     own = named(session, "v.id = ?", (pack(stored.id),), 1)
-    tenant = pack(stored.tenant)  # two tenants may use the same ids
-    attempts = (
-        named(session, "v.request = ? AND v.tenant = ?", (pack(stored.request), tenant), _MOST_ATTEMPTS)
-        if stored.request
-        else own
-    )
-    talk: list[Any] = []
-    if stored.conversation:
-        same = "v.conversation = ? AND v.conversation <> '' AND v.tenant = ?"
-        values = (pack(stored.conversation), tenant, round(stored.at * MICROS))
-        talk = named(session, f"{same} AND v.at < ?", values, _AROUND, newest=True)
-        talk += named(session, f"{same} AND v.at >= ?", values, _AROUND + 1)
+    tried, attempts = _near(session, stored, "v.request = ?", stored.request)
+    said, talk = _near(session, stored, "v.conversation = ? AND v.conversation <> ''", stored.conversation)
     labels = [{**label, "mine": label["author"] == who.name} for label in label_rows(session, verdicts=[stored.id])]
     return {
         "row": next(iter(drawn_rows(session, own, who.name)), None),
-        "attempts": drawn_rows(session, attempts, who.name),
+        "attempts": drawn_rows(session, attempts or own, who.name),
         "conversation": drawn_rows(session, talk, who.name) if len(talk) > 1 else [],
+        "of": {"attempts": tried, "conversation": said},
         "labels": labels,
         "user": stored.user,
         "tokens": {"in": stored.tokens_in, "out": stored.tokens_out},
         "engine": stored.engine,
     }
+
+
+def _near(session: Session, stored: Stored, same: str, value: str) -> tuple[int, list[Seen]]:
+    """The verdicts with the same value around this one, in their order, and how many there are in all; none where there is no value."""
+    if not value:
+        return 0, []
+    where = f"{same} AND v.tenant = ?"  # two tenants may use the same ids
+    values = (pack(value), pack(stored.tenant))
+    counted = session.run(
+        f"SELECT count(*) FROM (SELECT 1 FROM verdicts v WHERE {where} LIMIT {_MOST_COUNTED}) n",  # noqa: S608 - our own words
+        values,
+    )
+    at = round(stored.at * MICROS)
+    before, own, after = (
+        named(
+            session,
+            f"{where} AND (v.at, v.id) {sign} (?, ?)",
+            (*values, at, pack(stored.id)),
+            _AROUND,
+            newest=sign == "<",
+        )
+        for sign in "<=>"
+    )
+    return int(counted[0][0]), [*before, *own, *after]
 
 
 def _judged(store: Store, stored: Stored) -> dict[str, Any]:

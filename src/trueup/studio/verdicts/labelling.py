@@ -56,14 +56,20 @@ def add(store: Store, items: tuple[Item, ...], who: Key) -> list[dict[str, Any]]
 
 
 def undo(store: Store, items: tuple[Given, ...], who: Key) -> int:
-    """Take labels back: what they replaced is there again, or nothing."""
+    """Take labels back: what they replaced is there again, or nothing. A label that was changed since, as in another tab, stays."""
     _limit(len(items))
-    again = [
-        _said(Item(item.verdict, item.before.outcome, item.subject, item.before.note, item.before.drawn), who.name)
-        for item in items
-        if item.before is not None
-    ]
-    gone = [_said(item, who.name) for item in items if item.before is None]
+    now = _own(store, {item.verdict for item in items}, who.name)
+    again: list[Said] = []
+    gone: list[Said] = []
+    for item in items:
+        said = _said(item, who.name)
+        there = now.get((said.verdict, said.subject, said.kind))
+        is_same = there is not None and there["outcome"] == item.outcome.strip()
+        if item.before is None and (is_same or there is None):
+            gone.append(said)
+        elif item.before is not None and is_same:
+            before = item.before
+            again.append(_said(Item(item.verdict, before.outcome, item.subject, before.note, before.drawn), who.name))
     try:
         done = store.retract(gone, tenant=who.tenant)
     except UnknownVerdict as unknown:
