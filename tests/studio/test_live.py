@@ -161,6 +161,6 @@ def test_without_requests_or_a_store_the_page_says_what_to_do(served: Any, look:
     with open_store(tmp_path / "empty.db"):
         pass
     tab = look(served("reader", store=str(tmp_path / "empty.db")), "/live")
-    tab.wait_for_selector("text=No request in the last 1 hour")
+    tab.wait_for_selector("text=No requests in the last hour")
     assert "trueup serve" in tab.locator("main").inner_text()
     assert axe(tab) == []

@@ -180,6 +180,38 @@ def test_labels_are_stored_by_name_and_undone(desk: Desk, ids: list[str]) -> Non
     assert desk.get("/verdicts/counts")["facets"]["label"] == []
 
 
+def test_undo_leaves_what_was_changed_since(desk: Desk, ids: list[str]) -> None:
+    """As in another tab of the same person."""
+    one = [{"verdict": ids[0], "outcome": "right"}]
+    first = desk.post("/labels", {"items": one})["items"]
+    second = desk.post("/labels", {"items": [{**one[0], "outcome": "wrong"}]})["items"]
+    assert desk.post("/labels/undo", {"items": first})["undone"] == 0
+    assert desk.get("/verdicts", limit=1)["rows"][0]["mine"] == "wrong"
+    assert desk.post("/labels/undo", {"items": second})["undone"] == 1
+    assert desk.post("/labels/undo", {"items": second})["undone"] == 0
+    assert desk.post("/labels/undo", {"items": first})["undone"] == 1
+    assert desk.post("/labels/undo", {"items": second})["undone"] == 0, "what is gone does not come back"
+    assert desk.get("/verdicts", labelled=True)["rows"] == []
+
+
+def test_of_very_many_attempts_those_around_are_shown(served: Any, tmp_path: Path) -> None:
+    contract = Contract(True, name="any")
+    now = iter(range(1_700_000_000_000_000, 10**18))
+    with open_store(tmp_path / "many.db", clock=lambda: next(now)) as store:
+        made = [
+            store.record_verdict(
+                contract.check("no"), request="r", conversation="c", attempt=n, attempts=200, wait=False
+            )
+            for n in range(1, 201)
+        ]
+    desk = served(store=str(tmp_path / "many.db"))
+    for name, numbers in ((made[0], range(1, 22)), (made[149], range(130, 171)), (made[-1], range(180, 201))):
+        found = desk.get(f"/verdicts/{name}")
+        assert [row["attempt"] for row in found["attempts"]] == list(numbers)
+        assert found["attempts"] == found["conversation"]
+        assert found["of"] == {"attempts": 200, "conversation": 200}
+
+
 def test_only_a_labeller_may_label(served: Any, tmp_path: Path, ids: list[str]) -> None:
     reader = served(role="reader", store=str(tmp_path / "v.db"))
     assert refusal(reader, "/labels", {"items": [{"verdict": ids[0], "outcome": "right"}]})[0] == 403
@@ -383,6 +415,90 @@ def test_the_queue_by_keyboard_and_a_label_that_cannot_be_stored(desk: Desk, loo
         for label in desk.get(f"/verdicts/{row['id']}")["labels"]
     }
     assert drawn == {"uncertain"}
+    assert ids
+
+
+@pytest.mark.needs("browser")
+def test_who_passes_one_over_gets_it_last(desk: Desk, look: Any, ids: list[str]) -> None:
+    tab = look(desk, "/verdicts?queue=1&ok=false")
+    tab.wait_for_selector(".verdict[data-id]")
+    passed = tab.get_attribute(".verdict", "data-id")
+    body = tab.locator("body")
+    body.press("j")
+    for _ in range(len(desk.get("/queue", ok=False)["entries"]) - 1):
+        body.press("r")
+    tab.wait_for_selector(f'.verdict[data-id="{passed}"]')
+    body.press("?")
+    tab.wait_for_selector("dialog[open]")
+    body.press("Escape")  # closes the dialog, and does not leave the queue
+    tab.wait_for_selector("dialog[open]", state="detached")
+    body.press("x")
+    tab.wait_for_selector("text=are answered")
+    assert "1 skipped" in tab.inner_text("main")
+    assert ids
+
+
+@pytest.mark.needs("browser")
+def test_a_skip_takes_back_no_answer(desk: Desk, look: Any, ids: list[str]) -> None:
+    tab = look(desk, f"/verdicts/{ids[0]}")
+    tab.wait_for_selector(".verdict[data-id]")
+    for name in ("Right r", "Skip x"):
+        tab.goto(desk.address(f"/verdicts/{ids[0]}"))
+        tab.wait_for_selector(".grid, .judge")
+        tab.get_by_role("button", name=name).click()
+        wait_until(tab, lambda: desk.get("/verdicts", limit=1)["rows"][0]["mine"] == "right")
+    tab.goto(desk.address(f"/verdicts/{ids[0]}"))
+    tab.wait_for_selector(".judge .right[aria-pressed=true]")
+    assert [each["outcome"] for each in desk.get(f"/verdicts/{ids[0]}")["labels"]] == ["right"]
+
+
+@pytest.mark.needs("browser")
+def test_a_verdict_that_the_list_does_not_hold_is_labelled_by_key(served: Any, look: Any, tmp_path: Path) -> None:
+    made = fill(tmp_path / "long.db", Contract(True, name="any"), 250)
+    desk = served(store=str(tmp_path / "long.db"))
+    tab = look(desk, f"/verdicts/{made[-1]}")
+    tab.wait_for_selector(".verdict[data-id]")
+    tab.locator("body").press("w")
+    tab.wait_for_selector(".judge .wrong[aria-pressed=true]")
+    wait_until(tab, lambda: bool(desk.get("/verdicts", label="wrong")["rows"]))
+    assert tab.get_attribute(".verdict", "data-id") == made[-1], "there is no next one"
+
+
+@pytest.mark.needs("browser")
+def test_letters_typed_while_answers_come_are_kept(desk: Desk, look: Any, ids: list[str]) -> None:
+    tab = look(desk, "/verdicts")
+    tab.wait_for_selector("[data-rows=ready][data-counts=ready]")
+    tab.locator("body").press("/")
+    tab.evaluate(
+        """async () => {  // a second letter in the moment in which the rows of the first one are drawn
+          const field = document.querySelector('.words');
+          const type = (letter) => document.execCommand('insertText', false, letter);
+          type('a');
+          while (!location.search.includes('text=a') || !document.querySelector('.grid mark')) {
+            if (location.search.includes('text=a') && field.value === 'a') type('g');
+            await new Promise((done) => setTimeout(done, 5));
+          }
+          type('e');
+        }"""
+    )
+    tab.wait_for_url("**/verdicts?text=age")
+    assert tab.input_value(".words") == "age"
+    assert ids
+
+
+@pytest.mark.needs("browser")
+def test_the_list_can_be_tried_again_and_asks_for_each_number_once(desk: Desk, look: Any, ids: list[str]) -> None:
+    tab = look(desk, "/live", fails=("/api/verdicts?",))
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url.partition("/api")[2]))
+    tab.route("**/api/verdicts?*", lambda route: route.abort())
+    tab.locator("body").press("2")
+    tab.wait_for_selector("text=The studio does not answer.")
+    tab.unroute("**/api/verdicts?*")
+    tab.get_by_role("button", name="Try again").click()
+    tab.wait_for_selector("[data-rows=ready][data-counts=ready] .grid .tr:not(.th)")
+    tab.wait_for_selector(".foot >> text=60 verdicts")
+    assert [path for path in asked if path.startswith("/verdicts/counts")] == ["/verdicts/counts"]
     assert ids
 
 

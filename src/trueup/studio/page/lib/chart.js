@@ -94,7 +94,7 @@ function options(kind, series, size, shown, hear) {
   const fills = series.map((each, at) => (each.hatched ? stripes : String)(css(named(each, at))));
   return {
     ...size,
-    padding: [8, 8, 0, 0],
+    padding: [8, 16, 0, 0], // half of the last time
     legend: {show: false},
     cursor: {y: false, drag: {x: false, y: false}, dataIdx: at, points: {show: kind !== "bars"}},
     scales: {

@@ -34,7 +34,7 @@ addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.isComposing || event.altKey || event.metaKey) return;
   const name = event.ctrlKey ? `Ctrl+${event.key}` : event.key;
   if (!event.ctrlKey && (isTyping(event.target) || presses(event))) return;
-  if (document.querySelector("dialog[open]") && event.key !== "Escape") return;
+  if (document.querySelector("dialog[open]")) return; // Escape closes it, and nothing else
   for (const layer of layers.peek().toReversed()) {
     const shortcut = layer.current[name];
     if (shortcut) {

@@ -21,10 +21,12 @@ export const money = (micros) => (micros == null ? "–" : `$${(micros / 1e6).to
 const clock = new Intl.DateTimeFormat("en-GB", {hour: "2-digit", minute: "2-digit", second: "2-digit"});
 const day = new Intl.DateTimeFormat("en-GB", {day: "numeric", month: "short"});
 const full = new Intl.DateTimeFormat("en-GB", {dateStyle: "medium", timeStyle: "medium"});
-/** Seconds since 1970 as `14:03:22`, or `3 Nov 14:03:22` if not today. `today` stands before a time of today. */
+/** Seconds since 1970 as `14:03:22`, or `3 Nov 14:03:22` if not today, or `3 Nov 2023 14:03` if not this year. `today` stands before a time of today. */
 export function when(seconds, today = "") {
   const date = new Date(seconds * 1000);
-  return date.toDateString() === new Date().toDateString() ? today + clock.format(date) : `${day.format(date)} ${clock.format(date)}`;
+  const now = new Date();
+  if (date.getFullYear() !== now.getFullYear()) return `${day.format(date)} ${date.getFullYear()} ${clock.format(date).slice(0, 5)}`;
+  return date.toDateString() === now.toDateString() ? today + clock.format(date) : `${day.format(date)} ${clock.format(date)}`;
 }
 export const exactly = (seconds) => full.format(new Date(seconds * 1000));
 export const bytes = (value) => (value < 1000 ? `${value} B` : value < 1e6 ? `${(value / 1e3).toFixed(1)} KB` : `${(value / 1e6).toFixed(1)} MB`);

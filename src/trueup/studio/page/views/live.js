@@ -10,11 +10,11 @@ import {go, link, query, refine} from "../lib/place.js";
 import {count, exactly, lasted, money, number, percent, short, when} from "../lib/words.js";
 
 const WINDOWS = [
-  ["5m", "5 min", 2],
-  ["1h", "1 hour", 5],
-  ["24h", "24 hours", 15],
-  ["7d", "7 days", 30],
-]; // id, title, seconds between looks
+  ["5m", "5 min", 2, "5 minutes"],
+  ["1h", "1 hour", 5, "hour"],
+  ["24h", "24 hours", 15, "24 hours"],
+  ["7d", "7 days", 30, "7 days"],
+]; // id, title, seconds between looks, "in the last …"
 const MANY = 5000; // replies in a window, from which on it is looked at less often
 const LOOKS = {
   accepted: {colour: "ok"},
@@ -32,6 +32,7 @@ const MEANS = {
   fallback: "The fallback of the contract was sent.",
   failed: "No valid reply.",
 };
+const LOST = ["failed", "fallback", "degraded"];
 const STEPS = {5: "5 seconds", 60: "a minute", 3600: "an hour", 10800: "3 hours"};
 const PERIODS = {hour: "this hour", day: "today", month: "this month", total: "in all"};
 
@@ -47,13 +48,14 @@ function Cards({data}) {
   const {requests, latency, tokens} = data;
   const again = data.models.reduce((sum, each) => sum + each.retried, 0);
   const asked = data.models.reduce((sum, each) => sum + each.asked, 0);
-  const lost = outcome(data, "failed", "fallback", "degraded");
+  const lost = data.outcomes.filter((each) => LOST.includes(each.outcome));
+  const unanswered = outcome(data, ...LOST);
   const sample = `${data.is_sampled ? "sample " : ""}of ${number(latency.of)}`;
   return html`<dl class="cards">
     <${Card} title="Requests" figure=${number(requests)}>${number(Math.round(data.per_minute * 10) / 10)} a minute<//>
     <${Card} title="Valid first time" figure=${percent(share(outcome(data, "accepted"), requests))}>${number(outcome(data, "accepted"))} accepted without a retry<//>
     <${Card} title="Asked again" figure=${percent(share(again, asked))} kind=${data.models.some((each) => each.warned) ? "warn" : ""}>warns above ${percent(data.threshold)} of a model<//>
-    <${Card} title="No valid reply" figure=${percent(share(lost, requests))} kind=${lost ? "bad" : ""}>${number(outcome(data, "failed"))} failed, ${number(outcome(data, "fallback"))} fallback<//>
+    <${Card} title="No valid reply" figure=${percent(share(unanswered, requests))} kind=${unanswered ? "bad" : ""}>${lost.map((each) => `${number(each.count)} ${each.outcome}`).join(", ") || "none"}<//>
     <${Card} title="Latency, median" figure=${lasted(latency.median)}>95 % within ${lasted(latency.p95)} (${sample})<//>
     <${Card} title="Cost" figure=${money(data.cost)}>${short(tokens.in)} tokens in, ${short(tokens.out)} out${data.is_sampled ? ` of ${number(tokens.of)}` : ""}<//>
   </dl>`;
@@ -159,15 +161,15 @@ function Bar({shown, data, failure, paused, turn}) {
   </div>`;
 }
 
-function Empty({title}) {
-  return html`<div class="note"><p>No request in the last ${title}.</p>
+function Empty({span}) {
+  return html`<div class="note"><p>No requests in the last ${span}.</p>
     <p><code>trueup serve gateway.yaml</code> stores a verdict for each reply that it passes on; <code>store.record_verdict(verdict)</code> does so in your own code.</p></div>`;
 }
 
 export function Live() {
   const asked = query.value.get("window");
   const at = Math.max(0, WINDOWS.findIndex(([id]) => id === (asked ?? "1h")));
-  const [shown, title, seconds] = WINDOWS[at];
+  const [shown, , seconds, span] = WINDOWS[at];
   const paused = useSignal(false);
   const busy = useSignal(false);
   const {data, failure} = useLoaded(about.value.store ? "/live" : null, {window: shown}, {every: paused.value ? 0 : seconds * (busy.value ? 4000 : 1000)});
@@ -185,7 +187,7 @@ export function Live() {
     <${Warnings} data=${data} />
     ${data.requests ? html`<${Cards} data=${data} />
       <div class="pair"><${Outcomes} data=${data} /><${Latencies} data=${data} /></div>
-      <div class="pair"><div class="stack"><${Models} data=${data} /><${Findings} data=${data} /></div><${Refusals} data=${data} /></div>` : html`<${Panel} title="Requests"><${Empty} title=${title} /><//>`}
+      <div class="pair"><div class="stack"><${Models} data=${data} /><${Findings} data=${data} /></div><${Refusals} data=${data} /></div>` : html`<${Panel} title="Requests"><${Empty} span=${span} /><//>`}
     <div class="pair"><${Quotas} data=${data} />${data.gateway && html`<${Gateway} status=${data.gateway} />`}</div>
     ${data.requests > 0 && html`<dl class="meanings">${data.outcomes.filter((each) => MEANS[each.outcome]).map((each) => html`<div key=${each.outcome}><dt>${each.outcome}</dt><dd>${MEANS[each.outcome]}</dd></div>`)}</dl>`}
   </div>`;

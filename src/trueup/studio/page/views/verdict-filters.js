@@ -3,7 +3,7 @@ import {useEffect, useLayoutEffect, useRef, useSignal} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {get} from "../lib/api.js";
 import {refine} from "../lib/place.js";
-import {number, short} from "../lib/words.js";
+import {lasted, number} from "../lib/words.js";
 import {filters} from "./verdicts-state.js";
 
 const FACETS = [["contract", "Contract"], ["model", "Model"], ["code", "Code"], ["rule", "Rule"], ["state", "State"], ["tenant", "Tenant"], ["outcome", "Outcome"], ["label", "Label"]];
@@ -138,15 +138,19 @@ const STATES = [["", "All"], ["true", "Accepted"], ["false", "Refused"]];
 export function Filters({counts, search}) {
   const {text = "", ok = ""} = filters.value;
   const facets = counts?.facets ?? {};
-  const timer = useRef(0);
-  const look = (value, now) => {
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => refine({text: value, open: ""}, {replace: true}), now ? 0 : TYPING);
+  const typed = useSignal(null); // what is not in the URL yet: answers that come meanwhile must not put the old text back
+  const look = () => {
+    if (typed.value !== null) refine({text: typed.value, open: ""});
+    typed.value = null;
   };
+  useEffect(() => {
+    const timer = setTimeout(look, TYPING);
+    return () => clearTimeout(timer);
+  }, [typed.value]);
   const share = Object.fromEntries((facets.ok ?? []).map((each) => [each.value, counted(each)]));
   return html`<div class="filters" role="search" aria-label="Filters">
-    <input type="search" class="words" ref=${search} aria-label="Words in the reply" placeholder="Words in the reply  /" value=${text} onInput=${(event) => look(event.target.value)}
-      onKeyDown=${(event) => (event.key === "Enter" ? look(event.target.value, true) : event.key === "Escape" && event.target.blur())} />
+    <input type="search" class="words" ref=${search} aria-label="Words in the reply" placeholder="Words in the reply  /" value=${typed.value ?? text} onInput=${(event) => (typed.value = event.target.value)}
+      onKeyDown=${(event) => (event.key === "Enter" ? look() : event.key === "Escape" && event.target.blur())} />
     <div class="choice" role="group" aria-label="Verdict">${STATES.map(([value, title]) => html`<button type="button" key=${value} aria-pressed=${ok === value} onClick=${() => change({ok: value})}>${title}${share[value] && html` <span class="num soft">${share[value]}</span>`}</button>`)}</div>
     <${Menu} title="Time" label="Time range" value=${timeWords()} onClear=${() => change({since: "", until: ""})}>${(close) => html`<${Times} close=${close} />`}<//>
     ${FACETS.map(([facet, title]) => {
@@ -201,16 +205,14 @@ export function Histogram() {
     drag.value = null;
     change({since: Math.round(first + one * step), until: Math.round(first + (other + 1) * step)});
   };
-  const total = sums.reduce((sum, [judged]) => sum + judged, 0);
-  const refused = sums.reduce((sum, [, bad]) => sum + bad, 0);
   const [from, to] = drag.value ? [...drag.value].sort((a, b) => a - b) : [0, -1];
   return html`<div class="histogram">
-    <svg viewBox=${`0 0 ${bars} 30`} preserveAspectRatio="none" role="img" aria-label=${`${number(total)} verdicts from ${day.format(first * 1000)} to ${day.format(last * 1000)}, ${number(refused)} refused`}
+    <svg viewBox=${`0 0 ${bars} 30`} preserveAspectRatio="none" role="img" aria-label=${`Judged and refused replies over time, from ${day.format(first * 1000)} to ${day.format(last * 1000)}`}
       onPointerDown=${(event) => ((drag.value = [barAt(event), barAt(event)]), event.currentTarget.setPointerCapture(event.pointerId))} onPointerMove=${(event) => drag.value && (drag.value = [drag.value[0], barAt(event)])}
       onPointerUp=${end} onPointerCancel=${() => (drag.value = null)}>
       ${to >= from && html`<rect x=${from} y="0" width=${to - from + 1} height="30" />`}
       <path class="judged" d=${path(0)} /><path class="refused" d=${path(1)} />
     </svg>
-    <span class="soft num">${day.format(first * 1000)}</span><span class="soft num" title="Counted when they were judged, so expired verdicts are in it">${ok ? `${short(total)} ${ok === "true" ? "accepted" : "refused"}` : `${short(total)} judged, ${short(refused)} refused`}</span><span class="soft num">${day.format(last * 1000)}</span>
+    <span class="soft num">${day.format(first * 1000)}</span><span class="soft num" title="Counted in whole hours, when they were judged: expired verdicts are in it">${ok ? "" : "refused in red, "}a bar is ${lasted(step)}</span><span class="soft num">${day.format(last * 1000)}</span>
   </div>`;
 }

@@ -13,20 +13,20 @@ import {fetchVerdict, filters, label, mineOf, undo} from "./verdicts-state.js";
 const SIZE = 30;
 const AHEAD = 3; // verdicts that are fetched before they are shown
 
-function Source({found}) {
+function source(found) {
   const {seen, since, all} = found.from;
   const words = `Chosen from ${all ? "all" : "the newest"} ${count(seen, "verdict")}${Object.keys(filters.value).length ? " that fit your filters" : ""}${all || !since ? "" : `, back to ${when(since)}`}.`;
   const gone = Object.entries(found.unreadable).map(([why, n]) => `${number(n)} cannot be shown: ${why}.`).join(" ");
-  return html`${words} ${gone}`;
+  return `${words} ${gone}`;
 }
 
-function Done({entries, again, back}) {
-  const said = entries.map(({row}) => mineOf(row));
+function Done({entries, again, back, next}) {
+  const said = entries.map(({row}) => mineOf(row)).filter(Boolean); // less than all, if one was not stored
   const of = (word) => said.filter((each) => each === word).length;
   return html`<${Panel} title="Queue" aside=${html`<a class="button small" href=${back}>Back to the list</a>`}><div class="note">
-    <p><b class="ok">All ${number(entries.length)} are answered.</b></p>
+    <p><b class="ok">${said.length < entries.length ? `${said.length} of` : "All"} ${number(entries.length)} are answered.</b></p>
     <p>${number(of("right"))} right, ${number(of("wrong"))} wrong, ${number(of("skipped"))} skipped. <code>trueup tune</code> and the precision in Contracts use these labels.</p>
-    <p class="buttons left"><button type="button" class="main" onClick=${again}>Another queue</button></p></div><//>`;
+    <p class="buttons left">${said.length < entries.length && html`<button type="button" onClick=${next}>Show the others</button>`}<button type="button" class="main" onClick=${again}>Another queue</button></p></div><//>`;
 }
 
 export function Queue() {
@@ -51,7 +51,14 @@ export function Queue() {
     const also = promoted.value ? [] : (data.promoted ?? []);
     promoted.value = true;
     label(entry.row, outcome, {drawn: entry.drawn, also});
-    place.value += 1;
+    next();
+  };
+  /** Go to the next one without an answer; those that were passed over come last. */
+  const next = () => {
+    const isOpen = ({row}) => !mineOf(row);
+    const later = all.findIndex((each, at) => at > place.value && isOpen(each));
+    const first = all.findIndex(isOpen);
+    place.value = later >= 0 ? later : first >= 0 ? first : all.length;
   };
   const takeBack = () => {
     const entry = undo();
@@ -77,13 +84,13 @@ export function Queue() {
   if (!data) return html`<${Panel} title="Queue"><${Waiting} failure=${failure} busy=${busy} /><//>`;
   if (!data.entries.length) {
     return html`<${Panel} title="Queue" aside=${html`<a class="button small" href=${back}>Back to the list</a>`}><div class="note"><p>${data.from.seen ? `Nothing is left to label: ${count(data.from.seen, "verdict")}, ${number(data.labelled)} of them labelled by you.` : "No verdict fits these filters."}</p>
-      <p class="soft"><${Source} found=${data} /></p></div><//>`;
+      <p class="soft">${source(data)}</p></div><//>`;
   }
   if (!all.length) return null;
-  if (!entry) return html`<${Done} entries=${all} again=${again} back=${back} />`;
+  if (!entry) return html`<${Done} entries=${all} again=${again} back=${back} next=${next} />`;
   const answered = all.filter(({row}) => mineOf(row)).length;
   const above = html`<div class="queue"><progress max=${all.length} value=${place.value} aria-label="Progress"></progress>
     <p><b class="num">${place.value + 1} of ${all.length}</b> <${Tag} kind=${entry.drawn === "random" ? "" : "uncertain"}>${entry.drawn === "random" ? "random sample" : "uncertain"}<//> <span class="soft">${entry.drawn === "random" ? "drawn at random from accepted replies; only these tell what is missed" : entry.why.join(" · ")}</span></p></div>`;
-  return html`<nav class="crumbs" aria-label="Place"><a href=${back}>← Verdicts</a><span class="soft cut"><${Source} found=${data} /></span><span class="right soft num">${count(answered, "answer")} <${Key}>u<//> undo</span></nav>
+  return html`<nav class="crumbs" aria-label="Place"><a href=${back}>← Verdicts</a><span class="soft cut" title=${source(data)}>${source(data)}</span><span class="right soft num">${count(answered, "answer")} <${Key}>u<//> undo</span></nav>
     <${Verdict} id=${entry.row.id} row=${entry.row} title="Queue" isBig above=${above} onLabel=${(outcome) => answer(outcome)} />`;
 }

@@ -11,7 +11,7 @@ import {go, link} from "../lib/place.js";
 import {count, exactly, lasted, money, number, when} from "../lib/words.js";
 import {contractLink} from "./contract-head.js";
 import {show} from "./try-state.js";
-import {fetchVerdict, fetched, filters, forget, label, mineOf} from "./verdicts-state.js";
+import {fetchVerdict, fetched, filters, label, mineOf} from "./verdicts-state.js";
 
 const SOON = 90; // milliseconds that a verdict must stay under the cursor before it is asked for
 const GONE = {expired: "The text of this reply is past its retention. What the table shows is kept for longer.", none: "The store was told not to keep the text of this reply."};
@@ -34,11 +34,7 @@ export function useVerdict(id) {
     };
   }, [id]);
   const known = state.value.id === id ? state.value : {data: fetched(id) ?? null, failure: null};
-  const reload = () => {
-    forget(id);
-    fetchVerdict(id).then((data) => (state.value = {id, data, failure: null}), () => {});
-  };
-  return {...known, reload};
+  return known;
 }
 
 const copy = (text, what) => navigator.clipboard.writeText(text).then(() => say(`Copied ${what}.`), () => say("The browser does not let the page copy.", "bad"));
@@ -69,6 +65,9 @@ function passOn(event) {
   document.body.dispatchEvent(new KeyboardEvent("keydown", {key: event.key, bubbles: true, cancelable: true}));
 }
 
+/** How a reply ended, in one word. */
+export const decision = (row) => (!row.ok ? "refused" : row.outcome && row.outcome !== "accepted" ? row.outcome : "accepted");
+
 export const question = (row) => (row.ok ? "Was it right to accept it?" : "Was it right to refuse it?");
 
 /** Right, wrong, skip. The pressed one is what you said. */
@@ -86,7 +85,7 @@ function Subjects({row, verdict, labels}) {
   const before = (subject) => labels.findLast((each) => each.mine && each.subject === subject && ["right", "wrong"].includes(each.outcome))?.outcome ?? "";
   return html`<section aria-label="Labels by finding"><h3>Is each finding right?</h3><ul class="subjects">${subjects.map((subject) => {
     const [kind, name] = [subject.slice(0, 4), subject.slice(5)];
-    const mine = mineOf(row, subject) || before(subject);
+    const mine = mineOf(row, subject, before(subject));
     return html`<li key=${subject}><span class="cut" title=${name}><span class="soft">${kind}</span> <bdi class=${kind === "code" ? "code" : "mono"}>${name}</bdi></span>
       ${["right", "wrong"].map((outcome) => html`<button type="button" key=${outcome} class=${`small ${outcome}`} aria-pressed=${mine === outcome} aria-label=${`${name} is ${outcome}`} onClick=${() => label(row, outcome, {subject, before: mine})}>${outcome === "right" ? "✓ right" : "✗ wrong"}</button>`)}</li>`;
   })}</ul></section>`;
@@ -115,10 +114,10 @@ function Facets({data}) {
   </dl>`;
 }
 
-function Chain({title, rows, current, steps}) {
+function Chain({title, rows, all, current, steps, children}) {
   if (rows.length < 2) return null;
-  return html`<section aria-label=${title}><h3>${title}</h3><ol class="chain">${rows.map((row) => html`<li key=${row.id} aria-current=${row.id === current ? "true" : undefined}>
-    <a href=${link("verdicts", row.id, filters.value)}><span class="soft num">${steps ? `attempt ${row.attempt}` : when(row.at)}</span> <${Tag} kind=${row.ok ? "accepted" : "refused"} /> <span class="cut">${row.excerpt ?? "text not kept"}</span>
+  return html`<section aria-label=${title}><h3>${title}${all > rows.length && ` (${rows.length} of ${number(all)})`} ${children}</h3><ol class="chain">${rows.map((row) => html`<li key=${row.id} aria-current=${row.id === current ? "true" : undefined}>
+    <a href=${link("verdicts", row.id, filters.value)}><span class="soft num">${!steps ? when(row.at) : row.attempt ? `attempt ${row.attempt}` : "sent instead"}</span> <${Tag} kind=${row.ok ? "accepted" : "refused"}>${decision(row)}<//> <span class="cut">${row.excerpt ?? "text not kept"}</span>
     <span class="soft num">${steps ? [row.model, row.latency ? lasted(row.latency) : "", row.codes.join(" ")].filter(Boolean).join(" · ") : row.codes.join(" ")}</span></a></li>`)}</ol></section>`;
 }
 
@@ -151,8 +150,8 @@ function Whole({data, chosen, explain}) {
         ${verdict.told && html`<${Fold} title="What the model would be told"><pre class="box">${verdict.told}</pre><//>`}
         ${verdict.untold && html`<p class="remark">${verdict.untold}</p>`}`}
       <${Context} data=${data} />
-      <${Chain} title=${`${count(data.attempts.length, "attempt")} of this request`} rows=${data.attempts} current=${row.id} steps />
-      <${Chain} title="Conversation" rows=${data.conversation} current=${row.id} />
+      <${Chain} title="Attempts of this request" rows=${data.attempts} all=${data.of.attempts} current=${row.id} steps />
+      <${Chain} title="Conversation" rows=${data.conversation} all=${data.of.conversation} current=${row.id}><a href=${near({conversation: row.conversation})}>all of it</a><//>
       <${Labels} labels=${labels} />
       <section aria-label="About"><h3>About</h3><${Facets} data=${data} /></section>
     </div>`;
@@ -177,7 +176,7 @@ export function Verdict({id, row, onLabel, onClose, isPage = false, isBig = fals
   const head = verdict ? html`<${Headline} verdict=${verdict} />` : known && html`<div class="headline"><strong class=${known.ok ? "ok" : "bad"}>${known.ok ? "Accepted" : "Refused"}</strong><span class="soft">${known.codes.join(" ")}</span></div>`;
   return html`<${Panel} title=${title} class=${`verdict ${isPage || isBig ? "page" : ""}`} aside=${aside} data-id=${data ? id : undefined}>
     ${above}${head}
-    ${known && may("label") && html`<${Judge} row=${known} isBig=${isBig} onLabel=${(outcome) => (onLabel?.(outcome) === null ? label(known, outcome) : null)} />`}
+    ${known && may("label") && html`<${Judge} row=${known} isBig=${isBig} onLabel=${onLabel} />`}
     ${failure && html`<${Failed} failure=${failure} />`}
     ${!data && !failure && html`<p class="note" aria-busy="true">Loading…</p>`}
     ${data && html`<div class="scroll" tabindex="0" role="region" aria-label="The verdict in full"><${Whole} data=${data} chosen=${chosen} explain=${(code) => (explaining.value = code)} /></div>`}

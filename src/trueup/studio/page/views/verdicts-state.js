@@ -16,7 +16,7 @@ export const filters = computed(() => Object.fromEntries(NAMES.flatMap((name) =>
 export const key = computed(() => JSON.stringify(filters.value));
 export const isFiltered = computed(() => key.value !== "{}");
 
-/** The list: `rows`; `next`, where to look on; `until`, how far back was looked when the last look found too little; `isBusy`, `isPaused`, `failure`; `news`, how many newer ones there are. */
+/** The list: `rows`; `next`, where to look on, "" for the beginning and null if nothing is left; `until`, how far back was looked when the last look found too little; `isBusy`, `isPaused`, `failure`; `news`, how many newer ones there are. */
 const EMPTY = {key: null, rows: [], next: null, until: 0, place: null, isBusy: false, isPaused: false, isLoaded: false, failure: null, news: {count: 0}};
 export const list = signal(EMPTY);
 /** Where the table was scrolled to. */
@@ -32,14 +32,14 @@ export function load({again = false} = {}) {
   abort = new AbortController();
   memory = {};
   wanted = PAGE;
-  list.value = {...EMPTY, key: key.value, rows: again ? list.value.rows : [], isBusy: true};
-  look(abort.signal, true);
+  list.value = {...EMPTY, next: "", key: key.value, rows: again ? list.value.rows : [], isBusy: true};
+  look(abort.signal);
 }
 
 /** More rows are in view soon. */
 export function more() {
   const {rows, isBusy, isPaused, next, failure} = list.value;
-  if (isBusy || isPaused || !next || failure) return;
+  if (isBusy || isPaused || next === null || failure) return;
   wanted = rows.length + PAGE;
   look(abort.signal);
 }
@@ -50,13 +50,14 @@ export function resume() {
   more();
 }
 
-async function look(signal, isFirst = false) {
+async function look(signal) {
   list.value = {...list.value, isBusy: true};
   try {
-    for (let first = isFirst; ;first = false) {
-      const found = await get("/verdicts", {...filters.value, limit: PAGE, cursor: first ? "" : list.value.next}, signal);
+    for (;;) {
+      const {rows, next} = list.value;
+      const first = next === "";
+      const found = await get("/verdicts", {...filters.value, limit: PAGE, cursor: next}, signal);
       if (signal.aborted) return;
-      const {rows} = list.value;
       list.value = {
         ...list.value, rows: first ? found.rows : [...rows, ...found.rows], next: found.next, until: found.searched.complete ? 0 : found.searched.until,
         place: first ? found.place : list.value.place ?? found.place, isLoaded: true, news: first ? {count: 0} : list.value.news,
@@ -74,8 +75,9 @@ async function look(signal, isFirst = false) {
 
 /** Ask how many verdicts came since; the rows stay where they are. */
 export async function askForNews(signal) {
-  const {key: about, place, isLoaded} = list.value;
-  if (!isLoaded || filters.value.until || document.hidden) return;
+  const {key: about, place, next, isLoaded} = list.value;
+  // While a search has found nothing so far, what it will find is not new.
+  if (!isLoaded || (!place && next !== null) || filters.value.until || document.hidden) return;
   try {
     const news = await get("/verdicts/news", {...filters.value, after: place ?? "0.0"}, signal);
     if (list.value.key === about && list.value.place === place) list.value = {...list.value, news};
@@ -101,8 +103,6 @@ export const forget = (id) => opened.delete(id);
 /** What was said in this visit, by verdict: `{mine, subjects: {subject: outcome}}`. */
 export const said = signal(new Map());
 const done = [];
-/** How many labels can be undone. */
-export const undoable = signal(0);
 
 const remember = (id, subject, outcome) => {
   const next = new Map(said.value);
@@ -112,19 +112,19 @@ const remember = (id, subject, outcome) => {
 };
 
 /** What whoever looks has said about a verdict, or one subject of it. */
-export const mineOf = (row, subject = "") => said.value.get(row.id)?.[subject] ?? (subject ? "" : row.mine);
+export const mineOf = (row, subject = "", known = subject ? "" : row.mine) => said.value.get(row.id)?.[subject] ?? known;
 
 /**
  * Label a verdict now; it is stored in the background. What is shown changes at once, and back again if it cannot be stored.
- * The next label waits for nothing; they are stored in their order.
+ * The next label waits for nothing; they are stored in their order. Skipping takes back no answer, as in `trueup label`.
  */
 let line = Promise.resolve();
 export function label(row, outcome, {subject = "", drawn = "", note = "", before = mineOf(row, subject), also = []} = {}) {
+  if (outcome === "skipped" && ["right", "wrong"].includes(before)) return;
   const entry = {row, subject, before, outcome, items: null, failed: false};
   remember(row.id, subject, outcome);
   done.push(entry);
   if (done.length > MOST_UNDONE) done.shift();
-  undoable.value = done.length;
   entry.stored = line = line.then(async () => {
     try {
       const {items} = await post("/labels", {items: [{verdict: row.id, outcome, subject, drawn, note}, ...also]});
@@ -136,18 +136,15 @@ export function label(row, outcome, {subject = "", drawn = "", note = "", before
         if (said.value.get(row.id)?.[subject] === outcome) remember(row.id, subject, before);
         const at = done.indexOf(entry);
         if (at >= 0) done.splice(at, 1);
-        undoable.value = done.length;
       });
       say(`Not stored: ${failure.message}`, "bad");
     }
   });
-  return entry;
 }
 
 /** Take the last label back; the row that it was about. */
 export function undo() {
   const entry = done.pop();
-  undoable.value = done.length;
   if (!entry) {
     say("There is nothing to undo.");
     return null;
@@ -156,8 +153,9 @@ export function undo() {
   line = line.then(async () => {
     if (!entry.items) return;
     try {
-      await post("/labels/undo", {items: entry.items});
+      const {undone} = await post("/labels/undo", {items: entry.items});
       forget(entry.row.id);
+      if (!undone) say("Not undone: the label was changed elsewhere.", "bad");
     } catch (failure) {
       remember(entry.row.id, entry.subject, entry.outcome);
       say(`Not undone: ${failure.message}`, "bad");
@@ -166,6 +164,4 @@ export function undo() {
   return entry;
 }
 
-/** The address of the list with some filters changed. */
-export const listLink = (changes = {}) => link("verdicts", {...filters.value, ...changes});
 export const clear = () => go(link("verdicts"));

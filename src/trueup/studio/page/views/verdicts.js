@@ -7,11 +7,11 @@ import {Failed, useLoaded} from "../lib/load.js";
 import {Key, Panel} from "../lib/parts.js";
 import {go, link, query, refine, steps} from "../lib/place.js";
 import {Table} from "../lib/table.js";
-import {count, lasted, money, when} from "../lib/words.js";
+import {lasted, money, when} from "../lib/words.js";
 import {Filters, Histogram, counted} from "./verdict-filters.js";
-import {Verdict} from "./verdict.js";
+import {Verdict, decision} from "./verdict.js";
 import {Queue} from "./verdict-queue.js";
-import {askForNews, clear, fetchVerdict, filters, isFiltered, key, label, list, load, memory, mineOf, more, pause, resume, undo} from "./verdicts-state.js";
+import {askForNews, clear, fetchVerdict, fetched, filters, isFiltered, key, label, list, load, memory, mineOf, more, pause, resume, undo} from "./verdicts-state.js";
 
 const NEWS = 5000; // milliseconds between two looks for newer ones
 const QUIET = 400; // milliseconds without a change of the filters, after which better numbers are asked for
@@ -39,11 +39,12 @@ function step(by) {
   else cursor.value = rows[next].id;
 }
 
+/** Label the row under the cursor and move on; an opened verdict that the list does not hold stays. */
 function judge(outcome) {
-  const row = list.value.rows[at.value];
+  const row = list.value.rows[at.value] ?? fetched(opened.value)?.row;
   if (!row || !may("label")) return;
   label(row, outcome);
-  step(1);
+  if (at.value >= 0) step(1);
 }
 
 function takeBack() {
@@ -54,7 +55,6 @@ function takeBack() {
   else if (row) cursor.value = row.id;
 }
 
-const decision = (row) => (!row.ok ? "refused" : row.outcome && row.outcome !== "accepted" ? row.outcome : "accepted");
 const SAID = {right: "✓ right", wrong: "✗ wrong", both: "✓✗ disagree"};
 const saidOf = (row) => mineOf(row) || row.label;
 const kindOf = (row) => `${row.ok ? row.outcome : "refused"} said-${["right", "wrong", "both"].includes(saidOf(row)) ? saidOf(row) : "other"}`;
@@ -111,13 +111,13 @@ function End() {
 
 const told = (total) => (total.capped && !total.count ? "" : `${counted(total)} ${total.count === 1 && !total.capped ? "verdict" : "verdicts"}${isFiltered.value ? " fit" : ""}`);
 
-function List({counts, isCounting, search}) {
+function List({counts, isCounting, reload, search}) {
   const {rows, news, isBusy} = list.value;
   const names = columnsFor(width.value);
   const columns = names.map((name) => [name, COLUMNS[name][0]]);
   const isNarrow = names.length === 3;
-  const total = counts?.total;
-  const aside = html`${news.count > 0 && html`<button type="button" class="small news" onClick=${() => (cursor.value = null, load({again: true}))}>${news.capped ? "1,000+" : count(news.count, "").trim()} new</button>`}
+  const total = isCounting ? null : counts?.total; // that of other filters would be wrong
+  const aside = html`${news.count > 0 && html`<button type="button" class="small news" onClick=${() => (cursor.value = null, load({again: true}), reload())}>${counted(news)} new</button>`}
     ${may("label") && html`<a class="button small" href=${link("verdicts", {...filters.value, queue: 1})}>Label a queue <${Key}>q<//></a>`}`;
   const foot = html`<span class="num" aria-live="polite">${total ? told(total) : ""}</span>
     <span class="keys">${[["j k", "move"], ["Enter", "open"], ...(may("label") ? [["r", "right"], ["w", "wrong"], ["u", "undo"]] : [])].map(([name, word]) => html`<span key=${name}><${Key}>${name}<//> ${word}</span> `)}</span>`;
@@ -155,9 +155,6 @@ function Browse() {
     };
   }, [key.value]);
   useEffect(() => {
-    if (list.value.isLoaded && list.value.place) reload();
-  }, [list.value.place]);
-  useEffect(() => {
     // The next one is there before it is asked for.
     const next = list.value.rows[at.value + 1];
     if (id && next) fetchVerdict(next.id).catch(() => {});
@@ -171,7 +168,7 @@ function Browse() {
     PageDown: ["20 rows down", () => step(20)],
     PageUp: ["20 rows up", () => step(-20)],
     Home: ["newest verdict", () => step(-list.value.rows.length)],
-    Enter: ["open the verdict", (event) => event.target.closest("button, a, summary") ? event.target.click() : at.value >= 0 && open(list.value.rows[at.value])],
+    Enter: ["open the verdict", () => at.value >= 0 && open(list.value.rows[at.value])],
     Escape: ["back to the list", close],
     "/": ["search the replies", () => (search.current ? search.current.focus() : go(link("verdicts", filters.value)))],
     ...(may("label") && {
@@ -183,16 +180,15 @@ function Browse() {
     }),
   });
   const row = list.value.rows[at.value]?.id === id ? list.value.rows[at.value] : null;
-  const onLabel = (outcome) => (at.value >= 0 && list.value.rows[at.value].id === id ? judge(outcome) : null);
   if (steps.value[1]) {
     const {rows} = list.value;
     const neighbour = (by) => rows[at.value + by] && at.value >= 0 && html`<button type="button" class="small" aria-label=${by < 0 ? "Previous verdict" : "Next verdict"} onClick=${() => open(rows[at.value + by], {replace: true})}>${by < 0 ? "↑" : "↓"}</button>`;
     return html`<nav class="crumbs" aria-label="Place"><a href=${link("verdicts", filters.value)}>← Verdicts</a><span class="soft mono cut" title=${id}>${id}</span><span class="right">${neighbour(-1)}${neighbour(1)}</span></nav>
-      <${Verdict} id=${id} row=${row} onLabel=${onLabel} isPage />`;
+      <${Verdict} id=${id} row=${row} onLabel=${judge} isPage />`;
   }
   return html`<div class=${`columns ${id ? "beside" : ""}`}>
-    <${List} counts=${counts} isCounting=${isCounting} search=${search} />
-    ${id && html`<${Verdict} id=${id} row=${row} onLabel=${onLabel} onClose=${close} />`}
+    <${List} counts=${counts} isCounting=${isCounting} reload=${reload} search=${search} />
+    ${id && html`<${Verdict} id=${id} row=${row} onLabel=${judge} onClose=${close} />`}
   </div>`;
 }
 
