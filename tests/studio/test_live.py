@@ -155,6 +155,19 @@ def test_charts_can_be_read_without_seeing_them(served: Any, look: Any, store: S
 
 
 @pytest.mark.needs("browser")
+def test_the_numbers_of_one_request_are_words_that_fit(served: Any, look: Any, tmp_path: Path) -> None:
+    with open_store(tmp_path / "one.db") as store:
+        store.record_verdict(CONTRACT.check("no"), model="m", contract=CONTRACT, outcome="degraded")
+    tab = look(served("reader", store=str(tmp_path / "one.db")), "/live?window=7d")
+    tab.wait_for_selector(".cards")
+    said = tab.locator(".card .under").all_inner_texts()
+    assert said[0] == "0.1 a day"
+    assert said[3:5] == ["1 degraded", "not measured"]
+    assert "No latency was measured." in tab.inner_text("main")
+    assert axe(tab) == []
+
+
+@pytest.mark.needs("browser")
 def test_without_requests_or_a_store_the_page_says_what_to_do(served: Any, look: Any, tmp_path: Path) -> None:
     tab = look(served("reader"), "/live")
     assert "--store verdicts.db" in tab.locator("main").inner_text()

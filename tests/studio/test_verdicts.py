@@ -576,6 +576,45 @@ def test_every_state_is_readable(served: Any, look: Any, desk: Desk, tmp_path: P
 
 
 @pytest.mark.needs("browser")
+def test_a_menu_stays_inside_of_its_panel(desk: Desk, look: Any, ids: list[str]) -> None:
+    tab = look(desk, f"/verdicts?open={ids[0]}", width=1280)
+    tab.wait_for_selector("[data-counts=ready]")
+    for facet in ("Time", "Contract", "Model", "Label"):
+        tab.get_by_role("button", name=facet, exact=True).click()
+        tab.wait_for_selector(".drop")
+        assert tab.evaluate(
+            """() => {
+              const panel = document.querySelector('.verdicts');
+              return panel.scrollLeft === 0 && document.querySelector('.drop').getBoundingClientRect().right <= panel.getBoundingClientRect().right;
+            }"""
+        ), facet
+        tab.keyboard.press("Escape")
+
+
+@pytest.mark.needs("browser")
+def test_a_link_from_a_wide_screen_shows_its_verdict_on_a_narrow_one(desk: Desk, look: Any, ids: list[str]) -> None:
+    tab = look(desk, f"/verdicts?open={ids[1]}", width=400, height=800)
+    tab.wait_for_selector(f'.verdict[data-id="{ids[1]}"]')
+    assert tab.locator(".verdict .judge").bounding_box()["y"] < 800
+    tab.locator("body").press("Escape")
+    tab.wait_for_url("**/verdicts")
+    tab.wait_for_selector(".grid .tr:not(.th)")
+
+
+@pytest.mark.needs("browser")
+def test_a_cut_reply_begins_where_its_script_begins(served: Any, look: Any, tmp_path: Path) -> None:
+    with open_store(tmp_path / "rtl.db") as store:
+        store.record_verdict(Contract(reply=True).check("مرحبا بالعالم " * 40), model="m")
+        store.record_verdict(Contract(reply=True).check("Hello, world. " * 40), model="m")
+    tab = look(served(store=str(tmp_path / "rtl.db")), "/verdicts")
+    tab.wait_for_selector(".grid .tr:nth-child(2)")
+    shown = tab.evaluate(
+        "[...document.querySelectorAll('.tr:not(.th) .reply')].map((cell) => getComputedStyle(cell).direction)"
+    )
+    assert shown == ["ltr", "rtl"]
+
+
+@pytest.mark.needs("browser")
 def test_a_stored_reply_opens_in_try(desk: Desk, look: Any) -> None:
     refused = desk.get("/verdicts", rule="grown up")["rows"][0]["id"]
     tab = look(desk, f"/verdicts/{refused}")

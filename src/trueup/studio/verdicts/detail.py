@@ -114,7 +114,7 @@ def _judged(store: Store, stored: Stored) -> dict[str, Any]:
         return {**answer, "gone": _sentence(reason)}
     verdict = stored.verdict
     if verdict is None:
-        return {**answer, "gone": _sentence("unreadable")}
+        return {**answer, "gone": "The stored reply cannot be read."}
     said, untold = None, ""
     if not verdict.ok:
         contract = _old(store, stored.fingerprint)

@@ -4,8 +4,8 @@
 //
 // `times` are seconds since 1970, one for each value; `step` is how many seconds a value stands for. A value of null is a gap. Bars are
 // stacked in the order of the series. `colour` is ok, warn, bad or soft, or left out for the next of a neutral row; `hatched` draws
-// stripes, so that a refusal is not told by colour alone. `format` writes a value, `rest` says what the legend shows while nothing is
-// pointed at: "sum", "last" or "none". `onPick(time, step)` makes the stretches of time something to open: by a click, or by Enter.
+// stripes, so that a refusal is not told by colour alone. `format` writes a value. While nothing is pointed at, the legend has the sums of
+// bars. `onPick(time, step)` makes the stretches of time something to open: by a click, or by Enter.
 import {uPlot, useEffect, useLayoutEffect, useRef, useSignal} from "../vendor.js";
 import {html} from "./html.js";
 import {number, short} from "./words.js";
@@ -36,7 +36,7 @@ const css = (name) => getComputedStyle(document.documentElement).getPropertyValu
 /** What uPlot is given: of bars their full heights, so that the scale fits; `stack` draws their parts. */
 function heights(kind, times, series) {
   if (kind !== "bars") return [times, ...series.map((each) => each.values)];
-  return [times, times.map((_, at) => series.reduce((sum, each) => sum + (each.values[at] ?? 0), 0))];
+  return [times, times.map((_, at) => sumOf(series.map((each) => each.values[at])))];
 }
 
 /** Draw bars from whole pixels, each part on top of the one before. */
@@ -103,7 +103,7 @@ function options(kind, series, size, shown, hear) {
     },
     axes: [
       {...axis, values: ticks, size: 28, space: 64, grid: {show: false}},
-      {...axis, values: (_, splits) => splits.map((value) => shown().tick(value)), size: (_, words) => 14 + 6.5 * Math.max(2, ...(words ?? []).map((word) => word.length)), space: 32, incrs: shown().whole ? WHOLE : undefined},
+      {...axis, values: (_, splits) => splits.map((value) => shown().tick(value)), size: (_, words) => 14 + 6.5 * Math.max(2, ...(words ?? []).map((word) => word.length)), space: 32, incrs: kind === "bars" ? WHOLE : undefined},
     ],
     series: [{}, ...(kind === "bars" ? [{paths: () => null, points: {show: false}}] : lines(series))],
     hooks: {
@@ -114,17 +114,12 @@ function options(kind, series, size, shown, hear) {
 }
 const WHOLE = [1, 2, 5].flatMap((digit) => Array.from({length: 12}, (_, zeros) => digit * 10 ** zeros)).sort((a, b) => a - b);
 
-const present = (values) => values.filter((value) => value != null);
-const RESTS = {
-  sum: (values) => present(values).reduce((sum, value) => sum + value, 0),
-  last: (values) => present(values).at(-1) ?? null,
-  none: () => undefined,
-};
+const sumOf = (values) => values.reduce((sum, value) => sum + (value ?? 0), 0);
 
-function Legend({series, at, rest, format, time, kind}) {
+function Legend({series, at, format, time, kind}) {
   return html`<ul class="legend">
     ${series.map((each, n) => {
-      const value = at === null ? RESTS[rest](each.values) : each.values[at];
+      const value = at !== null ? each.values[at] : kind === "bars" ? sumOf(each.values) : undefined;
       return html`<li key=${each.title}><span class=${`swatch ${kind}${each.hatched ? " hatched" : ""} dash-${n % DASHES.length}`} style=${{"--colour": `var(--${named(each, n)})`}}></span>${each.title}${value !== undefined && html` <b class="num">${format(value)}</b>`}</li>`;
     })}
     ${time && html`<li class="time num">${time}</li>`}
@@ -142,13 +137,13 @@ function Numbers({times, step, series, format, title}) {
   </details>`;
 }
 
-export function Chart({title, kind = "bars", times, step, series, format = number, tick = short, whole = kind === "bars", rest = "sum", height = 170, onPick = null}) {
+export function Chart({title, kind = "bars", times, step, series, format = number, tick = short, height = 170, onPick = null}) {
   const box = useRef();
   const plot = useRef(null);
   const said = useSignal("");
   const at = useSignal(null);
   const now = useRef();
-  now.current = {times, step, series, tick, whole, onPick};
+  now.current = {times, step, series, tick, onPick};
   const look = `${kind} ${height} ${series.map((each, n) => `${named(each, n)}${each.hatched ? "/" : ""}`).join(" ")}`;
 
   const make = () => {
@@ -194,8 +189,7 @@ export function Chart({title, kind = "bars", times, step, series, format = numbe
     <div class=${`plot${onPick ? " picks" : ""}`} ref=${box} role="group" tabindex="0" onKeyDown=${keys} onBlur=${leave}
       onClick=${() => shown !== null && onPick?.(times[shown], step)}
       aria-label=${`${title}, a chart. Left and right read its values${onPick ? ", Enter opens them" : ""}.`}></div>
-    <${Legend} series=${series} at=${shown} rest=${rest} format=${format} kind=${kind}
-      time=${shown !== null ? stretch(times[shown], step) : rest === "last" ? "latest" : ""} />
+    <${Legend} series=${series} at=${shown} format=${format} kind=${kind} time=${shown !== null ? stretch(times[shown], step) : ""} />
     <p class="hidden" aria-live="polite">${said.value}</p>
     <${Numbers} times=${times} step=${step} series=${series} format=${format} title=${title} />
   </figure>`;

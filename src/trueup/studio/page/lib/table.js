@@ -58,7 +58,7 @@ export function Table({columns, rows, cells, keyOf, at, onOpen, onEnd, onWidth, 
           const drawn = cells(row);
           return html`<div key=${keyOf(row)} id=${`row-${place}`} class=${`tr ${place === at ? "at" : ""} ${kindOf(row)}`} role="row" aria-rowindex=${place + 2} aria-selected=${place === at} style=${{height: `${height}px`}}
             onClick=${(event) => !event.target.closest("a, button") && onOpen(place)}>
-            ${columns.map(([id], column) => html`<div key=${id} class=${id} role="gridcell">${drawn[column]}</div>`)}
+            ${columns.map(([id], column) => html`<div key=${id} class=${id} role="gridcell" dir="auto">${drawn[column]}</div>`)}
           </div>`;
         })}
       </div>

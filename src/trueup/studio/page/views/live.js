@@ -36,6 +36,12 @@ const LOST = ["failed", "fallback", "degraded"];
 const STEPS = {5: "5 seconds", 60: "a minute", 3600: "an hour", 10800: "3 hours"};
 const PERIODS = {hour: "this hour", day: "today", month: "this month", total: "in all"};
 
+/** So many a minute; fewer than one of them by a longer time. */
+function rate(many) {
+  const [minutes, word] = [[1, "a minute"], [60, "an hour"], [1440, "a day"]].find(([long]) => many * long >= 1) ?? [1440, "a day"];
+  return `${number(Math.round(many * minutes * 10) / 10)} ${word}`;
+}
+
 /** `part` of `whole` as a share; no share of nothing. */
 const share = (part, whole) => (whole ? part / whole : null);
 const outcome = (data, ...names) => data.outcomes.filter((each) => names.includes(each.outcome)).reduce((sum, each) => sum + each.count, 0);
@@ -52,11 +58,11 @@ function Cards({data}) {
   const unanswered = outcome(data, ...LOST);
   const sample = `${data.is_sampled ? "sample " : ""}of ${number(latency.of)}`;
   return html`<dl class="cards">
-    <${Card} title="Requests" figure=${number(requests)}>${number(Math.round(data.per_minute * 10) / 10)} a minute<//>
+    <${Card} title="Requests" figure=${number(requests)}>${rate(data.per_minute)}<//>
     <${Card} title="Valid first time" figure=${percent(share(outcome(data, "accepted"), requests))}>${number(outcome(data, "accepted"))} accepted without a retry<//>
     <${Card} title="Asked again" figure=${percent(share(again, asked))} kind=${data.models.some((each) => each.warned) ? "warn" : ""}>warns above ${percent(data.threshold)} of a model<//>
     <${Card} title="No valid reply" figure=${percent(share(unanswered, requests))} kind=${unanswered ? "bad" : ""}>${lost.map((each) => `${number(each.count)} ${each.outcome}`).join(", ") || "none"}<//>
-    <${Card} title="Latency, median" figure=${lasted(latency.median)}>95 % within ${lasted(latency.p95)} (${sample})<//>
+    <${Card} title="Latency, median" figure=${lasted(latency.median)}>${latency.of ? `95 % within ${lasted(latency.p95)} (${sample})` : "not measured"}<//>
     <${Card} title="Cost" figure=${money(data.cost)}>${short(tokens.in)} tokens in, ${short(tokens.out)} out${data.is_sampled ? ` of ${number(tokens.of)}` : ""}<//>
   </dl>`;
 }
@@ -75,7 +81,7 @@ function Latencies({data}) {
     {title: "95 % within", values: data.latencies.p95},
   ];
   return html`<${Panel} title="Latency" aside=${data.is_sampled ? `of an even sample of ${number(data.latency.of)}` : ""}>
-    <${Chart} title="Latency" kind="lines" rest="none" times=${data.times} step=${data.step} series=${series} format=${lasted} tick=${(value) => (value ? lasted(value) : "0")} />
+    ${!data.latency.of ? html`<p class="note">No latency was measured.</p>` : html`<${Chart} title="Latency" kind="lines" times=${data.times} step=${data.step} series=${series} format=${lasted} tick=${(value) => (value ? lasted(value) : "0")} />`}
   <//>`;
 }
 
@@ -104,8 +110,8 @@ function Refusals({data}) {
   return html`<${Panel} title="Latest refusals" aside=${html`<a href=${link("verdicts", {ok: "false", since: Math.floor(data.since)})}>all</a>`}>
     ${data.refusals.length ? html`<ol class="refusals scroll" tabindex="0" aria-label="Latest refusals">${data.refusals.map((each) => html`<li key=${each.id}><a href=${link("verdicts", each.id)}>
       <span class="head"><time class="num" dateTime=${new Date(each.at * 1000).toISOString()} title=${exactly(each.at)}>${when(each.at)}</time>${each.codes.slice(0, 3).map((code) => html`<${Code} key=${code}>${code}<//>`)}<span class="soft cut">${[each.contract, each.state, each.model].filter(Boolean).join(" · ")}</span></span>
-      ${each.message && html`<span class="cut why">${each.message}</span>`}
-      <span class="cut soft">${each.text === null ? html`<i>The text was not kept.</i>` : each.text.trim().slice(0, 200) || html`<i>No text.</i>`}</span>
+      ${each.message && html`<span class="cut why" dir="auto">${each.message}</span>`}
+      <span class="cut soft" dir="auto">${each.text === null ? html`<i>The text was not kept.</i>` : each.text.trim().slice(0, 200) || html`<i>No text.</i>`}</span>
     </a></li>`)}</ol>` : html`<p class="note">Nothing was refused.</p>`}
   <//>`;
 }

@@ -33,7 +33,7 @@ function Menu({title, value, onClear, label, children}) {
   useLayoutEffect(() => {
     if (!isOpen.value) return;
     const {left, width} = panel.current.getBoundingClientRect();
-    const over = left + width - (innerWidth - 8);
+    const over = left + width + 8 - box.current.closest(".panel").getBoundingClientRect().right;
     if (over > 0) panel.current.style.marginLeft = `${-over}px`;
     panel.current.querySelector("input, button")?.focus();
   }, [isOpen.value]);

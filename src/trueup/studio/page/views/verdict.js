@@ -14,11 +14,10 @@ import {show} from "./try-state.js";
 import {fetchVerdict, fetched, filters, label, mineOf} from "./verdicts-state.js";
 
 const SOON = 90; // milliseconds that a verdict must stay under the cursor before it is asked for
-const GONE = {expired: "The text of this reply is past its retention. What the table shows is kept for longer.", none: "The store was told not to keep the text of this reply."};
 const MISSING = {not_kept: "not kept", too_large: "too large to keep", redacted: "redacted", expired: "expired"};
 
 /** A verdict by its id: what is there at once, the rest soon. */
-export function useVerdict(id) {
+function useVerdict(id) {
   const state = useSignal({id: null, data: null, failure: null});
   useEffect(() => {
     const known = fetched(id);
@@ -68,10 +67,10 @@ function passOn(event) {
 /** How a reply ended, in one word. */
 export const decision = (row) => (!row.ok ? "refused" : row.outcome && row.outcome !== "accepted" ? row.outcome : "accepted");
 
-export const question = (row) => (row.ok ? "Was it right to accept it?" : "Was it right to refuse it?");
+const question = (row) => (row.ok ? "Was it right to accept it?" : "Was it right to refuse it?");
 
 /** Right, wrong, skip. The pressed one is what you said. */
-export function Judge({row, onLabel, isBig = false}) {
+function Judge({row, onLabel, isBig = false}) {
   const mine = mineOf(row);
   const words = [["right", "r", "Right"], ["wrong", "w", "Wrong"], ["skipped", "x", "Skip"]];
   return html`<div class=${`judge ${isBig ? "big" : ""}`} role="group" aria-label=${question(row)}><span>${question(row)}</span>
@@ -117,7 +116,7 @@ function Facets({data}) {
 function Chain({title, rows, all, current, steps, children}) {
   if (rows.length < 2) return null;
   return html`<section aria-label=${title}><h3>${title}${all > rows.length && ` (${rows.length} of ${number(all)})`} ${children}</h3><ol class="chain">${rows.map((row) => html`<li key=${row.id} aria-current=${row.id === current ? "true" : undefined}>
-    <a href=${link("verdicts", row.id, filters.value)}><span class="soft num">${!steps ? when(row.at) : row.attempt ? `attempt ${row.attempt}` : "sent instead"}</span> <${Tag} kind=${row.ok ? "accepted" : "refused"}>${decision(row)}<//> <span class="cut">${row.excerpt ?? "text not kept"}</span>
+    <a href=${link("verdicts", row.id, filters.value)}><span class="soft num">${!steps ? when(row.at) : row.attempt ? `attempt ${row.attempt}` : "sent instead"}</span> <${Tag} kind=${row.ok ? row.outcome !== "fallback" && "accepted" : "refused"}>${decision(row)}<//> <span class="cut" dir="auto">${row.excerpt ?? "text not kept"}</span>
     <span class="soft num">${steps ? [row.model, row.latency ? lasted(row.latency) : "", row.codes.join(" ")].filter(Boolean).join(" · ") : row.codes.join(" ")}</span></a></li>`)}</ol></section>`;
 }
 
@@ -140,7 +139,7 @@ function Whole({data, chosen, explain}) {
   const {verdict, row, labels} = data;
   return html`
     ${verdict && html`<div class="reply" onKeyDown=${passOn}><${Marked} key=${row.id} label="Reply" readOnly value=${verdict.text} drawn=${verdict} chosen=${chosen.value} onChoose=${(index) => (chosen.value = index)} placeholder="The reply is empty." /></div>`}
-    ${!verdict && html`<div class="note"><p>${GONE[data.kept] ?? data.gone}</p>${row.codes.length > 0 && html`<p>It was ${row.ok ? "accepted" : "refused"} with ${row.codes.map((code) => html`<button type="button" key=${code} class="plain link" onClick=${() => explain(code)}><code class="code">${code}</code></button> `)}</p>`}</div>`}
+    ${!verdict && html`<div class="note"><p>${data.gone}</p>${row.codes.length > 0 && html`<p>It was ${row.ok ? "accepted" : "refused"} with ${row.codes.map((code) => html`<button type="button" key=${code} class="plain link" onClick=${() => explain(code)}><code class="code">${code}</code></button> `)}</p>`}</div>`}
     <div class="rest">
       ${verdict && html`<${Facts} facts=${verdict.facts} chosen=${chosen.value} onChoose=${(index) => (chosen.value = index)} onExplain=${explain} />
         ${!verdict.facts.length && html`<p class="note">The reply was read as it is, and the contract holds.</p>`}

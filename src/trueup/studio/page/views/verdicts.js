@@ -180,7 +180,7 @@ function Browse() {
     }),
   });
   const row = list.value.rows[at.value]?.id === id ? list.value.rows[at.value] : null;
-  if (steps.value[1]) {
+  if (steps.value[1] || (id && !isWide.value)) {
     const {rows} = list.value;
     const neighbour = (by) => rows[at.value + by] && at.value >= 0 && html`<button type="button" class="small" aria-label=${by < 0 ? "Previous verdict" : "Next verdict"} onClick=${() => open(rows[at.value + by], {replace: true})}>${by < 0 ? "↑" : "↓"}</button>`;
     return html`<nav class="crumbs" aria-label="Place"><a href=${link("verdicts", filters.value)}>← Verdicts</a><span class="soft mono cut" title=${id}>${id}</span><span class="right">${neighbour(-1)}${neighbour(1)}</span></nav>
