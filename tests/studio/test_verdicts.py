@@ -453,6 +453,23 @@ def test_a_skip_takes_back_no_answer(desk: Desk, look: Any, ids: list[str]) -> N
 
 
 @pytest.mark.needs("browser")
+def test_who_leaves_before_a_label_is_stored_is_asked(desk: Desk, look: Any, ids: list[str]) -> None:
+    tab = look(desk, "/verdicts")
+    tab.wait_for_selector(".grid .tr:not(.th)")
+    leave = "() => dispatchEvent(new Event('beforeunload', {cancelable: true}))"
+    held: list[Any] = []
+    tab.route("**/api/labels", lambda route: route.continue_() if held else held.append(route))
+    for key in "jrw":
+        tab.locator("body").press(key)
+    wait_until(tab, lambda: len(held) == 1)  # the second one waits for the first
+    assert tab.evaluate(leave) is False
+    held[0].continue_()
+    wait_until(tab, lambda: len(desk.get("/verdicts", labelled=True)["rows"]) == 2)
+    tab.wait_for_function(leave)
+    assert ids
+
+
+@pytest.mark.needs("browser")
 def test_a_verdict_that_the_list_does_not_hold_is_labelled_by_key(served: Any, look: Any, tmp_path: Path) -> None:
     made = fill(tmp_path / "long.db", Contract(True, name="any"), 250)
     desk = served(store=str(tmp_path / "long.db"))
@@ -556,14 +573,14 @@ def test_every_state_is_readable(served: Any, look: Any, desk: Desk, tmp_path: P
         (served(store=str(tmp_path / "empty.db")), {"/verdicts": "no verdicts yet"}),
         (desk, {
             "/verdicts?code=V004": "Verdict", f"/verdicts/{refused}": "About", "/verdicts/zzz": "There is no verdict", "/verdicts?queue=1": "uncertain",
-            "/verdicts?model=zzz": "No verdict fits",
+            "/verdicts/%25zz": "There is no verdict", "/verdicts/%zz": "There is no verdict", "/verdicts?model=zzz": "No verdict fits",
         }),
     ]  # fmt: skip
     for each, paths in views:
         tab = None
         for path, words in paths.items():
             if tab is None:
-                tab = look(each, path, width=width, dark=dark, fails=("/zzz",))
+                tab = look(each, path, width=width, dark=dark, fails=("zz",))
             else:
                 tab.goto(each.address(path))
             tab.wait_for_selector(f"main >> text={words}")

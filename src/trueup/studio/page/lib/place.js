@@ -13,8 +13,16 @@ function read() {
 addEventListener("popstate", () => (here.value = read()));
 addEventListener("hashchange", () => (here.value = read()));
 
+function decoded(step) {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step; // a `%` that somebody typed
+  }
+}
+
 /** The steps of the path: `/verdicts/abc` is `["verdicts", "abc"]`. */
-export const steps = computed(() => here.value.path.split("/").filter(Boolean).map(decodeURIComponent));
+export const steps = computed(() => here.value.path.split("/").filter(Boolean).map(decoded));
 /** The query as URLSearchParams. Do not change it; call `go` or `refine`. */
 export const query = computed(() => new URLSearchParams(here.value.query));
 export const fragment = computed(() => here.value.hash.slice(1));

@@ -84,13 +84,13 @@ export function Queue() {
   if (!data) return html`<${Panel} title="Queue"><${Waiting} failure=${failure} busy=${busy} /><//>`;
   if (!data.entries.length) {
     return html`<${Panel} title="Queue" aside=${html`<a class="button small" href=${back}>Back to the list</a>`}><div class="note"><p>${data.from.seen ? `Nothing is left to label: ${count(data.from.seen, "verdict")}, ${number(data.labelled)} of them labelled by you.` : "No verdict fits these filters."}</p>
-      <p class="soft">${source(data)}</p></div><//>`;
+      <p class="soft">${data.from.seen > 0 && source(data)}</p></div><//>`;
   }
   if (!all.length) return null;
   if (!entry) return html`<${Done} entries=${all} again=${again} back=${back} next=${next} />`;
   const answered = all.filter(({row}) => mineOf(row)).length;
   const above = html`<div class="queue"><progress max=${all.length} value=${place.value} aria-label="Progress"></progress>
     <p><b class="num">${place.value + 1} of ${all.length}</b> <${Tag} kind=${entry.drawn === "random" ? "" : "uncertain"}>${entry.drawn === "random" ? "random sample" : "uncertain"}<//> <span class="soft">${entry.drawn === "random" ? "drawn at random from accepted replies; only these tell what is missed" : entry.why.join(" · ")}</span></p></div>`;
-  return html`<nav class="crumbs" aria-label="Place"><a href=${back}>← Verdicts</a><span class="soft cut" title=${source(data)}>${source(data)}</span><span class="right soft num">${count(answered, "answer")} <${Key}>u<//> undo</span></nav>
+  return html`<nav class="crumbs" aria-label="Place"><a href=${back}>← Verdicts</a><span class="soft cut" title=${source(data)}>${source(data)}</span>${may("label") && html`<span class="right soft num">${count(answered, "answer")} <${Key}>u<//> undo</span>`}</nav>
     <${Verdict} id=${entry.row.id} row=${entry.row} title="Queue" isBig above=${above} onLabel=${(outcome) => answer(outcome)} />`;
 }

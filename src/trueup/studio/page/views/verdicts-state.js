@@ -114,24 +114,31 @@ const remember = (id, subject, outcome) => {
 /** What whoever looks has said about a verdict, or one subject of it. */
 export const mineOf = (row, subject = "", known = subject ? "" : row.mine) => said.value.get(row.id)?.[subject] ?? known;
 
+let line = Promise.resolve();
+let waiting = 0;
+/** Do something after all that was asked for before. */
+function enqueue(work) {
+  waiting += 1;
+  line = line.then(work).finally(() => (waiting -= 1));
+}
+addEventListener("beforeunload", (event) => waiting && event.preventDefault()); // the browser asks before labels are lost
+
 /**
  * Label a verdict now; it is stored in the background. What is shown changes at once, and back again if it cannot be stored.
  * The next label waits for nothing; they are stored in their order. Skipping takes back no answer, as in `trueup label`.
  */
-let line = Promise.resolve();
 export function label(row, outcome, {subject = "", drawn = "", note = "", before = mineOf(row, subject), also = []} = {}) {
   if (outcome === "skipped" && ["right", "wrong"].includes(before)) return;
-  const entry = {row, subject, before, outcome, items: null, failed: false};
+  const entry = {row, subject, before, outcome, items: null};
   remember(row.id, subject, outcome);
   done.push(entry);
   if (done.length > MOST_UNDONE) done.shift();
-  entry.stored = line = line.then(async () => {
+  enqueue(async () => {
     try {
       const {items} = await post("/labels", {items: [{verdict: row.id, outcome, subject, drawn, note}, ...also]});
       entry.items = items.slice(0, 1);
       forget(row.id);
     } catch (failure) {
-      entry.failed = true;
       batch(() => {
         if (said.value.get(row.id)?.[subject] === outcome) remember(row.id, subject, before);
         const at = done.indexOf(entry);
@@ -150,7 +157,7 @@ export function undo() {
     return null;
   }
   remember(entry.row.id, entry.subject, entry.before);
-  line = line.then(async () => {
+  enqueue(async () => {
     if (!entry.items) return;
     try {
       const {undone} = await post("/labels/undo", {items: entry.items});

@@ -168,6 +168,7 @@ function Browse() {
     PageDown: ["20 rows down", () => step(20)],
     PageUp: ["20 rows up", () => step(-20)],
     Home: ["newest verdict", () => step(-list.value.rows.length)],
+    End: ["oldest verdict that is loaded", () => step(list.value.rows.length)],
     Enter: ["open the verdict", () => at.value >= 0 && open(list.value.rows[at.value])],
     Escape: ["back to the list", close],
     "/": ["search the replies", () => (search.current ? search.current.focus() : go(link("verdicts", filters.value)))],
