@@ -164,7 +164,21 @@ def test_the_numbers_of_one_request_are_words_that_fit(served: Any, look: Any, t
     assert said[0] == "0.1 a day"
     assert said[3:5] == ["1 degraded", "not measured"]
     assert "No latency was measured." in tab.inner_text("main")
+    assert "counts for both" not in tab.inner_text("main")
     assert axe(tab) == []
+
+
+@pytest.mark.needs("browser")
+def test_a_request_of_two_models_is_explained(served: Any, look: Any, tmp_path: Path) -> None:
+    with open_store(tmp_path / "two.db") as store:
+        store.record_verdict(CONTRACT.check("no"), request="r", model="a", outcome="refused", final=False)
+        store.record_verdict(
+            CONTRACT.check('{"a": 1}'), request="r", model="b", attempt=2, attempts=2, outcome="repaired"
+        )
+    tab = look(served("reader", store=str(tmp_path / "two.db")), "/live")
+    expect(tab.locator(".card .figure").first).to_have_text("1")
+    assert tab.locator("tbody tr").count() == 2
+    assert "counts for both" in tab.inner_text('section[aria-label="Models"]')
 
 
 @pytest.mark.needs("browser")

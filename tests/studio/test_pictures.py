@@ -27,6 +27,7 @@ class Picture(NamedTuple):
 def _open_refused(tab: Any) -> None:
     tab.locator("[role=row].tr", has_text="D001").first.click()
     tab.wait_for_selector("[data-fact]")
+    tab.mouse.move(0, 0)
 
 
 def _edit(tab: Any) -> None:

@@ -248,7 +248,7 @@ _FINDINGS = (
     FindingKind("Q007", "custom-rule", "error", "A rule of the contract's own refuses the reply."),
     FindingKind("Q008", "low-quality", "warning", "The learned score of the reply is below the contract's threshold."),
     FindingKind("Q009", "off-topic", "warning", "The reply is not about the user's question."),
-    FindingKind("D001", "forbidden-content", "error", "The reply says what does not belong into this state."),
+    FindingKind("D001", "forbidden-content", "error", "The reply says something that does not belong in this state."),
     FindingKind("D002", "tool-not-in-state", "error", "A tool is called that this state does not have."),
     FindingKind("D003", "claimed-action", "error", "The reply claims an action that no call has made."),
     FindingKind("D004", "unknown-state", "error", "The context names a state that the contract does not have."),

@@ -44,7 +44,8 @@ function rate(many) {
 
 /** `part` of `whole` as a share; no share of nothing. */
 const share = (part, whole) => (whole ? part / whole : null);
-const outcome = (data, ...names) => data.outcomes.filter((each) => names.includes(each.outcome)).reduce((sum, each) => sum + each.count, 0);
+const sumOf = (rows, name) => rows.reduce((sum, each) => sum + each[name], 0);
+const outcome = (data, ...names) => sumOf(data.outcomes.filter((each) => names.includes(each.outcome)), "count");
 
 function Card({title, figure, kind = "", children}) {
   return html`<div class="card"><dt class="soft">${title}</dt><dd><span class=${`figure ${kind}`}>${figure}</span><span class="soft under">${children}</span></dd></div>`;
@@ -52,15 +53,13 @@ function Card({title, figure, kind = "", children}) {
 
 function Cards({data}) {
   const {requests, latency, tokens} = data;
-  const again = data.models.reduce((sum, each) => sum + each.retried, 0);
-  const asked = data.models.reduce((sum, each) => sum + each.asked, 0);
   const lost = data.outcomes.filter((each) => LOST.includes(each.outcome));
   const unanswered = outcome(data, ...LOST);
   const sample = `${data.is_sampled ? "sample " : ""}of ${number(latency.of)}`;
   return html`<dl class="cards">
     <${Card} title="Requests" figure=${number(requests)}>${rate(data.per_minute)}<//>
     <${Card} title="Valid first time" figure=${percent(share(outcome(data, "accepted"), requests))}>${number(outcome(data, "accepted"))} accepted without a retry<//>
-    <${Card} title="Asked again" figure=${percent(share(again, asked))} kind=${data.models.some((each) => each.warned) ? "warn" : ""}>warns above ${percent(data.threshold)} of a model<//>
+    <${Card} title="Asked again" figure=${percent(share(sumOf(data.models, "retried"), sumOf(data.models, "asked")))} kind=${data.models.some((each) => each.warned) ? "warn" : ""}>warns above ${percent(data.threshold)} of a model<//>
     <${Card} title="No valid reply" figure=${percent(share(unanswered, requests))} kind=${unanswered ? "bad" : ""}>${lost.map((each) => `${number(each.count)} ${each.outcome}`).join(", ") || "none"}<//>
     <${Card} title="Latency, median" figure=${lasted(latency.median)}>${latency.of ? `95 % within ${lasted(latency.p95)} (${sample})` : "not measured"}<//>
     <${Card} title="Cost" figure=${money(data.cost)}>${short(tokens.in)} tokens in, ${short(tokens.out)} out${data.is_sampled ? ` of ${number(tokens.of)}` : ""}<//>
@@ -93,6 +92,7 @@ function Meter({value, kind = "", mark = null}) {
 
 function Models({data}) {
   const most = Math.max(0.4, ...data.models.map((each) => each.retry_rate));
+  const isShared = sumOf(data.models, "asked") > data.requests;
   return html`<${Panel} title="Models" aside=${`asked again: a warning above ${percent(data.threshold)}, from ${data.least} requests on`}>
     <div class="scroll" tabindex="0" role="region" aria-label="Table of models"><table>
       <thead><tr><th scope="col">Model</th><th scope="col" class="n">Requests</th><th scope="col">Asked again</th><th scope="col" class="n">Failed</th><th scope="col" class="n">Median</th><th scope="col" class="n">95 %</th><th scope="col" class="n">Cost</th></tr></thead>
@@ -103,6 +103,7 @@ function Models({data}) {
         <td class="n">${percent(each.failure_rate)}</td><td class="n">${lasted(each.latency.median)}</td><td class="n">${lasted(each.latency.p95)}</td><td class="n">${money(each.cost)}</td>
       </tr>`)}</tbody>
     </table></div>
+    ${isShared && html`<p class="foot">A request that goes on to another model counts for both, and as failed for the first.</p>`}
   <//>`;
 }
 
