@@ -360,6 +360,7 @@ def test_the_page_by_keyboard_alone(desk: Desk, look: Any, ids: list[str]) -> No
     tab.wait_for_selector(f'.verdict[data-id="{refused[1]}"] button.wrong[aria-pressed=true]')
     tab.locator(".verdict .subjects button.right").first.press("Enter")
     wait_until(tab, lambda: any(each["subject"] for each in desk.get(f"/verdicts/{refused[1]}")["labels"]))
+    tab.wait_for_selector(".verdict .labels code")  # what was said about a finding
     tab.locator(".verdict .cm-content").focus()
     tab.keyboard.press("j")  # the reply cannot be edited: letters are shortcuts there too
     tab.wait_for_url("**open=" + refused[2])

@@ -11,7 +11,7 @@ import {go, link} from "../lib/place.js";
 import {count, exactly, lasted, money, number, when} from "../lib/words.js";
 import {contractLink} from "./contract-head.js";
 import {show} from "./try-state.js";
-import {fetchVerdict, fetched, filters, label, mineOf} from "./verdicts-state.js";
+import {fetchVerdict, fetched, filters, label, mineOf, waiting} from "./verdicts-state.js";
 
 const SOON = 90; // milliseconds that a verdict must stay under the cursor before it is asked for
 const MISSING = {not_kept: "not kept", too_large: "too large to keep", redacted: "redacted", expired: "expired"};
@@ -31,7 +31,7 @@ function useVerdict(id) {
       isGone = true;
       clearTimeout(timer);
     };
-  }, [id]);
+  }, [id, waiting.value]);
   const known = state.value.id === id ? state.value : {data: fetched(id) ?? null, failure: null};
   return known;
 }

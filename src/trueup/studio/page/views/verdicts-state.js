@@ -115,13 +115,14 @@ const remember = (id, subject, outcome) => {
 export const mineOf = (row, subject = "", known = subject ? "" : row.mine) => said.value.get(row.id)?.[subject] ?? known;
 
 let line = Promise.resolve();
-let waiting = 0;
+/** How many labels are on their way. When this changes, an opened verdict may have others. */
+export const waiting = signal(0);
 /** Do something after all that was asked for before. */
 function enqueue(work) {
-  waiting += 1;
-  line = line.then(work).finally(() => (waiting -= 1));
+  waiting.value += 1;
+  line = line.then(work).finally(() => (waiting.value -= 1));
 }
-addEventListener("beforeunload", (event) => waiting && event.preventDefault()); // the browser asks before labels are lost
+addEventListener("beforeunload", (event) => waiting.value && event.preventDefault()); // the browser asks before labels are lost
 
 /**
  * Label a verdict now; it is stored in the background. What is shown changes at once, and back again if it cannot be stored.
