@@ -12,6 +12,13 @@ const page = join(studio, "page");
 const target = process.argv[2] ?? join(studio, "bundle");
 const modules = join(here, "node_modules");
 
+// htm drops space around a line break, so the indentation of our templates need not be served.
+const indentation = {
+  name: "indentation",
+  setup: ({onLoad}) =>
+    onLoad({filter: /\.js$/}, async ({path}) => (path.includes("node_modules") ? undefined : {contents: (await readFile(path, "utf8")).replace(/\n +(?=[<$])/g, "\n")})),
+};
+
 await mkdir(target, {recursive: true});
 const {metafile} = await build({
   entryPoints: {studio: join(page, "app.js")},
@@ -25,6 +32,7 @@ const {metafile} = await build({
   metafile: true,
   nodePaths: [modules],
   absWorkingDir: here,
+  plugins: [indentation],
 });
 
 const names = new Set(
