@@ -10,6 +10,8 @@ import pytest
 
 from tests.studio.conftest import KEYS, Desk, axe
 from trueup import Contract
+from trueup.store.browsing import Count
+from trueup.store.facets import FACETS, Counts
 from trueup.store.open import open_store
 from trueup.store.redaction import Redaction
 from trueup.studio.door.sessions import digest_of
@@ -517,6 +519,19 @@ def test_the_list_can_be_tried_again_and_asks_for_each_number_once(desk: Desk, l
     tab.wait_for_selector("[data-rows=ready][data-counts=ready] .grid .tr:not(.th)")
     tab.wait_for_selector(".foot >> text=60 verdicts")
     assert [path for path in asked if path.startswith("/verdicts/counts")] == ["/verdicts/counts"]
+    assert ids
+
+
+@pytest.mark.needs("browser")
+def test_a_search_to_its_end_says_how_many_fit(
+    desk: Desk, look: Any, ids: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts that had no time are lower bounds; the rows that are there tell more."""
+    hurried = Counts(Count(0, is_exact=False), {facet: {} for facet in FACETS}, is_hurried=False)
+    monkeypatch.setattr("trueup.studio.api.verdicts.counts", lambda *_, **__: hurried)
+    fitting = desk.get("/verdicts", text="age")["rows"]
+    tab = look(desk, "/verdicts?text=age")
+    tab.wait_for_selector(f".foot >> text={len(fitting)} verdicts fit")
     assert ids
 
 

@@ -10,6 +10,12 @@ export const Panel = ({title, aside, foot, class: kind = "", children, ...rest})
     ${foot && html`<div class="foot">${foot}</div>`}
   </section>`;
 
+/** What stands in place of a view of the store, where there is none. */
+export const NoStore = ({title}) => html`<${Panel} title=${title}><div class="note"><p>No store is open, so there is nothing to show.</p>
+  <p>Start the studio with the store that your gateway writes to:</p><pre class="box">trueup studio --store verdicts.db</pre><p>Or look at sample traffic:</p><pre class="box">trueup studio --demo</pre></div><//>`;
+/** Where verdicts come from. */
+export const Filling = () => html`<p class="soft">A gateway with this store (<code>trueup serve</code>) adds a verdict for each reply; so does <code>Store.record_verdict</code> in Python. New ones appear here.</p>`;
+
 /** A grade, level or outcome; its colour repeats what its word says. */
 export const Tag = ({kind, children}) => html`<span class=${`tag ${kind}`}>${children ?? kind}</span>`;
 export const Code = ({children}) => html`<code class="code">${children}</code>`;

@@ -5,7 +5,7 @@ import {about} from "../lib/about.js";
 import {Chart} from "../lib/chart.js";
 import {useKeys} from "../lib/keys.js";
 import {Failed, Waiting, useLoaded} from "../lib/load.js";
-import {Code, Key, Panel, Tag} from "../lib/parts.js";
+import {Code, Filling, Key, NoStore, Panel, Tag} from "../lib/parts.js";
 import {go, link, query, refine} from "../lib/place.js";
 import {count, exactly, lasted, money, number, percent, short, when} from "../lib/words.js";
 
@@ -168,11 +168,6 @@ function Bar({shown, data, failure, paused, turn}) {
   </div>`;
 }
 
-function Empty({span}) {
-  return html`<div class="note"><p>No requests in the last ${span}.</p>
-    <p><code>trueup serve gateway.yaml</code> stores a verdict for each reply that it passes on; <code>store.record_verdict(verdict)</code> does so in your own code.</p></div>`;
-}
-
 export function Live() {
   const asked = query.value.get("window");
   const at = Math.max(0, WINDOWS.findIndex(([id]) => id === (asked ?? "1h")));
@@ -185,7 +180,7 @@ export function Live() {
   const move = (step) => WINDOWS[at + step] && refine({window: WINDOWS[at + step][0]});
   useKeys({p: ["pause or go on", turn], "[": ["shorter window", () => move(-1)], "]": ["longer window", () => move(1)]});
   useEffect(() => void (paused.value = false), [shown]);
-  if (!about.value.store) return html`<div class="note"><p>Live shows what a store has seen, and none is open.</p><p>Start the studio with <code>--store verdicts.db</code>, or with <code>--demo</code> for sample traffic.</p></div>`;
+  if (!about.value.store) return html`<${NoStore} title="Live" />`;
   if (!data) return failure ? html`<${Failed} failure=${failure} />` : html`<${Waiting} busy />`;
   const mine = data.window === shown;
   return html`<div class=${`live${mine ? "" : " old"}`} aria-busy=${!mine}>
@@ -194,7 +189,7 @@ export function Live() {
     <${Warnings} data=${data} />
     ${data.requests ? html`<${Cards} data=${data} />
       <div class="pair"><${Outcomes} data=${data} /><${Latencies} data=${data} /></div>
-      <div class="pair"><div class="stack"><${Models} data=${data} /><${Findings} data=${data} /></div><${Refusals} data=${data} /></div>` : html`<${Panel} title="Requests"><${Empty} span=${span} /><//>`}
+      <div class="pair"><div class="stack"><${Models} data=${data} /><${Findings} data=${data} /></div><${Refusals} data=${data} /></div>` : html`<${Panel} title="Requests"><div class="note"><p>No requests in the last ${span}.</p><${Filling} /></div><//>`}
     <div class="pair"><${Quotas} data=${data} />${data.gateway && html`<${Gateway} status=${data.gateway} />`}</div>
     ${data.requests > 0 && html`<dl class="meanings">${data.outcomes.filter((each) => MEANS[each.outcome]).map((each) => html`<div key=${each.outcome}><dt>${each.outcome}</dt><dd>${MEANS[each.outcome]}</dd></div>`)}</dl>`}
   </div>`;

@@ -4,7 +4,7 @@ import {html} from "../lib/html.js";
 import {about, may} from "../lib/about.js";
 import {useKeys} from "../lib/keys.js";
 import {Failed, useLoaded} from "../lib/load.js";
-import {Key, Panel} from "../lib/parts.js";
+import {Filling, Key, NoStore, Panel} from "../lib/parts.js";
 import {go, link, query, refine, steps} from "../lib/place.js";
 import {Table} from "../lib/table.js";
 import {lasted, money, when} from "../lib/words.js";
@@ -93,7 +93,7 @@ function columnsFor(pixels) {
 
 function Empty() {
   if (isFiltered.value) return html`<div class="note"><p>No verdict fits these filters.</p><p><button type="button" onClick=${clear}>Clear the filters</button></p></div>`;
-  return html`<div class="note"><p>The store holds no verdicts yet.</p><p class="soft">A gateway with this store (<code>trueup serve</code>) adds one for each reply; so does <code>Store.record_verdict</code> in Python. New ones appear here.</p></div>`;
+  return html`<div class="note"><p>The store holds no verdicts yet.</p><${Filling} /></div>`;
 }
 
 /** What stands below the last row: how far the search has come, or that this is all. */
@@ -111,17 +111,24 @@ function End() {
 
 const told = (total) => (total.capped && !total.count ? "" : `${counted(total)} ${total.count === 1 && !total.capped ? "verdict" : "verdicts"}${isFiltered.value ? " fit" : ""}`);
 
+/** How many verdicts fit, by the counts or by the rows that were found; a list to its end knows best. */
+function totalOf(counted) {
+  const {rows, next, isLoaded} = list.value;
+  if (isLoaded && next === null) return {count: rows.length};
+  return counted?.capped ? {...counted, count: Math.max(counted.count, rows.length)} : counted;
+}
+
 function List({counts, isCounting, reload, search}) {
-  const {rows, news, isBusy} = list.value;
+  const {rows, news, isBusy, isLoaded} = list.value;
   const names = columnsFor(width.value);
   const columns = names.map((name) => [name, COLUMNS[name][0]]);
   const isNarrow = names.length === 3;
-  const total = isCounting ? null : counts?.total; // that of other filters would be wrong
+  const total = totalOf(isCounting ? null : counts?.total); // that of other filters would be wrong
   const aside = html`${news.count > 0 && html`<button type="button" class="small news" onClick=${() => (cursor.value = null, load({again: true}), reload())}>${counted(news)} new</button>`}
     ${may("label") && html`<a class="button small" href=${link("verdicts", {...filters.value, queue: 1})}>Label a queue <${Key}>q<//></a>`}`;
   const foot = html`<span class="num" aria-live="polite">${total ? told(total) : ""}</span>
     <span class="keys">${[["j k", "move"], ["Enter", "open"], ...(may("label") ? [["r", "right"], ["w", "wrong"], ["u", "undo"]] : [])].map(([name, word]) => html`<span key=${name}><${Key}>${name}<//> ${word}</span> `)}</span>`;
-  return html`<${Panel} title="Verdicts" class="verdicts" aside=${aside} foot=${foot} data-rows=${list.value.isLoaded && list.value.key === key.value ? "ready" : undefined} data-counts=${isCounting ? undefined : "ready"}>
+  return html`<${Panel} title="Verdicts" class="verdicts" aside=${aside} foot=${foot} data-rows=${isLoaded && list.value.key === key.value ? "ready" : undefined} data-counts=${isCounting ? undefined : "ready"}>
     <${Filters} counts=${counts} search=${search} />
     <${Histogram} />
     <${Table} columns=${columns} rows=${rows} cells=${(row) => names.map((name) => COLUMNS[name][1](row))} keyOf=${(row) => row.id} kindOf=${kindOf} at=${at.value} label="Verdicts, newest first" height=${isNarrow ? 46 : 30}
@@ -193,12 +200,7 @@ function Browse() {
   </div>`;
 }
 
-function NoStore() {
-  return html`<${Panel} title="Verdicts"><div class="note"><p>No store is open, so there are no verdicts to show.</p>
-    <p>Start the studio with the store that your gateway writes to:</p><pre class="box">trueup studio --store verdicts.db</pre><p>Or look at sample traffic:</p><pre class="box">trueup studio --demo</pre></div><//>`;
-}
-
 export function Verdicts() {
-  if (!about.value.store) return html`<${NoStore} />`;
+  if (!about.value.store) return html`<${NoStore} title="Verdicts" />`;
   return query.value.get("queue") && !steps.value[1] ? html`<${Queue} />` : html`<${Browse} />`;
 }
