@@ -709,15 +709,15 @@ ${s.length>0&&d`<table><thead><tr><th scope="col">Route</th><th scope="col">Mode
 <nav class="tabs" aria-label="Window">${Rc.map(([r,o])=>d`<a key=${r} href=${re("live",{window:r})} aria-current=${r===n?"true":void 0}>${o}</a>`)}</nav>
 <p class="soft num">${t?d`<span class="bad" role="alert">${t.message} Numbers of ${e?tt(e.now):"–"}.</span>`:e?d`<span class=${`pulse${i?" still":""}`} aria-hidden="true"></span>${i?"Paused, numbers of":"Updated"} ${tt(e.now)}`:""}</p>
 <button type="button" aria-pressed=${i} onClick=${s}>${i?"Go on":"Pause"} <${Ge}>p<//></button>
-</div>`}function RO(){let n=J.value.get("window"),e=Math.max(0,Rc.findIndex(([f])=>f===(n??"1h"))),[t,,i,s]=Rc[e],r=z(!1),o=z(!1),{data:l,failure:a}=Se(_t.value.store?"/live":null,{window:t},{every:r.value?0:i*(o.value?4e3:1e3)});o.value=l?.replies>IB;let c=()=>r.value=!r.value,u=f=>Rc[e+f]&&le({window:Rc[e+f][0]});if(qe({p:["pause or go on",c],"[":["shorter window",()=>u(-1)],"]":["longer window",()=>u(1)]}),U(()=>{r.value=!1},[t]),!_t.value.store)return d`<${Gh} title="Live" />`;if(!l)return a?d`<${Me} failure=${a} />`:d`<${Nt} busy />`;let h=l.window===t;return d`<div class=${`live${h?"":" old"}`} aria-busy=${!h}>
-<${JB} shown=${t} data=${l} failure=${a} paused=${r.value} turn=${c} />
-${l.is_cut&&d`<p class="told">The latest ${P(l.replies)} replies are counted: those since ${tt(l.since)}.</p>`}
-<${YB} data=${l} />
-${l.requests?d`<${HB} data=${l} />
-<div class="pair"><${jB} data=${l} /><${qB} data=${l} /></div>
-<div class="pair"><div class="stack"><${QB} data=${l} /><${XB} data=${l} /></div><${UB} data=${l} /></div>`:d`<${se} title="Requests"><div class="note"><p>No requests in the last ${s}.</p><${Yh} /></div><//>`}
-<div class="pair"><${KB} data=${l} />${l.gateway&&d`<${GB} status=${l.gateway} />`}</div>
-${l.requests>0&&d`<dl class="meanings">${l.outcomes.filter(f=>_O[f.outcome]).map(f=>d`<div key=${f.outcome}><dt>${f.outcome}</dt><dd>${_O[f.outcome]}</dd></div>`)}</dl>`}
+</div>`}function RO(){let n=J.value.get("window"),e=Math.max(0,Rc.findIndex(([m])=>m===(n??"1h"))),[t,,i,s]=Rc[e],r=z(null),o=r.value!=null,l=z(!1),{data:a,failure:c}=Se(_t.value.store?"/live":null,{window:t},{every:o?0:i*(l.value?4e3:1e3)}),u=r.value??a;l.value=a?.replies>IB;let h=()=>r.value=o?null:u,f=m=>Rc[e+m]&&le({window:Rc[e+m][0]});if(qe({p:["pause or go on",h],"[":["shorter window",()=>f(-1)],"]":["longer window",()=>f(1)]}),U(()=>{r.value=null},[t]),!_t.value.store)return d`<${Gh} title="Live" />`;if(!u)return c?d`<${Me} failure=${c} />`:d`<${Nt} busy />`;let p=u.window===t;return d`<div class=${`live${p?"":" old"}`} aria-busy=${!p}>
+<${JB} shown=${t} data=${u} failure=${c} paused=${o} turn=${h} />
+${u.is_cut&&d`<p class="told">The latest ${P(u.replies)} replies are counted: those since ${tt(u.since)}.</p>`}
+<${YB} data=${u} />
+${u.requests?d`<${HB} data=${u} />
+<div class="pair"><${jB} data=${u} /><${qB} data=${u} /></div>
+<div class="pair"><div class="stack"><${QB} data=${u} /><${XB} data=${u} /></div><${UB} data=${u} /></div>`:d`<${se} title="Requests"><div class="note"><p>No requests in the last ${s}.</p><${Yh} /></div><//>`}
+<div class="pair"><${KB} data=${u} />${u.gateway&&d`<${GB} status=${u.gateway} />`}</div>
+${u.requests>0&&d`<dl class="meanings">${u.outcomes.filter(m=>_O[m.outcome]).map(m=>d`<div key=${m.outcome}><dt>${m.outcome}</dt><dd>${_O[m.outcome]}</dd></div>`)}</dl>`}
 </div>`}var ZB=[["7d","Last 7 days"],["30d","Last 30 days"],["90d","Last 90 days"],["","All time"]];function e3(n){let e=z({phase:"idle"}),t=z(0),i=ce(null),s=n&&JSON.stringify(n);U(()=>(i.current=new AbortController,e.value={phase:s?"running":"idle"},s&&t3(JSON.parse(s),e,i.current.signal),()=>i.current.abort()),[s,t.value]);let r=()=>{i.current.abort(),e.value={phase:"stopped"}};return{...e.value,stop:r,start:()=>t.value+=1}}async function t3(n,e,t){let i=s=>t.aborted||(e.value={...e.value,...s});try{for await(let s of Tl("/tune",n,t))s.progress&&i({progress:s.progress}),s.result&&i({phase:"done",result:s.result});e.value.phase==="running"&&i({phase:"stopped"})}catch(s){s.name!=="AbortError"&&i({phase:"failed",failure:s})}}function DO(){let{data:n,failure:e,busy:t}=Se("/contracts"),i=J.value.get("file")??"",s=J.value.get("since")??"",r=e3(_t.value.store&&i&&n?{file:i,since:s}:null),o=n?.files??[],l=!i&&o.length===1?o[0].file:"";if(U(()=>{l&&le({file:l})},[l]),!n)return d`<${se} title="Tune"><${Nt} failure=${e} busy=${t} /><//>`;let a=r.phase==="running",c=d`<div class="tune-head">
 <label>Contract <select value=${i} onChange=${u=>le({file:u.currentTarget.value})}>
 <option value="">All contracts</option>${o.map(u=>d`<option key=${u.file} value=${u.file}>${u.name} (${u.file})</option>`)}

@@ -172,19 +172,21 @@ export function Live() {
   const asked = query.value.get("window");
   const at = Math.max(0, WINDOWS.findIndex(([id]) => id === (asked ?? "1h")));
   const [shown, , seconds, span] = WINDOWS[at];
-  const paused = useSignal(false);
+  const held = useSignal(null); // the numbers that stay while it is paused, whatever is on its way
+  const paused = held.value != null;
   const busy = useSignal(false);
-  const {data, failure} = useLoaded(about.value.store ? "/live" : null, {window: shown}, {every: paused.value ? 0 : seconds * (busy.value ? 4000 : 1000)});
-  busy.value = data?.replies > MANY;
-  const turn = () => (paused.value = !paused.value);
+  const {data: newest, failure} = useLoaded(about.value.store ? "/live" : null, {window: shown}, {every: paused ? 0 : seconds * (busy.value ? 4000 : 1000)});
+  const data = held.value ?? newest;
+  busy.value = newest?.replies > MANY;
+  const turn = () => (held.value = paused ? null : data);
   const move = (step) => WINDOWS[at + step] && refine({window: WINDOWS[at + step][0]});
   useKeys({p: ["pause or go on", turn], "[": ["shorter window", () => move(-1)], "]": ["longer window", () => move(1)]});
-  useEffect(() => void (paused.value = false), [shown]);
+  useEffect(() => void (held.value = null), [shown]);
   if (!about.value.store) return html`<${NoStore} title="Live" />`;
   if (!data) return failure ? html`<${Failed} failure=${failure} />` : html`<${Waiting} busy />`;
   const mine = data.window === shown;
   return html`<div class=${`live${mine ? "" : " old"}`} aria-busy=${!mine}>
-    <${Bar} shown=${shown} data=${data} failure=${failure} paused=${paused.value} turn=${turn} />
+    <${Bar} shown=${shown} data=${data} failure=${failure} paused=${paused} turn=${turn} />
     ${data.is_cut && html`<p class="told">The latest ${number(data.replies)} replies are counted: those since ${when(data.since)}.</p>`}
     <${Warnings} data=${data} />
     ${data.requests ? html`<${Cards} data=${data} />
