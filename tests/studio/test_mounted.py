@@ -84,6 +84,26 @@ def test_the_section_is_checked_like_the_rest_of_the_file(tmp_path: Path) -> Non
     assert "studio is a mapping" in faults(tmp_path, studio="yes")[0]
 
 
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("$STUDIO_KEY", "this key has fewer than 20 characters"),
+        ("", "this key has fewer than 20 characters"),
+        (123456789012345678901234, "key is a text"),
+        (None, "key is missing"),
+        (["tu-0123456789012345678"], "key is a text"),
+    ],
+)
+def test_a_key_that_could_be_guessed_is_refused_wherever_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: Any, said: str
+) -> None:
+    monkeypatch.setenv("STUDIO_KEY", "abc")
+    [fault] = faults(tmp_path, studio=section(keys=[{"name": "ana", "role": "editor", "key": key}]))
+    assert said in fault
+    assert "abc" not in fault
+    assert read_config(tmp_path / "gateway.yaml")[0] is None
+
+
 def test_no_key_of_the_studio_is_ever_stored_or_shown(tmp_path: Path) -> None:
     plain = "tu-a-key-in-the-file-itself"
     keys = [{"name": "ana", "role": "editor", "key": plain}]
