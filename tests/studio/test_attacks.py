@@ -159,6 +159,43 @@ def test_the_text_of_a_contract_leads_nowhere_else(served: Any, house: Path) -> 
                     assert str(house) not in told, (endpoint.path, text, told[:2000])
 
 
+def test_what_a_contract_names_is_no_way_to_read_settings_and_runs(served: Any, tmp_path: Path) -> None:
+    """A prompt quotes the schema file of its contract. A key of one tenant sees no runs, and nobody sees the keys of a gateway."""
+    (tmp_path / "runs" / "first" / "config").mkdir(parents=True)
+    (tmp_path / "flow").mkdir()
+    files = {
+        "own.yaml": f"upstreams: {{main: {{url: http://x, key: {CANARY}}}}}\n",
+        "old.yaml": f"upstreams: {{main: {{url: http://x, key: {CANARY}}}}}\n",
+        "flow.yaml": f"{{listen: x, upstreams: {{main: {{key: {CANARY}}}}}}}\n",
+        "broken.yaml": f"upstreams: {{main: {{key: {CANARY}}}}}\n: [\n",
+        "old.toml": f"[upstreams.main]\nkey = '{CANARY}'\n",
+        "old.json": json.dumps({"title": CANARY, "upstreams": {"main": {"key": CANARY}}}),
+        "flow/config.yaml": f"title: {CANARY}\nsteps: []\n",
+        "runs/first/config/settings.yaml": f"title: {CANARY}\nsteps: []\n",
+        "runs/first/MANIFEST.json": json.dumps({"title": CANARY}),
+        "runs/first/journal.jsonl": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    os.link(tmp_path / "own.yaml", tmp_path / "linked.yaml")
+    (tmp_path / "good.yaml").write_text("name: good\nschema: {type: object}\n")
+    (tmp_path / "upstreams.json").write_text('{"title": "told", "properties": {"upstreams": {"type": "string"}}}')
+    top = tmp_path.name
+    keys = (*KEYS, Key("one", digest_of("secret-of-one"), "reader", "mine"))
+    desk: Desk = served(keys=keys, folders=(tmp_path,), hidden=frozenset({tmp_path / "own.yaml"}))
+    desk.client.headers["authorization"] = "Bearer secret-of-one"
+    for way in [*files, "linked.yaml"]:
+        assert CANARY not in desk.client.get("/contracts/file", params={"file": f"{top}/{way}"}).text
+        for text in (f"schema: {way}\n", f"extends: {way}\n", f"schema: {{$ref: {way}}}\n", f"tools: {way}\n"):
+            asked = {"contract": text, "text": text, "file": f"{top}/good.yaml", "form": "json-schema", "reply": "{}"}
+            for endpoint in desk.app._table:
+                if {"contract", "text"} & set(endpoint.takes.__struct_fields__) and endpoint.method == "POST":
+                    assert CANARY not in ask(desk.client, endpoint, asked).text, (endpoint.path, text)
+    told = {"contract": "schema: upstreams.json\n", "file": f"{top}/good.yaml", "form": "json-schema"}
+    assert "told" in desk.post("/instructions", told)["text"], "a schema of upstreams is a schema"
+    assert "linked.yaml" not in desk.client.get("/contracts").text
+
+
 # -- tenants -------------------------------------------------------------------------------
 
 
