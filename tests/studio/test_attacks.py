@@ -199,6 +199,23 @@ def test_what_a_contract_names_is_no_way_to_read_settings_and_runs(served: Any, 
 # -- tenants -------------------------------------------------------------------------------
 
 
+def test_a_key_of_one_tenant_may_not_ask_for_another(served: Any, tmp_path: Path) -> None:
+    """Wherever a tenant can be chosen: numbers of one's own under another's name would be wrong."""
+    (tmp_path / "good.yaml").write_text("name: good\nschema: {type: object}\n")
+    open_store(tmp_path / "v.db").close()
+    keys = (*KEYS, Key("one", digest_of("secret-of-one"), "editor", "mine"))
+    desk: Desk = served(keys=keys, folders=(tmp_path,), store=str(tmp_path / "v.db"))
+    desk.client.headers["authorization"] = "Bearer secret-of-one"
+    file = f"{tmp_path.name}/good.yaml"
+    given = {"file": file, "contract": "good", "suggestions": [], "after": "1.a", "text": "schema: {type: array}"}
+    choosing = [each for each in desk.app._table if "tenant" in each.takes.__struct_fields__]
+    assert len(choosing) >= 7
+    for endpoint in choosing:
+        other = ask(desk.client, endpoint, {**given, "tenant": CANARY})
+        assert (other.status_code, other.json()["error"]["code"]) == (403, "no_right"), endpoint.path
+        assert ask(desk.client, endpoint, {**given, "tenant": "mine"}).status_code != 403, endpoint.path
+
+
 def test_a_key_of_one_tenant_sees_nothing_of_others(served: Any, tmp_path: Path) -> None:
     file = tmp_path / "files" / "shared.yaml"
     file.parent.mkdir()

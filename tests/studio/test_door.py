@@ -1,6 +1,7 @@
 """The door: which hosts, which keys, which rights, which origins, which bodies; and what every response says to a browser."""
 
 import contextlib
+import gzip
 import http.client
 import json
 import logging
@@ -9,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +19,7 @@ import pytest
 
 from tests.studio.conftest import KEYS, SECRETS, Desk, axe, serving
 from tests.waiting import wait_for
+from trueup.store.open import open_store
 from trueup.studio import answering
 from trueup.studio.app import Application
 from trueup.studio.assets import version
@@ -362,6 +365,34 @@ def test_odd_bodies_are_refused_in_words(served: Any) -> None:
             assert said in answer.json()["error"]["message"], body[:20]
 
 
+def test_what_a_request_says_is_taken_as_a_whole_or_refused(served: Any, tmp_path: Path) -> None:
+    """Whatever would be left out in silence is refused, and the words say where it is and what would do."""
+    open_store(tmp_path / "v.db").close()
+    desk = served(store=str(tmp_path / "v.db"))
+    label = {"verdict": "x", "outcome": "right"}
+    cases: list[tuple[str, str, Any, str, str]] = [
+        ("GET", "/explain?code=V005&code=V006", None, "The parameter 'code' was given twice.", "Give it once."),
+        ("GET", "/explain", None, "code is missing.", "This path takes code."),
+        ("GET", "/live?window=2h", None, "window cannot be '2h'.", "It takes '1h', '24h', '5m', '7d'."),
+        ("GET", "/verdicts?limit=many", None, "limit must be a whole number, not text.", ""),
+        ("GET", "/verdicts?ok=maybe", None, "ok must be true or false, not text.", ""),
+        ("GET", "/runs/units?run=x&limit=0", None, "limit must be a whole number, at least 1.", ""),
+        ("POST", "/judge?state=IDLE", {"reply": "{}"}, "The parameter 'state' is in the URL.", "Send it in the body, as a member of a JSON object."),
+        ("POST", "/judge", {"reply": None}, "reply must be text, not null.", ""),
+        ("POST", "/judge", {"response": "maybe"}, "response cannot be 'maybe'.", "It takes true, false, 'auto'."),
+        ("POST", "/labels", {"items": [{**label, "subjct": "code:V005"}]}, "Unknown parameter 'items[0].subjct'.", ""),
+        ("POST", "/labels", {"items": [{"verdict": "x"}]}, "items[0].outcome is missing.", "This path takes items."),
+        ("POST", "/labels", {"items": [{**label, "drawn": "z"}]}, "items[0].drawn cannot be 'z'.", "It takes '', 'random', 'uncertain'."),
+        ("POST", "/labels/undo", {"items": [{**label, "before": {"outcome": "x", "by": 1}}]}, "Unknown parameter 'items[0].before.by'.", ""),
+    ]  # fmt: skip
+    for method, path, body, message, hint in cases:
+        answer = desk.client.request(method, path, json=body) if body is not None else desk.client.request(method, path)
+        told = answer.json()["error"]
+        assert (answer.status_code, told["message"], told["hint"]) == (400, message, hint), path
+    packed = desk.client.post("/judge", content=gzip.compress(b"{}"), headers={"content-encoding": "gzip"})
+    assert (packed.status_code, packed.json()["error"]["code"]) == (415, "encoded")
+
+
 def _chunks(size: int, count: int) -> Iterator[bytes]:
     piece = b"x" * size
     for _ in range(count):
@@ -406,7 +437,8 @@ def test_a_body_that_never_comes_is_given_up(served: Any, monkeypatch: pytest.Mo
 class Work:
     """An endless work that says whether it was ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, **more: str) -> None:
+        self.more = more
         self.ended = threading.Event()
         self.begun = threading.Event()
 
@@ -416,7 +448,7 @@ class Work:
     def __next__(self) -> dict[str, int]:
         self.begun.set()
         time.sleep(0.005)
-        return {"n": 1}
+        return {"n": 1, **self.more}
 
     def close(self) -> None:
         self.ended.set()
@@ -432,6 +464,11 @@ def works(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Application, str, l
         made.append(Work())
         return Stream(iter(made[-1]))
 
+    def heavy(studio: Any, asked: Nothing, who: Key) -> Stream:
+        """Never ends by itself, and says much."""
+        made.append(Work(text="x" * 1_000_000))
+        return Stream(iter(made[-1]))
+
     def fails(studio: Any, asked: Nothing, who: Key) -> Stream:
         """Fails in the middle."""
 
@@ -443,6 +480,7 @@ def works(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Application, str, l
 
     table = [
         Endpoint("POST", "/work", "read", stream, streams=True),
+        Endpoint("POST", "/heavy", "read", heavy, streams=True),
         Endpoint("POST", "/fails", "read", fails, streams=True),
     ]
     monkeypatch.setattr("trueup.studio.app.endpoints", lambda: table)
@@ -458,6 +496,18 @@ def test_a_client_that_leaves_ends_the_work(works: Any) -> None:
             assert answer.headers["content-type"] == "application/x-ndjson"
             assert next(answer.iter_lines()) == '{"n":1}'
         assert made[0].ended.wait(60)
+
+
+def test_a_client_that_stops_reading_ends_the_work(works: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would keep one of a few places for as long as it likes."""
+    monkeypatch.setattr("trueup.studio.answering._UNREAD", 0.2)
+    app, url, made = works
+    parts = urlsplit(url)
+    head = f"POST /api/heavy HTTP/1.1\r\nHost: localhost\r\nAuthorization: {READER['authorization']}\r\nContent-Length: 0\r\n\r\n"
+    with socket.create_connection((parts.hostname, parts.port), 60) as line:
+        line.sendall(head.encode())
+        wait_for(lambda: made and made[0].ended.is_set(), "nobody reads on")
+        wait_for(lambda: app._threads.streaming == 0, "its place is free")
 
 
 def test_a_work_that_fails_says_so_in_its_last_line(works: Any, caplog: pytest.LogCaptureFixture) -> None:
