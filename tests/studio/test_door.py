@@ -208,6 +208,13 @@ def test_signing_in_leads_back_and_signing_out_ends_it(served: Any, look: Any, b
 
 
 @pytest.mark.needs("browser")
+def test_an_address_that_is_not_encoded_well_is_shown_as_missing(served: Any, look: Any) -> None:
+    tab = look(served(), "/contracts/%E0%A4%A", fails=("/contracts/file",))
+    tab.wait_for_selector("main [role=alert]")
+    assert "There is no file '%E0%A4%A'" in tab.inner_text("main [role=alert]")
+
+
+@pytest.mark.needs("browser")
 def test_the_history_of_the_browser_keeps_no_key(served: Any, browser: Any) -> None:
     desk: Desk = served()
     context = browser.new_context()

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from tests.gateway.serving import Served, configured, serving
+from tests.studio.driving import LONGEST
 from tests.waiting import wait_for
 from trueup.gateway.keys import hash_of
 from trueup.gateway.running import running
@@ -169,6 +170,32 @@ def test_keys_and_roles_follow_the_file(tmp_path: Path) -> None:
     assert '"outcome":"studio"' in log.replace(" ", "")
     assert "token" not in log
     assert KEYS["editor"] not in log
+
+
+@pytest.mark.needs("browser")
+def test_a_person_can_sign_out_and_is_told_when_a_session_has_ended(browser: Any, tmp_path: Path) -> None:
+    assert faults(tmp_path, studio=section()) == []
+    with running(load_config(tmp_path / "gateway.yaml"), studio=offer) as gateway:
+        context = browser.new_context(viewport={"width": 400, "height": 800})
+        context.set_default_timeout(LONGEST)
+        tab = context.new_page()
+        tab.goto(f"{gateway.url}/studio/contracts")
+        tab.fill("input[name=key]", KEYS["labeller"])
+        tab.keyboard.press("Enter")
+        leave = tab.locator("header button", has_text="Sign out")
+        leave.wait_for()
+        assert leave.get_attribute("title") == "Signed in as the labeller (labeller)"
+        context.clear_cookies()
+        tab.keyboard.press("4")
+        with context.expect_page() as opened:
+            tab.click("main [role=alert] a")
+        other = opened.value
+        other.fill("input[name=key]", KEYS["labeller"])
+        other.keyboard.press("Enter")
+        other.locator("header button", has_text="Sign out").click()
+        other.wait_for_url(f"{gateway.url}/studio/sign-in")
+        assert context.cookies() == []
+        context.close()
 
 
 def test_its_own_file_stays_closed(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ class Guard:
         if path.startswith("/api/") or scope["method"] not in _SAFE:
             raise Refusal(
                 401, "This needs a key.", code="no_key",
-                hint="Open the URL that the studio printed on startup, or send the key as `Authorization: Bearer KEY`.",
+                hint="In a browser, sign in: your key may have expired, or the studio was restarted. A program sends `Authorization: Bearer KEY`.",
             )  # fmt: skip
         mount = self._settings().mount
         query = scope.get("query_string", b"").decode("latin-1")
