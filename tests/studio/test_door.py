@@ -23,6 +23,7 @@ from trueup.store.open import open_store
 from trueup.studio import answering
 from trueup.studio.app import Application
 from trueup.studio.assets import version
+from trueup.studio.deadline import Connection
 from trueup.studio.door.attempts import MOST
 from trueup.studio.door.guard import WRITE_HEADER
 from trueup.studio.door.sessions import LASTS, Codes, by_cookie, by_secret, cookie_value, digest_of
@@ -439,6 +440,43 @@ def test_a_body_that_never_comes_is_given_up(served: Any, monkeypatch: pytest.Mo
         line.endheaders(b"{")
         answer = line.getresponse()
         assert (answer.status, json.loads(answer.read())["error"]["code"]) == (408, "too_slow")
+
+
+def test_a_head_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few hundred such connections would shut everybody else out."""
+    monkeypatch.setattr(Connection, "seconds", 1.0)
+    whole = f"GET /api/about HTTP/1.1\r\nHost: localhost\r\nAuthorization: {READER['authorization']}\r\n\r\n".encode()
+    with serving(Application(Settings(keys=KEYS)), http=Connection, timeout_keep_alive=300) as url:
+        parts = urlsplit(url)
+        for first, begun in [(b"", b""), (b"", b"GET /api/ab"), (whole, b"GET /api/ab")]:
+            with socket.create_connection((parts.hostname, parts.port), 60) as line:
+                line.sendall(first)
+                if first:
+                    assert b"200 OK" in line.recv(65536)
+                line.sendall(begun)
+                with contextlib.suppress(ConnectionResetError):
+                    while line.recv(65536):
+                        pass
+        with httpx.Client(base_url=url, headers=READER) as client:
+            assert client.get("/api/about").status_code == 200
+            time.sleep(1.3)
+            assert client.get("/api/about").status_code == 200, "a connection that is kept alive is no head"
+
+
+def test_an_answer_that_is_never_read_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = [Endpoint("GET", "/much", "read", lambda studio, asked, who: {"text": "x" * 50_000_000})]
+    monkeypatch.setattr("trueup.studio.app.endpoints", lambda: table)
+    head = f"GET /api/much HTTP/1.1\r\nHost: localhost\r\nAuthorization: {READER['authorization']}\r\n\r\n".encode()
+    open_: set[Any] = set()
+    made, lost = Connection.connection_made, Connection.connection_lost
+    monkeypatch.setattr(Connection, "connection_made", lambda self, line: (open_.add(self), made(self, line))[1])
+    monkeypatch.setattr(Connection, "connection_lost", lambda self, why: (open_.discard(self), lost(self, why))[1])
+    with serving(Application(Settings(keys=KEYS)), http=Connection, timeout_keep_alive=0.3) as url:
+        parts = urlsplit(url)
+        with socket.create_connection((parts.hostname, parts.port), 60) as line:
+            line.sendall(head)
+            wait_for(lambda: open_, "it is open")
+            wait_for(lambda: not open_, "it is given up, though its client is still there")
 
 
 class Work:
