@@ -167,6 +167,17 @@ def test_the_digest_of_a_key_opens_nothing(served: Any) -> None:
     assert httpx.get(f"{desk.url}/api/about", headers={"cookie": f"{name}=é.1.é".encode()}).status_code == 401
 
 
+def test_a_cookie_of_another_server_ends_no_session(served: Any) -> None:
+    """Ports share cookies: whatever runs on another one could put a cookie of our name before ours."""
+    desk: Desk = served()
+    name = f"trueup_studio_{urlsplit(desk.url).port}"
+    ours = httpx.get(desk.first_url).cookies[name]
+    for cookie in (f"{name}=x; {name}={ours}", f"{name}={ours}; {name}=x", f"{name}=; a=b;{name}={ours}"):
+        answer = httpx.get(f"{desk.url}/api/about", headers={"cookie": cookie})
+        assert (answer.status_code, answer.json().get("role")) == (200, "editor"), cookie
+    assert httpx.get(f"{desk.url}/api/about", headers={"cookie": f"{name}=x; other_{name}={ours}"}).status_code == 401
+
+
 def test_wrong_keys_are_slowed_down(served: Any) -> None:
     desk = served()
     with httpx.Client(base_url=desk.url) as browser:

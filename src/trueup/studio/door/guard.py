@@ -176,8 +176,9 @@ class Guard:
         scheme, _, secret = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return self.try_key(scope, secret.strip(), "header"), True
-        cookie = cookies_of(headers).get(cookie_name(_split(headers.get("host", ""))[1]), "")
-        return by_cookie(self._settings().keys, self._signing, cookie), False
+        cookies = cookies_of(headers, cookie_name(_split(headers.get("host", ""))[1]))
+        keys = (by_cookie(self._settings().keys, self._signing, cookie) for cookie in cookies)
+        return next((key for key in keys if key is not None), None), False
 
 
 def inner_path(path: str, mount: str) -> str:
