@@ -295,6 +295,7 @@ def test_writes_of_other_sites_are_refused(served: Any) -> None:
         assert browser.get("/api/about", headers={"sec-fetch-site": "cross-site"}).status_code == 403
         plain = browser.post(path, headers={"origin": f"http://{host}"})
         assert plain.json()["error"]["code"] == "no_write_header"
+        assert plain.json()["error"]["hint"] == "Send `x-trueup-studio: 1`, or the key as `Authorization: Bearer KEY`."
         asked = browser.options(
             path, headers={"origin": "http://evil.example", "access-control-request-method": "POST"}
         )
@@ -357,7 +358,8 @@ def test_assets_are_kept_for_ever_and_an_old_page_is_told(served: Any) -> None:
 def test_unknown_paths_and_methods_are_told(served: Any) -> None:
     desk = served()
     with httpx.Client(base_url=desk.url, headers=READER) as client:
-        assert client.get("/api/nothing").json()["error"]["code"] == "not_found"
+        missing = client.get("/api/nothing").json()["error"]
+        assert (missing["code"], missing["hint"]) == ("not_found", "/api/openapi.json lists the paths of the API.")
         assert client.get("/api/about/").status_code == 404
         page = client.get("/nothing", headers={"accept": "text/html"})
         assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")

@@ -2,6 +2,8 @@
 
 import json
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -121,6 +123,23 @@ def test_it_is_off_unless_the_file_has_a_section(tmp_path: Path) -> None:
     with running(config, studio=offer) as gateway:
         for path in ("/studio", "/studio/try", "/studio/api/about", "/studio/healthz"):
             assert httpx.get(f"{gateway.url}{path}").json()["error"]["code"] == "not_found"
+
+
+def test_a_gateway_without_it_loads_nothing_of_it(tmp_path: Path) -> None:
+    assert faults(tmp_path) == []
+    program = (
+        "import sys\n"
+        "from trueup.cli.serve import serve\n"
+        "from trueup.gateway.running import running\n"
+        "from trueup.gateway.serve import application\n"
+        "from trueup.gateway.settings import load_config\n"
+        "with running(load_config(sys.argv[1])):\n"
+        "    print([name for name in sys.modules if name.startswith('trueup.studio')])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "gateway.yaml")], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
 def test_keys_and_roles_follow_the_file(tmp_path: Path) -> None:
