@@ -401,10 +401,10 @@ def test_what_a_request_says_is_taken_as_a_whole_or_refused(served: Any, tmp_pat
         ("POST", "/judge?state=IDLE", {"reply": "{}"}, "The parameter 'state' is in the URL.", "Send it in the body, as a member of a JSON object."),
         ("POST", "/judge", {"reply": None}, "reply must be text, not null.", ""),
         ("POST", "/judge", {"response": "maybe"}, "response cannot be 'maybe'.", "It takes true, false, 'auto'."),
-        ("POST", "/labels", {"items": [{**label, "subjct": "code:V005"}]}, "Unknown parameter 'items[0].subjct'.", ""),
+        ("POST", "/labels", {"items": [{**label, "subjct": "code:V005"}]}, "Unknown parameter 'items[0].subjct'.", "This path takes items."),
         ("POST", "/labels", {"items": [{"verdict": "x"}]}, "items[0].outcome is missing.", "This path takes items."),
         ("POST", "/labels", {"items": [{**label, "drawn": "z"}]}, "items[0].drawn cannot be 'z'.", "It takes '', 'random', 'uncertain'."),
-        ("POST", "/labels/undo", {"items": [{**label, "before": {"outcome": "x", "by": 1}}]}, "Unknown parameter 'items[0].before.by'.", ""),
+        ("POST", "/labels/undo", {"items": [{**label, "before": {"outcome": "x", "by": 1}}]}, "Unknown parameter 'items[0].before.by'.", "This path takes items."),
     ]  # fmt: skip
     for method, path, body, message, hint in cases:
         answer = desk.client.request(method, path, json=body) if body is not None else desk.client.request(method, path)
@@ -434,6 +434,37 @@ def test_a_huge_body_is_refused_without_being_kept(served: Any, chunked: bool) -
         assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000, "kilobytes"
         assert httpx.get(f"{desk.url}/api/about", headers=READER).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("first", "piece", "last", "said"),
+    [
+        (b'{"contract":[', b"[]," * 1000, b"0]}", "contract holds too much."),
+        (b'{"contract":[', b'{"a":[]},' * 400, b"0]}", "contract holds too much."),
+        (b'{"x":[', b"[]," * 1000, b"0]}", "Unknown parameter 'x'."),
+        (b"[", b"[]," * 1000, b"0]", "The body must be a JSON object."),
+        (b'{"contract":', b"[" * 3000, b"", "The body is not JSON: nested too deeply"),
+    ],
+)
+def test_a_body_of_many_small_things_is_not_built(
+    served: Any, first: bytes, piece: bytes, last: bytes, said: str
+) -> None:
+    """24 MB of empty lists would be 700 MB, and hold up every other thread for seconds: those of a gateway as well."""
+    desk = served()
+    count = 22_000_000 // len(piece)
+
+    def sent() -> Iterator[bytes]:
+        yield first
+        for _ in range(count // 20):
+            yield piece * 20
+        yield last
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    answer = desk.client.post("/judge", content=sent())
+    assert answer.json()["error"]["message"] == said
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000, "kilobytes"
+    long = {"reply": "\ud800" + "[" * 2_000_000, "contract": "schema: true"}
+    assert desk.client.post("/judge", content=json.dumps(long)).status_code == 200, "texts may be long"
 
 
 def test_a_body_that_waits_to_be_asked_for_is_not_sent(served: Any) -> None:

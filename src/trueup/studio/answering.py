@@ -134,7 +134,7 @@ class Answering:
             asked = decoded(endpoint.takes, {**query, **path}, strict=False)
         else:
             refuse_query(query)
-            asked = decoded(endpoint.takes, {**json_object(raw), **path}, strict=True)
+            asked = decoded(endpoint.takes, {**json_object(raw, endpoint.takes), **path}, strict=True)
         answer = endpoint.handle(self._studio, asked, who)
         if isinstance(answer, Stream):
             return answer
