@@ -86,9 +86,9 @@ class Desk:
 
 
 @contextlib.contextmanager
-def serving(app: Any) -> Iterator[str]:
+def serving(app: Any, **options: Any) -> Iterator[str]:
     """An ASGI application on a port of loopback; its address."""
-    config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", ws="none")
+    config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", ws="none", **options)
     server = uvicorn.Server(config)
     listening = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

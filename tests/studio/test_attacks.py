@@ -20,6 +20,7 @@ from tests.studio.conftest import KEYS, SECRETS, Desk, serving
 from trueup.batch.contracts import spec_of
 from trueup.batch.sift import sift
 from trueup.contract.contract import Contract
+from trueup.store.labels import Said
 from trueup.store.open import open_store
 from trueup.store.records import Note, new_id
 from trueup.studio.app import Application
@@ -159,7 +160,61 @@ def test_the_text_of_a_contract_leads_nowhere_else(served: Any, house: Path) -> 
                     assert str(house) not in told, (endpoint.path, text, told[:2000])
 
 
+def test_what_a_contract_names_is_no_way_to_read_settings_and_runs(served: Any, tmp_path: Path) -> None:
+    """A prompt quotes the schema file of its contract. A key of one tenant sees no runs, and nobody sees the keys of a gateway."""
+    (tmp_path / "runs" / "first" / "config").mkdir(parents=True)
+    (tmp_path / "flow").mkdir()
+    files = {
+        "own.yaml": f"upstreams: {{main: {{url: http://x, key: {CANARY}}}}}\n",
+        "old.yaml": f"upstreams: {{main: {{url: http://x, key: {CANARY}}}}}\n",
+        "flow.yaml": f"{{listen: x, upstreams: {{main: {{key: {CANARY}}}}}}}\n",
+        "broken.yaml": f"upstreams: {{main: {{key: {CANARY}}}}}\n: [\n",
+        "old.toml": f"[upstreams.main]\nkey = '{CANARY}'\n",
+        "old.json": json.dumps({"title": CANARY, "upstreams": {"main": {"key": CANARY}}}),
+        "flow/config.yaml": f"title: {CANARY}\nsteps: []\n",
+        "runs/first/config/settings.yaml": f"title: {CANARY}\nsteps: []\n",
+        "runs/first/MANIFEST.json": json.dumps({"title": CANARY}),
+        "runs/first/journal.jsonl": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    os.link(tmp_path / "own.yaml", tmp_path / "linked.yaml")
+    (tmp_path / "good.yaml").write_text("name: good\nschema: {type: object}\n")
+    (tmp_path / "upstreams.json").write_text('{"title": "told", "properties": {"upstreams": {"type": "string"}}}')
+    top = tmp_path.name
+    keys = (*KEYS, Key("one", digest_of("secret-of-one"), "reader", "mine"))
+    desk: Desk = served(keys=keys, folders=(tmp_path,), hidden=frozenset({tmp_path / "own.yaml"}))
+    desk.client.headers["authorization"] = "Bearer secret-of-one"
+    for way in [*files, "linked.yaml"]:
+        assert CANARY not in desk.client.get("/contracts/file", params={"file": f"{top}/{way}"}).text
+        for text in (f"schema: {way}\n", f"extends: {way}\n", f"schema: {{$ref: {way}}}\n", f"tools: {way}\n"):
+            asked = {"contract": text, "text": text, "file": f"{top}/good.yaml", "form": "json-schema", "reply": "{}"}
+            for endpoint in desk.app._table:
+                if {"contract", "text"} & set(endpoint.takes.__struct_fields__) and endpoint.method == "POST":
+                    assert CANARY not in ask(desk.client, endpoint, asked).text, (endpoint.path, text)
+    told = {"contract": "schema: upstreams.json\n", "file": f"{top}/good.yaml", "form": "json-schema"}
+    assert "told" in desk.post("/instructions", told)["text"], "a schema of upstreams is a schema"
+    assert "linked.yaml" not in desk.client.get("/contracts").text
+
+
 # -- tenants -------------------------------------------------------------------------------
+
+
+def test_a_key_of_one_tenant_may_not_ask_for_another(served: Any, tmp_path: Path) -> None:
+    """Wherever a tenant can be chosen: numbers of one's own under another's name would be wrong."""
+    (tmp_path / "good.yaml").write_text("name: good\nschema: {type: object}\n")
+    open_store(tmp_path / "v.db").close()
+    keys = (*KEYS, Key("one", digest_of("secret-of-one"), "editor", "mine"))
+    desk: Desk = served(keys=keys, folders=(tmp_path,), store=str(tmp_path / "v.db"))
+    desk.client.headers["authorization"] = "Bearer secret-of-one"
+    file = f"{tmp_path.name}/good.yaml"
+    given = {"file": file, "contract": "good", "suggestions": [], "after": "1.a", "text": "schema: {type: array}"}
+    choosing = [each for each in desk.app._table if "tenant" in each.takes.__struct_fields__]
+    assert len(choosing) >= 7
+    for endpoint in choosing:
+        other = ask(desk.client, endpoint, {**given, "tenant": CANARY})
+        assert (other.status_code, other.json()["error"]["code"]) == (403, "no_right"), endpoint.path
+        assert ask(desk.client, endpoint, {**given, "tenant": "mine"}).status_code != 403, endpoint.path
 
 
 def test_a_key_of_one_tenant_sees_nothing_of_others(served: Any, tmp_path: Path) -> None:
@@ -213,6 +268,88 @@ def test_a_key_of_one_tenant_sees_nothing_of_others(served: Any, tmp_path: Path)
                 assert answer.status_code < 500, (endpoint.path, given, answer.text)
     with open_store(tmp_path / "v.db") as store:
         assert {each["user"] for each in store.feedback(ids[CANARY])} == {f"p-{CANARY}"}, "nobody else labelled it"
+
+
+def shared_store(path: Path, contract: Contract[Any], tenants: tuple[str, ...]) -> None:
+    """Six verdicts of each tenant, a millisecond apart, under ids of conversations, requests and people that all tenants share."""
+    now = [0]
+    with open_store(path, keep_context=True, clock=lambda: now[0]) as store:
+        for tenant in tenants:
+            for at in range(6):
+                now[0] = _LONG_AGO + at * 2000 + 1000 * (tenant != "mine")
+                own, name = tenant if at > 3 else "all", f"{tenant}{at}".ljust(32, "0")
+                reply = '{"note": "x"}' if at % 2 else '{"name": "x"}'
+                store.note(
+                    Note(
+                        name, contract.check(reply), f"r-{at}", 1, tenant, "u", f"m-{own}", "shared", f"s-{own}", "ok", 1, 0.1,
+                        fingerprint=contract.fingerprint, rules=contract, conversation="c", context={"state": "s"},
+                    )
+                )  # fmt: skip
+                said = "right" if tenant == "mine" else "wrong"
+                store.record_all(
+                    [Said(name, user="one", outcome=said), Said(name, user="two", outcome=said, subject="code:V002")]
+                )
+            store.quota.set_limit(tenant, 10)
+
+
+_LONG_AGO = 1_790_000_000_000_000
+
+
+def test_what_a_tenant_is_told_does_not_depend_on_others(served: Any, tmp_path: Path) -> None:
+    """Not a name, not a number: the same answers come from a store that holds nothing of anybody else."""
+    file = tmp_path / "files" / "shared.yaml"
+    file.parent.mkdir()
+    file.write_text("name: shared\nschema: {type: object, required: [name]}\n")
+    shared = Contract.load(file)
+    shared_store(tmp_path / "alone.db", shared, ("mine",))
+    shared_store(tmp_path / "among.db", shared, ("mine", "aaaa", "zzzz"))
+    keys = (*KEYS, Key("one", digest_of("secret-of-one"), "editor", "mine"))
+    desks: list[Desk] = [
+        served(keys=keys, folders=(file.parent,), store=str(tmp_path / name)) for name in ("alone.db", "among.db")
+    ]
+    for desk in desks:
+        desk.client.headers["authorization"] = "Bearer secret-of-one"
+    mine, other = "mine0".ljust(32, "0"), "aaaa0".ljust(32, "0")
+    facets = ("model", "contract", "state", "tenant", "outcome", "ok", "code", "rule", "label")
+    more: list[dict[str, Any]] = [
+        {}, {"id": mine}, {"id": other}, {"labelled": True}, {"label": "wrong"}, {"conversation": "c"}, {"text": "x"}, {"patient": True},
+        {"model": "m-aaaa"}, {"name": "shared"}, {"name": "shared", "since": "2026-01-01"}, {"name": "shared", "by": "hour"}, {"after": f"1.{other}"},
+        {"cursor": f"{_LONG_AGO + 5000}.{other}"}, *({"facet": facet} for facet in facets), *({"window": each} for each in ("5m", "7d")),
+    ]  # fmt: skip
+    asked = 0
+    for endpoint in desks[0].app._table:
+        if endpoint.right != "read" or endpoint.path.startswith(("/runs", "/judge", "/tune")):
+            continue
+        for given in more:
+            if set(given) <= set(endpoint.takes.__struct_fields__):
+                usual = {
+                    "file": "files/shared.yaml",
+                    "text": "name: shared\nschema: {type: array}\n",
+                    "contract": "shared",
+                }
+                if endpoint.method == "GET":
+                    answers = [
+                        desk.client.get(
+                            _filled(endpoint.path, given), params=given if "{" not in endpoint.path else None
+                        )
+                        for desk in desks
+                    ]
+                else:
+                    answers = [ask(desk.client, endpoint, {**usual, **given}) for desk in desks]
+                told = [_untimed(answer.text) for answer in answers]
+                assert told[0] == told[1], (endpoint.path, given)
+                asked += answers[0].status_code == 200
+    assert asked > 40
+
+
+def _filled(path: str, given: dict[str, Any]) -> str:
+    return re.sub(r"{(\w+)[^}]*}", lambda found: str(given.get(found[1], "x")), path)
+
+
+def _untimed(text: str) -> list[str]:
+    """What an answer says, without how long it took and how late it is."""
+    lines = [line for line in text.splitlines() if not line.startswith(('{"working"', '{"progress"'))]
+    return [re.sub(r'"(took|seconds|now|since|times|per_minute)":(\[[^\]]*\]|[\d.e-]+)', "", line) for line in lines]
 
 
 # -- other sites ---------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The door: which hosts, which keys, which rights, which origins, which bodies; and what every response says to a browser."""
 
 import contextlib
+import gzip
 import http.client
 import json
 import logging
@@ -9,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,9 +19,11 @@ import pytest
 
 from tests.studio.conftest import KEYS, SECRETS, Desk, axe, serving
 from tests.waiting import wait_for
+from trueup.store.open import open_store
 from trueup.studio import answering
 from trueup.studio.app import Application
 from trueup.studio.assets import version
+from trueup.studio.deadline import Connection
 from trueup.studio.door.attempts import MOST
 from trueup.studio.door.guard import WRITE_HEADER
 from trueup.studio.door.sessions import LASTS, Codes, by_cookie, by_secret, cookie_value, digest_of
@@ -163,6 +167,17 @@ def test_the_digest_of_a_key_opens_nothing(served: Any) -> None:
     assert httpx.get(f"{desk.url}/api/about", headers={"cookie": f"{name}=é.1.é".encode()}).status_code == 401
 
 
+def test_a_cookie_of_another_server_ends_no_session(served: Any) -> None:
+    """Ports share cookies: whatever runs on another one could put a cookie of our name before ours."""
+    desk: Desk = served()
+    name = f"trueup_studio_{urlsplit(desk.url).port}"
+    ours = httpx.get(desk.first_url).cookies[name]
+    for cookie in (f"{name}=x; {name}={ours}", f"{name}={ours}; {name}=x", f"{name}=; a=b;{name}={ours}"):
+        answer = httpx.get(f"{desk.url}/api/about", headers={"cookie": cookie})
+        assert (answer.status_code, answer.json().get("role")) == (200, "editor"), cookie
+    assert httpx.get(f"{desk.url}/api/about", headers={"cookie": f"{name}=x; other_{name}={ours}"}).status_code == 401
+
+
 def test_wrong_keys_are_slowed_down(served: Any) -> None:
     desk = served()
     with httpx.Client(base_url=desk.url) as browser:
@@ -202,6 +217,13 @@ def test_signing_in_leads_back_and_signing_out_ends_it(served: Any, look: Any, b
     assert tab.url == f"{desk.url}/sign-in"
     assert context.cookies() == []
     context.close()
+
+
+@pytest.mark.needs("browser")
+def test_an_address_that_is_not_encoded_well_is_shown_as_missing(served: Any, look: Any) -> None:
+    tab = look(served(), "/contracts/%E0%A4%A", fails=("/contracts/file",))
+    tab.wait_for_selector("main [role=alert]")
+    assert "There is no file '%E0%A4%A'" in tab.inner_text("main [role=alert]")
 
 
 @pytest.mark.needs("browser")
@@ -273,6 +295,7 @@ def test_writes_of_other_sites_are_refused(served: Any) -> None:
         assert browser.get("/api/about", headers={"sec-fetch-site": "cross-site"}).status_code == 403
         plain = browser.post(path, headers={"origin": f"http://{host}"})
         assert plain.json()["error"]["code"] == "no_write_header"
+        assert plain.json()["error"]["hint"] == "Send `x-trueup-studio: 1`, or the key as `Authorization: Bearer KEY`."
         asked = browser.options(
             path, headers={"origin": "http://evil.example", "access-control-request-method": "POST"}
         )
@@ -335,7 +358,8 @@ def test_assets_are_kept_for_ever_and_an_old_page_is_told(served: Any) -> None:
 def test_unknown_paths_and_methods_are_told(served: Any) -> None:
     desk = served()
     with httpx.Client(base_url=desk.url, headers=READER) as client:
-        assert client.get("/api/nothing").json()["error"]["code"] == "not_found"
+        missing = client.get("/api/nothing").json()["error"]
+        assert (missing["code"], missing["hint"]) == ("not_found", "/api/openapi.json lists the paths of the API.")
         assert client.get("/api/about/").status_code == 404
         page = client.get("/nothing", headers={"accept": "text/html"})
         assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
@@ -362,6 +386,34 @@ def test_odd_bodies_are_refused_in_words(served: Any) -> None:
             assert said in answer.json()["error"]["message"], body[:20]
 
 
+def test_what_a_request_says_is_taken_as_a_whole_or_refused(served: Any, tmp_path: Path) -> None:
+    """Whatever would be left out in silence is refused, and the words say where it is and what would do."""
+    open_store(tmp_path / "v.db").close()
+    desk = served(store=str(tmp_path / "v.db"))
+    label = {"verdict": "x", "outcome": "right"}
+    cases: list[tuple[str, str, Any, str, str]] = [
+        ("GET", "/explain?code=V005&code=V006", None, "The parameter 'code' was given twice.", "Give it once."),
+        ("GET", "/explain", None, "code is missing.", "This path takes code."),
+        ("GET", "/live?window=2h", None, "window cannot be '2h'.", "It takes '1h', '24h', '5m', '7d'."),
+        ("GET", "/verdicts?limit=many", None, "limit must be a whole number, not text.", ""),
+        ("GET", "/verdicts?ok=maybe", None, "ok must be true or false, not text.", ""),
+        ("GET", "/runs/units?run=x&limit=0", None, "limit must be a whole number, at least 1.", ""),
+        ("POST", "/judge?state=IDLE", {"reply": "{}"}, "The parameter 'state' is in the URL.", "Send it in the body, as a member of a JSON object."),
+        ("POST", "/judge", {"reply": None}, "reply must be text, not null.", ""),
+        ("POST", "/judge", {"response": "maybe"}, "response cannot be 'maybe'.", "It takes true, false, 'auto'."),
+        ("POST", "/labels", {"items": [{**label, "subjct": "code:V005"}]}, "Unknown parameter 'items[0].subjct'.", "This path takes items."),
+        ("POST", "/labels", {"items": [{"verdict": "x"}]}, "items[0].outcome is missing.", "This path takes items."),
+        ("POST", "/labels", {"items": [{**label, "drawn": "z"}]}, "items[0].drawn cannot be 'z'.", "It takes '', 'random', 'uncertain'."),
+        ("POST", "/labels/undo", {"items": [{**label, "before": {"outcome": "x", "by": 1}}]}, "Unknown parameter 'items[0].before.by'.", "This path takes items."),
+    ]  # fmt: skip
+    for method, path, body, message, hint in cases:
+        answer = desk.client.request(method, path, json=body) if body is not None else desk.client.request(method, path)
+        told = answer.json()["error"]
+        assert (answer.status_code, told["message"], told["hint"]) == (400, message, hint), path
+    packed = desk.client.post("/judge", content=gzip.compress(b"{}"), headers={"content-encoding": "gzip"})
+    assert (packed.status_code, packed.json()["error"]["code"]) == (415, "encoded")
+
+
 def _chunks(size: int, count: int) -> Iterator[bytes]:
     piece = b"x" * size
     for _ in range(count):
@@ -384,6 +436,37 @@ def test_a_huge_body_is_refused_without_being_kept(served: Any, chunked: bool) -
         assert httpx.get(f"{desk.url}/api/about", headers=READER).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("first", "piece", "last", "said"),
+    [
+        (b'{"contract":[', b"[]," * 1000, b"0]}", "contract holds too much."),
+        (b'{"contract":[', b'{"a":[]},' * 400, b"0]}", "contract holds too much."),
+        (b'{"x":[', b"[]," * 1000, b"0]}", "Unknown parameter 'x'."),
+        (b"[", b"[]," * 1000, b"0]", "The body must be a JSON object."),
+        (b'{"contract":', b"[" * 3000, b"", "The body is not JSON: nested too deeply"),
+    ],
+)
+def test_a_body_of_many_small_things_is_not_built(
+    served: Any, first: bytes, piece: bytes, last: bytes, said: str
+) -> None:
+    """24 MB of empty lists would be 700 MB, and hold up every other thread for seconds: those of a gateway as well."""
+    desk = served()
+    count = 22_000_000 // len(piece)
+
+    def sent() -> Iterator[bytes]:
+        yield first
+        for _ in range(count // 20):
+            yield piece * 20
+        yield last
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    answer = desk.client.post("/judge", content=sent())
+    assert answer.json()["error"]["message"] == said
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000, "kilobytes"
+    long = {"reply": "\ud800" + "[" * 2_000_000, "contract": "schema: true"}
+    assert desk.client.post("/judge", content=json.dumps(long)).status_code == 200, "texts may be long"
+
+
 def test_a_body_that_waits_to_be_asked_for_is_not_sent(served: Any) -> None:
     desk = served()
     head = f"POST /api{POST.path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {READER['authorization']}\r\nContent-Length: 1000000000000\r\n"
@@ -403,10 +486,48 @@ def test_a_body_that_never_comes_is_given_up(served: Any, monkeypatch: pytest.Mo
         assert (answer.status, json.loads(answer.read())["error"]["code"]) == (408, "too_slow")
 
 
+def test_a_head_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few hundred such connections would shut everybody else out."""
+    monkeypatch.setattr(Connection, "seconds", 1.0)
+    whole = f"GET /api/about HTTP/1.1\r\nHost: localhost\r\nAuthorization: {READER['authorization']}\r\n\r\n".encode()
+    with serving(Application(Settings(keys=KEYS)), http=Connection, timeout_keep_alive=300) as url:
+        parts = urlsplit(url)
+        for first, begun in [(b"", b""), (b"", b"GET /api/ab"), (whole, b"GET /api/ab")]:
+            with socket.create_connection((parts.hostname, parts.port), 60) as line:
+                line.sendall(first)
+                if first:
+                    assert b"200 OK" in line.recv(65536)
+                line.sendall(begun)
+                with contextlib.suppress(ConnectionResetError):
+                    while line.recv(65536):
+                        pass
+        with httpx.Client(base_url=url, headers=READER) as client:
+            assert client.get("/api/about").status_code == 200
+            time.sleep(1.3)
+            assert client.get("/api/about").status_code == 200, "a connection that is kept alive is no head"
+
+
+def test_an_answer_that_is_never_read_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = [Endpoint("GET", "/much", "read", lambda studio, asked, who: {"text": "x" * 50_000_000})]
+    monkeypatch.setattr("trueup.studio.app.endpoints", lambda: table)
+    head = f"GET /api/much HTTP/1.1\r\nHost: localhost\r\nAuthorization: {READER['authorization']}\r\n\r\n".encode()
+    open_: set[Any] = set()
+    made, lost = Connection.connection_made, Connection.connection_lost
+    monkeypatch.setattr(Connection, "connection_made", lambda self, line: (open_.add(self), made(self, line))[1])
+    monkeypatch.setattr(Connection, "connection_lost", lambda self, why: (open_.discard(self), lost(self, why))[1])
+    with serving(Application(Settings(keys=KEYS)), http=Connection, timeout_keep_alive=0.3) as url:
+        parts = urlsplit(url)
+        with socket.create_connection((parts.hostname, parts.port), 60) as line:
+            line.sendall(head)
+            wait_for(lambda: open_, "it is open")
+            wait_for(lambda: not open_, "it is given up, though its client is still there")
+
+
 class Work:
     """An endless work that says whether it was ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, **more: str) -> None:
+        self.more = more
         self.ended = threading.Event()
         self.begun = threading.Event()
 
@@ -416,7 +537,7 @@ class Work:
     def __next__(self) -> dict[str, int]:
         self.begun.set()
         time.sleep(0.005)
-        return {"n": 1}
+        return {"n": 1, **self.more}
 
     def close(self) -> None:
         self.ended.set()
@@ -432,6 +553,11 @@ def works(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Application, str, l
         made.append(Work())
         return Stream(iter(made[-1]))
 
+    def heavy(studio: Any, asked: Nothing, who: Key) -> Stream:
+        """Never ends by itself, and says much."""
+        made.append(Work(text="x" * 1_000_000))
+        return Stream(iter(made[-1]))
+
     def fails(studio: Any, asked: Nothing, who: Key) -> Stream:
         """Fails in the middle."""
 
@@ -443,6 +569,7 @@ def works(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Application, str, l
 
     table = [
         Endpoint("POST", "/work", "read", stream, streams=True),
+        Endpoint("POST", "/heavy", "read", heavy, streams=True),
         Endpoint("POST", "/fails", "read", fails, streams=True),
     ]
     monkeypatch.setattr("trueup.studio.app.endpoints", lambda: table)
@@ -458,6 +585,18 @@ def test_a_client_that_leaves_ends_the_work(works: Any) -> None:
             assert answer.headers["content-type"] == "application/x-ndjson"
             assert next(answer.iter_lines()) == '{"n":1}'
         assert made[0].ended.wait(60)
+
+
+def test_a_client_that_stops_reading_ends_the_work(works: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would keep one of a few places for as long as it likes."""
+    monkeypatch.setattr("trueup.studio.answering._UNREAD", 0.2)
+    app, url, made = works
+    parts = urlsplit(url)
+    head = f"POST /api/heavy HTTP/1.1\r\nHost: localhost\r\nAuthorization: {READER['authorization']}\r\nContent-Length: 0\r\n\r\n"
+    with socket.create_connection((parts.hostname, parts.port), 60) as line:
+        line.sendall(head.encode())
+        wait_for(lambda: made and made[0].ended.is_set(), "nobody reads on")
+        wait_for(lambda: app._threads.streaming == 0, "its place is free")
 
 
 def test_a_work_that_fails_says_so_in_its_last_line(works: Any, caplog: pytest.LogCaptureFixture) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ from trueup.studio.endpoint import TEXTS, Endpoint, Nothing, Stream
 from trueup.studio.judging.cursor import locate
 from trueup.studio.judging.names import properties
 from trueup.studio.settings import Key, Settings
+from trueup.studio.stores import stores_in
 
 __all__ = ["database", "server"]
 
@@ -380,6 +382,22 @@ def test_a_store_that_is_deleted_takes_no_labels(served: Any, tmp_path: Path) ->
     with open_store(folder / "v.db") as store:
         other = store.record_verdict(Contract(True).check("[]"))
     assert [row["id"] for row in desk.get("/verdicts")["rows"]] == [other], "the one that is there now"
+
+
+def test_a_pipe_or_a_link_is_not_taken_for_the_store_of_a_folder(tmp_path: Path) -> None:
+    """Opening a pipe waits for a writer: `trueup studio` would never start."""
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    for folder in (inside, outside):
+        open_store(folder / "verdicts.db").close()
+    os.mkfifo(inside / "pipe.db")
+    (inside / "folder.db").mkdir()
+    (inside / "link.db").symlink_to(outside / "verdicts.db")
+    (inside / "loop.db").symlink_to("loop.db")
+    for number in range(1200):
+        (inside / f"reply-{number}.json").touch()
+    assert stores_in([inside]) == [inside / "verdicts.db"]
 
 
 @pytest.mark.parametrize("address", ["postgresql://ada:s3cret@127.0.0.1:1/private-name", "{}/none.db", "{}"])

@@ -2,6 +2,8 @@
 
 import json
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import httpx
 import pytest
 
 from tests.gateway.serving import Served, configured, serving
+from tests.studio.driving import LONGEST
 from tests.waiting import wait_for
 from trueup.gateway.keys import hash_of
 from trueup.gateway.running import running
@@ -84,6 +87,26 @@ def test_the_section_is_checked_like_the_rest_of_the_file(tmp_path: Path) -> Non
     assert "studio is a mapping" in faults(tmp_path, studio="yes")[0]
 
 
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("$STUDIO_KEY", "this key has fewer than 20 characters"),
+        ("", "this key has fewer than 20 characters"),
+        (123456789012345678901234, "key is a text"),
+        (None, "key is missing"),
+        (["tu-0123456789012345678"], "key is a text"),
+    ],
+)
+def test_a_key_that_could_be_guessed_is_refused_wherever_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: Any, said: str
+) -> None:
+    monkeypatch.setenv("STUDIO_KEY", "abc")
+    [fault] = faults(tmp_path, studio=section(keys=[{"name": "ana", "role": "editor", "key": key}]))
+    assert said in fault
+    assert "abc" not in fault
+    assert read_config(tmp_path / "gateway.yaml")[0] is None
+
+
 def test_no_key_of_the_studio_is_ever_stored_or_shown(tmp_path: Path) -> None:
     plain = "tu-a-key-in-the-file-itself"
     keys = [{"name": "ana", "role": "editor", "key": plain}]
@@ -100,6 +123,23 @@ def test_it_is_off_unless_the_file_has_a_section(tmp_path: Path) -> None:
     with running(config, studio=offer) as gateway:
         for path in ("/studio", "/studio/try", "/studio/api/about", "/studio/healthz"):
             assert httpx.get(f"{gateway.url}{path}").json()["error"]["code"] == "not_found"
+
+
+def test_a_gateway_without_it_loads_nothing_of_it(tmp_path: Path) -> None:
+    assert faults(tmp_path) == []
+    program = (
+        "import sys\n"
+        "from trueup.cli.serve import serve\n"
+        "from trueup.gateway.running import running\n"
+        "from trueup.gateway.serve import application\n"
+        "from trueup.gateway.settings import load_config\n"
+        "with running(load_config(sys.argv[1])):\n"
+        "    print([name for name in sys.modules if name.startswith('trueup.studio')])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "gateway.yaml")], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
 def test_keys_and_roles_follow_the_file(tmp_path: Path) -> None:
@@ -149,6 +189,32 @@ def test_keys_and_roles_follow_the_file(tmp_path: Path) -> None:
     assert '"outcome":"studio"' in log.replace(" ", "")
     assert "token" not in log
     assert KEYS["editor"] not in log
+
+
+@pytest.mark.needs("browser")
+def test_a_person_can_sign_out_and_is_told_when_a_session_has_ended(browser: Any, tmp_path: Path) -> None:
+    assert faults(tmp_path, studio=section()) == []
+    with running(load_config(tmp_path / "gateway.yaml"), studio=offer) as gateway:
+        context = browser.new_context(viewport={"width": 400, "height": 800})
+        context.set_default_timeout(LONGEST)
+        tab = context.new_page()
+        tab.goto(f"{gateway.url}/studio/contracts")
+        tab.fill("input[name=key]", KEYS["labeller"])
+        tab.keyboard.press("Enter")
+        leave = tab.locator("header button", has_text="Sign out")
+        leave.wait_for()
+        assert leave.get_attribute("title") == "Signed in as the labeller (labeller)"
+        context.clear_cookies()
+        tab.keyboard.press("4")
+        with context.expect_page() as opened:
+            tab.click("main [role=alert] a")
+        other = opened.value
+        other.fill("input[name=key]", KEYS["labeller"])
+        other.keyboard.press("Enter")
+        other.locator("header button", has_text="Sign out").click()
+        other.wait_for_url(f"{gateway.url}/studio/sign-in")
+        assert context.cookies() == []
+        context.close()
 
 
 def test_its_own_file_stays_closed(tmp_path: Path) -> None:

@@ -85,6 +85,26 @@ def test_the_description_is_valid_and_complete(desk: Desk) -> None:
             assert each["x-right"] in ("read", "label", "edit")
 
 
+def test_fields_and_operations_are_described_as_in_their_source() -> None:
+    described = document(TABLE)
+    judge = described["paths"]["/api/judge"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert judge["properties"]["contract"]["description"] == "The text of a contract; empty: any JSON value."
+    assert "description" not in judge["properties"]["state"]
+    rows = {each["name"]: each for each in described["paths"]["/api/verdicts"]["get"]["parameters"]}
+    assert rows["since"]["description"] == "A span such as `7d`, a date, or seconds since 1970.", (
+        "of the class above it"
+    )
+    assert rows["cursor"]["description"].startswith("Where the page before ended")
+    assert "subject" in described["components"]["schemas"]["Item"]["properties"]
+    assert described["components"]["schemas"]["Item"]["properties"]["subject"]["description"].startswith(
+        "What it is about"
+    )
+    assert described["components"]["schemas"]["Item"]["additionalProperties"] is False
+    live = described["paths"]["/api/live"]["get"]["description"]
+    assert live.startswith("Times are seconds since 1970")
+    assert live.endswith("Needs the right to read.")
+
+
 def test_every_parameter_of_a_path_is_one_of_its_endpoint() -> None:
     for each in TABLE:
         assert set(re.findall(r"{(\w+)", each.path)) <= set(each.takes.__struct_fields__), each.path

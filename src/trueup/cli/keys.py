@@ -21,7 +21,7 @@ _SHORT = 20  # a shorter key could be guessed from its hash
 
 @click.group()
 def keys() -> None:
-    """Keys for the gateway's clients: make, hash and list them."""
+    """Keys for the gateway's clients and its studio: make, hash and list them."""
 
 
 @keys.command()
@@ -48,10 +48,7 @@ def new(
     if role is not None and user is not None:
         raise click.UsageError("a key of the studio has no --user")
     if expires is not None:
-        try:
-            datetime.fromisoformat(expires)
-        except ValueError:
-            raise click.UsageError(f"--expires {expires!r}: give a day or a moment, such as 2027-01-31") from None
+        _refuse_past(expires)
     key = new_key()
     if role is None:
         tenant = tenant or "NAME"
@@ -66,6 +63,15 @@ def new(
     where = "clients:" if role is None else "keys:` of `studio:"
     click.echo(f"\nKeep it now: it is not shown again. For `{where}` in the gateway's file:\n")
     click.echo(f"  - {{{', '.join(f'{what}: {json.dumps(value)}' for what, value in entry.items())}}}")
+
+
+def _refuse_past(expires: str) -> None:
+    try:
+        until = datetime.fromisoformat(expires)
+    except ValueError:
+        raise click.UsageError(f"--expires {expires!r}: give a day or a moment, such as 2027-01-31") from None
+    if (until if until.tzinfo is not None else until.replace(tzinfo=UTC)) <= datetime.now(UTC):
+        raise click.UsageError(f"--expires {expires!r} is in the past: such a key never works")
 
 
 @keys.command(name="hash")

@@ -1,7 +1,9 @@
 """`trueup studio`: the web page over contracts, replies, runs and a store, on this machine."""
 
 import contextlib
+import ipaddress
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 _PORT = 8765
 _HERE = "127.0.0.1"
 _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME")
+_HOST = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, and bound only if asked for
 
 
@@ -74,11 +77,11 @@ def studio(
         raise Unavailable(f"{error.name} is not installed: pip install 'trueup[studio]'") from None
     where, wanted = _address(listen) if listen is not None else (_HERE, port)
     secret = new_secret()
-    own = () if where in _EVERYWHERE else (_bracketed(where).lower(),)
+    own = () if where in _EVERYWHERE else (_as_sent(where),)
     with contextlib.ExitStack() as stack:
         settings = Settings(
             keys=(Key("you", digest_of(secret), "reader" if read_only else "editor"),),
-            hosts=LOOPBACK | {_bracketed(name).lower() for name in hosts} | set(own),
+            hosts=LOOPBACK | {_host(name) for name in hosts} | set(own),
             addresses=where in _EVERYWHERE,
             folders=() if demo else _folders(folders),
             demo=demo,
@@ -194,6 +197,26 @@ def _shown(path: Path) -> str:
         near = os.path.relpath(path)
         return near if not near.startswith("..") else str(path)
     return str(path)
+
+
+def _host(given: str) -> str:
+    """A name that requests may address the studio by; one that no browser sends is refused."""
+    name = _as_sent(given)
+    if not _HOST.fullmatch(name):
+        raise click.UsageError(f"--host {given!r}: give a name without a scheme and a port, such as studio.example.com")
+    return name
+
+
+def _as_sent(host: str) -> str:
+    """A name or an address as browsers send it.
+
+    >>> _as_sent("Studio.Example.com"), _as_sent("2001:DB8:0::1"), _as_sent("[::1]")
+    ('studio.example.com', '[2001:db8::1]', '[::1]')
+    """
+    plain = host.removeprefix("[").removesuffix("]").lower()
+    with contextlib.suppress(ValueError):
+        plain = str(ipaddress.ip_address(plain))
+    return _bracketed(plain)
 
 
 def _bracketed(host: str) -> str:

@@ -4,21 +4,19 @@ Whatever goes wrong leaves as `{"error": {code, message, hint}}`; a traceback go
 """
 
 import gzip
-import json
 import logging
-import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
-import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from trueup.store.errors import StoreError
 from trueup.studio.bodies import Room, read_body
+from trueup.studio.decoding import decoded, json_object, once, refuse_query
 from trueup.studio.door.guard import WHO, Receive, Scope, Send
 from trueup.studio.endpoint import Endpoint, Stream
 from trueup.studio.refusal import Refusal
@@ -37,6 +35,7 @@ _HERE = ("127.", "::1")
 AT_ONCE = 4
 SLOW_AT_ONCE = 3
 STREAMS = 8  # long works at the same time
+_UNREAD = 60.0  # seconds for which a work waits until its client reads on
 
 
 class Threads:
@@ -130,11 +129,12 @@ class Answering:
     def _made(self, request: Request, raw: bytes, who: Key, *, packs: bool) -> Stream | tuple[bytes, bool]:
         """The answer as it is sent, and whether it is compressed: whatever takes time happens in a thread."""
         endpoint = self._endpoint
-        path = request.path_params
+        path, query = request.path_params, once(request.query_params.multi_items())
         if endpoint.method in ("GET", "DELETE"):
-            asked = decoded(endpoint.takes, {**dict(request.query_params), **path}, strict=False)
+            asked = decoded(endpoint.takes, {**query, **path}, strict=False)
         else:
-            asked = decoded(endpoint.takes, {**_object(raw), **path}, strict=True)
+            refuse_query(query)
+            asked = decoded(endpoint.takes, {**json_object(raw, endpoint.takes), **path}, strict=True)
         answer = endpoint.handle(self._studio, asked, who)
         if isinstance(answer, Stream):
             return answer
@@ -143,7 +143,7 @@ class Answering:
 
 
 class Lines(Response):
-    """Many answers to one request, each sent as soon as it is there. When the client leaves, or the studio stops, the work is ended."""
+    """Many answers to one request, each sent as soon as it is there. The work is ended when the client leaves or stops reading, or the studio stops."""
 
     media_type = _LINES
 
@@ -179,7 +179,11 @@ class Lines(Response):
         more = True
         while more:
             line, more = await self._threads.stream(self._line)
-            await send({"type": "http.response.body", "body": line, "more_body": more})
+            with anyio.move_on_after(_UNREAD) as waited:
+                await send({"type": "http.response.body", "body": line, "more_body": more})
+            if waited.cancelled_caught:
+                log.warning("a client of the studio has stopped reading; its work was ended")
+                return
 
     def _line(self) -> tuple[bytes, bool]:
         """The next line, and whether there may be more."""
@@ -210,27 +214,6 @@ def refused(refusal: Refusal) -> Response:
     return Response(spelled(refusal.to_dict()), refusal.status, refusal.headers, media_type=_JSON)
 
 
-def decoded(kind: type[msgspec.Struct], given: Mapping[str, Any], *, strict: bool) -> Any:
-    """What a request says, as the type that its handler takes."""
-    unknown = given.keys() - set(kind.__struct_encode_fields__)
-    if unknown:
-        known = ", ".join(kind.__struct_encode_fields__) or "nothing"
-        raise Refusal(400, f"Unknown parameter {min(unknown)[:100]!r}; this path takes {known}.")
-    try:
-        asked = msgspec.convert(dict(given), kind, strict=strict)
-    except msgspec.ValidationError as error:
-        raise Refusal(400, str(error)) from None
-    except UnicodeEncodeError:  # half a surrogate pair where no text belongs
-        raise Refusal(400, "A value of this request has the wrong type.") from None
-    for name in kind.__struct_fields__:
-        value = getattr(asked, name)
-        if isinstance(value, float) and not math.isfinite(value):
-            raise Refusal(400, f"{name} is not a number.")
-        if isinstance(value, int) and abs(value) >= 2**63:
-            raise Refusal(400, f"{name} is too large.")
-    return asked
-
-
 def _permit(endpoint: Endpoint, who: Key) -> None:
     rights = RIGHTS[who.role]
     if endpoint.right not in rights:
@@ -257,34 +240,6 @@ def accepts_gzip(header: str) -> bool:
         if name.strip().lower() == "gzip":
             return weight.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
     return False
-
-
-def _object(raw: bytes) -> dict[str, Any]:
-    """The body of a request as JSON."""
-    if not raw:
-        return {}
-    try:
-        found = _loads(raw)
-    except ValueError as error:
-        raise Refusal(400, f"The body is not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise Refusal(400, "The body must be a JSON object.")
-    return found
-
-
-def _loads(raw: bytes) -> Any:
-    """JSON text of a browser, in which half a surrogate pair may be written as an escape."""
-    try:
-        return msgspec.json.decode(raw)
-    except (msgspec.MsgspecError, RecursionError):
-        try:
-            return json.loads(raw, parse_constant=_no_number)
-        except RecursionError:
-            raise ValueError("nested too deeply") from None
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is not a number")
 
 
 def _stopping() -> Refusal:

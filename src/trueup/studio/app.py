@@ -126,7 +126,8 @@ class Application:
         if "text/html" in request.headers.get("accept", "") and not path.startswith(("/api/", "/assets/")):
             page = index(self.settings.mount, request.scope[NONCE])
             return HTMLResponse(page, 404)
-        return refused(Refusal(404, f"There is nothing at {path[:200]!r}.", code="not_found"))
+        hint = f"{self.settings.mount}/api/openapi.json lists the paths of the API." if path.startswith("/api") else ""
+        return refused(Refusal(404, f"There is nothing at {path[:200]!r}.", code="not_found", hint=hint))
 
 
 def _routes(studio: Studio, table: Iterable[Endpoint], threads: Threads) -> list[Route]:

@@ -59,6 +59,11 @@ class Part:
 
 async def read_body(receive: Receive, headers: Mapping[str, str], most: int, part: Part | None = None) -> bytes:
     """The body of a request; a Refusal if it is too large, if there is no room for it, or if it comes too slowly."""
+    if (coded := headers.get("content-encoding", "identity").strip().lower()) != "identity":
+        raise Refusal(
+            415, f"The body is compressed or encoded ({coded[:40]!r}).", code="encoded", hint="Send it as it is.",
+            headers={"connection": "close"},
+        )  # fmt: skip
     said = headers.get("content-length", "")
     if said.isascii() and said.isdigit() and (len(said) > 12 or int(said) > most):
         if "expect" not in headers:  # otherwise the client waits for our word before it sends anything

@@ -4,6 +4,7 @@ A handler is a plain function that runs in a thread: it takes the studio, the de
 a `Stream`. It raises a `Refusal` for what it will not do.
 """
 
+import inspect
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -50,4 +51,13 @@ class Endpoint(NamedTuple):
     @property
     def summary(self) -> str:
         """The first line of the handler's docstring."""
-        return (self.handle.__doc__ or "").strip().split("\n", 1)[0]
+        return self._told[0]
+
+    @property
+    def details(self) -> str:
+        """The rest of that docstring."""
+        return self._told[2].strip()
+
+    @property
+    def _told(self) -> tuple[str, str, str]:
+        return inspect.cleandoc(self.handle.__doc__ or "").partition("\n")

@@ -1,10 +1,19 @@
-"""The API in OpenAPI's words: the table of endpoints enters, a document leaves."""
+"""The API in OpenAPI's words: the table of endpoints enters, a document leaves.
 
+What a handler and the fields of its request are for is said once, in their docstrings, and told from there.
+"""
+
+import ast
+import inspect
 import re
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import msgspec
+import msgspec.inspect
 
 from trueup import __version__
 from trueup.studio.endpoint import Endpoint, Nothing
@@ -35,6 +44,7 @@ def document(table: Iterable[Endpoint], mount: str = "") -> dict[str, Any]:
     table = tuple(table)
     kinds = list(dict.fromkeys(each.takes for each in table if each.takes is not Nothing))
     refs, schemas = msgspec.json.schema_components(kinds, ref_template=_REF)
+    _describe(schemas, kinds)
     named = {kind: schemas[ref["$ref"].rpartition("/")[2]] for kind, ref in zip(kinds, refs, strict=True)}
     paths: dict[str, Any] = {}
     for each in table:
@@ -68,18 +78,18 @@ def _operation(endpoint: Endpoint, takes: dict[str, Any]) -> dict[str, Any]:
     fields, required = takes.get("properties", {}), takes.get("required", ())
     in_path = re.findall(r"{(\w+)", endpoint.path)
     parameters = [
-        {"name": name, "in": "path", "required": True, "schema": fields.get(name, {"type": "string"})}
+        {"name": name, "in": "path", "required": True, "schema": fields[name], **_description(fields[name])}
         for name in in_path
     ]
     found: dict[str, Any] = {
         "summary": endpoint.summary,
-        "description": f"Needs the right to {endpoint.right}.",
+        "description": "\n\n".join(filter(None, (endpoint.details, f"Needs the right to {endpoint.right}."))),
         "operationId": _id(endpoint),
         "x-right": endpoint.right,
     }
     if endpoint.method in ("GET", "DELETE"):
         parameters += [
-            {"name": name, "in": "query", "required": name in required, "schema": shape}
+            {"name": name, "in": "query", "required": name in required, "schema": shape, **_description(shape)}
             for name, shape in fields.items() if name not in in_path
         ]  # fmt: skip
     else:
@@ -90,6 +100,50 @@ def _operation(endpoint: Endpoint, takes: dict[str, Any]) -> dict[str, Any]:
     kind = "application/x-ndjson" if endpoint.streams else "application/json"
     answers = {"200": {"description": endpoint.summary, "content": {kind: {}}}, "4XX": _FAILED, "5XX": _FAILED}
     return {**found, "parameters": parameters, "responses": answers}
+
+
+def _description(shape: dict[str, Any]) -> dict[str, str]:
+    return {"description": shape["description"]} if "description" in shape else {}
+
+
+def _describe(schemas: dict[str, Any], kinds: Iterable[type[msgspec.Struct]]) -> None:
+    """Add to the fields of each type what its source says about them."""
+    for kind in _all_of(kinds):
+        said = {name: text for base in reversed(kind.__mro__) for name, text in _said(base).items()}
+        for name, shape in schemas.get(kind.__name__, {}).get("properties", {}).items():
+            if name in said:
+                shape["description"] = said[name]
+
+
+def _all_of(kinds: Iterable[type[msgspec.Struct]]) -> Iterator[type[msgspec.Struct]]:
+    """These types, and those of their fields."""
+    waiting: list[Any] = list(msgspec.inspect.multi_type_info(kinds))
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, msgspec.inspect.StructType):
+            yield found.cls
+            waiting += [field.type for field in found.fields]
+        elif isinstance(found, msgspec.inspect.VarTupleType):
+            waiting.append(found.item_type)
+        elif isinstance(found, msgspec.inspect.UnionType):
+            waiting += found.types
+
+
+@cache
+def _said(kind: type) -> dict[str, str]:
+    """The texts below the fields of a class, by field; nothing where there is no source."""
+    if not issubclass(kind, msgspec.Struct) or kind is msgspec.Struct:
+        return {}
+    try:
+        [definition] = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    except (OSError, SyntaxError, ValueError):
+        return {}
+    found: dict[str, str] = {}
+    for field, text in pairwise(definition.body if isinstance(definition, ast.ClassDef) else ()):
+        match field, text:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(said))):
+                found[name] = inspect.cleandoc(said)
+    return found
 
 
 def _id(endpoint: Endpoint) -> str:

@@ -39,9 +39,15 @@ def find(settings: Settings, name: str) -> Path:
         there = path.is_file() or path.is_dir()
     except (OSError, RuntimeError, ValueError):
         raise _missing(name) from None
-    if not there or not path.is_relative_to(inside) or _is_hidden(path.relative_to(inside)) or path in settings.hidden:
+    if not there or not path.is_relative_to(inside) or _is_hidden(path.relative_to(inside)) or _is_kept(path, settings):
         raise _missing(name)
     return path
+
+
+def top_of(settings: Settings, path: Path) -> Path:
+    """The folder of the studio that a path lies in; its own folder if it lies in none."""
+    tops = (each.resolve() for each in labelled(settings).values())
+    return next((top for top in tops if top in path.parents), path.parent)
 
 
 def name_of(settings: Settings, path: Path) -> str | None:
@@ -101,7 +107,18 @@ def _entries(folder: Path) -> "list[os.DirEntry[str]]":
 def _is_skipped(entry: "os.DirEntry[str]", settings: Settings) -> bool:
     if entry.name.startswith(".") or entry.name in _SKIPPED or entry.is_symlink():
         return True
-    return bool(settings.hidden) and Path(entry.path).resolve() in settings.hidden
+    return _is_kept(Path(entry.path), settings)
+
+
+def _is_kept(path: Path, settings: Settings) -> bool:
+    """Whether a path leads to a file that is kept from the studio, whatever its name: it may be a hard link, or differ in case."""
+    for kept in settings.hidden:
+        try:
+            if path == kept or path.samefile(kept):
+                return True
+        except OSError:  # one of them was deleted a moment ago
+            continue
+    return False
 
 
 def _is_hidden(below: Path) -> bool:

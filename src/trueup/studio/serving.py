@@ -32,6 +32,8 @@ def serve(app: Application, listening: socket.socket, started: Callable[[], obje
     """Serve until a signal stops it; `started` is called when requests are answered."""
     import uvicorn
 
+    from trueup.studio.deadline import Connection
+
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets=sockets)
@@ -51,7 +53,7 @@ def serve(app: Application, listening: socket.socket, started: Callable[[], obje
 
     # h11 has a limit for the head of a request, which httptools lacks
     config = uvicorn.Config(
-        app, http="h11", log_level="error", access_log=False, lifespan="off", ws="none", server_header=False,
+        app, http=Connection, log_level="error", access_log=False, lifespan="off", ws="none", server_header=False,
         date_header=False, proxy_headers=False, timeout_graceful_shutdown=3, h11_max_incomplete_event_size=_MOST_HEAD,
         limit_concurrency=_MOST_CONNECTIONS,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from trueup.store.open import file_of
 from trueup.studio.refusal import Refusal
 
 _ENDINGS = (".db", ".sqlite", ".sqlite3")
-_MOST = 1000  # files of a folder
+_MOST = 100  # files of a folder that are looked into
 
 
 def stores_in(folders: Iterable[Path]) -> list[Path]:
@@ -20,10 +20,10 @@ def stores_in(folders: Iterable[Path]) -> list[Path]:
     found: dict[Path, None] = {}
     for folder in folders:
         try:
-            names = [path for path, _ in zip(sorted(folder.iterdir()), range(_MOST), strict=False)]
+            named = sorted(path for path in folder.iterdir() if path.suffix.lower() in _ENDINGS)
         except OSError:
             continue
-        found |= dict.fromkeys(path for path in names if path.suffix.lower() in _ENDINGS and _holds_verdicts(path))
+        found |= dict.fromkeys(path for path in named[:_MOST] if _is_store(path, folder))
     return list(found)
 
 
@@ -51,6 +51,15 @@ def _spellings(address: str) -> set[str]:
     from trueup.store.postgres import without_password
 
     return found | {without_password(address)}
+
+
+def _is_store(path: Path, folder: Path) -> bool:
+    """Whether a file in a folder is a store; a pipe is none, and a link that leads out of the folder is not followed."""
+    try:
+        inside = path.is_file() and path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):
+        return False
+    return inside and _holds_verdicts(path)
 
 
 def _holds_verdicts(path: Path) -> bool:

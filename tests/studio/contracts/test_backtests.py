@@ -182,9 +182,12 @@ def test_a_key_of_one_tenant_sees_that_tenant_alone(served: Any, folder: Path, f
     store = filled(folder / "shop.yaml", replies())
     key = Key("ada", digest_of(SECRETS["reader"]), "reader", tenant="t1")
     desk = served(role="reader", keys=(key,), folders=(folder,), store=store)
-    found = last(desk, tenant="t0")
-    assert found["total"] == 20
-    assert {flip["tenant"] for flip in found["flips"]} == {"t1"}
+    for given in ({}, {"tenant": "t1"}):
+        found = last(desk, **given)
+        assert found["total"] == 20
+        assert {flip["tenant"] for flip in found["flips"]} == {"t1"}
+    other = desk.client.post("/backtest", json={"file": NAME, "text": DRAFT, "tenant": "t0"})
+    assert (other.status_code, other.json()["error"]["code"]) == (403, "no_right")
     assert desk.client.post("/backtest/flip", json={"id": "v0", "file": NAME, "text": DRAFT}).status_code == 404
     assert desk.post("/backtest/flip", {"id": "v1", "file": NAME, "text": DRAFT})["id"] == "v1"
 

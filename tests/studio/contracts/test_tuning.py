@@ -94,9 +94,12 @@ def test_a_key_of_one_tenant_learns_from_that_tenant(served: Any, levels: Path, 
     store = filled(levels, ALIAS)
     key = Key("ada", digest_of(SECRETS["reader"]), "reader", tenant="t1")
     desk = served(role="reader", keys=(key,), folders=(folder,), store=store)
-    result = tuned(desk, tenant="t0")[-1]["result"]
-    assert (result["replies"], result["labelled"]) == (26, 11)
-    assert [row["unit"] for row in result["labels_needed"]] == []
+    for given in ({}, {"tenant": "t1"}):
+        result = tuned(desk, **given)[-1]["result"]
+        assert (result["replies"], result["labelled"]) == (26, 11)
+        assert [row["unit"] for row in result["labels_needed"]] == []
+    other = desk.client.post("/tune", json={"file": NAME, "tenant": "t0"})
+    assert (other.status_code, other.json()["error"]["code"]) == (403, "no_right")
 
 
 def test_rules_that_need_labels_are_listed(served: Any, levels: Path, folder: Path, filled: Fill) -> None:

@@ -81,7 +81,7 @@ def _key(desk: "Desk", part: dict[str, Any], here: Parts) -> StudioKey:
         said = "an entry has a key or a hash of it, not both" if "key" in part else "key is missing"
         hint = "`trueup keys new --role editor` makes one."
         desk.say("N006", here if "key" not in part else (*here, "key"), said, hint)
-    elif "key" in part and len(plain) < _SHORT and not part["key"].startswith("$"):
+    elif "key" in part and len(plain) < _SHORT and (plain or part["key"] == ""):
         desk.say(
             "N006",
             (*here, "key"),

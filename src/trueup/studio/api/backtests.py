@@ -14,6 +14,7 @@ from trueup.studio.moments import moment
 from trueup.studio.refusal import Refusal
 from trueup.studio.settings import Key
 from trueup.studio.studio import Studio
+from trueup.studio.verdicts.asking import tenant_for
 from trueup.studio.working.addresses import address_of
 from trueup.studio.working.folders import told_of
 
@@ -90,7 +91,7 @@ def _selection(asked: Backtesting | Tuning, who: Key, name: str) -> Selection:
     """The replies that are meant; a key of one tenant never reaches those of another."""
     return Selection(
         since=moment("since", asked.since), until=moment("until", asked.until), model=asked.model or None, state=asked.state or None,
-        tenant=who.tenant if who.tenant is not None else asked.tenant or None,
+        tenant=tenant_for(asked.tenant or None, who),
         contract=(name or None) if asked.contract is None else asked.contract or None,
     )  # fmt: skip
 

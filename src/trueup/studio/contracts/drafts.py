@@ -7,6 +7,7 @@ from typing import Any
 from trueup.contract.contract import Contract
 from trueup.contract.files.documents import Barred, Source
 from trueup.contract.lint.run import Linted, lint_contract
+from trueup.studio.contracts.naming import bar_private
 from trueup.studio.judging.drafts import Draft, faults
 from trueup.studio.places import find, name_of
 from trueup.studio.refusal import Refusal
@@ -27,6 +28,7 @@ def lint_draft(settings: Settings, text: str, name: str, read: "set[Path] | None
         called = name_of(settings, other)
         if called is None or (os.path.lexists(other) and not _is_open(settings, called)):
             raise Barred(_OUTSIDE)
+        bar_private(settings, other.resolve())
         return Source(other.resolve(), called, text if other.resolve() == path else None)
 
     return lint_contract(path, find=allowed)

@@ -16,7 +16,7 @@ from trueup.contract.files.documents import KINDS, LIMITS, parse_document
 from trueup.contract.files.faults import ContractError
 from trueup.studio.contracts.drafts import lint_draft
 from trueup.studio.contracts.kinds import extended_by, is_contract_file
-from trueup.studio.places import find, labelled, name_of, walk
+from trueup.studio.places import find, name_of, top_of, walk
 from trueup.studio.refusal import Refusal
 from trueup.studio.settings import Settings
 
@@ -98,7 +98,7 @@ def open_contract(settings: Settings, name: str) -> Opened:
     if not path.is_file() or path.suffix.lower() not in KINDS:
         raise _not_a_contract(name)
     opened = _opened(name, path)
-    if not is_contract_file(path, opened.text, _top(settings, path)):
+    if not is_contract_file(path, opened.text, top_of(settings, path)):
         raise _not_a_contract(name)
     return opened
 
@@ -200,7 +200,7 @@ def _looked(settings: Settings, name: str, path: Path) -> Look:
         opened = _opened(name, path)
     except Refusal:
         return Look(False)
-    if not is_contract_file(path, opened.text, _top(settings, path)):
+    if not is_contract_file(path, opened.text, top_of(settings, path)):
         return Look(False)
     try:
         data = parse_document(opened.text, name, opened.kind).data
@@ -240,12 +240,6 @@ def _mark(path: Path) -> Any:
     except OSError:
         return None
     return (found.st_mtime_ns, found.st_size, found.st_ino)
-
-
-def _top(settings: Settings, path: Path) -> Path:
-    return next(
-        (top for top in (each.resolve() for each in labelled(settings).values()) if top in path.parents), path.parent
-    )
 
 
 def _not_a_contract(name: str) -> Refusal:

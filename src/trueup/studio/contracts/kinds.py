@@ -28,7 +28,8 @@ OPENED = (
 )
 """What makes a file a contract: any one of these."""
 _LINE = re.compile(rf"""^\s{{0,2}}["'\[]?({"|".join(OPENED)})["']?\s*[:=\]]""", re.MULTILINE)
-_PIPELINE = "config.yaml"
+PIPELINE = "config.yaml"
+"""The settings of a pipeline."""
 
 
 def is_contract_file(path: Path, text: str, top: Path) -> bool:
@@ -38,7 +39,7 @@ def is_contract_file(path: Path, text: str, top: Path) -> bool:
 
 def in_pipeline(path: Path, top: Path) -> bool:
     """Whether a file belongs to a pipeline: its folder, or one around it, has a `config.yaml`."""
-    return any((folder / _PIPELINE).exists() for folder in path.parents if folder == top or top in folder.parents)
+    return any((folder / PIPELINE).exists() for folder in path.parents if folder == top or top in folder.parents)
 
 
 def is_contract(text: str, kind: str) -> bool:

@@ -20,7 +20,7 @@ from trueup.contract.files.documents import KINDS, LIMITS
 from trueup.studio.contracts.drafts import place_of
 from trueup.studio.contracts.files import Opened, line_ends, open_contract
 from trueup.studio.contracts.kinds import in_pipeline, is_contract
-from trueup.studio.places import labelled
+from trueup.studio.places import top_of
 from trueup.studio.refusal import Refusal
 from trueup.studio.settings import Settings
 
@@ -147,7 +147,7 @@ def _refuse_text(name: str, text: str) -> None:
 
 def _refuse_name(settings: Settings, name: str, path: Path) -> None:
     last = name.rpartition("/")[2]
-    top = next((each.resolve() for each in labelled(settings).values() if each.resolve() in path.parents), path.parent)
+    top = top_of(settings, path)
     odd = last.startswith(".") or not last.isprintable() or len(last.encode()) > 200 or "\\" in last
     if odd or path.suffix.lower() not in KINDS or last == "config.yaml" or in_pipeline(path, top):
         raise Refusal(

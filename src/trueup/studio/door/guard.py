@@ -128,7 +128,10 @@ class Guard:
         if not by_header and (writes or path.startswith("/api/")):
             _same_origin(headers, host)
             if writes and WRITE_HEADER not in headers:
-                raise Refusal(403, f"A write needs the header {WRITE_HEADER}.", code="no_write_header")
+                raise Refusal(
+                    403, f"A write with a cookie needs the header {WRITE_HEADER}.", code="no_write_header",
+                    hint=f"Send `{WRITE_HEADER}: 1`, or the key as `Authorization: Bearer KEY`.",
+                )  # fmt: skip
         return None
 
     def _first_visit(self, scope: Scope, headers: dict[str, str], path: str) -> Response | None:
@@ -163,7 +166,7 @@ class Guard:
         if path.startswith("/api/") or scope["method"] not in _SAFE:
             raise Refusal(
                 401, "This needs a key.", code="no_key",
-                hint="Open the URL that the studio printed on startup, or send the key as `Authorization: Bearer KEY`.",
+                hint="In a browser, sign in: your key may have expired, or the studio was restarted. A program sends `Authorization: Bearer KEY`.",
             )  # fmt: skip
         mount = self._settings().mount
         query = scope.get("query_string", b"").decode("latin-1")
@@ -176,8 +179,9 @@ class Guard:
         scheme, _, secret = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return self.try_key(scope, secret.strip(), "header"), True
-        cookie = cookies_of(headers).get(cookie_name(_split(headers.get("host", ""))[1]), "")
-        return by_cookie(self._settings().keys, self._signing, cookie), False
+        cookies = cookies_of(headers, cookie_name(_split(headers.get("host", ""))[1]))
+        keys = (by_cookie(self._settings().keys, self._signing, cookie) for cookie in cookies)
+        return next((key for key in keys if key is not None), None), False
 
 
 def inner_path(path: str, mount: str) -> str:
@@ -259,7 +263,10 @@ def _same_origin(headers: dict[str, str], host: str) -> None:
     origin = headers.get("origin")
     other = origin is not None and origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}")
     if other or headers.get("sec-fetch-site", "same-origin") not in _OURS:
-        raise Refusal(403, "Requests from other sites are refused.", code="cross_origin")
+        raise Refusal(
+            403, "Requests from other sites are refused.", code="cross_origin",
+            hint="If this is your own browser, the proxy in front of the studio must pass on the Host header unchanged.",
+        )  # fmt: skip
 
 
 async def _not_http(scope: Scope, receive: Receive, send: Send) -> None:

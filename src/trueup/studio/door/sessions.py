@@ -69,13 +69,14 @@ def by_cookie(keys: Iterable[Key], signing: str, value: str, now: float | None =
     return None
 
 
-def cookies_of(headers: Mapping[str, str]) -> dict[str, str]:
-    """The cookies of a request by name; of two with one name, the first."""
-    found: dict[str, str] = {}
-    for part in headers.get("cookie", "").split(";"):
-        name, _, value = part.strip().partition("=")
-        found.setdefault(name, value)
-    return found
+def cookies_of(headers: Mapping[str, str], name: str) -> list[str]:
+    """The cookies of a name, as many as a request has: whatever else is served on this machine can add one.
+
+    >>> cookies_of({"cookie": "a=1; b=2;a=3"}, "a")
+    ['1', '3']
+    """
+    parts = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
+    return [value for given, _, value in parts if given == name]
 
 
 class Codes:

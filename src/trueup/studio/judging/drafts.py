@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from trueup.contract.files.documents import KINDS, Barred, Source
 from trueup.contract.files.faults import Fault
 from trueup.contract.lint.run import Linted, lint_contract
+from trueup.studio.contracts.naming import bar_private
 from trueup.studio.judging.schemas import is_schema, lint_schema
 from trueup.studio.judging.units import Units
 from trueup.studio.places import find, name_of
@@ -73,6 +74,7 @@ class Finder:
             real = path.resolve()
             if os.path.lexists(real):  # hidden, or kept from the studio
                 raise Barred(_OUTSIDE) from None
+        bar_private(self._settings, real)
         return Source(real, self.name, self._text) if real == self.path else Source(real, name)
 
 

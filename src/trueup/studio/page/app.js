@@ -9,7 +9,7 @@ import "./views/live.css";
 import "./views/tune.css";
 import {render, signal, useEffect} from "./vendor.js";
 import {html} from "./lib/html.js";
-import {go, link, steps} from "./lib/place.js";
+import {go, link, mount, steps} from "./lib/place.js";
 import {listed, useKeys} from "./lib/keys.js";
 import {useLoaded, Failed} from "./lib/load.js";
 import {Dialog, Key, Messages} from "./lib/parts.js";
@@ -45,6 +45,7 @@ function Bar({view}) {
     <a class="brand" href=${link("try")}>trueup</a>
     <nav aria-label="Views">${VIEWS.map(([id, title]) => html`<a key=${id} href=${link(id)} aria-current=${id === view ? "page" : undefined}>${title}</a>`)}</nav>
     <div class="right" id="bar-actions"></div>
+    ${about.value.gateway && html`<form method="post" action=${`${mount}/sign-out`}><button class="plain" title=${`Signed in as ${about.value.name} (${about.value.role})`}>Sign out</button></form>`}
     <button type="button" class="plain" title="Keyboard shortcuts" aria-label="Keyboard shortcuts" onClick=${() => (helping.value = true)}><${Key}>?<//></button>
   </header>`;
 }

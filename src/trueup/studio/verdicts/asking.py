@@ -42,18 +42,24 @@ def filters_of(wanted: Wanted, who: Key) -> Filters:
     for name, value in given.items():
         if isinstance(value, str) and len(value) > _MOST:
             raise Refusal(400, f"{name} has at most {_MOST:,} characters.")
-    if who.tenant is not None:
-        if wanted.tenant not in (None, who.tenant):
-            raise Refusal(
-                403,
-                "Your key sees the verdicts of one tenant only.",
-                code="no_right",
-                hint="Remove the filter for the tenant.",
-            )
-        given["tenant"] = who.tenant
+    given["tenant"] = tenant_for(wanted.tenant, who)
     if given["text"] is not None and not given["text"].strip():
         given["text"] = None
     return Filters(since=moment("since", wanted.since), until=moment("until", wanted.until), **given)
+
+
+def tenant_for(wanted: str | None, who: Key) -> str | None:
+    """The tenant whose verdicts are meant; None: all. A Refusal if whoever asks may not see them."""
+    if who.tenant is None:
+        return wanted
+    if wanted not in (None, who.tenant):
+        raise Refusal(
+            403,
+            "Your key sees the verdicts of one tenant only.",
+            code="no_right",
+            hint="Remove the filter for the tenant.",
+        )
+    return who.tenant
 
 
 def cursor_of(place: Place | None) -> str | None:

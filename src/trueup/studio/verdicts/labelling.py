@@ -17,7 +17,7 @@ _MOST_ITEMS = 200
 _MOST_NOTE = 10_000
 
 
-class Before(msgspec.Struct, frozen=True):
+class Before(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the same person had said before."""
 
     outcome: str
@@ -25,7 +25,7 @@ class Before(msgspec.Struct, frozen=True):
     drawn: Literal["", "random", "uncertain"] = ""
 
 
-class Item(msgspec.Struct, frozen=True):
+class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One label."""
 
     verdict: str
@@ -37,7 +37,7 @@ class Item(msgspec.Struct, frozen=True):
     drawn: Literal["", "random", "uncertain"] = ""
 
 
-class Given(Item, frozen=True):
+class Given(Item, frozen=True, forbid_unknown_fields=True):
     """A label that was stored, with what it replaced."""
 
     before: Before | None = None

@@ -10,19 +10,20 @@ function read() {
   return {path: location.pathname.slice(mount.length) || "/", query: location.search, hash: location.hash};
 }
 
-addEventListener("popstate", () => (here.value = read()));
-addEventListener("hashchange", () => (here.value = read()));
-
-function decoded(step) {
+/** A step as text; one that is not a valid encoding stays as it is. */
+function plain(step) {
   try {
     return decodeURIComponent(step);
   } catch {
-    return step; // a `%` that somebody typed
+    return step;
   }
 }
 
+addEventListener("popstate", () => (here.value = read()));
+addEventListener("hashchange", () => (here.value = read()));
+
 /** The steps of the path: `/verdicts/abc` is `["verdicts", "abc"]`. */
-export const steps = computed(() => here.value.path.split("/").filter(Boolean).map(decoded));
+export const steps = computed(() => here.value.path.split("/").filter(Boolean).map(plain));
 /** The query as URLSearchParams. Do not change it; call `go` or `refine`. */
 export const query = computed(() => new URLSearchParams(here.value.query));
 export const fragment = computed(() => here.value.hash.slice(1));

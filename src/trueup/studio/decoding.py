@@ -1,0 +1,188 @@
+"""Decoding: what a request says enters as text, the type that its handler takes leaves. What does not fit is refused in words: what is wrong,
+where, and what the path takes.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from trueup.studio.refusal import Refusal
+
+_LARGE = 512 * 1024  # bytes; what a smaller body holds is built in a moment
+_SHOWN = 100  # characters of a name or a value in a message
+_KINDS = {
+    "int": "a whole number", "float": "a number", "str": "text", "bool": "true or false", "array": "a list", "object": "an object",
+}  # fmt: skip
+_BOUNDS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
+_HALF = re.compile(
+    rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)  # half a surrogate pair as an escape, which msgspec does not read
+_MISSING = re.compile(r"Object missing required field `(\w+)`")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
+_CHOICE = re.compile(r"Invalid enum value (.*)", re.DOTALL)
+_KIND = re.compile(r"Expected `([^`]+)`, got `([^`]+)`")
+_BOUND = re.compile(r"Expected `([^`]+)` (>=|<=|>|<) (\S+)")
+
+
+def decoded(kind: type[msgspec.Struct], given: Mapping[str, Any], *, strict: bool) -> Any:
+    """What a request says, as the type that its handler takes."""
+    refuse_unknown(given, kind.__struct_encode_fields__)
+    try:
+        asked = msgspec.convert(dict(given), kind, strict=strict)
+    except msgspec.ValidationError as error:
+        raise _misfit(str(error), kind) from None
+    except UnicodeEncodeError:  # half a surrogate pair where no text belongs
+        raise Refusal(400, "A value of this request has the wrong type.") from None
+    for name in kind.__struct_fields__:
+        value = getattr(asked, name)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise Refusal(400, f"{name} is not a number.")
+        if isinstance(value, int) and abs(value) >= 2**63:
+            raise Refusal(400, f"{name} is too large.")
+    return asked
+
+
+def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a request that names what its path does not take."""
+    unknown = set(given) - set(known)
+    if unknown:
+        takes = ", ".join(known) or "nothing"
+        raise Refusal(400, f"Unknown parameter {min(unknown)[:_SHOWN]!r}; this path takes {takes}.")
+
+
+def refuse_query(given: Iterable[str]) -> None:
+    """Refuse parameters in the URL of a request that has them in its body."""
+    for name in given:
+        raise Refusal(
+            400,
+            f"The parameter {name[:_SHOWN]!r} is in the URL.",
+            hint="Send it in the body, as a member of a JSON object.",
+        )
+
+
+def once(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The parameters of a query; one that comes twice is refused, since nobody can say which is meant."""
+    found: dict[str, str] = {}
+    for name, value in pairs:
+        if name in found:
+            raise Refusal(400, f"The parameter {name[:_SHOWN]!r} was given twice.", hint="Give it once.")
+        found[name] = value
+    return found
+
+
+def json_object(raw: bytes, kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """The body of a request as JSON, for a handler that takes this type."""
+    if not raw:
+        return {}
+    if len(raw) > _LARGE:
+        _skim(raw, kind)
+    try:
+        held = _loads(raw)
+    except ValueError as error:
+        raise Refusal(400, f"The body is not JSON: {error}") from None
+    if not isinstance(held, dict):
+        raise Refusal(400, "The body must be a JSON object.")
+    return held
+
+
+def _skim(raw: bytes, kind: type[msgspec.Struct]) -> None:
+    """Refuse a large body that holds more than texts and numbers, before anything is made of it.
+
+    A list of eight million empty lists takes 24 MB to send, and seconds and many times the memory to build. No other thread runs meanwhile.
+    """
+    try:
+        parts = msgspec.json.decode(_HALF.sub(rb"\\u0020", raw), type=_parts_of(kind))
+    except msgspec.ValidationError as error:
+        raise _misfit(str(error), kind) from None
+    except (msgspec.MsgspecError, RecursionError) as error:
+        said = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise Refusal(400, f"The body is not JSON: {said}") from None
+    for name in kind.__struct_encode_fields__:
+        part = memoryview(getattr(parts, name))
+        if bytes(part[:1]) in (b"[", b"{") and len(part) > _LARGE:
+            raise Refusal(413, f"{name} holds too much.", code="too_large", hint="Send less at a time.")
+
+
+@cache
+def _parts_of(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
+    """A type with the same fields, whose values are left as they were written."""
+    fields = [(name, msgspec.Raw, msgspec.Raw()) for name in kind.__struct_encode_fields__]
+    return msgspec.defstruct("Parts", fields, forbid_unknown_fields=True)
+
+
+def _loads(raw: bytes) -> Any:
+    """JSON text of a browser, in which half a surrogate pair may be written as an escape."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, RecursionError):
+        try:
+            return json.loads(raw, parse_constant=_no_number)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is not a number")
+
+
+def _misfit(said: str, kind: type[msgspec.Struct]) -> Refusal:
+    """What msgspec says of a value, in our words."""
+    what, _, at = said.partition(" - at `$")
+    where = at.removesuffix("`").removeprefix(".")
+    takes = f"This path takes {', '.join(kind.__struct_encode_fields__) or 'nothing'}."
+    if match := _MISSING.fullmatch(what):
+        return Refusal(400, f"{_joined(where, match[1])} is missing.", hint=takes)
+    if match := _UNKNOWN.fullmatch(what):
+        return Refusal(400, f"Unknown parameter {_joined(where, match[1])[:_SHOWN]!r}.", hint=takes)
+    if match := _CHOICE.fullmatch(what):
+        choices = ", ".join(_choices(inspect.type_info(kind), where)) or "other values"
+        return Refusal(400, f"{where} cannot be {match[1][:_SHOWN]}.", hint=f"It takes {choices}.")
+    if (match := _KIND.fullmatch(what)) and not where:
+        return Refusal(400, "The body must be a JSON object.")
+    if match:
+        return Refusal(400, f"{where} must be {_words(match[1])}, not {_words(match[2])}.")
+    if match := _BOUND.fullmatch(what):
+        return Refusal(400, f"{where} must be {_words(match[1])}, {_BOUNDS[match[2]]} {match[3]}.")
+    return Refusal(400, said)
+
+
+def _joined(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name
+
+
+def _words(kinds: str) -> str:
+    """Types as people call them.
+
+    >>> _words("int | null"), _words("str"), _words("null")
+    ('a whole number', 'text', 'null')
+    """
+    return " or ".join(_KINDS.get(each, each) for each in kinds.removesuffix(" | null").split(" | "))
+
+
+def _choices(kind: Any, where: str) -> list[str]:
+    """The values that a field takes, where these are few.
+
+    >>> from typing import Literal
+    >>> class Ask(msgspec.Struct):
+    ...     window: Literal["1h", "24h"] = "1h"
+    >>> _choices(inspect.type_info(Ask), "window")
+    ["'1h'", "'24h'"]
+    """
+    if isinstance(kind, inspect.LiteralType):
+        return [repr(value) for value in kind.values]
+    if isinstance(kind, inspect.UnionType):
+        return [choice for each in kind.types for choice in _choices(each, where)]
+    if isinstance(kind, inspect.BoolType):
+        return ["true", "false"]
+    if isinstance(kind, inspect.VarTupleType):
+        return _choices(kind.item_type, where.partition("]")[2].removeprefix("."))
+    if isinstance(kind, inspect.StructType):
+        name, rest = re.match(r"(\w*)\.?(.*)", where, re.DOTALL).groups()  # type: ignore[union-attr]
+        return next((_choices(field.type, rest) for field in kind.fields if field.name == name), [])
+    return []
