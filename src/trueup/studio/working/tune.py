@@ -107,7 +107,7 @@ class _Run:
         """Everything that the page shows."""
         told = {name: value for name, value in to_dict(tuning).items() if name != "contract"}
         return {
-            **told, "file": self._spec.file, "hash": self._opened.hash, "name": tuning.file.data.get("name") or "",
+            **told, "file": self._spec.file, "hash": self._opened.hash, "name": self._spec.selection.contract or "",
             "seconds": round(time.monotonic() - self._began, 2), "reasons": {str(name): REASONS[name] for name in REASONS if name in told["unjudgeable"]},
             "suggestions": [self._suggestion(each) for each in tuning.suggestions],
         }  # fmt: skip
