@@ -1,48 +1,44 @@
-// The backtest of a change: it starts shortly after the text has changed, and ends when it changes again or nobody looks.
-import {useEffect, useSignal} from "../vendor.js";
-import {stream} from "../lib/api.js";
+// Long work: what is asked for enters, what is known so far leaves as it comes. It ends when something else is asked for, or nobody looks.
+import {useEffect, useRef, useSignal} from "../vendor.js";
+import {stream} from "./api.js";
 
-const PAUSE = 350; // milliseconds without a key before judging begins
-const NONE = {phase: "idle", found: null, flips: [], progress: null, failure: null};
+const NONE = {phase: "idle", found: null, progress: null, failure: null, stale: false};
 
 /**
- * The backtest of what is `asked` (null: none): `{phase, found, flips, progress, failure, stop, again}`.
- * `found` are the figures so far; while the next text waits for its first ones, those of the last text stay, and `stale` is true.
+ * The work of what is `asked` at a path (null: none): `{phase, found, progress, failure, stale, isBusy, stop, again}`. It starts as soon as it is `ready` and nothing
+ * else was asked for `pause` milliseconds. With a pause, what was `found` last stays until there is something newer, and is `stale`.
  */
-export function useBacktest(asked) {
+export function useWork(path, asked, {ready = true, pause = 0} = {}) {
   const state = useSignal(NONE);
   const turn = useSignal(0);
-  const running = useSignal(null);
+  const running = useRef(null);
   const key = asked && JSON.stringify(asked);
   useEffect(() => {
-    if (!key) {
-      state.value = NONE;
-      return undefined;
-    }
-    const abort = new AbortController();
-    running.value = abort;
-    state.value = {...state.value, phase: "waiting", stale: true, failure: null};
-    const timer = setTimeout(() => follow(JSON.parse(key), state, abort.signal), PAUSE);
+    state.value = key ? {...(pause ? state.value : NONE), phase: "waiting", stale: true, failure: null} : NONE;
+    if (!key || !ready) return undefined;
+    const abort = (running.current = new AbortController());
+    const timer = setTimeout(() => follow(path, JSON.parse(key), state, abort.signal), pause);
     return () => {
       clearTimeout(timer);
       abort.abort();
     };
-  }, [key, turn.value]);
+  }, [key, ready, turn.value]);
   const stop = () => {
-    running.value?.abort();
-    state.value = {...state.value, phase: state.value.found ? "stopped" : "idle"};
+    running.current?.abort();
+    state.value = {...state.value, phase: "stopped"};
   };
-  return {...state.value, stop, again: () => (turn.value += 1)};
+  const {phase} = state.value;
+  return {...state.value, isBusy: phase === "running" || phase === "waiting", stop, again: () => (turn.value += 1)};
 }
 
-async function follow(asked, state, signal) {
+async function follow(path, asked, state, signal) {
   const change = (news) => signal.aborted || (state.value = {...state.value, ...news});
   try {
     change({phase: "running", progress: null});
-    for await (const event of stream("/backtest", asked, signal)) {
-      if (event.progress) change({progress: event.progress});
-      if (event.estimate) change({found: event.estimate, flips: event.estimate.flips ?? [], stale: false});
-      if (event.result) change({phase: "done", found: event.result, flips: event.result.flips, stale: false, progress: null});
+    for await (const {progress, estimate, result} of stream(path, asked, signal)) {
+      if (progress) change({progress});
+      if (estimate) change({found: estimate, stale: false});
+      if (result) change({phase: "done", found: result, stale: false, progress: null});
     }
     if (state.value.phase === "running") change({phase: "stopped"});
   } catch (failure) {

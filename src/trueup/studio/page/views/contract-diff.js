@@ -74,9 +74,10 @@ function blocks(old, now) {
   return found;
 }
 
-/** Both changes of a text in one; null if they touch the same lines, or lines beside each other. */
+/** Both changes of a text in one; null if they touch the same lines in different ways, or lines beside each other. */
 export function merged(base, theirs, mine) {
-  const all = [...blocks(base, theirs), ...blocks(base, mine)].sort((a, b) => a.from - b.from || a.to - b.to);
+  const both = [...blocks(base, theirs), ...blocks(base, mine)];
+  const all = [...new Map(both.map((block) => [JSON.stringify(block), block])).values()].sort((a, b) => a.from - b.from || a.to - b.to);
   if (all.some((block, at) => at > 0 && block.from <= all[at - 1].to)) return null;
   const made = base.split("\n");
   for (const block of all.toReversed()) made.splice(block.from, block.to - block.from, ...block.now);

@@ -1,7 +1,7 @@
 // Tune: what labels say about the rules of a contract, and changes of its file that they speak for, each with its backtest.
 import {useEffect, useRef, useSignal} from "../vendor.js";
 import {about, may} from "../lib/about.js";
-import {get, post, stream} from "../lib/api.js";
+import {get, post} from "../lib/api.js";
 import {p} from "../lib/flips.js";
 import {html} from "../lib/html.js";
 import {useKeys} from "../lib/keys.js";
@@ -9,78 +9,46 @@ import {Failed, useLoaded, Waiting} from "../lib/load.js";
 import {Code, Dialog, Panel, Tag, say} from "../lib/parts.js";
 import {go, link, query, refine} from "../lib/place.js";
 import {count, lasted, number, percent} from "../lib/words.js";
-import {Patch, patched} from "./contract-diff.js";
-import {keep} from "./contract-drafts.js";
+import {useWork} from "../lib/work.js";
+import {merged, Patch, patched} from "./contract-diff.js";
+import {draft, keep} from "./contract-drafts.js";
 import {contractLink} from "./contract-head.js";
 import {Interval} from "./contract-precision.js";
 
 const TIMES = [["7d", "Last 7 days"], ["30d", "Last 30 days"], ["90d", "Last 90 days"], ["", "All time"]];
 
-/** A run of tuning: `{phase, progress, result, failure, start, stop}`. It starts with the view, and again with what is asked. */
-function useTuning(asked) {
-  const state = useSignal({phase: "idle"});
-  const turn = useSignal(0);
-  const abort = useRef(null);
-  const key = asked && JSON.stringify(asked);
-  useEffect(() => {
-    abort.current = new AbortController();
-    state.value = {phase: key ? "running" : "idle"};
-    if (key) follow(JSON.parse(key), state, abort.current.signal);
-    return () => abort.current.abort();
-  }, [key, turn.value]);
-  const stop = () => {
-    abort.current.abort();
-    state.value = {phase: "stopped"};
-  };
-  return {...state.value, stop, start: () => (turn.value += 1)};
-}
-
-async function follow(asked, state, signal) {
-  const change = (news) => signal.aborted || (state.value = {...state.value, ...news});
-  try {
-    for await (const event of stream("/tune", asked, signal)) {
-      if (event.progress) change({progress: event.progress});
-      if (event.result) change({phase: "done", result: event.result});
-    }
-    if (state.value.phase === "running") change({phase: "stopped"});
-  } catch (failure) {
-    if (failure.name !== "AbortError") change({phase: "failed", failure});
-  }
-}
-
 export function Tune() {
   const {data, failure, busy} = useLoaded("/contracts");
   const file = query.value.get("file") ?? "";
   const since = query.value.get("since") ?? "";
-  const tuning = useTuning(about.value.store && file && data ? {file, since} : null);
+  const tuning = useWork("/tune", about.value.store && file && data ? {file, since} : null);
   const files = data?.files ?? [];
   const only = !file && files.length === 1 ? files[0].file : "";
   useEffect(() => void (only && refine({file: only})), [only]);
   if (!data) return html`<${Panel} title="Tune"><${Waiting} failure=${failure} busy=${busy} /><//>`;
-  const running = tuning.phase === "running";
   const head = html`<div class="tune-head">
     <label>Contract <select value=${file} onChange=${(event) => refine({file: event.currentTarget.value})}>
       <option value="">All contracts</option>${files.map((each) => html`<option key=${each.file} value=${each.file}>${each.name} (${each.file})</option>`)}
       ${file && !files.some((each) => each.file === file) && html`<option value=${file}>${file}</option>`}</select></label>
     <label>Replies <select value=${since} onChange=${(event) => refine({since: event.currentTarget.value})}>${TIMES.map(([id, title]) => html`<option key=${id} value=${id}>${title}</option>`)}</select></label>
-    ${file && about.value.store && (running ? html`<button type="button" onClick=${tuning.stop}>Stop</button>` : html`<button type="button" onClick=${tuning.start}>Run again</button>`)}
+    ${file && about.value.store && (tuning.isBusy ? html`<button type="button" onClick=${tuning.stop}>Stop</button>` : html`<button type="button" onClick=${tuning.again}>Run again</button>`)}
     ${file && html`<a href=${contractLink(file)}>Edit the contract</a>`}
   </div>`;
   return html`${file && head}<${Body} file=${file} since=${since} files=${files} tuning=${tuning} />`;
 }
 
 function Body({file, since, files, tuning}) {
-  const {phase, progress, result, failure} = tuning;
+  const {phase, progress, found, failure, isBusy, again} = tuning;
   if (!about.value.store) return html`<${Panel} title="Suggestions"><div class="note"><p>No store is open, so there are no replies and no labels to learn from.</p>
     <p class="soft">Start the studio with one: <code>trueup studio contracts --store verdicts.db</code>, or with <code>--demo</code> to look around. For files of replies: <code>trueup tune CONTRACT REPLIES --labels LABELS</code>.</p></div><//>`;
   if (!files.length) return html`<${Panel} title="Suggestions"><p class="note">There is no contract file in the folders of this studio. Start it with the folder that holds them: <code>trueup studio contracts --store verdicts.db</code></p><//>`;
   if (!file) return html`<${Choose} files=${files} />`;
-  if (phase === "running") return html`<${Panel} title="Suggestions"><div class="note" aria-busy="true" role="status">
+  if (isBusy) return html`<${Panel} title="Suggestions"><div class="note" aria-busy="true" role="status">
     <progress aria-label="Progress" max=${progress?.total || undefined} value=${progress?.total ? progress.done : undefined}></progress>
     <p>${progress?.words || "Judging stored replies under the contract…"}${progress?.seconds > 1 ? ` ${lasted(progress.seconds)}` : ""}</p></div><//>`;
   if (phase === "failed") return html`<${Panel} title="Suggestions"><${Failed} failure=${failure} /><//>`;
-  if (!result) return html`<${Panel} title="Suggestions"><p class="note">Stopped. “Run again” restarts it.</p><//>`;
-  return html`<${Result} file=${file} since=${since} result=${result} onAgain=${tuning.start} />`;
+  if (!found) return html`<${Panel} title="Suggestions"><p class="note">Stopped. “Run again” restarts it.</p><//>`;
+  return html`<${Result} file=${file} since=${since} result=${found} onAgain=${again} />`;
 }
 
 /** The contracts with what there is to learn from, those with labels first. */
@@ -151,11 +119,12 @@ async function tryOut(file, result, suggestion) {
   const base = await get("/contracts/file", {file}).catch((failure) => say(failure.message, "bad"));
   if (!base) return;
   const text = base.hash === result.hash ? patched(base.text, suggestion.diff) : null;
-  if (text === null) say("The file has changed since this run. Run again.", "bad");
-  else {
-    keep(file, text, {text: base.text, hash: base.hash});
-    go(contractLink(file));
-  }
+  if (text === null) return say("The file has changed since this run. Run again.", "bad");
+  const mine = draft(file);
+  const both = mine ? mine.base.hash === base.hash && merged(base.text, text, mine.text) : text;
+  if (!both) return say("You have changed the same part of this file and not saved it. Save or discard your change first.", "bad");
+  keep(file, both, {text: base.text, hash: base.hash});
+  go(contractLink(file));
 }
 
 function Suggestion({suggestion, current, stale, onFocus, onApply, onTry}) {
