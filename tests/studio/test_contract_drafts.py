@@ -6,10 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from tests.studio.driving import expect
 from tests.studio.support_desk import FILE, SupportDesk, make_desk
 from tests.studio.test_contracts_page import button, edit, figure, opened, see
+from trueup.cli.main import main
+from trueup.contract.lint.run import load_contract
+from trueup.store.open import open_store
+from trueup.store.redaction import Redaction
 
 pytestmark = pytest.mark.needs("browser")
 
@@ -120,7 +125,6 @@ def test_a_draft_outlives_loading_the_page_again(served: Any, look: Any, support
 
 
 def test_a_suggestion_does_not_replace_a_draft_without_asking(served: Any, look: Any, tmp_path: Path) -> None:
-    (tmp_path / "x").mkdir()
     support = make_desk(tmp_path / "x")
     tab = opened(served, look, support)
     edit(tab, "maximum: 5}", "maximum: 4}")
@@ -212,4 +216,72 @@ def test_labelling_moves_on_when_the_labelled_flip_leaves_the_list(
     tab.keyboard.press("r")
     see(tab.locator(".flips h2"), f"Flip 2 of {many - 1}")
     assert tab.url != second
+    button(tab, "Discard").click()
+
+
+def test_no_reply_is_not_a_reply_that_stays_as_it_is(served: Any, look: Any, support: SupportDesk) -> None:
+    with open_store(support.store, redaction=Redaction(bodies="none")) as store:
+        store.record_verdict(load_contract(support.file).check("{}"), contract="triage", model="lost")
+    tab = opened(served, look, support, f"/contracts/{FILE}?state=NEVER")
+    edit(tab, "60", "20")
+    see(tab.locator(".flips"), "The store has no such reply.")
+    see(tab.locator(".figures"), "no reply judged")
+    tab.get_by_label("Replies: state").select_option("")
+    tab.get_by_label("Replies: model").select_option("lost")
+    see(tab.locator(".flips"), "None of these replies can be judged again")
+    button(tab, "Discard").click()
+
+
+def test_a_suggestion_for_a_file_that_the_contract_extends(served: Any, look: Any, tmp_path: Path) -> None:
+    support = make_desk(tmp_path / "x")
+    base = support.folder / "base.yaml"
+    before = support.text.replace("name: triage\n", "")
+    base.write_text(before)
+    support.file.write_text("extends: base.yaml\nname: triage\n")
+    tab = opened(served, look, support, f"/tune?file={FILE}")
+    button(tab, "Apply…").nth(1).click()
+    dialog = tab.get_by_role("dialog", name="Write this change into contracts/base.yaml?")
+    see(dialog, f"{FILE} extends it.")
+    button(tab, "Cancel").click()
+    assert button(tab, "See what flips").count() == 0
+    button(tab, "Apply…").nth(1).click()
+    button(tab, "Write to base.yaml").click()
+    see(tab.locator(".applied"), f"Written to contracts/base.yaml and {FILE}")
+    assert base.read_text() == before.replace(">= 60", ">= 20")
+
+
+def test_where_nobody_has_labelled_the_command_for_it_is_shown(served: Any, look: Any, tmp_path: Path) -> None:
+    support = make_desk(tmp_path / "x", labels=0, replies=60)
+    tab = opened(served, look, support, f"/contracts/{FILE}?tab=precision")
+    command = tab.locator(".banner code").inner_text()
+    assert command == "trueup label STORE --judged-by triage"
+    done = CliRunner().invoke(main, [*command.replace("STORE", support.store).split()[1:], "--summary"])
+    assert done.exit_code == 0, done.output
+
+
+def test_a_narrow_window_shows_all_of_a_conflict(served: Any, look: Any, support: SupportDesk) -> None:
+    tab = opened(served, look, support, width=400, height=800, fails=("/contracts/file",))
+    edit(tab, "60", "20")
+    support.file.write_text(support.text.replace("maximum: 5", "maximum: 4"))
+    tab.keyboard.press("Control+s")
+    see(tab.get_by_role("dialog"), "Their change")
+    assert tab.locator("dialog").evaluate("(dialog) => dialog.scrollWidth <= dialog.clientWidth")
+    for name in ("Load theirs", "Save mine over it", "Take both", "Keep editing"):
+        box = button(tab, name).bounding_box()
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= 400
+    button(tab, "Keep editing").click()
+    button(tab, "Discard").click()
+
+
+def test_figures_of_the_last_text_stay_while_it_has_an_error(served: Any, look: Any, support: SupportDesk) -> None:
+    tab = opened(served, look, support)
+    edit(tab, "60", "20")
+    see(tab.locator(".replies .foot"), "Judged 60 of 60")
+    edit(tab, "20", "20 +")
+    see(tab.locator(".conclusion"), "The text has 1 error. The replies are judged as soon as it is a contract.")
+    assert re.fullmatch(r"\d+", figure(tab, "unchanged").inner_text())
+    see(tab.locator(".replies .foot"), "Waiting for a text without errors")
+    assert tab.locator(".replies .foot button").count() == 0
+    edit(tab, "20 +", "20")
+    see(tab.locator(".replies .foot"), "Judged 60 of 60")
     button(tab, "Discard").click()

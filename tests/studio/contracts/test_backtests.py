@@ -136,7 +136,8 @@ def test_against_a_stored_version(served: Any, folder: Path, filled: Fill) -> No
     desk = served(folders=(folder,), store=store)
     version = desk.get("/contracts/file", file=NAME)["fingerprint"]
     (folder / "shop.yaml").write_text(DRAFT)
-    assert "draft decides as the saved contract" in last(desk)["conclusion"]
+    assert "this text decides as the saved contract does" in last(desk)["conclusion"]
+    assert "this text decides as that version does" in last(desk, text=SHOP, against=version)["conclusion"]
     found = last(desk, against=version)
     assert found["newly_refused"] > 0
     assert not found["same_fingerprint"]

@@ -75,7 +75,7 @@ def backtest(studio: Studio, asked: Backtesting, who: Key) -> Stream:
     old, stored = _old(studio, asked)
     before = _contract(studio, asked, old, stored=stored)
     if before is not None and before.fingerprint == draft.fingerprint:
-        return Stream(iter([{"result": _same(draft.name)}]))
+        return Stream(iter([{"result": _same(draft.name, "that version" if stored else "the saved contract")}]))
     selection = _selection(studio, asked, who, (before and before.name) or draft.name)
     if asked.limit is not None and asked.limit < 1:
         raise Refusal(400, "`limit` must be a number of replies, 1 or more.")
@@ -178,14 +178,14 @@ def _contract(
         raise Refusal(422, f"This version cannot be used again: {error}", code="not_portable") from None
 
 
-def _same(name: str) -> dict[str, Any]:
+def _same(name: str, other: str) -> dict[str, Any]:
     """The result for two contracts that decide alike: nothing needs to be judged."""
     from trueup.backtesting.result import Backtest
     from trueup.studio.working.backtest import figures
 
     found = Backtest(name, name, ())
     found.same = found.complete = True
-    said = "Nothing can flip: the draft decides as the saved contract does. Only comments, its name or its examples differ."
+    said = f"Nothing can flip: this text decides as {other} does. Only comments, its name or its examples can differ."
     return {**figures(found), "conclusion": said, "flips": []}
 
 

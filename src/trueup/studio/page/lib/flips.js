@@ -40,7 +40,7 @@ export const signed = (value) => (value < 0 ? `−${number(rounded(-value))}` : 
 export function Figures({found}) {
   const rate = (name) => {
     const {n, share: part, low, high} = found.rates[name];
-    return n ? html`${share(part)} · <span title="95 % interval">${interval(low, high)}</span>` : "nothing judged yet";
+    return n ? html`${share(part)} · <span title="95 % interval">${interval(low, high)}</span>` : "no reply judged";
   };
   return html`<div class="cards figures">
     <${Card} figure=${found.newly_accepted} kind=${found.newly_accepted ? "ok" : ""} title="newly accepted">${rate("newly_accepted")}<//>
@@ -57,8 +57,8 @@ function Card({figure, kind = "", title, children}) {
 
 function Tested({found}) {
   const {mcnemar, clustered} = found.tests;
-  if (!found.judged) return "nothing judged yet";
   if (found.same_fingerprint) return "both contracts are the same";
+  if (!found.judged) return "no reply judged";
   if (!found.newly_accepted && !found.newly_refused) return "no reply changes sides";
   const words = clustered ? `${number(clustered.clusters)} conversations, each counted once` : "exact McNemar test: are both directions equally likely?";
   return html`<span title=${words}>McNemar ${p((clustered ?? mcnemar).p)}${clustered && " by conversation"}</span>`;

@@ -145,8 +145,8 @@ function Replies({name, asked, backtest, errors}) {
   };
   const {found, phase, progress, isBusy} = backtest;
   const lost = Object.values(found?.unjudgeable ?? {}).reduce((sum, n) => sum + n, 0);
-  return html`<${Panel} title="Replies" class="replies" foot=${html`<${Judged} backtest=${backtest} errors=${errors} />${isBusy ? html`<button type="button" onClick=${backtest.stop}>Stop</button>` : phase !== "idle" && html`<button type="button" onClick=${backtest.again}>Judge again</button>`}`}>
-    <progress class=${isBusy ? "" : "quiet"} aria-label="Replies judged" max=${progress?.total || 1} value=${isBusy ? (progress?.judged ?? 0) : found ? progress?.total || 1 : 0}></progress>
+  return html`<${Panel} title="Replies" class="replies" foot=${html`<${Judged} backtest=${backtest} errors=${errors} />${!errors && (isBusy ? html`<button type="button" onClick=${backtest.stop}>Stop</button>` : phase !== "idle" && html`<button type="button" onClick=${backtest.again}>Judge again</button>`)}`}>
+    <progress class=${isBusy && !errors ? "" : "quiet"} aria-label="Replies judged" max=${progress?.total || 1} value=${isBusy ? (progress?.judged ?? 0) : found ? progress?.total || 1 : 0}></progress>
     <div class="fields">
       <select aria-label="Replies: time" value=${query.value.get("since") ?? "30d"} onChange=${(event) => refine({since: event.currentTarget.value === "30d" ? "" : event.currentTarget.value})}>${TIMES.map(([id, title]) => html`<option key=${id} value=${id}>${title}</option>`)}</select>
       ${pick("model", "All models")}${pick("state", "All states")}
@@ -164,8 +164,7 @@ function Replies({name, asked, backtest, errors}) {
 }
 
 function Judged({backtest: {phase, found, progress}, errors}) {
-  if (phase === "waiting" && errors) return html`<span>Waiting until the text is a contract</span>`;
-  if (phase === "waiting") return html`<span>Waiting for you to stop typing…</span>`;
+  if (phase === "waiting") return html`<span>Waiting for ${errors ? "a text without errors" : "you to stop typing"}…</span>`;
   if (phase === "running") return html`<span class="num">${progress ? `Judged ${number(progress.judged)} of ${number(progress.total)} · ${lasted(progress.seconds)}` : "Starting…"}</span>`;
   if (phase === "failed") return html`<span class="bad">Stopped by an error</span>`;
   if (!found) return html`<span>Nothing judged yet</span>`;
@@ -182,9 +181,9 @@ function Outcome({file, text, backtest, kept, errors, asked}) {
   if (!found) return html`<${NoFigures} /><${Panel} title="Flips" class="flips"><div class="note"><${Nothing} phase=${phase} faulty=${faulty} /></div><//>`;
   return html`<div class=${`outcome ${stale ? "stale" : ""}`} aria-busy=${stale && !faulty}>
     <${Figures} found=${found} />
-    <p class="conclusion" aria-live=${phase === "done" || faulty ? "polite" : "off"}>${faulty || found.conclusion}</p>
+    <p class=${`conclusion ${faulty ? "bad" : "soft"}`} aria-live=${phase === "done" || faulty ? "polite" : "off"}>${faulty || found.conclusion}</p>
     <${Flips} found=${found} open=${Open}>
-      <p>${phase === "done" ? "Nothing flips: every reply is decided as before." : "No flip so far."}</p>
+      <p>${phase !== "done" ? "No flip so far." : found.judged || found.same_fingerprint ? "Nothing flips: every reply is decided as before." : found.total ? "None of these replies can be judged again." : "The store has no such reply. Choose a longer time."}</p>
     <//>
   </div>`;
 }

@@ -60,7 +60,7 @@ export function useSaving({file, text, base, faults, reload, show}) {
     changed: () => html`<${Changed} base=${base} mine=${text} theirs=${found.theirs} onTheirs=${() => theirs(found.theirs)} onMine=${() => write(found.theirs.hash, found.force)} onMerge=${(both) => merge(both, found.theirs)} onClose=${close} />`,
     faulty: () => html`<${Faulty} errors=${found.errors ?? []} message=${found.message} onForce=${() => write(found.hash, true)} onClose=${close} />`,
     gone: () => html`<${Dialog} title="The file is gone" onClose=${close} closing="Keep editing" actions=${html`<button type="button" class="main" onClick=${() => write("", found.force, true)}>Write it again</button>`}>
-      <p>${file} is no longer there: someone has deleted, moved or renamed it. Nothing is saved yet.</p><//>`,
+      <p>${file} is no longer there. Nothing is saved yet.</p><//>`,
   }[found.kind]();
   return {save, compare: () => compare(), busy: busy.value, question};
 }

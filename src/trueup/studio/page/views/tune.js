@@ -10,7 +10,7 @@ import {Code, Dialog, Panel, Tag, say} from "../lib/parts.js";
 import {go, link, query, refine} from "../lib/place.js";
 import {count, lasted, number, percent} from "../lib/words.js";
 import {useWork} from "../lib/work.js";
-import {merged, Patch, patched} from "./contract-diff.js";
+import {merged, Patch} from "./contract-diff.js";
 import {draft, keep} from "./contract-drafts.js";
 import {contractLink} from "./contract-head.js";
 import {Interval} from "./contract-precision.js";
@@ -118,17 +118,16 @@ function chance(value, tests) {
 async function tryOut(file, result, suggestion) {
   const base = await get("/contracts/file", {file}).catch((failure) => say(failure.message, "bad"));
   if (!base) return;
-  const text = base.hash === result.hash ? patched(base.text, suggestion.diff) : null;
-  if (text === null) return say("The file has changed since this run. Run again.", "bad");
+  if (base.hash !== result.hash) return say("The file has changed since this run. Run again.", "bad");
   const mine = draft(file);
-  const both = mine ? mine.base.hash === base.hash && merged(base.text, text, mine.text) : text;
+  const both = mine ? mine.base.hash === base.hash && merged(base.text, suggestion.text, mine.text) : suggestion.text;
   if (!both) return say("You have changed the same part of this file and not saved it. Save or discard your change first.", "bad");
   keep(file, both, {text: base.text, hash: base.hash});
   go(contractLink(file));
 }
 
 function Suggestion({suggestion, current, stale, onFocus, onApply, onTry}) {
-  const {number: at, title, why, note, backtest, advice, diff, no_diff: reason, files, examples} = suggestion;
+  const {number: at, title, why, note, backtest, advice, diff, no_diff: reason, examples} = suggestion;
   return html`<li class=${`card suggestion ${current ? "current" : ""}`} tabindex=${current ? 0 : -1} onFocusIn=${onFocus} aria-label=${`Suggestion ${at}`}>
     <h2><span class="soft num">${at}</span> ${title} ${!advice && html`<${Tag}>for your information<//>`}</h2>
     <p>${why} ${suggestion.labels > 0 && chance(suggestion.p_adjusted, suggestion.tests)}</p>
@@ -137,7 +136,7 @@ function Suggestion({suggestion, current, stale, onFocus, onApply, onTry}) {
     ${diff ? html`<${Patch} diff=${diff} label=${`Change of suggestion ${at}`} />` : html`<p class="soft">No diff: ${reason}.</p>`}
     ${examples?.length > 0 && html`<ul class="deciding" aria-label="Replies that decided">${examples.map((each) => html`<li key=${each.id}><a href=${link("verdicts", each.id)} title=${each.text}>${each.text}</a><span class=${each.should ? "ok" : "bad"}>${each.should ? "people accept it" : "people refuse it"}</span></li>`)}</ul>`}
     ${diff && html`<p class="actions">${may("edit") ? html`<button type="button" class="main" disabled=${stale} onClick=${onApply}>Apply…</button>` : html`<span class="soft">Your key may not edit files.</span>`}
-      ${files.length === 1 && html`<button type="button" disabled=${stale} onClick=${onTry}>See what flips</button>`}${stale && html`<span class="soft">The file has changed since this run.</span>`}</p>`}
+      ${suggestion.text && html`<button type="button" disabled=${stale} onClick=${onTry}>See what flips</button>`}${stale && html`<span class="soft">The file has changed since this run.</span>`}</p>`}
   </li>`;
 }
 
@@ -162,14 +161,17 @@ function Apply({file, since, result, suggestions, onClose, onDone}) {
   const write = async () => {
     busy.value = true;
     try {
-      onDone(await post("/tune/apply", {file, since, hash: result.hash, suggestions: suggestions.map((each) => each.id), examples: examples.value}));
-      say(`Written: ${file}.`);
+      const written = await post("/tune/apply", {file, since, hash: result.hash, suggestions: suggestions.map((each) => each.id), examples: examples.value});
+      onDone(written);
+      say(`Written: ${written.files.join(", ")}.`);
     } catch (failed) {
       failure.value = failed;
       busy.value = false;
     }
   };
-  return html`<${Dialog} title=${suggestions.length > 1 ? `Write ${suggestions.length} changes into ${file}?` : `Write this change into ${file}?`} onClose=${onClose} closing="Cancel" actions=${html`<button type="button" class="main" disabled=${busy.value} onClick=${write}>Write to ${file.split("/").at(-1)}</button>`}>
+  const files = [...new Set(suggestions.flatMap((each) => each.files))]; // one that it extends, perhaps
+  return html`<${Dialog} title=${`Write ${suggestions.length > 1 ? `${suggestions.length} changes` : "this change"} into ${files.join(" and ")}?`} onClose=${onClose} closing="Cancel" actions=${html`<button type="button" class="main" disabled=${busy.value} onClick=${write}>Write to ${files.map((each) => each.split("/").at(-1)).join(" and ")}</button>`}>
+    ${files.some((each) => each !== file) && html`<p>${file} extends it. The change is for everything else that extends it, too.</p>`}
     ${suggestions.map((each) => html`<div key=${each.id} class="applying"><p>${each.title}</p><${Patch} diff=${each.diff} label=${`Change ${each.number}`} /></div>`)}
     <label class="check"><input type="checkbox" checked=${examples.value} onChange=${(event) => (examples.value = event.currentTarget.checked)} /> Add the replies that decided to the file's examples, which the linter runs from then on</label>
     ${failure.value && html`<${Failed} failure=${failure.value} />`}
