@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from tests.studio.driving import expect
 from tests.studio.support_desk import FILE, SupportDesk, make_desk
 from tests.studio.test_contracts_page import button, edit, figure, opened, see
+from trueup import Contract
 from trueup.cli.main import main
 from trueup.contract.lint.run import load_contract
 from trueup.store.open import open_store
@@ -182,7 +183,7 @@ def test_both_made_the_same_change(served: Any, look: Any, support: SupportDesk)
 
 
 def test_a_file_that_is_gone(served: Any, look: Any, support: SupportDesk) -> None:
-    tab = opened(served, look, support, fails=("/contracts/file", "/judge", "/backtest"))
+    tab = opened(served, look, support, fails=("/api/",))
     before = support.text
     edit(tab, "60", "20")
     support.file.unlink()
@@ -285,3 +286,16 @@ def test_figures_of_the_last_text_stay_while_it_has_an_error(served: Any, look: 
     edit(tab, "20 +", "20")
     see(tab.locator(".replies .foot"), "Judged 60 of 60")
     button(tab, "Discard").click()
+
+
+def test_a_version_that_cannot_be_made_again_is_not_offered_for_a_backtest(
+    served: Any, look: Any, support: SupportDesk
+) -> None:
+    with open_store(support.store) as store:
+        contract = Contract({"type": "object"}, name="triage", checks=[lambda *_: None])
+        store.record_verdict(contract.check("{}"), contract=contract)
+    tab = opened(served, look, support, f"/contracts/{FILE}?tab=versions")
+    see(tab.locator(".banner"), "The store could not keep all of it")
+    assert tab.get_by_role("link", name="Backtest the file").count() == 0
+    tab.keyboard.press("j")
+    expect(tab.get_by_role("link", name="Backtest the file")).to_be_visible()

@@ -103,8 +103,8 @@ def test_flips_are_filtered_walked_through_and_labelled_with_keys(served: Any, l
     tab.keyboard.press("w")
     see(tab.locator(".flips h2"), "Flip 4 of")
     tab.keyboard.press("Escape")
-    see(tab.locator(".flips tbody tr").nth(1), "right now")
-    see(tab.locator(".flips tbody tr").nth(2), "wrong now")
+    see(tab.locator(".flips tbody tr").nth(1), "new is right")
+    see(tab.locator(".flips tbody tr").nth(2), "new is wrong")
     with open_store(support.store) as store:
         said = {
             row["verdict"]: row["outcome"] for row in store.labels(verdicts=[first, second]) if row["author"] != "ana"

@@ -111,7 +111,7 @@ export function Excerpt({flip}) {
 
 // -- the list ------------------------------------------------------------------------------------------
 
-const LABELS = {better: ["right now", "ok"], worse: ["wrong now", "bad"], unlabelled: ["not labelled", "soft"]};
+const LABELS = {better: ["new is right", "ok"], worse: ["new is wrong", "bad"], unlabelled: ["not labelled", "soft"]};
 const reasons = (flip) => (flip.rules?.length ? flip.rules : flip.codes);
 const FILTERS = [
   ["direction", "all directions", (flip) => [flip.kind], (kind) => KINDS[kind]],

@@ -1,4 +1,5 @@
 // Precision: of what each code and rule refuses, how much people find right, with the interval that so few labels allow.
+import {may} from "../lib/about.js";
 import {html} from "../lib/html.js";
 import {useLoaded, Waiting} from "../lib/load.js";
 import {Code, Panel} from "../lib/parts.js";
@@ -29,7 +30,7 @@ export function Precision({name, file}) {
         <td><a href=${link("verdicts", {contract: name, ...(row.rule ? {rule: row.rule} : {code: row.code})})}><${Code}>${row.rule || row.code}<//></a> ${row.title && html`<span class="soft">${row.title}</span>`}</td>
         <td class="n">${number(row.fired)}${row.capped ? "+" : ""}</td><td class="n">${number(row.labelled)}</td><td class="n">${row.labelled ? number(row.right) : "–"}</td>
         <td><${Interval} value=${row.precision} low=${row.low} high=${row.high} /></td>
-        <td class="n">${row.labelled < row.needed && row.fired > row.labelled && html`<a class="nowrap" href=${queue(row)}>Label</a>`}</td></tr>`)}</tbody>
+        <td class="n">${may("label") && row.labelled < row.needed && row.fired > row.labelled && html`<a class="nowrap" href=${queue(row)}>Label</a>`}</td></tr>`)}</tbody>
     </table></div>
   <//>`;
 }

@@ -194,7 +194,7 @@ function Needed({result}) {
   const rows = result.labels_needed ?? [];
   if (!rows.length) return null;
   return html`<${Panel} title="Rules that need labels" class="fit"><p class="note">These fire often and have too few labels to be judged. Ten each are enough.</p>
-    <ul class="needed">${rows.map((row) => html`<li key=${row.unit}><${Named} row=${row} /><span class="soft num">fired ${number(row.fired)} · ${number(row.labels)} of ${number(row.needed)} labels</span><a href=${queue(result, row)}>Label</a></li>`)}</ul><//>`;
+    <ul class="needed">${rows.map((row) => html`<li key=${row.unit}><${Named} row=${row} /><span class="soft num">fired ${number(row.fired)} · ${number(row.labels)} of ${number(row.needed)} labels</span>${may("label") && html`<a href=${queue(result, row)}>Label</a>`}</li>`)}</ul><//>`;
 }
 
 const queue = (result, row) => link("verdicts", {queue: 1, contract: result.name, state: stateOf(row), ...(row.kind === "code" || /^[A-Z]+\d/.test(row.unit) ? {code: row.unit.split(" ")[0]} : {rule: row.name})});
