@@ -1,14 +1,14 @@
 """Drafts under pressure: keys while a text is saved or checked, files that vanish, others who change the same lines, and answers that fail."""
 
 import re
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from tests.studio.driving import expect
+from tests.studio.conftest import axe
+from tests.studio.driving import LONGEST, expect
 from tests.studio.support_desk import FILE, SupportDesk, make_desk
 from tests.studio.test_contracts_page import button, edit, figure, opened, see
 from trueup import Contract
@@ -30,7 +30,6 @@ class Held:
 
     def __init__(self, tab: Any, pattern: str, method: str) -> None:
         self._waiting: list[Any] = []
-        self._arrived = threading.Event()
         self._free = False
 
         def hold(route: Any) -> None:
@@ -38,13 +37,15 @@ class Held:
                 route.continue_()
             else:
                 self._waiting.append(route)
-                self._arrived.set()
 
         tab.route(pattern, hold)
 
     def wait(self, tab: Any) -> None:
-        while not self._arrived.is_set():
+        for _ in range(LONGEST // 20):
+            if self._waiting:
+                return
             tab.wait_for_timeout(20)
+        raise AssertionError("no such request came")
 
     def release(self) -> None:
         self._free = True
@@ -283,6 +284,7 @@ def test_figures_of_the_last_text_stay_while_it_has_an_error(served: Any, look: 
     assert re.fullmatch(r"\d+", figure(tab, "unchanged").inner_text())
     see(tab.locator(".replies .foot"), "Waiting for a text without errors")
     assert tab.locator(".replies .foot button").count() == 0
+    assert axe(tab) == []
     edit(tab, "20 +", "20")
     see(tab.locator(".replies .foot"), "Judged 60 of 60")
     button(tab, "Discard").click()

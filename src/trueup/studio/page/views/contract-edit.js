@@ -179,7 +179,7 @@ function Outcome({file, text, backtest, kept, errors, asked}) {
   const Open = (given) => html`<${Flip} ...${given} file=${file} text=${text} against=${asked.against} />`;
   if (failure) return html`<${NoFigures} /><${Panel} title="Flips"><${Failed} failure=${failure} /><//>`;
   if (!found) return html`<${NoFigures} /><${Panel} title="Flips" class="flips"><div class="note"><${Nothing} phase=${phase} faulty=${faulty} /></div><//>`;
-  return html`<div class=${`outcome ${stale ? "stale" : ""}`} aria-busy=${stale && !faulty}>
+  return html`<div class=${`outcome ${faulty ? "faulty" : stale ? "stale" : ""}`} aria-busy=${stale && !faulty}>
     <${Figures} found=${found} />
     <p class=${`conclusion ${faulty ? "bad" : "soft"}`} aria-live=${phase === "done" || faulty ? "polite" : "off"}>${faulty || found.conclusion}</p>
     <${Flips} found=${found} open=${Open}>
