@@ -37,7 +37,7 @@ class SupportDesk(NamedTuple):
 def make_desk(at: Path, *, labels: int = 60, replies: int = 300) -> SupportDesk:
     """Fill a folder: `contracts/triage.yaml` and `verdicts.db`; `labels` of the refusals, and some of accepted replies."""
     folder = at / "contracts"
-    folder.mkdir()
+    folder.mkdir(parents=True)
     file = folder / "triage.yaml"
     shutil.copy(SUPPORT / "triage.yaml", file)
     now = load_contract(file)

@@ -9,6 +9,7 @@ import pytest
 from tests.studio.conftest import axe
 from tests.studio.driving import expect
 from tests.studio.support_desk import FILE, SupportDesk, make_desk
+from tests.waiting import wait_for
 from trueup.contract.lint.run import load_contract
 from trueup.store.open import open_store
 
@@ -103,15 +104,18 @@ def test_flips_are_filtered_walked_through_and_labelled_with_keys(served: Any, l
     tab.keyboard.press("w")
     see(tab.locator(".flips h2"), "Flip 4 of")
     tab.keyboard.press("Escape")
-    see(tab.locator(".flips tbody tr").nth(1), "right now")
-    see(tab.locator(".flips tbody tr").nth(2), "wrong now")
+    see(tab.locator(".flips tbody tr").nth(1), "new is right")
+    see(tab.locator(".flips tbody tr").nth(2), "new is wrong")
     with open_store(support.store) as store:
-        said = {
-            row["verdict"]: row["outcome"] for row in store.labels(verdicts=[first, second]) if row["author"] != "ana"
-        }
-    assert said == {first: "wrong", second: "right"}, (
-        "the refusal that was recorded is wrong if it is right to accept it now"
-    )
+
+        def said() -> dict[str, str]:
+            rows = store.labels(verdicts=[first, second])
+            return {row["verdict"]: row["outcome"] for row in rows if row["author"] != "ana"}
+
+        wait_for(lambda: len(said()) == 2, "a label is shown before it is stored, and stored all the same")
+        assert said() == {first: "wrong", second: "right"}, (
+            "the refusal that was recorded is wrong if it is right to accept it now"
+        )
 
 
 def test_a_file_that_somebody_else_has_changed(served: Any, look: Any, support: SupportDesk) -> None:

@@ -102,6 +102,11 @@ def test_without_labels_without_a_store_and_without_the_right(served: Any, look:
     tab = opened(served, look, support, role="reader", width=400, dark=True)
     see(tab.locator(".suggestions"), "Nobody has labelled a reply of this contract yet")
     see(tab.get_by_role("region", name="Rules that need labels"), "fired 32 · 0 of 10 labels")
+    needed = tab.get_by_role("region", name="Rules that need labels")
+    assert needed.get_by_role("link").count() == 0, "a reader cannot label"
+    assert axe(tab) == []
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    tab = opened(served, look, support, role="labeller", width=400, dark=True)
     label = tab.get_by_role("region", name="Rules that need labels").get_by_role("link").first
     assert "queue=1" in label.get_attribute("href")
     assert axe(tab) == []

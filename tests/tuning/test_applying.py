@@ -1,6 +1,7 @@
 """Writing suggestions: into the file where the part stands, whole or not at all, with the replies that decided as examples."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,18 @@ def test_what_is_written_lints_clean_and_keeps_its_comments(tmp_path: Path) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["contract.yaml"], "nothing is left behind"
     assert done.examples == len(lint_contract(file).examples) == 2, "one that is read now, and one that stays refused"
     assert {example["ok"] for example in lint_contract(file).examples} == {True, False}
+
+
+def test_the_owner_stays_where_a_system_knows_owners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path, ENUM)
+    given: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "chown", lambda _, user, group: given.append((user, group)))
+    apply(tuned(file, ALIAS), [1])
+    assert given == [(file.stat().st_uid, file.stat().st_gid)]
+    file.write_text(ENUM)
+    monkeypatch.delattr(os, "chown")
+    apply(tuned(file, ALIAS), [1])
+    assert "aliases" in file.read_text()
 
 
 def test_several_suggestions_fit_together(tmp_path: Path) -> None:

@@ -187,7 +187,8 @@ def example_of(case: Case, judged: Judged, mark: str) -> Example:
     span = next((found.span for found in judged.found if found.span), None)
     text, marked = excerpt(case.text, span)
     told: Example = {
-        "id": case.id, "kind": judged.kind, "was": _word(judged.was), "now": _word(judged.now), "text": text, "span": marked,
+        "id": case.id, "kind": judged.kind, "was": _word(judged.was), "now": _word(judged.now),
+        "recorded": "" if case.recorded is None else _word(case.recorded.ok), "text": text, "span": marked,
         "codes": list(dict.fromkeys(found.code for found in judged.found)),
         "reason": _reason(first) if first else judged.changes[0].path if judged.changes else "",
         "rules": list(dict.fromkeys(found.rule for found in judged.found if found.rule)),

@@ -218,11 +218,9 @@ def _write(tuning: Tuning, changes: Sequence[Change], contract: Contract, expect
 
 
 def _part(target: Path, text: str) -> Path:
-    """A file beside the target with its new content: the same permissions, line ends and byte order mark."""
-    raw = target.read_bytes()
-    if (
-        not target.stat().st_mode & 0o222
-    ):  # a rename would replace it all the same, against the wish of whoever made it read-only
+    """A file beside the target with its new content: the same owner, permissions, line ends and byte order mark."""
+    raw, known = target.read_bytes(), target.stat()
+    if not known.st_mode & 0o222:  # a rename would replace it all the same, against the wish of whoever made it so
         raise CannotApply(f"{target} is read-only; nothing was written")
     if 0 < raw.count(b"\r\n") < raw.count(b"\n"):
         raise CannotApply(f"{target} mixes two kinds of line ends; save it with one kind first")
@@ -235,7 +233,9 @@ def _part(target: Path, text: str) -> Path:
         opened.write(content)
         opened.flush()
         os.fsync(number)
-    part.chmod(target.stat().st_mode & 0o7777)
+    with contextlib.suppress(OSError, AttributeError):  # we may not give it away, or this system knows no owners
+        os.chown(part, known.st_uid, known.st_gid)
+    part.chmod(known.st_mode & 0o7777)
     return part
 
 

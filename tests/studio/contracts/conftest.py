@@ -55,8 +55,8 @@ def filled(tmp_path: Path) -> Fill:
                 text = reply if isinstance(reply, str) else json.dumps(reply)
                 verdict = contract.check(text, context)
                 store.record_verdict(
-                    verdict, id=f"v{number}", contract=contract, context=context, wait=False,
-                    **{"model": f"m{number % 2}", "tenant": f"t{number % 2}", **known},
+                    verdict, id=f"v{number}", context=context, wait=False,
+                    **{"contract": contract, "model": f"m{number % 2}", "tenant": f"t{number % 2}", **known},
                 )  # fmt: skip
                 if should is not None:
                     said.append(Said(f"v{number}", user="ada", outcome="right" if verdict.ok is should else "wrong"))

@@ -136,7 +136,8 @@ def test_against_a_stored_version(served: Any, folder: Path, filled: Fill) -> No
     desk = served(folders=(folder,), store=store)
     version = desk.get("/contracts/file", file=NAME)["fingerprint"]
     (folder / "shop.yaml").write_text(DRAFT)
-    assert "draft decides as the saved contract" in last(desk)["conclusion"]
+    assert "this text decides as the saved contract does" in last(desk)["conclusion"]
+    assert "this text decides as that version does" in last(desk, text=SHOP, against=version)["conclusion"]
     found = last(desk, against=version)
     assert found["newly_refused"] > 0
     assert not found["same_fingerprint"]
@@ -306,3 +307,30 @@ def test_work_that_dies_is_told(busy: Any) -> None:
         told = [json.loads(line) for line in lines]
     assert told[-1]["error"]["code"] == "work_failed"
     wait_for(lambda: not busy.app.studio.works.works, "its slot is not free again")
+
+
+def test_a_flip_says_what_was_recorded_from_the_first_estimate_on(served: Any, folder: Path, filled: Fill) -> None:
+    """A label speaks of the recorded decision, which the saved file may have reversed meanwhile."""
+    filled(folder / "shop.yaml", [({"total": 120}, None)] * 3)
+    (folder / "shop.yaml").write_text(SHOP.replace("total < 100", "total < 200"))
+    desk = served(role="reader", folders=(folder,), store=str(folder.parent / "verdicts.db"))
+    events = list(desk.lines("/backtest", {"file": NAME, "text": SHOP}))
+    early = next(event["estimate"]["flips"] for event in events if event.get("estimate", {}).get("flips"))
+    for flip in (*early, *events[-1]["result"]["flips"]):
+        assert (flip["recorded"], flip["was"], flip["now"]) == (False, True, False)
+
+
+def test_a_contract_without_a_name_has_that_of_its_file(served: Any, folder: Path, filled: Fill) -> None:
+    """As at a gateway. If the store does not know it, the replies of all contracts are judged, as on the command line."""
+    file = folder / "shop.yaml"
+    filled(file, replies(20))
+    filled(file, replies(5), start=20, contract="another")
+    file.write_text(SHOP.replace("name: shop\n", ""))
+    draft = DRAFT.replace("name: shop\n", "")
+    desk = served(folders=(folder,), store=str(folder.parent / "verdicts.db"))
+    assert [(row["name"], row["verdicts"]) for row in desk.get("/contracts")["files"]] == [("shop", 20)]
+    assert desk.get("/contracts/file", file=NAME)["name"] == "shop"
+    assert last(desk, text=draft)["total"] == 20
+    assert list(desk.lines("/tune", {"file": NAME}))[-1]["result"]["name"] == "shop"
+    file.rename(folder / "kiosk.yaml")
+    assert last(desk, file="contracts/kiosk.yaml", text=draft)["total"] == 25

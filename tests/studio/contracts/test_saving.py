@@ -142,6 +142,12 @@ def test_a_read_only_file_stays(put: Put, folder: Path) -> None:
     assert (folder / "shop.yaml").read_text() == SHOP
 
 
+def test_a_system_without_owners_saves_too(put: Put, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("os.chown")
+    assert put(SHOP.replace("100", "90")).status_code == 200
+    assert (folder / "shop.yaml").read_text() == SHOP.replace("100", "90")
+
+
 def test_a_link_inside_the_folders_stays_a_link(served: Any, folder: Path) -> None:
     (folder / "now.yaml").symlink_to("shop.yaml")
     desk = served(folders=(folder,))

@@ -102,6 +102,15 @@ def test_a_key_of_one_tenant_gets_numbers_of_that_tenant(served: Any, folder: Pa
     assert other.get("/contracts/precision", name="shop")["rows"] == []
 
 
+def test_warnings_are_no_errors_whoever_looks(served: Any, folder: Path, filled: Fill) -> None:
+    where = filled(folder / "shop.yaml", [('{"total": 1, "total": 2}', None), ({"total": 500}, None)], tenant="t1")
+    key = Key("ada", digest_of(SECRETS["reader"]), "reader", tenant="t1")
+    for desk in (served(folders=(folder,), store=where), served("reader", keys=(key,), folders=(folder,), store=where)):
+        found = desk.get("/contracts/codes", name="shop", since="1d")
+        assert {each["code"]: each["total"] for each in found["series"]} == {"B005": 1}
+        assert sum(found["judged"]) == 2
+
+
 def test_whoever_has_no_time_is_told_so(two: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With no patience at all every answer comes, says that it is not complete, and invents nothing."""
     for module in ("stored", "codes", "precision"):

@@ -7,8 +7,9 @@ import msgspec
 from trueup.contract.contract import Contract
 from trueup.material.case import REASONS
 from trueup.material.selection import Selection
-from trueup.studio.contracts.drafts import contract_of, lint_draft
-from trueup.studio.contracts.files import open_contract
+from trueup.studio.contracts.drafts import contract_of, lint_draft, place_of
+from trueup.studio.contracts.files import called, open_contract
+from trueup.studio.contracts.stored import has_judged
 from trueup.studio.endpoint import TEXTS, Endpoint, Stream
 from trueup.studio.moments import moment
 from trueup.studio.refusal import Refusal
@@ -74,10 +75,9 @@ def backtest(studio: Studio, asked: Backtesting, who: Key) -> Stream:
     draft = contract_of(studio.settings, asked.text, asked.file)
     old, stored = _old(studio, asked)
     before = _contract(studio, asked, old, stored=stored)
-    name = "" if before is None else before.name
     if before is not None and before.fingerprint == draft.fingerprint:
-        return Stream(iter([{"result": _same(draft.name)}]))
-    selection = _selection(asked, who, name or draft.name)
+        return Stream(iter([{"result": _same(draft.name, "that version" if stored else "the saved contract")}]))
+    selection = _selection(studio, asked, who, (before and before.name) or draft.name)
     if asked.limit is not None and asked.limit < 1:
         raise Refusal(400, "`limit` must be a number of replies, 1 or more.")
     spec: dict[str, Any] = {
@@ -87,12 +87,20 @@ def backtest(studio: Studio, asked: Backtesting, who: Key) -> Stream:
     return Stream(studio.works.start("backtest", spec))
 
 
-def _selection(asked: Backtesting | Tuning, who: Key, name: str) -> Selection:
-    """The replies that are meant; a key of one tenant never reaches those of another."""
+def _selection(studio: Studio, asked: Backtesting | Tuning, who: Key, name: str) -> Selection:
+    """The replies that are meant; a key of one tenant never reaches those of another.
+
+    A contract without a name has that of its file if the store knows it by that, else it judges the replies of all contracts.
+    """
+    if asked.contract is not None:
+        name = asked.contract
+    elif not name:
+        path = place_of(studio.settings, asked.file)
+        name = called(path) if has_judged(studio.store, called(path)) else ""
     return Selection(
         since=moment("since", asked.since), until=moment("until", asked.until), model=asked.model or None, state=asked.state or None,
         tenant=tenant_for(asked.tenant or None, who),
-        contract=(name or None) if asked.contract is None else asked.contract or None,
+        contract=name or None,
     )  # fmt: skip
 
 
@@ -111,7 +119,7 @@ def _tuning(studio: Studio, asked: Tuning, who: Key) -> dict[str, Any]:
     name = contract_of(studio.settings, open_contract(studio.settings, asked.file).text, asked.file).name
     return {
         **told_of(studio.settings), "store": address_of(studio), "file": asked.file,
-        "selection": msgspec.to_builtins(_selection(asked, who, name)),
+        "selection": msgspec.to_builtins(_selection(studio, asked, who, name)),
     }  # fmt: skip
 
 
@@ -171,14 +179,14 @@ def _contract(
         raise Refusal(422, f"This version cannot be used again: {error}", code="not_portable") from None
 
 
-def _same(name: str) -> dict[str, Any]:
+def _same(name: str, other: str) -> dict[str, Any]:
     """The result for two contracts that decide alike: nothing needs to be judged."""
     from trueup.backtesting.result import Backtest
     from trueup.studio.working.backtest import figures
 
     found = Backtest(name, name, ())
     found.same = found.complete = True
-    said = "Nothing can flip: the draft decides as the saved contract does. Only comments, its name or its examples differ."
+    said = f"Nothing can flip: this text decides as {other} does. Only comments, its name or its examples can differ."
     return {**figures(found), "conclusion": said, "flips": []}
 
 

@@ -8,7 +8,16 @@ import msgspec
 
 from trueup.studio.contracts.codes import codes_over_time
 from trueup.studio.contracts.drafts import Faulty, faults_of, lint_draft
-from trueup.studio.contracts.files import Opened, bases_of, extenders, healths, line_ends, list_contracts, open_contract
+from trueup.studio.contracts.files import (
+    Opened,
+    bases_of,
+    called,
+    extenders,
+    healths,
+    line_ends,
+    list_contracts,
+    open_contract,
+)
 from trueup.studio.contracts.precision import precision
 from trueup.studio.contracts.saving import create, save
 from trueup.studio.contracts.stored import Known, history, known_contracts
@@ -58,9 +67,9 @@ def contracts(studio: Studio, asked: Nothing, who: Key) -> dict[str, Any]:  # no
     known = {each.name: each for each in _known(studio, who)}
     files = []
     for (file, path, look), health in zip(listed, healths(studio.settings, listed), strict=True):
-        name = (health.name if health else "") or look.name
+        name = called(path, health and health.name, look.name)
         files.append({
-            "file": file, "name": name or file.rpartition("/")[2], "title": look.title, "hash": look.hash,
+            "file": file, "name": name, "title": look.title, "hash": look.hash,
             "errors": None if health is None else health.errors, "warnings": None if health is None else health.warnings,
             "fingerprint": health.fingerprint if health else "", "changed": _changed(path),
             "extended_by": len(extenders(bases, file)), **_counts(known.get(name)),
@@ -116,7 +125,7 @@ def _told(studio: Studio, opened: Opened) -> dict[str, Any]:
     return {
         "file": opened.name, "text": opened.text, "hash": opened.hash, "kind": opened.kind, "line_ends": line_ends(opened.raw),
         "read_only": _is_read_only(opened), "faults": faults_of(linted, opened.name, opened.text),
-        "name": contract.name if contract else "", "fingerprint": contract.fingerprint if contract else "",
+        "name": called(opened.path, contract and contract.name, opened.data.get("name")), "fingerprint": contract.fingerprint if contract else "",
         "extended_by": extenders(bases_of(studio.settings, list_contracts(studio.settings)[0]), opened.name),
     }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Codes over time: a contract and a stretch of time enter, how often it found what leaves, by hour or by day (UTC).
+"""Codes over time: a contract and a stretch of time enter; how many replies it found which error in leaves, by hour or by day (UTC).
 
 The numbers were counted when verdicts were written, so a year of them is a few thousand rows. For one tenant nobody has counted: the newest
 verdicts are looked through for a moment, and the answer says how far back that went.
@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from typing import Any, Literal
 
+from trueup.labelling.subjects import is_error
 from trueup.store.browsing import Filters, Search, seconds
 from trueup.store.cells import pack
 from trueup.store.errors import MICROS
@@ -28,7 +29,7 @@ _JUDGED, _REFUSED = "judged", "refused"
 def codes_over_time(
     store: Store, name: str, *, since: float, until: float | None = None, by: By = "day", tenant: str | None = None
 ) -> dict[str, Any]:
-    """How often each code was found in each stretch of time, with how many replies were judged and refused."""
+    """How many replies each error was found in, in each stretch of time, and how many were judged and refused."""
     step = _STEP[by]
     end = time.time() if until is None else until
     start = int(since // step * step)
@@ -80,9 +81,13 @@ def _looked(
         stretch, last = _floor(at // MICROS, step), at
         counts[stretch, _JUDGED] += 1
         counts[stretch, _REFUSED] += not ok
-        for code in set(codes.split()):
+        for code in filter(_is_error, set(codes.split())):
             counts[stretch, f"code:{code}"] += 1
     return counts, 0.0 if search.is_done else last / MICROS
+
+
+def _is_error(code: str) -> bool:
+    return is_error({"code": code})  # what is counted as verdicts are written are errors, too
 
 
 def _floor(at: int, step: int) -> int:

@@ -45,6 +45,15 @@ class Opened(NamedTuple):
         """`.yaml`, `.yml`, `.toml` or `.json`."""
         return self.path.suffix.lower()
 
+    @property
+    def data(self) -> dict[str, Any]:
+        """What stands in it; nothing if it cannot be read."""
+        try:
+            data = parse_document(self.text, self.name, self.kind).data
+        except ContractError:
+            return {}
+        return data if isinstance(data, dict) else {}
+
 
 class Look(NamedTuple):
     """What is known of a file after one look at it."""
@@ -101,6 +110,15 @@ def open_contract(settings: Settings, name: str) -> Opened:
     if not is_contract_file(path, opened.text, top_of(settings, path)):
         raise _not_a_contract(name)
     return opened
+
+
+def called(path: Path, *names: Any) -> str:
+    """The name that the store knows a contract by: the first of `names` that is one, else that of its file, as at a gateway.
+
+    >>> called(Path("contracts/shop.yaml"), "", None), called(Path("shop.yaml"), "", "bakery")
+    ('shop', 'bakery')
+    """
+    return next((name for name in names if name and isinstance(name, str)), path.stem)
 
 
 def list_contracts(settings: Settings) -> tuple[list[Listed], bool]:
@@ -202,11 +220,7 @@ def _looked(settings: Settings, name: str, path: Path) -> Look:
         return Look(False)
     if not is_contract_file(path, opened.text, top_of(settings, path)):
         return Look(False)
-    try:
-        data = parse_document(opened.text, name, opened.kind).data
-    except ContractError:
-        data = {}
-    data = data if isinstance(data, dict) else {}
+    data = opened.data
     return Look(True, opened.hash, _text(data.get("name")), _text(data.get("description")), tuple(extended_by(data)))
 
 

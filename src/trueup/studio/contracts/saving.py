@@ -225,7 +225,7 @@ def _write(path: Path, content: bytes, name: str, *, new: bool = False) -> None:
 def _as_before(part: Path, path: Path) -> None:
     """Give a new file the owner and the permissions of the one that it replaces."""
     found = path.stat()
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, AttributeError):  # we may not give it away, or this system knows no owners
         os.chown(part, found.st_uid, found.st_gid)
     part.chmod(found.st_mode & 0o7777)
 

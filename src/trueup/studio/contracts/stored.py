@@ -57,6 +57,13 @@ def known_contracts(store: Store, tenant: str | None = None) -> list[Known]:
     return store.read(lambda session: _all(session, is_over))
 
 
+def has_judged(store: Store, name: str) -> bool:
+    """Whether the store has a verdict of a contract with this name."""
+    terms, cell = indexed("contract", name)
+    sql = f"SELECT 1 FROM verdicts v WHERE {' AND '.join(terms)} LIMIT 1"  # noqa: S608 - our own words
+    return bool(store.read(lambda session: session.run(sql, (cell,))))
+
+
 def _all(session: Session, is_over: Patience) -> list[Known]:
     versions = {unpack(name): int(n) for name, n in session.run("SELECT name, count(*) FROM contracts GROUP BY name")}
     labelled = {unpack(name): int(n) for name, n in session.run(_LABELLED)}

@@ -23,7 +23,7 @@ def plain_flip(row: dict[str, Any]) -> Flip:
     accepted = row["kind"] == "newly_accepted"
     codes = row["codes"]
     return {
-        **_known(row), "recorded": None, "text": text, "cut": "…" in (text[:1], text[-1:]),
+        **_known(row), "text": text, "cut": "…" in (text[:1], text[-1:]),
         "marks_old": marks if accepted else [], "marks_new": [] if accepted else marks,
         "codes_old": codes if accepted else [], "codes_new": [] if accepted else codes,
     }  # fmt: skip
@@ -41,7 +41,7 @@ def drawn_flip(stored: Stored, row: dict[str, Any], new: Any, old: Any) -> Flip 
     plain = plain_flip(row)
     text, shift, cut = _stretch(page["text"], row, before, page)
     return {
-        **plain, "recorded": stored.ok, "text": text, "cut": cut, "marks_new": _marks(page, text, shift),
+        **plain, "text": text, "cut": cut, "marks_new": _marks(page, text, shift),
         "marks_old": plain["marks_old"] if before is None else _marks(before, text, shift),
         "codes_new": _codes(page), "codes_old": list(stored.codes) if before is None else _codes(before),
     }  # fmt: skip
@@ -60,7 +60,7 @@ def judged(contract: Any, case: Case) -> Verdict | None:
 
 def _known(row: dict[str, Any]) -> Flip:
     return {
-        "id": row["id"], "kind": row["kind"], "was": row["was"] == "accepted", "now": row["now"] == "accepted",
+        "id": row["id"], "kind": row["kind"], "recorded": row["recorded"] == "accepted" if row["recorded"] else None, "was": row["was"] == "accepted", "now": row["now"] == "accepted",
         "old": row["was"], "new": row["now"], "state": row["state"], "model": row["model"], "tenant": row["tenant"],
         "rule": row["rules"][0] if row["rules"] else "", "rules": row["rules"], "codes": row["codes"], "path": row["path"],
         "message": row["message"], "label": row["label"], "labels": row["labels"], "before": row.get("before"), "after": row.get("after"),

@@ -107,7 +107,7 @@ class _Run:
         """Everything that the page shows."""
         told = {name: value for name, value in to_dict(tuning).items() if name != "contract"}
         return {
-            **told, "file": self._spec.file, "hash": self._opened.hash, "name": tuning.file.data.get("name") or "",
+            **told, "file": self._spec.file, "hash": self._opened.hash, "name": self._spec.selection.contract or "",
             "seconds": round(time.monotonic() - self._began, 2), "reasons": {str(name): REASONS[name] for name in REASONS if name in told["unjudgeable"]},
             "suggestions": [self._suggestion(each) for each in tuning.suggestions],
         }  # fmt: skip
@@ -143,8 +143,9 @@ class _Run:
     def _suggestion(self, suggestion: Suggestion) -> dict[str, Any]:
         told = facts_of(suggestion)
         diff = "\n".join(change._replace(file=Path(self._named(change.file))).diff() for change in suggestion.changes)
+        own = [each.new for each in suggestion.changes if each.file == self._opened.path]
         return {
-            **told, "id": identity(suggestion), "diff": diff or None, "no_diff": named(self._settings, suggestion.refusal) or None,
+            **told, "id": identity(suggestion), "text": own[0] if len(own) == len(suggestion.changes) == 1 else None, "diff": diff or None, "no_diff": named(self._settings, suggestion.refusal) or None,
             "files": [self._named(change.file) for change in suggestion.changes],
             "examples": [{"id": one.case.id, "text": one.case.text[:_EXCERPT], "should": bool(one.said.should)} for one in suggestion.examples],
         }  # fmt: skip

@@ -40,7 +40,7 @@ export const signed = (value) => (value < 0 ? `−${number(rounded(-value))}` : 
 export function Figures({found}) {
   const rate = (name) => {
     const {n, share: part, low, high} = found.rates[name];
-    return n ? html`${share(part)} · <span title="95 % interval">${interval(low, high)}</span>` : "nothing judged yet";
+    return n ? html`${share(part)} · <span title="95 % interval">${interval(low, high)}</span>` : "no reply judged";
   };
   return html`<div class="cards figures">
     <${Card} figure=${found.newly_accepted} kind=${found.newly_accepted ? "ok" : ""} title="newly accepted">${rate("newly_accepted")}<//>
@@ -57,8 +57,8 @@ function Card({figure, kind = "", title, children}) {
 
 function Tested({found}) {
   const {mcnemar, clustered} = found.tests;
-  if (!found.judged) return "nothing judged yet";
   if (found.same_fingerprint) return "both contracts are the same";
+  if (!found.judged) return "no reply judged";
   if (!found.newly_accepted && !found.newly_refused) return "no reply changes sides";
   const words = clustered ? `${number(clustered.clusters)} conversations, each counted once` : "exact McNemar test: are both directions equally likely?";
   return html`<span title=${words}>McNemar ${p((clustered ?? mcnemar).p)}${clustered && " by conversation"}</span>`;
@@ -111,7 +111,7 @@ export function Excerpt({flip}) {
 
 // -- the list ------------------------------------------------------------------------------------------
 
-const LABELS = {better: ["right now", "ok"], worse: ["wrong now", "bad"], unlabelled: ["not labelled", "soft"]};
+const LABELS = {better: ["new is right", "ok"], worse: ["new is wrong", "bad"], unlabelled: ["not labelled", "soft"]};
 const reasons = (flip) => (flip.rules?.length ? flip.rules : flip.codes);
 const FILTERS = [
   ["direction", "all directions", (flip) => [flip.kind], (kind) => KINDS[kind]],
@@ -146,14 +146,15 @@ function Filters({flips}) {
 function useLabels() {
   const given = useSignal({});
   const told = async (flip, right) => {
-    const before = given.value;
-    if (before[flip.id] === (right ? "better" : "worse")) return;
-    given.value = {...before, [flip.id]: right ? "better" : "worse"};
+    const before = given.value[flip.id];
+    const keep = (label) => (given.value = {...given.value, [flip.id]: label});
+    if (before === (right ? "better" : "worse")) return;
+    keep(right ? "better" : "worse");
     const outcome = flip.now === (flip.recorded ?? flip.was) ? right : !right; // a label speaks of the decision that was recorded
     try {
       await post("/labels", {items: [{verdict: flip.id, outcome: outcome ? "right" : "wrong"}]});
     } catch (failure) {
-      given.value = before;
+      keep(before);
       say(`Not labelled: ${failure.message}`, "bad");
     }
   };
@@ -161,14 +162,16 @@ function useLabels() {
 }
 
 /** The flips of a backtest: a table to walk through, or one of them, opened. `open` draws that one. */
-export function Flips({found, flips: given, busy, children, open: Open}) {
+export function Flips({found, children, open: Open}) {
+  const given = found.flips;
   const [marks, tell] = useLabels();
   const flips = given.map((flip) => (marks[flip.id] ? {...flip, label: marks[flip.id]} : flip));
   const rows = chosen(flips);
   const at = useSignal(-1); // the row that the keys are at; none before the first one
   const shown = useSignal(SHOWN);
-  const opened = query.value.get("flip");
-  const place = opened ? Math.max(0, rows.findIndex((flip) => flip.id === opened)) : Math.min(at.value, rows.length - 1);
+  const wanted = rows.findIndex((flip) => flip.id === query.value.get("flip"));
+  const opened = wanted >= 0; // what an address names may flip no longer
+  const place = opened ? wanted : Math.min(at.value, rows.length - 1);
   const current = rows[place];
   const table = useRef();
   const move = (step) => {
@@ -193,6 +196,7 @@ export function Flips({found, flips: given, busy, children, open: Open}) {
     if (!current) return;
     tell(current, right);
     if (!query.value.get("label")) move(1);
+    else if (opened) refine({flip: (rows[place + 1] ?? rows[place - 1])?.id}); // this one leaves the list
   };
   const labels = may("label") ? {r: ["the new decision is right; next", () => label(true)], w: ["the new decision is wrong; next", () => label(false)]} : {};
   useKeys(
@@ -207,7 +211,7 @@ export function Flips({found, flips: given, busy, children, open: Open}) {
   );
   const foot = html`<span><${Labelled} found=${found} flips=${flips} given=${given} rows=${rows} /></span>
     ${rows.length > 0 && html`<span class="keys"><${Key}>j<//><${Key}>k<//> move ${opened ? html`<${Key}>Esc<//> back` : html`<${Key}>Enter<//> open`}${may("label") && html` <${Key}>r<//> right <${Key}>w<//> wrong`}</span>`}`;
-  if (opened && current) {
+  if (opened) {
     const head = html`<button type="button" class="plain" onClick=${close}>← All flips</button>`;
     return html`<${Panel} class="flips" title=${`Flip ${number(place + 1)} of ${number(rows.length)}`} aside=${head} foot=${foot}>
       <${Open} key=${current.id} flip=${current} tell=${tell} /><//>`;
@@ -218,15 +222,6 @@ export function Flips({found, flips: given, busy, children, open: Open}) {
       ${rows.length > shown.value && html`<p class="note"><button type="button" onClick=${() => (shown.value += SHOWN)}>Show ${number(Math.min(SHOWN, rows.length - shown.value))} more</button></p>`}
     </div>
   <//>`;
-}
-
-/** What flips so far, by reason: the replies themselves are listed when all are judged. */
-export function Reasons({found}) {
-  const rows = found.groups.reason;
-  if (!rows.length) return html`<p>No flip so far.</p>`;
-  return html`<p>What flips so far. The replies are listed when all of them are judged.</p>
-    <table class="reasons"><thead><tr><th class="n">Flips</th><th>Direction</th><th>Reason</th></tr></thead>
-    <tbody>${rows.map((row) => html`<tr key=${`${row.kind} ${row.key}`}><td class="n">${number(row.count)}</td><td>${KINDS[row.kind]}</td><td><${Code}>${row.key}<//></td></tr>`)}</tbody></table>`;
 }
 
 function Rows({rows, place, onOpen}) {
@@ -250,7 +245,6 @@ const side = (ok) => html`<${Tag} kind=${ok ? "accepted" : "refused"}>${ok ? "ok
 export const Turn = ({flip}) => html`<span class="nowrap">${flip.kind === "value_changed" ? html`${side(true)} → <${Tag}>other value<//>` : html`${side(flip.was)} → ${side(flip.now)}`}</span>`;
 
 function Labelled({found, flips, given, rows}) {
-  if (!found) return null;
   const all = found.newly_accepted + found.newly_refused + found.value_changed;
   const moved = (label) => flips.filter((flip) => flip.label === label).length - given.filter((flip) => flip.label === label).length;
   const [better, worse] = ["better", "worse"].map((label) => found.labels[label] + moved(label));

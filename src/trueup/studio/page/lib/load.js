@@ -4,7 +4,7 @@ import {html} from "./html.js";
 import {get} from "./api.js";
 import {link} from "./place.js";
 
-/** The data of a GET path as a signal of `{data, failure, busy, reload}`. Data stays while newer data is on its way. `every`: milliseconds between looks. */
+/** The data of a GET path as a signal of `{data, failure, busy, reload, show}`. Data stays while newer data is on its way; `show` puts data there that came another way. `every`: milliseconds between looks. */
 export function useLoaded(path, given = {}, {every = 0, after = 0} = {}) {
   const state = useSignal({data: undefined, failure: null, busy: true, key: null});
   const turn = useSignal(0);
@@ -31,7 +31,7 @@ export function useLoaded(path, given = {}, {every = 0, after = 0} = {}) {
     };
   }, [key, every, turn.value]);
   const {data, failure, busy, key: known} = state.value;
-  return {data, failure, busy: busy || known !== key, reload: () => (turn.value += 1)};
+  return {data, failure, busy: busy || known !== key, reload: () => (turn.value += 1), show: (news) => (state.value = {...state.value, data: news, failure: null})};
 }
 
 /** What stands in place of data that is not there. */

@@ -27,18 +27,17 @@ export function Codes({name}) {
   const drawn = series.slice(0, SHOWN).map((each) => ({title: `${each.code} ${each.title}`, values: each.counts}));
   const others = series.slice(SHOWN);
   if (others.length) drawn.push({title: `${others.length} others`, colour: "soft", values: data.times.map((_, at) => sum(others.map((each) => each.counts[at])))});
-  const all = sum(series.map((each) => each.total));
   return html`<div class="stacked scroll">
     <div class="columns two charts">
-      <${Panel} title="Findings by code" class="charted" aside=${aside}><div class="pad">${series.length ? html`<${Chart} title="Findings by code" times=${data.times} step=${step} series=${drawn} height=${220} />` : html`<p class="soft">Nothing was found in this time.</p>`}</div><//>
+      <${Panel} title="Replies with errors, by code" class="charted" aside=${aside}><div class="pad">${series.length ? html`<${Chart} title="Replies with errors, by code" times=${data.times} step=${step} series=${drawn} height=${220} />` : html`<p class="soft">Nothing was found in this time.</p>`}</div><//>
       <${Panel} title="Replies judged" class="charted" aside=${`${percent(sum(data.refused) / judged)} refused`}><div class="pad"><${Chart} title="Replies judged" times=${data.times} step=${step} series=${outcomes} height=${220} /></div><//>
     </div>
     ${!data.complete && html`<p class="soft">Counted back to ${when(data.reached)}; older verdicts are left out.</p>`}
-    ${series.length > 0 && html`<${Panel} title="Codes" class="charted" aside=${`${number(all)} findings`}><div class="scroll"><table>
-      <thead><tr><th>Code</th><th>What it finds</th><th class="n">Findings</th><th class="n">Of all findings</th><th class="n">Of all replies</th></tr></thead>
+    ${series.length > 0 && html`<${Panel} title="Codes" class="charted"><div class="scroll"><table>
+      <thead><tr><th>Code</th><th>What it finds</th><th class="n">Replies</th><th class="n">Of all replies</th></tr></thead>
       <tbody>${series.map((each) => html`<tr key=${each.code}>
         <td><a href=${link("verdicts", {contract: name, code: each.code})}><${Code}>${each.code}<//></a></td><td>${each.title}</td>
-        <td class="n">${number(each.total)}</td><td class="n">${percent(each.total / all)}</td><td class="n">${percent(each.total / judged)}</td></tr>`)}</tbody>
+        <td class="n">${number(each.total)}</td><td class="n">${percent(each.total / judged)}</td></tr>`)}</tbody>
     </table></div><//>`}
   </div>`;
 }

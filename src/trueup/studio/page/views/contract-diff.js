@@ -4,13 +4,20 @@ import {html} from "../lib/html.js";
 const CONTEXT = 3;
 const MOST = 4_000_000; // cells of the table of common lines
 
+/** How much two lists, or two texts, share at their beginnings and at their ends. */
+function shared(a, b) {
+  const most = Math.min(a.length, b.length);
+  let head = 0;
+  while (head < most && a[head] === b[head]) head += 1;
+  let tail = 0;
+  while (tail < most - head && a.at(-1 - tail) === b.at(-1 - tail)) tail += 1;
+  return [head, tail];
+}
+
 /** The lines of both texts in order: `{sign: " " | "-" | "+", text}`. */
 export function lines(old, now) {
   const [a, b] = [old.split("\n"), now.split("\n")];
-  let head = 0;
-  while (head < a.length && head < b.length && a[head] === b[head]) head += 1;
-  let tail = 0;
-  while (tail < a.length - head && tail < b.length - head && a.at(-1 - tail) === b.at(-1 - tail)) tail += 1;
+  const [head, tail] = shared(a, b);
   const signed = (sign) => (text) => ({sign, text});
   const [left, right] = [a.slice(head, a.length - tail), b.slice(head, b.length - tail)];
   return [...a.slice(0, head).map(signed(" ")), ...between(left, right, signed), ...a.slice(a.length - tail).map(signed(" "))];
@@ -74,71 +81,34 @@ function blocks(old, now) {
   return found;
 }
 
-/** Both changes of a text in one; null if they touch the same lines, or lines beside each other. */
+/** Both changes of a text in one; null if they touch the same lines in different ways, or lines beside each other. */
 export function merged(base, theirs, mine) {
-  const all = [...blocks(base, theirs), ...blocks(base, mine)].sort((a, b) => a.from - b.from || a.to - b.to);
+  const both = [...blocks(base, theirs), ...blocks(base, mine)];
+  const all = [...new Map(both.map((block) => [JSON.stringify(block), block])).values()].sort((a, b) => a.from - b.from || a.to - b.to);
   if (all.some((block, at) => at > 0 && block.from <= all[at - 1].to)) return null;
   const made = base.split("\n");
   for (const block of all.toReversed()) made.splice(block.from, block.to - block.from, ...block.now);
   return made.join("\n");
 }
 
-/** The lines of a unified diff: `[what, text, line of the old text]`, where `what` is "file", "hunk", "-", "+" or " ". */
-function* told(diff) {
-  const all = diff.replace(/\n$/, "").split("\n");
-  for (let at = 0; at < all.length; at += 1) {
-    const line = all[at];
-    if (line.startsWith("--- ") && all[at + 1]?.startsWith("+++ ")) {
-      at += 1;
-      yield ["file", all[at].slice(4).replace(/^b\//, "")];
-    } else if (line.startsWith("@@")) {
-      const [, from, size] = /^@@ -(\d+)(?:,(\d+))?/.exec(line) ?? [null, "1"];
-      yield ["hunk", "", Number(from) - (size === "0" ? 0 : 1)];
-    } else if (line.startsWith("…")) yield ["hunk", "", 0];
-    else if (!line.startsWith("\\")) yield ["-+".includes(line[0]) && line ? line[0] : " ", line.slice(1)];
-  }
-}
-
 /** A unified diff as hunks. */
 export function parsed(diff) {
   const made = [];
   let file = "";
-  for (const [what, text] of told(diff)) {
-    if (what === "file") file = text;
-    else if (what === "hunk") made.push({file, skipped: null, lines: []});
-    else {
-      if (!made.length) made.push({file, skipped: null, lines: []});
-      made.at(-1).lines.push({sign: what, text});
-    }
+  const all = diff.replace(/\n$/, "").split("\n");
+  for (let at = 0; at < all.length; at += 1) {
+    const line = all[at];
+    if (line.startsWith("--- ") && all[at + 1]?.startsWith("+++ ")) file = all[(at += 1)].slice(4).replace(/^b\//, "");
+    else if (/^(@@|…)/.test(line)) made.push({file, skipped: null, lines: []});
+    else if (!line.startsWith("\\")) made.at(-1)?.lines.push({sign: "-+".includes(line[0]) && line ? line[0] : " ", text: line.slice(1)});
   }
   return made.filter((hunk) => hunk.lines.length);
 }
 
-/** A text with a unified diff of it made; null if the diff is of another text. */
-export function patched(text, diff) {
-  const made = text.split("\n");
-  let [at, shift] = [0, 0];
-  for (const [what, line, from] of told(diff)) {
-    if (what === "hunk") at = from + shift;
-    else if (what === "+") {
-      made.splice(at, 0, line);
-      [at, shift] = [at + 1, shift + 1];
-    } else if (what !== "file") {
-      if (made[at] !== line) return null;
-      if (what === "-") shift -= made.splice(at, 1).length;
-      else at += 1;
-    }
-  }
-  return made.join("\n");
-}
-
-/** Where two lines differ: the ends of what they share at both sides. */
+/** Where two lines differ: the ends of what they share, if that is not little. */
 function differing(a, b) {
-  let head = 0;
-  while (head < a.length && head < b.length && a[head] === b[head]) head += 1;
-  let tail = 0;
-  while (tail < a.length - head && tail < b.length - head && a.at(-1 - tail) === b.at(-1 - tail)) tail += 1;
-  return head + tail < Math.min(a.length, b.length) / 3 ? null : [head, tail];
+  const ends = shared(a, b);
+  return ends[0] + ends[1] < Math.min(a.length, b.length) / 3 ? null : ends;
 }
 
 /** Each removed line beside the added line that replaces it, if a block has as many of both. */

@@ -3,14 +3,14 @@ import {useEffect, useRef, useSignal} from "../vendor.js";
 import {about, may} from "../lib/about.js";
 import {post} from "../lib/api.js";
 import {Editor, offset} from "../lib/editor.js";
-import {Figures, Flips, NoFigures, Reasons} from "../lib/flips.js";
+import {Figures, Flips, NoFigures} from "../lib/flips.js";
 import {html} from "../lib/html.js";
 import {useKeys} from "../lib/keys.js";
 import {Failed, useLoaded} from "../lib/load.js";
 import {Code, Key, Panel, Tabs, say} from "../lib/parts.js";
 import {query, refine} from "../lib/place.js";
 import {count, lasted, number} from "../lib/words.js";
-import {useBacktest} from "./contract-backtest.js";
+import {useWork} from "../lib/work.js";
 import {changes, hunks, Hunks, lines} from "./contract-diff.js";
 import {draft, forget, keep} from "./contract-drafts.js";
 import {Flip} from "./contract-flip.js";
@@ -19,19 +19,19 @@ import {useSaving} from "./contract-save.js";
 
 const TIMES = [["1d", "Last 24 hours"], ["7d", "Last 7 days"], ["30d", "Last 30 days"], ["90d", "Last 90 days"], ["all", "All time"]];
 const LIMITS = [["", "All replies"], ["1000", "About 1,000 replies"], ["10000", "About 10,000 replies"], ["100000", "About 100,000 replies"]];
-const LINT_PAUSE = 150;
+const [LINT_PAUSE, PAUSE] = [150, 350]; // milliseconds without a key before a text is checked, and then judged
 
 /** What the linter says of a text, a moment after it was typed. */
 function useFaults(file, text, first, kind) {
-  const found = useSignal({text: null, faults: first});
+  const found = useSignal({text: null, faults: first, failure: null});
   useEffect(() => {
     const abort = new AbortController();
     const timer = setTimeout(async () => {
       try {
         const {faults} = await post("/judge", {reply: "", contract: text, kind, file}, abort.signal);
-        found.value = {text, faults};
+        found.value = {text, faults, failure: null};
       } catch (failure) {
-        if (failure.name !== "AbortError") found.value = {text, faults: []};
+        if (failure.name !== "AbortError") found.value = {text, faults: [], failure};
       }
     }, LINT_PAUSE);
     return () => {
@@ -39,7 +39,7 @@ function useFaults(file, text, first, kind) {
       abort.abort();
     };
   }, [file, text, kind]);
-  return {faults: found.value.faults, checked: found.value.text === text};
+  return {faults: found.value.faults, checked: found.value.text === text, unknown: found.value.failure};
 }
 
 /** Which replies are judged again; all of it is in the URL. */
@@ -49,19 +49,19 @@ const selected = () => {
   return {...given, since: since === "all" ? "" : since, limit: Number(query.value.get("limit")) || undefined};
 };
 
-export function Edit({file, loaded, reload, shown}) {
+export function Edit({file, loaded, reload, show, shown}) {
   const kept = draft(file);
   const base = kept?.base ?? {text: loaded.text, hash: loaded.hash};
   const text = kept?.text ?? loaded.text;
   const editable = may("edit") && !loaded.read_only;
-  const {faults, checked} = useFaults(file, text, loaded.faults, loaded.kind);
+  const {faults, checked, unknown} = useFaults(file, text, loaded.faults, loaded.kind);
   const errors = faults.filter((fault) => fault.level === "error").length;
   const asked = selected();
-  const wanted = shown && about.value.store && (kept || asked.against) && checked && !errors;
-  const backtest = useBacktest(wanted ? {file, text, ...asked} : null);
+  const wanted = shown && about.value.store && (kept || asked.against) && !unknown;
+  const backtest = useWork("/backtest", wanted ? {file, text, ...asked} : null, {ready: checked && !errors, pause: PAUSE});
   const difference = kept ? lines(base.text, text) : [];
   const many = changes(difference);
-  const saving = useSaving({file, text, base, faults, reload});
+  const saving = useSaving({file, text, base, faults, reload, show});
   const discard = () => {
     forget(file);
     say("Discarded. Undo in the editor (Ctrl+Z) brings your change back.");
@@ -69,14 +69,14 @@ export function Edit({file, loaded, reload, shown}) {
   useKeys({"Ctrl+s": ["save the change", () => kept && editable && saving.save()]}, shown);
   const actions = html`<div class="contract-actions"><span class="cut" title=${file}>${file.split("/").at(-1)}</span>
     <button type="button" disabled=${!kept} onClick=${discard}>Discard</button>
-    <button type="button" class="main" disabled=${!kept || saving.busy} onClick=${saving.save} title="Ctrl+S">${many ? `Save ${count(many, "change")}` : "Save"}</button></div>`;
+    ${editable && html`<button type="button" class="main" disabled=${!kept || saving.busy} onClick=${saving.save} title="Ctrl+S">${many ? `Save ${count(many, "change")}` : "Save"}</button>`}</div>`;
   return html`<div class="change">
-    ${shown && editable && html`<${Actions}>${actions}<//>`}
+    ${shown && (editable || kept) && html`<${Actions}>${actions}<//>`}
     ${saving.question}
     <div class="change-left">
-      <${Text} file=${file} kind=${loaded.kind} text=${text} faults=${faults} checked=${checked} editable=${editable} many=${many} difference=${difference}
+      <${Text} file=${file} kind=${loaded.kind} text=${text} faults=${faults} checked=${checked} unknown=${unknown} editable=${editable} many=${many} difference=${difference}
         moved=${kept && loaded.hash !== base.hash} onCompare=${saving.compare} onChange=${(now) => keep(file, now, base)} note=${note(loaded)} />
-      ${about.value.store && html`<${Replies} name=${loaded.name} asked=${asked} backtest=${backtest} />`}
+      ${about.value.store && html`<${Replies} name=${loaded.name} asked=${asked} backtest=${backtest} errors=${errors} />`}
     </div>
     <div class="change-right">
       ${about.value.store ? html`<${Outcome} file=${file} text=${text} backtest=${backtest} kept=${kept} errors=${errors} asked=${asked} />` : html`<${NoStore} />`}
@@ -91,7 +91,7 @@ function note(loaded) {
   return loaded.read_only ? "The studio cannot write to this file: try a change here, then copy it." : others.length ? `A change here also changes what extends this file: ${others.slice(0, 5).join(", ")}${others.length > 5 ? ` and ${number(others.length - 5)} more` : ""}.` : "";
 }
 
-function Text({file, kind, text, faults, checked, editable, many, difference, moved, note: said, onChange, onCompare}) {
+function Text({file, kind, text, faults, checked, unknown, editable, many, difference, moved, note: said, onChange, onCompare}) {
   const view = useRef(null);
   const tab = query.value.get("show") === "change" && many ? "change" : "text";
   const jump = (fault) => {
@@ -104,7 +104,7 @@ function Text({file, kind, text, faults, checked, editable, many, difference, mo
   };
   const names = [["text", kind.slice(1).toUpperCase()], ["change", many ? `Change ${number(many)}` : "Change"]];
   const foot = html`<${Tabs} label="What to show of the contract" controls="contract-text" names=${names} value=${tab} onChange=${(id) => refine({show: id === "change" ? id : ""})} />
-    <span aria-live="polite"><${Problems} faults=${faults} checked=${checked} /></span>`;
+    <span aria-live="polite"><${Problems} faults=${faults} checked=${checked} unknown=${unknown} /></span>`;
   const state = many ? "unsaved" : editable ? "saved" : "read only";
   return html`<${Panel} title="Contract" class="contract-text" aside=${html`<span class=${many ? "warn" : ""}>${state}</span>`} foot=${foot}>
     ${said && html`<p class="banner">${said}</p>`}
@@ -122,7 +122,8 @@ function Text({file, kind, text, faults, checked, editable, many, difference, mo
   <//>`;
 }
 
-function Problems({faults, checked}) {
+function Problems({faults, checked, unknown}) {
+  if (unknown) return html`<span class="warn" title=${unknown.hint}>not checked: ${unknown.message}</span>`;
   if (!checked && !faults.length) return html`<span class="soft">checking…</span>`;
   const errors = faults.filter((fault) => fault.level === "error").length;
   if (!faults.length) return html`<span class="ok">no problems</span>`;
@@ -132,7 +133,7 @@ function Problems({faults, checked}) {
 
 // -- which replies ---------------------------------------------------------------------------------
 
-function Replies({name, asked, backtest}) {
+function Replies({name, asked, backtest, errors}) {
   const {data} = useLoaded("/verdicts/counts", {contract: name});
   const pick = (field, all) => {
     const values = (data?.facets?.[field] ?? []).map((each) => each.value).filter(Boolean);
@@ -142,11 +143,10 @@ function Replies({name, asked, backtest}) {
     return html`<select aria-label=${`Replies: ${field}`} value=${value} onChange=${(event) => refine({[field]: event.currentTarget.value})}>
       <option value="">${all}</option>${values.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select>`;
   };
-  const {found, phase, progress} = backtest;
+  const {found, phase, progress, isBusy} = backtest;
   const lost = Object.values(found?.unjudgeable ?? {}).reduce((sum, n) => sum + n, 0);
-  const running = phase === "running" || phase === "waiting";
-  return html`<${Panel} title="Replies" class="replies" foot=${html`<${Judged} backtest=${backtest} />${running ? html`<button type="button" onClick=${backtest.stop}>Stop</button>` : phase !== "idle" && html`<button type="button" onClick=${backtest.again}>Judge again</button>`}`}>
-    <progress class=${running ? "" : "quiet"} aria-label="Replies judged" max=${progress?.total || 1} value=${running ? (progress?.judged ?? 0) : found ? progress?.total || 1 : 0}></progress>
+  return html`<${Panel} title="Replies" class="replies" foot=${html`<${Judged} backtest=${backtest} errors=${errors} />${!errors && (isBusy ? html`<button type="button" onClick=${backtest.stop}>Stop</button>` : phase !== "idle" && html`<button type="button" onClick=${backtest.again}>Judge again</button>`)}`}>
+    <progress class=${isBusy && !errors ? "" : "quiet"} aria-label="Replies judged" max=${progress?.total || 1} value=${isBusy ? (progress?.judged ?? 0) : found ? progress?.total || 1 : 0}></progress>
     <div class="fields">
       <select aria-label="Replies: time" value=${query.value.get("since") ?? "30d"} onChange=${(event) => refine({since: event.currentTarget.value === "30d" ? "" : event.currentTarget.value})}>${TIMES.map(([id, title]) => html`<option key=${id} value=${id}>${title}</option>`)}</select>
       ${pick("model", "All models")}${pick("state", "All states")}
@@ -163,8 +163,8 @@ function Replies({name, asked, backtest}) {
   <//>`;
 }
 
-function Judged({backtest: {phase, found, progress}}) {
-  if (phase === "waiting") return html`<span>Waiting for you to stop typing…</span>`;
+function Judged({backtest: {phase, found, progress}, errors}) {
+  if (phase === "waiting") return html`<span>Waiting for ${errors ? "a text without errors" : "you to stop typing"}…</span>`;
   if (phase === "running") return html`<span class="num">${progress ? `Judged ${number(progress.judged)} of ${number(progress.total)} · ${lasted(progress.seconds)}` : "Starting…"}</span>`;
   if (phase === "failed") return html`<span class="bad">Stopped by an error</span>`;
   if (!found) return html`<span>Nothing judged yet</span>`;
@@ -174,21 +174,22 @@ function Judged({backtest: {phase, found, progress}}) {
 // -- what the change does --------------------------------------------------------------------------
 
 function Outcome({file, text, backtest, kept, errors, asked}) {
-  const {found, flips, phase, stale, failure} = backtest;
+  const {found, phase, stale, failure} = backtest;
+  const faulty = errors > 0 && kept && `The text has ${count(errors, "error")}. The replies are judged as soon as it is a contract.`;
   const Open = (given) => html`<${Flip} ...${given} file=${file} text=${text} against=${asked.against} />`;
   if (failure) return html`<${NoFigures} /><${Panel} title="Flips"><${Failed} failure=${failure} /><//>`;
-  if (!found) return html`<${NoFigures} /><${Panel} title="Flips" class="flips"><div class="note"><${Nothing} phase=${phase} kept=${kept} errors=${errors} /></div><//>`;
-  return html`<div class=${`outcome ${stale || errors ? "stale" : ""}`} aria-busy=${phase === "running" || phase === "waiting"}>
+  if (!found) return html`<${NoFigures} /><${Panel} title="Flips" class="flips"><div class="note"><${Nothing} phase=${phase} faulty=${faulty} /></div><//>`;
+  return html`<div class=${`outcome ${faulty ? "faulty" : stale ? "stale" : ""}`} aria-busy=${stale && !faulty}>
     <${Figures} found=${found} />
-    <p class="conclusion" aria-live=${phase === "done" ? "polite" : "off"}>${found.conclusion}</p>
-    <${Flips} found=${found} flips=${flips} open=${Open}>
-      ${phase === "done" ? html`<p>Nothing flips: every reply is decided as before.</p>` : html`<${Reasons} found=${found} />`}
+    <p class=${`conclusion ${faulty ? "bad" : "soft"}`} aria-live=${phase === "done" || faulty ? "polite" : "off"}>${faulty || found.conclusion}</p>
+    <${Flips} found=${found} open=${Open}>
+      <p>${phase !== "done" ? "No flip so far." : found.judged || found.same_fingerprint ? "Nothing flips: every reply is decided as before." : found.total ? "None of these replies can be judged again." : "The store has no such reply. Choose a longer time."}</p>
     <//>
   </div>`;
 }
 
-function Nothing({phase, kept, errors}) {
-  if (errors && kept) return html`<p>The text has ${count(errors, "error")}. The replies are judged as soon as it is a contract.</p>`;
+function Nothing({phase, faulty}) {
+  if (faulty) return html`<p>${faulty}</p>`;
   if (phase !== "idle") return html`<p aria-busy="true">Judging stored replies under both contracts…</p>`;
   return html`<p>Change the text. The stored replies are judged again as you type, and every reply that flips is listed here.</p>
     <p class="soft">Nothing is written before you save it: <${Key}>Ctrl<//> <${Key}>S<//>.</p>`;

@@ -33,8 +33,8 @@ export function Flip({flip, tell, file, text, against}) {
   const facts = html`<div class="flip-facts"><${Turn} flip=${flip} /><${Label} label=${flip.label} />
     ${flip.model && html`<span class="soft">${flip.model}</span>`}${flip.state && html`<span class="soft">${flip.state}</span>`}
     <a href=${link("verdicts", flip.id)}>Open the verdict</a>
-    ${may("label") && html`<span class="buttons"><button type="button" aria-pressed=${flip.label === "better"} onClick=${() => tell(flip, true)}>Right now <${Key}>r<//></button>
-      <button type="button" aria-pressed=${flip.label === "worse"} onClick=${() => tell(flip, false)}>Wrong now <${Key}>w<//></button></span>`}</div>`;
+    ${may("label") && html`<span class="buttons"><button type="button" aria-pressed=${flip.label === "better"} onClick=${() => tell(flip, true)}>New is right <${Key}>r<//></button>
+      <button type="button" aria-pressed=${flip.label === "worse"} onClick=${() => tell(flip, false)}>New is wrong <${Key}>w<//></button></span>`}</div>`;
   if (failure) return html`${facts}<${Failed} failure=${failure} />`;
   if (!both) return html`${facts}<p class="note" aria-busy="true">Judging this reply…</p>`;
   const shown = both[side];

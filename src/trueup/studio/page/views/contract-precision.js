@@ -1,4 +1,5 @@
 // Precision: of what each code and rule refuses, how much people find right, with the interval that so few labels allow.
+import {may} from "../lib/about.js";
 import {html} from "../lib/html.js";
 import {useLoaded, Waiting} from "../lib/load.js";
 import {Code, Panel} from "../lib/parts.js";
@@ -22,14 +23,14 @@ export function Precision({name, file}) {
     <p>Nothing was refused by this contract yet, so there is no precision to measure.</p><//><//>`;
   return html`<${Panel} title="Precision of refusals" class="precision" aside=${labelled ? "share of refusals that people find right, with a 95 % interval" : "no labels yet"}
     foot=${html`<span>${count(labelled, "verdict")} labelled${data.complete ? "" : " · not all could be looked at in time"}</span>${file && html`<a href=${link("tune", {file})}>Suggest changes from these labels</a>`}`}>
-    ${!labelled && html`<p class="banner">Nobody has said yet whether these refusals are right. Label some in <a href=${link("verdicts", {queue: 1, contract: name})}>Verdicts</a>, one key each, or in a terminal: <code>trueup label STORE --contract ${name}</code></p>`}
+    ${!labelled && html`<p class="banner">Nobody has said yet whether these refusals are right. Label some in <a href=${link("verdicts", {queue: 1, contract: name})}>Verdicts</a>, one key each, or in a terminal: <code>trueup label STORE --judged-by ${name}</code></p>`}
     <div class="scroll"><table>
       <thead><tr><th>Rule or code</th><th class="n">Fired</th><th class="n">Labelled</th><th class="n">Right</th><th>Precision</th><th><span class="hidden">Action</span></th></tr></thead>
       <tbody>${rows.map((row) => html`<tr key=${`${row.code} ${row.rule}`}>
         <td><a href=${link("verdicts", {contract: name, ...(row.rule ? {rule: row.rule} : {code: row.code})})}><${Code}>${row.rule || row.code}<//></a> ${row.title && html`<span class="soft">${row.title}</span>`}</td>
         <td class="n">${number(row.fired)}${row.capped ? "+" : ""}</td><td class="n">${number(row.labelled)}</td><td class="n">${row.labelled ? number(row.right) : "–"}</td>
         <td><${Interval} value=${row.precision} low=${row.low} high=${row.high} /></td>
-        <td class="n">${row.labelled < row.needed && row.fired > row.labelled && html`<a class="nowrap" href=${queue(row)}>Label</a>`}</td></tr>`)}</tbody>
+        <td class="n">${may("label") && row.labelled < row.needed && row.fired > row.labelled && html`<a class="nowrap" href=${queue(row)}>Label</a>`}</td></tr>`)}</tbody>
     </table></div>
   <//>`;
 }

@@ -7,25 +7,34 @@ import {count} from "../lib/words.js";
 import {Diff, merged} from "./contract-diff.js";
 import {draft, forget, keep} from "./contract-drafts.js";
 
-/** How to save the change of a file: `{save, busy, question}`; draw the `question`. */
-export function useSaving({file, text, base, faults, reload}) {
+/** How to save the change of a file: `{save, compare, busy, question}`; draw the `question`. */
+export function useSaving({file, text, base, faults, reload, show}) {
   const latest = () => draft(file) ?? {text, base}; // a key may come before the text that was typed just now is drawn
   const busy = useSignal(false);
   const asked = useSignal(null);
   const close = () => (asked.value = null);
-  const write = async (hash, force) => {
+  const failed = (failure) => say(`Not saved: ${failure.message} ${failure.hint}`, "bad");
+  const compare = (force = false) => get("/contracts/file", {file}).then((theirs) => (asked.value = {kind: "changed", theirs, force}), failed);
+  const write = async (hash, force, create) => {
     if (busy.value) return;
     close();
     busy.value = true;
+    const sent = latest().text;
     try {
-      const saved = await put("/contracts/file", {file, text: latest().text, hash, force});
-      forget(file);
-      await reload();
-      say(saved.faults?.length ? `Saved ${file}. The linter reports ${count(saved.faults.length, "problem")}.` : `Saved ${file}.`);
+      const saved = await put("/contracts/file", {file, text: sent, hash, force, create});
+      const now = latest().text;
+      if (now === sent) forget(file);
+      else keep(file, now, {text: saved.text, hash: saved.hash}); // typed meanwhile
+      show(saved);
+      reload();
+      const problems = saved.faults.length ? ` The linter reports ${count(saved.faults.length, "problem")}.` : "";
+      const broken = saved.broken.length ? ` Errors in what extends it: ${saved.broken.join(", ")}.` : "";
+      say(`Saved ${file}.${problems}${broken}`, broken && "bad");
     } catch (failure) {
-      if (failure.code === "changed") asked.value = {kind: "changed", theirs: await get("/contracts/file", {file}), force};
+      if (failure.code === "changed") await compare(force);
       else if (failure.code === "lint_errors") asked.value = {kind: "faulty", hash, message: `${failure.message} ${failure.hint}`};
-      else say(`Not saved: ${failure.message} ${failure.hint}`, "bad");
+      else if (failure.code === "no_file") asked.value = {kind: "gone", force};
+      else failed(failure);
     } finally {
       busy.value = false;
     }
@@ -35,25 +44,25 @@ export function useSaving({file, text, base, faults, reload}) {
     if (errors.length) asked.value = {kind: "faulty", hash: latest().base.hash, errors};
     else write(latest().base.hash, false);
   };
-  const theirs = () => {
+  const theirs = (found) => {
     forget(file);
-    reload();
+    show(found);
     close();
   };
   const merge = (both, found) => {
     keep(file, both, {text: found.text, hash: found.hash});
-    reload();
+    show(found);
     close();
-    say("Your change is now based on their text. Check it, then save.");
+    say(both === found.text ? "Their text has your change already." : "Your change is now based on their text. Check it, then save.");
   };
   const found = asked.value;
-  const question = found && (found.kind === "changed"
-    ? html`<${Changed} base=${base} mine=${text} theirs=${found.theirs} onTheirs=${theirs} onMine=${() => write(found.theirs.hash, found.force)} onMerge=${(both) => merge(both, found.theirs)} onClose=${close} />`
-    : html`<${Faulty} errors=${found.errors ?? []} message=${found.message} onForce=${() => write(found.hash, true)} onClose=${close} />`);
-  const compare = async () => {
-    asked.value = {kind: "changed", theirs: await get("/contracts/file", {file}), force: false};
-  };
-  return {save, compare, busy: busy.value, question};
+  const question = found && {
+    changed: () => html`<${Changed} base=${base} mine=${text} theirs=${found.theirs} onTheirs=${() => theirs(found.theirs)} onMine=${() => write(found.theirs.hash, found.force)} onMerge=${(both) => merge(both, found.theirs)} onClose=${close} />`,
+    faulty: () => html`<${Faulty} errors=${found.errors ?? []} message=${found.message} onForce=${() => write(found.hash, true)} onClose=${close} />`,
+    gone: () => html`<${Dialog} title="The file is gone" onClose=${close} closing="Keep editing" actions=${html`<button type="button" class="main" onClick=${() => write("", found.force, true)}>Write it again</button>`}>
+      <p>${file} is no longer there. Nothing is saved yet.</p><//>`,
+  }[found.kind]();
+  return {save, compare: () => compare(), busy: busy.value, question};
 }
 
 function Changed({base, mine, theirs, onTheirs, onMine, onMerge, onClose}) {

@@ -46,9 +46,9 @@ function Version({version, first, file, name}) {
   const names = [...(first || !version.diff ? [] : [["diff", "Difference to the version before"]]), ["text", "Whole contract"]];
   const foot = html`<${Tabs} label="What to show of the version" controls="version" names=${names} value=${tab} onChange=${(id) => refine({show: id === "text" ? id : ""})} />
     <span class="links"><a href=${link("verdicts", {contract: name, fingerprint: version.fingerprint})}>Its verdicts</a>
-    ${file && html`<a class="button" href=${contractLink(file, {against: version.fingerprint})}>Backtest the file against this version</a>`}</span>`;
+    ${file && version.text && !version.lost.length && html`<a class="button" href=${contractLink(file, {against: version.fingerprint})}>Backtest the file against this version</a>`}</span>`;
   return html`<${Panel} title=${`Version ${version.fingerprint.slice(0, 12)}`} foot=${foot}>
-    ${version.lost?.length > 0 && html`<p class="banner">The store could not keep all of it: ${version.lost.join(", ")}.</p>`}
+    ${version.lost.length > 0 && html`<p class="banner">The store could not keep all of it: ${version.lost.join(", ")}.</p>`}
     <div id="version" class="scroll" role="tabpanel" aria-label=${tab === "text" ? "Whole contract" : "Difference"} tabindex="0">
       ${tab === "diff" ? html`<${Patch} diff=${version.diff} label="Difference to the version before" />` : html`<pre class="whole">${version.text || "The store has no text of this version."}</pre>`}
     </div>

@@ -30,7 +30,7 @@ export function Contract({file}) {
   return html`${head}
     ${failure && html`<${Failed} failure=${failure} />`}
     <div id="tab" class="tab" role="tabpanel" aria-label=${TABS.find(([id]) => id === tab)?.[1]}>
-      <div class="tab" hidden=${tab !== "edit"}><${Edit} key=${file} file=${file} loaded=${data} reload=${loaded.reload} shown=${tab === "edit"} /></div>
+      <div class="tab" hidden=${tab !== "edit"}><${Edit} key=${file} file=${file} loaded=${data} reload=${loaded.reload} show=${loaded.show} shown=${tab === "edit"} /></div>
       <${Past} tab=${tab} name=${data.name} file=${file} fingerprint=${data.fingerprint} />
     </div>`;
 }

@@ -1,7 +1,7 @@
 // Tune: what labels say about the rules of a contract, and changes of its file that they speak for, each with its backtest.
 import {useEffect, useRef, useSignal} from "../vendor.js";
 import {about, may} from "../lib/about.js";
-import {get, post, stream} from "../lib/api.js";
+import {get, post} from "../lib/api.js";
 import {p} from "../lib/flips.js";
 import {html} from "../lib/html.js";
 import {useKeys} from "../lib/keys.js";
@@ -9,78 +9,46 @@ import {Failed, useLoaded, Waiting} from "../lib/load.js";
 import {Code, Dialog, Panel, Tag, say} from "../lib/parts.js";
 import {go, link, query, refine} from "../lib/place.js";
 import {count, lasted, number, percent} from "../lib/words.js";
-import {Patch, patched} from "./contract-diff.js";
-import {keep} from "./contract-drafts.js";
+import {useWork} from "../lib/work.js";
+import {merged, Patch} from "./contract-diff.js";
+import {draft, keep} from "./contract-drafts.js";
 import {contractLink} from "./contract-head.js";
 import {Interval} from "./contract-precision.js";
 
 const TIMES = [["7d", "Last 7 days"], ["30d", "Last 30 days"], ["90d", "Last 90 days"], ["", "All time"]];
 
-/** A run of tuning: `{phase, progress, result, failure, start, stop}`. It starts with the view, and again with what is asked. */
-function useTuning(asked) {
-  const state = useSignal({phase: "idle"});
-  const turn = useSignal(0);
-  const abort = useRef(null);
-  const key = asked && JSON.stringify(asked);
-  useEffect(() => {
-    abort.current = new AbortController();
-    state.value = {phase: key ? "running" : "idle"};
-    if (key) follow(JSON.parse(key), state, abort.current.signal);
-    return () => abort.current.abort();
-  }, [key, turn.value]);
-  const stop = () => {
-    abort.current.abort();
-    state.value = {phase: "stopped"};
-  };
-  return {...state.value, stop, start: () => (turn.value += 1)};
-}
-
-async function follow(asked, state, signal) {
-  const change = (news) => signal.aborted || (state.value = {...state.value, ...news});
-  try {
-    for await (const event of stream("/tune", asked, signal)) {
-      if (event.progress) change({progress: event.progress});
-      if (event.result) change({phase: "done", result: event.result});
-    }
-    if (state.value.phase === "running") change({phase: "stopped"});
-  } catch (failure) {
-    if (failure.name !== "AbortError") change({phase: "failed", failure});
-  }
-}
-
 export function Tune() {
   const {data, failure, busy} = useLoaded("/contracts");
   const file = query.value.get("file") ?? "";
   const since = query.value.get("since") ?? "";
-  const tuning = useTuning(about.value.store && file && data ? {file, since} : null);
+  const tuning = useWork("/tune", about.value.store && file && data ? {file, since} : null);
   const files = data?.files ?? [];
   const only = !file && files.length === 1 ? files[0].file : "";
   useEffect(() => void (only && refine({file: only})), [only]);
   if (!data) return html`<${Panel} title="Tune"><${Waiting} failure=${failure} busy=${busy} /><//>`;
-  const running = tuning.phase === "running";
   const head = html`<div class="tune-head">
     <label>Contract <select value=${file} onChange=${(event) => refine({file: event.currentTarget.value})}>
       <option value="">All contracts</option>${files.map((each) => html`<option key=${each.file} value=${each.file}>${each.name} (${each.file})</option>`)}
       ${file && !files.some((each) => each.file === file) && html`<option value=${file}>${file}</option>`}</select></label>
     <label>Replies <select value=${since} onChange=${(event) => refine({since: event.currentTarget.value})}>${TIMES.map(([id, title]) => html`<option key=${id} value=${id}>${title}</option>`)}</select></label>
-    ${file && about.value.store && (running ? html`<button type="button" onClick=${tuning.stop}>Stop</button>` : html`<button type="button" onClick=${tuning.start}>Run again</button>`)}
+    ${file && about.value.store && (tuning.isBusy ? html`<button type="button" onClick=${tuning.stop}>Stop</button>` : html`<button type="button" onClick=${tuning.again}>Run again</button>`)}
     ${file && html`<a href=${contractLink(file)}>Edit the contract</a>`}
   </div>`;
   return html`${file && head}<${Body} file=${file} since=${since} files=${files} tuning=${tuning} />`;
 }
 
 function Body({file, since, files, tuning}) {
-  const {phase, progress, result, failure} = tuning;
+  const {phase, progress, found, failure, isBusy, again} = tuning;
   if (!about.value.store) return html`<${Panel} title="Suggestions"><div class="note"><p>No store is open, so there are no replies and no labels to learn from.</p>
     <p class="soft">Start the studio with one: <code>trueup studio contracts --store verdicts.db</code>, or with <code>--demo</code> to look around. For files of replies: <code>trueup tune CONTRACT REPLIES --labels LABELS</code>.</p></div><//>`;
   if (!files.length) return html`<${Panel} title="Suggestions"><p class="note">There is no contract file in the folders of this studio. Start it with the folder that holds them: <code>trueup studio contracts --store verdicts.db</code></p><//>`;
   if (!file) return html`<${Choose} files=${files} />`;
-  if (phase === "running") return html`<${Panel} title="Suggestions"><div class="note" aria-busy="true" role="status">
+  if (isBusy) return html`<${Panel} title="Suggestions"><div class="note" aria-busy="true" role="status">
     <progress aria-label="Progress" max=${progress?.total || undefined} value=${progress?.total ? progress.done : undefined}></progress>
     <p>${progress?.words || "Judging stored replies under the contract…"}${progress?.seconds > 1 ? ` ${lasted(progress.seconds)}` : ""}</p></div><//>`;
   if (phase === "failed") return html`<${Panel} title="Suggestions"><${Failed} failure=${failure} /><//>`;
-  if (!result) return html`<${Panel} title="Suggestions"><p class="note">Stopped. “Run again” restarts it.</p><//>`;
-  return html`<${Result} file=${file} since=${since} result=${result} onAgain=${tuning.start} />`;
+  if (!found) return html`<${Panel} title="Suggestions"><p class="note">Stopped. “Run again” restarts it.</p><//>`;
+  return html`<${Result} file=${file} since=${since} result=${found} onAgain=${again} />`;
 }
 
 /** The contracts with what there is to learn from, those with labels first. */
@@ -150,16 +118,16 @@ function chance(value, tests) {
 async function tryOut(file, result, suggestion) {
   const base = await get("/contracts/file", {file}).catch((failure) => say(failure.message, "bad"));
   if (!base) return;
-  const text = base.hash === result.hash ? patched(base.text, suggestion.diff) : null;
-  if (text === null) say("The file has changed since this run. Run again.", "bad");
-  else {
-    keep(file, text, {text: base.text, hash: base.hash});
-    go(contractLink(file));
-  }
+  if (base.hash !== result.hash) return say("The file has changed since this run. Run again.", "bad");
+  const mine = draft(file);
+  const both = mine ? mine.base.hash === base.hash && merged(base.text, suggestion.text, mine.text) : suggestion.text;
+  if (!both) return say("You have changed the same part of this file and not saved it. Save or discard your change first.", "bad");
+  keep(file, both, {text: base.text, hash: base.hash});
+  go(contractLink(file));
 }
 
 function Suggestion({suggestion, current, stale, onFocus, onApply, onTry}) {
-  const {number: at, title, why, note, backtest, advice, diff, no_diff: reason, files, examples} = suggestion;
+  const {number: at, title, why, note, backtest, advice, diff, no_diff: reason, examples} = suggestion;
   return html`<li class=${`card suggestion ${current ? "current" : ""}`} tabindex=${current ? 0 : -1} onFocusIn=${onFocus} aria-label=${`Suggestion ${at}`}>
     <h2><span class="soft num">${at}</span> ${title} ${!advice && html`<${Tag}>for your information<//>`}</h2>
     <p>${why} ${suggestion.labels > 0 && chance(suggestion.p_adjusted, suggestion.tests)}</p>
@@ -168,7 +136,7 @@ function Suggestion({suggestion, current, stale, onFocus, onApply, onTry}) {
     ${diff ? html`<${Patch} diff=${diff} label=${`Change of suggestion ${at}`} />` : html`<p class="soft">No diff: ${reason}.</p>`}
     ${examples?.length > 0 && html`<ul class="deciding" aria-label="Replies that decided">${examples.map((each) => html`<li key=${each.id}><a href=${link("verdicts", each.id)} title=${each.text}>${each.text}</a><span class=${each.should ? "ok" : "bad"}>${each.should ? "people accept it" : "people refuse it"}</span></li>`)}</ul>`}
     ${diff && html`<p class="actions">${may("edit") ? html`<button type="button" class="main" disabled=${stale} onClick=${onApply}>Apply…</button>` : html`<span class="soft">Your key may not edit files.</span>`}
-      ${files.length === 1 && html`<button type="button" disabled=${stale} onClick=${onTry}>See what flips</button>`}${stale && html`<span class="soft">The file has changed since this run.</span>`}</p>`}
+      ${suggestion.text && html`<button type="button" disabled=${stale} onClick=${onTry}>See what flips</button>`}${stale && html`<span class="soft">The file has changed since this run.</span>`}</p>`}
   </li>`;
 }
 
@@ -193,14 +161,17 @@ function Apply({file, since, result, suggestions, onClose, onDone}) {
   const write = async () => {
     busy.value = true;
     try {
-      onDone(await post("/tune/apply", {file, since, hash: result.hash, suggestions: suggestions.map((each) => each.id), examples: examples.value}));
-      say(`Written: ${file}.`);
+      const written = await post("/tune/apply", {file, since, hash: result.hash, suggestions: suggestions.map((each) => each.id), examples: examples.value});
+      onDone(written);
+      say(`Written: ${written.files.join(", ")}.`);
     } catch (failed) {
       failure.value = failed;
       busy.value = false;
     }
   };
-  return html`<${Dialog} title=${suggestions.length > 1 ? `Write ${suggestions.length} changes into ${file}?` : `Write this change into ${file}?`} onClose=${onClose} closing="Cancel" actions=${html`<button type="button" class="main" disabled=${busy.value} onClick=${write}>Write to ${file.split("/").at(-1)}</button>`}>
+  const files = [...new Set(suggestions.flatMap((each) => each.files))]; // one that it extends, perhaps
+  return html`<${Dialog} title=${`Write ${suggestions.length > 1 ? `${suggestions.length} changes` : "this change"} into ${files.join(" and ")}?`} onClose=${onClose} closing="Cancel" actions=${html`<button type="button" class="main" disabled=${busy.value} onClick=${write}>Write to ${files.map((each) => each.split("/").at(-1)).join(" and ")}</button>`}>
+    ${files.some((each) => each !== file) && html`<p>${file} extends it. The change is for everything else that extends it, too.</p>`}
     ${suggestions.map((each) => html`<div key=${each.id} class="applying"><p>${each.title}</p><${Patch} diff=${each.diff} label=${`Change ${each.number}`} /></div>`)}
     <label class="check"><input type="checkbox" checked=${examples.value} onChange=${(event) => (examples.value = event.currentTarget.checked)} /> Add the replies that decided to the file's examples, which the linter runs from then on</label>
     ${failure.value && html`<${Failed} failure=${failure.value} />`}
@@ -223,7 +194,7 @@ function Needed({result}) {
   const rows = result.labels_needed ?? [];
   if (!rows.length) return null;
   return html`<${Panel} title="Rules that need labels" class="fit"><p class="note">These fire often and have too few labels to be judged. Ten each are enough.</p>
-    <ul class="needed">${rows.map((row) => html`<li key=${row.unit}><${Named} row=${row} /><span class="soft num">fired ${number(row.fired)} · ${number(row.labels)} of ${number(row.needed)} labels</span><a href=${queue(result, row)}>Label</a></li>`)}</ul><//>`;
+    <ul class="needed">${rows.map((row) => html`<li key=${row.unit}><${Named} row=${row} /><span class="soft num">fired ${number(row.fired)} · ${number(row.labels)} of ${number(row.needed)} labels</span>${may("label") && html`<a href=${queue(result, row)}>Label</a>`}</li>`)}</ul><//>`;
 }
 
 const queue = (result, row) => link("verdicts", {queue: 1, contract: result.name, state: stateOf(row), ...(row.kind === "code" || /^[A-Z]+\d/.test(row.unit) ? {code: row.unit.split(" ")[0]} : {rule: row.name})});

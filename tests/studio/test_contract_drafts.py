@@ -1,0 +1,303 @@
+"""Drafts under pressure: keys while a text is saved or checked, files that vanish, others who change the same lines, and answers that fail."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from tests.studio.conftest import axe
+from tests.studio.driving import LONGEST, expect
+from tests.studio.support_desk import FILE, SupportDesk, make_desk
+from tests.studio.test_contracts_page import button, edit, figure, opened, see
+from trueup import Contract
+from trueup.cli.main import main
+from trueup.contract.lint.run import load_contract
+from trueup.store.open import open_store
+from trueup.store.redaction import Redaction
+
+pytestmark = pytest.mark.needs("browser")
+
+
+@pytest.fixture
+def support(tmp_path: Path) -> SupportDesk:
+    return make_desk(tmp_path, replies=60, labels=12)
+
+
+class Held:
+    """Requests that wait until they are let go."""
+
+    def __init__(self, tab: Any, pattern: str, method: str) -> None:
+        self._waiting: list[Any] = []
+        self._free = False
+
+        def hold(route: Any) -> None:
+            if self._free or route.request.method != method:
+                route.continue_()
+            else:
+                self._waiting.append(route)
+
+        tab.route(pattern, hold)
+
+    def wait(self, tab: Any) -> None:
+        for _ in range(LONGEST // 20):
+            if self._waiting:
+                return
+            tab.wait_for_timeout(20)
+        raise AssertionError("no such request came")
+
+    def release(self) -> None:
+        self._free = True
+        for route in self._waiting:
+            route.continue_()
+
+
+def test_what_is_typed_while_a_text_is_saved_stays(served: Any, look: Any, support: SupportDesk) -> None:
+    tab = opened(served, look, support)
+    before = support.text
+    edit(tab, "60", "45")
+    held = Held(tab, "**/api/contracts/file*", "PUT")
+    tab.keyboard.press("Control+s")
+    held.wait(tab)
+    edit(tab, "45", "46")
+    held.release()
+    see(tab.locator(".messages"), f"Saved {FILE}.")
+    assert support.text == before.replace(">= 60", ">= 45")
+    see(tab.locator(".cm-content"), "len(summary) >= 46")
+    see(tab.locator("#bar-actions"), "Save 1 change")
+    tab.keyboard.press("Control+s")
+    expect(button(tab, "Save")).to_be_disabled()
+    assert support.text == before.replace(">= 60", ">= 46")
+
+
+def test_the_saved_text_is_there_at_once(served: Any, look: Any, support: SupportDesk) -> None:
+    """Not only when the file was read again: a key before that would change the old text."""
+    tab = opened(served, look, support)
+    before = support.text
+    edit(tab, "60", "45")
+    held = Held(tab, "**/api/contracts/file*", "GET")
+    tab.keyboard.press("Control+s")
+    see(tab.locator(".messages"), f"Saved {FILE}.")
+    see(tab.locator(".cm-content"), "len(summary) >= 45")
+    edit(tab, "45", "46")
+    held.release()
+    tab.keyboard.press("Control+s")
+    expect(button(tab, "Save")).to_be_disabled()
+    assert support.text == before.replace(">= 60", ">= 46")
+
+
+def test_figures_of_the_last_text_stay_while_somebody_types(served: Any, look: Any, support: SupportDesk) -> None:
+    tab = opened(served, look, support)
+    edit(tab, "60", "20")
+    see(tab.locator(".replies .foot"), "Judged 60 of 60")
+    held = Held(tab, "**/api/judge", "POST")
+    tab.keyboard.press("Backspace")
+    held.wait(tab)
+    assert re.fullmatch(r"\d+", figure(tab, "unchanged").inner_text())
+    expect(tab.locator(".outcome.stale")).to_be_visible()
+    held.release()
+    expect(tab.locator(".outcome.stale")).to_have_count(0)
+    button(tab, "Discard").click()
+
+
+def test_a_linter_that_does_not_answer_has_not_found_nothing(served: Any, look: Any, support: SupportDesk) -> None:
+    tab = opened(served, look, support, fails=("/judge",))
+    tab.route(
+        "**/api/judge",
+        lambda route: route.fulfill(status=503, json={"error": {"code": "busy", "message": "Too much.", "hint": ""}}),
+    )
+    edit(tab, "60", "20")
+    see(tab.locator(".contract-text .foot"), "not checked")
+    assert "no problems" not in tab.locator(".contract-text .foot").inner_text()
+    button(tab, "Discard").click()
+
+
+def test_a_draft_outlives_loading_the_page_again(served: Any, look: Any, support: SupportDesk) -> None:
+    tab = opened(served, look, support)
+    edit(tab, "60", "20")
+    see(tab.locator("#bar-actions"), "Save 1 change")
+    tab.on("dialog", lambda dialog: dialog.accept())
+    tab.reload()
+    see(tab.locator(".cm-content"), "len(summary) >= 20")
+    see(tab.locator("#bar-actions"), "Save 1 change")
+    button(tab, "Discard").click()
+    tab.reload()
+    see(tab.locator(".cm-content"), "len(summary) >= 60")
+
+
+def test_a_suggestion_does_not_replace_a_draft_without_asking(served: Any, look: Any, tmp_path: Path) -> None:
+    support = make_desk(tmp_path / "x")
+    tab = opened(served, look, support)
+    edit(tab, "maximum: 5}", "maximum: 4}")
+    see(tab.locator("#bar-actions"), "Save 1 change")
+    tab.keyboard.press("Escape")
+    tab.get_by_role("link", name="Tune").click()
+    tab.locator(".suggestion").nth(1).get_by_role("button", name="See what flips").click()
+    see(tab.locator(".cm-content"), "len(summary) >= 20")
+    see(tab.locator(".cm-content"), "maximum: 4")
+    button(tab, "Discard").click()
+
+
+def test_contracts_that_a_saved_base_breaks_are_named(served: Any, look: Any, support: SupportDesk) -> None:
+    child = "extends: triage.yaml\nname: child\nrules: [{name: calm, expr: urgency < 5}]\n"
+    (support.folder / "child.yaml").write_text(child)
+    tab = opened(served, look, support)
+    see(tab.locator(".contract-text"), "A change here also changes what extends this file: contracts/child.yaml.")
+    edit(tab, "60", "60 +")
+    see(tab.locator(".contract-text .foot"), "1 error")
+    tab.keyboard.press("Control+s")
+    button(tab, "Save anyway").click()
+    see(tab.locator(".messages"), "The linter reports 1 problem. Errors in what extends it: contracts/child.yaml.")
+
+
+def test_who_cannot_save_can_discard(served: Any, look: Any, support: SupportDesk) -> None:
+    tab = opened(served, look, support, role="reader")
+    edit(tab, "60", "20")
+    button(tab, "Discard").click()
+    see(tab.locator(".cm-content"), "len(summary) >= 60")
+    assert tab.get_by_role("button", name=re.compile("^Save")).count() == 0
+
+
+def test_a_file_with_errors_keeps_its_past(served: Any, look: Any, support: SupportDesk) -> None:
+    support.file.write_text(support.text.replace("len(summary)", "len(sumary"))
+    tab = opened(served, look, support)
+    see(tab.locator(".contract-text .foot"), "1 error")
+    tab.get_by_role("tab", name="Versions").click()
+    see(tab.get_by_role("list", name="Versions, newest first"), "40 verdicts")
+    tab.get_by_role("tab", name="Codes over time").click()
+    see(tab.locator(".charted").first, "B005")
+    tab.get_by_role("tab", name="Precision").click()
+    see(tab.locator(".precision tbody tr").first, "summary_says_enough")
+
+
+def test_both_made_the_same_change(served: Any, look: Any, support: SupportDesk) -> None:
+    tab = opened(served, look, support, fails=("/contracts/file",))
+    theirs = support.text.replace(">= 60", ">= 20").replace("name: triage", "name: triage\nversion: 2")
+    edit(tab, "60", "20")
+    support.file.write_text(theirs)
+    tab.keyboard.press("Control+s")
+    button(tab, "Take both").click()
+    expect(button(tab, "Save")).to_be_disabled()
+    see(tab.locator(".cm-content"), "version: 2")
+    assert support.text == theirs
+
+
+def test_a_file_that_is_gone(served: Any, look: Any, support: SupportDesk) -> None:
+    tab = opened(served, look, support, fails=("/api/",))
+    before = support.text
+    edit(tab, "60", "20")
+    support.file.unlink()
+    tab.keyboard.press("Control+s")
+    dialog = tab.get_by_role("dialog")
+    see(dialog, "no longer there")
+    button(tab, "Write it again").click()
+    see(tab.locator(".messages"), f"Saved {FILE}.")
+    assert support.text == before.replace(">= 60", ">= 20")
+
+
+def test_a_flip_that_no_longer_flips_is_not_taken_for_another(served: Any, look: Any, support: SupportDesk) -> None:
+    tab = opened(served, look, support, f"/contracts/{FILE}?flip={'0' * 32}")
+    edit(tab, "60", "20")
+    see(tab.locator(".replies .foot"), "Judged 60 of 60")
+    see(tab.locator(".flips h2"), "Flips")
+    assert tab.locator(".flips tbody tr").count() > 1
+    button(tab, "Discard").click()
+
+
+def test_labelling_moves_on_when_the_labelled_flip_leaves_the_list(
+    served: Any, look: Any, support: SupportDesk
+) -> None:
+    tab = opened(served, look, support, f"/contracts/{FILE}?label=unlabelled")
+    edit(tab, "60", "5")
+    see(tab.locator(".replies .foot"), "Judged 60 of 60")
+    many = tab.locator(".flips tbody tr").count()
+    tab.locator(".flips tbody button").nth(1).click()
+    see(tab.locator(".flips h2"), f"Flip 2 of {many}")
+    second = tab.url
+    tab.keyboard.press("r")
+    see(tab.locator(".flips h2"), f"Flip 2 of {many - 1}")
+    assert tab.url != second
+    button(tab, "Discard").click()
+
+
+def test_no_reply_is_not_a_reply_that_stays_as_it_is(served: Any, look: Any, support: SupportDesk) -> None:
+    with open_store(support.store, redaction=Redaction(bodies="none")) as store:
+        store.record_verdict(load_contract(support.file).check("{}"), contract="triage", model="lost")
+    tab = opened(served, look, support, f"/contracts/{FILE}?state=NEVER")
+    edit(tab, "60", "20")
+    see(tab.locator(".flips"), "The store has no such reply.")
+    see(tab.locator(".figures"), "no reply judged")
+    tab.get_by_label("Replies: state").select_option("")
+    tab.get_by_label("Replies: model").select_option("lost")
+    see(tab.locator(".flips"), "None of these replies can be judged again")
+    button(tab, "Discard").click()
+
+
+def test_a_suggestion_for_a_file_that_the_contract_extends(served: Any, look: Any, tmp_path: Path) -> None:
+    support = make_desk(tmp_path / "x")
+    base = support.folder / "base.yaml"
+    before = support.text.replace("name: triage\n", "")
+    base.write_text(before)
+    support.file.write_text("extends: base.yaml\nname: triage\n")
+    tab = opened(served, look, support, f"/tune?file={FILE}")
+    button(tab, "Apply…").nth(1).click()
+    dialog = tab.get_by_role("dialog", name="Write this change into contracts/base.yaml?")
+    see(dialog, f"{FILE} extends it.")
+    button(tab, "Cancel").click()
+    assert button(tab, "See what flips").count() == 0
+    button(tab, "Apply…").nth(1).click()
+    button(tab, "Write to base.yaml").click()
+    see(tab.locator(".applied"), f"Written to contracts/base.yaml and {FILE}")
+    assert base.read_text() == before.replace(">= 60", ">= 20")
+
+
+def test_where_nobody_has_labelled_the_command_for_it_is_shown(served: Any, look: Any, tmp_path: Path) -> None:
+    support = make_desk(tmp_path / "x", labels=0, replies=60)
+    tab = opened(served, look, support, f"/contracts/{FILE}?tab=precision")
+    command = tab.locator(".banner code").inner_text()
+    assert command == "trueup label STORE --judged-by triage"
+    done = CliRunner().invoke(main, [*command.replace("STORE", support.store).split()[1:], "--summary"])
+    assert done.exit_code == 0, done.output
+
+
+def test_a_narrow_window_shows_all_of_a_conflict(served: Any, look: Any, support: SupportDesk) -> None:
+    tab = opened(served, look, support, width=400, height=800, fails=("/contracts/file",))
+    edit(tab, "60", "20")
+    support.file.write_text(support.text.replace("maximum: 5", "maximum: 4"))
+    tab.keyboard.press("Control+s")
+    see(tab.get_by_role("dialog"), "Their change")
+    assert tab.locator("dialog").evaluate("(dialog) => dialog.scrollWidth <= dialog.clientWidth")
+    for name in ("Load theirs", "Save mine over it", "Take both", "Keep editing"):
+        box = button(tab, name).bounding_box()
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= 400
+    button(tab, "Keep editing").click()
+    button(tab, "Discard").click()
+
+
+def test_figures_of_the_last_text_stay_while_it_has_an_error(served: Any, look: Any, support: SupportDesk) -> None:
+    tab = opened(served, look, support)
+    edit(tab, "60", "20")
+    see(tab.locator(".replies .foot"), "Judged 60 of 60")
+    edit(tab, "20", "20 +")
+    see(tab.locator(".conclusion"), "The text has 1 error. The replies are judged as soon as it is a contract.")
+    assert re.fullmatch(r"\d+", figure(tab, "unchanged").inner_text())
+    see(tab.locator(".replies .foot"), "Waiting for a text without errors")
+    assert tab.locator(".replies .foot button").count() == 0
+    assert axe(tab) == []
+    edit(tab, "20 +", "20")
+    see(tab.locator(".replies .foot"), "Judged 60 of 60")
+    button(tab, "Discard").click()
+
+
+def test_a_version_that_cannot_be_made_again_is_not_offered_for_a_backtest(
+    served: Any, look: Any, support: SupportDesk
+) -> None:
+    with open_store(support.store) as store:
+        contract = Contract({"type": "object"}, name="triage", checks=[lambda *_: None])
+        store.record_verdict(contract.check("{}"), contract=contract)
+    tab = opened(served, look, support, f"/contracts/{FILE}?tab=versions")
+    see(tab.locator(".banner"), "The store could not keep all of it")
+    assert tab.get_by_role("link", name="Backtest the file").count() == 0
+    tab.keyboard.press("j")
+    expect(tab.get_by_role("link", name="Backtest the file")).to_be_visible()
