@@ -44,11 +44,11 @@ function Filters({row, given, field}) {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => set({text: typed.value}), TYPING);
   };
-  const fits = (fact) => (!given.step || fact.step === given.step) && (given.kind !== "failed" || fact.kind === "failure") && (given.kind !== "valid" || fact.kind !== "failure");
+  const fits = (fact) => (!given.step || !fact.step || fact.step === given.step) && (given.kind !== "failed" || fact.kind === "failure") && (given.kind !== "valid" || fact.kind !== "failure");
   const codes = [...new Set([...(given.code ? [given.code] : []), ...(row.facts ?? []).filter(fits).map((fact) => fact.code)])].sort();
   return html`<div class="run-filters">
     <${Choice} label="Outcome" value=${given.kind} names=${[["", "All outcomes"], ["failed", "Failed"], ["valid", "Valid"]]} onChange=${(kind) => set({kind})} />
-    ${row.kind === "run" && html`<${Choice} label="Step" value=${given.step} names=${[["", "All steps"], ...row.steps.map(({step}) => [step, step])]} onChange=${(step) => set({step})} />`}
+    <${Choice} label=${row.kind === "run" ? "Step" : "Stage"} value=${given.step} names=${[["", row.kind === "run" ? "All steps" : "All stages"], ...row.steps.map(({step, title}) => [step, title])]} onChange=${(step) => set({step})} />
     <${Choice} label="Code" value=${given.code} names=${[["", "All codes"], ...codes.map((code) => [code, code])]} onChange=${(code) => set({code})} />
     <input type="search" ref=${field} value=${typed.value} placeholder="Text, message or id" aria-label="Text, message or id" onInput=${type} />
     ${given.path && html`<button type="button" class="chip" title="Show units with errors at any path" onClick=${() => set({path: ""})}><bdi class="mono">${pathOf(given.path) || "$"}</bdi> ×</button>`}
