@@ -80,8 +80,9 @@ def _picture(settings: Settings, place: Place) -> Row:
     try:
         return {**blank, **(_run(place) if place.kind == "run" else _sift(place))}
     except Missing as error:
-        state = "running" if _is_held(place) else "damaged"
-        return {**blank, "state": state, "fault": cut(named(settings, str(error)))}
+        if _is_held(place):
+            return {**blank, "state": "starting", "running": True, "reason": "there are no results yet", "fixed": 0}
+        return {**blank, "state": "damaged", "fault": cut(named(settings, str(error)))}
     except (Damaged, *FAULTS) as error:
         said = str(error) if isinstance(error, Damaged) else f"it cannot be read: {_said(error)}"
         return {**blank, "state": "damaged", "running": _is_held(place), "fault": cut(named(settings, said))}

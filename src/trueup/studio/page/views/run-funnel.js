@@ -24,7 +24,7 @@ export function Funnel({row}) {
       <div class="width"><span style=${{width: `${(100 * step.in) / widest}%`}}><${Bar} valid=${step.valid} failed=${step.failed} whole=${step.in} /></span></div>
       <div class="amounts num">
         <span><b>${number(step.in)}</b> in</span>
-        <${Amount} value=${step.valid} word="valid" kind="ok" href=${isSift ? undefined : to(step, "valid")} />
+        <${Amount} value=${step.valid} word=${isSift ? "passed" : "valid"} kind="ok" href=${isSift ? undefined : to(step, "valid")} />
         <${Amount} value=${step.failed} word="failed" kind="bad" href=${to(step, "failed")} />
         ${step.waiting > 0 && html`<${Amount} value=${step.waiting} word="waiting" />`}
         ${step.retried > 0 && html`<${Amount} value=${step.retried} word="retried" />`}

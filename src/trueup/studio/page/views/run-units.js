@@ -131,7 +131,7 @@ export function Units({row}) {
     ${failure ? html`<${Failed} failure=${failure} />${failure.code === "changed" && html`<p class="note"><button type="button" onClick=${renew}>Start from the top</button></p>`}`
       : rows?.length ? html`<${Table} label="Units, those that failed first" columns=${columns} rows=${rows} cells=${cells} keyOf=${(unit) => unit.at} at=${at.value} height=${46} memory=${memory}
           onOpen=${(index) => go(href(rows[index]))} onEnd=${() => !asks && more()} onWidth=${(pixels) => (width.value = pixels)} />`
-      : html`<p class="note" aria-busy=${busy}>${busy ? "Reading…" : next ? "Nothing found so far." : `No unit matches.${row.running ? " A unit is listed once its chunk is through a step." : ""}`}</p>`}
+      : html`<p class="note" aria-busy=${busy}>${busy ? "Reading…" : next ? "Nothing found so far." : `${Object.values(given).some(Boolean) ? "No unit matches. " : row.running ? "" : "There are no units."}${row.running ? "A unit is listed once its chunk is through a step." : ""}`}</p>`}
     <div class="foot"><span class="num" role="status">${rows && !failure ? `${number(rows.length)}${next ? "+" : ""} ${rows.length === 1 && !next ? "unit" : "units"}${read > rows.length ? ` of ${number(read)} looked at` : ""}${damaged ? `, ${count(damaged, "line")} cannot be read` : ""}${busy ? " · searching…" : ""}` : ""}</span>
       <span class="tools">${asks && html`<button type="button" onClick=${more}>Search on</button>`}${seen.current !== now && rows && html`<button type="button" onClick=${renew}>Refresh: there are new results</button>`}
         <span class="keys" aria-hidden="true"><kbd>j</kbd><kbd>k</kbd> move <kbd>Enter</kbd> open</span></span></div>`;

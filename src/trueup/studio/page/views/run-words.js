@@ -4,7 +4,7 @@ import {Tag} from "../lib/parts.js";
 import {link} from "../lib/place.js";
 import {lasted, money, number, percent} from "../lib/words.js";
 
-const KINDS = {done: "ok", failed: "failed", damaged: "failed", interrupted: "warning", running: "busy", reading: "busy"};
+const KINDS = {done: "ok", failed: "failed", damaged: "failed", interrupted: "warning", running: "busy", starting: "busy", reading: "busy"};
 const WORDS = {ready: "not started"};
 
 /** Milliseconds between two looks at what stands still: others start, retry and delete runs too. */

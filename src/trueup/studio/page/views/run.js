@@ -142,10 +142,10 @@ export function Run({name}) {
   if (!row) return html`<p class="note" aria-busy=${looking}>Loading…</p>`;
   const explain = (code) => (explaining.value = code);
   return html`<${Head} row=${row} act=${act} busy=${busy.value}>${failure && html`<p class="bad" role="alert">${failure.message}</p>`}<//>
-    ${!row.fault && row.state !== "reading" && html`<div class="columns run-columns"><div class="stack"><${Funnel} row=${row} /><${Causes} row=${row} mayRetry=${may("edit")} onExplain=${explain} onRetry=${(cause) => send("/runs/retry", {step: cause.step, code: cause.code, path: cause.path})} /></div><${Detail} row=${row} onExplain=${explain} /></div>`}
+    ${row.steps.length > 0 && html`<div class="columns run-columns"><div class="stack"><${Funnel} row=${row} /><${Causes} row=${row} mayRetry=${may("edit")} onExplain=${explain} onRetry=${(cause) => send("/runs/retry", {step: cause.step, code: cause.code, path: cause.path})} /></div><${Detail} row=${row} onExplain=${explain} /></div>`}
     ${explaining.value && html`<${Explain} code=${explaining.value} onClose=${() => (explaining.value = null)} />`}
     ${asking.value?.what === "kill" && html`<${Dialog} title="End the process of this run?" closing="Cancel" onClose=${() => (asking.value = null)} actions=${html`<button type="button" class="main" onClick=${() => send("/runs/kill", {})}>End it</button>`}>
       <p>${row.under_way ? `${count(row.under_way, "call")} under way may be lost, and paid for. Pause waits for them.` : "Pause lets it stop by itself."} What is recorded is kept; the run can be resumed.</p><//>`}
     ${asking.value?.what === "attempts" && html`<${Dialog} title="All attempts are used" closing="Cancel" onClose=${() => (asking.value = null)} actions=${html`<button type="button" class="main" onClick=${() => send("/runs/retry", {...asking.value.body, attempts: asking.value.limit + 2})}>Give each 2 more and retry</button>`}>
-      <p>${count(asking.value.exhausted, "unit")} had all ${asking.value.limit} attempts that the pipeline allows.</p><//>`}`;
+      <p>The pipeline allows ${count(asking.value.limit, "attempt")} a unit, and ${count(asking.value.exhausted, "unit")} had ${asking.value.limit === 1 ? "it" : "them"}.</p><//>`}`;
 }
