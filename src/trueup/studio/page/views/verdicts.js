@@ -14,6 +14,8 @@ import {Queue} from "./verdict-queue.js";
 import {askForNews, clear, fetchVerdict, filters, isFiltered, key, label, list, load, memory, mineOf, more, pause, resume, undo} from "./verdicts-state.js";
 
 const NEWS = 5000; // milliseconds between two looks for newer ones
+const QUIET = 400; // milliseconds without a change of the filters, after which better numbers are asked for
+const CAP = 10_000; // no count is better than this one
 const wide = matchMedia("(min-width: 1100px)");
 const isWide = signal(wide.matches);
 wide.addEventListener("change", () => (isWide.value = wide.matches));
