@@ -1,6 +1,7 @@
 """The demo: real verdicts of sample traffic, samples that do what their titles say, and nothing left behind."""
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -198,6 +199,29 @@ def test_a_signal_leaves_nothing_behind(number: signal.Signals) -> None:
     assert process.wait(30) != 0
     process.stdout.close()
     assert not store.parent.exists()
+
+
+def test_its_runs_are_made_by_the_same_trueup(tmp_path: Path, root: Path) -> None:
+    """`make studio` names the folder of the package as seen from the current one."""
+    (tmp_path / "near").mkdir()
+    (tmp_path / "near" / "sitecustomize.py").write_text(
+        "import pathlib, sys\nwith pathlib.Path('seen').open('a') as seen:\n    seen.write(f'{sys.orig_argv}\\n')\n",
+        "utf-8",
+    )
+    env = {**os.environ, "PYTHONPATH": f"near{os.pathsep}{root / 'src'}"}
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        cwd=tmp_path,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        store = Path(process.stdout.readline().strip())
+        wait_for(lambda: (store.parent / "runs" / "tickets" / "summary.json").exists())
+        process.terminate()
+    assert "'sift'" in (tmp_path / "seen").read_text("utf-8")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

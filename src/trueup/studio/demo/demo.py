@@ -173,7 +173,6 @@ class _Runs:
 
     def __init__(self, top: Path) -> None:
         self._commands = list(_commands(top))
-        self._top = top
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._stopped = False
@@ -195,19 +194,21 @@ class _Runs:
                 if self._stopped:
                     return
                 quiet = subprocess.DEVNULL
+                # in the same folder as this process: a relative PYTHONPATH leads elsewhere from another one
                 self._process = subprocess.Popen(  # noqa: S603 - our own commands
-                    [sys.executable, "-m", "trueup", *command], cwd=self._top, stdin=quiet, stdout=quiet, stderr=quiet
+                    [sys.executable, "-P", "-m", "trueup", *command], stdin=quiet, stdout=quiet, stderr=quiet
                 )
             self._process.wait()
 
 
-def _commands(top: Path) -> Iterator[list[str]]:
+def _commands(top: Path) -> Iterator[tuple[str | Path, ...]]:
     """Tickets by the rules of last week and of today, people, and two pipelines. The last one takes its time, so that one can watch it."""
-    tickets, people = "replies/tickets.jsonl", "replies/people.jsonl"
-    yield ["sift", tickets, "--contract", "contracts/triage.yaml", "--out", "runs/tickets"]
-    yield ["sift", people, "--contract", "contracts/people.yaml", "--out", "runs/people"]
-    yield ["sift", tickets, "--contract", "before/triage.yaml", "--out", "runs/tickets-before"]
-    shutil.copytree(example("pipelines/reviews"), top / "pipelines" / "reviews")
-    yield ["run", "pipelines/reviews", "--run-dir", "runs/reviews"]
-    write_pipeline(top / "pipelines" / "triage")
-    yield ["run", "pipelines/triage", "--run-dir", "runs/triage"]
+    contracts, replies, runs, pipelines = (top / name for name in ("contracts", "replies", "runs", "pipelines"))
+    tickets, people = replies / "tickets.jsonl", replies / "people.jsonl"
+    yield "sift", tickets, "--contract", contracts / "triage.yaml", "--out", runs / "tickets"
+    yield "sift", people, "--contract", contracts / "people.yaml", "--out", runs / "people"
+    yield "sift", tickets, "--contract", top / "before" / "triage.yaml", "--out", runs / "tickets-before"
+    shutil.copytree(example("pipelines/reviews"), pipelines / "reviews")
+    yield "run", pipelines / "reviews", "--run-dir", runs / "reviews"
+    write_pipeline(pipelines / "triage")
+    yield "run", pipelines / "triage", "--run-dir", runs / "triage"
