@@ -13,10 +13,11 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from types import FrameType
+from typing import Self
 
 import msgspec
 
@@ -45,9 +46,9 @@ def demo(settings: Settings, *, size: int = 2600, pause: float = 1.5) -> Iterato
 
     `size` is how many requests there are at the beginning, `pause` how many seconds lie between two later ones.
     """
-    with _stoppable(), contextlib.ExitStack() as stack:
+    with _Signals() as signals, contextlib.ExitStack() as stack:
         top = Path(tempfile.mkdtemp(prefix="trueup-demo-"))
-        stack.callback(_remove, top)
+        stack.callback(shutil.rmtree, top, ignore_errors=True)
         stack.callback(_end_runs, top / "runs")
         folders = _copy(top)
         before = top / "before"
@@ -61,6 +62,7 @@ def demo(settings: Settings, *, size: int = 2600, pause: float = 1.5) -> Iterato
         store = stack.enter_context(open_store(top / "verdicts.db", keep_context=True, alarm=quiet))
         stack.enter_context(_Living(store, traffic, chance, pause))
         stack.enter_context(_Runs(top))
+        stack.callback(signals.ignore)  # the first to be called
         yield msgspec.structs.replace(settings, folders=folders, store=str(top / "verdicts.db"), demo=True)
 
 
@@ -77,12 +79,6 @@ def _copy(top: Path) -> tuple[Path, ...]:
     return contracts, replies, runs
 
 
-def _remove(top: Path) -> None:
-    """Remove the folder; a second signal must not leave half of it, and a terminal that closes sends two."""
-    with _handled(("SIGINT", "SIGTERM", "SIGHUP"), signal.SIG_IGN):
-        shutil.rmtree(top, ignore_errors=True)
-
-
 def _end_runs(runs: Path) -> None:
     """End what was started in the page: a process of its own, which would write into a folder that is being removed."""
     for run in runs.iterdir():
@@ -90,28 +86,32 @@ def _end_runs(runs: Path) -> None:
             kill(run, grace=1.0)
 
 
-def _stoppable() -> "contextlib.AbstractContextManager[None]":
-    """Let the signals that would end the process at once end the block instead."""
+class _Signals:
+    """The first signal ends the block, the later ones are ignored: a terminal that closes sends two, and cleaning up must not be broken off.
 
-    def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
-        raise SystemExit(128 + number)
+    Only the main thread can handle signals.
+    """
 
-    return _handled(("SIGTERM", "SIGHUP"), stop)
+    def __init__(self) -> None:
+        names = ("SIGINT", "SIGTERM", "SIGHUP") if threading.current_thread() is threading.main_thread() else ()
+        self._numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
 
+    def __enter__(self) -> Self:
+        self._before = [signal.signal(number, self._stop) for number in self._numbers]
+        return self
 
-@contextlib.contextmanager
-def _handled(
-    names: tuple[str, ...], handler: "Callable[[int, FrameType | None], None] | signal.Handlers"
-) -> Iterator[None]:
-    """Handle signals in another way for the time of a block; only the main thread can, and only those that the system has."""
-    is_main = threading.current_thread() is threading.main_thread()
-    numbers = [getattr(signal, name) for name in names if is_main and hasattr(signal, name)]
-    before = [signal.signal(number, handler) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, earlier in zip(numbers, before, strict=True):
-            signal.signal(number, earlier)
+    def __exit__(self, *error: object) -> None:
+        for number, handler in zip(self._numbers, self._before, strict=True):
+            signal.signal(number, handler)
+
+    def ignore(self) -> None:
+        """Let no signal be in the way any more."""
+        for number in self._numbers:
+            signal.signal(number, signal.SIG_IGN)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - a handler's signature
+        self.ignore()
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
 
 class _Living:
