@@ -288,6 +288,13 @@ def test_a_run_is_started_once_paused_killed_and_resumed(tmp_path: Path, served:
     assert row["done"] == status(RunDir.look(path).state)["done"]
 
 
+@pytest.fixture
+def to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts a command waits until it has ended, however slow the machine is."""
+    monkeypatch.setattr("trueup.studio.runs.acting._AT_WORK", 60.0)
+
+
+@pytest.mark.usefixtures("to_the_end")
 def test_failed_units_are_retried_all_or_by_cause(world: Path, tmp_path: Path, served: Callable[..., Desk]) -> None:
     shutil.copytree(world / "runs" / "first", tmp_path / "runs" / "again")
     desk = served(folders=(tmp_path / "runs",))
@@ -313,6 +320,7 @@ def test_failed_units_are_retried_all_or_by_cause(world: Path, tmp_path: Path, s
     assert str(tmp_path) not in json.dumps([answer, desk.get("/runs/log", run="runs/again", which="studio")])
 
 
+@pytest.mark.usefixtures("to_the_end")
 def test_a_start_that_stops_at_once_says_why(tmp_path: Path, served: Callable[..., Desk]) -> None:
     go(start(pipeline(tmp_path / "p"), tmp_path / "runs" / "poor"), Options(max_cost=0.0001))
     one_chunk = write_pipeline(

@@ -27,6 +27,9 @@ LOG = "STUDIO_LOG.txt"
 _STARTING = "studio.lock"
 _CALL = (sys.executable, "-P", "-m", "trueup")  # without the current folder, which may hold anybody's modules
 _PATIENCE = 5.0  # seconds in which a command that cannot work has usually ended
+_AT_WORK = (
+    0.3  # seconds that a run is held by a command that works on it: longer than by the short look of somebody else
+)
 _LOOK = 0.03
 _TAIL = 4000
 _PAUSED = 3  # the exit code of a run that stopped by itself
@@ -183,7 +186,7 @@ def _watched(process: "subprocess.Popen[bytes]", folder: Path) -> int | None:
             return code
         if is_held(folder):
             held_since = held_since or time.monotonic()
-            if time.monotonic() - held_since > 0.3:  # not the short look of somebody else
+            if time.monotonic() - held_since > _AT_WORK:
                 break
         else:
             held_since = 0.0
