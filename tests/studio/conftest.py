@@ -124,7 +124,8 @@ def browser() -> Iterator[Any]:
 # How long an answer may take before it says that it is not complete. A busy machine needs longer for a small store than a page would wait.
 PATIENCE = (
     "api.verdicts._PATIENCE", "api.verdicts._QUEUE_PATIENCE", "contracts.codes._PATIENCE", "contracts.files._LOOKING", "contracts.files._PATIENCE",
-    "contracts.precision._COUNTING", "contracts.precision._READING", "contracts.stored._PATIENCE", "runs.unit._SECONDS", "runs.units._SECONDS",
+    "contracts.precision._COUNTING", "contracts.precision._READING", "contracts.stored._PATIENCE", "runs.acting._PATIENCE", "runs.unit._SECONDS",
+    "runs.units._SECONDS",
 )  # fmt: skip
 
 

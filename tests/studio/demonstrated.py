@@ -10,10 +10,12 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def demonstrated(folder: Path | None = None, env: Mapping[str, str] | None = None) -> Iterator[str]:
+def demonstrated(
+    folder: Path | None = None, env: Mapping[str, str] | None = None, program: tuple[str, ...] = ("-m", "trueup")
+) -> Iterator[str]:
     """The URL that it prints; at the end it must stop by Ctrl-C, without a traceback."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "trueup", "studio", "--demo", "--no-browser", "--port", "0"],
+        [sys.executable, *program, "studio", "--demo", "--no-browser", "--port", "0"],
         cwd=folder, env={**os.environ, **(env or {})}, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stderr is not None

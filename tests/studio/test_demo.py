@@ -1,8 +1,11 @@
 """The demo: real verdicts of sample traffic, samples that do what their titles say, and nothing left behind."""
 
+import contextlib
+import os
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -10,8 +13,13 @@ from typing import Any
 
 import pytest
 
+from tests.batch.pipeline.making import go, start
 from tests.waiting import wait_for
 from trueup import Contract
+from trueup.batch.pipeline.lint import lint_pipeline
+from trueup.batch.pipeline.lock import born, is_held, read_owner
+from trueup.batch.pipeline.retry import retry
+from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.contract.lint.run import lint_contract
 from trueup.store.alarm import RETRY_RATE
 from trueup.store.errors import MICROS
@@ -20,9 +28,12 @@ from trueup.store.records import Stored
 from trueup.studio.demo.demo import demo
 from trueup.studio.demo.filling import fill
 from trueup.studio.demo.material import example, text
+from trueup.studio.demo.pipeline import write_pipeline
 from trueup.studio.demo.samples import Sample, samples
 from trueup.studio.demo.scenes import scenes
 from trueup.studio.demo.traffic import OLDER, TENANTS, Traffic
+from trueup.studio.runs.acting import resume_run
+from trueup.studio.runs.finding import Place
 from trueup.studio.settings import Settings
 
 NOW = 1_800_000_000 * MICROS
@@ -144,6 +155,27 @@ def test_it_lives_and_leaves_nothing_behind() -> None:
     assert not top.exists()
 
 
+def test_traffic_goes_on_and_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """Also when all quotas are used up. The page shows that a model is asked again too often; the terminal of the demo shows the URL."""
+    with demo(Settings(keys=()), size=20, pause=0) as settings, open_store(settings.store, create=False) as store:
+        wait_for(lambda: sum(rate.asked for rate in store.stats() if rate.model == "fern-3b") > 60)
+    assert [record.getMessage() for record in caplog.records if record.levelname != "DEBUG"] == []
+
+
+def test_a_pipeline_has_failures_that_a_retry_can_help(tmp_path: Path) -> None:
+    write_pipeline(tmp_path / "triage")
+    assert not lint_pipeline(tmp_path / "triage")
+    config = tmp_path / "triage" / "config.yaml"
+    config.write_text(config.read_text("utf-8").replace('"delay_seconds": 1.5', '"delay_seconds": 0'), "utf-8")
+    first = go(start(tmp_path / "triage", tmp_path / "run"))
+    codes = {error["code"] for record in first.failed for error in record["errors"]}
+    assert len(first.valid) > len(first.failed) > 20
+    assert len(codes) > 1
+    with contextlib.closing(OwnedRun.open(first.path)) as owned:
+        assert retry(owned, attempts=3).units == len(first.failed)
+    assert 0 < len(go(first.path).failed) < 10
+
+
 PROGRAM = """
 import time
 from trueup.studio.demo.demo import demo
@@ -167,3 +199,51 @@ def test_a_signal_leaves_nothing_behind(number: signal.Signals) -> None:
     assert process.wait(30) != 0
     process.stdout.close()
     assert not store.parent.exists()
+
+
+def test_its_runs_are_made_by_the_same_trueup(tmp_path: Path, root: Path) -> None:
+    """`make studio` names the folder of the package as seen from the current one."""
+    (tmp_path / "near").mkdir()
+    (tmp_path / "near" / "sitecustomize.py").write_text(
+        "import pathlib, sys\nwith pathlib.Path('seen').open('a') as seen:\n    seen.write(f'{sys.orig_argv}\\n')\n",
+        "utf-8",
+    )
+    env = {**os.environ, "PYTHONPATH": f"near{os.pathsep}{root / 'src'}"}
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        cwd=tmp_path,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        store = Path(process.stdout.readline().strip())
+        wait_for(lambda: (store.parent / "runs" / "tickets" / "summary.json").exists())
+        process.terminate()
+    assert "'sift'" in (tmp_path / "seen").read_text("utf-8")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_upon_signals_leave_nothing_behind(number: signal.Signals) -> None:
+    """A terminal that closes sends two, and whoever is in a hurry more."""
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        store = Path(process.stdout.readline().strip())
+        while process.poll() is None:
+            process.send_signal(number)
+            time.sleep(0.002)
+    assert not store.parent.exists()
+
+
+def test_what_was_started_in_the_page_ends_with_it() -> None:
+    with demo(Settings(keys=()), size=20) as settings:
+        runs = settings.folders[-1]
+        write_pipeline(runs.parent / "mine")
+        path = start(runs.parent / "mine", runs / "mine")
+        assert resume_run(settings, Place("runs/mine", path, "run"))["started"]
+        owner = wait_for(lambda: is_held(path) and read_owner(path))
+    wait_for(lambda: born(owner.pid) != owner.born)
+    assert not runs.parent.exists()

@@ -20,8 +20,10 @@ from tests.waiting import wait_for
 from trueup import Contract
 from trueup.batch.pipeline.journal import JOURNAL, read_journal, sealed
 from trueup.batch.pipeline.rundir import MANIFEST, OwnedRun, RunDir
+from trueup.batch.pipeline.running import Options
 from trueup.batch.pipeline.state import State
 from trueup.batch.pipeline.status import status
+from trueup.batch.sift import OutOfTime
 from trueup.studio.door.sessions import digest_of
 from trueup.studio.runs import causes, guarding
 from trueup.studio.runs.finding import Place
@@ -183,6 +185,49 @@ def test_units_are_paged_and_searched(desk: Desk) -> None:
     assert (gone.status_code, gone.json()["error"]["code"]) == (409, "changed")
 
 
+def test_each_number_opens_the_units_that_it_counts(tmp_path: Path, served: Callable[..., Desk]) -> None:
+    fixed = '{"name": "Ada", "age": -1,}'
+    lines = [
+        sifting.unit("a", fixed),
+        sifting.unit("b", '{"name": "Ada",}'),
+        sifting.unit("c", "no"),
+        sifting.unit("d"),
+    ]
+    sifting.run(tmp_path, [*lines, sifting.unit("e", '{"name": "Ada", "age": 3,}')], out="sift")
+    desk = served(folders=(tmp_path / "sift",))
+    row = desk.get("/runs/one", run="sift")
+
+    def ids(**given: Any) -> list[str]:
+        return [row["unit"] for row in desk.get("/runs/units", run="sift", **given)["rows"]]
+
+    for stage in row["steps"]:
+        assert len(ids(kind="failed", step=stage["step"])) == stage["failed"]
+    assert ids(step="parse") == ["c"]
+    counted = {(fact["kind"], fact["code"]): fact["units"] for fact in row["facts"]}
+    assert counted["fix", "S001"] == 3
+    assert ids(code="S001") == ["a", "b", "e"], "a sift counts the fixes of units that failed, too"
+    shown = {row["unit"]: row["codes"] for row in desk.get("/runs/units", run="sift")["rows"]}
+    assert (shown["a"], shown["e"]) == (["V004"], ["S001"]), "what a unit failed for is not hidden among its fixes"
+
+
+def test_a_unit_is_listed_with_its_own_fields(desk: Desk) -> None:
+    rows = desk.get("/runs/units", run="runs/first", kind="valid")["rows"]
+    assert [json.loads(row["excerpt"]) for row in rows] == [{"id": row["unit"], **json.loads(GOOD)} for row in rows]
+    unit = desk.get("/runs/unit", run="runs/first", unit="u3")
+    assert json.loads(unit["value"]) == {"id": "u3", **json.loads(GOOD)}
+
+
+def test_a_sift_that_was_stopped_says_when(tmp_path: Path, served: Callable[..., Desk]) -> None:
+    lines = [sifting.unit(f"s{number}") for number in range(40)]
+    with pytest.raises(OutOfTime):
+        sifting.run(tmp_path, lines, out="sift", range_size=400, time_limit=1e-9)
+    work = tmp_path / "sift" / ".sift"
+    os.utime(work / "manifest.db", (1000, 1000))  # a database writes to its log first
+    row = served(folders=(tmp_path / "sift",)).get("/runs/one", run="sift")
+    assert row["state"] == "interrupted"
+    assert row["updated"] >= row["started"] > 1000
+
+
 def test_one_unit_in_full(desk: Desk) -> None:
     row = desk.get("/runs/units", run="runs/first", kind="failed")["rows"][1]
     unit = desk.get("/runs/unit", run="runs/first", unit=row["unit"], at=row["at"])
@@ -243,6 +288,13 @@ def test_a_run_is_started_once_paused_killed_and_resumed(tmp_path: Path, served:
     assert row["done"] == status(RunDir.look(path).state)["done"]
 
 
+@pytest.fixture
+def to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts a command waits until it has ended, however slow the machine is."""
+    monkeypatch.setattr("trueup.studio.runs.acting._AT_WORK", 60.0)
+
+
+@pytest.mark.usefixtures("to_the_end")
 def test_failed_units_are_retried_all_or_by_cause(world: Path, tmp_path: Path, served: Callable[..., Desk]) -> None:
     shutil.copytree(world / "runs" / "first", tmp_path / "runs" / "again")
     desk = served(folders=(tmp_path / "runs",))
@@ -266,6 +318,42 @@ def test_failed_units_are_retried_all_or_by_cause(world: Path, tmp_path: Path, s
     assert (row["valid"], row["failed"], row["retries"]) == (6, 0, 2)
     assert desk.post("/runs/retry", {"run": "runs/again"})["started"] is False
     assert str(tmp_path) not in json.dumps([answer, desk.get("/runs/log", run="runs/again", which="studio")])
+
+
+@pytest.mark.usefixtures("to_the_end")
+def test_a_start_that_stops_at_once_says_why(tmp_path: Path, served: Callable[..., Desk]) -> None:
+    go(start(pipeline(tmp_path / "p"), tmp_path / "runs" / "poor"), Options(max_cost=0.0001))
+    one_chunk = write_pipeline(
+        tmp_path / "q", [asking("ask", SCORED)], [{"id": f"u{n}"} for n in range(12)], reply("ask", "*", WRONG), ONCE, chunk_size=12
+    )  # fmt: skip
+    go(start(one_chunk, tmp_path / "runs" / "torn"), Options(max_cost=0.49))
+    dear = {"provider": "openai", "model": "gpt-4o-mini", "base_url": "http://127.0.0.1:9"}
+    start(write_pipeline(tmp_path / "r", [asking("ask")], api=dear), tmp_path / "runs" / "locked")
+    desk = served(folders=(tmp_path / "runs",))
+    answer = desk.post("/runs/resume", {"run": "runs/poor"})
+    assert (answer["started"], "--max-cost" in answer["said"]) == (False, True)
+    assert answer["said"].startswith("It stopped: the cost cap of $0.0001 is reached")
+    torn = desk.get("/runs/one", run="runs/torn")
+    assert (torn["state"], torn["failed"] > 0, torn["waiting"] > 0) == ("paused", True, True)
+    answer = desk.post("/runs/retry", {"run": "runs/torn"})
+    assert (answer["started"], "Resume the run first" in answer["said"]) == (False, True)
+    locked = desk.client.post("/runs/resume", json={"run": "runs/locked"})
+    error = locked.json()["error"]
+    assert (locked.status_code, error["code"]) == (409, "not_started")
+    assert error["message"].startswith("provider 'openai' needs a key: set OPENAI_API_KEY")
+    assert "the environment of the studio" in error["hint"]
+
+
+def test_nothing_is_started_before_the_journal_is_read(
+    world: Path, tmp_path: Path, served: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cost cap is in it."""
+    shutil.copytree(world / "runs" / "first", tmp_path / "runs" / "first")
+    monkeypatch.setattr("trueup.studio.runs.acting.following", lambda path: following(path, seconds=-1.0))
+    monkeypatch.setattr("trueup.studio.runs.following._BETWEEN", 1)
+    desk = served(folders=(tmp_path / "runs",))
+    answer = desk.client.post("/runs/retry", json={"run": "runs/first"})
+    assert (answer.status_code, "try again in a moment" in answer.text) == (409, True)
 
 
 def test_two_runs_are_compared(desk: Desk, run: Run, world: Path) -> None:
@@ -567,7 +655,7 @@ def test_the_page_follows_a_run_and_compares_two(
     expect(tab.locator(".run-head .tag")).to_have_text("running")
     place = tab.locator(".run-columns").bounding_box()
     work(1, 7.0)
-    expect(tab.locator(".work")).to_contain_text("2.5 a second · 7.0 s left")
+    expect(tab.locator(".work")).to_contain_text("2.5 a second · 7 s left")
     expect(tab.locator(".funnel li").first).to_contain_text("1 valid")
     work(2, 3.0)
     expect(tab.locator(".funnel li").first).to_contain_text("2 valid")
@@ -587,7 +675,7 @@ def test_the_page_follows_a_run_and_compares_two(
         tab.wait_for_timeout(1300)
         if not asked:
             break
-    assert asked == [], "a run that stands is not looked at again"
+    assert asked == [], "a run that stands still is looked at less often"
     tab.goto(f"{desk.url}/runs/compare?a=sifts/strict&b=sifts/loose")
     expect(tab.locator(".cards")).to_contain_text("20newly valid")
     tab.locator(".run-flips td.name button").first.click()
@@ -595,5 +683,33 @@ def test_the_page_follows_a_run_and_compares_two(
     expect(tab.locator(".side-of").last).to_contain_text("Accepted")
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400
     assert axe(tab) == []
-    empty = look(served(folders=(tmp_path / "none",)), "/runs")
-    expect(empty.locator("main")).to_contain_text("trueup sift replies.jsonl")
+
+
+@pytest.mark.needs("browser")
+def test_the_list_follows_what_others_do(
+    world: Path, tmp_path: Path, served: Callable[..., Desk], look: Callable[..., Any]
+) -> None:
+    (tmp_path / "runs").mkdir()
+    tab = look(served(folders=(tmp_path / "runs",)), "/runs", width=400, height=800)
+    expect(tab.locator("main")).to_contain_text("trueup sift replies.jsonl")
+    shutil.copytree(world / "runs" / "second", tmp_path / "runs" / "second")
+    expect(tab.locator("table.runs tbody tr")).to_have_count(1)
+    tab.keyboard.press("j")
+    owned = OwnedRun.open(Path(shutil.copytree(world / "runs" / "made", tmp_path / "runs" / "made")))
+    expect(tab.locator("table.runs tbody tr").first).to_contain_text("running")
+    expect(tab.locator("tr[aria-current]")).to_contain_text("runs/second")  # another one has come above it
+    row = tab.locator("table.runs tbody tr").first
+    assert row.locator(".tag").bounding_box()["height"] < 24, "no style of another view reaches it"
+    right = row.bounding_box()["x"] + row.bounding_box()["width"]
+    bar = row.locator(".outcomes").bounding_box()
+    assert bar["x"] + bar["width"] < right <= 400
+    assert axe(tab) == []
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/runs/runs/second")
+    tab.goto(f"{tab.url.partition('/runs')[0]}/runs/runs/made")
+    expect(tab.locator(".run-head .tag")).to_have_text("running")
+    owned.close()
+    expect(tab.locator(".run-head .tag")).not_to_have_text("running")
+    again = OwnedRun.open(tmp_path / "runs" / "made")  # as another process would, long after the page was opened
+    expect(tab.locator(".run-head .tag")).to_have_text("running")
+    again.close()

@@ -54,8 +54,8 @@ def studio(
 ) -> int:
     """Open the studio: try replies, read verdicts, edit contracts.
 
-    FOLDERS hold contracts and runs; the studio reads and writes no file outside them. Without any, it is the current folder. Opening it takes the
-    URL or the key that it prints. Ctrl-C stops it.
+    FOLDERS hold contracts and runs; the studio reads and writes no file outside them. The default is the current folder. To open the studio, you
+    need the URL or the key that it prints. Ctrl-C stops it.
 
     \b
       trueup studio
@@ -86,8 +86,8 @@ def studio(
             folders=() if demo else _folders(folders),
             demo=demo,
         )
+        listening = stack.enter_context(_bound(where, wanted, "--port" if listen is None else "--listen"))
         settings = stack.enter_context(_with_demo(settings)) if demo else _with_store(settings, store or "")
-        listening = _bound(where, wanted)
         app = Application(settings)
         at = listening.getsockname()[1]
         url = f"http://{_bracketed(_HERE if where in _EVERYWHERE else where)}:{at}"
@@ -137,6 +137,7 @@ def _with_store(settings: "Settings", given: str) -> "Settings":
 def _with_demo(settings: "Settings") -> "Iterator[Settings]":
     from trueup.studio.demo.demo import demo
 
+    click.echo("making sample traffic…", err=True)
     with demo(settings) as filled:
         yield filled
 
@@ -148,15 +149,15 @@ def _address(listen: str) -> tuple[str, int]:
     return host.strip("[]") or _HERE, int(port)
 
 
-def _bound(host: str, port: int | None) -> "socket.socket":
-    """A socket on the port that was asked for, or on the usual one, or on any if that is taken."""
+def _bound(host: str, port: int | None, option: str) -> "socket.socket":
+    """A socket on the port that was asked for, or on the usual one, or on any if that is taken; `option` is where a port was given."""
     from trueup.studio.serving import CannotListen, bind
 
     try:
         return bind(host, _PORT if port is None else port)
     except CannotListen as error:
         if port is not None:
-            raise Unavailable(f"{error}; give another with --port, or 0 for any free one") from None
+            raise Unavailable(f"{error}; give another with {option}; port 0 is any free one") from None
     try:
         return bind(host, 0)
     except CannotListen as error:
@@ -178,13 +179,17 @@ def _say_started(settings: "Settings", url: str, secret: str, where: str, wanted
         f"  store: {shown}" + ("" if settings.store else " (give one with --store)"),
     ]
     if settings.demo:
-        lines[1:] = ["  sample traffic of the example contracts; it is deleted at the end"]
+        lines[1:] = ["  sample traffic of the example contracts, deleted when you stop it"]
+    if settings.keys[0].role == "reader":
+        lines.append("  read-only: nothing can be changed")
     if where not in (_HERE, "localhost", "::1"):
-        lines.append(
-            f"  WARNING: others can reach {where}, and the connection is not encrypted: whoever reads along can open the studio"
-        )
+        lines += [
+            f"  WARNING: other machines can reach {where}, and the connection is not",
+            "  encrypted. Anyone who can read the traffic can open the studio.",
+        ]
     lines += [
-        f"  key: {secret} (the URL works once; another browser, or a program, needs the key)",
+        f"  key: {secret}",
+        "  The URL works once. Another browser, or a program, needs the key.",
         "  Ctrl-C stops it.",
     ]
     for line in lines:

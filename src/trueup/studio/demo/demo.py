@@ -1,10 +1,10 @@
 """The demo: settings enter, settings with sample contracts, runs and a store of sample traffic leave, for as long as the block lasts.
 
-Everything is in a temporary folder that is removed at the end, also after Ctrl-C or SIGTERM. New requests come in every second or two.
+Everything is in a temporary folder that is removed at the end, also after Ctrl-C, SIGTERM or a closed terminal, and so are the processes that
+work in it. New requests come in every second or two.
 """
 
 import contextlib
-import importlib.util
 import logging
 import shutil
 import signal
@@ -17,15 +17,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from types import FrameType
+from typing import Self
 
 import msgspec
 
-from trueup.store.errors import StoreError
+from trueup.batch.pipeline.control import NotRunning, kill
+from trueup.store.alarm import Alarm
+from trueup.store.errors import QuotaExceeded, StoreError
+from trueup.store.limits import Unit
 from trueup.store.open import open_store
 from trueup.store.records import new_id
 from trueup.store.store import Store
 from trueup.studio.demo.filling import fill
 from trueup.studio.demo.material import example
+from trueup.studio.demo.pipeline import write_pipeline
 from trueup.studio.demo.traffic import Request, Traffic
 from trueup.studio.settings import Settings
 
@@ -41,18 +46,23 @@ def demo(settings: Settings, *, size: int = 2600, pause: float = 1.5) -> Iterato
 
     `size` is how many requests there are at the beginning, `pause` how many seconds lie between two later ones.
     """
-    with _stoppable(), contextlib.ExitStack() as stack:
+    with _Signals() as signals, contextlib.ExitStack() as stack:
         top = Path(tempfile.mkdtemp(prefix="trueup-demo-"))
-        stack.callback(_remove, top)
+        stack.callback(shutil.rmtree, top, ignore_errors=True)
+        stack.callback(_end_runs, top / "runs")
         folders = _copy(top)
         before = top / "before"
         before.mkdir()
         chance = Random(_SEED)  # noqa: S311 - nothing secret comes of it
         traffic = Traffic(chance, before)
         fill(top / "verdicts.db", traffic, chance, time.time_ns() // 1000, size)
-        store = stack.enter_context(open_store(top / "verdicts.db", keep_context=True))
+        quiet = Alarm(
+            tell=log.debug
+        )  # the page shows which model is asked again too often; the terminal has other things to say
+        store = stack.enter_context(open_store(top / "verdicts.db", keep_context=True, alarm=quiet))
         stack.enter_context(_Living(store, traffic, chance, pause))
         stack.enter_context(_Runs(top))
+        stack.callback(signals.ignore)  # the first to be called
         yield msgspec.structs.replace(settings, folders=folders, store=str(top / "verdicts.db"), demo=True)
 
 
@@ -69,34 +79,39 @@ def _copy(top: Path) -> tuple[Path, ...]:
     return contracts, replies, runs
 
 
-def _remove(top: Path) -> None:
-    """Remove the folder; a second Ctrl-C must not leave half of it."""
-    is_main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if is_main else None
-    try:
-        shutil.rmtree(top, ignore_errors=True)
-    finally:
-        if before is not None:
-            signal.signal(signal.SIGINT, before)
+def _end_runs(runs: Path) -> None:
+    """End what was started in the page: a process of its own, which would write into a folder that is being removed."""
+    for run in runs.iterdir():
+        with contextlib.suppress(NotRunning, OSError):
+            kill(run, grace=1.0)
 
 
-@contextlib.contextmanager
-def _stoppable() -> Iterator[None]:
-    """Let the signals that would end the process at once end the block instead."""
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+class _Signals:
+    """The first signal ends the block, the later ones are ignored: a terminal that closes sends two, and cleaning up must not be broken off.
 
-    def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
-        raise SystemExit(128 + number)
+    Only the main thread can handle signals.
+    """
 
-    before = {name: signal.signal(getattr(signal, name), stop) for name in names}
-    try:
-        yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
+    def __init__(self) -> None:
+        names = ("SIGINT", "SIGTERM", "SIGHUP") if threading.current_thread() is threading.main_thread() else ()
+        self._numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+
+    def __enter__(self) -> Self:
+        self._before = [signal.signal(number, self._stop) for number in self._numbers]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in zip(self._numbers, self._before, strict=True):
+            signal.signal(number, handler)
+
+    def ignore(self) -> None:
+        """Let no signal be in the way any more."""
+        for number in self._numbers:
+            signal.signal(number, signal.SIG_IGN)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - a handler's signature
+        self.ignore()
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
 
 class _Living:
@@ -121,13 +136,17 @@ class _Living:
                     return
                 try:
                     self._record(request)
-                except StoreError as error:  # a quota that is used up, or a store that is busy
+                except StoreError as error:  # a store that is busy
                     log.debug("the demo did not store a request: %s", error)
 
     def _record(self, request: Request) -> None:
         """Store a request as a gateway does: a hold on the quota, the replies, the charge."""
         last, quota = request.last, self._store.quota
-        held = quota.reserve(last.tenant, model=last.model)
+        try:
+            held = quota.reserve(last.tenant, model=last.model)
+        except QuotaExceeded:
+            self._raise_limits(last.tenant)
+            held = quota.reserve(last.tenant, model=last.model)
         ids = [new_id() for _ in request.notes]
         for note, name in zip(request.notes, ids, strict=True):
             self._store.note(msgspec.structs.replace(note, id=name, request=ids[-1]))
@@ -137,13 +156,23 @@ class _Living:
         else:
             quota.capture(held)
 
+    def _raise_limits(self, tenant: str) -> None:
+        """Give a tenant more, as if it had paid for more: else the demo stands still once all quotas are used up."""
+        quota = self._store.quota
+        used = {
+            each.unit: max(each.limit, each.used) for each in quota.standings() if each.tenant == tenant and each.limit
+        }
+        units: tuple[Unit, ...] = ("replies", "cost")
+        for unit in units:
+            if unit in used:
+                quota.set_limit(tenant, used[unit] * 5 // 4 + 1, unit=unit, period="month")
+
 
 class _Runs:
     """Sifts and a pipeline, made by a thread with a process for each, while the page is already there."""
 
     def __init__(self, top: Path) -> None:
         self._commands = list(_commands(top))
-        self._top = top
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._stopped = False
@@ -165,18 +194,21 @@ class _Runs:
                 if self._stopped:
                     return
                 quiet = subprocess.DEVNULL
+                # in the same folder as this process: a relative PYTHONPATH leads elsewhere from another one
                 self._process = subprocess.Popen(  # noqa: S603 - our own commands
-                    [sys.executable, "-m", "trueup", *command], cwd=self._top, stdin=quiet, stdout=quiet, stderr=quiet
+                    [sys.executable, "-P", "-m", "trueup", *command], stdin=quiet, stdout=quiet, stderr=quiet
                 )
             self._process.wait()
 
 
-def _commands(top: Path) -> Iterator[list[str]]:
-    """Tickets by the rules of last week and of today, people, and a pipeline if it can run here."""
-    tickets, people = "replies/tickets.jsonl", "replies/people.jsonl"
-    yield ["sift", tickets, "--contract", "contracts/triage.yaml", "--out", "runs/tickets"]
-    yield ["sift", people, "--contract", "contracts/people.yaml", "--out", "runs/people"]
-    yield ["sift", tickets, "--contract", "before/triage.yaml", "--out", "runs/tickets-before"]
-    if all(importlib.util.find_spec(name) for name in ("jinja2", "aiohttp")):
-        shutil.copytree(example("pipelines/reviews"), top / "pipelines" / "reviews")
-        yield ["run", "pipelines/reviews", "--run-dir", "runs/reviews"]
+def _commands(top: Path) -> Iterator[tuple[str | Path, ...]]:
+    """Tickets by the rules of last week and of today, people, and two pipelines. The last one takes its time, so that one can watch it."""
+    contracts, replies, runs, pipelines = (top / name for name in ("contracts", "replies", "runs", "pipelines"))
+    tickets, people = replies / "tickets.jsonl", replies / "people.jsonl"
+    yield "sift", tickets, "--contract", contracts / "triage.yaml", "--out", runs / "tickets"
+    yield "sift", people, "--contract", contracts / "people.yaml", "--out", runs / "people"
+    yield "sift", tickets, "--contract", top / "before" / "triage.yaml", "--out", runs / "tickets-before"
+    shutil.copytree(example("pipelines/reviews"), pipelines / "reviews")
+    yield "run", pipelines / "reviews", "--run-dir", runs / "reviews"
+    write_pipeline(pipelines / "triage")
+    yield "run", pipelines / "triage", "--run-dir", runs / "triage"

@@ -15,6 +15,7 @@ from typing import Any
 
 from trueup.batch.pipeline.control import NotRunning, kill, pause
 from trueup.batch.pipeline.lock import is_held
+from trueup.batch.pipeline.status import standing
 from trueup.studio.places import named
 from trueup.studio.refusal import Refusal
 from trueup.studio.runs.finding import Place
@@ -26,8 +27,12 @@ LOG = "STUDIO_LOG.txt"
 _STARTING = "studio.lock"
 _CALL = (sys.executable, "-P", "-m", "trueup")  # without the current folder, which may hold anybody's modules
 _PATIENCE = 5.0  # seconds in which a command that cannot work has usually ended
+_AT_WORK = (
+    0.3  # seconds that a run is held by a command that works on it: longer than by the short look of somebody else
+)
 _LOOK = 0.03
 _TAIL = 4000
+_PAUSED = 3  # the exit code of a run that stopped by itself
 _EXHAUSTED = re.compile(r"([0-9,]+) units? had all ([0-9]+) attempts")
 
 Row = dict[str, Any]
@@ -89,7 +94,7 @@ def _start(settings: Settings, place: Place, command: str, options: list[str]) -
     _must_be_run(place)
     if is_held(place.path):
         raise Refusal(409, "It is running already.", code="running", hint="Pause it first, or wait until it is done.")
-    cap = _cap_of(settings, place)
+    cap = _standing(settings, place)["cap_usd"]  # as of its last start: it holds for this one too
     handle = _taken(place.path)
     try:
         if is_held(place.path):
@@ -112,21 +117,37 @@ def _start(settings: Settings, place: Place, command: str, options: list[str]) -
         return {"started": True, "said": "It is running."}
     lines = _said_since(settings, place.path, began)
     said = " ".join(lines)
+    if code == _PAUSED:
+        return {"started": False, "said": _why_paused(settings, place)}
     if code not in {0, 1, 130}:
-        raise Refusal(409, said or f"`trueup {command}` ended with exit code {code}.", code="not_started")
+        raise Refusal(
+            409, said or f"`trueup {command}` ended with exit code {code}.", code="not_started",
+            hint=f"It was started in the environment of the studio; {LOG} in the run's folder has its output.",
+        )  # fmt: skip
     exhausted = _EXHAUSTED.search(said)
     more = {"exhausted": int(exhausted[1].replace(",", "")), "limit": int(exhausted[2])} if exhausted else {}
     is_started = "nothing to retry" not in said
+    if said == "nothing to retry" and _standing(settings, place)["pending"]:
+        said = "There is nothing to retry yet: a unit can be retried once its chunk is through the step. Resume the run first."
     return {"started": is_started, "said": lines[0] if is_started and lines else said, **more}
 
 
-def _cap_of(settings: Settings, place: Place) -> float | None:
-    """What the run may cost at most, as of its last start: it holds for this start too."""
+def _why_paused(settings: Settings, place: Place) -> str:
+    """What stopped a run that had only just begun, and what helps."""
+    found = _standing(settings, place)
+    said = f"It stopped: {found['reason'] or 'it was paused'}."
+    return said if found["cap_usd"] is None else f"{said} `trueup run {place.name} --max-cost USD` raises the cap."
+
+
+def _standing(settings: Settings, place: Place) -> Row:
+    """How a run stands that nobody works on."""
     try:
-        with following(place.path) as (state, _):
-            return None if GuardedRun(place.path, state).state.cap is None else float(state.cap or 0.0)
+        with following(place.path) as (state, share):
+            if share == 1.0:
+                return standing(GuardedRun(place.path, state), running=False)
     except FAULTS as error:
         raise _refused(settings, str(error)) from None
+    raise _refused(settings, "its journal is long and not read to the end yet; try again in a moment")
 
 
 def _taken(folder: Path) -> int:
@@ -165,7 +186,7 @@ def _watched(process: "subprocess.Popen[bytes]", folder: Path) -> int | None:
             return code
         if is_held(folder):
             held_since = held_since or time.monotonic()
-            if time.monotonic() - held_since > 0.3:  # not the short look of somebody else
+            if time.monotonic() - held_since > _AT_WORK:
                 break
         else:
             held_since = 0.0
@@ -182,7 +203,11 @@ def _said_since(settings: Settings, folder: Path, began: int) -> list[str]:
             said = opened.read(_TAIL).decode("utf-8", "replace")
     except OSError:
         return []
-    return [line for each in said.splitlines() if (line := cut(named(settings, " ".join(each.split())), 600))]
+    return [
+        line
+        for each in said.splitlines()
+        if (line := cut(named(settings, " ".join(each.split()).removeprefix("trueup: ")), 600))
+    ]
 
 
 def _refused(settings: Settings, said: str) -> Refusal:

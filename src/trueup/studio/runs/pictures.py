@@ -7,6 +7,7 @@ read again, and a look that took long is not repeated before twenty times as lon
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +19,7 @@ from trueup.batch.pipeline.lock import is_held
 from trueup.batch.pipeline.rundir import MANIFEST
 from trueup.batch.pipeline.status import standing
 from trueup.batch.pipeline.words import batches
-from trueup.batch.sifted import Missing, Sifted, read_sifted, settled
+from trueup.batch.sifted import FILES, Missing, Sifted, read_sifted, settled
 from trueup.batch.summary import levels_of
 from trueup.studio.places import named
 from trueup.studio.runs.finding import Place
@@ -79,8 +80,9 @@ def _picture(settings: Settings, place: Place) -> Row:
     try:
         return {**blank, **(_run(place) if place.kind == "run" else _sift(place))}
     except Missing as error:
-        state = "running" if _is_held(place) else "damaged"
-        return {**blank, "state": state, "fault": cut(named(settings, str(error)))}
+        if _is_held(place):
+            return {**blank, "state": "starting", "running": True, "reason": "there are no results yet", "fixed": 0}
+        return {**blank, "state": "damaged", "fault": cut(named(settings, str(error)))}
     except (Damaged, *FAULTS) as error:
         said = str(error) if isinstance(error, Damaged) else f"it cannot be read: {_said(error)}"
         return {**blank, "state": "damaged", "running": _is_held(place), "fault": cut(named(settings, said))}
@@ -300,13 +302,22 @@ def _sift(place: Place) -> Row:
         "flips": summary.get("flips") or {},
         "phase": sifted.state,
     }
-    stamp = _stamp(place.path / (SUMMARY if finished else f"{WORK}/manifest.db"))
-    row["updated"] = None if stamp is None else stamp[0] / 1e9
+    row["updated"] = _touched(place.path, (SUMMARY,) if finished else _AT_WORK)
     if finished:
-        row["started"] = None if stamp is None else stamp[0] / 1e9 - timings["seconds"]
+        row["started"] = None if row["updated"] is None else row["updated"] - timings["seconds"]
     else:
         row |= _progress(place, sifted, running=running)
     return row
+
+
+# what a sift under way writes to: its manifest, through the log of the database, and a file for each range that is judged
+_AT_WORK = (f"{WORK}/manifest.db", f"{WORK}/manifest.db-wal", f"{WORK}/parts", *FILES.values())
+
+
+def _touched(folder: Path, names: Iterable[str]) -> float | None:
+    """When one of the files was last written to, in seconds since 1970; None if there is none."""
+    stamps = filter(None, (_stamp(folder / name) for name in names))
+    return max((stamp[0] / 1e9 for stamp in stamps), default=None)
 
 
 def _progress(place: Place, sifted: Sifted, *, running: bool) -> Row:

@@ -155,15 +155,30 @@ def record_of(line: bytes) -> Record | None:
 
 
 def codes_of(record: Record, piece: Piece) -> list[str]:
-    """The codes of a unit: of its errors, or of its warnings and fixes if it passed."""
-    if piece.kind == "failed":
-        return list(dict.fromkeys(error.code for error in record.errors))
-    facts: list[Any] = [*(record.warnings or ()), *(record.fixes or ())]
+    """The codes of a unit, as they are counted: a run counts warnings and fixes of units that passed, a sift those of all."""
+    facts = [*record.errors]
+    if piece.kind == "valid" or not piece.step:
+        facts += [*(record.warnings or ()), *(record.fixes or ())]
     codes = [fact.code for fact in facts]
+    if piece.kind == "failed":
+        return list(dict.fromkeys(codes))
     for step in record.metadata if piece.whole else [piece.step]:
         fixes, warnings = notes_of({"_metadata": record.metadata}, step)
         codes += [str(fact.get("code", "")) for fact in (*warnings, *fixes) if isinstance(fact, dict)]
     return list(dict.fromkeys(codes))
+
+
+# what trueup writes beside the fields of a unit, and what a sift adds
+_OURS = frozenset({
+    "unit_id", "input", "raw_response", "errors", "warnings", "fixes", "data", "merged", "failure_stage", "tries", "_metadata",
+})  # fmt: skip
+_OF_SIFT = _OURS | {"retry_count", "place"}
+
+
+def fields_of(record: Row, piece: Piece) -> Row:
+    """The unit's own fields of a record."""
+    ours = _OURS if piece.step else _OF_SIFT
+    return {name: value for name, value in record.items() if name not in ours}
 
 
 def full_record(line: bytes) -> Row | None:

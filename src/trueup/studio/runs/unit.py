@@ -17,7 +17,7 @@ from trueup.studio.refusal import Refusal
 from trueup.studio.runs.finding import Place
 from trueup.studio.runs.following import following
 from trueup.studio.runs.guarding import FAULTS, GuardedRun, bounded, cut
-from trueup.studio.runs.pieces import Piece, full_record, pieces_of, split_place
+from trueup.studio.runs.pieces import Piece, fields_of, full_record, pieces_of, split_place
 from trueup.verdict.facts import Finding, Findings, Fix
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Verdict
@@ -26,7 +26,6 @@ Row = dict[str, Any]
 _SHOWN = 200_000  # characters of a text
 _MOST_REPLIES = 20
 _SECONDS = 3.0  # that a unit is searched for by its id
-_OWN = ("unit_id", "input", "raw_response", "errors", "warnings", "fixes", "data", "merged", "failure_stage", "tries")
 
 
 def unit_of(place: Place, unit: str, at: str = "", step: str = "") -> Row:
@@ -91,8 +90,7 @@ def _record(place: Place, unit: str, at: str, step: str) -> tuple[Piece, Row]:
 def _told(record: Row, piece: Piece) -> Row:
     """What the record of a unit says."""
     errors = record.get("errors")
-    value = record.get("data") if not piece.step else {k: v for k, v in record.items() if k not in _OWN}
-    rest = {k: v for k, v in record.items() if k not in (*_OWN, "_metadata", "retry_count", "place")}
+    fields = fields_of(record, piece)
     return {
         "unit": cut(record["unit_id"], 2000),
         "state": piece.kind,
@@ -103,8 +101,8 @@ def _told(record: Row, piece: Piece) -> Row:
         "retry_count": bounded(record.get("retry_count", 0)),
         "errors": bounded(errors if isinstance(errors, list) else []),
         "input": _laid_out(record.get("input")),
-        "value": _laid_out(value) if piece.kind == "valid" else None,
-        "beside": _laid_out(rest) if rest and not piece.step else None,
+        "value": _laid_out(fields if piece.step else record.get("data")) if piece.kind == "valid" else None,
+        "beside": None if piece.step else _laid_out(fields),
         "prompt": "",
         "fault": "",
     }

@@ -3,7 +3,7 @@
 A look takes a limited time: if the page is not full by then, it leaves as it is, and the cursor says where to search on.
 """
 
-import re
+import json
 import time
 from typing import Any, NamedTuple
 
@@ -11,18 +11,19 @@ from trueup.studio.refusal import Refusal
 from trueup.studio.runs.causes import excerpt
 from trueup.studio.runs.finding import Place
 from trueup.studio.runs.guarding import cut
-from trueup.studio.runs.pieces import Piece, Record, codes_of, pieces_of, record_of, split_place
+from trueup.studio.runs.pieces import Piece, Record, codes_of, fields_of, full_record, pieces_of, record_of, split_place
 from trueup.verdict.paths import folded
 
 Row = dict[str, Any]
 MOST = 200
 _SECONDS = 0.25
 _BETWEEN = 64
-_FIRST = re.compile(r'^{"unit_id":\s*"[^"]*",\s*')  # what a row shows already
+_KNOWN = ("unit_id", "_metadata")  # a row shows the one, nobody looks for the other in a list
+_MOST_LINE = 64 << 10  # bytes of a record that is read in full for the line in a list
 
 
 class Wanted(NamedTuple):
-    """Which units are wanted; an empty value is any."""
+    """Which units are wanted; an empty value is any. The step of a sift is the stage at which a unit failed."""
 
     kind: str = ""
     step: str = ""
@@ -68,6 +69,8 @@ def _start(pieces: list[Piece], cursor: str) -> tuple[int, int]:
 
 
 def _fits(record: Record, piece: Piece, wanted: Wanted) -> bool:
+    if wanted.step and not piece.step and record.failure_stage != wanted.step:
+        return False
     if wanted.code and wanted.code not in codes_of(record, piece):
         return False
     if wanted.path:
@@ -85,10 +88,21 @@ def _fits(record: Record, piece: Piece, wanted: Wanted) -> bool:
 
 
 def _row(record: Record, piece: Piece, at: int, line: bytes) -> Row:
-    shown = record.raw_response or _FIRST.sub("{", line[:1000].decode("utf-8", "replace"))
+    shown = record.raw_response or _value(line, piece)
+    codes = [error.code for error in record.errors] if piece.kind == "failed" else codes_of(record, piece)
     return {
         "unit": cut(record.unit_id, 400), "at": f"{piece.key}~{at}", "state": piece.kind, "step": piece.step,
-        "chunk": piece.where if piece.step else "", "codes": [cut(code, 40) for code in codes_of(record, piece)[:20]],
+        "chunk": piece.where if piece.step else "", "codes": [cut(code, 40) for code in list(dict.fromkeys(codes))[:20]],
         "message": cut(record.errors[0].message, 300) if record.errors else "",
         "path": cut(record.errors[0].path, 200) if record.errors else "", "excerpt": excerpt(shown),
     }  # fmt: skip
+
+
+def _value(line: bytes, piece: Piece) -> str:
+    """What a record without a reply shows: the unit's own fields, or its input."""
+    record = full_record(line) if len(line) <= _MOST_LINE else None
+    if record is None:
+        return line[:1000].decode("utf-8", "replace")
+    given = record.get("input")
+    fields = fields_of(record, piece) if piece.kind == "valid" else given if isinstance(given, dict) else {}
+    return json.dumps({name: value for name, value in fields.items() if name not in _KNOWN}, ensure_ascii=False)

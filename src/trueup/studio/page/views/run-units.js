@@ -44,11 +44,11 @@ function Filters({row, given, field}) {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => set({text: typed.value}), TYPING);
   };
-  const fits = (fact) => (!given.step || fact.step === given.step) && (given.kind !== "failed" || fact.kind === "failure") && (given.kind !== "valid" || fact.kind !== "failure");
+  const fits = (fact) => (!given.step || !fact.step || fact.step === given.step) && (given.kind !== "failed" || fact.kind === "failure") && (given.kind !== "valid" || fact.kind !== "failure");
   const codes = [...new Set([...(given.code ? [given.code] : []), ...(row.facts ?? []).filter(fits).map((fact) => fact.code)])].sort();
   return html`<div class="run-filters">
     <${Choice} label="Outcome" value=${given.kind} names=${[["", "All outcomes"], ["failed", "Failed"], ["valid", "Valid"]]} onChange=${(kind) => set({kind})} />
-    ${row.kind === "run" && html`<${Choice} label="Step" value=${given.step} names=${[["", "All steps"], ...row.steps.map(({step}) => [step, step])]} onChange=${(step) => set({step})} />`}
+    <${Choice} label=${row.kind === "run" ? "Step" : "Stage"} value=${given.step} names=${[["", row.kind === "run" ? "All steps" : "All stages"], ...row.steps.map(({step, title}) => [step, title])]} onChange=${(step) => set({step})} />
     <${Choice} label="Code" value=${given.code} names=${[["", "All codes"], ...codes.map((code) => [code, code])]} onChange=${(code) => set({code})} />
     <input type="search" ref=${field} value=${typed.value} placeholder="Text, message or id" aria-label="Text, message or id" onInput=${type} />
     ${given.path && html`<button type="button" class="chip" title="Show units with errors at any path" onClick=${() => set({path: ""})}><bdi class="mono">${pathOf(given.path) || "$"}</bdi> ×</button>`}
@@ -131,7 +131,7 @@ export function Units({row}) {
     ${failure ? html`<${Failed} failure=${failure} />${failure.code === "changed" && html`<p class="note"><button type="button" onClick=${renew}>Start from the top</button></p>`}`
       : rows?.length ? html`<${Table} label="Units, those that failed first" columns=${columns} rows=${rows} cells=${cells} keyOf=${(unit) => unit.at} at=${at.value} height=${46} memory=${memory}
           onOpen=${(index) => go(href(rows[index]))} onEnd=${() => !asks && more()} onWidth=${(pixels) => (width.value = pixels)} />`
-      : html`<p class="note" aria-busy=${busy}>${busy ? "Reading…" : next ? "Nothing found so far." : `No unit matches.${row.running ? " A unit is listed once its chunk is through a step." : ""}`}</p>`}
+      : html`<p class="note" aria-busy=${busy}>${busy ? "Reading…" : next ? "Nothing found so far." : `${Object.values(given).some(Boolean) ? "No unit matches. " : row.running ? "" : "There are no units."}${row.running ? "A unit is listed once its chunk is through a step." : ""}`}</p>`}
     <div class="foot"><span class="num" role="status">${rows && !failure ? `${number(rows.length)}${next ? "+" : ""} ${rows.length === 1 && !next ? "unit" : "units"}${read > rows.length ? ` of ${number(read)} looked at` : ""}${damaged ? `, ${count(damaged, "line")} cannot be read` : ""}${busy ? " · searching…" : ""}` : ""}</span>
       <span class="tools">${asks && html`<button type="button" onClick=${more}>Search on</button>`}${seen.current !== now && rows && html`<button type="button" onClick=${renew}>Refresh: there are new results</button>`}
         <span class="keys" aria-hidden="true"><kbd>j</kbd><kbd>k</kbd> move <kbd>Enter</kbd> open</span></span></div>`;

@@ -4,8 +4,11 @@ import {Tag} from "../lib/parts.js";
 import {link} from "../lib/place.js";
 import {lasted, money, number, percent} from "../lib/words.js";
 
-const KINDS = {done: "ok", failed: "failed", damaged: "failed", interrupted: "warning", running: "live", reading: "live"};
+const KINDS = {done: "ok", failed: "failed", damaged: "failed", interrupted: "warning", running: "busy", starting: "busy", reading: "busy"};
 const WORDS = {ready: "not started"};
+
+/** Milliseconds between two looks at what stands still: others start, retry and delete runs too. */
+export const IDLE = 4000;
 
 export const State = ({row}) => html`<${Tag} kind=${KINDS[row.state] ?? ""}>${WORDS[row.state] ?? row.state}<//>`;
 export const shareOf = ({done, total, state}) => (total ? Math.min(1, done / total) : state === "done" ? 1 : 0);
@@ -14,6 +17,8 @@ export const isBusy = (row) => Boolean(row && (row.running || row.state === "rea
 export const runLink = (name, given = {}) => link("runs", ...name.split("/"), given);
 /** The units that a fan-out made of those that went in; 0 without one. Valid and failed ones are counted among these. */
 export const fannedOut = ({units, valid, failed, waiting}) => (valid + failed + waiting > units ? valid + failed + waiting : 0);
+/** The units that a bar of the list stands for. A sift does not know how many there will be: as many as its share of the work says. */
+export const wholeOf = (row) => (row.kind === "sift" && shareOf(row) ? row.units / shareOf(row) : Math.max(row.units, row.valid + row.failed + row.waiting));
 /** What a run cost: never zero for want of a price. */
 export const costOf = ({cost, unpriced, calls}) => (cost == null ? "–" : unpriced ? (calls && unpriced >= calls ? "unknown" : `${money(cost)} + ?`) : money(cost));
 /** Where a run stands in its work: `62 % · 14 a second · 3 min left`. */
@@ -22,7 +27,7 @@ export function paceOf(row) {
   if (row.state === "done") return settled ? `${percent(row.valid / settled)} valid` : "";
   const parts = [percent(shareOf(row))];
   if (row.running && row.rate != null) parts.push(`${row.rate < 10 ? row.rate.toFixed(1) : number(Math.round(row.rate))} a second`);
-  if (row.running && row.left != null) parts.push(`${lasted(Math.round(row.left))} left`);
+  if (row.running && row.left != null) parts.push(`${row.left < 90 ? `${Math.round(row.left)} s` : lasted(row.left)} left`);
   return parts.join(" · ");
 }
 

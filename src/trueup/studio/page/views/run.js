@@ -13,23 +13,25 @@ import {Causes} from "./run-causes.js";
 import {Funnel} from "./run-funnel.js";
 import {Unit} from "./run-unit.js";
 import {Units, wanted} from "./run-units.js";
-import {Progress, State, costOf, fannedOut, isBusy, paceOf, runLink} from "./run-words.js";
+import {IDLE, Progress, State, costOf, fannedOut, isBusy, paceOf, runLink} from "./run-words.js";
 
 const POLL = 1000;
 
 const Figure = ({title, value, kind = "", note}) => html`<div class="figure-of"><span class="soft">${title}</span><b class=${`num ${kind}`}>${value}</b><span class="soft num note-of">${note || html`<br />`}</span></div>`;
 
+const isStopped = (row) => !row.running && (["paused", "interrupted", "ready"].includes(row.state) || (row.state === "failed" && row.waiting > 0));
+
 function Head({row, act, busy, children}) {
   const settled = row.valid + row.failed;
   const edits = may("edit") && row.kind === "run" && row.state !== "damaged";
-  const stopped = ["paused", "interrupted", "ready", "failed"].includes(row.state);
+  const stopped = isStopped(row);
   const times = [row.started && html`started <time title=${exactly(row.started)}>${when(row.started)}</time>`, row.updated && html`last activity <time title=${exactly(row.updated)}>${when(row.updated)}</time>`].filter(Boolean);
   return html`<section class="panel run-head" aria-label="Run">
     <div class="title"><a class="button" href=${link("runs")} aria-label="All runs">←</a>
       <h2><bdi>${row.run}</bdi></h2><${State} row=${row} />
       <span class="soft about"><bdi>${[row.kind === "sift" ? "sift" : "pipeline", row.pipeline, ...(row.inputs ?? []).slice(0, 2).map(({name}) => name), row.mode].filter(Boolean).join(" · ")}</bdi></span>
       <span class="tools">${edits && row.running && html`<button type="button" disabled=${busy} onClick=${() => act("pause")}>Pause</button><button type="button" disabled=${busy} onClick=${() => act("kill")}>Kill…</button>`}
-        ${edits && !row.running && stopped && html`<button type="button" class="main" disabled=${busy} onClick=${() => act("resume")}>${row.state === "ready" ? "Start" : "Resume"}</button>`}
+        ${edits && stopped && html`<button type="button" class="main" disabled=${busy} onClick=${() => act("resume")}>${row.state === "ready" ? "Start" : "Resume"}</button>`}
         ${edits && !row.running && row.failed > 0 && html`<button type="button" class=${stopped ? "" : "main"} disabled=${busy} onClick=${() => act("retry")}>Retry ${number(row.failed)} failed</button>`}
         <a class="button" href=${link("runs", "compare", {a: row.run, b: ""})}>Compare…</a></span></div>
     ${row.fault ? html`<p class="bad fault" role="alert"><bdi>${row.fault}</bdi></p>` : html`
@@ -41,7 +43,7 @@ function Head({row, act, busy, children}) {
       <${Figure} title="Failed" value=${number(row.failed)} kind=${row.failed ? "bad" : ""} note=${settled ? percent(row.failed / settled) : ""} />
       ${row.kind === "run" && html`<${Figure} title="Waiting" value=${number(row.waiting)} note=${row.under_way ? `${count(row.under_way, "call")} under way` : row.batches} />
       <${Figure} title="Cost" value=${costOf(row)} note=${[row.running && row.estimated > row.cost ? `of about ${money(row.estimated)}` : "", row.cap != null ? `cap ${money(row.cap)}` : "", row.lost ? `${count(row.lost, "call")} lost` : ""].filter(Boolean).join(", ")} />`}
-      ${row.kind === "sift" && html`<${Figure} title="Fixed" value=${number(row.fixed)} note=${row.valid ? percent(row.fixed / row.valid) : ""} />
+      ${row.kind === "sift" && html`<${Figure} title="Fixed" value=${number(row.fixed)} note=${row.units ? percent(row.fixed / row.units) : ""} />
       <${Figure} title="Speed" value=${row.rate == null ? "–" : number(Math.round(row.rate))} note="units a second" />`}
       <${Figure} title="Time" value=${row.kind === "sift" && row.seconds ? lasted(row.seconds) : row.started && row.updated ? lasted(Math.max(0, row.updated - row.started)) : "–"} note=${times.map((each, at) => html`${at ? ", " : ""}${each}`)} />
     </div>`}
@@ -59,7 +61,7 @@ function Codes({row, onExplain}) {
       <td>${fact.title || fact.name}</td>
       <td><${Tag} kind=${fact.kind === "failure" ? "error" : fact.kind === "warning" ? "warning" : fact.grade ?? ""}>${fact.kind === "fix" ? `${fact.grade} fix` : fact.kind}<//></td>
       ${row.kind === "run" && html`<td>${fact.step}</td>`}
-      <td class="n"><a href=${runLink(row.run, {kind: fact.kind === "failure" ? "failed" : "valid", step: fact.step, code: fact.code})}>${number(fact.units)}</a></td>
+      <td class="n"><a href=${runLink(row.run, {kind: fact.kind === "failure" ? "failed" : row.kind === "run" ? "valid" : "", step: fact.step, code: fact.code})}>${number(fact.units)}</a></td>
     </tr>`)}</tbody></table></div>`;
 }
 
@@ -101,14 +103,14 @@ function Detail({row, onExplain}) {
 }
 
 export function Run({name}) {
-  const polling = useSignal(0);
+  const polling = useSignal(IDLE);
   const {data: row, failure, busy: looking, reload} = useLoaded("/runs/one", {run: name}, {every: polling.value});
   const busy = useSignal(false);
   const asking = useSignal(null);
   const explaining = useSignal(null);
   const live = isBusy(row);
   useEffect(() => {
-    polling.value = live ? POLL : 0;
+    polling.value = live ? POLL : IDLE;
   }, [live]);
   useEffect(() => {
     document.title = `${name} · Runs · trueup studio`;
@@ -134,16 +136,16 @@ export function Run({name}) {
     b: ["back to all runs", () => go(link("runs"))],
     ...(canRetry && !row.running && row.failed > 0 ? {r: ["retry what failed", () => act("retry")]} : {}),
     ...(canRetry && row.running ? {p: ["pause the run", () => act("pause")]} : {}),
-    ...(canRetry && !row.running && ["paused", "interrupted", "ready"].includes(row.state) ? {s: ["resume the run", () => act("resume")]} : {}),
+    ...(canRetry && isStopped(row) ? {s: ["resume the run", () => act("resume")]} : {}),
   });
   if (failure && !row) return html`<div><${Failed} failure=${failure} /><p class="note"><a href=${link("runs")}>All runs</a></p></div>`;
   if (!row) return html`<p class="note" aria-busy=${looking}>Loading…</p>`;
   const explain = (code) => (explaining.value = code);
   return html`<${Head} row=${row} act=${act} busy=${busy.value}>${failure && html`<p class="bad" role="alert">${failure.message}</p>`}<//>
-    ${!row.fault && row.state !== "reading" && html`<div class="columns run-columns"><div class="stack"><${Funnel} row=${row} /><${Causes} row=${row} mayRetry=${may("edit")} onExplain=${explain} onRetry=${(cause) => send("/runs/retry", {step: cause.step, code: cause.code, path: cause.path})} /></div><${Detail} row=${row} onExplain=${explain} /></div>`}
+    ${row.steps.length > 0 && html`<div class="columns run-columns"><div class="stack"><${Funnel} row=${row} /><${Causes} row=${row} mayRetry=${may("edit")} onExplain=${explain} onRetry=${(cause) => send("/runs/retry", {step: cause.step, code: cause.code, path: cause.path})} /></div><${Detail} row=${row} onExplain=${explain} /></div>`}
     ${explaining.value && html`<${Explain} code=${explaining.value} onClose=${() => (explaining.value = null)} />`}
     ${asking.value?.what === "kill" && html`<${Dialog} title="End the process of this run?" closing="Cancel" onClose=${() => (asking.value = null)} actions=${html`<button type="button" class="main" onClick=${() => send("/runs/kill", {})}>End it</button>`}>
       <p>${row.under_way ? `${count(row.under_way, "call")} under way may be lost, and paid for. Pause waits for them.` : "Pause lets it stop by itself."} What is recorded is kept; the run can be resumed.</p><//>`}
     ${asking.value?.what === "attempts" && html`<${Dialog} title="All attempts are used" closing="Cancel" onClose=${() => (asking.value = null)} actions=${html`<button type="button" class="main" onClick=${() => send("/runs/retry", {...asking.value.body, attempts: asking.value.limit + 2})}>Give each 2 more and retry</button>`}>
-      <p>${count(asking.value.exhausted, "unit")} had all ${asking.value.limit} attempts that the pipeline allows.</p><//>`}`;
+      <p>The pipeline allows ${count(asking.value.limit, "attempt")} a unit, and ${count(asking.value.exhausted, "unit")} had ${asking.value.limit === 1 ? "it" : "them"}.</p><//>`}`;
 }
