@@ -12,6 +12,13 @@ const page = join(studio, "page");
 const target = process.argv[2] ?? join(studio, "bundle");
 const modules = join(here, "node_modules");
 
+// Markup is written in templates, in which a minifier keeps every space. Nothing on the page depends on line breaks and indentation.
+const squeeze = (text) => text.replace(/(?<=[>}`])\n\s*(?=<|\$\{)/g, "").replace(/\n\s+/g, "\n");
+const squeezed = {
+  name: "squeezed",
+  setup: ({onLoad}) => onLoad({filter: /\/page\/.*\.js$/}, async ({path}) => ({contents: squeeze(await readFile(path, "utf8"))})),
+};
+
 await mkdir(target, {recursive: true});
 const {metafile} = await build({
   entryPoints: {studio: join(page, "app.js")},
@@ -24,6 +31,7 @@ const {metafile} = await build({
   legalComments: "none",
   metafile: true,
   nodePaths: [modules],
+  plugins: [squeezed],
   absWorkingDir: here,
 });
 
