@@ -2,6 +2,7 @@
 import {useEffect, useSignal} from "../vendor.js";
 import {html} from "./html.js";
 import {get} from "./api.js";
+import {link} from "./place.js";
 
 /** The data of a GET path as a signal of `{data, failure, busy, reload}`. Data stays while newer data is on its way. `every`: milliseconds between looks. */
 export function useLoaded(path, given = {}, {every = 0, after = 0} = {}) {
@@ -42,5 +43,6 @@ export function Waiting({failure, busy, empty, children}) {
 }
 
 export function Failed({failure}) {
-  return html`<div class="note bad" role="alert"><p>${failure.message}</p>${failure.hint && html`<p class="soft">${failure.hint}</p>`}</div>`;
+  return html`<div class="note bad" role="alert"><p>${failure.message}</p>${failure.hint && html`<p class="soft">${failure.hint}</p>`}
+    ${failure.status === 401 && html`<p><a target="_self" href=${link("sign-in", {to: location.pathname + location.search}) + location.hash}>Sign in</a></p>`}</div>`;
 }
