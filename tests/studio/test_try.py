@@ -398,6 +398,13 @@ def test_try_fits_every_window_in_light_and_dark(served: Any, look: Any, width: 
         box = tab.locator("#try-verdict").bounding_box()
         assert box is not None
         assert 0 <= box["y"] < 600
+        # the slider stays at hand, and what it shows stays in view
+        tab.get_by_role("slider").fill("50")
+        expect(headline(tab)).to_have_text("Arriving")
+        places = [tab.locator(name).bounding_box() for name in (".jumps-bar", "#try-verdict .headline", ".stream")]
+        assert all(places)
+        assert places[0]["y"] < places[1]["y"] < places[2]["y"] <= 900 - places[2]["height"] + 1
+        tab.locator("#stream").press("End")
     tab.get_by_role("tab", name="Diff").click()
     tab.get_by_role("tab", name="Value").click()
     expect(tab.locator("#try-verdict .cm-content")).to_be_visible()

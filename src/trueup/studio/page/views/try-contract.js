@@ -86,7 +86,7 @@ function Prompt() {
   if (data.text === null) return html`<p class="note">The contract has errors, so there is no prompt.</p>`;
   if (!data.text) return html`<p class="note">trueup tells the model nothing about this contract: it has no schema and no tools.</p>`;
   return html`<div class="scroll pad" tabindex="0" role="region" aria-label="The contract as a prompt">
-    <p class="soft intro">What the model is told before it replies <select class="quiet" aria-label="Form of the prompt" value=${form.value} onChange=${(event) => (form.value = event.target.value)}>${FORMS.map(([id, title]) => html`<option key=${id} value=${id}>${title}</option>`)}</select><button type="button" class="plain link" onClick=${() => copy(data.text)}>Copy</button></p>
+    <p class="soft intro">What the model is told <select class="quiet" aria-label="Form of the prompt" value=${form.value} onChange=${(event) => (form.value = event.target.value)}>${FORMS.map(([id, title]) => html`<option key=${id} value=${id}>${title}</option>`)}</select><button type="button" class="plain link" onClick=${() => copy(data.text)}>Copy</button></p>
     <pre class="box">${data.text}</pre></div>`;
 }
 

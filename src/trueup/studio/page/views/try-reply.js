@@ -91,7 +91,7 @@ function Situation() {
   return html`<div class="situation">
     ${states.length > 0 && html`<label>State <select value=${state.value} onChange=${(event) => setSituation({state: event.target.value})}>
       <option value="">${judged.value.contract.start ? `${judged.value.contract.start} (start)` : "none"}</option>${[...new Set([...states, state.value].filter(Boolean))].map((name) => html`<option key=${name}>${name}</option>`)}</select></label>`}
-    <label class="grow">Context <input id="try-context" class="mono" aria-invalid=${fault ? "true" : undefined} aria-describedby=${fault ? "try-context-fault" : undefined} spellcheck="false" autocomplete="off" placeholder=${'{"data": {"first_name": "Ada"}}'} value=${context.value} onInput=${(event) => setSituation({context: event.target.value})} /></label>
+    <label class="grow">Context <input id="try-context" class="mono" aria-invalid=${fault ? "true" : undefined} aria-describedby=${fault ? "try-context-fault" : undefined} spellcheck="false" autocomplete="off" placeholder=${'{"data": {}, "input": {}, "history": []}'} value=${context.value} onInput=${(event) => setSituation({context: event.target.value})} /></label>
     ${fault && html`<p id="try-context-fault" class="bad">${fault.message}</p>`}
   </div>`;
 }
