@@ -186,6 +186,12 @@ def test_a_contract_is_linted_completed_and_explained_as_it_is_typed(served: Any
     tab.wait_for_timeout(100)  # the editor ignores a key in the first moment of a popup
     tab.keyboard.press("Enter")
     expect(tab.locator("#try-contract .cm-content")).to_contain_text("schema:")
+    type_over(tab, "#try-contract", "schema:")
+    for line in ("properties:", "age: {type: integer}", "name: {type: string}"):  # each stands where it belongs
+        tab.keyboard.press("Enter")
+        tab.keyboard.insert_text(line)
+    lines = tab.locator("#try-contract .cm-line").all_text_contents()
+    assert lines == ["schema:", "  properties:", "    age: {type: integer}", "    name: {type: string}"]
     type_over(tab, "#try-contract", "schema: true\n")
     expect(headline(tab)).to_have_text("Accepted")
     tab.locator("#try-contract .tok-key").first.hover()
@@ -328,8 +334,11 @@ def test_a_providers_response_is_read_and_marked_in_its_text(served: Any, look: 
     expect(tab.locator("#try-reply .remark")).to_contain_text("openai")
     expect(tab.locator("#try-reply .cm-line")).to_have_text(REPLY)
     expect(tab.locator("#try-reply .mark.error")).to_have_text('"poet"')
+    tab.get_by_role("slider").fill("20")  # of the text that the model wrote
+    expect(tab.locator("#try-reply .later").first).to_be_visible()
     tab.get_by_role("tab", name="Original").click()
     expect(tab.locator("#try-reply .cm-line")).to_have_text(json.dumps(body))
+    expect(tab.locator("#try-reply .later")).to_have_count(0)
     assert axe(tab) == []
 
 

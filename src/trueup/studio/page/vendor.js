@@ -11,6 +11,6 @@ export {yaml} from "@codemirror/lang-yaml";
 export {json} from "@codemirror/lang-json";
 export {autocompletion, completionKeymap, closeBrackets, closeBracketsKeymap, startCompletion} from "@codemirror/autocomplete";
 export {linter, lintGutter, setDiagnostics, forceLinting, lintKeymap} from "@codemirror/lint";
-export {search, searchKeymap} from "@codemirror/search";
+export {closeSearchPanel, findNext, findPrevious, openSearchPanel, search} from "@codemirror/search";
 export {tags} from "@lezer/highlight";
 export {default as uPlot} from "uplot";

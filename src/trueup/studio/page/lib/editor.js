@@ -2,8 +2,8 @@
 // Line breaks stay as they are: only \n ends a line, so that offsets are those of the string, and \r is a character that can be seen.
 import {
   Annotation, Compartment, EditorState, EditorView, HighlightStyle, MatchDecorator, Decoration, Prec, ViewPlugin, autocompletion, bracketMatching, closeBrackets,
-  closeBracketsKeymap, completionKeymap, defaultKeymap, drawSelection, history, historyField, historyKeymap, hoverTooltip, indentUnit, indentWithTab, json, keymap, lineNumbers,
-  lintKeymap, placeholder as hintOf, search, searchKeymap, setDiagnostics, syntaxHighlighting, tags, tooltips, useEffect, useLayoutEffect, useRef, yaml,
+  closeBracketsKeymap, closeSearchPanel, completionKeymap, defaultKeymap, drawSelection, findNext, findPrevious, history, historyField, historyKeymap, hoverTooltip, indentUnit, indentWithTab, json, keymap, lineNumbers,
+  lintKeymap, openSearchPanel, placeholder as hintOf, search, setDiagnostics, syntaxHighlighting, tags, tooltips, useEffect, useLayoutEffect, useRef, yaml,
 } from "../vendor.js";
 import {html} from "./html.js";
 import {post} from "./api.js";
@@ -68,6 +68,8 @@ function hints() {
   return found;
 }
 
+const SEARCHING = [["Mod-f", openSearchPanel], ["F3", findNext, findPrevious], ["Mod-g", findNext, findPrevious], ["Escape", closeSearchPanel]]
+  .map(([key, run, shift]) => ({key, run, shift, scope: "editor search-panel", preventDefault: key !== "Escape"}));
 const languages = {yaml, json};
 const colours = (language, length) => (language && length <= MOST_COLOURED ? [languages[language](), COLOURS] : []);
 
@@ -147,6 +149,17 @@ function assisted(about) {
   return [autocompletion({override: [complete], icons: false, activateOnTypingDelay: 80}), hoverTooltip(hover, {hoverTime: 250})];
 }
 
+/** Enter behind a key of YAML without a value: what comes next belongs to it. */
+function indentBelowKey(view) {
+  const {from, to} = view.state.selection.main;
+  const line = view.state.doc.lineAt(from);
+  const key = /^( *(?:- +)*)[^#]*: *$/.exec(line.text.slice(0, from - line.from));
+  if (!key || view.state.readOnly) return false;
+  const insert = `\n${" ".repeat(key[1].length + 2)}`;
+  view.dispatch({changes: {from, to, insert}, selection: {anchor: from + insert.length}, scrollIntoView: true, userEvent: "input"});
+  return true;
+}
+
 /** Typing over a selection. Left to itself, Chromium keeps the colours of what is gone in a style attribute, which the page's policy forbids. */
 const overtyping = Prec.low(EditorView.domEventHandlers({
   beforeinput(event, view) {
@@ -223,7 +236,7 @@ export function Editor({value, onChange, language = "", readOnly = false, faults
         tooltips({parent: hints()}),
         assist ? assisted(about) : [],
         hintOf(placeholder),
-        keymap.of([...closeBracketsKeymap, ...completionKeymap, ...lintKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap, ...(language && !readOnly ? [indentWithTab] : [])].filter(({key}) => key !== "Mod-Enter")),
+        keymap.of([...(language === "yaml" ? [{key: "Enter", run: indentBelowKey}] : []), ...closeBracketsKeymap, ...completionKeymap, ...lintKeymap, ...SEARCHING, ...historyKeymap, ...defaultKeymap, ...(language && !readOnly ? [indentWithTab] : [])].filter(({key}) => key !== "Mod-Enter")),
         parts.current.language.of(colours(language, value.length)),
         parts.current.fixed.of(EditorState.readOnly.of(readOnly)),
         parts.current.named.of(EditorView.contentAttributes.of({"aria-label": label, tabindex: "0"})),

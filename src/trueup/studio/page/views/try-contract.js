@@ -114,7 +114,7 @@ export function ContractPanel() {
   const {file, text: saved, hash} = source.value;
   const {save, question} = useSaving({file, text: contract.value, base: {text: saved, hash}, faults, reload});
   const tab = ["prompt", "examples"].includes(query.value.get("contract")) ? query.value.get("contract") : "text";
-  const names = [["text", {".json": "JSON", ".toml": "TOML"}[kind.value] ?? "YAML"], ["prompt", "As prompt"], ["examples", about?.examples == null ? "Examples" : `Examples ${about.examples}`]];
+  const names = [["text", {".json": "JSON", ".toml": "TOML"}[kind.value] ?? "YAML"], ["prompt", "As prompt"], ["examples", about?.examples ? `Examples ${about.examples}` : "Examples"]];
   const canSave = Boolean(file) && saved !== null && may("edit");
   const goTo = (fault) => {
     refine({contract: "", ...(fault.file && {file: fault.file, example: ""})}, {replace: !fault.file}); // a fault may be in a file that this one extends
@@ -133,7 +133,7 @@ export function ContractPanel() {
   return html`<${Panel} title="Contract" id="try-contract" class=${over} aside=${aside} foot=${foot} ...${drops}>
     <div id="contract-body" class="body" role="tabpanel" aria-label=${names.find(([id]) => id === tab)[1]}>
       ${tab === "text" && html`<${Editor} label="Contract" value=${contract.value} onChange=${editContract} language=${{".json": "json", ".toml": ""}[kind.value] ?? "yaml"} faults=${faults}
-        assist=${{kind: kind.value, file: source.value.file}} memory="contract" onFile=${openFromDisk} onView=${(made) => (view.current = made)} limit=${2_000_000} placeholder="schema: …" />`}
+        assist=${{kind: kind.value, file: source.value.file}} memory="contract" onFile=${openFromDisk} onView=${(made) => (view.current = made)} limit=${2_000_000} placeholder="Without a contract, any JSON value is accepted. Press Ctrl+Space to see what you can write." />`}
       ${tab === "prompt" && html`<${Prompt} />`}
       ${tab === "examples" && html`<${Examples} />`}
     </div>${question}

@@ -111,7 +111,7 @@ export function ReplyPanel({onView}) {
     <div id="reply-body" class="body" role="tabpanel" aria-label=${TABS.find(([id]) => id === tab)[1]}>
       ${tab === "diff" && (verdict ? html`<${Diff} drawn=${verdict} chosen=${chosen.value} onChoose=${choose} />` : html`<p class="note">There is no verdict, so there is no diff.</p>`)}
       ${tab !== "diff" && isOriginal && html`<${Marked} key="own" label="Reply" value=${reply.value} onChange=${editReply} onFile=${openReply} drawn=${isOther ? null : verdict} hide=${tab === "original"}
-        chosen=${chosen.value} onChoose=${choose} until=${until.value} onView=${onView} memory="reply" placeholder="Paste a model's reply, or drop a file here." />`}
+        chosen=${chosen.value} onChoose=${choose} until=${isOther ? null : until.value} onView=${onView} memory="reply" placeholder="Paste a model's reply, or drop a file here." />`}
       ${tab !== "diff" && !isOriginal && html`<${Marked} key="text" label="Text of the reply" value=${verdict.text} readOnly drawn=${verdict} chosen=${chosen.value} onChoose=${choose} until=${until.value} onView=${onView} />`}
     </div>
   <//>`;
