@@ -230,6 +230,8 @@ def test_contract_files_are_opened_and_saved_by_editors_only(served: Any, look: 
     reader.keyboard.insert_text("# x\n")
     expect(reader.locator("#try-contract .aside")).to_contain_text("unsaved")
     expect(reader.get_by_role("button", name="Save")).to_have_count(0)
+    reader.keyboard.press("Control+s")
+    message(reader, "Your key cannot save contracts.")
 
 
 def test_a_link_holds_reply_contract_and_state(served: Any, look: Any) -> None:
@@ -493,6 +495,13 @@ def test_undo_outlives_a_look_at_another_tab_and_another_view(served: Any, look:
         tab.keyboard.press("Control+z")
         expect(content).not_to_contain_text("# more")
         assert content.text_content() == before
+    # a text that was replaced by an example comes back
+    type_over(tab, "#try-reply", "mine")
+    tab.get_by_label("Example").select_option("german")
+    expect(content).to_contain_text("Gerne")
+    content.click()
+    tab.keyboard.press("Control+z")
+    expect(content).to_have_text("mine")
 
 
 def test_a_contract_can_be_given_the_context_that_it_asks_for(served: Any, look: Any) -> None:

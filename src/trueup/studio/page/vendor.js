@@ -5,7 +5,7 @@ export {signal, computed, effect, batch, untracked, useSignal, useComputed, useS
 export {default as htm} from "htm";
 export {EditorState, EditorSelection, StateField, StateEffect, Compartment, RangeSetBuilder, Prec, Annotation, Facet} from "@codemirror/state";
 export {EditorView, Decoration, WidgetType, ViewPlugin, keymap, lineNumbers, hoverTooltip, drawSelection, highlightActiveLine, placeholder, tooltips, showTooltip, MatchDecorator} from "@codemirror/view";
-export {history, historyField, historyKeymap, defaultKeymap, indentWithTab} from "@codemirror/commands";
+export {history, historyField, historyKeymap, defaultKeymap, indentWithTab, isolateHistory} from "@codemirror/commands";
 export {HighlightStyle, syntaxHighlighting, foldGutter, bracketMatching, indentUnit, foldKeymap} from "@codemirror/language";
 export {yaml} from "@codemirror/lang-yaml";
 export {json} from "@codemirror/lang-json";

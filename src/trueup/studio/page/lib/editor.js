@@ -2,7 +2,7 @@
 // Line breaks stay as they are: only \n ends a line, so that offsets are those of the string, and \r is a character that can be seen.
 import {
   Annotation, Compartment, EditorState, EditorView, HighlightStyle, MatchDecorator, Decoration, Prec, ViewPlugin, autocompletion, bracketMatching, closeBrackets,
-  closeBracketsKeymap, closeSearchPanel, completionKeymap, defaultKeymap, drawSelection, findNext, findPrevious, history, historyField, historyKeymap, hoverTooltip, indentUnit, indentWithTab, json, keymap, lineNumbers,
+  closeBracketsKeymap, closeSearchPanel, completionKeymap, defaultKeymap, drawSelection, findNext, findPrevious, history, historyField, historyKeymap, hoverTooltip, indentUnit, indentWithTab, isolateHistory, json, keymap, lineNumbers,
   lintKeymap, openSearchPanel, placeholder as hintOf, search, setDiagnostics, syntaxHighlighting, tags, tooltips, useEffect, useLayoutEffect, useRef, yaml,
 } from "../vendor.js";
 import {html} from "./html.js";
@@ -211,7 +211,7 @@ export function Editor({value, onChange, language = "", readOnly = false, faults
   const put = (text) => {
     known.current = text;
     const change = between(view.current.state.doc.toString(), text);
-    if (change) view.current.dispatch({changes: change, annotations: FROM_OUTSIDE.of(true)});
+    if (change) view.current.dispatch({changes: change, annotations: [FROM_OUTSIDE.of(true), isolateHistory.of("full")]});
   };
 
   useEffect(() => {

@@ -41,7 +41,7 @@ function Calls({verdict}) {
 function AsJson({verdict}) {
   const {text, ...rest} = verdict;
   const spelled = JSON.stringify(rest, null, 2).replace(/\[\n\s+(\d+),\n\s+(\d+)(?:,\n\s+(\d+))?\n\s+\]/g, (_, ...found) => `[${found.slice(0, 3).filter((each) => each !== undefined).join(", ")}]`);
-  return html`<p class="remark">What <code>POST /api/judge</code> answers, without the text of the reply. <button type="button" class="plain link" onClick=${() => copy(spelled)}>Copy</button></p>
+  return html`<p class="remark">The <code>verdict</code> of <code>POST /api/judge</code>, without the text of the reply. <button type="button" class="plain link" onClick=${() => copy(spelled)}>Copy</button></p>
     <${Editor} label="The verdict as JSON" readOnly language="json" value=${spelled} />`;
 }
 

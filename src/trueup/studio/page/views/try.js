@@ -11,7 +11,7 @@ import {ContractPanel} from "./try-contract.js";
 import {ReplyPanel} from "./try-reply.js";
 import {VerdictPanel} from "./try-verdict.js";
 import {Stream, jump} from "./try-stream.js";
-import {asked, choose, chosen, contract, isEdited, isFresh, isSlow, judgeSoon, judged, loadSamples, openContract, plain, reply, restoreDraft, show, showSample, source, until} from "./try-state.js";
+import {asked, choose, chosen, contract, isEdited, isFresh, isSaved, isSlow, judgeSoon, judged, loadSamples, openContract, plain, reply, restoreDraft, show, showSample, source, until} from "./try-state.js";
 
 const AGAIN = 3000; // milliseconds
 let opened = null; // the address whose content is shown
@@ -137,7 +137,7 @@ export function Try() {
     "]": ["replay: next change of the value", () => jump(1)],
     i: ["edit the reply (Escape, then Tab leaves an editor)", () => replyView.current?.focus()],
     "Ctrl+Enter": ["judge now", () => judgeSoon(0)],
-    "Ctrl+s": ["save the contract to its file", () => (ContractPanel.save ? ContractPanel.save() : say(source.value.file ? "There is nothing to save." : "This contract is not from a file."))],
+    "Ctrl+s": ["save the contract to its file", () => (ContractPanel.save ? ContractPanel.save() : say(source.value.text === null ? "This contract is not from a file." : isSaved.value ? "There is nothing to save." : "Your key cannot save contracts."))],
     "F8 / Shift+F8": ["in the reply: next or previous mark", () => {}],
   });
   return html`<${Jumps} />
