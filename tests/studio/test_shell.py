@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.studio.conftest import axe
+from tests.studio.driving import expect
 
 VIEWS = ["try", "verdicts", "contracts", "runs", "live", "tune"]
 
@@ -20,3 +21,15 @@ def test_every_view_opens_and_axe_finds_nothing(served: Any, look: Any, width: i
         tab.wait_for_selector(f'nav a[aria-current=page][href$="/{view}"]')
         assert axe(tab) == []
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{view} is wider than the window"
+
+
+@pytest.mark.needs("browser")
+def test_shortcuts_work_on_other_keyboards(served: Any, look: Any) -> None:
+    """On a Mac, the command key stands for Ctrl. Many keyboards have `[` on AltGr, which Windows calls Ctrl and Alt."""
+    press = "(given) => document.body.dispatchEvent(new KeyboardEvent('keydown', {bubbles: true, cancelable: true, ...given}))"
+    tab = look(served(), "/try")
+    tab.wait_for_selector("[data-judged]")
+    assert not tab.evaluate(press, {"key": "s", "metaKey": True}), "the browser would save the page"
+    expect(tab.locator(".messages")).to_contain_text("not from a file")
+    tab.evaluate(press, {"key": "[", "ctrlKey": True, "altKey": True, "modifierAltGraph": True})
+    expect(tab.locator("#try-verdict .headline strong")).to_have_text("Arriving")

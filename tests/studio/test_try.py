@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.studio.conftest import axe
+from tests.studio.conftest import SECRETS, axe
 from tests.studio.driving import expect
 from tests.studio.test_marks import packed
 
@@ -186,6 +186,12 @@ def test_a_contract_is_linted_completed_and_explained_as_it_is_typed(served: Any
     tab.wait_for_timeout(100)  # the editor ignores a key in the first moment of a popup
     tab.keyboard.press("Enter")
     expect(tab.locator("#try-contract .cm-content")).to_contain_text("schema:")
+    type_over(tab, "#try-contract", "schema:")
+    for line in ("properties:", "age: {type: integer}", "name: {type: string}"):  # each stands where it belongs
+        tab.keyboard.press("Enter")
+        tab.keyboard.insert_text(line)
+    lines = tab.locator("#try-contract .cm-line").all_text_contents()
+    assert lines == ["schema:", "  properties:", "    age: {type: integer}", "    name: {type: string}"]
     type_over(tab, "#try-contract", "schema: true\n")
     expect(headline(tab)).to_have_text("Accepted")
     tab.locator("#try-contract .tok-key").first.hover()
@@ -224,6 +230,8 @@ def test_contract_files_are_opened_and_saved_by_editors_only(served: Any, look: 
     reader.keyboard.insert_text("# x\n")
     expect(reader.locator("#try-contract .aside")).to_contain_text("unsaved")
     expect(reader.get_by_role("button", name="Save")).to_have_count(0)
+    reader.keyboard.press("Control+s")
+    message(reader, "Your key cannot save contracts.")
 
 
 def test_a_link_holds_reply_contract_and_state(served: Any, look: Any) -> None:
@@ -328,8 +336,11 @@ def test_a_providers_response_is_read_and_marked_in_its_text(served: Any, look: 
     expect(tab.locator("#try-reply .remark")).to_contain_text("openai")
     expect(tab.locator("#try-reply .cm-line")).to_have_text(REPLY)
     expect(tab.locator("#try-reply .mark.error")).to_have_text('"poet"')
+    tab.get_by_role("slider").fill("20")  # of the text that the model wrote
+    expect(tab.locator("#try-reply .later").first).to_be_visible()
     tab.get_by_role("tab", name="Original").click()
     expect(tab.locator("#try-reply .cm-line")).to_have_text(json.dumps(body))
+    expect(tab.locator("#try-reply .later")).to_have_count(0)
     assert axe(tab) == []
 
 
@@ -398,7 +409,213 @@ def test_try_fits_every_window_in_light_and_dark(served: Any, look: Any, width: 
         box = tab.locator("#try-verdict").bounding_box()
         assert box is not None
         assert 0 <= box["y"] < 600
+        # the slider stays at hand, and what it shows stays in view
+        tab.get_by_role("slider").fill("50")
+        expect(headline(tab)).to_have_text("Arriving")
+        places = [tab.locator(name).bounding_box() for name in (".jumps-bar", "#try-verdict .headline", ".stream")]
+        assert all(places)
+        assert places[0]["y"] < places[1]["y"] < places[2]["y"] <= 900 - places[2]["height"] + 1
+        tab.locator("#stream").press("End")
     tab.get_by_role("tab", name="Diff").click()
     tab.get_by_role("tab", name="Value").click()
     expect(tab.locator("#try-verdict .cm-content")).to_be_visible()
     assert axe(tab) == []
+
+
+def test_nothing_that_was_typed_or_opened_is_lost_by_a_reload(served: Any, look: Any, tmp_path: Path) -> None:
+    (tmp_path / "person.yaml").write_text(CONTRACT)
+    name = f"{tmp_path.name}/person.yaml"
+    reply, contract = '{"name": "Bo", "age": 3, "role": "writer"}', "schema: {type: integer}\n"
+    tab = look(served(folders=(tmp_path,)), "/try?example=german")
+    lines = {place: tab.locator(f"#try-{place} .cm-content") for place in ("reply", "contract")}
+    expect(headline(tab)).to_have_text("Accepted")
+    # a tab that is chosen later changes the URL, and not what is shown
+    type_over(tab, "#try-reply", reply)
+    tab.get_by_role("tab", name="Value").click()
+    tab.reload()
+    expect(lines["reply"]).to_have_text(reply)
+    # the reply stays beside a contract from a file, which is read again
+    tab.get_by_label("Contract file").select_option(name)
+    expect(lines["contract"]).to_contain_text("name: person")
+    (tmp_path / "person.yaml").write_text(CONTRACT + "# newer\n")
+    tab.reload()
+    expect(lines["contract"]).to_contain_text("# newer")
+    expect(lines["reply"]).to_have_text(reply)
+    # a contract from the disk is in no URL
+    tab.evaluate(DROP, ["#try-contract", "any.yaml", contract, 1])
+    expect(lines["contract"]).to_contain_text("integer")
+    assert "file=" not in tab.url
+    tab.reload()
+    expect(lines["contract"]).to_have_text(contract.strip())
+    expect(lines["reply"]).to_have_text(reply)
+    # what is edited after it was shared is not what the link holds
+    tab.get_by_role("button", name="Share").click()
+    tab.wait_for_function("() => location.hash")
+    tab.get_by_role("button", name="Close").or_(tab.locator(".messages p")).first.click()
+    type_over(tab, "#try-reply", "[1]")
+    tab.wait_for_function("() => !location.hash")
+    tab.reload()
+    expect(lines["reply"]).to_have_text("[1]")
+
+
+def test_saving_keeps_the_state_and_the_context(served: Any, look: Any, tmp_path: Path) -> None:
+    salon = (Path(__file__).parents[2] / "examples" / "contracts" / "salon.yaml").read_text()
+    (tmp_path / "salon.yaml").write_text(salon)
+    tab = look(served(folders=(tmp_path,)), f"/try?file={tmp_path.name}/salon.yaml")
+    tab.get_by_label("State").select_option("SLOT_SELECTION")
+    tab.get_by_label("Context").fill('{"data": {"a": 1}}')
+    tab.locator("#try-contract .cm-content").click()
+    tab.keyboard.press("Control+End")
+    tab.keyboard.insert_text("# more\n")
+    tab.keyboard.press("Control+s")
+    message(tab, "Saved")
+    expect(tab.locator("#try-contract .aside")).to_contain_text("saved")
+    expect(tab.get_by_label("State")).to_have_value("SLOT_SELECTION")
+    expect(tab.get_by_label("Context")).to_have_value('{"data": {"a": 1}}')
+
+
+def test_undo_outlives_a_look_at_another_tab_and_another_view(served: Any, look: Any) -> None:
+    tab = look(served(), shared())
+    expect(headline(tab)).to_have_text("Refused")
+    for place, other, own in [("contract", "As prompt", "YAML"), ("reply", "Diff", "Marked")]:
+        content = tab.locator(f"#try-{place} .cm-content")
+        before = content.text_content()
+        content.click()
+        tab.keyboard.press("Control+End")
+        tab.keyboard.insert_text("# more")
+        expect(content).to_contain_text("# more")
+        tab.get_by_role("tab", name=other).click()
+        expect(content).to_have_count(0)
+        tab.get_by_role("tab", name=own).click()
+        tab.locator("body").press("3")
+        expect(content).to_have_count(0)
+        tab.locator("body").press("1")
+        expect(content).to_contain_text("# more")
+        content.click()
+        tab.keyboard.press("Control+z")
+        expect(content).not_to_contain_text("# more")
+        assert content.text_content() == before
+    # a text that was replaced by an example comes back
+    type_over(tab, "#try-reply", "mine")
+    tab.get_by_label("Example").select_option("german")
+    expect(content).to_contain_text("Gerne")
+    content.click()
+    tab.keyboard.press("Control+z")
+    expect(content).to_have_text("mine")
+
+
+def test_a_contract_can_be_given_the_context_that_it_asks_for(served: Any, look: Any) -> None:
+    asks = "schema: {properties: {hp: {type: integer}}}\nrules: [hp <= max_hp]\ninput: [max_hp]\n"
+    tab = look(served(), shared('{"hp": 12}', asks))
+    tab.get_by_label("Context").fill('{"input": {"max_hp": 10}}')
+    expect(headline(tab)).to_have_text("Refused")
+    tab.get_by_label("Context").fill('{"input": {"max_hp": 20}}')
+    expect(headline(tab)).to_have_text("Accepted")
+    start = "states: {start: ASK, ASK: {next: [DONE]}, DONE: {}}\n"
+    other = look(served(), shared("Which day?", start))
+    expect(other.get_by_label("State").locator("option:checked")).to_have_text("ASK (start)")
+
+
+def test_a_replay_goes_by_whole_characters(served: Any, look: Any) -> None:
+    tab = look(served(), shared('{"a": "x😀y"}', "schema: true\n"))
+    expect(headline(tab)).to_have_text("Accepted")
+    slider = tab.get_by_role("slider")
+    later = "(found) => found.map((each) => each.textContent).join('')"
+    slider.fill("8")
+    expect(tab.locator("#try-verdict .cm-content")).to_contain_text('"x"')
+    tab.keyboard.press("Tab")
+    slider.focus()
+    tab.keyboard.press("ArrowRight")
+    expect(tab.locator(".stream")).to_contain_text("10 / 13")
+    expect(tab.locator("#try-verdict .cm-content")).to_contain_text('"x😀"')
+    assert tab.locator("#try-reply .later").evaluate_all(later) == 'y"}'
+    tab.keyboard.press("ArrowLeft")
+    expect(tab.locator(".stream")).to_contain_text("8 / 13")
+
+
+def test_files_that_are_not_utf_8_are_read_or_refused_with_words(served: Any, look: Any) -> None:
+    drop = """([place, bytes, name]) => {
+      const data = new DataTransfer();
+      data.items.add(new File([new Uint8Array(bytes)], name));
+      const event = new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true});
+      document.querySelector(place).dispatchEvent(event);
+      return event.defaultPrevented;
+    }"""
+    tab = look(served(), shared(contract="schema: true\n"))
+    content = tab.locator("#try-reply .cm-content")
+    for name, data, text in [
+        ("little", "\ufeff[1]".encode("utf-16-le"), "[1]"),
+        ("big", "\ufeff[2]".encode("utf-16-be"), "[2]"),
+    ]:
+        tab.evaluate(drop, ["#try-reply", list(data), name])
+        message(tab, f"Opened {name}.")
+        expect(content).to_have_text(text)
+    tab.evaluate(drop, ["#try-reply", list(b'"caf\xe9"'), "latin.txt"])
+    message(tab, "latin.txt is not all UTF-8 text")
+    expect(content).to_have_text('"caf\ufffd"')
+    # elsewhere on the page, a file is not taken: left to itself, the browser would open it in place of the page
+    assert tab.evaluate(drop, ["#try-verdict", [1], "x"])
+    assert tab.evaluate(drop, [".bar", [1], "x"])
+    # what a folder does
+    tab.evaluate("() => { Blob.prototype.arrayBuffer = () => Promise.reject(new DOMException('no file')); }")
+    tab.evaluate(drop, ["#try-reply", [1], "folder"])
+    message(tab, "folder cannot be read")
+    expect(content).to_have_text('"caf\ufffd"')
+
+
+def test_the_text_of_a_response_stays_while_its_contract_is_typed(served: Any, look: Any) -> None:
+    body = {"object": "chat.completion", "model": "m", "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": REPLY}}]}  # fmt: skip
+    tab = look(served(), shared(json.dumps(body)), fails=("/api/judge",))
+    expect(tab.locator("#try-reply .remark")).to_contain_text("openai")
+    tab.route("**/api/judge", lambda route: None)
+    tab.locator("#try-contract .cm-content").click()
+    tab.keyboard.press("Control+End")
+    tab.keyboard.insert_text("# more")
+    expect(tab.locator("#try-verdict h2")).to_contain_text("judging…")
+    expect(tab.locator("#try-reply .cm-line")).to_have_text(REPLY)
+    expect(tab.locator("#try-reply .remark")).to_have_count(1)
+    tab.unroute("**/api/judge")
+    # what only looks like a response can be judged as it is, also for whoever gets the link
+    tab.get_by_role("button", name="Judge it as text").click()
+    expect(tab.locator("#try-reply .remark")).to_contain_text("Judged as text")
+    expect(tab.locator("#try-reply .cm-line")).to_have_text(json.dumps(body))
+    tab.locator("body").press("s")
+    tab.wait_for_function("() => location.hash")
+    tab.goto(f"{tab.url}")
+    tab.reload()
+    expect(tab.locator("#try-reply .remark")).to_contain_text("Judged as text")
+    tab.get_by_role("button", name="Read it as a response").click()
+    expect(tab.locator("#try-reply .cm-line")).to_have_text(REPLY)
+
+
+def test_a_studio_that_comes_back_judges_again_and_a_session_that_ended_can_be_renewed(served: Any, look: Any) -> None:
+    desk = served()
+    tab = look(desk, shared(), fails=("/api/",))
+    expect(headline(tab)).to_have_text("Refused")
+    tab.route("**/api/judge", lambda route: route.abort())
+    type_over(tab, "#try-reply", '{"name": "Ada", "age": 36, "role": "writer"}')
+    expect(tab.locator("#try-verdict [role=alert]")).to_contain_text("does not answer")
+    tab.unroute("**/api/judge")
+    expect(headline(tab)).to_have_text("Accepted")  # without a key or a click
+    tab.context.clear_cookies()
+    type_over(tab, "#try-reply", "[]")
+    tab.locator("#try-verdict").get_by_role("link", name="Sign in").click()
+    tab.get_by_label("Key").fill(SECRETS["editor"])
+    tab.get_by_role("button", name="Open").click()
+    expect(tab.locator("#try-reply .cm-content")).to_have_text("[]")
+    expect(headline(tab)).to_have_text("Refused")
+
+
+def test_a_fault_in_a_file_that_is_extended_leads_to_that_file(served: Any, look: Any, tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text("# the base\n\n\nschema: {type: objekt}\n")
+    (tmp_path / "own.yaml").write_text("extends: base.yaml\nname: own\n")
+    tab = look(served(folders=(tmp_path,)), f"/try?file={tmp_path.name}/own.yaml")
+    live = tab.locator("#try-verdict [aria-live]")
+    expect(live).to_contain_text("Not judged")
+    marked = live.evaluate("(each) => { each.dataset.same = 'yes'; return each.dataset.same; }")
+    tab.locator("#try-verdict .fact .choose").first.click()
+    expect(tab.locator("#try-contract .cm-content")).to_contain_text("# the base")
+    assert "base.yaml" in tab.url
+    type_over(tab, "#try-contract", "schema: true\n")
+    expect(headline(tab)).to_be_visible()
+    expect(live).to_have_attribute("data-same", marked)  # a new verdict is announced: its place was there before

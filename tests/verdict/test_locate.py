@@ -38,6 +38,8 @@ def place(text: str, code: str, path: str, data: Any = None, before: str = "") -
         ('{"response": {"age": -4}}', "$.age", {"age": -4}, "-4"),
         ('see {x}: {"age": -4}', "$.age", {"age": -4}, "-4"),
         ('{"a": "it "is" so", "age": 5}', "$.age", {"age": 7}, None),
+        ("{„role“: „Schreiber“, «age»: 5}", "$.role", {"role": "Schreiber"}, "„Schreiber“"),
+        ("{„role“: „Schreiber“, «age»: 5}", "$.age", {"age": 5}, "5"),
         ('{"First Name": "Ada"}', "$.first_name", {"first_name": "Ada"}, '"Ada"'),
         ("no json", "$.a", {"a": 1}, None),
         ('{"a": 1}', "$", {"a": 1}, None),
@@ -103,7 +105,7 @@ def test_in_clean_json_what_is_found_is_right(value: Any, indent: int | None) ->
             assert json.loads(found) == there
 
 
-@given(st.text(st.sampled_from("{}[](),:\"'`“” ab1\n\\")))
+@given(st.text(st.sampled_from("{}[](),:\"'`“”„«» ab1\n\\")))
 def test_any_text_can_be_searched(text: str) -> None:
     place(text, "V001", "$.a[0].b", {"a": [{"b": 1}]})
 

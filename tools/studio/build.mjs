@@ -12,11 +12,11 @@ const page = join(studio, "page");
 const target = process.argv[2] ?? join(studio, "bundle");
 const modules = join(here, "node_modules");
 
-// htm drops space around a line break, so the indentation of our templates need not be served.
-const indentation = {
-  name: "indentation",
-  setup: ({onLoad}) =>
-    onLoad({filter: /\.js$/}, async ({path}) => (path.includes("node_modules") ? undefined : {contents: (await readFile(path, "utf8")).replace(/\n +(?=[<$])/g, "\n")})),
+// Markup is written in templates, in which a minifier keeps every space. Nothing on the page depends on line breaks and indentation.
+const squeeze = (text) => text.replace(/(?<=[>}`])\n\s*(?=<|\$\{)/g, "").replace(/\n\s+/g, "\n");
+const squeezed = {
+  name: "squeezed",
+  setup: ({onLoad}) => onLoad({filter: /\/page\/.*\.js$/}, async ({path}) => ({contents: squeeze(await readFile(path, "utf8"))})),
 };
 
 await mkdir(target, {recursive: true});
@@ -31,8 +31,8 @@ const {metafile} = await build({
   legalComments: "none",
   metafile: true,
   nodePaths: [modules],
+  plugins: [squeezed],
   absWorkingDir: here,
-  plugins: [indentation],
 });
 
 const names = new Set(

@@ -18,8 +18,8 @@ from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.verdict import Verdict
 
 _TOKEN = lazy_regex(
-    r"""(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`[^`]*`|“[^”]*”)"""
-    r"""|(?P<open>[{\[(])|(?P<close>[}\])])|(?P<sign>[,:])|(?P<word>[^\s{}\[\](),:"'`“]+(?:[ ]+[^\s{}\[\](),:"'`“]+)*)""",
+    r"""(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`[^`]*`|“[^”]*”|„[^“”]*[“”]|«[^»]*»)"""
+    r"""|(?P<open>[{\[(])|(?P<close>[}\])])|(?P<sign>[,:])|(?P<word>[^\s{}\[\](),:"'`“„«]+(?:[ ]+[^\s{}\[\](),:"'`“„«]+)*)""",
     re.DOTALL,
 )
 _MEMBER = lazy_regex(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s:]+)\s*:\s*""", re.DOTALL)
@@ -27,7 +27,7 @@ _COLON = lazy_regex(r"\s*:")
 _MOST = 200_000  # characters: beyond that nobody looks at the screen
 _MOST_DEPTH = 600
 _MOST_TAILS = 50
-_QUOTES = "\"'`“”"
+_QUOTES = "\"'`“”„«»"
 _AROUND = "W"  # the family of fixes that say what is not the value
 _OF_VALUE = "C"  # the family of fixes that change a value, whose own span is the whole member
 _KEY_CODES = frozenset({"C010", "V003"})

@@ -66,6 +66,7 @@ TOML: list[tuple[str, Parts, str, str]] = [
     ("[schema.properties.age]\ntype = ¦", ("schema", "properties", "age", "type"), "value", ""),
     ("[order]\nsequence = [\n  'a',\n  'b¦", ("order", "sequence", 1), "value", "b"),
     ("[ord¦", (), "key", "ord"),
+    ("[schema.properties.ag¦", ("schema", "properties"), "key", "ag"),
 ]  # fmt: skip
 
 

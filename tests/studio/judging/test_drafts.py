@@ -27,6 +27,8 @@ def test_faults_have_their_places_in_units_of_the_page(bench: Bench) -> None:
     assert bench.faults("\ufeffshema: true") == ["N005 1:1-6"]
     known = "schema: {additionalProperties: false, properties: {name: {}}}\n"
     assert bench.faults(known + "rules: ['nam > 3 and name']\n") == ["N026 2:10-13"]
+    # where only the quotes of an expression are known, all of it
+    assert bench.faults("schema: true\nreply: {rules: [{name: x, expr: 'txt == 1'}]}\n") == ["N012 2:33-43"]
 
 
 def test_a_warning_does_not_stop_the_judging(bench: Bench) -> None:

@@ -242,3 +242,23 @@ def test_a_replay_of_something_faulty_is_refused(bench: Bench, given_: dict[str,
     with pytest.raises(Refusal) as refused:
         bench.replay("{}", upto=2, **given_)
     assert refused.value.status == 422
+
+
+@pytest.mark.parametrize("reply", ["[]", '{"error": "none"}', '{"error": {"message": "no such city"}}'])
+def test_a_value_that_could_be_a_failed_response_is_text(bench: Bench, reply: str) -> None:
+    """Nothing in it names a provider: `trueup check` accepts it as well."""
+    answer = bench.judge(reply, "schema: true", response="auto")
+    assert (answer["read"], answer["verdict"]["ok"]) == ("text", True)
+    assert not bench.judge(reply, "schema: true", response=True)["verdict"]["ok"]
+
+
+@pytest.mark.parametrize(
+    ("contract", "takes"),
+    [
+        ("schema: {properties: {a: {type: integer}}}\nrules: [a < 3]\n", False), ("", False), ("relevance: true\n", True),
+        ("schema: {properties: {a: {type: integer}}}\nrules: [a < most]\ninput: [most]\n", True), ("tools: [{name: book}]\n", True),
+        ("reply: true\n", False), ("reply: {rules: [{name: x, expr: question != text}]}\n", True), ("states: {A: {}}\n", True),
+    ],
+)  # fmt: skip
+def test_the_page_is_told_whether_a_context_matters(bench: Bench, contract: str, takes: bool) -> None:
+    assert bench.judge("{}", contract)["contract"]["context"] is takes

@@ -190,10 +190,21 @@ def _about(drafted: Draft) -> dict[str, Any] | None:
         "fingerprint": contract.fingerprint,
         "states": [] if states is None else list(states.states),
         "start": "" if states is None else states.start or "",
+        "context": _takes_context(contract),
         "tools": [tool.name for tool in contract.tools],
         "schema": contract.schema is not None,
         "examples": len(drafted.linted.examples),
     }
+
+
+def _takes_context(contract: Contract[Any]) -> bool:
+    """Whether the verdict may depend on more than the reply: on the conversation, or on fields of the input."""
+    meaning = contract.meaning
+    if contract.tools or meaning is None or meaning.listens:
+        return bool(contract.tools) or meaning is not None
+    names = frozenset() if meaning.rules is None else meaning.rules.names
+    own = frozenset() if contract.schema is None else contract.schema.keys
+    return names is None or any(name.partition(".")[0] not in own for name in names)
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (

@@ -30,7 +30,9 @@ _MOST = 400
 _KEPT = 8
 _DOTTED = re.compile(r"[\w.\[\]]*")
 _NAME_FILES = (("extends",), ("schema",), ("tools",), ("quality", "model"))
-_PLAIN = re.compile(r"[A-Za-z_$][\w$./ -]*\Z")
+_PLAIN = re.compile(r"(?!(?i:null|true|false)\Z)[A-Za-z_$][\w$./ -]*\Z")  # text that YAML reads as itself
+_BARE = re.compile(r"[A-Za-z0-9_-]+\Z")  # a key of TOML without quotes
+_NAME = re.compile(r"\w*\Z")
 
 _read: "OrderedDict[bytes, Known]" = OrderedDict()
 _lock = Lock()
@@ -53,6 +55,7 @@ def complete(settings: Settings, text: str, kind: str, file: str, line: int, col
     if value is not None:
         expression = is_expression(value, shapes(value))
         if expression:
+            items = items if _NAME.match(cursor.text) else []  # what stands there is an expression already, and no key
             begun, more = _in_expression(cursor, known, expression)
             start = begun if not items else start
         else:
@@ -195,11 +198,15 @@ def _item(label: str, detail: str, info: str, apply: str) -> Item:
 
 def _key(name: str, shape: Shape | None, cursor: Cursor, kind: str) -> str:
     """A key as it is written, with what follows it."""
+    quoted = json.dumps(name, ensure_ascii=False)
+    if cursor.quoted:
+        return name
     if kind.lower() == ".json":
-        return name if cursor.quoted else f"{json.dumps(name, ensure_ascii=False)}: "
-    plain = name if _PLAIN.match(name) or cursor.quoted else json.dumps(name, ensure_ascii=False)
+        return f"{quoted}: "
     if kind.lower() == ".toml":
-        return f"{plain} = "
+        bare = name if _BARE.match(name) else quoted
+        return bare if cursor.in_head else f"{bare} = "
+    plain = name if _PLAIN.match(name) else quoted
     kinds = {arm.get("type") for arm in _arms(shape)} if shape is not None else set()
     if cursor.flow or not kinds or not kinds <= {"object", "array", "null"}:
         return f"{plain}: "

@@ -48,6 +48,11 @@ class Cursor(NamedTuple):
     closers: str = ""
     """What closes the brackets and quotes that are open on its line."""
 
+    @property
+    def in_head(self) -> bool:
+        """Whether it is in the name of a table of TOML: only there, a key is inside square brackets."""
+        return self.role == "key" and self.closers[:1] == "]"
+
 
 class _Level:
     """A mapping or a list that is open: the column of its keys or dashes, and the key or the number of its last member."""
@@ -319,7 +324,15 @@ def _in_toml(lines: list[str], before: str) -> Cursor:
         return _in_flow((*table, *_dotted(pair[1])), before[pair.end() :], len(before))
     word = _last_word(before)
     bare = before.lstrip()
-    return Cursor(() if bare[:1] == "[" else table, "key", bare.lstrip("["), word, len(before) - len(word))
+    return _in_head(before, bare) if bare[:1] == "[" else Cursor(table, "key", bare, word, len(before) - len(word))
+
+
+def _in_head(before: str, bare: str) -> Cursor:
+    """The cursor in the name of a table; its last part is a key of what the parts before it name."""
+    *outer, last = bare.lstrip("[").split(".")
+    word = _last_word(last)
+    path = tuple(_plain(part.strip()) for part in outer)
+    return Cursor(path, "key", last.strip(), word, len(before) - len(word), closers="]]" if bare[:2] == "[[" else "]")
 
 
 def _dotted(name: str) -> Parts:

@@ -35,6 +35,7 @@ _NO_FILE = (
 )
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\'|[^\s:,#{}\[\]"\'][^:,#{}\[\]\n]*')
 _NAME = re.compile(r"[\w.]+|\W")
+_QUOTED = re.compile(r"(?<=[\s:\[{,=])[\"']")  # where a text in quotes starts
 _IN_EXPRESSIONS = frozenset({"N012", "N013", "N026", "N040"})
 
 Stamp = tuple[int, int, int] | None
@@ -161,7 +162,8 @@ def _shown(one: Fault, lines: list[str], name: str) -> dict[str, Any]:
 
 
 def _end(line: str, start: int, code: str) -> int:
-    """Where the word or text ends that starts in a line; inside of an expression, the name."""
-    token = (_NAME if code in _IN_EXPRESSIONS else _TOKEN).match(line, start)
+    """Where the word or text ends that starts in a line; inside of an expression, the name, unless only its quotes are known."""
+    is_name = code in _IN_EXPRESSIONS and not _QUOTED.match(line, start)
+    token = (_NAME if is_name else _TOKEN).match(line, start)
     end = len(line[: token.end()].rstrip()) if token is not None else start + 1
     return min(max(end, start + 1), max(len(line), start))

@@ -34,7 +34,7 @@ def hover(settings: Settings, text: str, kind: str, file: str, line: int, column
     if not said:
         cursor = locate(text, kind.lower(), row, end)
         known = known_in(settings, text, kind, file, row, cursor)
-        is_key = cursor.role == "key" and _COLON.match(here, end) is not None
+        is_key = cursor.in_head or (cursor.role == "key" and _COLON.match(here, end) is not None)
         said = _of_key(cursor, known) if is_key else _of_value(cursor, known, word)
     if not said:
         return {"text": None}

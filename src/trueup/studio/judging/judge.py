@@ -81,9 +81,12 @@ def judge(contract: Contract[Any], reply: str, context: dict[str, Any], response
 
 
 def read_response(text: str, *, sure: bool) -> Reading | None:
-    """A provider's response; None for a text that is none. Where it is `sure` to be one, JSON of an unknown shape is a finding."""
+    """A provider's response; None for a text that is none. Where it is `sure` to be one, JSON of an unknown shape is a finding.
+
+    Otherwise it must have the marks of a provider: `[]` and `{"error": "none"}` are values that a model may well reply with.
+    """
     reading = read_document(text)
-    if reading.reply.provider or reading.findings:
+    if reading.reply.provider or (sure and reading.findings):
         return reading
     try:
         held = json.loads(text) if sure else None

@@ -19,6 +19,18 @@ _EXCUSES: Names = {
     "quoted": "Said in quotation marks.",
     "addressed": "Said to somebody: thank you, Ana.",
 }
+_TOOL: Names = {
+    "name": "The name that a model calls it by.",
+    "description": "What the tool does, and when to call it. Models are told this.",
+    "parameters": "The arguments: a JSON Schema, or a list of them with `name`, `type` and `required`.",
+}
+_PARAMETER: Names = {
+    "name": "The name of the argument.",
+    "type": "Its type, such as string or integer.",
+    "required": "Whether every call must give it.",
+    "description": "What it means. Models are told this.",
+    "enum": "The values that are allowed.",
+}
 _NOT_STATES = frozenset({"start", "names", "correction", "groups", "always", "claims", "machine"})
 _MOST_SCHEMAS = 300  # that the members of one schema are collected from; each may be inside the one before
 _ANY = "*"
@@ -178,6 +190,9 @@ Source = Callable[[Known], Names]
 _FIELDS: Source = lambda known: known.fields()  # noqa: E731 - one of the table below
 # Where names stand: a path, with * for any part, as keys of the mapping there or as values.
 PLACES: tuple[tuple[str, tuple[str, ...], Source], ...] = (
+    ("key", ("tools", _ANY), lambda _: _TOOL),
+    ("key", ("tools", _ANY, "function"), lambda _: _TOOL),
+    ("key", ("tools", _ANY, "parameters", _ANY), lambda _: _PARAMETER),
     ("value", ("order", _ANY), Known.tools),
     ("value", ("order", "sequence", _ANY), Known.tools),
     ("value", ("order", "expected_sequence", _ANY), Known.tools),

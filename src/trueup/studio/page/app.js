@@ -72,6 +72,15 @@ function Shell() {
     <${Messages} />`;
 }
 
+// A file that misses its place must not replace the page.
+for (const name of ["dragover", "drop"]) {
+  addEventListener(name, (event) => {
+    if (event.defaultPrevented || !event.dataTransfer?.types.includes("Files")) return;
+    event.dataTransfer.dropEffect = "none";
+    event.preventDefault();
+  });
+}
+
 render(html`<${Shell} />`, document.getElementById("app"));
 
 export {Marked} from "./lib/marked.js"; // the tests draw it by itself

@@ -2,8 +2,8 @@
 // Line breaks stay as they are: only \n ends a line, so that offsets are those of the string, and \r is a character that can be seen.
 import {
   Annotation, Compartment, EditorState, EditorView, HighlightStyle, MatchDecorator, Decoration, Prec, ViewPlugin, autocompletion, bracketMatching, closeBrackets,
-  closeBracketsKeymap, completionKeymap, defaultKeymap, drawSelection, history, historyKeymap, hoverTooltip, indentUnit, indentWithTab, json, keymap, lineNumbers,
-  lintKeymap, placeholder as hintOf, search, searchKeymap, setDiagnostics, syntaxHighlighting, tags, tooltips, useEffect, useLayoutEffect, useRef, yaml,
+  closeBracketsKeymap, closeSearchPanel, completionKeymap, defaultKeymap, drawSelection, findNext, findPrevious, history, historyField, historyKeymap, hoverTooltip, indentUnit, indentWithTab, isolateHistory, json, keymap, lineNumbers,
+  lintKeymap, openSearchPanel, placeholder as hintOf, search, setDiagnostics, syntaxHighlighting, tags, tooltips, useEffect, useLayoutEffect, useRef, yaml,
 } from "../vendor.js";
 import {html} from "./html.js";
 import {post} from "./api.js";
@@ -15,6 +15,7 @@ import {bytes} from "./words.js";
 export const MOST = 10_000_000;
 const MOST_COLOURED = 300_000; // beyond that, parsing costs more than colours are worth
 const FROM_OUTSIDE = Annotation.define();
+const remembered = new Map(); // editors that are not shown now: their state and the place that was looked at
 
 const COLOURS = syntaxHighlighting(HighlightStyle.define([
   {tag: [tags.propertyName, tags.definition(tags.propertyName), tags.attributeName], class: "tok-key"},
@@ -67,6 +68,8 @@ function hints() {
   return found;
 }
 
+const SEARCHING = [["Mod-f", openSearchPanel], ["F3", findNext, findPrevious], ["Mod-g", findNext, findPrevious], ["Escape", closeSearchPanel]]
+  .map(([key, run, shift]) => ({key, run, shift, scope: "editor search-panel", preventDefault: key !== "Escape"}));
 const languages = {yaml, json};
 const colours = (language, length) => (language && length <= MOST_COLOURED ? [languages[language](), COLOURS] : []);
 
@@ -146,6 +149,17 @@ function assisted(about) {
   return [autocompletion({override: [complete], icons: false, activateOnTypingDelay: 80}), hoverTooltip(hover, {hoverTime: 250})];
 }
 
+/** Enter behind a key of YAML without a value: what comes next belongs to it. */
+function indentBelowKey(view) {
+  const {from, to} = view.state.selection.main;
+  const line = view.state.doc.lineAt(from);
+  const key = /^( *(?:- +)*)[^#]*: *$/.exec(line.text.slice(0, from - line.from));
+  if (!key || view.state.readOnly) return false;
+  const insert = `\n${" ".repeat(key[1].length + 2)}`;
+  view.dispatch({changes: {from, to, insert}, selection: {anchor: from + insert.length}, scrollIntoView: true, userEvent: "input"});
+  return true;
+}
+
 /** Typing over a selection. Left to itself, Chromium keeps the colours of what is gone in a style attribute, which the page's policy forbids. */
 const overtyping = Prec.low(EditorView.domEventHandlers({
   beforeinput(event, view) {
@@ -182,9 +196,10 @@ function guarded(limit, handlers) {
 
 /**
  * A text that can be edited: `value`, `onChange(text)`, `language` ("yaml", "json" or ""), `readOnly`, `faults` (squiggles), `assist` (`{kind, file}`: completion and
- * hover), `numbers`, `label`, `placeholder`, `onFile(file)` for dropped files, `extensions` (fixed), `onView(view)`. With a language Tab indents; Escape, then Tab, leaves.
+ * hover), `numbers`, `label`, `placeholder`, `onFile(file)` for dropped files, `extensions` (fixed), `onView(view)`, `memory` (a name under which the selection, the
+ * place that is looked at and what can be undone outlive the component). With a language Tab indents; Escape, then Tab, leaves.
  */
-export function Editor({value, onChange, language = "", readOnly = false, faults, assist, numbers = false, label, placeholder = "", onFile, extensions = [], onView, limit = MOST, class: kind = ""}) {
+export function Editor({value, onChange, language = "", readOnly = false, faults, assist, numbers = false, label, placeholder = "", onFile, extensions = [], onView, limit = MOST, memory, class: kind = ""}) {
   const host = useRef();
   const view = useRef(null);
   const parts = useRef(null);
@@ -193,52 +208,54 @@ export function Editor({value, onChange, language = "", readOnly = false, faults
   const known = useRef(value);
   handlers.current = {onChange, onFile};
   about.current = assist;
+  const put = (text) => {
+    known.current = text;
+    const change = between(view.current.state.doc.toString(), text);
+    if (change) view.current.dispatch({changes: change, annotations: [FROM_OUTSIDE.of(true), isolateHistory.of("full")]});
+  };
 
   useEffect(() => {
     parts.current = {language: new Compartment(), fixed: new Compartment(), named: new Compartment()};
-    view.current = new EditorView({
-      parent: host.current,
-      state: EditorState.create({
-        doc: value,
-        extensions: [
-          EditorState.lineSeparator.of("\n"),
-          EditorView.cspNonce.of(nonce),
-          EditorView.lineWrapping,
-          EditorView.updateListener.of((update) => {
-            if (!update.docChanged || update.transactions.every((each) => each.annotation(FROM_OUTSIDE))) return;
-            known.current = update.state.doc.toString();
-            handlers.current.onChange?.(known.current);
-          }),
-          guarded(limit, handlers),
-          overtyping,
-          extensions,
-          numbers ? lineNumbers() : [],
-          history(), drawSelection(), bracketMatching(), assist ? closeBrackets() : [], indentUnit.of("  "), search({top: true}), Prec.highest(OddCharacters),
-          tooltips({parent: hints()}),
-          assist ? assisted(about) : [],
-          hintOf(placeholder),
-          keymap.of([...closeBracketsKeymap, ...completionKeymap, ...lintKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap, ...(language && !readOnly ? [indentWithTab] : [])].filter(({key}) => key !== "Mod-Enter")),
-          parts.current.language.of(colours(language, value.length)),
-          parts.current.fixed.of(EditorState.readOnly.of(readOnly)),
-          parts.current.named.of(EditorView.contentAttributes.of({"aria-label": label, tabindex: "0"})),
-          ...(language && !readOnly ? [EditorView.contentAttributes.of({"aria-description": "Tab indents; press Escape, then Tab, to leave."})] : []),
-        ],
-      }),
-    });
-    known.current = value;
+    const before = remembered.get(memory);
+    const config = {
+      doc: value,
+      extensions: [
+        EditorState.lineSeparator.of("\n"),
+        EditorView.cspNonce.of(nonce),
+        EditorView.lineWrapping,
+        EditorView.updateListener.of((update) => {
+          if (!update.docChanged || update.transactions.every((each) => each.annotation(FROM_OUTSIDE))) return;
+          known.current = update.state.doc.toString();
+          handlers.current.onChange?.(known.current);
+        }),
+        guarded(limit, handlers),
+        overtyping,
+        extensions,
+        numbers ? lineNumbers() : [],
+        history(), drawSelection(), bracketMatching(), assist ? closeBrackets() : [], indentUnit.of("  "), search({top: true}), Prec.highest(OddCharacters),
+        tooltips({parent: hints()}),
+        assist ? assisted(about) : [],
+        hintOf(placeholder),
+        keymap.of([...(language === "yaml" ? [{key: "Enter", run: indentBelowKey}] : []), ...closeBracketsKeymap, ...completionKeymap, ...lintKeymap, ...SEARCHING, ...historyKeymap, ...defaultKeymap, ...(language && !readOnly ? [indentWithTab] : [])].filter(({key}) => key !== "Mod-Enter")),
+        parts.current.language.of(colours(language, value.length)),
+        parts.current.fixed.of(EditorState.readOnly.of(readOnly)),
+        parts.current.named.of(EditorView.contentAttributes.of({"aria-label": label, tabindex: "0"})),
+        ...(language && !readOnly ? [EditorView.contentAttributes.of({"aria-description": "Tab indents; press Escape, then Tab, to leave."})] : []),
+      ],
+    };
+    view.current = new EditorView({parent: host.current, state: before ? EditorState.fromJSON(before.state, config, {history: historyField}) : EditorState.create(config), scrollTo: before?.scroll});
+    put(value);
     onView?.(view.current);
     return () => {
       onView?.(null);
+      if (memory) remembered.set(memory, {state: view.current.state.toJSON({history: historyField}), scroll: view.current.scrollSnapshot()});
       view.current.destroy();
       view.current = null;
     };
   }, []);
 
   useLayoutEffect(() => { // before the next key: an effect that comes later would put a text back that was typed over meanwhile
-    if (value === known.current || !view.current) return;
-    known.current = value;
-    const change = between(view.current.state.doc.toString(), value);
-    if (change) view.current.dispatch({changes: change, annotations: FROM_OUTSIDE.of(true)});
+    if (value !== known.current && view.current) put(value);
   }, [value]);
   useEffect(() => void view.current?.dispatch({effects: parts.current.language.reconfigure(colours(language, value.length))}), [language, value.length > MOST_COLOURED]);
   useEffect(() => void view.current?.dispatch({effects: parts.current.fixed.reconfigure(EditorState.readOnly.of(readOnly))}), [readOnly]);

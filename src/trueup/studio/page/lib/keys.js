@@ -31,9 +31,11 @@ const isTyping = (target) => target.closest?.("input:not([type=range]):not([type
 const presses = ({key, target}) => (key === "Enter" || key === " ") && target.closest?.("a[href], button, summary, input, [role=tab]");
 
 addEventListener("keydown", (event) => {
-  if (event.defaultPrevented || event.isComposing || event.altKey || event.metaKey) return;
-  const name = event.ctrlKey ? `Ctrl+${event.key}` : event.key;
-  if (!event.ctrlKey && (isTyping(event.target) || presses(event))) return;
+  const types = event.getModifierState?.("AltGraph"); // `[` on many keyboards; Windows calls it Ctrl and Alt
+  const holds = !types && (event.ctrlKey || event.metaKey);
+  if (event.defaultPrevented || event.isComposing || (event.altKey && !types)) return;
+  const name = holds ? `Ctrl+${event.key}` : event.key;
+  if (!holds && (isTyping(event.target) || presses(event))) return;
   if (document.querySelector("dialog[open]")) return; // Escape closes it, and nothing else
   for (const layer of layers.peek().toReversed()) {
     const shortcut = layer.current[name];

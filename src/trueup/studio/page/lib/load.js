@@ -43,6 +43,6 @@ export function Waiting({failure, busy, empty, children}) {
 }
 
 export function Failed({failure}) {
-  const signIn = failure.code === "no_key" && html`<p><a href=${link("sign-in")} target="_blank">Sign in</a></p>`;
-  return html`<div class="note bad" role="alert"><p>${failure.message}</p>${failure.hint && html`<p class="soft">${failure.hint}</p>`}${signIn}</div>`;
+  return html`<div class="note bad" role="alert"><p>${failure.message}</p>${failure.hint && html`<p class="soft">${failure.hint}</p>`}
+    ${failure.status === 401 && html`<p><a target="_self" href=${link("sign-in", {to: location.pathname + location.search}) + location.hash}>Sign in</a></p>`}</div>`;
 }

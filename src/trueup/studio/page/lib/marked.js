@@ -187,7 +187,7 @@ export function Marked({value, drawn, chosen = null, onChoose, until = null, hid
   useEffect(() => {
     if (!view.current) return;
     const effects = [setUntil.of(until)];
-    if (until !== null && until <= view.current.state.doc.length) effects.push(EditorView.scrollIntoView(until, {y: "nearest"}));
+    if (until !== null && until <= view.current.state.doc.length && isShown(view.current)) effects.push(EditorView.scrollIntoView(until, {y: "nearest"}));
     view.current.dispatch({effects});
   }, [until, value]);
   const keep = (made) => {
@@ -196,6 +196,12 @@ export function Marked({value, drawn, chosen = null, onChoose, until = null, hid
   };
   return html`<${Editor} ...${rest} value=${value} extensions=${extensions} onView=${keep} class=${`marked ${rest.class ?? ""}`} />
     <p class="hidden" aria-live="polite">${announced.value}</p>`;
+}
+
+/** Whether the text is on the screen: on a narrow one, whoever looks at the value that arrives is not led away from it. */
+function isShown({scrollDOM}) {
+  const {top, bottom} = scrollDOM.getBoundingClientRect();
+  return bottom > 100 && top < innerHeight;
 }
 
 function inView(view, at) {

@@ -59,5 +59,14 @@ export function say(text, kind = "") {
   said.value = [...said.peek(), message];
   setTimeout(() => (said.value = said.peek().filter((each) => each !== message)), kind === "bad" ? 8000 : 3000);
 }
+/** Copy a text, and say so. There is no clipboard where the page came over plain HTTP from another machine. */
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say("Copied.");
+  } catch {
+    say("The browser does not let the page copy.", "bad");
+  }
+}
 export const Messages = () => html`<div class="messages" role="status" aria-live="polite">
   ${said.value.map((each) => html`<p key=${each.id} class=${each.kind}>${each.text}</p>`)}</div>`;

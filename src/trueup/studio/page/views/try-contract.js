@@ -5,7 +5,7 @@ import {post} from "../lib/api.js";
 import {may} from "../lib/about.js";
 import {Editor, offset} from "../lib/editor.js";
 import {Failed, useLoaded} from "../lib/load.js";
-import {Panel, Tabs, Tag, say} from "../lib/parts.js";
+import {Panel, Tabs, Tag, copy, say} from "../lib/parts.js";
 import {query, refine} from "../lib/place.js";
 import {count} from "../lib/words.js";
 import {cut} from "../lib/facts.js";
@@ -17,7 +17,9 @@ const asking = () => ({contract: contract.value, kind: kind.value, file: source.
 
 async function openFromDisk(file) {
   const text = await textOf(file);
-  if (text !== null) show({contract: text, kind: kindOf(file.name)});
+  if (text === null) return;
+  refine({file: "", example: ""});
+  show({contract: text, kind: kindOf(file.name)}, {edited: true});
 }
 
 function Files() {
@@ -25,14 +27,10 @@ function Files() {
   const files = data?.files ?? [];
   const {file} = source.value;
   if (!files.length && !file) return html`<span class="soft">not from a file</span>`;
-  const pick = async (event) => {
+  const pick = (event) => {
     const wanted = event.target.value;
-    try {
-      await openContract(wanted);
-      refine({file: wanted, example: ""}, {replace: false});
-    } catch (failure) {
-      say(failure.message, "bad");
-    }
+    event.target.value = file; // until it is there
+    refine({file: wanted, example: ""}, {replace: false});
   };
   const known = files.some((each) => each.file === file);
   return html`<select class="quiet" aria-label="Contract file" value=${file} onChange=${pick}>
@@ -87,9 +85,8 @@ function Prompt() {
   if (!data) return html`<${Waits} failure=${failure} />`;
   if (data.text === null) return html`<p class="note">The contract has errors, so there is no prompt.</p>`;
   if (!data.text) return html`<p class="note">trueup tells the model nothing about this contract: it has no schema and no tools.</p>`;
-  const copy = () => navigator.clipboard.writeText(data.text).then(() => say("Copied."), () => say("The browser does not let the page copy.", "bad"));
   return html`<div class="scroll pad" tabindex="0" role="region" aria-label="The contract as a prompt">
-    <p class="soft intro">What the model is told before it replies <select class="quiet" aria-label="Form of the prompt" value=${form.value} onChange=${(event) => (form.value = event.target.value)}>${FORMS.map(([id, title]) => html`<option key=${id} value=${id}>${title}</option>`)}</select><button type="button" class="plain link" onClick=${copy}>Copy</button></p>
+    <p class="soft intro">What the model is told <select class="quiet" aria-label="Form of the prompt" value=${form.value} onChange=${(event) => (form.value = event.target.value)}>${FORMS.map(([id, title]) => html`<option key=${id} value=${id}>${title}</option>`)}</select><button type="button" class="plain link" onClick=${() => copy(data.text)}>Copy</button></p>
     <pre class="box">${data.text}</pre></div>`;
 }
 
@@ -117,12 +114,12 @@ export function ContractPanel() {
   const {file, text: saved, hash} = source.value;
   const {save, question} = useSaving({file, text: contract.value, base: {text: saved, hash}, faults, reload});
   const tab = ["prompt", "examples"].includes(query.value.get("contract")) ? query.value.get("contract") : "text";
-  const names = [["text", {".json": "JSON", ".toml": "TOML"}[kind.value] ?? "YAML"], ["prompt", "As prompt"], ["examples", about?.examples == null ? "Examples" : `Examples ${about.examples}`]];
+  const names = [["text", {".json": "JSON", ".toml": "TOML"}[kind.value] ?? "YAML"], ["prompt", "As prompt"], ["examples", about?.examples ? `Examples ${about.examples}` : "Examples"]];
   const canSave = Boolean(file) && saved !== null && may("edit");
   const goTo = (fault) => {
-    refine({contract: ""});
+    refine({contract: "", ...(fault.file && {file: fault.file, example: ""})}, {replace: !fault.file}); // a fault may be in a file that this one extends
     setTimeout(() => {
-      if (!view.current || !fault.line) return;
+      if (!view.current || !fault.line || fault.file) return;
       view.current.dispatch({selection: {anchor: offset(view.current.state.doc, fault.line, fault.column || 1)}, scrollIntoView: true});
       view.current.focus();
     });
@@ -136,7 +133,7 @@ export function ContractPanel() {
   return html`<${Panel} title="Contract" id="try-contract" class=${over} aside=${aside} foot=${foot} ...${drops}>
     <div id="contract-body" class="body" role="tabpanel" aria-label=${names.find(([id]) => id === tab)[1]}>
       ${tab === "text" && html`<${Editor} label="Contract" value=${contract.value} onChange=${editContract} language=${{".json": "json", ".toml": ""}[kind.value] ?? "yaml"} faults=${faults}
-        assist=${{kind: kind.value, file: source.value.file}} onFile=${openFromDisk} onView=${(made) => (view.current = made)} limit=${2_000_000} placeholder="schema: …" />`}
+        assist=${{kind: kind.value, file: source.value.file}} memory="contract" onFile=${openFromDisk} onView=${(made) => (view.current = made)} limit=${2_000_000} placeholder="Without a contract, any JSON value is accepted. Press Ctrl+Space to see what you can write." />`}
       ${tab === "prompt" && html`<${Prompt} />`}
       ${tab === "examples" && html`<${Examples} />`}
     </div>${question}

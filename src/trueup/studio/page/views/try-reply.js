@@ -7,24 +7,38 @@ import {Marked} from "../lib/marked.js";
 import {Panel, Tabs, say} from "../lib/parts.js";
 import {query, refine} from "../lib/place.js";
 import {bytes, count} from "../lib/words.js";
-import {choose, chosen, context, editReply, example, faults, isEdited, isFresh, judged, reply, samples, setSituation, showSample, state, until} from "./try-state.js";
+import {choose, chosen, context, editReply, example, faults, isEdited, judged, plain, reply, samples, setSituation, state, until} from "./try-state.js";
 
 const TABS = [["marked", "Marked"], ["diff", "Diff"], ["original", "Original"]];
 
-/** A file as text, with its line breaks and marks as they are; null, and a message, if it is too large. */
+/** A file as text, with its line breaks and marks as they are, and a message; null, if it is too large or no file. */
 export async function textOf(file) {
   if (file.size > MOST) {
     say(`${file.name} has ${bytes(file.size)}; the page takes texts of up to ${bytes(MOST)}. Judge large files with \`trueup check\` or \`trueup sift\`.`, "bad");
     return null;
   }
-  return new TextDecoder("utf-8", {ignoreBOM: true}).decode(await file.arrayBuffer());
+  let data;
+  try {
+    data = new Uint8Array(await file.arrayBuffer());
+  } catch {
+    say(`${file.name} cannot be read. Is it a folder?`, "bad");
+    return null;
+  }
+  const wide = {"255,254": "utf-16le", "254,255": "utf-16be"}[data.slice(0, 2)]; // as some shells of Windows write
+  const read = (fatal) => new TextDecoder(wide, {ignoreBOM: !wide, fatal}).decode(data);
+  try {
+    const text = read(true);
+    say(`Opened ${file.name}.`);
+    return text;
+  } catch {
+    say(`${file.name} is not all UTF-8 text. What could not be read is shown as \ufffd.`, "bad");
+    return read(false);
+  }
 }
 
 async function openReply(file) {
   const text = await textOf(file);
-  if (text === null) return;
-  editReply(text);
-  say(`Opened ${file.name}.`);
+  if (text !== null) editReply(text);
 }
 
 /** A button that opens a file from the disk. */
@@ -61,10 +75,7 @@ export function useDrop(onFile) {
 }
 
 function Picker() {
-  const pick = (event) => {
-    if (!showSample(event.target.value)) return;
-    refine({example: event.target.value, file: ""}, {replace: false});
-  };
+  const pick = (event) => refine({example: event.target.value, file: ""}, {replace: false});
   const known = samples.value.some(({name}) => name === example.value);
   return html`<select class="quiet" aria-label="Example" value=${known ? example.value : ""} onChange=${pick}>
     ${!known && html`<option value="" disabled>choose an example</option>`}
@@ -76,11 +87,11 @@ function Picker() {
 function Situation() {
   const states = judged.value.contract?.states ?? [];
   const [fault] = faults.value.context;
-  if (!states.length && !context.value && !fault) return null;
+  if (!judged.value.contract?.context && !context.value && !fault) return null;
   return html`<div class="situation">
     ${states.length > 0 && html`<label>State <select value=${state.value} onChange=${(event) => setSituation({state: event.target.value})}>
-      <option value="">none</option>${[...new Set([...states, state.value].filter(Boolean))].map((name) => html`<option key=${name}>${name}</option>`)}</select></label>`}
-    <label class="grow">Context <input id="try-context" class="mono" aria-invalid=${fault ? "true" : undefined} aria-describedby=${fault ? "try-context-fault" : undefined} spellcheck="false" autocomplete="off" placeholder=${'{"data": {"first_name": "Ada"}}'} value=${context.value} onInput=${(event) => setSituation({context: event.target.value})} /></label>
+      <option value="">${judged.value.contract.start ? `${judged.value.contract.start} (start)` : "none"}</option>${[...new Set([...states, state.value].filter(Boolean))].map((name) => html`<option key=${name}>${name}</option>`)}</select></label>`}
+    <label class="grow">Context <input id="try-context" class="mono" aria-invalid=${fault ? "true" : undefined} aria-describedby=${fault ? "try-context-fault" : undefined} spellcheck="false" autocomplete="off" placeholder=${'{"data": {}, "input": {}, "history": []}'} value=${context.value} onInput=${(event) => setSituation({context: event.target.value})} /></label>
     ${fault && html`<p id="try-context-fault" class="bad">${fault.message}</p>`}
   </div>`;
 }
@@ -88,19 +99,19 @@ function Situation() {
 export function ReplyPanel({onView}) {
   const [over, drops] = useDrop(openReply);
   const tab = TABS.some(([id]) => id === query.value.get("reply")) ? query.value.get("reply") : "marked";
-  const {verdict} = judged.value;
-  const isOther = Boolean(verdict) && isFresh.value && verdict.text !== reply.value;
+  const {verdict, about} = judged.value;
+  // Whether the reply holds the text that is judged, as a provider's response does. Under Original it may be edited meanwhile.
+  const isOther = Boolean(verdict) && verdict.text !== about.reply && (tab === "original" || about.reply === reply.value);
   const isOriginal = tab === "original" || !isOther;
-  const drawn = verdict && (isFresh.value || !isOther) ? verdict : null;
   const foot = html`<${Tabs} label="The reply" names=${TABS} value=${tab} onChange=${(id) => refine({reply: id === "marked" ? "" : id})} controls="reply-body" />
     <span class="soft num">${count(reply.value.length, "character")}</span>`;
   return html`<${Panel} title="Reply" id="try-reply" class=${over} aside=${html`<${Picker} /><${OpenFile} label="Open a file as the reply" onFile=${openReply} />`} foot=${foot} ...${drops}>
     <${Situation} />
-    ${isOther && html`<p class="remark">A provider's response (${judged.value.read}): the marks are in the text that the model wrote. Edit it under Original.</p>`}
+    ${(isOther || plain.value) && html`<p class="remark">${plain.value ? "Judged as text." : `A provider's response (${judged.value.read}): the marks are in the text that the model wrote. Edit it under Original.`} <button type="button" class="plain link" onClick=${() => setSituation({plain: plain.value ? "" : "yes"})}>${plain.value ? "Read it as a response" : "Judge it as text"}</button></p>`}
     <div id="reply-body" class="body" role="tabpanel" aria-label=${TABS.find(([id]) => id === tab)[1]}>
       ${tab === "diff" && (verdict ? html`<${Diff} drawn=${verdict} chosen=${chosen.value} onChoose=${choose} />` : html`<p class="note">There is no verdict, so there is no diff.</p>`)}
-      ${tab !== "diff" && isOriginal && html`<${Marked} key="own" label="Reply" value=${reply.value} onChange=${editReply} onFile=${openReply} drawn=${isOther ? null : drawn} hide=${tab === "original"}
-        chosen=${chosen.value} onChoose=${choose} until=${until.value} onView=${onView} placeholder="Paste a model's reply, or drop a file here." />`}
+      ${tab !== "diff" && isOriginal && html`<${Marked} key="own" label="Reply" value=${reply.value} onChange=${editReply} onFile=${openReply} drawn=${isOther ? null : verdict} hide=${tab === "original"}
+        chosen=${chosen.value} onChoose=${choose} until=${isOther ? null : until.value} onView=${onView} memory="reply" placeholder="Paste a model's reply, or drop a file here." />`}
       ${tab !== "diff" && !isOriginal && html`<${Marked} key="text" label="Text of the reply" value=${verdict.text} readOnly drawn=${verdict} chosen=${chosen.value} onChoose=${choose} until=${until.value} onView=${onView} />`}
     </div>
   <//>`;

@@ -1,9 +1,8 @@
 // The state of Try: what is judged, the verdict, and the loop that judges on every change. It outlives the view, so that going elsewhere loses nothing.
 import {batch, computed, signal} from "../vendor.js";
 import {get, post} from "../lib/api.js";
-import {MOST} from "../lib/editor.js";
 import {say} from "../lib/parts.js";
-import {bytes} from "../lib/words.js";
+import {query} from "../lib/place.js";
 import {draft, keep as keepChange} from "./contract-drafts.js";
 
 const WAIT = 20; // milliseconds between the last key and the request
@@ -13,43 +12,18 @@ const MOST_WARMED = 50_000;
 const DRAFT = "trueup-try";
 const MOST_DRAFT = 1_000_000;
 
-// What a first visit shows where no samples are installed.
-const FIRST = {
-  name: "almost", title: "Almost right", kind: ".yaml", state: "",
-  reply: `Sure! Here is the profile you asked for:
-
-\`\`\`json
-{
-  'name': 'Ada Lovelace',
-  "age": "36",
-  "role": "mathematician",   // not in the list
-  "languages": ["English", "French",],
-}
-\`\`\`
-`,
-  contract: `schema:
-  type: object
-  properties:
-    name: {type: string}
-    age: {type: integer, minimum: 0}
-    role: {enum: [engineer, designer, writer]}
-    languages: {type: array}
-  required: [name, age, role]
-rules:
-  - age < 130
-`,
-};
-
 export const reply = signal("");
 export const contract = signal("");
 /** Where the contract came from: `{file, kind, hash, text}`; `text` is what the file holds. */
 export const source = signal({file: "", kind: ".yaml", hash: "", text: null});
 export const state = signal("");
 export const context = signal("");
+/** "yes": a reply that looks like a provider's response is text all the same. */
+export const plain = signal("");
 /** The name of the example that reply and contract came from, and whether they still are it. */
 export const example = signal("");
 export const isEdited = signal(false);
-export const samples = signal([FIRST]);
+export const samples = signal([]);
 /** The answer to the last request: `{verdict, faults, took, contract, failure}`, and what it is about. */
 export const judged = signal({verdict: null, faults: [], took: null, contract: null, failure: null, about: null});
 /** What is wrong with the contract, and with the context. */
@@ -61,7 +35,7 @@ export const until = signal(null);
 
 export const kind = computed(() => source.value.kind);
 export const isSaved = computed(() => source.value.text !== null && source.value.text === contract.value);
-export const asked = () => ({reply: reply.value, contract: contract.value, kind: kind.value, file: source.value.file, state: state.value, context: context.value, response: "auto"});
+export const asked = () => ({reply: reply.value, contract: contract.value, kind: kind.value, file: source.value.file, state: state.value, context: context.value, response: plain.value ? false : "auto"});
 const isAbout = (about) => about !== null && Object.entries(asked()).every(([name, value]) => about[name] === value);
 /** Whether the verdict that is shown is about what is in the editors now. */
 export const isFresh = computed(() => isAbout(judged.value.about));
@@ -87,7 +61,6 @@ async function judge() {
   const started = performance.now();
   let answer;
   try {
-    if (about.reply.length + about.contract.length > MOST) throw Object.assign(new Error(`The reply is too long: ${bytes(about.reply.length)}. The page takes up to ${bytes(MOST)}.`), {hint: "Judge large files with `trueup check` or `trueup sift`."});
     answer = {failure: null, ...await post("/judge", about, mine.signal)};
   } catch (failure) {
     if (failure.name === "AbortError") return;
@@ -109,7 +82,8 @@ async function judge() {
     chosen.value = kept(answer.verdict, chosen.value);
     if (answer.verdict && until.value !== null && until.value >= answer.verdict.text.length) until.value = null;
   });
-  keep(about);
+  clearTimeout(keeping);
+  keeping = setTimeout(keep, 400);
   const mark = answer.contract?.fingerprint;
   if (answer.took > COLD && mark !== warm && about.reply.length < MOST_WARMED) judgeSoon(0); // the first one also loaded what the contract needs: measure judging
   warm = mark;
@@ -150,20 +124,23 @@ export function setSituation(changes) {
   batch(() => {
     if ("state" in changes) state.value = changes.state;
     if ("context" in changes) context.value = changes.context;
+    if ("plain" in changes) plain.value = changes.plain;
   });
   judgeSoon();
 }
 
-/** Show something else altogether. */
+/** Show something else altogether; `edited`: no address gives it again. */
 export function show(given, from = {}) {
+  opening = null;
   batch(() => {
     reply.value = given.reply ?? reply.value;
     contract.value = given.contract ?? contract.value;
     state.value = given.state ?? "";
     context.value = given.context ?? "";
+    plain.value = given.plain ?? "";
     source.value = {file: given.file ?? "", kind: given.kind || ".yaml", hash: given.hash ?? "", text: given.saved ?? null};
     example.value = from.example ?? "";
-    isEdited.value = false;
+    isEdited.value = from.edited ?? false;
     until.value = null;
     chosen.value = null;
   });
@@ -173,46 +150,55 @@ export function show(given, from = {}) {
 let loadedSamples = null;
 export function loadSamples() {
   loadedSamples ??= get("/samples").then((found) => {
-    if (found.length) samples.value = found;
+    samples.value = found;
   }).catch(() => (loadedSamples = null));
   return loadedSamples;
 }
 
-export function showSample(name) {
-  const found = samples.value.find((each) => each.name === name);
-  if (found) show({...found, context: typeof found.context === "string" ? found.context : ""}, {example: found.name});
+/** Show the example of a name; without a name the first one. False: there is none, or the studio does not answer. */
+export async function showSample(name) {
+  await loadSamples();
+  const found = name ? samples.value.find((each) => each.name === name) : samples.value[0];
+  if (found) show(found, {example: found.name});
+  else judgeSoon(0);
   return Boolean(found);
 }
 
-/** A contract of the folders, beside the reply that is there; a change of it that is not saved yet stays. */
+let opening = null; // the last question for a file; an answer that comes after something else was shown is too late
+
+/** A contract of the folders, beside the reply that is there; a change of it that is not saved yet stays, and so do the state and the context of the same file. */
 export async function openContract(file) {
+  const mine = (opening = {});
   const found = await get("/contracts/file", {file});
+  if (opening !== mine) return;
   const kept = draft(file);
-  show({contract: kept?.text ?? found.text, file: found.file, kind: found.kind || kindOf(found.file), hash: kept?.base.hash ?? found.hash, saved: kept?.base.text ?? found.text});
+  const situation = source.value.file === found.file ? {state: state.value, context: context.value} : {};
+  show({...situation, contract: kept?.text ?? found.text, file: found.file, kind: found.kind || kindOf(found.file), hash: kept?.base.hash ?? found.hash, saved: kept?.base.text ?? found.text}, {edited: true});
 }
 export const kindOf = (file) => /\.(json|toml)$/i.exec(file)?.[0].toLowerCase() ?? ".yaml";
 
-// A draft survives reloading the page, in this tab only.
+// A draft survives reloading the page and signing in again, in this tab only.
 let keeping = 0;
-function keep(about) {
-  clearTimeout(keeping);
-  keeping = setTimeout(() => {
-    try {
-      if (!isEdited.value || about.reply.length + about.contract.length > MOST_DRAFT) sessionStorage.removeItem(DRAFT);
-      else sessionStorage.setItem(DRAFT, JSON.stringify({...about, hash: source.value.hash, saved: source.value.text, example: example.value, at: location.search}));
-    } catch {
-      // no room: the draft is not kept
-    }
-  }, 400);
-}
-export function restoreDraft() {
+const named = () => ["example", "file"].map((name) => query.value.get(name) ?? "").join(" ");
+function keep() {
+  if (!judged.value.about) return; // Try has not been shown
   try {
-    const found = JSON.parse(sessionStorage.getItem(DRAFT) ?? "null");
-    if (!found || found.at !== location.search || typeof found.reply !== "string" || typeof found.contract !== "string") return false;
-    show(found, {example: found.example});
-    isEdited.value = true;
-    return true;
+    if (!isEdited.value || reply.value.length + contract.value.length > MOST_DRAFT) sessionStorage.removeItem(DRAFT);
+    else sessionStorage.setItem(DRAFT, JSON.stringify({...asked(), plain: plain.value, hash: source.value.hash, saved: source.value.text, example: example.value, at: named()}));
+  } catch {
+    // no room: the draft is not kept
+  }
+}
+addEventListener("pagehide", keep);
+export async function restoreDraft() {
+  let found;
+  try {
+    found = JSON.parse(sessionStorage.getItem(DRAFT) ?? "null");
   } catch {
     return false;
   }
+  if (!found || found.at !== named() || typeof found.reply !== "string" || typeof found.contract !== "string") return false;
+  show(found, {example: found.example, edited: true});
+  if (found.file && found.contract === found.saved) await openContract(found.file); // it may have changed meanwhile
+  return true;
 }

@@ -53,8 +53,12 @@ effect(() => {
   if (until.peek() !== null) ask(until.peek());
 });
 
+const PAIR = /^[\ud800-\udbff][\udc00-\udfff]/;
+
+/** Go to a place; past one that would be inside a character, in the direction of the way. */
 export function moveTo(at) {
-  const place = Math.max(0, Math.min(at, total.value));
+  let place = Math.max(0, Math.min(at, total.value));
+  if (place && PAIR.test(judged.value.verdict?.text.slice(place - 1, place + 1))) place += place > (until.value ?? total.value) ? 1 : -1;
   until.value = place >= total.value ? null : place;
   ask(place);
 }

@@ -4,7 +4,7 @@ import {html} from "../lib/html.js";
 import {Editor} from "../lib/editor.js";
 import {Explain, Facts, Headline, pathOf, summary} from "../lib/facts.js";
 import {Failed} from "../lib/load.js";
-import {Panel, Tabs, Tag, say} from "../lib/parts.js";
+import {Panel, Tabs, Tag, copy} from "../lib/parts.js";
 import {query, refine} from "../lib/place.js";
 import {count, lasted, number} from "../lib/words.js";
 import {ContractPanel} from "./try-contract.js";
@@ -12,8 +12,6 @@ import {choose, chosen, isFresh, isSlow, judged} from "./try-state.js";
 import {isReplaying, replayed} from "./try-stream.js";
 
 const MOST_TOLD = 20_000; // characters that are shown; all of them are copied
-
-const copy = (text) => navigator.clipboard.writeText(text).then(() => say("Copied."), () => say("The browser does not let the page copy.", "bad"));
 
 function Found({verdict, onExplain}) {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Findings and fixes">
@@ -43,7 +41,7 @@ function Calls({verdict}) {
 function AsJson({verdict}) {
   const {text, ...rest} = verdict;
   const spelled = JSON.stringify(rest, null, 2).replace(/\[\n\s+(\d+),\n\s+(\d+)(?:,\n\s+(\d+))?\n\s+\]/g, (_, ...found) => `[${found.slice(0, 3).filter((each) => each !== undefined).join(", ")}]`);
-  return html`<p class="remark">What <code>POST /api/judge</code> answers, without the text of the reply. <button type="button" class="plain link" onClick=${() => copy(spelled)}>Copy</button></p>
+  return html`<p class="remark">The <code>verdict</code> of <code>POST /api/judge</code>, without the text of the reply. <button type="button" class="plain link" onClick=${() => copy(spelled)}>Copy</button></p>
     <${Editor} label="The verdict as JSON" readOnly language="json" value=${spelled} />`;
 }
 
@@ -53,8 +51,7 @@ const told = (faults) => {
 };
 
 function Faults({faults}) {
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Problems of the contract"><div class="headline"><strong>Not judged</strong><span class="soft">${told(faults)}</span></div>
-    <ul class="facts">${faults.map((fault, at) => html`<li class="fact" key=${at}><code class="code">${fault.code}</code>
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Problems of the contract"><ul class="facts">${faults.map((fault, at) => html`<li class="fact" key=${at}><code class="code">${fault.code}</code>
       <div><button type="button" class="choose" onClick=${() => (fault.of === "context" ? document.getElementById("try-context")?.focus() : ContractPanel.goTo(fault))}><bdi>${fault.message}</bdi> <span class="soft">${fault.file ? `${fault.file}, ` : ""}${fault.line ? `line ${fault.line}` : ""}</span></button>${fault.hint && html`<p class="hint"><bdi>${fault.hint}</bdi></p>`}</div><${Tag} kind=${fault.level} /></li>`)}</ul></div>`;
 }
 
@@ -62,7 +59,7 @@ function Faults({faults}) {
 function Partial() {
   const {data, failure, upto, total} = replayed.value;
   if (failure) return html`<${Failed} failure=${failure} />`;
-  if (!data) return html`<p class="note" aria-busy="true">Reading…</p>`;
+  if (!data || upto >= total) return html`<p class="note" aria-busy="true">Reading…</p>`;
   return html`<div class="headline"><strong class="soft">Arriving</strong><span class="soft">${number(upto)} of ${count(total, "character")}${data.ended ? " · the value is complete" : data.value === null ? " · nothing to read yet" : ""}</span></div>
     ${data.findings?.length > 0 && html`<div class="early about-facts"><h3>Already wrong</h3><ul class="facts">${data.findings.map((fact, at) => html`<li class="fact" key=${at}><code class="code">${fact.code}</code><div><bdi>${fact.message}</bdi></div><${Tag} kind=${fact.level ?? "error"} /></li>`)}</ul></div>`}
     ${data.open?.length > 0 && html`<p class="remark">Not complete yet: <bdi class="mono">${data.open.slice(0, 6).map((path) => pathOf(path) || "the value").join(", ")}${data.open.length > 6 ? ` and ${data.open.length - 6} more` : ""}</bdi></p>`}
@@ -83,11 +80,11 @@ export function VerdictPanel({explain}) {
     ${tab === "findings" && verdict.facts.length > 0 ? html`<span class="keys" aria-hidden="true"><kbd>j</kbd> <kbd>k</kbd> select <kbd>e</kbd> explain</span>` : html`<span></span>`}`;
   return html`<${Panel} title="Verdict" id="try-verdict" aside=${aside} foot=${foot || undefined} class=${isStale ? "stale" : ""} aria-busy=${isStale ? "true" : undefined}>
     ${replaying ? html`<${Partial} />` : html`
+      <div aria-live="polite">${verdict ? html`<${Headline} verdict=${verdict} />` : !failure && isFaulty && html`<div class="headline"><strong>Not judged</strong><span class="soft">${told(faults)}</span></div>`}</div>
       ${failure && html`<${Failed} failure=${failure} />`}
       ${!failure && !verdict && isFaulty && html`<${Faults} faults=${faults} />`}
       ${!failure && !verdict && !isFaulty && html`<p class="note" aria-busy="true">Judging…</p>`}
-      ${verdict && html`<div aria-live="polite"><${Headline} verdict=${verdict} /></div>
-        <div id="verdict-body" class="body" role="tabpanel" aria-label=${names.find(([id]) => id === tab)[1]}>
+      ${verdict && html`<div id="verdict-body" class="body" role="tabpanel" aria-label=${names.find(([id]) => id === tab)[1]}>
           ${tab === "findings" && html`<${Found} verdict=${verdict} onExplain=${explain.current} />`}
           ${tab === "value" && html`<${Value} verdict=${verdict} />`}
           ${tab === "calls" && html`<${Calls} verdict=${verdict} />`}

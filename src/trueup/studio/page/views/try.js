@@ -11,8 +11,9 @@ import {ContractPanel} from "./try-contract.js";
 import {ReplyPanel} from "./try-reply.js";
 import {VerdictPanel} from "./try-verdict.js";
 import {Stream, jump} from "./try-stream.js";
-import {asked, choose, chosen, contract, example, isEdited, isFresh, isSlow, judgeSoon, judged, loadSamples, openContract, reply, restoreDraft, samples, show, showSample, source, until} from "./try-state.js";
+import {asked, choose, chosen, contract, isEdited, isFresh, isSaved, isSlow, judgeSoon, judged, loadSamples, openContract, plain, reply, restoreDraft, show, showSample, source, until} from "./try-state.js";
 
+const AGAIN = 3000; // milliseconds
 let opened = null; // the address whose content is shown
 const address = () => JSON.stringify([fragment.value, query.value.get("example"), query.value.get("file")]);
 const linked = signal(null);
@@ -24,34 +25,22 @@ async function open() {
   const [shared, named, file] = JSON.parse(opened);
   try {
     if (shared) {
-      show(await unpacked(shared));
+      const given = await unpacked(shared);
+      if (fragment.value === shared) show(given);
       return;
     }
-    if (isFirst && restoreDraft()) return;
+    if (isFirst && await restoreDraft()) return;
     if (!named && !file && contract.value) return;
-    if (isFirst && !named && !file) {
-      await loadSamples();
-      showSample(samples.value[0].name);
-      return;
-    }
-    if (named) {
-      await loadSamples();
-      if (!showSample(named)) throw Object.assign(new Error(`There is no example ${named.slice(0, 80)}.`));
-    }
-    if (file) {
-      if (!reply.value) {
-        await loadSamples();
-        showSample(samples.value[0].name);
-      }
-      await openContract(file);
-    }
+    if (named || !file || !reply.value) await showExample(named);
+    if (file) await openContract(file);
   } catch (failure) {
     say([failure.message, failure.hint].filter(Boolean).join(" "), "bad");
-    if (!contract.value) {
-      await loadSamples();
-      showSample(samples.value[0].name);
-    }
+    if (!contract.value) await showSample();
   }
+}
+
+async function showExample(name) {
+  if (!await showSample(name) && name) throw new Error(`There is no example ${name.slice(0, 80)}.`);
 }
 
 async function share() {
@@ -59,7 +48,7 @@ async function share() {
   try {
     const url = new URL(location.href);
     for (const name of ["example", "file"]) url.searchParams.delete(name);
-    url.hash = await packed(asked());
+    url.hash = await packed({...asked(), plain: plain.value});
     address = url.href;
   } catch (failure) {
     say([failure.message, failure.hint].filter(Boolean).join(" "), "bad");
@@ -67,6 +56,7 @@ async function share() {
   }
   go(address, {replace: true});
   opened = JSON.stringify([fragment.value, null, null]);
+  isEdited.value = false; // the next change takes the link out of the address again
   try {
     await navigator.clipboard.writeText(address);
     say("Copied a link that holds the reply and the contract.");
@@ -131,6 +121,12 @@ export function Try() {
     go(`${location.pathname}${kept.size ? `?${kept}` : ""}`, {replace: true});
     opened = address();
   }, [isEdited.value]);
+  useEffect(() => {
+    // A studio that does not answer may come back.
+    const {failure} = judged.value;
+    const again = failure && [0, 502, 503, 504].includes(failure.status) && setTimeout(() => judgeSoon(0), AGAIN);
+    return () => clearTimeout(again);
+  }, [judged.value.failure]);
   useShareButton();
   useKeys({
     j: ["next finding or fix", () => step(1)],
@@ -141,11 +137,11 @@ export function Try() {
     "]": ["replay: next change of the value", () => jump(1)],
     i: ["edit the reply (Escape, then Tab leaves an editor)", () => replyView.current?.focus()],
     "Ctrl+Enter": ["judge now", () => judgeSoon(0)],
-    "Ctrl+s": ["save the contract to its file", () => (ContractPanel.save ? ContractPanel.save() : say(source.value.file ? "There is nothing to save." : "This contract is not from a file."))],
+    "Ctrl+s": ["save the contract to its file", () => (ContractPanel.save ? ContractPanel.save() : say(source.value.text === null ? "This contract is not from a file." : isSaved.value ? "There is nothing to save." : "Your key cannot save contracts."))],
     "F8 / Shift+F8": ["in the reply: next or previous mark", () => {}],
   });
   return html`<${Jumps} />
-    <div class="columns three try" data-judged=${isFresh.value && !isSlow.value ? "" : undefined}>
+    <div class="columns try" data-judged=${isFresh.value && !isSlow.value ? "" : undefined}>
       <${ReplyPanel} onView=${(view) => (replyView.current = view)} /><${ContractPanel} /><${VerdictPanel} explain=${explain} />
     </div>
     <${Stream} />
