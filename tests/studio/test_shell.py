@@ -33,3 +33,26 @@ def test_shortcuts_work_on_other_keyboards(served: Any, look: Any) -> None:
     expect(tab.locator(".messages")).to_contain_text("not from a file")
     tab.evaluate(press, {"key": "[", "ctrlKey": True, "altKey": True, "modifierAltGraph": True})
     expect(tab.locator("#try-verdict .headline strong")).to_have_text("Arriving")
+
+
+@pytest.mark.needs("browser")
+def test_a_view_that_fails_says_so_and_the_others_work(served: Any, browser: Any) -> None:
+    desk = served()
+    context = browser.new_context()
+    tab = context.new_page()
+    tab.goto(desk.first_url)
+    tab.wait_for_selector("[data-judged]")
+    tab.route("**/api/contracts**", lambda route: route.fulfill(json={"files": 7}))
+    tab.locator("body").press("3")
+    alert = tab.locator("main [role=alert]")
+    expect(alert).to_contain_text("This view failed: ")
+    assert axe(tab) == []
+    tab.locator("body").press("4")
+    expect(alert).to_have_count(0)
+    tab.locator("body").press("3")
+    expect(alert).to_contain_text("This view failed: ")
+    tab.unroute("**/api/contracts**")
+    tab.get_by_role("button", name="Try again").click()
+    expect(alert).to_have_count(0)
+    expect(tab.locator("main")).to_contain_text("contract")
+    context.close()

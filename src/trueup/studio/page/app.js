@@ -7,7 +7,7 @@ import "./views/contracts.css";
 import "./views/runs.css";
 import "./views/live.css";
 import "./views/tune.css";
-import {render, signal, useEffect} from "./vendor.js";
+import {render, signal, useEffect, useErrorBoundary} from "./vendor.js";
 import {html} from "./lib/html.js";
 import {go, link, mount, steps} from "./lib/place.js";
 import {listed, useKeys} from "./lib/keys.js";
@@ -50,6 +50,15 @@ function Bar({view}) {
   </header>`;
 }
 
+/** A view. One that fails says so and leaves the bar in place: another view, or the same one again, may work. */
+function View({is: Shown}) {
+  const [error, again] = useErrorBoundary((failure) => reportError(failure));
+  if (!error) return html`<${Shown} />`;
+  return html`<div class="note bad" role="alert"><p>This view failed: ${String(error.message ?? error)}</p>
+    <p class="soft">That is a fault of the studio. What you have stored is not affected.</p>
+    <p><button type="button" onClick=${again}>Try again</button></p></div>`;
+}
+
 function Shell() {
   const view = steps.value[0] ?? "try";
   const known = VIEWS.find(([id]) => id === view);
@@ -66,7 +75,7 @@ function Shell() {
     <${Bar} view=${view} />
     <main id="main" tabindex="-1" data-ready=${data ? "" : undefined}>
       <h1 class="hidden">${known?.[1] ?? "Not found"}</h1>
-      ${failure ? html`<${Failed} failure=${failure} />` : data && (known ? html`<${known[2]} key=${view} />` : html`<p class="note">There is no page at this address. <a href=${link("try")}>Go to Try</a></p>`)}
+      ${failure ? html`<${Failed} failure=${failure} />` : data && (known ? html`<${View} is=${known[2]} key=${view} />` : html`<p class="note">There is no page at this address. <a href=${link("try")}>Go to Try</a></p>`)}
     </main>
     ${helping.value && html`<${Help} />`}
     <${Messages} />`;

@@ -1,6 +1,6 @@
 // What the page uses of each library. The modules of the page import libraries from here alone.
 export {h, render, Fragment, createContext} from "preact";
-export {useState, useEffect, useLayoutEffect, useRef, useMemo, useCallback, useContext, useId} from "preact/hooks";
+export {useState, useEffect, useLayoutEffect, useRef, useMemo, useCallback, useContext, useErrorBoundary, useId} from "preact/hooks";
 export {signal, computed, effect, batch, untracked, useSignal, useComputed, useSignalEffect} from "@preact/signals";
 export {default as htm} from "htm";
 export {EditorState, EditorSelection, StateField, StateEffect, Compartment, RangeSetBuilder, Prec, Annotation, Facet} from "@codemirror/state";

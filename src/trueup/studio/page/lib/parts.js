@@ -60,10 +60,10 @@ export function say(text, kind = "") {
   setTimeout(() => (said.value = said.peek().filter((each) => each !== message)), kind === "bad" ? 8000 : 3000);
 }
 /** Copy a text, and say so. There is no clipboard where the page came over plain HTTP from another machine. */
-export async function copy(text) {
+export async function copy(text, message = "Copied.") {
   try {
     await navigator.clipboard.writeText(text);
-    say("Copied.");
+    say(message);
   } catch {
     say("The browser does not let the page copy.", "bad");
   }

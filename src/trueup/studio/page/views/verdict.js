@@ -6,7 +6,7 @@ import {get} from "../lib/api.js";
 import {Explain, Facts, Headline} from "../lib/facts.js";
 import {Failed} from "../lib/load.js";
 import {Marked} from "../lib/marked.js";
-import {Key, Panel, Tag, say} from "../lib/parts.js";
+import {Key, Panel, Tag, copy, say} from "../lib/parts.js";
 import {go, link} from "../lib/place.js";
 import {count, exactly, lasted, money, number, when} from "../lib/words.js";
 import {contractLink} from "./contract-head.js";
@@ -35,8 +35,6 @@ function useVerdict(id) {
   const known = state.value.id === id ? state.value : {data: fetched(id) ?? null, failure: null};
   return known;
 }
-
-const copy = (text, what) => navigator.clipboard.writeText(text).then(() => say(`Copied ${what}.`), () => say("The browser does not let the page copy.", "bad"));
 
 /** A line for the `examples` of a contract file: JSON is YAML. */
 function asExample({row, verdict}) {
@@ -109,7 +107,7 @@ function Facets({data}) {
     <${Fact} name="Tokens">${tokens.in || tokens.out ? `${number(tokens.in)} in, ${number(tokens.out)} out` : ""}<//>
     <${Fact} name="Judged by">${engine && `trueup ${engine}`}<//>
     <${Fact} name="Request">${row.request && html`<span class="mono cut" title=${row.request}>${row.request}</span>`}<//>
-    <${Fact} name="Id"><span class="mono cut" title=${row.id}>${row.id}</span> <button type="button" class="plain link" onClick=${() => copy(row.id, "the id")}>Copy</button><//>
+    <${Fact} name="Id"><span class="mono cut" title=${row.id}>${row.id}</span> <button type="button" class="plain link" onClick=${() => copy(row.id, "Copied the id.")}>Copy</button><//>
   </dl>`;
 }
 
@@ -168,8 +166,8 @@ export function Verdict({id, row, onLabel, onClose, isPage = false, isBig = fals
   const verdict = data?.verdict;
   const aside = html`${data && html`
     <button type="button" class="small" onClick=${() => openInTry(id)} disabled=${!verdict}>Open in Try</button>
-    ${verdict && html`<button type="button" class="small" title="A line for the examples of a contract file" onClick=${() => copy(asExample(data), "an example for the contract")}>Copy as example</button>`}
-    <button type="button" class="small" onClick=${() => copy(JSON.stringify(data, null, 2), "the verdict as JSON")}>Copy JSON</button>`}
+    ${verdict && html`<button type="button" class="small" title="A line for the examples of a contract file" onClick=${() => copy(asExample(data), "Copied an example for the contract.")}>Copy as example</button>`}
+    <button type="button" class="small" onClick=${() => copy(JSON.stringify(data, null, 2), "Copied the verdict as JSON.")}>Copy JSON</button>`}
     ${!isPage && !isBig && html`<a class="button small" href=${link("verdicts", id, filters.value)} title="Open as a page of its own" aria-label="Open as a page of its own">⤢</a>`}
     ${onClose && html`<button type="button" class="small" aria-label="Close" title="Close" onClick=${onClose}>×</button>`}`;
   const head = verdict ? html`<${Headline} verdict=${verdict} />` : known && html`<div class="headline"><strong class=${known.ok ? "ok" : "bad"}>${known.ok ? "Accepted" : "Refused"}</strong><span class="soft">${known.codes.join(" ")}</span></div>`;
