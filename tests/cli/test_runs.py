@@ -93,7 +93,12 @@ def test_failures_are_retried(run: Run) -> None:
     run("run", "pipelines/npc_dialogue", "--run-dir", "runs/npc")
     done = run("retry", "npc")
     assert (done.code, done.out) == (1, "1 unit had all 3 attempts; --attempts 5 gives more\nnothing to retry\n")
-    done = run("retry", "npc", "--attempts", "4", "--start")
+    other = ("--code", "V001", "--path", "$.nowhere")
+    done = run("retry", "npc", "--attempts", "4", *other)
+    assert (done.code, done.out) == (0, "nothing to retry: no failure matches --code V001 --path $.nowhere\n")
+    (failure,) = [json.loads(line) for line in Path("runs/npc/failures.jsonl").read_bytes().splitlines()]
+    cause = failure["errors"][0]
+    done = run("retry", "npc", "--attempts", "4", "--code", cause["code"], "--path", cause["path"], "--start")
     assert done.code == 0
     assert done.out.startswith("1 unit to retry in retry_000\nruns/npc  done\n")
     assert run("retry", "npc").out == "nothing to retry\n"

@@ -74,7 +74,9 @@ def retry(
     if found.kept:
         write(f"{count(found.kept, 'unit')} failed in a way that asking again does not help\n")
     if not found.units:
-        write("nothing to retry\n")
+        wanted = safe_line(" ".join([*(f"--code {code}" for code in codes), *(f"--path {place}" for place in paths)]))
+        no_match = wanted and not (found.exhausted or found.kept)
+        write(f"nothing to retry: no failure matches {wanted}\n" if no_match else "nothing to retry\n")
         return 1 if found.exhausted or found.kept else 0
     if not start:
         write(f"`trueup run {safe_line(str(path))}` asks about them\n")
