@@ -66,6 +66,19 @@ def test_modules_import_libraries_in_one_place(sources: dict[str, str]) -> None:
     assert sources.keys() <= used, f"nothing imports {sources.keys() - used}"
 
 
+def test_every_name_that_a_module_imports_or_offers_is_used(sources: dict[str, str]) -> None:
+    """`vendor.js` included: what it offers is bundled."""
+    everywhere = "\n".join(sources.values())
+    for name, text in sources.items():
+        for names in re.findall(r'^import \{([^}]*)\} from "[^"]+";', text, re.MULTILINE):
+            for each in re.findall(r"(\w+)(?:,|$)", names):
+                assert len(re.findall(rf"\b{each}\b", text)) > 1, f"{name} imports {each} and does not use it"
+        offered = re.findall(r"^export (?:async )?(?:const|class|function\*?) (\w+)", text, re.MULTILINE)
+        offered += [each for names in re.findall(r"^export \{([^}]*)\}", text, re.MULTILINE) for each in re.findall(r"(\w+)(?:,|$)", names)]  # fmt: skip
+        for each in offered:
+            assert len(re.findall(rf"\b{each}\b", everywhere)) > 1, f"nothing uses {each} of {name}"
+
+
 def test_our_modules_keep_to_text_nodes(sources: dict[str, str]) -> None:
     """No module writes HTML or evaluates text; the browser would refuse it, and no reviewer has to look for it."""
     forbidden = re.compile(

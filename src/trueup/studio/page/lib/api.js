@@ -34,7 +34,6 @@ const asked = (given = {}) => {
 export const get = async (path, given, signal) => (await send("GET", path + asked(given), undefined, signal)).json();
 export const post = async (path, body = {}, signal) => (await send("POST", path, body, signal)).json();
 export const put = async (path, body = {}, signal) => (await send("PUT", path, body, signal)).json();
-export const remove = async (path, given, signal) => (await send("DELETE", path + asked(given), undefined, signal)).json();
 
 /** The answers of a streaming endpoint, one by one. Abort the signal to stop the work. */
 export async function* stream(path, body = {}, signal) {

@@ -1,5 +1,5 @@
 // Flips: what a change of a contract does to stored replies, as figures and as a list to walk through.
-import {useEffect, useRef, useSignal} from "../vendor.js";
+import {useRef, useSignal} from "../vendor.js";
 import {html} from "./html.js";
 import {may} from "./about.js";
 import {post} from "./api.js";

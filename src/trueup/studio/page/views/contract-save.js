@@ -7,8 +7,8 @@ import {count} from "../lib/words.js";
 import {Diff, merged} from "./contract-diff.js";
 import {draft, forget, keep} from "./contract-drafts.js";
 
-/** How to save the change of a file: `{save, compare, busy, question}`; draw the `question`. */
-export function useSaving({file, text, base, faults, reload, show}) {
+/** How to save the change of a file: `{save, compare, busy, question}`; draw the `question`. `show` gets the file as it is on disk now. */
+export function useSaving({file, text, base, faults, show, reload = () => {}}) {
   const latest = () => draft(file) ?? {text, base}; // a key may come before the text that was typed just now is drawn
   const busy = useSignal(false);
   const asked = useSignal(null);

@@ -6,7 +6,7 @@ import {may} from "../lib/about.js";
 import {Explain} from "../lib/facts.js";
 import {useKeys} from "../lib/keys.js";
 import {Failed, useLoaded} from "../lib/load.js";
-import {Dialog, Panel, Tabs, Tag, say} from "../lib/parts.js";
+import {Dialog, Tabs, Tag, say} from "../lib/parts.js";
 import {go, link, query, refine} from "../lib/place.js";
 import {bytes, count, exactly, lasted, money, number, percent, when} from "../lib/words.js";
 import {Causes} from "./run-causes.js";

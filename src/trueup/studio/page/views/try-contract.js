@@ -5,13 +5,13 @@ import {post} from "../lib/api.js";
 import {may} from "../lib/about.js";
 import {Editor, offset} from "../lib/editor.js";
 import {Failed, useLoaded} from "../lib/load.js";
-import {Panel, Tabs, Tag, copy, say} from "../lib/parts.js";
+import {Panel, Tabs, Tag, copy} from "../lib/parts.js";
 import {query, refine} from "../lib/place.js";
 import {count} from "../lib/words.js";
 import {cut} from "../lib/facts.js";
 import {useSaving} from "./contract-save.js";
 import {OpenFile, textOf, useDrop} from "./try-reply.js";
-import {contract, editContract, editReply, faults as allFaults, isSaved, judged, kind, kindOf, openContract, setSituation, show, source} from "./try-state.js";
+import {contract, editContract, editReply, faults as allFaults, isSaved, judged, kind, kindOf, setSituation, show, showContract, source} from "./try-state.js";
 
 const asking = () => ({contract: contract.value, kind: kind.value, file: source.value.file});
 
@@ -38,11 +38,6 @@ function Files() {
     ${file && !known && html`<option value=${file}>${file}</option>`}
     ${files.map((each) => html`<option key=${each.file} value=${each.file}>${each.file}</option>`)}
   </select>`;
-}
-
-/** What the file says now, below the change that is kept of it. */
-async function reload() {
-  await openContract(source.value.file).catch((failure) => say(failure.message, "bad"));
 }
 
 function Problems({faults, onGo}) {
@@ -112,7 +107,7 @@ export function ContractPanel() {
   const about = judged.value.contract;
   const faults = allFaults.value.contract;
   const {file, text: saved, hash} = source.value;
-  const {save, question} = useSaving({file, text: contract.value, base: {text: saved, hash}, faults, reload});
+  const {save, question} = useSaving({file, text: contract.value, base: {text: saved, hash}, faults, show: showContract});
   const tab = ["prompt", "examples"].includes(query.value.get("contract")) ? query.value.get("contract") : "text";
   const names = [["text", {".json": "JSON", ".toml": "TOML"}[kind.value] ?? "YAML"], ["prompt", "As prompt"], ["examples", about?.examples ? `Examples ${about.examples}` : "Examples"]];
   const canSave = Boolean(file) && saved !== null && may("edit");

@@ -1,6 +1,5 @@
 // Sharing: a reply and a contract enter, the fragment of a URL leaves, compressed; and back. Nothing of it is sent anywhere: a browser keeps fragments to itself.
 import {Failure} from "../lib/api.js";
-import {link} from "../lib/place.js";
 import {bytes} from "../lib/words.js";
 
 const MARK = "1."; // the version of the form
@@ -59,6 +58,3 @@ export async function unpacked(fragment) {
   if (Object.values(given).some((value) => typeof value !== "string")) throw broken;
   return given;
 }
-
-/** The address that opens `{reply, contract, kind, file, state, context}` in Try. */
-export const tryAddress = async (given) => `${link("try")}#${await packed(given)}`;

@@ -170,8 +170,10 @@ let opening = null; // the last question for a file; an answer that comes after 
 export async function openContract(file) {
   const mine = (opening = {});
   const found = await get("/contracts/file", {file});
-  if (opening !== mine) return;
-  const kept = draft(file);
+  if (opening === mine) showContract(found);
+}
+export function showContract(found) {
+  const kept = draft(found.file);
   const situation = source.value.file === found.file ? {state: state.value, context: context.value} : {};
   show({...situation, contract: kept?.text ?? found.text, file: found.file, kind: found.kind || kindOf(found.file), hash: kept?.base.hash ?? found.hash, saved: kept?.base.text ?? found.text}, {edited: true});
 }

@@ -8,7 +8,7 @@ import {Failed} from "../lib/load.js";
 import {Marked} from "../lib/marked.js";
 import {Key, Panel, Tag, copy, say} from "../lib/parts.js";
 import {go, link} from "../lib/place.js";
-import {count, exactly, lasted, money, number, when} from "../lib/words.js";
+import {exactly, lasted, money, number, when} from "../lib/words.js";
 import {contractLink} from "./contract-head.js";
 import {show} from "./try-state.js";
 import {fetchVerdict, fetched, filters, label, mineOf, waiting} from "./verdicts-state.js";
