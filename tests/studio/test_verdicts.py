@@ -531,7 +531,7 @@ def test_a_search_to_its_end_says_how_many_fit(
     monkeypatch.setattr("trueup.studio.api.verdicts.counts", lambda *_, **__: hurried)
     fitting = desk.get("/verdicts", text="age")["rows"]
     tab = look(desk, "/verdicts?text=age")
-    tab.wait_for_selector(f".foot >> text={len(fitting)} verdicts fit")
+    tab.wait_for_selector(f".foot >> text={len(fitting)} verdicts match")
     assert ids
 
 
@@ -589,7 +589,7 @@ def test_every_state_is_readable(served: Any, look: Any, desk: Desk, tmp_path: P
         (served(store=str(tmp_path / "empty.db")), {"/verdicts": "no verdicts yet"}),
         (desk, {
             "/verdicts?code=V004": "Verdict", f"/verdicts/{refused}": "About", "/verdicts/zzz": "There is no verdict", "/verdicts?queue=1": "uncertain",
-            "/verdicts/%25zz": "There is no verdict", "/verdicts/%zz": "There is no verdict", "/verdicts?model=zzz": "No verdict fits",
+            "/verdicts/%25zz": "There is no verdict", "/verdicts/%zz": "There is no verdict", "/verdicts?model=zzz": "No verdict matches",
         }),
     ]  # fmt: skip
     for each, paths in views:

@@ -218,7 +218,7 @@ export function Flips({found, children, open: Open}) {
   }
   return html`<${Panel} class="flips" title="Flips" aside=${given.length > 0 && html`<${Filters} flips=${flips} />`} foot=${foot}>
     <div class="scroll" ref=${table} tabindex=${rows.length ? undefined : 0}>
-      ${rows.length ? html`<${Rows} rows=${rows.slice(0, shown.value)} place=${place} onOpen=${(flip, n) => ((at.value = n), refine({flip: flip.id}, {}))} />` : html`<div class="note">${given.length ? html`<p>No flip fits these filters.</p>` : children}</div>`}
+      ${rows.length ? html`<${Rows} rows=${rows.slice(0, shown.value)} place=${place} onOpen=${(flip, n) => ((at.value = n), refine({flip: flip.id}, {}))} />` : html`<div class="note">${given.length ? html`<p>No flip matches these filters.</p>` : children}</div>`}
       ${rows.length > shown.value && html`<p class="note"><button type="button" onClick=${() => (shown.value += SHOWN)}>Show ${number(Math.min(SHOWN, rows.length - shown.value))} more</button></p>`}
     </div>
   <//>`;

@@ -15,7 +15,7 @@ const AHEAD = 3; // verdicts that are fetched before they are shown
 
 function source(found) {
   const {seen, since, all} = found.from;
-  const words = `Chosen from ${all ? "all" : "the newest"} ${count(seen, "verdict")}${Object.keys(filters.value).length ? " that fit your filters" : ""}${all || !since ? "" : `, back to ${when(since)}`}.`;
+  const words = `Chosen from ${all ? "all" : "the newest"} ${count(seen, "verdict")}${Object.keys(filters.value).length ? " that match your filters" : ""}${all || !since ? "" : `, back to ${when(since)}`}.`;
   const gone = Object.entries(found.unreadable).map(([why, n]) => `${number(n)} cannot be shown: ${why}.`).join(" ");
   return `${words} ${gone}`;
 }
@@ -83,7 +83,7 @@ export function Queue() {
   });
   if (!data) return html`<${Panel} title="Queue"><${Waiting} failure=${failure} busy=${busy} /><//>`;
   if (!data.entries.length) {
-    return html`<${Panel} title="Queue" aside=${html`<a class="button small" href=${back}>Back to the list</a>`}><div class="note"><p>${data.from.seen ? `Nothing is left to label: ${count(data.from.seen, "verdict")}, ${number(data.labelled)} of them labelled by you.` : "No verdict fits these filters."}</p>
+    return html`<${Panel} title="Queue" aside=${html`<a class="button small" href=${back}>Back to the list</a>`}><div class="note"><p>${data.from.seen ? `Nothing is left to label: ${count(data.from.seen, "verdict")}, ${number(data.labelled)} of them labelled by you.` : "No verdict matches these filters."}</p>
       <p class="soft">${data.from.seen > 0 && source(data)}</p></div><//>`;
   }
   if (!all.length) return null;

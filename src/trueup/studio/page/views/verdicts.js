@@ -92,7 +92,7 @@ function columnsFor(pixels) {
 }
 
 function Empty() {
-  if (isFiltered.value) return html`<div class="note"><p>No verdict fits these filters.</p><p><button type="button" onClick=${clear}>Clear the filters</button></p></div>`;
+  if (isFiltered.value) return html`<div class="note"><p>No verdict matches these filters.</p><p><button type="button" onClick=${clear}>Clear the filters</button></p></div>`;
   return html`<div class="note"><p>The store holds no verdicts yet.</p><${Filling} /></div>`;
 }
 
@@ -109,7 +109,11 @@ function End() {
   return rows.length ? html`<p class="end soft">These are all.</p>` : html`<${Empty} />`;
 }
 
-const told = (total) => (total.capped && !total.count ? "" : `${counted(total)} ${total.count === 1 && !total.capped ? "verdict" : "verdicts"}${isFiltered.value ? " fit" : ""}`);
+function told(total) {
+  if (total.capped && !total.count) return "";
+  const [noun, verb] = total.count === 1 && !total.capped ? ["verdict", "matches"] : ["verdicts", "match"];
+  return `${counted(total)} ${noun}${isFiltered.value ? ` ${verb}` : ""}`;
+}
 
 /** How many verdicts fit, by the counts or by the rows that were found; a list to its end knows best. */
 function totalOf(counted) {
