@@ -19,7 +19,7 @@ from trueup.gateway.config import Config, Route, of
 from trueup.store.errors import StoreFull
 from trueup.store.open import open_store
 from trueup.store.store import Store
-from trueup.testing.script import Fail, Hang, Slow
+from trueup.testing.script import Fail, Hang
 
 PRICED = Policy(otherwise="failed", backoff=0.01, retries=0, prices={"*": Price(1000, 1000)})
 
@@ -94,14 +94,22 @@ def test_a_key_is_answered_once_for_each_tenant(desk: Open, store: Store) -> Non
 
 
 def test_two_requests_with_one_key_at_once_are_one(desk: Open, store: Store) -> None:
-    with desk([Slow(GOOD, first=0.2), GOOD], PERSON, store=store, quota=True) as d:
-        found: list[int] = []
+    found: list[int] = []
+    refused = threading.Event()  # all but the first request
+
+    def held(_: Any) -> str:
+        assert refused.wait(60)
+        return GOOD
+
+    with desk(held, PERSON, store=store, quota=True) as d:
 
         def ask() -> None:
             body = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
             headers = {"idempotency-key": "k"}
             answer = httpx.post(f"{d.url}/v1/chat/completions", json=body, headers=headers, timeout=60)
             found.append(answer.status_code)
+            if len(found) == 3:
+                refused.set()
 
         threads = [threading.Thread(target=ask) for _ in range(4)]
         for thread in threads:

@@ -21,7 +21,7 @@ _SHORT = 20  # a shorter key could be guessed from its hash
 
 @click.group()
 def keys() -> None:
-    """Keys for the gateway's clients and its studio: make, hash and list them."""
+    """Keys for the gateway and its studio: make, hash and list them."""
 
 
 @keys.command()

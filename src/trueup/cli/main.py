@@ -63,7 +63,7 @@ GROUPS = {
     },
     "The gateway": {
         "serve": "A gateway, OpenAI- and Anthropic-compatible, for true replies.",
-        "keys": "Keys for the gateway's clients and its studio: make, hash and list them.",
+        "keys": "Keys for the gateway and its studio: make, hash and list them.",
         "quota": "Limits per tenant, user and model, and what was used of them.",
         "store": "The store itself: what is in it, backup, restore, erasure.",
         "stats": "Failure and retry rates by model, with the reasons, over time.",
