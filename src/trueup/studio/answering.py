@@ -87,7 +87,7 @@ class Answering:
             return refused(self._studio.unavailable(error))
         except ClientDisconnect:
             return Response(status_code=499)
-        except Exception:  # a bug of ours: the page must be told, and no detail of it
+        except Exception:  # a bug of ours: report it to the page without details
             log.exception("the studio failed to answer %s %s", request.method, request.url.path)
             return refused(_failed())
 
@@ -103,7 +103,7 @@ class Answering:
                 503, f"This studio works on {STREAMS} long requests already.", code="busy",
                 hint="Wait for one to end, or stop it.", headers={"retry-after": "5"},
             )  # fmt: skip
-        self._threads.streaming += 1  # from now on, so that many who ask at once are counted
+        self._threads.streaming += 1  # before anything else, so that simultaneous requests are counted
         begun: Response | None = None
         try:
             begun = await self._begun(request, who)

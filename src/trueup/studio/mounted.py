@@ -36,7 +36,7 @@ class Mounted:
         await self._app(scope, receive, send)
 
     def follow(self, config: Config) -> None:
-        """Let in whom this configuration lets in, from the next request on."""
+        """Apply the keys and hosts of this configuration from the next request on."""
         self._app.follow(settings_of(config, self._gateway))
 
     def stop(self) -> None:

@@ -46,7 +46,7 @@ def serve(app: Application, listening: socket.socket, started: Callable[[], obje
 
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
-            """As uvicorn does it, but for the end: a signal is the usual way to stop a studio, and no failure."""
+            """As uvicorn does it, but for the end: a signal is the usual way to stop a studio, not a failure."""
             with super().capture_signals():
                 yield
                 self._captured_signals.clear()

@@ -50,7 +50,7 @@ class Replay(Judge, frozen=True):
 
 
 class Instruct(msgspec.Struct, frozen=True):
-    """A contract, and how a model is told of it."""
+    """A contract, and the form of its instructions for a model."""
 
     contract: str = ""
     kind: str = ".yaml"
@@ -117,14 +117,14 @@ def replay_reply(studio: Studio, asked: Replay, who: Key) -> dict[str, Any]:  # 
 
 
 def instruct(studio: Studio, asked: Instruct, who: Key) -> dict[str, Any]:  # noqa: ARG001 - as above
-    """What a model is told of a contract before it replies."""
+    """The instructions that a model gets for a contract before it replies."""
     drafted = draft(studio.settings, asked.contract, asked.kind, asked.file, tolerant=True)
     contract = drafted.linted.contract
     answer: dict[str, Any] = {"text": None, "faults": faults(drafted)}
     if contract is not None:
         try:
             answer["text"] = contract.instructions(asked.form)
-        except ValueError as error:  # such as a language that there are no words for
+        except ValueError as error:  # such as a language without instructions
             answer["faults"].append(fault_of(str(error)))
     return answer
 

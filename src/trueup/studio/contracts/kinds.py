@@ -1,7 +1,7 @@
 """Kinds of files: a path in a folder enters, whether it is a contract leaves.
 
 As `trueup lint` decides: a folder with a `config.yaml` is a pipeline's, a file that names `upstreams` is a gateway's. Folders hold other
-YAML and JSON too, which is told by its keys. A contract that is broken for the moment is still one: its lines are looked at.
+YAML and JSON too; the keys of a file show whether it is a contract. A contract with a syntax error is still one, so its lines decide.
 """
 
 import re

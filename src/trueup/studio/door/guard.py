@@ -137,7 +137,7 @@ class Guard:
     def _first_visit(self, scope: Scope, headers: dict[str, str], path: str) -> Response | None:
         """The first URL carries a code: keep its key in a cookie, and take it out of the address bar.
 
-        Only a person who opens the URL is listened to: no picture and no frame of another site can use one up.
+        Only opening the URL counts: an image or a frame of another site cannot use up the code.
         """
         query = scope.get("query_string", b"").decode("latin-1")
         if "token=" not in query or scope["method"] not in _SAFE or path.startswith(("/api/", "/assets/")):
@@ -270,7 +270,7 @@ def _same_origin(headers: dict[str, str], host: str) -> None:
 
 
 async def _not_http(scope: Scope, receive: Receive, send: Send) -> None:
-    """A web socket is closed; whoever starts and ends the server is told that nothing is in the way."""
+    """Close a web socket; confirm the startup and the shutdown of the server."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008})
     elif scope["type"] == "lifespan":

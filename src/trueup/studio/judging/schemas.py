@@ -1,4 +1,4 @@
-"""A JSON Schema where a contract is expected: it is put below `schema`, and its faults are told at the places that it has by itself."""
+"""A JSON Schema where a contract is expected: it is put below `schema`, and its faults are reported at their own places."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ _HINT = "Put it below the key `schema` to save it as a contract, and to add rule
 
 
 def is_schema(text: str, kind: str) -> bool:
-    """Whether a text is a JSON Schema and no contract.
+    """Whether a text is a JSON Schema and not a contract.
 
     >>> (
     ...     is_schema("type: object", ".yaml"),

@@ -1,7 +1,7 @@
 """Acting: what can be done to a run from the page. Each is the real command or the real request, and the lock of the run decides.
 
 Retry and resume start `trueup` in a process of its own, which outlives the studio and writes to `STUDIO_LOG.txt` in the run. Whoever
-starts one holds a second lock until its process ends, so of two people who press at once one starts it and the other is told.
+starts one holds a second lock until its process ends, so if two people press at the same time, one starts it and the other gets an error.
 """
 
 import os
@@ -90,7 +90,7 @@ def _must_be_run(place: Place) -> None:
 
 
 def _start(settings: Settings, place: Place, command: str, options: list[str]) -> Row:
-    """Start a command on a run; one that ends at once says why."""
+    """Start a command on a run; if it ends immediately, report why."""
     _must_be_run(place)
     if is_held(place.path):
         raise Refusal(409, "It is running already.", code="running", hint="Pause it first, or wait until it is done.")

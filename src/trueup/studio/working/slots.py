@@ -1,4 +1,4 @@
-"""Slots: how much long work one server does at once. Whoever finds no slot within a moment is refused, and told so.
+"""Slots: how much long work one server does at once. A request that finds no slot within a moment is refused with a reason.
 
 A page that changes its mind ends its work and asks again at once; that moment is for the end to get through.
 """
@@ -27,7 +27,7 @@ class Slots:
         with self._free:
             if not self._free.wait_for(lambda: self._closed or len(self._works) < self._most, self._patience):
                 raise Refusal(
-                    429, f"{self._most} backtests, tunings or comparisons are under way here, which is the most at once. Try again when one is done.",
+                    429, f"{self._most} backtests, tunings or comparisons are already running here, which is the limit. Try again when one is done.",
                     code="too_much_work",
                 )  # fmt: skip
             if self._closed:

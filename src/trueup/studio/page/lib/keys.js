@@ -27,7 +27,7 @@ export function listed() {
 
 const isTyping = (target) => target.closest?.("input:not([type=range]):not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]");
 
-/** Whether Enter or the space bar presses what has the focus, and so is no shortcut. */
+/** Whether Enter or the space bar presses what has the focus, and so is not a shortcut. */
 const presses = ({key, target}) => (key === "Enter" || key === " ") && target.closest?.("a[href], button, summary, input, [role=tab]");
 
 addEventListener("keydown", (event) => {

@@ -14,7 +14,7 @@ function remembered() {
 
 export const draft = (file) => drafts.value[file];
 
-/** Keep a text as the change of a file; the text that the file has is no change. */
+/** Keep a text as the change of a file; the text that the file already has is not a change. */
 export function keep(file, text, base) {
   const {[file]: _, ...others} = drafts.peek();
   drafts.value = text === base.text ? others : {...others, [file]: {text, base}};

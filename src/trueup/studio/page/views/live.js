@@ -27,7 +27,7 @@ const LOOKS = {
 const MEANS = {
   accepted: "The first reply was valid.",
   repaired: "Valid after the model was told what was wrong.",
-  regenerated: "Valid after the model was asked anew.",
+  regenerated: "Valid after the model was asked again from the start.",
   degraded: "The best reading of an invalid reply was passed on.",
   fallback: "The fallback of the contract was sent.",
   failed: "No valid reply.",
@@ -103,7 +103,7 @@ function Models({data}) {
         <td class="n">${percent(each.failure_rate)}</td><td class="n">${lasted(each.latency.median)}</td><td class="n">${lasted(each.latency.p95)}</td><td class="n">${money(each.cost)}</td>
       </tr>`)}</tbody>
     </table></div>
-    ${isShared && html`<p class="foot">A request that goes on to another model counts for both, and as failed for the first.</p>`}
+    ${isShared && html`<p class="foot">A request that falls back to another model counts for both, and as failed for the first.</p>`}
   <//>`;
 }
 
