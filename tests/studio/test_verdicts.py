@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.studio.conftest import KEYS, Desk, axe
+from tests.studio.driving import LONGEST
 from trueup import Contract
 from trueup.store.browsing import Count
 from trueup.store.facets import FACETS, Counts
@@ -331,7 +332,7 @@ def test_the_page_by_keyboard_alone(desk: Desk, look: Any, ids: list[str]) -> No
     tab.keyboard.type("m-2")
     tab.keyboard.press("Enter")
     tab.wait_for_url("**/verdicts?text=age&model=m-2")
-    tab.wait_for_function("() => document.querySelector('.foot').textContent.includes(' fit')")
+    tab.wait_for_function("() => document.querySelector('.foot').textContent.includes(' match')")
     tab.get_by_role("button", name="Remove the filter for model").press("Enter")
     tab.wait_for_url("**/verdicts?text=age")
     tab.goto(desk.address("/verdicts?ok=false"))
@@ -380,7 +381,7 @@ def test_the_page_by_keyboard_alone(desk: Desk, look: Any, ids: list[str]) -> No
 
 
 def wait_until(tab: Any, is_so: Callable[[], bool]) -> None:
-    for _ in range(200):
+    for _ in range(LONGEST // 25):
         if is_so():
             return
         tab.wait_for_timeout(25)
