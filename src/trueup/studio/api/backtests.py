@@ -20,13 +20,10 @@ from trueup.studio.working.addresses import address_of
 from trueup.studio.working.folders import told_of
 
 
-class Backtesting(msgspec.Struct, frozen=True):
-    """A draft of a contract file, and the stored replies to judge again."""
+class Replies(msgspec.Struct, frozen=True):
+    """A contract file, and the stored replies that it is measured on."""
 
     file: str
-    text: str
-    against: str = ""
-    """The fingerprint of a stored version to compare with; empty: the saved file."""
     since: str = ""
     until: str = ""
     model: str = ""
@@ -34,6 +31,14 @@ class Backtesting(msgspec.Struct, frozen=True):
     tenant: str = ""
     contract: str | None = None
     """The name of the contract whose replies are judged; None: that of the file; empty: every contract's."""
+
+
+class Backtesting(Replies, frozen=True, kw_only=True):
+    """A draft of a contract file, and the stored replies to judge again."""
+
+    text: str
+    against: str = ""
+    """The fingerprint of a stored version to compare with; empty: the saved file."""
     limit: int | None = None
 
 
@@ -47,20 +52,7 @@ class OneFlip(msgspec.Struct, frozen=True):
     """The fingerprint of a stored version to compare with; empty: the saved file."""
 
 
-class Tuning(msgspec.Struct, frozen=True):
-    """A contract file, and the stored replies to measure it on."""
-
-    file: str
-    since: str = ""
-    until: str = ""
-    model: str = ""
-    state: str = ""
-    tenant: str = ""
-    contract: str | None = None
-    """The name of the contract whose replies are judged; None: that of the file; empty: every contract's."""
-
-
-class Applying(Tuning, frozen=True, kw_only=True):
+class Applying(Replies, frozen=True, kw_only=True):
     """Suggestions of a tuning, and the hash of the file that they were made for."""
 
     hash: str
@@ -87,7 +79,7 @@ def backtest(studio: Studio, asked: Backtesting, who: Key) -> Stream:
     return Stream(studio.works.start("backtest", spec))
 
 
-def _selection(studio: Studio, asked: Backtesting | Tuning, who: Key, name: str) -> Selection:
+def _selection(studio: Studio, asked: Replies, who: Key, name: str) -> Selection:
     """The replies that are meant; a key of one tenant never reaches those of another.
 
     A contract without a name has that of its file if the store knows it by that, else it judges the replies of all contracts.
@@ -104,7 +96,7 @@ def _selection(studio: Studio, asked: Backtesting | Tuning, who: Key, name: str)
     )  # fmt: skip
 
 
-def tune(studio: Studio, asked: Tuning, who: Key) -> Stream:
+def tune(studio: Studio, asked: Replies, who: Key) -> Stream:
     """Measure the rules of a contract file on labelled replies: progress, then suggestions for the file, each with its backtest."""
     return Stream(studio.works.start("tune", _tuning(studio, asked, who)))
 
@@ -115,7 +107,7 @@ def apply(studio: Studio, asked: Applying, who: Key) -> Any:
     return studio.works.start("apply", {**_tuning(studio, asked, who), **more}).result()
 
 
-def _tuning(studio: Studio, asked: Tuning, who: Key) -> dict[str, Any]:
+def _tuning(studio: Studio, asked: Replies, who: Key) -> dict[str, Any]:
     name = contract_of(studio.settings, open_contract(studio.settings, asked.file).text, asked.file).name
     return {
         **told_of(studio.settings), "store": address_of(studio), "file": asked.file,
@@ -193,6 +185,6 @@ def _same(name: str, other: str) -> dict[str, Any]:
 ENDPOINTS = (
     Endpoint("POST", "/backtest", "read", backtest, takes=Backtesting, most=TEXTS, streams=True, slow=True),
     Endpoint("POST", "/backtest/flip", "read", flip, takes=OneFlip, most=TEXTS, slow=True),
-    Endpoint("POST", "/tune", "read", tune, takes=Tuning, streams=True, slow=True),
+    Endpoint("POST", "/tune", "read", tune, takes=Replies, streams=True, slow=True),
     Endpoint("POST", "/tune/apply", "edit", apply, takes=Applying, slow=True),
 )
