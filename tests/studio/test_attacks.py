@@ -390,8 +390,16 @@ const loads = (tag, url) => new Promise((done) => {
 const posts = (enctype) => new Promise((done) => {
   const form = document.createElement("form"); form.method = "post"; form.action = studio + "/api/write"; form.enctype = enctype; form.target = "sink";
   const field = document.createElement("input"); field.name = '{"text": "form", "x": "'; field.value = '"}'; form.append(field);
-  document.body.append(form); form.submit(); setTimeout(() => done("sent"), 300);
+  document.querySelector("[name=sink]").onload = () => done("sent");
+  document.body.append(form); form.submit();
 });
+// Until a page that was opened is no longer the empty one, which belongs to whoever opened it.
+const arrival = async (page) => {
+  for (;;) {
+    try { if (page.closed || page.location.href !== "about:blank") return; } catch { return; }
+    await new Promise((done) => setTimeout(done, 20));
+  }
+};
 (async () => {
   const write = {method: "POST", credentials: "include", body: '{"text": "fetch"}'};
   const json = {"content-type": "application/json", "x-trueup-studio": "1"};
@@ -406,10 +414,10 @@ const posts = (enctype) => new Promise((done) => {
   await attempt("token", () => loads("img", studio + "/?token=guess"));
   for (const enctype of ["application/x-www-form-urlencoded", "text/plain", "multipart/form-data"]) await attempt(enctype, () => posts(enctype));
   const frame = document.createElement("iframe"); frame.src = studio + "/try"; document.body.append(frame);
-  await new Promise((done) => setTimeout(done, 300));
+  await arrival(frame.contentWindow);
   await attempt("frame", () => frame.contentDocument.body.innerText.length);
   const opened = window.open(studio + "/try");
-  await new Promise((done) => setTimeout(done, 300));
+  await arrival(opened);
   await attempt("window", () => opened.document.body.innerText.length);
   window.results = Object.fromEntries(results);
 })();
