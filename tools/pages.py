@@ -131,6 +131,11 @@ def options_page() -> str:
         ("`quality`", parts.QUALITY, "[Score replies with a learned model](../howto/quality.md) shows how to get one."),
         ("`relevance`", parts.RELEVANCE["anyOf"][1], "`true` is short for the defaults."),
         (
+            "`grounded`",
+            parts.GROUNDED["anyOf"][2],
+            "`true` looks up every value; a list is short for `fields`. [Is it in the text?](../tutorial/grounded.md) shows all of it.",
+        ),
+        (
             "`states`",
             parts.STATES,
             "Every other key is a state. In Python, `machine` may be a state machine that gives the states.",

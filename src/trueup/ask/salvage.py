@@ -50,7 +50,15 @@ def salvage(contract: "Contract", verdict: Verdict, context: Mapping[str, Any]) 
     if _forbids(contract, Verdict(reply, data, calls=verdict.calls), context):
         return None
     return Verdict(
-        reply, data, verdict.findings, verdict.fixes, AS_DATA, verdict.calls, verdict.metrics, verdict.refused
+        reply,
+        data,
+        verdict.findings,
+        verdict.fixes,
+        AS_DATA,
+        verdict.calls,
+        verdict.metrics,
+        verdict.refused,
+        evidence=verdict.evidence,
     )
 
 

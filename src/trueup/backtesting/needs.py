@@ -41,6 +41,8 @@ def needs(contract: Any) -> frozenset[str]:
             found |= {"state", "data", "history", "input"}  # a unit may have the state among its own fields
         for score in meaning.scores.values():
             found |= score.looks_at
+        if meaning.grounding is not None:
+            found |= meaning.grounding.looks_at
     if contract.schema is not None and contract.schema.own_code.around:
         found.add(ANYTHING)  # a validator of a type that takes `info` sees the context
     if contract.tools:

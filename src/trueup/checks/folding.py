@@ -38,11 +38,11 @@ _MAYBE_LATIN = lazy_regex(
     "[\u0080-\u02ff\u1d00-\u1eff\u2c60-\u2c7f\ua720-\uab6f\U0001df00-\U0001dfff\U0001f100-\U0001f1ff]"
 )
 # Marks that are written over a letter and may be left out: accents, Hebrew points, Arabic vowels; then what nobody sees.
-_MARKS = lazy_regex("[\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")  # fmt: skip
+MARKS = lazy_regex("[\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")  # fmt: skip
 _UNSEEN = lazy_regex("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")  # fmt: skip
-_SPECIAL = lazy_regex(f"{_MAYBE_LATIN.pattern}|{_MARKS.pattern}")
+_SPECIAL = lazy_regex(f"{_MAYBE_LATIN.pattern}|{MARKS.pattern}")
 # Where words are not parted by spaces: no edge is asked for at these letters.
-_UNSPACED = lazy_regex(
+UNSPACED = lazy_regex(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
 )
 
@@ -93,7 +93,7 @@ def _folded(char: str) -> str:
     for piece in unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", char).casefold()):
         if piece.isascii():
             out.append(piece.lower())
-        elif not _MARKS.match(piece):
+        elif not MARKS.match(piece):
             out.append(_sign(piece))
     return "".join(out)
 
@@ -196,7 +196,7 @@ class Folded:
         first = self._original(start)
         last = max(first, self._original(max(start, end - 1))) + 1 if end > start else first
         text = self.text
-        while last < len(text) and (_MARKS.match(text, last) or _UNSEEN.match(text, last)):
+        while last < len(text) and (MARKS.match(text, last) or _UNSEEN.match(text, last)):
             last += 1
         return first, last
 
@@ -264,7 +264,7 @@ def apart(text: str) -> str:
     >>> apart("東京 Tokyo")
     ' 東  京  Tokyo'
     """
-    return text if text.isascii() else _UNSPACED.sub(r" \g<0> ", text)
+    return text if text.isascii() else UNSPACED.sub(r" \g<0> ", text)
 
 
 def is_spaced(char: str) -> bool:
@@ -273,4 +273,4 @@ def is_spaced(char: str) -> bool:
     >>> is_spaced("a"), is_spaced("時"), is_spaced("!")
     (True, False, False)
     """
-    return (char.isalnum() or char == "_") and not _UNSPACED.match(char)
+    return (char.isalnum() or char == "_") and not UNSPACED.match(char)

@@ -55,6 +55,7 @@ class Schema:
         "is_valid",
         "keys",
         "names",
+        "names_grounded",
         "place",
         "plans",
         "root_keys",
@@ -73,6 +74,7 @@ class Schema:
         # also under further names that the type knows
         self.names = self.root_keys if python is None else self.root_keys | python.names
         self.has_integer = survey.asks_integer(place.document.schema)
+        self.names_grounded = survey.has_keyword(place.document.schema, "x-grounded")
         self.is_type = python is not None
         # Coercion plans by the identity of their options; filled by `coerce`, a handful at most.
         self.plans: dict[int, tuple[object, Node]] = {}

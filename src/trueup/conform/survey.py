@@ -63,6 +63,11 @@ def asks_integer(schema: JsonSchema) -> bool:
     return any("integer" in _type_list(here) for here in subschemas(schema))
 
 
+def has_keyword(schema: JsonSchema, keyword: str) -> bool:
+    """True when some place of a schema has a keyword."""
+    return any(keyword in here for here in subschemas(schema))
+
+
 def root_keys(place: Place) -> frozenset[str]:
     """The property names of the object at a place, through references and unions."""
     names: set[str] = set()

@@ -27,6 +27,7 @@ FAMILIES = {
     "T": "Tools: what is wrong with calls, and with words about them",
     "A": "Asking: why it ended without a valid reply",
     "B": "Rules: what the data breaks",
+    "E": "Evidence: what the sources do not say",
     "Q": "Worth: what makes a reply worth its price",
     "D": "Dialogue: what does not fit the state of the conversation",
     "U": "Units: what is wrong with a line of a batch",

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         CallTable,
         ChecksGiven,
         Given,
+        GroundedGiven,
         JsonSchema,
         Loaded,
         Messages,
@@ -104,6 +105,8 @@ class Contract(Generic[T]):
     - `checks`: checks of your own: functions, `CustomCheck`s, or names of installed ones. None: no such checks.
     - `quality`: a learned score of the reply: the `model` that `trueup learn` wrote, `below`, `level` and `shadow`. None: no score.
     - `relevance`: whether the reply is about the question, in English: True, or a mapping with `below` and `level`. None: not judged.
+    - `grounded`: which values must stand in the source that the context gives: True for all, a list of fields, or a mapping of settings. None: none,
+      unless the schema says so by `x-grounded`.
     - `accept`: the boldest fix that is still ok: `none`, `lossless`, `guess` or `lossy`.
     - `coerce`: how far values are brought to their types: `off`, `standard`, `eager`, `Options`, or a mapping of their fields.
     - `strict`: whether a warning refuses the reply too.
@@ -147,6 +150,7 @@ class Contract(Generic[T]):
         checks: "ChecksGiven | None" = None,
         quality: "QualityGiven | None" = None,
         relevance: "RelevanceGiven | None" = None,
+        grounded: "GroundedGiven | None" = None,
         accept: Accept = "guess",
         coerce: Profile | Options | Mapping[str, Any] = "standard",
         strict: bool = False,
@@ -176,7 +180,9 @@ class Contract(Generic[T]):
         self._calls = None if tools is None else self._call_judge(tools, order, calls)
         self._fallbacks = read_fallbacks(fallbacks)
         scores = {} if quality is None and not relevance else self._make_scores(quality, relevance)
-        self._meaning = self._make_meaning(rules, input, reply, with_fallbacks(states, self._fallbacks), checks, scores)
+        self._meaning = self._make_meaning(
+            rules, input, reply, with_fallbacks(states, self._fallbacks), checks, scores, grounded
+        )
         self._listens = self._calls is not None or (self._meaning is not None and self._meaning.listens)
         self._text_only = self._calls is None and self._meaning is None
         self._validates = self._calls is not None or (self.schema is not None and self.schema.is_type)
@@ -521,15 +527,26 @@ class Contract(Generic[T]):
         return scores
 
     def _make_meaning(
-        self, rules: Any, given: Any, reply: Any, states: Any, checks: Any, scores: "dict[str, ScoreCheck]"
+        self,
+        rules: Any,
+        given: Any,
+        reply: Any,
+        states: Any,
+        checks: Any,
+        scores: "dict[str, ScoreCheck]",
+        grounded: Any,
     ) -> "Meaning | None":
-        if rules is None and reply is None and states is None and not checks and not scores:
+        named = self.schema is not None and self.schema.names_grounded
+        asked = (rules, reply, states, grounded)
+        if all(part is None for part in asked) and not checks and not scores and not named:
             return None
         if rules is not None and self.schema is None:
             raise ValueError("rules speak of data; give a schema as well (True takes any JSON value)")
         from trueup.contract.meaning import make_meaning  # loaded where a contract asks for more than structure
 
-        return make_meaning(rules, reply, states, checks, scores, strict=self.strict, schema=self.schema, given=given)
+        return make_meaning(
+            rules, reply, states, checks, scores, strict=self.strict, schema=self.schema, given=given, grounded=grounded
+        )
 
     def _arguments_check(self, tool: Tool) -> Callable[[Any], Verdict]:
         """A check for the arguments of one tool, made when it is first called."""
@@ -942,9 +959,11 @@ class Contract(Generic[T]):
 
     @property
     def judges_meaning(self) -> bool:
-        """Whether a reply is judged by more than its structure and its rules: its worth, the state, checks of one's own, scores."""
+        """Whether a reply is judged by more than its structure and its rules: its worth, evidence, the state, custom checks, scores."""
         meaning = self._meaning
-        return meaning is not None and bool(meaning.reply or meaning.states or meaning.checks or meaning.scores)
+        return meaning is not None and bool(
+            meaning.reply or meaning.states or meaning.checks or meaning.scores or meaning.grounding
+        )
 
     def forbids(self, text: str, context: dict[str, Any]) -> list[Finding]:
         """What a stretch of whole sentences holds that the state of the context forbids; nothing where the reply is a value."""

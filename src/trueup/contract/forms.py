@@ -91,6 +91,19 @@ class RelevanceTable(TypedDict, total=False):
     level: Level
 
 
+class GroundedTable(TypedDict, total=False):
+    """The options of `grounded`; `except` cannot be written as a keyword, so a table with it is a plain mapping."""
+
+    fields: Sequence[str]
+    quotations: Sequence[str]
+    patterns: Mapping[str, Mapping[Any, str | Sequence[str]]]
+    level: Level
+    least: Literal["exact", "normalized", "fuzzy"]
+    source: str
+    roles: Sequence[str]
+    kinds: Mapping[str, str]
+
+
 class RulesTable(TypedDict, total=False):
     """The sections of `rules`."""
 
@@ -110,6 +123,7 @@ ReplyGiven: TypeAlias = ReplyRules | bool | Mapping[str, Any]
 StatesGiven: TypeAlias = States | Mapping[str, Any]
 QualityGiven: TypeAlias = QualityTable | Mapping[str, Any]
 RelevanceGiven: TypeAlias = bool | RelevanceTable | Mapping[str, Any]
+GroundedGiven: TypeAlias = bool | Sequence[str] | GroundedTable | Mapping[str, Any]
 ChecksGiven: TypeAlias = Sequence[str | Mapping[str, Any] | CustomCheck | Callable[..., Any]]
 
 
@@ -125,6 +139,7 @@ class Beside(TypedDict, total=False):
     checks: ChecksGiven | None
     quality: QualityGiven | None
     relevance: RelevanceGiven | None
+    grounded: GroundedGiven | None
     accept: Accept
     coerce: Profile | Options | Mapping[str, Any]
     strict: bool

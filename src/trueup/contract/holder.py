@@ -104,7 +104,7 @@ def _needs_whole(contract: "Contract") -> bool:
     meaning = contract.meaning
     if meaning is None:
         return False
-    own = meaning.asks or meaning.rules is not None or meaning.scores_refuse
+    own = meaning.asks or meaning.rules is not None or meaning.scores_refuse or meaning.grounding is not None
     return own or (contract.schema is not None and contract.judges_meaning)
 
 

@@ -1,4 +1,4 @@
-"""Meaning: what a contract asks of a reply beyond its structure: rules, the reply's worth, the state, scores, custom checks.
+"""Meaning: what a contract asks of a reply beyond its structure: rules, evidence, the reply's worth, the state, scores, custom checks.
 
 A verdict of the structure and the conversation's context enter; the verdict with the further findings leaves.
 Each part is optional and knows nothing of the others. Rules speak of data, so they run only where the structure holds.
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from trueup.checks.state import Situation
     from trueup.conform.schema import Schema
     from trueup.contract.plugins import Outcome
+    from trueup.grounding.check import Grounded
 
 Context = Mapping[str, Any]
 Wait = Callable[[Any], Any]
@@ -89,6 +90,15 @@ class ScoreCheck(Protocol):
     def judge(self, reply: Reply, context: Context) -> "Scored": ...
 
 
+class EvidenceCheck(Protocol):
+    """Whether the values of a reply stand in its sources: `grounding.check.Grounding`."""
+
+    @property
+    def looks_at(self) -> frozenset[str]: ...
+
+    def judge(self, verdict: Verdict, context: Context, fields: Mapping[str, Any]) -> "Grounded": ...
+
+
 class UserCheck(Protocol):
     """A check of the user: `contract.plugins.CustomCheck` or `PlainCheck`."""
 
@@ -99,9 +109,9 @@ class UserCheck(Protocol):
 
 
 class Meaning:
-    """The further checks of one contract, run in the order rules, reply, states, scores, custom checks."""
+    """The further checks of one contract, run in the order rules, evidence, reply, states, scores, custom checks."""
 
-    __slots__ = ("_names", "_strict", "asks", "checks", "reply", "rules", "scores", "states")
+    __slots__ = ("_names", "_strict", "asks", "checks", "grounding", "reply", "rules", "scores", "states")
 
     def __init__(
         self,
@@ -110,10 +120,12 @@ class Meaning:
         states: StateCheck | None = None,
         checks: Sequence[UserCheck] = (),
         scores: Mapping[str, ScoreCheck] | None = None,
+        grounding: EvidenceCheck | None = None,
         *,
         strict: bool = False,
     ) -> None:
         self.rules = rules
+        self.grounding = grounding
         self._names = getattr(rules, "names", None)
         self.reply = reply
         self.states = states
@@ -125,7 +137,7 @@ class Meaning:
     @property
     def listens(self) -> bool:
         """Whether the judgement may depend on what was said before the reply."""
-        return self.asks or self.states is not None or bool(self.scores)
+        return self.asks or self.states is not None or bool(self.scores) or self.grounding is not None
 
     @property
     def scores_refuse(self) -> bool:
@@ -158,6 +170,11 @@ class Meaning:
         passed = ""
         if self.rules is not None and verdict.data is not None and verdict.ok:
             findings += self._broken_rules(verdict.data, context)
+        evidence = None
+        if self.grounding is not None:
+            grounded = self.grounding.judge(verdict, context, record(verdict.data, context))
+            findings += grounded.findings
+            evidence = grounded.evidence
         if worth is not None:
             metrics, passed = worth.metrics, worth.reason
             findings += () if not verdict.reply.text and _has_no_reply(verdict) else worth.findings
@@ -168,8 +185,8 @@ class Meaning:
             scored = score.judge(prose(verdict), context)
             findings += scored.findings
             metrics = {**metrics, **scored.metrics}
-        if findings or metrics:
-            return verdict.with_more(findings, metrics, strict=self._strict, passed=passed)
+        if findings or metrics or evidence:
+            return verdict.with_more(findings, metrics, strict=self._strict, passed=passed, evidence=evidence)
         return verdict
 
     def _checked(self, verdict: Verdict, context: Context) -> Steps[Verdict]:
@@ -199,13 +216,20 @@ class Meaning:
         return self.rules.hold(data if alone else _over(fields, data))
 
     def judge_value(self, verdict: Verdict, context: Context) -> Verdict:
-        """The same for a value that no reply brought: only the rules speak of it, and the context must name a state."""
+        """The same for a value that no reply brought: only rules and sources speak of it, and the context must name a state."""
         findings: list[Finding] = []
         if self.rules is not None and verdict.data is not None and verdict.ok:
             findings += self._broken_rules(verdict.data, context)
+        evidence = None
+        if self.grounding is not None:
+            grounded = self.grounding.judge(verdict, context, record(verdict.data, context))
+            findings += grounded.findings
+            evidence = grounded.evidence
         if self.states is not None:
             findings += self.states.standing(context).findings
-        return verdict.with_more(findings, {}, strict=self._strict) if findings else verdict
+        return (
+            verdict.with_more(findings, {}, strict=self._strict, evidence=evidence) if findings or evidence else verdict
+        )
 
 
 def _of_whole(path: str) -> str:
@@ -275,7 +299,7 @@ def _over(before: Mapping[str, Any], data: Any) -> dict[str, Any]:
 
 def make_meaning(
     rules: Any, reply: Any, states: Any, checks: Any, scores: Mapping[str, ScoreCheck] | None = None, *,
-    strict: bool, schema: "Schema | None" = None, given: Any = None,
+    strict: bool, schema: "Schema | None" = None, given: Any = None, grounded: Any = None,
 ) -> Meaning:  # fmt: skip
     """The further checks from what a contract was given: each part is compiled by its own room, loaded where asked for.
 
@@ -302,4 +326,11 @@ def make_meaning(
         from trueup.checks.state import States, compile_states
 
         states = states if isinstance(states, States) else compile_states(states)
-    return Meaning(rules=rules, reply=reply, states=states, checks=checks or (), scores=scores, strict=strict)
+    grounding = None
+    if grounded is not False and (grounded is not None or (schema is not None and schema.names_grounded)):
+        from trueup.grounding.check import make_grounding
+
+        grounding = make_grounding(grounded, schema, rules)
+    return Meaning(
+        rules=rules, reply=reply, states=states, checks=checks or (), scores=scores, grounding=grounding, strict=strict
+    )

@@ -73,7 +73,8 @@ def parse(source: Source) -> ast.expr:
         source.line.encode()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an odd escape in a text is no reason to write to stderr
-            tree = ast.parse(source.line, mode="eval")
+            line, marks = _with_marks(source.line)
+            tree = ast.parse(line, mode="eval")
     except SyntaxError as error:
         said = (error.msg or "this is not a valid expression").split(". ")[0].split(" (<")[0].split(" (detected")[0]
         place = _place(source, error)
@@ -82,7 +83,53 @@ def parse(source: Source) -> ast.expr:
         reason = "it holds half of a surrogate pair" if isinstance(error, UnicodeEncodeError) else "it is too complex"
         raise ExpressionError(f"the expression cannot be read: {reason}") from None
     _refuse_deep(tree.body)
-    return tree.body
+    return ast.fix_missing_locations(_OfEach(marks).visit(tree.body)) if marks else tree.body
+
+
+# `lines[].price`: outside of texts, empty brackets behind a name, an index or a call.
+_EACH = lazy_regex(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?<=[\w\])])\[\]""")
+
+
+def _with_marks(line: str) -> tuple[str, frozenset[int]]:
+    """The line with the attribute `._` in place of each `[]`, which is as long, and where these stand, in bytes."""
+    if "[]" not in line:
+        return line, frozenset()
+    marks = [found.start() for found in _EACH.finditer(line) if found[1] is None]
+    for at in marks:
+        line = f"{line[:at]}._{line[at + 2 :]}"
+    return line, frozenset(len(line[:at].encode()) for at in marks)
+
+
+class _OfEach(ast.NodeTransformer):
+    """Turns `lines[].price` into a list of the prices of all lines."""
+
+    def __init__(self, marks: frozenset[int]) -> None:
+        self._marks = marks
+        self._made = 0
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """One step of a path: the steps behind `[]` are taken in each item."""
+        inner = self.visit(node.value)
+        if self._is_mark(node):
+            self._made += 1
+            name = f"_each{self._made}"
+            loop = ast.comprehension(ast.Name(name, ast.Store()), inner, [], 0)
+            item: ast.expr = ast.Name(name, ast.Load())
+            if isinstance(inner, ast.ListComp) and getattr(inner, "of_each", False):
+                loop.iter, loops = inner.elt, [*inner.generators, loop]
+            else:
+                loops = [loop]
+            made = ast.ListComp(ast.copy_location(item, node), loops)
+            made.of_each = True  # type: ignore[attr-defined]
+            return ast.copy_location(made, node)
+        if isinstance(inner, ast.ListComp) and getattr(inner, "of_each", False):
+            inner.elt = ast.copy_location(ast.Attribute(inner.elt, node.attr, ast.Load()), node)
+            return inner
+        node.value = inner
+        return node
+
+    def _is_mark(self, node: ast.Attribute) -> bool:
+        return node.attr == "_" and node.end_col_offset is not None and node.end_col_offset - 2 in self._marks
 
 
 def _place(source: Source, error: SyntaxError) -> int:

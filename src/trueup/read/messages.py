@@ -140,6 +140,43 @@ def question_in(items: Sequence[Any]) -> str:
     return "\n\n".join(filter(None, said))
 
 
+def text_in(message: Row) -> str:
+    """All that one message says, also the outputs of tools that it holds; what is not text is written as JSON.
+
+    >>> text_in({"role": "tool", "content": [{"type": "tool_result", "content": {"city": "Oslo"}}]})
+    '{"city":"Oslo"}'
+    """
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    outputs = _outputs(message)
+    if outputs:
+        return "\n\n".join(filter(None, map(_output_text, outputs)))
+    parts = rows(content) or rows(message.get("parts"))
+    said = (word(part if isinstance(part, str) else record(part).get("text")) for part in parts)
+    return "\n\n".join(filter(None, said)) or ("" if content is None or parts else _written(content))
+
+
+def _output_text(output: Row) -> str:
+    """What one output of a tool says."""
+    held = next(
+        (output[name] for name in ("content", "output", "response", "result") if output.get(name) is not None), None
+    )
+    if isinstance(held, list | tuple):
+        pieces = (piece if isinstance(piece, str) else record(piece) for piece in held)
+        return "\n".join(
+            piece if isinstance(piece, str) else word(piece.get("text")) or _written(piece) for piece in pieces
+        )
+    return held if isinstance(held, str) else "" if held is None else _written(held)
+
+
+def _written(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except (TypeError, ValueError, msgspec.MsgspecError, RecursionError):
+        return str(value)
+
+
 def _start(items: Sequence[Any]) -> int:
     """Where the reply begins: after the last message of the user."""
     at = len(items)

@@ -257,6 +257,14 @@ _FINDINGS = (
     FindingKind(
         "D007", "start-assumed", "warning", "The context names no state; the reply was judged in the start state."
     ),
+    # evidence in the sources
+    FindingKind("E001", "no-evidence", "error", "A value is not in the source."),
+    FindingKind("E002", "only-in-prompt", "error", "A value stands only in the prompt's instructions or example."),
+    FindingKind("E003", "other-record", "error", "The source gives a value for another record."),
+    FindingKind("E004", "altered-quotation", "error", "A quotation does not stand in the source word for word."),
+    FindingKind("E005", "unknown-citation", "error", "The reply cites a document that does not exist."),
+    FindingKind("E006", "wrong-citation", "error", "The cited document does not say what the sentence states."),
+    FindingKind("E007", "no-source", "error", "The contract is grounded, and the context has no source."),
     # asking again
     FindingKind("A001", "budget-spent", "error", "A budget of the policy ran out before a valid reply came."),
     FindingKind("A002", "unfinished", "error", "The provider did not say that the reply was finished."),

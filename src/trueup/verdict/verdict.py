@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple
 
 import msgspec
 
+from trueup.verdict.evidence import Evidence
 from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, Fix, finding, promoted
 from trueup.verdict.reply import Reply, ToolCall
 
@@ -25,6 +26,7 @@ else:
 Fixes = tuple[Fix, ...]
 _PARTS = ("reply", "data", "findings", "fixes", "calls", "metrics")
 _NO_METRICS: dict[str, Any] = {}
+_NO_EVIDENCE: dict[str, Evidence] = {}
 
 
 class _AsData:
@@ -125,9 +127,10 @@ class Verdict(Generic[T]):
     - `metrics`: numbers that checks add, by name; empty if there are none.
     - `refused`: the tool calls that did not pass; empty if there are none.
     - `passed`: the `reason` of a verdict that is ok; empty if there is nothing to say.
+    - `evidence`: for each path of a grounded value, where its sources have it; empty if the contract is not grounded.
     """
 
-    __slots__ = ("_fixes", "_passed", "_reply", "_value", "calls", "data", "findings", "metrics", "refused")
+    __slots__ = ("_fixes", "_passed", "_reply", "_value", "calls", "data", "evidence", "findings", "metrics", "refused")
 
     def __init__(
         self,
@@ -140,6 +143,7 @@ class Verdict(Generic[T]):
         metrics: dict[str, Any] = _NO_METRICS,
         refused: tuple[Refusal, ...] = (),
         passed: str = "",
+        evidence: dict[str, Evidence] = _NO_EVIDENCE,
     ) -> None:
         self._reply = reply
         self._passed = passed
@@ -150,6 +154,7 @@ class Verdict(Generic[T]):
         self.calls = calls
         self.metrics = metrics
         self.refused = refused
+        self.evidence = evidence
 
     @property
     def ok(self) -> bool:
@@ -243,11 +248,18 @@ class Verdict(Generic[T]):
         return "\n".join(lines)
 
     def with_more(
-        self, findings: Sequence[Finding], metrics: Mapping[str, Any], *, strict: bool = False, passed: str = ""
+        self,
+        findings: Sequence[Finding],
+        metrics: Mapping[str, Any],
+        *,
+        strict: bool = False,
+        passed: str = "",
+        evidence: dict[str, Evidence] | None = None,
     ) -> "Verdict[T]":
         """This verdict with further `findings` and `metrics`; an error at `$.calls[n]` refuses the call of that index.
 
-        With `strict`, the further findings are errors. `passed` is the reason of a verdict that is ok; empty: the one it has.
+        With `strict`, the further findings are errors. `passed` is the reason of a verdict that is ok; empty: the one it has. `evidence` is that
+        of its values; None: the one it has.
         """
         more = [promoted(f) for f in findings] if strict else findings
         ordered = self.findings
@@ -267,15 +279,15 @@ class Verdict(Generic[T]):
             ordered = Findings(sorted((*ordered, *waited), key=lambda f: f.level != "error")) if waited else ordered
         return Verdict(
             self._reply, self.data, ordered, self._fixes, self._value, calls, {**self.metrics, **metrics}, refused,
-            passed or self._passed,
+            passed or self._passed, self.evidence if evidence is None else evidence,
         )  # fmt: skip
 
     def with_findings(self, findings: Findings, *, runs: bool = True) -> "Verdict[T]":
         """This verdict with other `findings` in place of its own; without `runs`, none of its calls may be run."""
         calls, refused = (self.calls, self.refused) if runs else ((), ())
         return Verdict(
-            self._reply, self.data, findings, self._fixes, self._value, calls, self.metrics, refused, self._passed
-        )
+            self._reply, self.data, findings, self._fixes, self._value, calls, self.metrics, refused, self._passed, self.evidence,
+        )  # fmt: skip
 
     def rejections(self, provider: str = "") -> list[dict[str, Any]]:
         """The refused calls as tool-result messages, in the shape that `provider` takes back.
@@ -310,6 +322,7 @@ class Verdict(Generic[T]):
             "confidence": self.certainty,  # its name before 0.2
             "hint": self.hint,
             "reply": reply,
+            **({"evidence": {path: one.to_dict() for path, one in self.evidence.items()}} if self.evidence else {}),
         }
 
     @classmethod
@@ -334,12 +347,14 @@ class Verdict(Generic[T]):
                 msgspec.convert([(r["call"], r["findings"]) for r in data.get("refused", [])], list[Refusal])
             ),
             passed=data.get("reason", "") if data.get("ok") else "",
+            evidence=msgspec.convert(data.get("evidence") or {}, dict[str, Evidence]),
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A verdict travels to another process with its fixes as they are: what would give them knows the whole contract."""
         return Verdict, (
             self._reply, self.data, self.findings, self.fixes, self._value, self.calls, self.metrics, self.refused, self._passed,
+            self.evidence,
         )  # fmt: skip
 
     def __eq__(self, other: object) -> bool:

@@ -168,6 +168,45 @@ RELEVANCE: Shape = {
     ],
 }
 
+FIELDS = {"type": "array", "items": TEXT}
+GROUNDED: Shape = {
+    "description": "Which values must stand in the source that the context gives: true for all, a list of fields, or a table.",
+    "anyOf": [
+        SWITCH,
+        FIELDS,
+        mapping(
+            {
+                "fields": said(FIELDS, "The fields that are looked up, such as name or lines[].price; by default all."),
+                "except": said(FIELDS, "Fields that are not looked up."),
+                "quotations": said(FIELDS, "Fields that must quote the source word for word."),
+                "patterns": {
+                    "type": "object",
+                    "additionalProperties": {"type": "object", "additionalProperties": TEXTS},
+                    "description": "For each field, and each value of it, what shows the value in a source: phrases, or /expressions/.",
+                },
+                "level": LEVEL,
+                "least": {
+                    "enum": ["exact", "normalized", "fuzzy"],
+                    "description": "The weakest evidence that counts.",
+                    "default": "fuzzy",
+                },
+                "source": said(TEXT, "The field of a unit's input that holds the source.", default="source"),
+                "roles": {
+                    "type": "array",
+                    "items": {"enum": ["user", "assistant", "tool"]},
+                    "description": "Whose messages are a source if the conversation is; by default all three.",
+                },
+                "kinds": {
+                    "type": "object",
+                    "additionalProperties": TEXT,
+                    "description": "For replies in prose: regular expressions of what else must be in the source, by name.",
+                },
+            },
+            "What is looked up, and where.",
+        ),
+    ],
+}
+
 _CONTENT: dict[str, Shape] = {
     "terms": said(TEXTS, "Words and phrases; case and accents do not matter."),
     "term": said(TEXTS, "The same, for one."),

@@ -88,6 +88,7 @@ def _keys() -> dict[str, Shape]:
         "checks": {"type": "array", "items": CHECK, "description": "Custom checks, by name."},
         "quality": parts.QUALITY,
         "relevance": parts.RELEVANCE,
+        "grounded": parts.GROUNDED,
         "accept": {
             "enum": ["none", "lossless", "guess", "lossy"],
             "description": "The boldest fix a reply may need and still be ok.",

@@ -85,6 +85,10 @@ def _parts(whole: Whole, schema: Schema | None) -> Iterator[Fault]:
         from trueup.contract.lint.checks import lint_checks
 
         yield from lint_checks(sound["checks"], marks)
+    if "grounded" in sound:
+        from trueup.contract.lint.grounded import lint_grounded
+
+        yield from lint_grounded(sound["grounded"], schema, marks)
     if "quality" in sound or "relevance" in sound:
         from trueup.contract.lint.scores import lint_quality, lint_relevance
 

@@ -22,6 +22,7 @@ OPENED = (
     "checks",
     "quality",
     "relevance",
+    "grounded",
     "extends",
     "coerce",
     "fallbacks",

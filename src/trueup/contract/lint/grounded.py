@@ -1,0 +1,64 @@
+"""Lint of `grounded`: options that cannot be used, and fields that the schema does not have."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from trueup.conform.schema import Schema
+from trueup.conform.survey import places_along
+from trueup.contract.files.extends import Origins
+from trueup.contract.files.faults import Fault, fault
+from trueup.contract.lint.reply import placed
+from trueup.grounding.settings import BadGrounding, FieldPattern, compile_settings, read_field
+from trueup.verdict.likeness import nearest
+from trueup.verdict.paths import Parts
+
+_LISTS = ("fields", "except", "quotations")
+
+
+def lint_grounded(spec: Any, schema: Schema | None, marks: Origins) -> Iterator[Fault]:
+    """What is wrong with the grounding of a contract."""
+    if spec is None or isinstance(spec, bool):
+        return
+    try:
+        compile_settings(spec)
+    except BadGrounding as error:
+        path, message = placed(str(error), ("grounded",))
+        yield fault("N006", marks.value(path), path, message)
+        return
+    if schema is None:
+        return
+    for path, name in _fields(spec):
+        unknown = _unknown(schema, read_field(name))
+        if unknown is not None:
+            hint = f"Did you mean {unknown[1]!r}?" if unknown[1] else ""
+            yield fault("N013", marks.value(path), path, f"the schema has no field {name!r}", hint)
+
+
+def _fields(spec: Any) -> Iterator[tuple[Parts, str]]:
+    """The fields that a table names, each with its place in the file."""
+    if isinstance(spec, list):
+        yield from ((("grounded", index), name) for index, name in enumerate(spec))
+        return
+    for key in _LISTS:
+        named = spec.get(key) or ()
+        for index, name in enumerate([named] if isinstance(named, str) else named):
+            yield (("grounded", key, index), name)
+    for name in spec.get("patterns") or ():
+        yield (("grounded", "patterns", name), str(name))
+
+
+def _unknown(schema: Schema, field: FieldPattern) -> tuple[str, str | None] | None:
+    """The first step of a field that the schema does not have, with the name that was likely meant; None if it may have all."""
+    path: Parts = ()
+    for step in field:
+        here = places_along(schema.place, path)
+        named = {name for place in here for name in place.rules.get("properties") or ()}
+        if step in ("[]", "*") or not named:
+            if step == "*":
+                return None
+            path = (*path, 0 if step == "[]" else step)
+            continue
+        if step not in named and not any(place.rules.get("additionalProperties") for place in here):
+            return step, nearest(step, sorted(named))
+        path = (*path, step)
+    return None

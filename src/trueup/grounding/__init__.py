@@ -1,0 +1,1 @@
+"""Grounding: whether the values of a reply stand in its sources."""

@@ -1,0 +1,171 @@
+"""Alignment: a longer phrase enters, with a document; the stretch that says nearly the same leaves, with a word changed here and there.
+
+Every digit of the phrase must stand in the stretch, and so must every negation. The search begins at the rarest word of the phrase and looks at
+a bounded number of places, each of which takes time in proportion to the phrase.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from rapidfuzz import fuzz, process
+from rapidfuzz.distance import OSA
+
+from trueup.grounding.documents import Text
+from trueup.grounding.quantities.read import read_quantity
+from trueup.grounding.vocabulary import known
+from trueup.grounding.words import Words
+from trueup.verdict.facts import Span
+
+if TYPE_CHECKING:
+    from trueup.grounding.phrases import Phrase
+
+_LEAST_WORDS, _LEAST_SIGNS = 4, 10  # words of a phrase that may differ in one; characters in a script without spaces
+_LONG = 6  # words from which a phrase may leave one out
+_MOST_PLACES = 32
+_MISSING = 0.15  # the share of a long phrase that may be missing
+_LIKE, _LIKE_SHORT = (
+    85.0,
+    70.0,
+)  # of 100: how alike the letters of a phrase and of the stretch are; all words of a short one must be there
+_STEM, _SHARE = 5, 0.7  # letters that two forms of a word begin with, and the share of the longer one
+
+
+def is_near(one: str, other: str) -> bool:
+    """Whether two words may be forms or spellings of the same one.
+
+    >>> is_near("center", "centre"), is_near("moderate", "moderately"), is_near("cheap", "chess")
+    (True, True, False)
+    """
+    short, long = sorted((len(one), len(other)))
+    if short < _STEM or long - short > 4 or not (one.isalpha() and other.isalpha()):
+        return False
+    if OSA.distance(one, other, score_cutoff=2) <= (1 if short < 8 else 2):
+        return True
+    same = next((at for at in range(short) if one[at] != other[at]), short)
+    return same >= _STEM and same >= _SHARE * long
+
+
+class _Wanted(NamedTuple):
+    """One word of a phrase, what it weighs, and the words of the document that may stand for it."""
+
+    word: str
+    weight: float
+    forms: frozenset[str]
+    places: tuple[int, ...] | None  # of a number that is written in another way
+
+
+def aligned(phrase: "Phrase", document: Text) -> Iterator[Span]:
+    """The best stretch that says nearly what a phrase says, if there is one."""
+    count = len(phrase.folded)
+    if count < (_LEAST_SIGNS if phrase.is_unspaced else _LEAST_WORDS):
+        return
+    words = document.words
+    wanted = [_wanted(word, document) for word in phrase.folded]
+    total = sum(each.weight for each in wanted)
+    missing = sum(each.weight for each in wanted if not each.forms and not each.places)
+    if missing > (_MISSING * total if count >= _LONG else 0):
+        return
+    if any(not each.forms and not each.places and any(map(str.isdigit, each.word)) for each in wanted):
+        return
+    best: tuple[float, int, int] | None = None
+    for first, last in _stretches(wanted, words, count):
+        found = _scored(phrase, wanted, words, first, last, total)
+        if found is not None and (best is None or found > best):
+            best = found
+    if best is not None:
+        yield words.span(best[1], best[2])
+
+
+def _wanted(word: str, document: Text) -> _Wanted:
+    words = document.words
+    weight = 0.3 if word in known("light") else 1.0
+    if word in words.places:
+        return _Wanted(word, weight, frozenset({word}), None)
+    number = read_quantity(word)
+    if number is not None:
+        found = [words.at(mention.start) for value in number.values for mention in document.by_number.get(value, ())]
+        return _Wanted(word, weight, frozenset(), tuple(found) or None)
+    if len(word) < _STEM:
+        return _Wanted(word, weight, frozenset(), None)
+    near = process.extract(word, words.places.keys(), scorer=fuzz.ratio, score_cutoff=70, limit=8)
+    return _Wanted(word, weight, frozenset(other for other, _, _ in near if is_near(word, other)), None)
+
+
+def _stretches(wanted: list[_Wanted], words: Words, count: int) -> Iterator[tuple[int, int]]:
+    """Stretches of words that may say the phrase, around each place of its rarest word."""
+    slack = 2 if count <= _LONG else 2 + count // 5
+    rarest = min(
+        (each for each in enumerate(wanted) if each[1].forms or each[1].places),
+        key=lambda each: (each[1].weight < 1, len(_places(each[1], words))),
+        default=None,
+    )
+    if rarest is None:
+        return
+    at, anchor = rarest
+    for place in _places(anchor, words)[:_MOST_PLACES]:
+        yield max(0, place - at - slack), min(len(words) - 1, place + count - at - 1 + slack)
+
+
+def _places(wanted: _Wanted, words: Words) -> list[int]:
+    found = list(wanted.places or ())
+    for form in wanted.forms:
+        found += words.places[form][: _MOST_PLACES * 4]
+    return sorted(found)
+
+
+def _scored(
+    phrase: "Phrase", wanted: list[_Wanted], words: Words, first: int, last: int, total: float
+) -> tuple[float, int, int] | None:
+    """How well a stretch says the phrase, from 0 to 1, and its first and last word; None if it does not."""
+    where: dict[str, list[int]] = {}
+    for index in range(last, first - 1, -1):
+        where.setdefault(words.folded[index], []).append(index)
+    matched: list[int] = []
+    weight = 0.0
+    for each in wanted:
+        at: int | None = next((where[form].pop() for form in each.forms if where.get(form)), None)
+        if at is None and each.places:
+            at = next((place for place in each.places if first <= place <= last), None)
+        if at is None:
+            if any(map(str.isdigit, each.word)):
+                return None
+            continue
+        matched.append(at)
+        weight += each.weight
+    if not matched or weight < (1 - _MISSING) * total:
+        return None
+    if len(wanted) < _LONG and weight < total:
+        return None
+    begin, end = min(matched), max(matched)
+    if _negations(phrase.folded) != _negations(words.folded[begin : end + 1]):
+        return None
+    if sum(one > other for one, other in pairwise(matched)) > max(1, len(matched) // 4):
+        return None
+    like = fuzz.ratio(" ".join(phrase.folded), " ".join(words.folded[begin : end + 1]))
+    least = _LIKE if len(wanted) >= _LONG else _LIKE_SHORT
+    return (like / 100, begin, end) if like >= least else None
+
+
+def _negations(words: list[str]) -> int:
+    return sum(word in known("negations") for word in words)
+
+
+def closest(phrase: "Phrase", document: Text) -> tuple[int, int] | None:
+    """The first and the last word of the stretch that shares most of a phrase's words; None if no stretch has half of them."""
+    words = document.words
+    present = [word for word in set(phrase.folded) if word in words.places]
+    weights = {word: 0.3 if word in known("light") else 1.0 for word in present}
+    total = sum(0.3 if word in known("light") else 1.0 for word in set(phrase.folded))
+    if not present or sum(weights.values()) * 2 < total:
+        return None
+    anchor = min(present, key=lambda word: (weights[word] < 1, len(words.places[word])))
+    at, count = phrase.folded.index(anchor), len(phrase.folded)
+    best: tuple[float, int, int] | None = None
+    for place in words.places[anchor][:_MOST_PLACES]:
+        first, last = max(0, place - at), min(len(words) - 1, place + count - at - 1)
+        here = set(words.folded[first : last + 1])
+        score = sum(weight for word, weight in weights.items() if word in here)
+        if best is None or score > best[0]:
+            best = (score, first, last)
+    return None if best is None or best[0] * 2 < total else best[1:]

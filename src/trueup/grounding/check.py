@@ -1,0 +1,202 @@
+"""Grounding: every value of a reply is looked up in its sources. A verdict and the context enter; findings and the evidence for each value leave.
+
+A contract with `grounded` has one of these. A value without evidence is a finding, and so is one that only the prompt's example has, that belongs to another
+record, or that quotes in other words. What a rule of the contract computes needs no place in the source.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from trueup.expressions.errors import ExpressionError
+from trueup.grounding.lookup import UNCHECKABLE, Found, Lookup, Where
+from trueup.grounding.records import Leaf, strangers
+from trueup.grounding.report import altered, missing, no_source, only_in_prompt, other_record
+from trueup.grounding.settings import (
+    FieldPattern,
+    Rule,
+    Rules,
+    Settings,
+    as_written,
+    compile_settings,
+    covers,
+    examples_in,
+    named_in,
+)
+from trueup.grounding.sources import Sources, prompt_text, sources_in
+from trueup.verdict.evidence import Evidence
+from trueup.verdict.facts import Finding
+from trueup.verdict.paths import Parts, render
+from trueup.verdict.verdict import Verdict
+
+_GRADES = {"exact": 0, "normalized": 1, "fuzzy": 2}
+_MOST_LEAVES = 100_000
+_MOST_FINDINGS = 100
+
+
+class Grounded(NamedTuple):
+    """What grounding found of one reply."""
+
+    findings: list[Finding]
+    evidence: dict[str, Evidence]
+
+
+class Grounding:
+    """The grounding of one contract."""
+
+    __slots__ = ("_computed", "_prompts", "_rules", "_schema", "settings")
+
+    def __init__(
+        self, settings: Settings, schema: Any, *, named: bool, computed: tuple[tuple[FieldPattern, Any], ...] = ()
+    ) -> None:
+        self.settings = settings
+        self._schema = schema
+        self._rules = Rules(settings, schema, named=named)
+        self._prompts = prompt_text(examples_in(schema))
+        self._computed = computed
+
+    looks_at = frozenset({"source", "input", "history", "question", "prompt", "today"})
+
+    def judge(self, verdict: Verdict, context: Mapping[str, Any], fields: Mapping[str, Any]) -> Grounded:
+        """What the sources say of a reply: its value, or the claims in its text if the contract has no schema.
+
+        `fields` are what rules see: the value, and the fields of its unit.
+        """
+        if self._schema is None:
+            if verdict.calls or not verdict.reply.text.strip():
+                return Grounded([], {})
+        elif verdict.data is None:
+            return Grounded([], {})
+        sources = sources_in(context, self.settings.source, self.settings.roles, data=self._schema is not None)
+        if sources is None:
+            return Grounded([no_source(self.settings)], {})
+        sources = sources._replace(prompts=(*sources.prompts, *self._prompts))
+        if self._schema is None:
+            from trueup.grounding.prose import judge_prose  # of use to contracts without a schema
+
+            return Grounded(*judge_prose(verdict.reply.text, sources, self.settings))
+        return self._judge_data(verdict.data, sources, fields)
+
+    def _judge_data(self, data: Any, sources: Sources, fields: Mapping[str, Any]) -> Grounded:
+        lookup = Lookup(sources)
+        leaves: list[Leaf] = []
+        rules: dict[Parts, Rule] = {}
+        for parts, value in _leaves(data):
+            rule = self._rules.of(parts)
+            if rule.wanted:
+                rules[parts] = rule
+                leaves.append(Leaf(parts, value, self._found(value, parts, rule, lookup, sources)))
+        computed = self._settled(fields, leaves)
+        findings: list[Finding] = []
+        evidence: dict[str, Evidence] = {}
+        others = {
+            stranger.leaf.parts: stranger
+            for stranger in strangers([leaf for leaf in leaves if leaf.parts not in computed])
+        }
+        for leaf in leaves:
+            found, path = leaf.found, render(leaf.parts)
+            if leaf.parts in computed:
+                evidence[path] = Evidence("computed", tuple(where.place() for where in found.places[:4]))
+                continue
+            level = rules[leaf.parts].level
+            nearest: Where | None = None
+            if found.grade == "none":
+                nearest = lookup.nearest(leaf.value, found, _name(leaf.parts))
+                findings.append(_absent(leaf, path, nearest, level))
+            elif leaf.parts in others:
+                findings.append(other_record(others[leaf.parts], path, level))
+            evidence[path] = found.evidence(nearest)
+        return Grounded(findings[:_MOST_FINDINGS], evidence)
+
+    def _found(self, value: Any, parts: Parts, rule: Rule, lookup: Lookup, sources: Sources) -> Found:
+        if rule.patterns is not None and as_written(value) in rule.patterns:
+            return _shown(rule.patterns[as_written(value)], sources)
+        if isinstance(value, dict | list):
+            return UNCHECKABLE  # empty
+        found = lookup.find(value, _name(parts), quotation=rule.quotation)
+        if found.grade == "none" and rule.is_enum and rule.patterns is None and found.in_prompt is None:
+            return UNCHECKABLE
+        if found.grade in _GRADES and _GRADES[found.grade] > _GRADES[self.settings.least]:
+            return found._replace(grade="none", places=())
+        return found
+
+    def _settled(self, fields: Mapping[str, Any], leaves: list[Leaf]) -> frozenset[Parts]:
+        """The places of values that a rule computes, where the rule holds."""
+        settled: set[Parts] = set()
+        for field, rule in self._computed:
+            if rule.holds(fields):
+                settled.update(leaf.parts for leaf in leaves if not leaf.found.places and covers(field, leaf.parts))
+        return frozenset(settled)
+
+
+def _absent(leaf: Leaf, path: str, nearest: Where | None, level: Any) -> Finding:
+    found = leaf.found
+    if found.altered is not None:
+        return altered(leaf.value, path, nearest, found.altered.words, level)
+    if found.in_prompt is not None:
+        return only_in_prompt(leaf.value, path, found.in_prompt, nearest, level)
+    return missing(leaf.value, path, nearest, level)
+
+
+def _shown(patterns: Any, sources: Sources) -> Found:
+    """Where a pattern that shows a value stands."""
+    places = [
+        Where(document, span)
+        for document in sources.documents
+        for pattern in patterns
+        for span in pattern.spans(document.content)
+        if not Where(document, span).is_example
+    ]
+    return Found("normalized", tuple(places), "pattern") if places else Found("none", (), "pattern")
+
+
+def _leaves(data: Any) -> Iterator[tuple[Parts, Any]]:
+    """Every value of a reply that has no parts, in order; empty objects and lists are values too."""
+    stack: list[tuple[Parts, Any]] = [((), data)]
+    count = 0
+    while stack and count < _MOST_LEAVES:
+        parts, value = stack.pop()
+        if isinstance(value, dict) and value:
+            stack += [((*parts, str(key)), part) for key, part in reversed(value.items())]
+        elif isinstance(value, list) and value:
+            stack += [((*parts, index), value[index]) for index in range(len(value) - 1, -1, -1)]
+        else:
+            count += 1
+            yield parts, value
+
+
+def _name(parts: Parts) -> str:
+    """The name of a field: the last key of its path."""
+    return next((part for part in reversed(parts) if isinstance(part, str)), "")
+
+
+class ComputedBy(NamedTuple):
+    """A rule of the contract that determines a value."""
+
+    expr: Any
+    when: Any
+    budget: int
+
+    def holds(self, record: Mapping[str, Any]) -> bool:
+        """Whether the rule applies to a record, and holds."""
+        try:
+            return (self.when is None or bool(self.when.evaluate(record, self.budget))) and bool(
+                self.expr.evaluate(record, self.budget)
+            )
+        except ExpressionError:
+            return False
+
+
+def make_grounding(spec: Any, schema: Any, rules: Any) -> Grounding | None:
+    """The grounding of a contract from its `grounded:`, its schema and its compiled rules; None if nothing asks for it."""
+    named = named_in(schema) and spec is None
+    if spec is None and not named:
+        return None
+    settings = Settings() if spec is None else compile_settings(spec)
+    computed: list[tuple[FieldPattern, ComputedBy]] = []
+    if rules is not None:
+        from trueup.grounding.computed import determined
+
+        for rule in rules.rules:
+            by = ComputedBy(rule.expr, rule.when, rules.budget)
+            computed += [(field, by) for field in determined(rule.expr.source)]
+    return Grounding(settings, schema, named=named, computed=tuple(computed))

@@ -1,0 +1,78 @@
+"""Computed values: a rule such as `total == sum(lines[].price)` says where a value comes from, so it needs no place in a source.
+
+Rules enter; the fields that each of them determines leave. A field is determined if it stands alone on one side of `==`, or alone in a difference that a
+rule keeps small; inside `all(… for line in lines)` it is the field of every item.
+"""
+
+import ast
+from collections.abc import Iterator
+from typing import Any, TypeGuard
+
+from trueup.expressions.syntax import Source, parse
+from trueup.grounding.settings import FieldPattern
+
+
+def determined(source: str) -> tuple[FieldPattern, ...]:
+    """The fields whose value a rule determines.
+
+    >>> determined("total == sum(lines[].price)"), determined("abs(total - net - tax) < 0.01"), determined("a > b")
+    ((('total',),), (('total',), ('net',), ('tax',)), ())
+    >>> determined("all(line.total == line.count * line.price for line in lines)")
+    (('lines', '[]', 'total'),)
+    """
+    return tuple(dict.fromkeys(_fields(parse(Source(source)), {})))
+
+
+def _fields(tree: ast.expr, items: dict[str, FieldPattern]) -> Iterator[FieldPattern]:
+    if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
+        for part in tree.values:
+            yield from _fields(part, items)
+    elif isinstance(tree, ast.Compare) and len(tree.ops) == 1:
+        yield from _compared(tree, items)
+    elif _is_call(tree, "all") and isinstance(tree.args[0], ast.GeneratorExp | ast.ListComp):
+        inner = tree.args[0]
+        known = dict(items)
+        for loop in inner.generators:
+            over = _path(loop.iter, known)
+            if over is not None and isinstance(loop.target, ast.Name):
+                known[loop.target.id] = (*over, "[]")
+        yield from _fields(inner.elt, known)
+
+
+def _compared(tree: ast.Compare, items: dict[str, FieldPattern]) -> Iterator[FieldPattern]:
+    left, right = tree.left, tree.comparators[0]
+    if isinstance(tree.ops[0], ast.Eq):
+        for one, other in ((left, right), (right, left)):
+            path = _path(_inside_round(one), items)
+            if path is not None and not isinstance(other, ast.Constant):
+                yield path
+    elif isinstance(tree.ops[0], ast.Lt | ast.LtE) and _is_call(left, "abs"):
+        yield from _terms(left.args[0], items)
+
+
+def _terms(tree: ast.expr, items: dict[str, FieldPattern]) -> Iterator[FieldPattern]:
+    """The fields that stand alone in a sum or a difference."""
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Add | ast.Sub):
+        yield from _terms(tree.left, items)
+        yield from _terms(tree.right, items)
+    elif (path := _path(tree, items)) is not None:
+        yield path
+
+
+def _inside_round(tree: ast.expr) -> ast.expr:
+    return tree.args[0] if _is_call(tree, "round") else tree
+
+
+def _is_call(tree: Any, name: str) -> TypeGuard[ast.Call]:
+    return isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == name and bool(tree.args)
+
+
+def _path(tree: ast.expr, items: dict[str, FieldPattern]) -> FieldPattern | None:
+    """The field that an expression is, if it is nothing but that."""
+    steps: list[str] = []
+    while isinstance(tree, ast.Attribute):
+        steps.append(tree.attr)
+        tree = tree.value
+    if not isinstance(tree, ast.Name):
+        return None
+    return (*items.get(tree.id, (tree.id,)), *reversed(steps))

@@ -1,0 +1,361 @@
+"""Looking up: one value of a reply enters; how well the documents agree with it leaves, and where.
+
+A value is looked up as what it is: a number in any notation, a date, a time of day, words, or a quotation. What it is follows from the value and the
+name of its field, never from a guess about the text.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from rapidfuzz import fuzz, process
+
+from trueup.grounding.bound import is_bound
+from trueup.grounding.documents import Document
+from trueup.grounding.moments.find import Moment
+from trueup.grounding.moments.read import read_moment
+from trueup.grounding.moments.same import same_date, same_time, weekday_only
+from trueup.grounding.phrases import Match, Phrase, look_up
+from trueup.grounding.quantities.find import Quantity, canonical
+from trueup.grounding.quantities.read import read_quantity
+from trueup.grounding.quantities.units import equal, unit_named
+from trueup.grounding.quotations import Altered, quoted
+from trueup.grounding.sources import Sources
+from trueup.grounding.vocabulary import known
+from trueup.verdict.evidence import Evidence, Evident, Place
+from trueup.verdict.facts import Span
+from trueup.verdict.likeness import name_words
+
+_SHOWN = 120
+_MOST_PLACES = 8  # places of a value that a verdict lists
+_STRICTEST: tuple[Evident, ...] = ("exact", "normalized", "fuzzy")
+_LONGEST_TYPED = 80  # characters of a text that may be a number or a date
+_ALIKE = 60.0  # of 100: from here on, another text is worth a mention as the nearest one
+_CLOCK = frozenset(
+    {
+        "year",
+        "month",
+        "day",
+        "hour",
+        "minute",
+        "date",
+        "time",
+        "ano",
+        "año",
+        "mes",
+        "dia",
+        "hora",
+        "jahr",
+        "monat",
+        "tag",
+        "stunde",
+        "anno",
+        "mese",
+        "giorno",
+        "mois",
+        "jour",
+        "heure",
+    }
+)
+
+
+class Where(NamedTuple):
+    """A stretch of a document."""
+
+    document: Document
+    span: Span
+
+    @property
+    def text(self) -> str:
+        """What stands there."""
+        return self.document.text[slice(*self.span)]
+
+    def place(self) -> Place:
+        """The same as a verdict shows it."""
+        text = self.text
+        return Place(self.document.name, self.span, text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…")
+
+    @property
+    def is_example(self) -> bool:
+        """Whether it only shows an example."""
+        start, end = self.span
+        return any(begin <= start and end <= stop for begin, stop in self.document.examples)
+
+
+class Found(NamedTuple):
+    """What was found of one value: the grade, every place, what comes nearest if there is none, and what kind of value it was taken for."""
+
+    grade: Evident
+    places: tuple[Where, ...] = ()
+    kind: str = "text"
+    altered: Altered | None = None
+    in_prompt: Where | None = None
+
+    def evidence(self, nearest: Where | None = None) -> Evidence:
+        """The same as a verdict shows it."""
+        places = tuple(where.place() for where in self.places[:_MOST_PLACES])
+        return Evidence(self.grade, places, None if nearest is None else nearest.place())
+
+
+UNCHECKABLE = Found("not checkable", kind="")
+_Way = Callable[[Document], Match | None]
+
+
+class Lookup:
+    """Looks up the values of one reply in its sources; equal values are looked up once."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._found: dict[tuple[Any, ...], Found] = {}
+
+    def find(self, value: Any, field: str = "", *, quotation: bool = False) -> Found:
+        """What the sources say of a value. `field` is the name that the value has in the reply."""
+        key = (type(value), value, field, quotation)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._look(value, field, quotation)
+        return found
+
+    def find_quantity(self, number: Quantity) -> Found:
+        """What the sources say of a number that a text states: some reading of it."""
+        found = [self._number(value, number.unit, "") for value in number.values]
+        return min(found, key=lambda one: not one.places)
+
+    def find_moment(self, moment: Moment) -> Found:
+        """What the sources say of a date or a time that a text states."""
+        return self._moment(moment)
+
+    def find_letters(self, text: str) -> Found:
+        """What the sources say of a text that must stand there letter for letter, such as a URL; case and a last slash aside."""
+        wanted = text.rstrip("/").casefold()
+
+        def way(document: Document) -> Match | None:
+            at = document.text.casefold().find(wanted)
+            return None if at < 0 else Match("exact", [(at, at + len(wanted))])
+
+        return self._everywhere(way, "text")
+
+    def _look(self, value: Any, field: str, quotation: bool) -> Found:
+        if isinstance(value, bool) or value is None:
+            return UNCHECKABLE
+        if isinstance(value, int | float):
+            return self._number(canonical(value), _unit_of(field), field)
+        phrase = Phrase(str(value))
+        if not phrase.folded:
+            return UNCHECKABLE
+        if quotation:
+            return self._quotation(phrase)
+        if " ".join(phrase.folded) in known("answers"):
+            found = self._everywhere(lambda document: look_up(phrase, document.content, only_strict=True), "text")
+            return found if found.places else UNCHECKABLE
+        return self._typed(phrase, field) if len(phrase.value) <= _LONGEST_TYPED else self._words(phrase)
+
+    # -- the kinds of values ---------------------------------------------------------------------
+
+    def _typed(self, phrase: Phrase, field: str) -> Found:
+        """A short text: a date, a time or a number if it is nothing but that, else words."""
+        moment = read_moment(phrase.value, self._sources.today)
+        number = None if moment is not None and not phrase.value.isdigit() else read_quantity(phrase.value)
+        if moment is None and number is None:
+            return self._words(phrase)
+        seen = [self._moment(moment)] if moment is not None else []
+        if number is not None and not (seen and seen[0].places):
+            numbers = [self._number(value, number.unit or _unit_of(field), field) for value in number.values]
+            seen += sorted(numbers, key=lambda found: not found.places)[:1]
+        best = next((found for found in seen if found.places), None)
+        exact = self._everywhere(lambda document: look_up(phrase, document.content, only_strict=True), "text")
+        if exact.places and (best is not None or not phrase.joined.isdigit() or len(phrase.joined) > 3):
+            return exact._replace(kind=seen[0].kind) if best is None or exact.grade == "exact" else best
+        return best or seen[0]
+
+    def _words(self, phrase: Phrase) -> Found:
+        return self._everywhere(lambda document: look_up(phrase, document.content), "text")
+
+    def _number(self, value: str, unit: str, field: str) -> Found:
+        strict = len(value) <= 3 and _CLOCK.isdisjoint(name_words(field))
+
+        def way(document: Document) -> Match | None:
+            content = document.content
+            mentions = [one for one in content.by_number.get(value, ()) if equal(value, unit, one)]
+            if not mentions and (unit or any(one.unit for one in content.quantities)):
+                mentions = [one for one in content.quantities if one.unit and equal(value, unit, one)]
+            if strict:
+                dates = content.moments(self._sources.today)
+                mentions = [one for one in mentions if not is_bound(one, content.text, dates)]
+            spans = [(one.start, one.end) for one in mentions]
+            if not spans:
+                return None
+            written = any(content.text[start:end] == value for start, end in spans)
+            return Match("exact" if written else "normalized", spans)
+
+        return self._everywhere(way, "number")
+
+    def _moment(self, moment: Moment) -> Found:
+        kind = "date" if moment.dates else "time"
+
+        def way(document: Document) -> Match | None:
+            mentions = document.content.moments(self._sources.today)
+            dates = [one for one in mentions if moment.dates and one.dates and same_date(moment, one)]
+            times = [one for one in mentions if _says_time(moment) and one.times and same_time(moment, one)]
+            grade: Evident = "normalized"
+            if moment.dates and not dates:
+                grade = "fuzzy"
+                dates = [one for one in mentions if weekday_only(moment, one) or same_date(moment, one, loosely=True)]
+            if (moment.dates and not dates) or (_says_time(moment) and not times):
+                return None
+            return Match(grade, [(one.start, one.end) for one in (*dates, *times)])
+
+        found = self._everywhere(way, kind)
+        if not found.places and moment.dates and self._is_relative():
+            return Found("not checkable", kind=kind)
+        return found
+
+    def _is_relative(self) -> bool:
+        """Whether a source speaks of a date that only a day to count from would tell."""
+        return self._sources.today is None and any(
+            one.relative and not one.dates
+            for document in self._sources.documents
+            for one in document.content.moments(None)
+        )
+
+    def _quotation(self, phrase: Phrase) -> Found:
+        altered: list[tuple[Document, Altered]] = []
+
+        def way(document: Document) -> Match | None:
+            match = quoted(phrase, document.content)
+            if isinstance(match, Altered):
+                altered.append((document, match))
+                return None
+            return match
+
+        found = self._everywhere(way, "quotation")
+        return found if found.places or not altered else found._replace(altered=altered[0][1])
+
+    # -- over all documents ----------------------------------------------------------------------
+
+    def _everywhere(self, way: _Way, kind: str) -> Found:
+        """The best that any document says: of each, the strictest way that finds something."""
+        by_grade: dict[Evident, list[Where]] = {}
+        in_prompt: Where | None = None
+        for document in self._sources.documents:
+            match = way(document)
+            if match is None:
+                continue
+            for span in match.spans:
+                where = Where(document, span)
+                if where.is_example:
+                    in_prompt = in_prompt or where
+                else:
+                    by_grade.setdefault(match.grade, []).append(where)
+        places = [where for grade in _STRICTEST for where in by_grade.get(grade, ())]
+        if places:
+            return Found(next(grade for grade in _STRICTEST if by_grade.get(grade)), tuple(places), kind)
+        if in_prompt is None:
+            in_prompt = next(_in_prompts(way, self._sources.prompts), None)
+        return Found("none", (), kind, in_prompt=in_prompt)
+
+    # -- what comes nearest ----------------------------------------------------------------------
+
+    def nearest(self, value: Any, found: Found, field: str = "") -> Where | None:
+        """What the sources have that comes nearest to a value that they do not have."""
+        if found.altered is not None:
+            return next(
+                (
+                    Where(document, found.altered.span)
+                    for document in self._sources.documents
+                    if document.content is found.altered.document
+                ),
+                None,
+            )
+        if found.kind == "number":
+            return self._nearest_number(value, field)
+        if found.kind in ("date", "time"):
+            return self._nearest_moment(str(value), found.kind)
+        return self._nearest_words(Phrase(str(value)))
+
+    def _nearest_number(self, value: Any, field: str) -> Where | None:
+        number = read_quantity(str(value)) if isinstance(value, str) else None
+        target = number.values[0] if number is not None else canonical(value) if not isinstance(value, str) else ""
+        if not target:
+            return None
+        unit = (number.unit if number else "") or _unit_of(field)
+        best: tuple[tuple[bool, float], Where] | None = None
+        for document in self._sources.documents:
+            dates = document.content.moments(self._sources.today)
+            for one in document.content.quantities:
+                if one.words or is_bound(one, document.text, dates):
+                    continue
+                key = (bool(unit) and one.unit != unit, min(_distance(target, other) for other in one.values))
+                if best is None or key < best[0]:
+                    best = (key, Where(document, (one.start, one.end)))
+        return None if best is None else best[1]
+
+    def _nearest_moment(self, value: str, kind: str) -> Where | None:
+        wanted = read_moment(value, self._sources.today)
+        if wanted is None:
+            return None
+        best: tuple[float, Where] | None = None
+        for document in self._sources.documents:
+            for one in document.content.moments(self._sources.today):
+                gap = _gap(wanted, one, kind)
+                if gap is not None and (best is None or gap < best[0]):
+                    best = (gap, Where(document, (one.start, one.end)))
+        return None if best is None else best[1]
+
+    def _nearest_words(self, phrase: Phrase) -> Where | None:
+        """The stretch around the word that is most like one of the longest words of the phrase."""
+        wanted = sorted(set(phrase.folded), key=len, reverse=True)[:3]
+        best: tuple[float, Where] | None = None
+        for document in self._sources.documents:
+            words = document.content.words
+            for word in wanted:
+                alike = process.extractOne(word, words.places.keys(), scorer=fuzz.ratio, score_cutoff=_ALIKE)
+                if alike is None or len(word) < 2:
+                    continue
+                at, index = words.places[alike[0]][0], phrase.folded.index(word)
+                first, last = max(0, at - index), min(len(words) - 1, at - index + len(phrase.folded) - 1)
+                stretch = " ".join(words.folded[first : last + 1])
+                score = fuzz.ratio(" ".join(phrase.folded), stretch)
+                if score >= _ALIKE and (best is None or score > best[0]):
+                    best = (score, Where(document, words.span(first, last)))
+        return None if best is None else best[1]
+
+
+def _in_prompts(way: _Way, prompts: tuple[Document, ...]) -> Iterator[Where]:
+    for document in prompts:
+        match = way(document)
+        if match is not None:
+            yield Where(document, match.spans[0])
+
+
+def _says_time(moment: Moment) -> bool:
+    """Whether the time of a value counts: midnight beside a date is how a date is written where a time is asked for."""
+    return bool(moment.times) and not (moment.dates and all(one.hour == one.minute == 0 for one in moment.times))
+
+
+def _unit_of(field: str) -> str:
+    """The unit that the name of a field ends in: `weight_kg`, `duration_minutes`."""
+    words = name_words(field)
+    return unit_named(words[-1]) if len(words) > 1 else ""
+
+
+def _distance(one: str, other: str) -> float:
+    try:
+        a, b = float(one), float(other)
+    except (ValueError, OverflowError):
+        return float("inf")
+    return abs(a - b) / max(abs(a), abs(b), 1e-9)
+
+
+def _gap(wanted: Moment, one: Moment, kind: str) -> float | None:
+    """How far apart two dates or times are, in days or minutes; None if that cannot be said."""
+    if kind == "time":
+        pairs = [(a.hour * 60 + a.minute, b.hour * 60 + b.minute) for a in wanted.times for b in one.times]
+        return min((float(abs(a - b)) for a, b in pairs), default=None)
+    gaps = [
+        abs((a.year - b.year) * 372 if a.year and b.year else 0)
+        + abs((a.month - b.month) * 31 + (a.day or 1) - (b.day or 1))
+        for a in wanted.dates
+        for b in one.dates
+        if a.month and b.month
+    ]
+    return float(min(gaps)) if gaps else None

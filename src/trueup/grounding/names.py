@@ -1,0 +1,141 @@
+"""Names: a name enters, with a document; where its parts stand together leaves, though in another order, with others between them, or as initials.
+
+"García López, María" and "María del Carmen García López" both say "María García López". Parts of two people are never put together: between the parts
+there may be other parts of a name, and nothing else.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trueup.grounding.documents import Text
+from trueup.grounding.vocabulary import known
+from trueup.grounding.words import MOST, Words
+from trueup.verdict.facts import Span
+
+if TYPE_CHECKING:
+    from trueup.grounding.phrases import Phrase
+
+_MOST_PARTS = 6
+_BETWEEN = 2  # further parts of the name that the value leaves out
+_LEAST = 3  # letters of the part that the search begins with
+
+
+def named(phrase: "Phrase", document: Text) -> Iterator[Span]:
+    """Where the parts of a name stand together.
+
+    >>> from trueup.grounding.phrases import Phrase
+    >>> text = Text("Present: Ruiz Vega, Ana Sofía; Luis Marín.")
+    >>> [text.text[slice(*span)] for span in named(Phrase("Ana Ruiz"), text)], list(named(Phrase("Luis Vega"), text))
+    (['Ruiz Vega, Ana'], [])
+    """
+    parts = phrase.folded
+    if not 2 <= len(parts) <= _MOST_PARTS or phrase.has_digits or phrase.is_unspaced:
+        return
+    words = document.words
+    anchor = max((part for part in parts if part in words.places), key=len, default="")
+    if len(anchor) < _LEAST:
+        return
+    for index in words.places[anchor][:MOST]:
+        found = _around(parts, anchor, words, index, phrase.is_proper)
+        if found is not None:
+            yield words.span(*found)
+
+
+def _around(parts: list[str], anchor: str, words: Words, index: int, proper: bool) -> tuple[int, int] | None:
+    """The first and the last word of a place where all parts stand near an anchor; None if some do not."""
+    begin, end = _segment(words, index, len(parts) + _BETWEEN, proper)
+    left = list(parts)
+    left.remove(anchor)
+    taken = {index}
+    for part in sorted(left, key=len, reverse=True):
+        at = _nearest(part, words, begin, end, index, taken)
+        if at is None:
+            return None
+        taken.add(at)
+    first, last = min(taken), max(taken)
+    if not proper and last - first + 1 > len(parts):
+        return None  # without capitals nothing says that what stands between is a part of the name
+    return (first, last) if last - first + 1 <= len(parts) + _BETWEEN else None
+
+
+def _nearest(part: str, words: Words, begin: int, end: int, index: int, taken: set[int]) -> int | None:
+    """The nearest word to an anchor that is a part of the name, or its initial."""
+    for at in sorted(range(begin, end), key=lambda at: abs(at - index)):
+        if at not in taken and (words.folded[at] == part or _is_initial(part, words.folded[at])):
+            return at
+    return None
+
+
+def _is_initial(one: str, other: str) -> bool:
+    return min(len(one), len(other)) == 1 and one[0] == other[0]
+
+
+def _segment(words: Words, index: int, reach: int, proper: bool) -> tuple[int, int]:
+    """The stretch of words around an anchor that may be one name."""
+    begin = index
+    while begin > 0 and index - begin < reach and _belongs(words, begin - 1, begin, proper):
+        begin -= 1
+    end = index + 1
+    while end < len(words) and end - index <= reach and _belongs(words, end, end - 1, proper):
+        end += 1
+    if proper:
+        begin, end = _with_inversion(words, begin, end, reach)
+    return begin, end
+
+
+def _belongs(words: Words, at: int, beside: int, proper: bool) -> bool:
+    """Whether a word continues the name beside it."""
+    between = _gap(words, min(at, beside))
+    if (
+        between.strip(" \t\u00a0-'’.")
+        or between.count(".") > 1
+        or ("." in between and not _is_short(words, min(at, beside)))
+    ):
+        return False
+    word = words.folded[at]
+    if not proper:
+        return word not in known("connectors")
+    if word in known("particles"):
+        return True
+    return words.surface(at)[:1].isupper()
+
+
+def _is_short(words: Words, at: int) -> bool:
+    """Whether a point after a word may belong to it: an initial or a title."""
+    return len(words.folded[at]) == 1 or words.folded[at] in known("titles")
+
+
+def _with_inversion(words: Words, begin: int, end: int, reach: int) -> tuple[int, int]:
+    """The stretch with what stands on the other side of one comma: "Ruiz Vega, Ana Sofía", but not "Ana Ruiz, Luis Vega".
+
+    Only a family name can stand before the comma, so a list of full names is not taken for one.
+    """
+    if end < len(words) and _gap(words, end - 1).strip() == "," and _belongs_after(words, end):
+        stop = end + 1
+        while stop < len(words) and stop - end < reach and _belongs(words, stop, stop - 1, proper=True):
+            stop += 1
+        if end - begin <= 2 and stop - end <= 2 and not _is_list(words, begin, stop):
+            return begin, stop
+    if begin > 0 and _gap(words, begin - 1).strip() == "," and _belongs_after(words, begin - 1):
+        start = begin - 1
+        while start > 0 and begin - start < reach and _belongs(words, start - 1, start, proper=True):
+            start -= 1
+        if begin - start <= 2 and end - begin <= 2 and not _is_list(words, start, end):
+            return start, end
+    return begin, end
+
+
+def _belongs_after(words: Words, at: int) -> bool:
+    return words.surface(at)[:1].isupper() and words.folded[at] not in known("connectors")
+
+
+def _is_list(words: Words, begin: int, end: int) -> bool:
+    """Whether names go on beyond both parts, separated by commas: then each comma parts two names."""
+    before = begin > 0 and _gap(words, begin - 1).strip() == ","
+    after = end < len(words) and _gap(words, end - 1).strip() == ","
+    return before or after
+
+
+def _gap(words: Words, at: int) -> str:
+    """What stands between a word and the next one."""
+    return words.text[words.spans[at][1] : words.spans[at + 1][0]] if at + 1 < len(words) else ""

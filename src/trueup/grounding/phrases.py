@@ -1,0 +1,220 @@
+"""Phrases: a text value enters, with a document; where the document says it leaves, from the very letters to nearly the same words.
+
+Each way to find a phrase is one small function, asked in order from the strictest on. None of them accepts another number, another name or the
+opposite: digits must agree, the parts of a name must stand together, and a negation on one side alone is a difference.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from trueup.grounding.alignment import aligned, is_near
+from trueup.grounding.documents import Text
+from trueup.grounding.vocabulary import known, listed
+from trueup.grounding.words import MOST, Words, fold, is_unspaced
+from trueup.verdict.evidence import Evident
+from trueup.verdict.facts import Span
+from trueup.verdict.patterns import lazy_regex
+
+_LEAST_JOINED = 4  # letters of a phrase that may be written with other spaces
+_LEAST_DIGITS = 5  # the same of a phrase with digits: "1 2" is not 12
+_PLURALS = ("", "s", "es")
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
+_DIGRAPH = lazy_regex("ae|oe|ue|aa")
+
+
+class Match(NamedTuple):
+    """How well a document agrees with a value, and where."""
+
+    grade: Evident
+    spans: list[Span]
+
+
+class Phrase:
+    """A text value, prepared to be looked up in many documents."""
+
+    def __init__(self, value: str) -> None:
+        self.value = value.strip()
+        self.words = Words(self.value)
+
+    @cached_property
+    def folded(self) -> list[str]:
+        """Its words as they are compared."""
+        return self.words.folded
+
+    @cached_property
+    def joined(self) -> str:
+        """The same without spaces."""
+        return "".join(self.folded)
+
+    @cached_property
+    def has_digits(self) -> bool:
+        """Whether a digit occurs in it."""
+        return any(character.isdigit() for character in self.joined)
+
+    @cached_property
+    def is_proper(self) -> bool:
+        """Whether it is written like a name: with a capital at its first word, or in a script without capitals."""
+        first = self.words.surface(0) if self.folded else ""
+        return first[:1].isupper() or first[:1].istitle()
+
+    @cached_property
+    def is_unspaced(self) -> bool:
+        """Whether most of it is in a script without spaces."""
+        return sum(map(is_unspaced, self.folded)) * 2 > len(self.folded)
+
+    @cached_property
+    def core(self) -> "Phrase":
+        """The phrase without an article in front, titles, honorifics and the legal form of a company."""
+        value = self.value
+        for ending in (*listed("honorifics"), *listed("forms_joined")):
+            if value.endswith(ending) and len(value) > len(ending) + 1:
+                value = value[: -len(ending)]
+                break
+        for form in listed("forms_joined"):
+            value = value.removeprefix(form)
+        kept = Phrase(value) if value != self.value else self
+        dropped = known("titles") | known("forms")
+        words = [word for word in kept.folded if word not in dropped]
+        if len(words) > 1 and words[0] in known("articles"):
+            words = words[1:]
+        if not words or words == self.folded:
+            return kept if words else self
+        return _of_words(kept, words)
+
+
+def _of_words(phrase: Phrase, words: Sequence[str]) -> Phrase:
+    """A phrase of some words of another one, as they are written there."""
+    left = list(words)
+    surfaces = []
+    for index, word in enumerate(phrase.folded):
+        if left and word == left[0]:
+            surfaces.append(phrase.words.surface(index))
+            left.pop(0)
+    return Phrase(("" if phrase.is_unspaced else " ").join(surfaces))
+
+
+def look_up(phrase: Phrase, document: Text, *, only_strict: bool = False) -> Match | None:
+    """Where a document says a phrase; None if it does not. `only_strict`: the same words, whatever their case and form."""
+    spans = list(exact(phrase.value, document.text))
+    if spans:
+        return Match("exact", spans)
+    if not phrase.folded:
+        return None
+    for grade, way in _STRICT if only_strict else _WAYS:
+        spans = list(way(phrase, document))
+        if spans:
+            return Match(grade, spans)
+    return None
+
+
+def exact(value: str, text: str) -> Iterator[Span]:
+    """Where the letters of a value stand in a text and are not a part of another word or number.
+
+    >>> list(exact("Ana", "Banana, Ana")), list(exact("12", "12.50 and 12"))
+    ([(8, 11)], [(10, 12)])
+    """
+    if not value:
+        return
+    at = text.find(value)
+    for _ in range(MOST):
+        if at < 0:
+            return
+        if _is_whole(text, at, at + len(value)):
+            yield at, at + len(value)
+        at = text.find(value, at + 1)
+
+
+def _is_whole(text: str, start: int, end: int) -> bool:
+    return not (
+        _goes_on(text[start], text[start - 1 : start], text[max(start - 2, 0) : start - 1] if start > 1 else "")
+    ) and not (_goes_on(text[end - 1], text[end : end + 1], text[end + 1 : end + 2]))
+
+
+def _goes_on(edge: str, beside: str, beyond: str) -> bool:
+    """Whether a word or a number goes on beyond its edge."""
+    if not beside or not edge.isalnum():
+        return False
+    if edge.isdigit() and beside in ".,'" and beyond.isdigit():
+        return True
+    return beside.isalnum() and not is_unspaced(edge) and not is_unspaced(beside)
+
+
+def _same_words(phrase: Phrase, document: Text) -> Iterator[Span]:
+    words = document.words
+    for first, last in words.find(phrase.folded):
+        yield words.span(first, last)
+
+
+def _other_letters(phrase: Phrase, document: Text) -> Iterator[Span]:
+    """The same words with umlauts written as two letters, on either side: "Müller" and "Mueller"."""
+    words = document.words
+    wanted = [_spelled(phrase.words.surface(index), word, words) for index, word in enumerate(phrase.folded)]
+    if wanted != phrase.folded:
+        for first, last in words.find(wanted):
+            yield words.span(first, last)
+
+
+def _spelled(surface: str, word: str, words: Words) -> str:
+    """A word as the document spells it."""
+    if word in words.places:
+        return word
+    split = fold(surface.casefold().translate(_UMLAUTS))
+    if split in words.places:
+        return split
+    single = _DIGRAPH.sub(lambda found: found[0][0], word)
+    return single if single in words.places else word
+
+
+def _other_spaces(phrase: Phrase, document: Text) -> Iterator[Span]:
+    """The same letters with other spaces, hyphens or line breaks between them."""
+    if len(phrase.joined) < (_LEAST_DIGITS if phrase.has_digits else _LEAST_JOINED) or phrase.is_unspaced:
+        return
+    words = document.words
+    for first, last in words.find_joined(phrase.joined, ("",) if phrase.is_proper or phrase.has_digits else _PLURALS):
+        yield words.span(first, last)
+
+
+def _core_words(phrase: Phrase, document: Text) -> Iterator[Span]:
+    core = phrase.core
+    if core is not phrase and core.folded:
+        yield from _same_words(core, document)
+
+
+def _name_parts(phrase: Phrase, document: Text) -> Iterator[Span]:
+    from trueup.grounding.names import named  # of use where a name is not there as it is
+
+    yield from named(phrase.core, document)
+
+
+def _inflected(phrase: Phrase, document: Text) -> Iterator[Span]:
+    """One lower-case word in another form, or with a small misspelling: "centre" and "center", "museum" and "museums"."""
+    core = phrase.core
+    if len(core.folded) != 1 or core.is_proper or core.has_digits:
+        return
+    words = document.words
+    wanted = core.folded[0]
+    for word in words.places:
+        if is_near(wanted, word):
+            for index in words.places[word][:MOST]:
+                if not words.surface(index)[:1].isupper() or index == 0:
+                    yield words.spans[index]
+
+
+def _nearly(phrase: Phrase, document: Text) -> Iterator[Span]:
+    yield from aligned(phrase.core, document)
+
+
+Way = Callable[[Phrase, Text], Iterator[Span]]
+_STRICT: tuple[tuple[Evident, Way], ...] = (
+    ("normalized", _same_words),
+    ("normalized", _other_letters),
+    ("normalized", _other_spaces),
+    ("normalized", _core_words),
+)
+_WAYS: tuple[tuple[Evident, Way], ...] = (
+    *_STRICT,
+    ("normalized", _name_parts),
+    ("fuzzy", _inflected),
+    ("fuzzy", _nearly),
+)

@@ -1,0 +1,164 @@
+"""A text as words: the text enters; its words with their places leave, folded so that case, accents and width do not matter.
+
+Scripts that do not part words by spaces give one word for each character. Nothing is refused, and every way to look for words
+takes time in proportion to the text.
+"""
+
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+from itertools import accumulate
+
+from trueup.checks.folding import MARKS, UNSPACED
+from trueup.verdict.facts import Span
+from trueup.verdict.patterns import lazy_regex
+
+_UNSEEN = "\u00ad\u200b-\u200d\u2060\ufeff"
+_SINGLE = UNSPACED.pattern[1:-1] + "\u1100-\u11ff\uac00-\ud7a3"
+_RUN = lazy_regex(f"[\\w{MARKS.pattern[1:-1]}{_UNSEEN}]+")
+# Inside a run: a character of a script without spaces, one of half width with its mark, or a word of any other script.
+_WORD = lazy_regex(f"[\uff66-\uff9d][\uff9e\uff9f]|[{_SINGLE}]|[^_{_SINGLE}]+")
+_ODD = lazy_regex(f"[_{_SINGLE}]")
+_ASCII_WORD = lazy_regex("[a-z0-9]+")
+_HIDDEN = lazy_regex(f"[{_UNSEEN}]")
+# Letters that are no letter with a mark, but are often written without it.
+_PLAIN = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i"})
+MOST = 64  # places of one value that are looked at
+
+
+def fold(word: str) -> str:
+    """A word as it is compared.
+
+    >>> fold("Straße"), fold("GARCÍA"), fold("ＡＢＣ")
+    ('strasse', 'garcia', 'abc')
+    """
+    return word.lower() if word.isascii() else _folded(word)
+
+
+@lru_cache(maxsize=16_384)
+def _folded(word: str) -> str:
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", word).casefold())
+    return unicodedata.normalize("NFC", _HIDDEN.sub("", MARKS.sub("", plain))).translate(_PLAIN)
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether a word belongs to a script that does not part words by spaces.
+
+    >>> is_unspaced("東"), is_unspaced("east")
+    (True, False)
+    """
+    return len(word) == 1 and word != "_" and _ODD.match(word) is not None
+
+
+def _word_spans(text: str) -> list[Span]:
+    if _ODD.search(text) is None:
+        return [run.span() for run in _RUN.finditer(text)]
+    spans: list[Span] = []
+    for run in _RUN.finditer(text):
+        if _ODD.search(run[0]):
+            spans += [word.span() for word in _WORD.finditer(text, *run.span())]
+        else:
+            spans.append(run.span())
+    return spans
+
+
+class Words:
+    """The words of one text, and where they stand."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        if text.isascii():
+            low = text.lower()
+            self.spans: list[Span] = [found.span() for found in _ASCII_WORD.finditer(low)]
+            self.folded = [low[start:end] for start, end in self.spans]
+        else:
+            self.spans = _word_spans(text)
+            self.folded = [fold(text[start:end]) for start, end in self.spans]
+
+    def __len__(self) -> int:
+        return len(self.folded)
+
+    def surface(self, index: int) -> str:
+        """A word as it is written."""
+        start, end = self.spans[index]
+        return self.text[start:end]
+
+    def span(self, first: int, last: int) -> Span:
+        """The stretch of text from one word to another."""
+        return self.spans[first][0], self.spans[last][1]
+
+    def at(self, position: int) -> int:
+        """The index of the word at or after a position of the text."""
+        return (
+            bisect_left(self.spans, (position + 1, 0)) - 1
+            if self._inside(position)
+            else bisect_left(self.spans, (position, 0))
+        )
+
+    def _inside(self, position: int) -> bool:
+        before = bisect_left(self.spans, (position + 1, 0)) - 1
+        return before >= 0 and self.spans[before][1] > position
+
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """Where each word stands, by its folded form."""
+        found: dict[str, list[int]] = {}
+        for index, word in enumerate(self.folded):
+            found.setdefault(word, []).append(index)
+        return found
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """Where each word ends in the text of all words without spaces."""
+        return list(accumulate(map(len, self.folded)))
+
+    @cached_property
+    def _spaced(self) -> str:
+        return f" {' '.join(self.folded)} "
+
+    @cached_property
+    def _joined(self) -> str:
+        return "".join(self.folded)
+
+    def find(self, wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
+        """Where a sequence of folded words stands: the first and the last word of each place.
+
+        >>> list(Words("Ana García, ANA GARCIA").find(["ana", "garcia"]))
+        [(0, 1), (2, 3)]
+        """
+        needle, text = f" {' '.join(wanted)} ", self._spaced
+        at = text.find(needle)
+        for _ in range(MOST):
+            if at < 0:
+                return
+            # the words before a place take their own length and one space each
+            first = self._index_of_spaced(at)
+            yield first, first + len(wanted) - 1
+            at = text.find(needle, at + 1)
+
+    def _index_of_spaced(self, at: int) -> int:
+        return bisect_left(self._spaced_starts, at)
+
+    @cached_property
+    def _spaced_starts(self) -> list[int]:
+        """Where the space before each word stands in the text of all words with spaces."""
+        return [end - len(word) + index for index, (end, word) in enumerate(zip(self._ends, self.folded, strict=True))]
+
+    def find_joined(self, wanted: str, endings: Sequence[str] = ("",)) -> Iterator[tuple[int, int]]:
+        """Where words stand that give this text when they are written together; the last may have one of the endings.
+
+        >>> list(Words("a swimming-pool").find_joined("swimmingpool"))
+        [(1, 2)]
+        """
+        text, ends = self._joined, self._ends
+        at = text.find(wanted)
+        for _ in range(MOST):
+            if at < 0:
+                return
+            stop = at + len(wanted)
+            first, last = bisect_right(ends, at), bisect_left(ends, stop)
+            starts_there = (ends[first - 1] if first else 0) == at
+            if starts_there and text[stop : ends[last]] in endings:
+                yield first, last
+            at = text.find(wanted, at + 1)

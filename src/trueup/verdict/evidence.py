@@ -1,0 +1,62 @@
+"""Evidence: where in its sources a value was found, and how well it agrees with what stands there.
+
+A verdict of a contract with `grounded` holds one `Evidence` for each value that was looked up. Spans are character offsets into the document.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from trueup.verdict.facts import Span
+
+Evident = Literal["exact", "normalized", "fuzzy", "computed", "none", "not checkable"]
+FOUND = frozenset({"exact", "normalized", "fuzzy", "computed"})
+
+
+class Place(msgspec.Struct, frozen=True):
+    """One place in a source."""
+
+    document: str
+    """The name of the document; `source` if there is only one without a name."""
+    span: Span
+    """Start and end of the place in the document, in characters."""
+    text: str
+    """What stands there, shortened if it is long."""
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """What the sources say about one value."""
+
+    grade: Evident
+    """`exact` (as written), `normalized` (the same number, date or words in another form), `fuzzy` (nearly the same words), `computed` (by a rule that
+    holds), `none`, or `not checkable` (a boolean, null, or an enum without evidence patterns)."""
+    places: tuple[Place, ...] = ()
+    """Where it was found, the best place first; empty if it was not."""
+    nearest: Place | None = None
+    """What comes nearest in the sources, if the value is not there."""
+
+    @property
+    def found(self) -> bool:
+        """Whether the value is grounded.
+
+        >>> Evidence("fuzzy").found, Evidence("none").found
+        (True, False)
+        """
+        return self.grade in FOUND
+
+    def to_dict(self) -> dict[str, Any]:
+        """The evidence as JSON-able data; what is empty is left out.
+
+        >>> Evidence("exact", (Place("mail", (3, 6), "Ana"),)).to_dict()
+        {'grade': 'exact', 'places': [{'document': 'mail', 'span': [3, 6], 'text': 'Ana'}]}
+        """
+        said: dict[str, Any] = {"grade": self.grade}
+        if self.places:
+            said["places"] = [_plain(place) for place in self.places]
+        if self.nearest is not None:
+            said["nearest"] = _plain(self.nearest)
+        return said
+
+
+def _plain(place: Place) -> dict[str, Any]:
+    return {"document": place.document, "span": [*place.span], "text": place.text}
