@@ -28,22 +28,29 @@ _LIKE, _LIKE_SHORT = (
     85.0,
     70.0,
 )  # of 100: how alike the letters of a phrase and of the stretch are; all words of a short one must be there
-_STEM, _SHARE = 5, 0.7  # letters that two forms of a word begin with, and the share of the longer one
+_STEM, _LEAST_STEM = (
+    4,
+    3,
+)  # letters that two forms of a word begin with, and that a word begins with that another one is made from
+_LEAST_SPELT, _LONG_WORD = 6, 9  # letters of a word that may have one misspelling, and two
 
 
 def is_near(one: str, other: str) -> bool:
     """Whether two words may be forms or spellings of the same one.
 
-    >>> is_near("center", "centre"), is_near("moderate", "moderately"), is_near("cheap", "chess")
+    >>> is_near("center", "centre"), is_near("moderate", "moderately"), is_near("virginia", "virgin")
     (True, True, False)
     """
-    short, long = sorted((len(one), len(other)))
-    if short < _STEM or long - short > 4 or not (one.isalpha() and other.isalpha()):
+    if one[0] != other[0] or abs(len(one) - len(other)) > 4 or not (one.isalpha() and other.isalpha()):
         return False
-    if OSA.distance(one, other, score_cutoff=2) <= (1 if short < 8 else 2):
-        return True
+    short = min(len(one), len(other))
     same = next((at for at in range(short) if one[at] != other[at]), short)
-    return same >= _STEM and same >= _SHARE * long
+    if same >= _STEM and one[same:] in known("endings") and other[same:] in known("endings"):
+        return True
+    if same == short and same >= _LEAST_STEM and (one[same:] or other[same:]) in known("derivations"):
+        return True
+    least = _LEAST_SPELT if short < _LONG_WORD else _LONG_WORD
+    return short >= least and OSA.distance(one, other, score_cutoff=2) <= (1 if short < _LONG_WORD else 2)
 
 
 class _Wanted(NamedTuple):
@@ -86,7 +93,7 @@ def _wanted(word: str, document: Text) -> _Wanted:
     if number is not None:
         found = [words.at(mention.start) for value in number.values for mention in document.by_number.get(value, ())]
         return _Wanted(word, weight, frozenset(), tuple(found) or None)
-    if len(word) < _STEM:
+    if len(word) < _LEAST_STEM:
         return _Wanted(word, weight, frozenset(), None)
     near = process.extract(word, words.places.keys(), scorer=fuzz.ratio, score_cutoff=70, limit=8)
     return _Wanted(word, weight, frozenset(other for other, _, _ in near if is_near(word, other)), None)

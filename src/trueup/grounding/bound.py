@@ -12,7 +12,7 @@ from trueup.verdict.patterns import lazy_regex
 
 # What makes a date or a time certain: a colon, two separators, letters, or the signs of East Asian dates.
 _CERTAIN = lazy_regex(r"\d:\d|\d[./-]\d+[./-]\d|[^\W\d_]{3}|[ap]\.?\s?m\b|[年月日時时点點分号號]")
-_GLUED_BEFORE = lazy_regex(r"(?:[^\W\d_]|[^\W_][-_/#]|[./@=_-])\Z")
+_GLUED_BEFORE = lazy_regex(r"(?:[^\W\d_]|[^\W_][-_/#]|[./@_-])\Z")
 _GLUED_AFTER = lazy_regex(r"[-_/]?[^\W\d_]{1,2}\d|[-_/]\d|@|\.\w")
 _ITEM = lazy_regex(r"(?:^|\n)[ \t>*]*\Z")
 _ITEM_SIGN = lazy_regex(r"[.)\]:][ \t]")

@@ -4,18 +4,36 @@ A text enters; its words, numbers and dates leave, each found when first asked f
 that many replies share is indexed once.
 """
 
+from bisect import bisect_left
 from collections import OrderedDict
 from datetime import date
 from functools import cached_property
 from threading import Lock
 from typing import NamedTuple
 
+from trueup.grounding.bound import is_bound
 from trueup.grounding.moments.find import Moment, moments
 from trueup.grounding.quantities.find import Quantity, quantities
+from trueup.grounding.quantities.units import unit_named
+from trueup.grounding.segments import Segments, parted
 from trueup.grounding.words import Words
 from trueup.verdict.facts import Span
 
+_LONGEST = 300  # digits of a number that has a nearest one
 _MOST_TEXTS, _MOST_CHARACTERS = 256, 4_000_000  # kept in memory with all that was found in them
+
+
+class _Timed:
+    """What was found in a text that depends on the day it is read."""
+
+    __slots__ = ("bound", "days", "moments", "numbers", "today")
+
+    def __init__(self, today: date | None, found: list[Moment]) -> None:
+        self.today = today
+        self.moments = found
+        self.bound: frozenset[int] | None = None
+        self.days: dict[tuple[int | None, int | None], list[Moment]] | None = None
+        self.numbers: list[tuple[float, Quantity]] | None = None
 
 
 class Text:
@@ -23,7 +41,8 @@ class Text:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._moments: tuple[date | None, list[Moment]] | None = None
+        self._last: _Timed | None = None
+        self._parted: dict[str, Segments] = {}
 
     @cached_property
     def words(self) -> Words:
@@ -44,12 +63,68 @@ class Text:
                 found.setdefault(value, []).append(mention)
         return found
 
+    @cached_property
+    def by_unit(self) -> dict[str, list[Quantity]]:
+        """Those that have a unit, by their unit."""
+        found: dict[str, list[Quantity]] = {}
+        for mention in self.quantities:
+            if mention.unit:
+                found.setdefault(mention.unit, []).append(mention)
+        return found
+
+    @cached_property
+    def units(self) -> frozenset[str]:
+        """The units that it names anywhere: a table has them in its heading."""
+        named = {unit_named(word) for word in self.words.places}
+        return frozenset(named | {mention.unit for mention in self.quantities})
+
     def moments(self, today: date | None) -> list[Moment]:
         """Its dates and times, in order; relative ones are counted from `today`."""
-        kept = self._moments
-        if kept is None or kept[0] != today:
-            kept = self._moments = (today, moments(self.text, today))
-        return kept[1]
+        return self._timed(today).moments
+
+    def on_day(self, today: date | None, month: int, day: int) -> list[Moment]:
+        """The dates that may be a day of a month."""
+        timed = self._timed(today)
+        if timed.days is None:
+            timed.days = {}
+            for one in timed.moments:
+                for key in {(said.month, said.day) for said in one.dates}:
+                    timed.days.setdefault(key, []).append(one)
+        return timed.days.get((month, day), [])
+
+    def quantities_in(self, start: int, end: int) -> list[Quantity]:
+        """The numbers between two positions."""
+        first = bisect_left(self.quantities, start, key=lambda one: one.start)
+        last = bisect_left(self.quantities, end, key=lambda one: one.start)
+        return [one for one in self.quantities[first:last] if one.end <= end]
+
+    def parted(self, level: str) -> Segments:
+        """The text in lines, sentences or paragraphs."""
+        if level not in self._parted:
+            self._parted[level] = parted(self.text, level)
+        return self._parted[level]
+
+    def bound(self, today: date | None) -> frozenset[int]:
+        """Where the numbers begin that are only a part of a date, an identifier or a list."""
+        timed = self._timed(today)
+        if timed.bound is None:
+            starts = (one.start for one in self.quantities if is_bound(one, self.text, timed.moments))
+            timed.bound = frozenset(starts)
+        return timed.bound
+
+    def sorted_numbers(self, today: date | None) -> list[tuple[float, Quantity]]:
+        """The numbers in figures that stand for themselves, each reading of them, by size."""
+        timed = self._timed(today)
+        if timed.numbers is None:
+            bound = self.bound(today)
+            free = (one for one in self.quantities if not one.words and one.start not in bound)
+            timed.numbers = sorted((float(value), one) for one in free for value in one.values if len(value) < _LONGEST)
+        return timed.numbers
+
+    def _timed(self, today: date | None) -> "_Timed":
+        if self._last is None or self._last.today != today:
+            self._last = _Timed(today, moments(self.text, today))
+        return self._last
 
 
 class Document(NamedTuple):

@@ -4,12 +4,14 @@ A value is looked up as what it is: a number in any notation, a date, a time of 
 name of its field, never from a guess about the text.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from datetime import date
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz, process
 
-from trueup.grounding.bound import is_bound
 from trueup.grounding.documents import Document
 from trueup.grounding.moments.find import Moment
 from trueup.grounding.moments.read import read_moment
@@ -21,6 +23,7 @@ from trueup.grounding.quantities.units import equal, unit_named
 from trueup.grounding.quotations import Altered, quoted
 from trueup.grounding.sources import Sources
 from trueup.grounding.vocabulary import known
+from trueup.grounding.words import fold
 from trueup.verdict.evidence import Evidence, Evident, Place
 from trueup.verdict.facts import Span
 from trueup.verdict.likeness import name_words
@@ -28,33 +31,14 @@ from trueup.verdict.likeness import name_words
 _SHOWN = 120
 _MOST_PLACES = 8  # places of a value that a verdict lists
 _STRICTEST: tuple[Evident, ...] = ("exact", "normalized", "fuzzy")
+_AROUND = 8  # numbers of the next sizes that are compared
+_MOST_SPACES = 5  # in a number or a date without a digit: "two hundred and thirty four"
 _LONGEST_TYPED = 80  # characters of a text that may be a number or a date
 _ALIKE = 60.0  # of 100: from here on, another text is worth a mention as the nearest one
 _CLOCK = frozenset(
-    {
-        "year",
-        "month",
-        "day",
-        "hour",
-        "minute",
-        "date",
-        "time",
-        "ano",
-        "año",
-        "mes",
-        "dia",
-        "hora",
-        "jahr",
-        "monat",
-        "tag",
-        "stunde",
-        "anno",
-        "mese",
-        "giorno",
-        "mois",
-        "jour",
-        "heure",
-    }
+    # a field of such a name may well hold the day of a date or the hour of a time
+    """year years month months day days hour hours minute minutes date time birthday ano año anos años mes meses dia día dias hora horas minuto minutos jahr monat tag
+    stunde minute uhrzeit anno mese giorno ora mois jour heure 年 月 日 時 分 时""".split()
 )
 
 
@@ -100,6 +84,20 @@ UNCHECKABLE = Found("not checkable", kind="")
 _Way = Callable[[Document], Match | None]
 
 
+class _Asked(NamedTuple):
+    """How a number is asked for: its unit, the name of its field, whether the value itself has the unit, and whether it is in words."""
+
+    unit: str
+    field: str
+    strict: bool = False
+    words: bool = False
+
+
+def _is_filler(text: str) -> bool:
+    """Whether a number in words is mostly used without meaning a number: "first", "once"."""
+    return fold(text) in known("fillers")
+
+
 class Lookup:
     """Looks up the values of one reply in its sources; equal values are looked up once."""
 
@@ -117,7 +115,8 @@ class Lookup:
 
     def find_quantity(self, number: Quantity) -> Found:
         """What the sources say of a number that a text states: some reading of it."""
-        found = [self._number(value, number.unit, "") for value in number.values]
+        asked = _Asked(number.unit, "", strict=bool(number.unit), words=number.words)
+        found = [self._number(value, asked) for value in number.values]
         return min(found, key=lambda one: not one.places)
 
     def find_moment(self, moment: Moment) -> Found:
@@ -138,7 +137,7 @@ class Lookup:
         if isinstance(value, bool) or value is None:
             return UNCHECKABLE
         if isinstance(value, int | float):
-            return self._number(canonical(value), _unit_of(field), field)
+            return self._number(canonical(value), _Asked(_unit_of(field), field))
         phrase = Phrase(str(value))
         if not phrase.folded:
             return UNCHECKABLE
@@ -153,34 +152,49 @@ class Lookup:
 
     def _typed(self, phrase: Phrase, field: str) -> Found:
         """A short text: a date, a time or a number if it is nothing but that, else words."""
-        moment = read_moment(phrase.value, self._sources.today)
-        number = None if moment is not None and not phrase.value.isdigit() else read_quantity(phrase.value)
+        moment, number = _typed_as(phrase.value, self._sources.today)
         if moment is None and number is None:
             return self._words(phrase)
         seen = [self._moment(moment)] if moment is not None else []
         if number is not None and not (seen and seen[0].places):
-            numbers = [self._number(value, number.unit or _unit_of(field), field) for value in number.values]
+            asked = _Asked(number.unit or _unit_of(field), field, strict=bool(number.unit), words=number.words)
+            numbers = [self._number(value, asked) for value in number.values]
             seen += sorted(numbers, key=lambda found: not found.places)[:1]
         best = next((found for found in seen if found.places), None)
         exact = self._everywhere(lambda document: look_up(phrase, document.content, only_strict=True), "text")
-        if exact.places and (best is not None or not phrase.joined.isdigit() or len(phrase.joined) > 3):
+        if exact.places and (best is not None or not phrase.value.isdigit() or len(phrase.value) > 3):
             return exact._replace(kind=seen[0].kind) if best is None or exact.grade == "exact" else best
+        if best is None and not phrase.has_digits:
+            return self._words(phrase)  # "Sun" is a day, and also a word
         return best or seen[0]
 
     def _words(self, phrase: Phrase) -> Found:
-        return self._everywhere(lambda document: look_up(phrase, document.content), "text")
+        found = self._everywhere(lambda document: look_up(phrase, document.content), "text")
+        unit = unit_named(phrase.value) if not found.places and len(phrase.folded) == 1 else ""
+        return found if not unit else self._everywhere(lambda document: _named_unit(unit, document), "text")
 
-    def _number(self, value: str, unit: str, field: str) -> Found:
-        strict = len(value) <= 3 and _CLOCK.isdisjoint(name_words(field))
+    def _number(self, value: str, asked: "_Asked") -> Found:
+        unit, small = asked.unit, len(value) <= 3 and _CLOCK.isdisjoint(name_words(asked.field))
 
         def way(document: Document) -> Match | None:
             content = document.content
             mentions = [one for one in content.by_number.get(value, ()) if equal(value, unit, one)]
-            if not mentions and (unit or any(one.unit for one in content.quantities)):
-                mentions = [one for one in content.quantities if one.unit and equal(value, unit, one)]
-            if strict:
-                dates = content.moments(self._sources.today)
-                mentions = [one for one in mentions if not is_bound(one, content.text, dates)]
+            if asked.strict and unit not in content.units:
+                mentions = [one for one in mentions if one.unit]  # a bare number does not say what it counts
+            if small:
+                mentions = [
+                    one for one in mentions if not (one.words and _is_filler(content.text[one.start : one.end]))
+                ]
+            if asked.words:
+                mentions = [one for one in mentions if not one.words]  # other words for the number are other words
+            if not mentions:  # in another unit; a bare number may only be a share: 0.45 is 45 %
+                others = content.by_unit if unit else ("%",)
+                mentions = [
+                    one for other in others for one in content.by_unit.get(other, ()) if equal(value, unit, one)
+                ]
+            if small and mentions:
+                bound = content.bound(self._sources.today)
+                mentions = [one for one in mentions if one.start not in bound]
             spans = [(one.start, one.end) for one in mentions]
             if not spans:
                 return None
@@ -194,12 +208,12 @@ class Lookup:
 
         def way(document: Document) -> Match | None:
             mentions = document.content.moments(self._sources.today)
-            dates = [one for one in mentions if moment.dates and one.dates and same_date(moment, one)]
+            dates = self._same_dates(moment, document)
             times = [one for one in mentions if _says_time(moment) and one.times and same_time(moment, one)]
             grade: Evident = "normalized"
             if moment.dates and not dates:
                 grade = "fuzzy"
-                dates = [one for one in mentions if weekday_only(moment, one) or same_date(moment, one, loosely=True)]
+                dates = [one for one in mentions if self._is_loosely(moment, one)]
             if (moment.dates and not dates) or (_says_time(moment) and not times):
                 return None
             return Match(grade, [(one.start, one.end) for one in (*dates, *times)])
@@ -209,10 +223,30 @@ class Lookup:
             return Found("not checkable", kind=kind)
         return found
 
+    def _same_dates(self, moment: Moment, document: Document) -> list[Moment]:
+        today, content = self._sources.today, document.content
+        if all(day.month and day.day for day in moment.dates):
+            known_days = dict.fromkeys((day.month or 0, day.day or 0) for day in moment.dates)
+            near = [one for month, day in known_days for one in content.on_day(today, month, day)]
+        else:
+            near = [one for one in content.moments(today) if one.dates]
+        return [one for one in near if same_date(moment, one)]
+
+    def _is_loosely(self, moment: Moment, one: Moment) -> bool:
+        """Whether a mention says a part of a date: its weekday, its day, or the month that it begins."""
+        if one.relative:
+            return False  # "next Friday" is some Friday, and only a day to count from tells which
+        begun = any(
+            day.day == 1 and day.month and (day.year, day.month, None) == other[:3]
+            for day in moment.dates
+            for other in one.dates
+        )
+        return begun or weekday_only(moment, one) or same_date(moment, one, loosely=True)
+
     def _is_relative(self) -> bool:
         """Whether a source speaks of a date that only a day to count from would tell."""
         return self._sources.today is None and any(
-            one.relative and not one.dates
+            one.relative and not any(day.month and day.day for day in one.dates)
             for document in self._sources.documents
             for one in document.content.moments(None)
         )
@@ -274,17 +308,17 @@ class Lookup:
 
     def _nearest_number(self, value: Any, field: str) -> Where | None:
         number = read_quantity(str(value)) if isinstance(value, str) else None
-        target = number.values[0] if number is not None else canonical(value) if not isinstance(value, str) else ""
+        target = number.values[0] if number is not None else "" if isinstance(value, str) else canonical(value)
         if not target:
             return None
         unit = (number.unit if number else "") or _unit_of(field)
+        number_of = float(target) if len(target) < _LONGEST_TYPED else 0.0
         best: tuple[tuple[bool, float], Where] | None = None
         for document in self._sources.documents:
-            dates = document.content.moments(self._sources.today)
-            for one in document.content.quantities:
-                if one.words or is_bound(one, document.text, dates):
-                    continue
-                key = (bool(unit) and one.unit != unit, min(_distance(target, other) for other in one.values))
+            numbers = document.content.sorted_numbers(self._sources.today)
+            at = bisect_left(numbers, number_of, key=lambda pair: pair[0])
+            for size, one in numbers[max(0, at - _AROUND) : at + _AROUND]:
+                key = (bool(unit) and one.unit != unit, _distance(number_of, size))
                 if best is None or key < best[0]:
                     best = (key, Where(document, (one.start, one.end)))
         return None if best is None else best[1]
@@ -320,6 +354,27 @@ class Lookup:
         return None if best is None else best[1]
 
 
+@lru_cache(maxsize=4096)
+def _typed_as(value: str, today: date | None) -> tuple[Moment | None, Quantity | None]:
+    """A text as a date or a time, and as a number, if it is nothing but that."""
+    if not any(map(str.isdigit, value)) and value.count(" ") > _MOST_SPACES:
+        return None, None
+    return read_moment(value, today), read_quantity(value)
+
+
+def _named_unit(unit: str, document: Document) -> Match | None:
+    """Where a document names a unit or a currency in any way: "EUR" is said by "euros"."""
+    content = document.content
+    if unit not in content.units:
+        return None
+    spans = [(one.start, one.end) for one in content.quantities if one.unit == unit]
+    words = content.words
+    spans += [
+        words.spans[index] for word, places in words.places.items() if unit_named(word) == unit for index in places
+    ]
+    return Match("normalized", spans[:64])
+
+
 def _in_prompts(way: _Way, prompts: tuple[Document, ...]) -> Iterator[Where]:
     for document in prompts:
         match = way(document)
@@ -338,12 +393,8 @@ def _unit_of(field: str) -> str:
     return unit_named(words[-1]) if len(words) > 1 else ""
 
 
-def _distance(one: str, other: str) -> float:
-    try:
-        a, b = float(one), float(other)
-    except (ValueError, OverflowError):
-        return float("inf")
-    return abs(a - b) / max(abs(a), abs(b), 1e-9)
+def _distance(one: float, other: float) -> float:
+    return abs(one - other) / max(abs(one), abs(other), 1e-9)
 
 
 def _gap(wanted: Moment, one: Moment, kind: str) -> float | None:

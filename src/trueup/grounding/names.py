@@ -48,7 +48,7 @@ def _around(parts: list[str], anchor: str, words: Words, index: int, proper: boo
     left.remove(anchor)
     taken = {index}
     for part in sorted(left, key=len, reverse=True):
-        at = _nearest(part, words, begin, end, index, taken)
+        at = _nearest(part, words, range(begin, end), index, taken, proper)
         if at is None:
             return None
         taken.add(at)
@@ -58,10 +58,11 @@ def _around(parts: list[str], anchor: str, words: Words, index: int, proper: boo
     return (first, last) if last - first + 1 <= len(parts) + _BETWEEN else None
 
 
-def _nearest(part: str, words: Words, begin: int, end: int, index: int, taken: set[int]) -> int | None:
+def _nearest(part: str, words: Words, near: range, index: int, taken: set[int], proper: bool) -> int | None:
     """The nearest word to an anchor that is a part of the name, or its initial."""
-    for at in sorted(range(begin, end), key=lambda at: abs(at - index)):
-        if at not in taken and (words.folded[at] == part or _is_initial(part, words.folded[at])):
+    for at in sorted(near, key=lambda at: abs(at - index)):
+        word = words.folded[at]
+        if at not in taken and (word == part or (proper and _is_initial(part, word))):
             return at
     return None
 

@@ -19,6 +19,11 @@ from trueup.verdict.patterns import lazy_regex
 _LEAST_JOINED = 4  # letters of a phrase that may be written with other spaces
 _LEAST_DIGITS = 5  # the same of a phrase with digits: "1 2" is not 12
 _PLURALS = ("", "s", "es")
+_ITEMS = lazy_regex(r"\s*[,;/、，；]\s*|\s+(?:and|or|und|oder|y|o|et|ou|e)\s+")
+_MOST_ITEMS, _SPREAD = (
+    20,
+    3,
+)  # items of a list, and how much longer than the value the stretch may be that holds them all
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 _DIGRAPH = lazy_regex("ae|oe|ue|aa")
 
@@ -190,7 +195,7 @@ def _name_parts(phrase: Phrase, document: Text) -> Iterator[Span]:
 def _inflected(phrase: Phrase, document: Text) -> Iterator[Span]:
     """One lower-case word in another form, or with a small misspelling: "centre" and "center", "museum" and "museums"."""
     core = phrase.core
-    if len(core.folded) != 1 or core.is_proper or core.has_digits:
+    if len(core.folded) != 1 or core.has_digits:
         return
     words = document.words
     wanted = core.folded[0]
@@ -199,6 +204,23 @@ def _inflected(phrase: Phrase, document: Text) -> Iterator[Span]:
             for index in words.places[word][:MOST]:
                 if not words.surface(index)[:1].isupper() or index == 0:
                     yield words.spans[index]
+
+
+def _listed(phrase: Phrase, document: Text) -> Iterator[Span]:
+    """The items of a list in another order, near to each other: "tea, coffee" and "coffee and tea"."""
+    items = [Phrase(item) for item in _ITEMS.split(phrase.value) if item.strip()]
+    if len(items) < 2 or len(items) > _MOST_ITEMS or not all(item.folded for item in items):
+        return
+    spans: list[Span] = []
+    for item in items:
+        match = look_up(item, document, only_strict=True)
+        if match is None:
+            return
+        near = min(match.spans, key=lambda span: abs(span[0] - (spans[0][0] if spans else span[0])))
+        spans.append(near)
+    first, last = min(start for start, _ in spans), max(end for _, end in spans)
+    if last - first <= _SPREAD * len(phrase.value):
+        yield first, last
 
 
 def _nearly(phrase: Phrase, document: Text) -> Iterator[Span]:
@@ -216,5 +238,6 @@ _WAYS: tuple[tuple[Evident, Way], ...] = (
     *_STRICT,
     ("normalized", _name_parts),
     ("fuzzy", _inflected),
+    ("fuzzy", _listed),
     ("fuzzy", _nearly),
 )

@@ -9,15 +9,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from trueup.grounding.bound import is_bound
 from trueup.grounding.documents import Document
 from trueup.grounding.lookup import Found, Where
-from trueup.grounding.segments import LEVELS, Segments, parted, shape
+from trueup.grounding.segments import LEVELS, Segments, shape
 from trueup.verdict.facts import Span
 from trueup.verdict.paths import Parts, type_part
 
 _MEASURED = frozenset({"number", "date", "time"})
 _MOST_RECORDS = 2_000
+_MOST_ALONE = 2  # values of a single record that may stand with others
 _ENOUGH = 0.5  # the share of values that a level must place with one record alone
 
 
@@ -132,7 +132,7 @@ class _Group:
             return None
         shared: Segments | None = None
         for name in LEVELS:
-            level = parted(text, name)
+            level = self._document.content.parted(name)
             owners = self._owners(level)
             if sum(len(owners.get(level.at(span[0]), ())) == 1 for _, span in spans) >= _ENOUGH * len(spans):
                 return level
@@ -251,16 +251,13 @@ def _free(document: Document, bounds: Span, leaf: Leaf, taken: list[Span]) -> Sp
     content = document.content
     example = document.text[slice(*leaf.found.places[0].span)]
     if leaf.found.kind == "number":
-        dates = content.moments(None)
-        unit = next((one.unit for one in content.quantities if (one.start, one.end) == leaf.found.places[0].span), "")
+        bound = content.bound(None)
+        here = leaf.found.places[0].span
+        unit = next((one.unit for one in content.quantities_in(*here) if (one.start, one.end) == here), "")
         spans = [
             (one.start, one.end)
-            for one in content.quantities
-            if start <= one.start
-            and one.end <= end
-            and one.unit == unit
-            and not one.words
-            and not is_bound(one, content.text, dates)
+            for one in content.quantities_in(start, end)
+            if one.unit == unit and not one.words and one.start not in bound
         ]
         spans = [span for span in spans if _looks_alike(document.text[slice(*span)], example)]
     else:
@@ -279,29 +276,39 @@ def _looks_alike(one: str, other: str) -> bool:
 
 
 def _alone(record: Record) -> Iterator[Stranger]:
-    """The values of a single record that stand in a line or sentence like the one of its anchor, but not in that one."""
+    """The values of a single record that stand in a line or sentence like the one of its anchor, but not in that one.
+
+    A record whose values stand in many such lines is about all of them, and nothing is reported.
+    """
     anchor = next((leaf for leaf in record.values() if leaf.found.kind == "text" and len(leaf.found.places) == 1), None)
     if anchor is None:
         return
     home = anchor.found.places[0]
-    document = home.document
-    taken = [where.span for leaf in record.values() for where in leaf.found.places if where.document is document]
     for name in LEVELS[:2]:
-        level = parted(document.text, name)
-        own = level.bounds(level.at(home.span[0]))
-        form = shape(document.text[slice(*own)])
-        for leaf in record.values():
-            places = leaf.found.places
-            if (
-                leaf.found.kind not in _MEASURED
-                or not places
-                or any(where.document is not document for where in places)
-            ):
-                continue
-            parts = [level.bounds(level.at(where.span[0])) for where in places]
-            if own in parts or any(shape(document.text[slice(*part)]) != form for part in parts):
-                continue
-            free = _free(document, own, leaf, taken)
-            if free is not None:
-                owner = document.text[slice(*parts[0])].strip()
-                yield Stranger(leaf, places[0], owner[:60], str(anchor.value), Where(document, free))
+        found = list(_beside(record, home, str(anchor.value), name))
+        if 0 < len(found) <= _MOST_ALONE:
+            yield from found
+            return
+
+
+def _beside(record: Record, home: Where, own: str, name: str) -> Iterator[Stranger]:
+    document = home.document
+    level = document.content.parted(name)
+    bounds = level.bounds(level.at(home.span[0]))
+    form = shape(document.text[slice(*bounds)])
+    taken = [where.span for leaf in record.values() for where in leaf.found.places if where.document is document]
+    count = 0
+    for leaf in record.values():
+        places = leaf.found.places
+        if leaf.found.kind not in _MEASURED or any(where.document is not document for where in places):
+            continue
+        parts = [level.bounds(level.at(where.span[0])) for where in places[:_MOST_ALONE]]
+        if not parts or bounds in parts or any(shape(document.text[slice(*part)]) != form for part in parts):
+            continue
+        free = _free(document, bounds, leaf, taken)
+        count += 1
+        if count > _MOST_ALONE:
+            return
+        if free is not None:
+            owner = document.text[slice(*parts[0])].strip()
+            yield Stranger(leaf, places[0], owner[:60], own, Where(document, free))

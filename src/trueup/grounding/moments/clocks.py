@@ -24,7 +24,7 @@ def readings(
         return (Clock(0, minute, second),)
     if hour > 12:
         return (Clock(hour, minute, second),)
-    both = (hour % 12, hour % 12 + 12) if hour != 12 else (12, 0)
+    both: tuple[int, ...] = (hour % 12, hour % 12 + 12) if hour != 12 else (12, 0)
     if window is not None:
         low, high = window
         both = tuple(h for h in both if (low <= h < high if low < high else h >= low or h < high)) or both
@@ -35,7 +35,7 @@ def readings(
 
 def shifted(hour: int, minutes: int, window: Window | None = None) -> tuple[Clock, ...]:
     """The readings of so many minutes after an hour, or before it: `quarter to six` is −15 from 6."""
-    if not 1 <= hour <= 24:
+    if not 0 <= hour <= 24:
         return ()
     if minutes >= 0:
         return readings(hour, minutes, window=window)

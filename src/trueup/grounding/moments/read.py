@@ -16,6 +16,7 @@ _REST = lazy_regex(
     2,
 )
 _YEAR = lazy_regex(r"(?:19|20)\d\d")
+_NUMBER = lazy_regex(r"[\d.,]+")
 _PREFIXES = ("", "on the ", "on ", "at ")
 
 
@@ -33,7 +34,7 @@ def read_moment(text: str, today: date | None = None) -> Moment | None:
     if _YEAR.fullmatch(stripped):
         return Moment(0, len(text), (Day(int(stripped), None, None),), ())
     for prefix in _PREFIXES:
-        if prefix == "at " and stripped.isdecimal():
+        if prefix == "at " and _NUMBER.fullmatch(stripped):
             break
         found = [
             moment._replace(start=max(0, moment.start - len(prefix)), end=moment.end - len(prefix))
