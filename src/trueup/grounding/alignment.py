@@ -168,11 +168,12 @@ def closest(phrase: "Phrase", document: Text) -> tuple[int, int] | None:
         return None
     anchor = min(present, key=lambda word: (weights[word] < 1, len(words.places[word])))
     at, count = phrase.folded.index(anchor), len(phrase.folded)
+    slack = 1 + count // 5
     best: tuple[float, int, int] | None = None
     for place in words.places[anchor][:_MOST_PLACES]:
-        first, last = max(0, place - at), min(len(words) - 1, place + count - at - 1)
-        here = set(words.folded[first : last + 1])
-        score = sum(weight for word, weight in weights.items() if word in here)
+        first, last = max(0, place - at - slack), min(len(words) - 1, place + count - at - 1 + slack)
+        here = [index for index in range(first, last + 1) if words.folded[index] in weights]
+        score = sum(weights[word] for word in {words.folded[index] for index in here})
         if best is None or score > best[0]:
-            best = (score, first, last)
+            best = (score, here[0], here[-1])
     return None if best is None or best[0] * 2 < total else best[1:]

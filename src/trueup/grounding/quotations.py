@@ -27,8 +27,10 @@ def quoted(phrase: Phrase, document: Text) -> Match | Altered | None:
     """Where a document says a quotation word for word; what it says instead, or None.
 
     >>> text = Text("She said: the pump is not safe to use.")
-    >>> quoted(Phrase("The pump is not safe"), text).grade, quoted(Phrase("The pump is safe to use"), text).words
-    ('normalized', ())
+    >>> quoted(Phrase("The pump is not safe"), text).grade
+    'normalized'
+    >>> text.text[slice(*quoted(Phrase("The pump is safe to use"), text).span)]
+    'the pump is not safe to use'
     """
     value = phrase.value.strip(_MARKS)
     spans = list(exact(value, document.text))
