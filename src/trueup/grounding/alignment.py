@@ -45,7 +45,8 @@ def is_near(one: str, other: str) -> bool:
         return False
     short = min(len(one), len(other))
     same = next((at for at in range(short) if one[at] != other[at]), short)
-    if same >= _STEM and one[same:] in known("endings") and other[same:] in known("endings"):
+    endings = known("endings" if same > _STEM else "short_endings")
+    if same >= _STEM and one[same:] in endings and other[same:] in endings:
         return True
     if same == short and same >= _LEAST_STEM and (one[same:] or other[same:]) in known("derivations"):
         return True

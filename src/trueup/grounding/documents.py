@@ -18,7 +18,9 @@ from trueup.grounding.quantities.units import unit_named
 from trueup.grounding.segments import Segments, parted
 from trueup.grounding.words import Words
 from trueup.verdict.facts import Span
+from trueup.verdict.patterns import lazy_regex
 
+_SIGN = lazy_regex(r"[$€£¥₹₩%‰°]")
 _LONGEST = 300  # digits of a number that has a nearest one
 _MOST_TEXTS, _MOST_CHARACTERS = 256, 4_000_000  # kept in memory with all that was found in them
 
@@ -74,9 +76,19 @@ class Text:
 
     @cached_property
     def units(self) -> frozenset[str]:
-        """The units that it names anywhere: a table has them in its heading."""
-        named = {unit_named(word) for word in self.words.places}
-        return frozenset(named | {mention.unit for mention in self.quantities})
+        """The units that it names apart from a number: a table has them in its heading."""
+        found = {unit_named(word): places for word, places in self.words.places.items()}
+        named = {unit for unit, places in found.items() if unit and any(map(self._stands_alone, places))}
+        signs = {unit_named(sign[0]) for sign in _SIGN.finditer(self.text) if not self._measured(sign.start())}
+        return frozenset(named | signs)
+
+    def _stands_alone(self, word: int) -> bool:
+        return not self._measured(self.words.spans[word][0])
+
+    def _measured(self, position: int) -> bool:
+        """Whether a position is inside of a number with its unit."""
+        at = bisect_left(self.quantities, position + 1, key=lambda one: one.start) - 1
+        return at >= 0 and self.quantities[at].end > position
 
     def moments(self, today: date | None) -> list[Moment]:
         """Its dates and times, in order; relative ones are counted from `today`."""

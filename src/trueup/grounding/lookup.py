@@ -365,14 +365,12 @@ def _typed_as(value: str, today: date | None) -> tuple[Moment | None, Quantity |
 def _named_unit(unit: str, document: Document) -> Match | None:
     """Where a document names a unit or a currency in any way: "EUR" is said by "euros"."""
     content = document.content
-    if unit not in content.units:
-        return None
     spans = [(one.start, one.end) for one in content.quantities if one.unit == unit]
     words = content.words
     spans += [
         words.spans[index] for word, places in words.places.items() if unit_named(word) == unit for index in places
     ]
-    return Match("normalized", spans[:64])
+    return Match("normalized", spans[:64]) if spans else None
 
 
 def _in_prompts(way: _Way, prompts: tuple[Document, ...]) -> Iterator[Where]:

@@ -53,7 +53,7 @@ def _around(parts: list[str], anchor: str, words: Words, index: int, proper: boo
             return None
         taken.add(at)
     first, last = min(taken), max(taken)
-    if not proper and last - first + 1 > len(parts):
+    if not proper and any(words.folded[at] not in known("light") for at in range(first, last + 1) if at not in taken):
         return None  # without capitals nothing says that what stands between is a part of the name
     return (first, last) if last - first + 1 <= len(parts) + _BETWEEN else None
 

@@ -19,7 +19,8 @@ from trueup.verdict.patterns import lazy_regex
 _LEAST_JOINED = 4  # letters of a phrase that may be written with other spaces
 _LEAST_DIGITS = 5  # the same of a phrase with digits: "1 2" is not 12
 _PLURALS = ("", "s", "es")
-_ITEMS = lazy_regex(r"\s*[,;/、，；]\s*|\s+(?:and|or|und|oder|y|o|et|ou|e)\s+")
+_ITEMS = lazy_regex(r"\s*[,;/、，；]\s*|\s{2,}|\s+(?:and|or|und|oder|y|o|et|ou|e)\s+")
+_MOST_INFLECTED = 3  # words of a phrase that may each have another form
 _MOST_ITEMS, _SPREAD = (
     20,
     3,
@@ -193,17 +194,28 @@ def _name_parts(phrase: Phrase, document: Text) -> Iterator[Span]:
 
 
 def _inflected(phrase: Phrase, document: Text) -> Iterator[Span]:
-    """One lower-case word in another form, or with a small misspelling: "centre" and "center", "museum" and "museums"."""
+    """A few words, some in another form or with a small misspelling: "city centre" and "city center", "museum" and "museums".
+
+    A word with a capital on both sides is a name, and a name is not inflected.
+    """
     core = phrase.core
-    if len(core.folded) != 1 or core.has_digits:
+    if not 0 < len(core.folded) <= _MOST_INFLECTED or core.has_digits or core.is_unspaced:
         return
     words = document.words
-    wanted = core.folded[0]
-    for word in words.places:
-        if is_near(wanted, word):
-            for index in words.places[word][:MOST]:
-                if not words.surface(index)[:1].isupper() or index == 0:
-                    yield words.spans[index]
+    near = [[word for word in words.places if word == wanted or is_near(wanted, word)] for wanted in core.folded]
+    for word in near[0]:
+        for first in words.places[word][:MOST]:
+            last = first + len(near) - 1
+            if last < len(words) and all(_stands_for(core, at, words, first + at, near[at]) for at in range(len(near))):
+                yield words.span(first, last)
+
+
+def _stands_for(core: Phrase, at: int, words: Words, index: int, near: list[str]) -> bool:
+    """Whether a word of a document is a form of one word of a phrase."""
+    if words.folded[index] == core.folded[at]:
+        return True
+    both_proper = words.surface(index)[:1].isupper() and core.words.surface(at)[:1].isupper()
+    return words.folded[index] in near and not both_proper
 
 
 def _listed(phrase: Phrase, document: Text) -> Iterator[Span]:

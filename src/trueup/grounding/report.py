@@ -61,7 +61,7 @@ def other_record(stranger: "Stranger", path: str, level: Level) -> Finding:
 def altered(value: Any, path: str, nearest: "Where | None", words: tuple[str, ...], level: Level) -> Finding:
     """A quotation that is not word for word."""
     instead = "" if nearest is None else f"; the source says {_cut(nearest.text, 160)!r}"
-    hint = "Quote the source word for word." + ("" if nearest is None else f" It says: {_cut(nearest.text, 240)!r}.")
+    hint = "Quote the source word for word." + ("" if nearest is None else f" It says: {_cut(nearest.text, 240)!r}")
     data = {**_data(value, nearest), "words": list(words[:20])}
     return Finding("E004", path, f"{_named(path)}the quotation was altered{instead}", None, data, hint, level)
 
@@ -97,11 +97,11 @@ def _quoted(where: "Where") -> str:
     """What the source says around a place."""
     start, end = where.span
     text = where.document.text
-    begin, stop = max(0, start - _AROUND), min(len(text), end + _AROUND)
-    begin = begin if begin == 0 else text.find(" ", begin, start) + 1 or begin
-    stop = stop if stop == len(text) else max(text.rfind(" ", end, stop), end)
-    around = _cut(text[begin:stop], 2 * _AROUND + _SHOWN + 20)
-    return f"It says: {around!r}."
+    first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    begin, stop = max(first, start - _AROUND), min(last if last >= 0 else len(text), end + _AROUND)
+    begin = begin if begin == first else text.find(" ", begin, start) + 1 or begin
+    stop = stop if stop in (last, len(text)) else max(text.rfind(" ", end, stop), end)
+    return f"It says: {_cut(text[begin:stop], 2 * _AROUND + _SHOWN + 20)!r}"
 
 
 def _data(value: Any, nearest: "Where | None") -> dict[str, Any]:
