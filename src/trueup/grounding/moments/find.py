@@ -1,0 +1,46 @@
+"""Dates and times of a text, in order, each with its place and every plausible reading.
+
+Any text enters, in any of the languages, or several; moments leave. A date and a time beside each other are two moments unless
+they are written as one (`2024-03-05T17:45`). What may be anything, such as a bare number or `1/2`, is not a moment without a cue.
+"""
+
+from datetime import date
+
+from trueup.grounding.moments.folding import fold
+from trueup.grounding.moments.grammar import parse
+from trueup.grounding.moments.han import STRETCH, WRITTEN, moments_of
+from trueup.grounding.moments.lexing import tokens_of
+from trueup.grounding.moments.values import Clock as Clock
+from trueup.grounding.moments.values import Day as Day
+from trueup.grounding.moments.values import Moment as Moment
+
+
+def moments(text: str, today: date | None = None) -> list[Moment]:
+    """The dates and times in a text; with `today`, relative ones get their dates.
+
+    >>> [m.dates[0] for m in moments("Due on the 5th of March, 2024.")]
+    [Day(year=2024, month=3, day=5, weekday=None)]
+    """
+    folded, places = fold(text)
+    plain = text if places is None else "".join(text[at] for at in places[:-1])
+    if WRITTEN.search(folded) is None:
+        found = parse(tokens_of(plain, folded), plain, today)
+    else:
+        signed = list(moments_of(folded, today))
+        blank = STRETCH.sub(lambda match: "|" * len(match[0]), folded)
+        found = _merged(signed, parse(tokens_of(plain, blank), plain, today))
+    if places is None:
+        return found
+    return [moment._replace(start=places[moment.start], end=places[moment.end - 1] + 1) for moment in found]
+
+
+def _merged(signed: list[Moment], others: list[Moment]) -> list[Moment]:
+    """Both lists by their places; of two that overlap, the one that a sign behind its numbers explains."""
+    kept = list(signed)
+    at = 0
+    for other in others:
+        while at < len(signed) and signed[at].end <= other.start:
+            at += 1
+        if at == len(signed) or signed[at].start >= other.end:
+            kept.append(other)
+    return sorted(kept)

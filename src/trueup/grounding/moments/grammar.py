@@ -1,0 +1,358 @@
+r"""How words and numbers make dates and times: one pattern over the signs of `lexing.py`, and a reader for each of its branches.
+
+The line of a text enters; moments leave, in order. The signs before a token:
+`_` space, `,` comma, `.` dot, `/` of, `-` until, `<` to, `+` and, `~` minus, `>` past, `{` before, `}` past or in, `@` at,
+`2` `^` the, `3` `#` the day (joined to a token, or behind other text), `4` in, `5` in a, `6` ago, `7` las, `8` since.
+The kinds of tokens are in `words.py`; of digits: `n` 1–31, `z` another number below 100, `o` 5th, `y` four digits that can be a
+year, `F` other four, `q` '24, `D` date, `d` 3/5, `e` 5.3, `E` month and year, `T` time, `I` both, `i` a Japanese era, `j` neither.
+"""
+
+from collections.abc import Callable
+from datetime import date
+
+from trueup.grounding.moments.clocks import Window, readings, shifted
+from trueup.grounding.moments.lexing import Line, Token, day_of, days_of
+from trueup.grounding.moments.numeric import centuries, is_day
+from trueup.grounding.moments.relative import days_away, period_away, units_away, weekday_away
+from trueup.grounding.moments.values import Clock, Day, Moment
+from trueup.verdict.patterns import lazy_regex
+
+_DAY = "[noQw]"
+_MONTH = "[MmxsG]"
+_WEEKDAY = "(?:[WvVx][_,.23])?"
+_YEAR = r"(?:[_,/.\-](?:u[_/])?[yq](?![_][LU]))?"
+_PART = "(?:[_,]p)?"
+_HOUR = "[nws]"
+
+_RULES = (
+    # dates
+    ("range_before", rf"{_WEEKDAY}{_DAY}[\-<+]{_DAY}[_/.]{_MONTH}{_YEAR}"),
+    ("day_month", rf"{_WEEKDAY}{_DAY}(?:_u)?[_/.\-]{_MONTH}(?:[_,/.\-](?:u[_/])?[yq](?!_[LU])|[\-_.][nz](?![_.,]?[pULuMmN]|[\-<>{{}}]))?"),
+    ("range_after", rf"{_WEEKDAY}{_MONTH}[_2.][noQ][\-<+][noQ](?!_[pUMm]){_YEAR}"),
+    ("month_day", rf"{_WEEKDAY}{_MONTH}[_2.\-][noQ](?!_[UMm]){_YEAR}"),
+    ("month_year", rf"{_MONTH}[_,/.\-][yq]"),
+    ("year_month", rf"y[_,.\-/]{_MONTH}(?:[_.\-][no](?!_[Up]))?"),
+    ("spaced", r"[n]\.n\.y"),
+    ("numbers", rf"{_WEEKDAY}[DE]"),
+    ("numbers", r"[WvVx][_,.23]d|(?<=[\^#234])[de](?!_[Up])|d(?=[_,@]T)|(?<=@)d|d(?=-[dD])|(?<=[dD]-)d|[WvVx][_,.23]e(?!_[Up])"),
+    ("both", "I"),
+    ("era", "i"),
+    # times
+    ("to_half", rf"(?:K|[nw](?:_u)?)[>{{}}][hH]_{_HOUR}{_PART}"),
+    ("to_hour", rf"(?:(?:K|w|[nw]_u)[<>{{}}]|n[>{{}}]){_HOUR}(?:_U)?{_PART}"),
+    ("half_past", rf"H[>]{_HOUR}(?:_U)?{_PART}"),
+    ("half", rf"[hH]_{_HOUR}(?:_U)?{_PART}"),
+    ("hour_and", rf"[nwse](?:_U)?[+~][JKZ]{_PART}"),
+    ("hour_minute", rf"[nws]_U[_+~][nwzs]{_PART}|(?<=[@7])[nws][+~][nwz](?!_[uMm]){_PART}|w_[wz]{_PART}"),
+    ("hours", rf"[nwseT](?:_U)?{_PART}[\-<+][nwseT](?:_U)?[_,]p|[nwseT][\-<][nwseT]_U|(?<=[@])[nwT][\-<+@][nwT](?!_[uLMm])"),
+    ("hour", rf"T(?:_U)?{_PART}|[nwse](?:_U)?[_,]p|[nwse]_U|(?<=[@{{])[nwse](?!_[uLMmj]|/[Mm])"),
+    ("military", "[yF]_[LU]|(?<=@)[yF]"),
+    ("point", "(?:[nw]_)?N"),
+    # relative ones
+    ("shifted_weekday", "X[_/][WvV]|[Wv]_X"),
+    ("shifted_unit", "X_u|u_X"),
+    ("units_ago", "(?:[nw]_)?u_[AG]|(?<=[6{])[nw]_u"),
+    ("units_ahead", "[nw]_u_B|(?<=[4}])[nw]_u|(?<=5)u"),
+    ("relative", "R"),
+    # what is left when nothing stands beside it
+    ("weekday", "W|v|(?<=[\\^#23])[Vx]"),
+    ("month", "M"),
+    ("year", r"(?<=[48])y|(?<=u[_/])y"),
+    ("day", r"(?<=[\^2#3])o(?!_u)|(?<=[#3])n(?!_[uUpLj])"),
+)  # fmt: skip
+
+_GRAMMAR = lazy_regex(lambda: "|".join(f"(?P<{name}_{at}>{source})" for at, (name, source) in enumerate(_RULES)))
+
+
+class Found:
+    """The tokens of one match, by what they are, with the day that relative words are said on."""
+
+    def __init__(self, tokens: list[Token], cue: str, text: str, today: date | None) -> None:
+        self.tokens, self.cue, self.text, self.today = tokens, cue, text, today
+
+    def of(self, kinds: str) -> list[Token]:
+        return [token for token in self.tokens if token.kind in kinds]
+
+    @property
+    def window(self) -> Window | None:
+        return next((token.value for token in self.tokens if token.kind == "p"), None)
+
+    def moment(self, dates: tuple[Day, ...], times: tuple[Clock, ...] = (), relative: bool = False) -> list[Moment]:
+        if not (dates or times or relative):
+            return []
+        return [Moment(self.tokens[0].start, self.tokens[-1].end, dates, times, relative)]
+
+    def ends(self, first: Token, readings_of: Callable[[Token], tuple[list[Day], list[Clock]]]) -> list[Moment]:
+        """Both ends of a range: the first reaches to its own token, the second from there to the end."""
+        second = self.tokens[self.tokens.index(first) + 1]
+        if second.kind in "Up":
+            second = next(token for token in self.tokens[self.tokens.index(first) + 1 :] if token.kind not in "Up")
+        spans = ((self.tokens[0].start, first.end, first), (second.start, self.tokens[-1].end, second))
+        made = []
+        for start, end, token in spans:
+            dates, times = readings_of(token)
+            if not (dates or times):
+                return []
+            made.append(Moment(start, end, tuple(dates), tuple(times)))
+        return made
+
+
+def parse(line: Line, text: str, today: date | None) -> list[Moment]:
+    """The moments of a text that was split into tokens."""
+    found: list[Moment] = []
+    at = 0
+    while (match := _GRAMMAR.search(line.signs, at)) is not None:
+        start, at = match.span()
+        name = (match.lastgroup or "").rpartition("_")[0]
+        part = Found(line.tokens[start // 2 : (at + 1) // 2], line.signs[start - 1], text, today)
+        moments = _READERS[name](part)
+        if not moments:
+            at = start + 1
+        found += moments
+    return found
+
+
+def _weekday(found: Found, months: list[Token]) -> int | None:
+    token = found.tokens[0]
+    if token in months or token.lexeme is None:
+        return None
+    return token.lexeme.means.get("weekday")
+
+
+def _years(found: Found) -> tuple[int | None, ...]:
+    for token in found.tokens:
+        if token.kind == "y":
+            return (token.value,)
+        if token.kind == "q":
+            return centuries(token.value)
+    return (None,)
+
+
+def _month_token(found: Found) -> Token:
+    """The last that can be one: `mar. 5 mars` starts with a weekday."""
+    return found.of("MmxsG")[-1] if found.tokens[0].kind == "x" else found.of("MmxsG")[0]
+
+
+def _month_and_days(found: Found, day: int, years: tuple[int | None, ...], token: Token) -> list[Day]:
+    assert token.lexeme is not None
+    month, weekday = token.lexeme.means["month"], _weekday(found, [token])
+    return [Day(year, month, day, weekday) for year in years if is_day(year, month, day)]
+
+
+def _only_a_verb(found: Found, token: Token) -> bool:
+    """`you may 5`: written small, without an ordinal, a year, a weekday or a cue."""
+    if token.lexeme is None or not token.lexeme.verb or not found.text[token.start].islower():
+        return False
+    return found.cue not in "^#23@4/,-" and not found.of("yqoQWvV")
+
+
+def _one_day(found: Found) -> list[Moment]:
+    token = _month_token(found)
+    numbers = [other for other in found.of("noQwz") if other is not token]
+    if _only_a_verb(found, token) or not numbers:
+        return []
+    years = _years(found)
+    if len(numbers) == 2:  # `5 Mar 24`: a year, or the start of something else
+        years = (*centuries(numbers[1].value), None)
+    return found.moment(tuple(_month_and_days(found, day_of(numbers[0]), years, token)))
+
+
+def _day_range(found: Found) -> list[Moment]:
+    token = _month_token(found)
+    numbers = [other for other in found.of("noQw") if other is not token]
+    years = _years(found)
+    if _only_a_verb(found, token):
+        return []
+    return found.ends(numbers[0], lambda number: (_month_and_days(found, day_of(number), years, token), []))
+
+
+def _month_and_year(found: Found) -> list[Moment]:
+    token = _month_token(found)
+    assert token.lexeme is not None
+    month = token.lexeme.means["month"]
+    if days := found.of("no"):
+        return found.moment(tuple(_month_and_days(found, day_of(days[0]), _years(found), token)))
+    return found.moment(tuple(Day(year, month, None) for year in _years(found)))
+
+
+def _spaced(found: Found) -> list[Moment]:
+    day, month, year = (token.value for token in found.tokens)
+    return found.moment((Day(year, month, day),) if is_day(year, month, day) else ())
+
+
+def _numbers(found: Found) -> list[Moment]:
+    token = found.tokens[-1]
+    days = days_of(token)
+    weekday = _weekday(found, [token]) if len(found.tokens) > 1 else None
+    if weekday is not None:
+        days = tuple(day._replace(weekday=weekday) for day in days)
+    return found.moment(days)
+
+
+def _both(found: Found) -> list[Moment]:
+    hour, minute, second, _ = found.tokens[0].value[1]
+    return found.moment(days_of(found.tokens[0]), readings(hour, minute, second, exact=True))
+
+
+def _era(found: Found) -> list[Moment]:
+    from trueup.grounding.moments.han import era_days
+
+    token = found.tokens[0]
+    return found.moment(era_days(token.value)) if found.text[token.start].isupper() else []
+
+
+def _minutes(token: Token) -> int:
+    return {"K": 15, "J": 30, "Z": 45}.get(token.kind) or day_of(token)
+
+
+def _sign(found: Found, before: Token, after: Token, earlier: tuple[str, ...] = ("<", "{")) -> int:
+    """Whether the words between two tokens take minutes away."""
+    from trueup.grounding.moments.folding import fold
+    from trueup.grounding.moments.words import vocabulary
+
+    gap = found.text[before.end : after.start].strip().lower()
+    joined = vocabulary().joined
+    return -1 if (joined.get(gap) or joined.get(fold(gap)[0], "")) in earlier else 1
+
+
+def _to_hour(found: Found) -> list[Moment]:
+    tokens = [token for token in found.tokens if token.kind not in "Up"]
+    minutes = _minutes(tokens[0]) * _sign(found, tokens[-2], tokens[-1])
+    return found.moment((), shifted(day_of(tokens[-1]), minutes, found.window) if minutes < 60 else ())
+
+
+def _to_half(found: Found) -> list[Moment]:
+    tokens = [token for token in found.tokens if token.kind != "p"]
+    minutes = _minutes(tokens[0]) * _sign(found, tokens[-3], tokens[-2])
+    return found.moment((), shifted(day_of(tokens[-1]), minutes - 30, found.window) if abs(minutes) < 30 else ())
+
+
+def _half(found: Found) -> list[Moment]:
+    half, hour = found.tokens[0], found.tokens[1]
+    assert half.lexeme is not None
+    before = half.lexeme.means.get("half_before", 30)
+    times = shifted(day_of(hour), -before, found.window)
+    if "half" in half.lexeme.means and (hour.lexeme is None or "en" in hour.lexeme.languages):  # British `half five`
+        after = shifted(day_of(hour), 30, found.window)
+        times = after if hour.lexeme is not None else times + after
+    return found.moment((), times)
+
+
+def _half_past(found: Found) -> list[Moment]:
+    return found.moment((), shifted(day_of(found.tokens[1]), 30, found.window))
+
+
+def _hour_and(found: Found) -> list[Moment]:
+    tokens = found.tokens
+    last = next(at for at, token in enumerate(tokens) if token.kind in "JKZ")
+    minutes = _minutes(tokens[last]) * _sign(found, tokens[last - 1], tokens[last], ("~",))
+    return found.moment((), shifted(day_of(tokens[0]), minutes, found.window)) if tokens[0].kind != "e" else []
+
+
+def _hour_minute(found: Found) -> list[Moment]:
+    tokens = [token for token in found.tokens if token.kind != "p"]
+    hour, minute = day_of(tokens[0]), day_of(tokens[-1])
+    spoken = tokens[-2].kind != "U" and not found.text[tokens[0].end : tokens[-1].start].strip(" -\n")
+    if minute > 59 or (spoken and (minute < 10 or not 1 <= hour <= 12)):
+        return []
+    return found.moment((), shifted(hour, minute * _sign(found, tokens[-2], tokens[-1], ("~",)), found.window))
+
+
+def _times(token: Token, window: Window | None) -> list[Clock]:
+    if token.kind in "eT":
+        clock = token.value[1] if token.kind == "e" else token.value
+        if clock is None:
+            return []
+        hour, minute, second, exact = clock
+        return list(readings(hour, minute, second, window, exact))
+    hour = day_of(token)
+    return list(readings(hour, 0, window=window)) if hour <= 24 else []
+
+
+def _hour(found: Found) -> list[Moment]:
+    return found.moment((), tuple(_times(found.tokens[0], found.window)))
+
+
+def _hours(found: Found) -> list[Moment]:
+    numbers = found.of("nwseT")
+    if len(found.of("p")) == 2:
+        first = found.tokens.index(numbers[1])
+        return _hour(Found(found.tokens[:first], "", found.text, found.today)) + _hour(
+            Found(found.tokens[first:], "", found.text, found.today)
+        )
+    made = found.ends(numbers[0], lambda token: ([], _times(token, found.window)))
+    if made and found.window and day_of_hour(made[0]) > day_of_hour(made[1]):  # `11–1 pm` starts in the morning
+        made[0] = made[0]._replace(times=tuple(_times(numbers[0], None)))
+    return made
+
+
+def day_of_hour(moment: Moment) -> int:
+    return moment.times[0].hour
+
+
+def _military(found: Found) -> list[Moment]:
+    number = found.tokens[0].value
+    times = readings(number // 100, number % 100, exact=True)
+    year = found.tokens[0].kind == "y" and len(found.tokens) == 1 and 1900 <= number < 2100
+    return found.moment((Day(number, None, None),) if year else (), times)
+
+
+def _point(found: Found) -> list[Moment]:
+    token = found.of("N")[0]
+    return found.moment((), (Clock(token.value, 0),))
+
+
+def _shifted_weekday(found: Found) -> list[Moment]:
+    shift = found.of("X")[0].value
+    name = found.of("WvV")[0]
+    return found.moment(weekday_away(shift, name.value, found.today), relative=True)
+
+
+def _shifted_unit(found: Found) -> list[Moment]:
+    unit = found.of("u")[0].value
+    if unit == "other":
+        return []
+    return found.moment(period_away(found.of("X")[0].value, unit, found.today), relative=True)
+
+
+def _units(found: Found, sign: int) -> list[Moment]:
+    unit = found.of("u")[0].value
+    counts = found.of("nw")
+    if unit == "other":
+        return []
+    return found.moment(units_away(sign * (day_of(counts[0]) if counts else 1), unit, found.today), relative=True)
+
+
+def _relative(found: Found) -> list[Moment]:
+    return found.moment(days_away(found.tokens[0].value, found.today), relative=True)
+
+
+def _weekday_alone(found: Found) -> list[Moment]:
+    token = found.tokens[0]
+    assert token.lexeme is not None
+    if token.kind == "v" and not found.text[token.start].isupper() and found.cue not in "^#23":
+        return []
+    return found.moment((Day(None, None, None, token.lexeme.means["weekday"]),))
+
+
+def _month_alone(found: Found) -> list[Moment]:
+    return found.moment((Day(None, found.tokens[0].value, None),))
+
+
+def _year(found: Found) -> list[Moment]:
+    return found.moment((Day(found.tokens[0].value, None, None),))
+
+
+def _day(found: Found) -> list[Moment]:
+    return found.moment((Day(None, None, day_of(found.tokens[0])),))
+
+
+_READERS: dict[str, Callable[[Found], list[Moment]]] = {
+    "range_before": _day_range, "day_month": _one_day, "range_after": _day_range, "month_day": _one_day,
+    "month_year": _month_and_year, "year_month": _month_and_year, "spaced": _spaced, "numbers": _numbers, "both": _both,
+    "era": _era, "to_half": _to_half, "to_hour": _to_hour, "half_past": _half_past, "half": _half, "hour_and": _hour_and,
+    "hour_minute": _hour_minute, "hours": _hours, "hour": _hour, "military": _military, "point": _point,
+    "shifted_weekday": _shifted_weekday, "shifted_unit": _shifted_unit, "units_ago": lambda found: _units(found, -1),
+    "units_ahead": lambda found: _units(found, 1), "relative": _relative, "weekday": _weekday_alone, "month": _month_alone,
+    "year": _year, "day": _day,
+}  # fmt: skip

@@ -1,0 +1,180 @@
+"""A folded text → its words and digits with a meaning, and one line of signs that says how they follow one another.
+
+The line has two signs for each token: what stands before it (a space, a comma, `of`, `at`, a cue, or `|` for anything else) and
+its kind. `grammar.py` is a pattern over this line. It does not read dates or times itself.
+"""
+
+from typing import Any, NamedTuple
+
+from trueup.grounding.moments.numeric import classify
+from trueup.grounding.moments.values import Day
+from trueup.grounding.moments.words import Lexeme, Vocabulary, vocabulary
+from trueup.verdict.patterns import lazy_regex
+
+
+class Token(NamedTuple):
+    """One word or number: its place, its kind as a letter of the grammar, and its value."""
+
+    start: int
+    end: int
+    kind: str
+    value: Any
+    lexeme: Lexeme | None = None
+
+
+class Line(NamedTuple):
+    """The tokens of a text, and the signs of the grammar: the token at sign `i` is `tokens[i // 2]`."""
+
+    tokens: list[Token]
+    signs: str
+
+
+_TOKEN = lazy_regex(
+    lambda: (
+        r"\b(?:"
+        r"(?P<iso>\d{4}-?\d\d-?\d\d(?:t|_)\d\d:?\d\d(?::?\d\d(?:[.,]\d++)?)?)(?:z|[+-]\d\d(?::?\d\d)?)?(?![a-z0-9])"
+        r"|(?P<hour>\d{1,2} ?h(?: ?\d\d)?(?:min|m)?)(?![a-z0-9])"
+        r"|(?P<digits>\d++(?:[.,:/\-]\d++)*+)(?P<suffix>[ap]\.m\b\.?|[a-z°]++)?+"
+        r"|(?P<era>[rhs]\d{1,2}\.\d{1,2}\.\d{1,2})(?![\w.])"
+        rf"|(?P<word>{vocabulary().pattern})(?![a-z0-9ß])"
+        r")|(?<!\w)'(?:(?P<short>\d\d)(?!\w)|(?P<dutch>s (?:ochtends|morgens|middags|avonds|nachts))(?![a-z]))"
+    )
+)
+_WORDS = lazy_regex(r"[^\s,;:()\[\]\"|]+")
+_REACH = 28  # characters before a token in which a cue can be
+_CURRENCY = frozenset("$€£¥₩#+%°^*=<>\\")
+_CLOCKLIKE = frozenset("nwseTUzd")
+_HOUR_ENDINGS = frozenset(("h", "hs", "hr", "hrs", "uhr", "u", "uur"))
+
+
+def tokens_of(text: str, folded: str) -> Line:
+    """The tokens of a text, given with its folded form."""
+    words = vocabulary()
+    tokens: list[Token] = []
+    signs: list[str] = []
+    end = 0
+    for match in _TOKEN.finditer(folded):
+        for token in _read(match, folded, words):
+            if token.kind in "pV" and _is_cue(token, tokens, folded, words):
+                continue
+            signs += _between(text, folded, end if tokens else -1, token.start, words), token.kind
+            tokens.append(token)
+            end = token.end
+    return Line(tokens, "".join(signs))
+
+
+def _is_cue(token: Token, tokens: list[Token], folded: str, words: Vocabulary) -> bool:
+    """German `am`, and `di` or `do`, are words between others unless they follow a time."""
+    if folded[token.start : token.end] not in words.cues:
+        return False
+    return not (tokens and token.start - tokens[-1].end <= 1 and tokens[-1].kind in _CLOCKLIKE)
+
+
+def _read(match: Any, folded: str, words: Vocabulary) -> list[Token]:
+    start, end = match.span()
+    name = match.lastgroup
+    if name == "word":
+        return [_word(start, end, words.lexemes[match["word"]], folded)]
+    if name in ("digits", "suffix"):
+        return _digits(start, match.end("digits"), match["suffix"] or "", folded, words)
+    if name == "short":
+        return [Token(start, end, "q", int(match["short"]))]
+    if name == "dutch":
+        return [_word(start, end, words.lexemes[match[0]], folded)]
+    if name == "hour":
+        hour, _, rest = match["hour"].partition("h")
+        minute = rest.strip(" min")
+        clock = (int(hour), int(minute or 0), None, True)
+        return [Token(start, end, "T" if clock[0] <= 24 and clock[1] < 60 else "j", clock[:3] + (clock[0] > 12,))]
+    if name == "era":
+        return [Token(start, end, "i", match["era"])]
+    digits = match["iso"].replace("-", "").replace(":", "").replace("_", "t")
+    kind, days = classify(digits[:8])
+    clock = (int(digits[9:11]), int(digits[11:13]), int(digits[13:15]) if digits[13:15].isdecimal() else None, True)
+    good = kind == "D" and clock[0] <= 24 and clock[1] < 60 and (clock[2] or 0) <= 60
+    return [Token(start, end, "I" if good else "j", (days, clock))]
+
+
+def _word(start: int, end: int, lexeme: Lexeme, folded: str) -> Token:
+    kind = lexeme.kind
+    if kind in "MmsGxWvV" and end < len(folded) and folded[end] == "." and end - start <= 5:
+        end += 1  # an abbreviation
+    value = next(iter(lexeme.means.values()))
+    return Token(start, end, kind, value, lexeme)
+
+
+def _digits(start: int, end: int, suffix: str, folded: str, words: Vocabulary) -> list[Token]:
+    run = folded[start:end]
+    after = folded[end : end + 1]
+    if (start and folded[start - 1] in _CURRENCY) or after in _CURRENCY and after:
+        return [Token(start, end + len(suffix), "j", None)]
+    kind, value = classify(run) if not run.startswith("0000") else ("j", None)
+    if kind == "j" and not suffix and run.count("-") == 1 or kind == "j" and run.count("/") == 1 and len(run) > 9:
+        cut = start + (run.index("/") if run.count("/") == 1 and len(run) > 9 and run.count("-") != 1 else run.index("-"))
+        return [_one(start, cut, "", folded, words), _one(cut + 1, end, "", folded, words)]
+    if kind == "j" and run.count("-") == 1:
+        cut = start + run.index("-")
+        return [_one(start, cut, "", folded, words), *_with_suffix(cut + 1, end, suffix, folded, words)]
+    return _with_suffix(start, end, suffix, folded, words)
+
+
+def _one(start: int, end: int, suffix: str, folded: str, words: Vocabulary) -> Token:
+    return _with_suffix(start, end, suffix, folded, words)[0]
+
+
+def _with_suffix(start: int, end: int, suffix: str, folded: str, words: Vocabulary) -> list[Token]:
+    """A number with what is written directly behind it: `5th`, `5pm`, `17uhr`."""
+    kind, value = classify(folded[start:end])
+    stop = end + len(suffix)
+    if not suffix:
+        if kind == "e" and folded[end : end + 1] == "." and value[0]:
+            kind, value, end = _dotted(value, end, folded)
+        return [Token(start, end, kind, value)]
+    if kind == "n" and suffix in words.endings or suffix == "°":
+        return [Token(start, stop, "o" if kind == "n" else "j", value)]
+    lexeme = words.lexemes.get(suffix)
+    if lexeme is not None and lexeme.kind in "pMmsG" and kind in "nTeD":
+        return [Token(start, end, kind, value), _word(end, stop, lexeme, folded)]
+    if suffix in _HOUR_ENDINGS and kind in "nTe":
+        return [Token(start, end, kind, value), Token(end, stop, "U", 0)]
+    return [Token(start, stop, "j", None)]
+
+
+def _dotted(value: Any, end: int, folded: str) -> tuple[str, Any, int]:
+    """`5.3.`: a date if the text goes on behind the dot, otherwise perhaps the end of a sentence."""
+    rest = folded[end + 1 : end + 3].lstrip(" ")
+    goes_on = bool(rest) and (rest[0].isdecimal() or rest[0] in "-,;)")
+    return ("D", value[0], end + 1) if goes_on else ("e", value, end)
+
+
+def _between(text: str, folded: str, end: int, start: int, words: Vocabulary) -> str:
+    """The sign for what stands before a token that starts here, where the token before it ended at `end` (−1: none)."""
+    if 0 <= end and start - end <= _REACH:
+        gap = folded[end:start].strip()
+        if (sign := words.joined.get(gap)) is None and gap:
+            written = text[end:start].lower().strip(" \t\r\n,.;()")
+            sign = words.joined.get(written) or words.joined.get(gap.strip(" ,.;()"))
+        if sign is not None:
+            return sign
+    low = max(end, start - _REACH, 0)
+    for source in (text[low:start].lower(), folded[low:start]):
+        parts = _WORDS.findall(source)[-3:]
+        for first in range(len(parts)):
+            if (sign := words.cues.get(" ".join(parts[first:]))) is not None:
+                return sign
+        if not parts or source.isascii():
+            break
+    return "|"
+
+
+def day_of(token: Token) -> int:
+    """The number that a token says, as a day or an hour."""
+    if token.lexeme is None:
+        return int(token.value)
+    return int(token.lexeme.means.get("number", token.lexeme.means.get("ordinal", 0)))
+
+
+def days_of(token: Token) -> tuple[Day, ...]:
+    """The dates that a token of digits says."""
+    value = token.value[0] if token.kind in "eI" else token.value
+    return tuple(value)

@@ -1,0 +1,64 @@
+"""Whether a value is what a mention says: as a date, as a weekday, as a time.
+
+Two moments enter; yes or no leaves. Any reading of one may agree with any reading of the other.
+"""
+
+from datetime import date
+
+from trueup.grounding.moments.values import Clock, Day, Moment
+
+
+def same_date(value: Moment, mention: Moment, *, loosely: bool = False) -> bool:
+    """Whether a mention says the date of a value: every part that both say agrees, and the mention says what identifies it.
+
+    A day of a month needs month and day, or `loosely` the day alone; a month needs the month, a year the year.
+
+    >>> from trueup.grounding.moments.read import read_moment
+    >>> same_date(read_moment("2024-03-05"), read_moment("March 5"))
+    True
+    """
+    return any(_agree(one, other, loosely) for one in value.dates for other in mention.dates)
+
+
+def weekday_only(value: Moment, mention: Moment) -> bool:
+    """Whether a mention says only a weekday, and the value's date falls on it."""
+    said = {day.weekday for day in mention.dates if day[:3] == (None, None, None)}
+    return bool(said) and any(_weekday(day) in said for day in value.dates if _weekday(day) is not None)
+
+
+def same_time(value: Moment, mention: Moment) -> bool:
+    """Whether a mention says the time of a value; seconds count if both say them.
+
+    >>> from trueup.grounding.moments.read import read_moment
+    >>> same_time(read_moment("17:45"), read_moment("5:45")), same_time(read_moment("05:45"), read_moment("5:45 pm"))
+    (True, False)
+    """
+    return any(_same_clock(one, other) for one in value.times for other in mention.times)
+
+
+def _same_clock(one: Clock, other: Clock) -> bool:
+    return one[:2] == other[:2] and (one.second is None or other.second is None or one.second == other.second)
+
+
+def _agree(value: Day, mention: Day, loosely: bool) -> bool:
+    if any(one is not None and other is not None and one != other for one, other in zip(value, mention, strict=True)):
+        return False
+    year, month, day, weekday = value
+    if day is not None:
+        return mention.day is not None and (mention.month is not None or month is None or loosely)
+    if month is not None:
+        return mention.month is not None
+    if year is not None:
+        return mention.year is not None
+    return weekday is not None and _weekday(mention) == weekday
+
+
+def _weekday(day: Day) -> int | None:
+    if day.weekday is not None:
+        return day.weekday
+    if day.year is None or day.month is None or day.day is None:
+        return None
+    try:
+        return date(day.year, day.month, day.day).weekday()
+    except ValueError:
+        return None
