@@ -1,7 +1,7 @@
 r"""How words and numbers make dates and times: one pattern over the signs of `lexing.py`, and a reader for each of its branches.
 
 The line of a text enters; moments leave, in order. The signs before a token:
-`_` space, `,` comma, `.` dot, `/` of, `-` until, `<` to, `+` and, `~` minus, `>` past, `{` before, `}` past or in, `@` at,
+`_` space, `,` comma, `.` dot, `/` of, `-` until, `<` to, `&` and, `+` plus, `~` minus, `>` past, `{` before, `}` past or in, `@` at,
 `2` `^` the, `3` `#` the day (joined to a token, or behind other text), `4` in, `5` in a, `6` ago, `7` las, `8` since.
 The kinds of tokens are in `words.py`; of digits: `n` 1–31, `z` another number below 100, `o` 5th, `y` four digits that can be a
 year, `F` other four, `q` '24, `D` date, `d` 3/5, `e` 5.3, `E` month and year, `T` time, `I` both, `i` a Japanese era, `j` neither.
@@ -26,9 +26,9 @@ _HOUR = "[nws]"
 
 _RULES = (
     # dates
-    ("range_before", rf"{_WEEKDAY}{_DAY}[\-<+]{_DAY}[_/.]{_MONTH}{_YEAR}"),
-    ("day_month", rf"{_WEEKDAY}{_DAY}(?:_u)?[_/.\-]{_MONTH}(?:[_,/.\-](?:u[_/])?[yq](?!_[LU])|[\-_.][nz](?![_.,]?[pULuMmN]|[\-<>{{}}]))?"),
-    ("range_after", rf"{_WEEKDAY}{_MONTH}[_2.][noQ][\-<+][noQ](?!_[pUMm]){_YEAR}"),
+    ("range_before", rf"{_WEEKDAY}{_DAY}[\-<+&]{_DAY}[_/.]{_MONTH}{_YEAR}"),
+    ("day_month", rf"{_WEEKDAY}{_DAY}(?:_u(?=/))?[_/.\-]{_MONTH}(?:[_,/.\-](?:u[_/])?[yq](?!_[LU])|[\-_.][nz](?![_.,]?[pULuMmN]|[\-<>{{}}]))?"),
+    ("range_after", rf"{_WEEKDAY}{_MONTH}[_2.][noQ][\-<+&][noQ](?!_[pUMm]){_YEAR}"),
     ("month_day", rf"{_WEEKDAY}{_MONTH}[_2.\-][noQ](?!_[UMm]){_YEAR}"),
     ("month_year", rf"{_MONTH}[_,/.\-][yq]"),
     ("year_month", rf"y[_,.\-/]{_MONTH}(?:[_.\-][no](?!_[Up]))?"),
@@ -44,7 +44,7 @@ _RULES = (
     ("half", rf"[hH]_{_HOUR}(?:_U)?{_PART}"),
     ("hour_and", rf"[nwse](?:_U)?[+~][JKZ]{_PART}"),
     ("hour_minute", rf"[nws]_U[_+~][nwzs]{_PART}|(?<=[@7])[nws][+~][nwz](?!_[uMm]){_PART}|w_[wz]{_PART}"),
-    ("hours", rf"[nwseT](?:_U)?{_PART}[\-<+][nwseT](?:_U)?[_,]p|[nwseT][\-<][nwseT]_U|(?<=[@])[nwT][\-<+@][nwT](?!_[uLMm])"),
+    ("hours", rf"[nwseT](?:_U)?{_PART}[\-<&][nwseT](?:_U)?[_,]p|[nwseT][\-<][nwseT]_U|(?<=[@])[nwT][\-<&@][nwT](?!_[uLMm])"),
     ("hour", rf"T(?:_U)?{_PART}|[nwse](?:_U)?[_,]p|[nwse]_U|(?<=[@{{])[nwse](?!_[uLMmj]|/[Mm])"),
     ("military", "[yF]_[LU]|(?<=@)[yF]"),
     ("point", "(?:[nw]_)?N"),

@@ -73,7 +73,9 @@ def _source() -> str:
     single = "[一二三四五六日天]"
     in_brackets = rf"(?: ?[(（]?(?P<weekday>{weekday})[)）]?| ?[(（](?P<sign>[月火水木金土日一二三四五六월화수목금토일])[)）])?"
     apart = rf"(?<![\d{_CHARACTERS}.:/])"
-    return (
+    starts = {word[0] for table in words[:7] for word in table if not word.isascii() and len(word) > 1} | {"差"}
+    starts |= {word for table in (words.parts, words.days) for word in table if len(word) == 1} - set(_CHARACTERS)
+    return rf"(?=[\d{_CHARACTERS}{''.join(sorted(starts))}])(?:" + (
         rf"(?P<shift>{pattern_of(words.shifts)}) ?(?:(?P<shifted>{weekday})|(?P<bare>{single})(?!月|号|个|個|点|點))"
         rf"|(?P<period>{pattern_of(words.months)})"
         rf"|{apart}(?P<count>{number}) ?(?P<unit>{pattern_of(words.units)}) ?(?P<later>{pattern_of(words.later)})(?![一-龥]?[午夕])"
@@ -88,7 +90,7 @@ def _source() -> str:
         rf"|{apart}(?P<day3>{number}) ?(?:[号號](?!楼|樓|线|線|店|室|门|館|馆)|日(?!間|间|後|后|前|以|目|曜|本))"
         rf"|(?P<weekday3>(?<![{_CHARACTERS}\d]){weekday})"
         rf"|(?P<point>{points})|(?P<relative>{days})"
-    )  # fmt: skip
+    ) + ")"  # fmt: skip
 
 
 _ANY = lazy_regex(_source)

@@ -31,16 +31,16 @@ class Line(NamedTuple):
 
 _TOKEN = lazy_regex(
     lambda: (
-        r"\b(?:"
+        r"\b(?:(?=\d)(?:"
         r"(?P<iso>\d{4}-?\d\d-?\d\d(?:t|_)\d\d:?\d\d(?::?\d\d(?:[.,]\d++)?)?)(?:z|[+-]\d\d(?::?\d\d)?)?(?![a-z0-9])"
         r"|(?P<hour>\d{1,2} ?h(?: ?\d\d)?(?:min|m)?)(?![a-z0-9])"
-        r"|(?P<digits>\d++(?:[.,:/\-]\d++)*+)(?P<suffix>[ap]\.m\b\.?|[a-z°]++)?+"
+        r"|(?P<digits>\d++(?:[.,:/\-]\d++)*+)(?P<suffix>[ap]\.m\b\.?|[a-z°]++)?+)"
         r"|(?P<era>[rhs]\d{1,2}\.\d{1,2}\.\d{1,2})(?![\w.])"
         rf"|(?P<word>{vocabulary().pattern})(?![a-z0-9ß])"
-        r")|(?<!\w)'(?:(?P<short>\d\d)(?!\w)|(?P<dutch>s (?:ochtends|morgens|middags|avonds|nachts))(?![a-z]))"
+        r")"
     )
 )
-_WORDS = lazy_regex(r"[^\s,;:()\[\]\"|]+")
+_AROUND = " ,;:()[]\"|"
 _REACH = 28  # characters before a token in which a cue can be
 _CURRENCY = frozenset("$€£¥₩#+%°^*=<>\\")
 _CLOCKLIKE = frozenset("nwseTUzd")
@@ -77,10 +77,6 @@ def _read(match: Any, folded: str, words: Vocabulary) -> list[Token]:
         return [_word(start, end, words.lexemes[match["word"]], folded)]
     if name in ("digits", "suffix"):
         return _digits(start, match.end("digits"), match["suffix"] or "", folded, words)
-    if name == "short":
-        return [Token(start, end, "q", int(match["short"]))]
-    if name == "dutch":
-        return [_word(start, end, words.lexemes[match[0]], folded)]
     if name == "hour":
         hour, _, rest = match["hour"].partition("h")
         minute = rest.strip(" min")
@@ -108,7 +104,9 @@ def _digits(start: int, end: int, suffix: str, folded: str, words: Vocabulary) -
     after = folded[end : end + 1]
     if (start and folded[start - 1] in _CURRENCY) or after in _CURRENCY and after:
         return [Token(start, end + len(suffix), "j", None)]
-    kind, value = classify(run) if not run.startswith("0000") else ("j", None)
+    if start and folded[start - 1] == "'" and end - start == 2 and not suffix and folded[start - 2 : start - 1] in " ":
+        return [Token(start - 1, end, "q", int(run))]
+    kind, value = classify(run)
     if kind == "j" and not suffix and run.count("-") == 1 or kind == "j" and run.count("/") == 1 and len(run) > 9:
         cut = start + (run.index("/") if run.count("/") == 1 and len(run) > 9 and run.count("-") != 1 else run.index("-"))
         return [_one(start, cut, "", folded, words), _one(cut + 1, end, "", folded, words)]
@@ -157,14 +155,25 @@ def _between(text: str, folded: str, end: int, start: int, words: Vocabulary) ->
         if sign is not None:
             return sign
     low = max(end, start - _REACH, 0)
-    for source in (text[low:start].lower(), folded[low:start]):
-        parts = _WORDS.findall(source)[-3:]
-        for first in range(len(parts)):
-            if (sign := words.cues.get(" ".join(parts[first:]))) is not None:
-                return sign
-        if not parts or source.isascii():
-            break
-    return "|"
+    before = folded[low:start]
+    sign = _cue(before, words.cues)
+    if sign is None and not (written := text[low:start]).isascii():
+        sign = _cue(written.lower(), words.cues)
+    return sign or "|"
+
+
+def _cue(before: str, cues: dict[str, str]) -> str | None:
+    """The sign of the longest cue that a text ends with."""
+    parts = before.rstrip(_AROUND).rsplit(None, 3)[-3:]
+    if not parts:
+        return None
+    last = parts[-1].lstrip(_AROUND)
+    if len(parts) > 1 and last == parts[-1]:
+        if len(parts) > 2 and (sign := cues.get(f"{parts[-3]} {parts[-2]} {last}")) is not None:
+            return sign
+        if (sign := cues.get(f"{parts[-2]} {last}")) is not None:
+            return sign
+    return cues.get(last)
 
 
 def day_of(token: Token) -> int:

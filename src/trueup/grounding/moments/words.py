@@ -17,10 +17,10 @@ LANGUAGES = ("en", "es", "de", "fr", "it", "pt", "nl")
 # What stands between two tokens, as one sign: joined to both of them, or as the end of a longer text before the second one.
 _JOINED = {
     "day": "3", "on": "2", "in": "4", "in_a": "5", "year": "8", "ago": "6", "hour_article": "7", "at": "@", "of": "/",
-    "until": "-", "and": "+", "and_a": "+", "minus": "~", "past": ">", "before": "{", "past_or_in": "}", "to": "<",
+    "until": "-", "and": "&", "plus": "+", "minus": "~", "past": ">", "before": "{", "past_or_in": "}", "to": "<",
 }  # fmt: skip
 _CUES = {
-    "year": "8", "past": "@", "before": "{", "past_or_in": "}", "hour_article": "7", "at": "@", "on": "^", "day": "#",
+    "year": "8", "past": "@", "hour_article": "7", "at": "@", "before": "{", "past_or_in": "}", "on": "^", "day": "#",
     "in": "4", "in_a": "5", "ago": "6",
 }  # fmt: skip
 _KINDS = {
@@ -140,7 +140,7 @@ def vocabulary() -> Vocabulary:
     rare: set[str] = set()
     verbs: set[str] = set()
     endings: set[str] = set()
-    joined = {"": "_", ",": ",", ".": ".", "-": "-", "/": "/", "(": ",", ";": ","}
+    joined = {"": "_", ",": ",", ".": ".", "-": "-", "/": "/", "(": ",", ";": ",", "'": "_"}
     cues: dict[str, str] = {}
     between: dict[str, list[str]] = {}
     for language in LANGUAGES:
