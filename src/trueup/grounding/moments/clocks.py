@@ -35,7 +35,7 @@ def readings(
 
 def shifted(hour: int, minutes: int, window: Window | None = None) -> tuple[Clock, ...]:
     """The readings of so many minutes after an hour, or before it: `quarter to six` is −15 from 6."""
-    if not 1 <= hour <= 24:
+    if not 0 <= hour <= 24:
         return ()
     if minutes >= 0:
         return readings(hour, minutes, window=window)

@@ -43,9 +43,9 @@ _RULES = (
     ("half_past", rf"H[>]{_HOUR}(?:_U)?{_PART}"),
     ("half", rf"[hH]_{_HOUR}(?:_U)?{_PART}"),
     ("hour_and", rf"[nwse](?:_U)?[+~][JKZ]{_PART}"),
-    ("hour_minute", rf"[nws]_U[_+~][nwzs]{_PART}|(?<=[@7])[nws][+~][nwz](?!_[uMm]){_PART}|w_[wz]{_PART}"),
+    ("hour_minute", rf"[nwsz]_U[_+~][nwzs]{_PART}|(?<=[@7])[nws][+~][nwz](?!_[uMm]){_PART}|w_[wz]{_PART}"),
     ("hours", rf"[nwseT](?:_U)?{_PART}[\-<&][nwseT](?:_U)?[_,]p|[nwseT][\-<][nwseT]_U|(?<=[@])[nwT][\-<&@][nwT](?!_[uLMm])"),
-    ("hour", rf"T(?:_U)?{_PART}|[nwse](?:_U)?[_,]p|[nwse]_U|(?<=[@{{])[nwse](?!_[uLMmj]|/[Mm])"),
+    ("hour", rf"T(?:_U)?{_PART}|[nwse](?:_U)?[_,]p|[nwsez]_U|(?<=[@{{])[nwse](?!_[uLMmj]|/[Mm])"),
     ("military", "[yF]_[LU]|(?<=@)[yF]"),
     ("point", "(?:[nw]_)?N"),
     # relative ones
@@ -281,13 +281,9 @@ def _hours(found: Found) -> list[Moment]:
             Found(found.tokens[first:], "", found.text, found.today)
         )
     made = found.ends(numbers[0], lambda token: ([], _times(token, found.window)))
-    if made and found.window and day_of_hour(made[0]) > day_of_hour(made[1]):  # `11–1 pm` starts in the morning
+    if made and found.window and made[0].times[0].hour > made[1].times[0].hour:  # `11–1 pm` starts in the morning
         made[0] = made[0]._replace(times=tuple(_times(numbers[0], None)))
     return made
-
-
-def day_of_hour(moment: Moment) -> int:
-    return moment.times[0].hour
 
 
 def _military(found: Found) -> list[Moment]:

@@ -17,7 +17,11 @@ from trueup.grounding.moments.words import load, pattern_of
 from trueup.verdict.patterns import lazy_regex
 
 _LANGUAGES = ("zh", "ja", "ko")
-_DIGITS = {char: at for at, chars in enumerate(("〇零○", "一", "二两兩", "三", "四", "五", "六", "七", "八", "九")) for char in chars}
+_DIGITS = {
+    char: at
+    for at, chars in enumerate(("〇零○", "一", "二两兩", "三", "四", "五", "六", "七", "八", "九"))
+    for char in chars
+}
 _CHARACTERS = "〇零○一二两兩三四五六七八九十廿卅"
 WRITTEN = lazy_regex("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 STRETCH = lazy_regex("[\u3005-\u3007\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]+")
@@ -40,7 +44,12 @@ def _words() -> _Words:
     words = _Words({}, {}, {}, {}, {}, {}, {}, {}, {})
     for language in _LANGUAGES:
         data = load(language)
-        for name, table in (("days", words.days), ("parts", words.parts), ("points", words.points), ("eras", words.eras)):
+        for name, table in (
+            ("days", words.days),
+            ("parts", words.parts),
+            ("points", words.points),
+            ("eras", words.eras),
+        ):
             entries: dict[str, Any] = data.get(name, {})
             for written, value in entries.items():
                 made: Any = tuple(value) if isinstance(value, list) else value
@@ -71,7 +80,9 @@ def _source() -> str:
     parts, points, days = pattern_of(words.parts), pattern_of(words.points), pattern_of(words.days)
     weekday = pattern_of(word for word in words.weekdays if len(word) > 1)
     single = "[一二三四五六日天]"
-    in_brackets = rf"(?: ?[(（]?(?P<weekday>{weekday})[)）]?| ?[(（](?P<sign>[月火水木金土日一二三四五六월화수목금토일])[)）])?"
+    in_brackets = (
+        rf"(?: ?[(（]?(?P<weekday>{weekday})[)）]?| ?[(（](?P<sign>[月火水木金土日一二三四五六월화수목금토일])[)）])?"
+    )
     apart = rf"(?<![\d{_CHARACTERS}.:/])"
     starts = {word[0] for table in words[:7] for word in table if not word.isascii() and len(word) > 1} | {"差"}
     starts |= {word for table in (words.parts, words.days) for word in table if len(word) == 1} - set(_CHARACTERS)
@@ -162,7 +173,11 @@ def _weekday_in(got: dict[str, str]) -> int | None:
     sign = got.get("sign", got.get("sign2"))
     if not sign:
         return None
-    return next(at for at, chars in enumerate(("月一월", "火二화", "水三수", "木四목", "金五금", "土六토", "日일")) if sign in chars)
+    return next(
+        at
+        for at, chars in enumerate(("月一월", "火二화", "水三수", "木四목", "金五금", "土六토", "日일"))
+        if sign in chars
+    )
 
 
 def _time(got: dict[str, str], _today: date | None) -> _Made:

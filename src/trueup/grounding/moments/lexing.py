@@ -40,7 +40,7 @@ _TOKEN = lazy_regex(
         r")"
     )
 )
-_AROUND = " ,;:()[]\"|"
+_AROUND = ' ,;:()[]"|'
 _REACH = 28  # characters before a token in which a cue can be
 _CURRENCY = frozenset("$€£¥₩#+%°^*=<>\\")
 _CLOCKLIKE = frozenset("nwseTUzd")
@@ -108,7 +108,9 @@ def _digits(start: int, end: int, suffix: str, folded: str, words: Vocabulary) -
         return [Token(start - 1, end, "q", int(run))]
     kind, value = classify(run)
     if kind == "j" and not suffix and run.count("-") == 1 or kind == "j" and run.count("/") == 1 and len(run) > 9:
-        cut = start + (run.index("/") if run.count("/") == 1 and len(run) > 9 and run.count("-") != 1 else run.index("-"))
+        cut = start + (
+            run.index("/") if run.count("/") == 1 and len(run) > 9 and run.count("-") != 1 else run.index("-")
+        )
         return [_one(start, cut, "", folded, words), _one(cut + 1, end, "", folded, words)]
     if kind == "j" and run.count("-") == 1:
         cut = start + run.index("-")

@@ -100,7 +100,9 @@ def _pair(form: Any) -> tuple[str, Any]:
     first, sign, second = int(form["one"]), form["s5"], int(form["two"])
     orders = ((second, first),) if sign == "." else ((first, second), (second, first))
     days = tuple(dict.fromkeys(Day(None, month, day) for month, day in orders if is_day(None, month, day)))
-    clock = (first, second, None, False) if sign == "." and len(form["two"]) == 2 and first <= 24 and second < 60 else None
+    clock = (
+        (first, second, None, False) if sign == "." and len(form["two"]) == 2 and first <= 24 and second < 60 else None
+    )
     if sign == "/":
         padded = len(form["one"]) == len(form["two"]) == 2
         return ("D" if padded else "d", days) if days else ("j", None)

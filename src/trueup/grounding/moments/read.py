@@ -11,8 +11,12 @@ from trueup.grounding.moments.values import Clock, Day, Moment
 from trueup.verdict.patterns import lazy_regex
 
 _LONGEST = 80
-_REST = lazy_regex(r"[\s,.;:()@（）、。年]*(?:\b(?:the|on|at|el|den|am|le|il|um|a las|a la|à|alle|às|om|op|de|del|du|kl)\b[\s,.;:()@]*)*", 2)
+_REST = lazy_regex(
+    r"[\s,.;:()@（）、。年]*(?:\b(?:the|on|at|el|den|am|le|il|um|a las|a la|à|alle|às|om|op|de|del|du|kl)\b[\s,.;:()@]*)*",
+    2,
+)
 _YEAR = lazy_regex(r"(?:19|20)\d\d")
+_NUMBER = lazy_regex(r"[\d.,]+")
 _PREFIXES = ("", "on the ", "on ", "at ")
 
 
@@ -30,7 +34,7 @@ def read_moment(text: str, today: date | None = None) -> Moment | None:
     if _YEAR.fullmatch(stripped):
         return Moment(0, len(text), (Day(int(stripped), None, None),), ())
     for prefix in _PREFIXES:
-        if prefix == "at " and stripped.isdecimal():
+        if prefix == "at " and _NUMBER.fullmatch(stripped):
             break
         found = [
             moment._replace(start=max(0, moment.start - len(prefix)), end=moment.end - len(prefix))
