@@ -24,7 +24,7 @@ def readings(
         return (Clock(0, minute, second),)
     if hour > 12:
         return (Clock(hour, minute, second),)
-    both = (hour % 12, hour % 12 + 12) if hour != 12 else (12, 0)
+    both: tuple[int, ...] = (hour % 12, hour % 12 + 12) if hour != 12 else (12, 0)
     if window is not None:
         low, high = window
         both = tuple(h for h in both if (low <= h < high if low < high else h >= low or h < high)) or both

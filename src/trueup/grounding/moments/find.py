@@ -27,20 +27,17 @@ def moments(text: str, today: date | None = None) -> list[Moment]:
         found = parse(tokens_of(plain, folded), plain, today)
     else:
         signed = list(moments_of(folded, today))
-        blank = STRETCH.sub(lambda match: "|" * len(match[0]), folded)
-        found = _merged(signed, parse(tokens_of(plain, blank), plain, today))
+        rest = STRETCH.sub(lambda match: "|" * len(match[0]), _without(signed, folded))
+        found = sorted(signed + parse(tokens_of(plain, rest), plain, today))
     if places is None:
         return found
     return [moment._replace(start=places[moment.start], end=places[moment.end - 1] + 1) for moment in found]
 
 
-def _merged(signed: list[Moment], others: list[Moment]) -> list[Moment]:
-    """Both lists by their places; of two that overlap, the one that a sign behind its numbers explains."""
-    kept = list(signed)
-    at = 0
-    for other in others:
-        while at < len(signed) and signed[at].end <= other.start:
-            at += 1
-        if at == len(signed) or signed[at].start >= other.end:
-            kept.append(other)
-    return sorted(kept)
+def _without(signed: list[Moment], folded: str) -> str:
+    """The text with these moments crossed out: what a sign behind its numbers explains is read once."""
+    pieces, at = [], 0
+    for moment in signed:
+        pieces += folded[at : moment.start], "|" * (moment.end - moment.start)
+        at = moment.end
+    return "".join(pieces) + folded[at:]

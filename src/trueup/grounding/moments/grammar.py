@@ -61,7 +61,13 @@ _RULES = (
     ("day", r"(?<=[\^2#3])o(?!_u)|(?<=[#3])n(?!_[uUpLj])"),
 )  # fmt: skip
 
-_GRAMMAR = lazy_regex(lambda: "|".join(f"(?P<{name}_{at}>{source})" for at, (name, source) in enumerate(_RULES)))
+_GRAMMAR = lazy_regex(
+    lambda: (
+        "(?=[A-Za-z])(?![jpULABJZ])(?:"
+        + "|".join(f"(?P<{name}_{at}>{source})" for at, (name, source) in enumerate(_RULES))
+        + ")"
+    )
+)
 
 
 class Found:

@@ -53,7 +53,7 @@ def _words() -> _Words:
             entries: dict[str, Any] = data.get(name, {})
             for written, value in entries.items():
                 made: Any = tuple(value) if isinstance(value, list) else value
-                table.update(dict.fromkeys(written.split("|"), made))  # type: ignore[attr-defined]
+                table.update(dict.fromkeys(written.split("|"), made))
         for at, written in enumerate(data["weekdays"].split(", ")):
             for char in written.split("|"):
                 prefixes = data.get("weekday_prefixes", "").split("|")

@@ -42,7 +42,8 @@ _TOKEN = lazy_regex(
 )
 _AROUND = ' ,;:()[]"|'
 _REACH = 28  # characters before a token in which a cue can be
-_CURRENCY = frozenset("$€£¥₩#+%°^*=<>\\")
+_NOT_OURS = frozenset("$€£¥₩#+%^*=\\")
+_NEEDS_CUE = frozenset("nwsedyFovVxmGu")  # kinds that may be a moment only behind a cue
 _CLOCKLIKE = frozenset("nwseTUzd")
 _HOUR_ENDINGS = frozenset(("h", "hs", "hr", "hrs", "uhr", "u", "uur"))
 
@@ -57,7 +58,7 @@ def tokens_of(text: str, folded: str) -> Line:
         for token in _read(match, folded, words):
             if token.kind in "pV" and _is_cue(token, tokens, folded, words):
                 continue
-            signs += _between(text, folded, end if tokens else -1, token.start, words), token.kind
+            signs += _between(text, folded, end if tokens else -1, token, words), token.kind
             tokens.append(token)
             end = token.end
     return Line(tokens, "".join(signs))
@@ -79,15 +80,14 @@ def _read(match: Any, folded: str, words: Vocabulary) -> list[Token]:
         return _digits(start, match.end("digits"), match["suffix"] or "", folded, words)
     if name == "hour":
         hour, _, rest = match["hour"].partition("h")
-        minute = rest.strip(" min")
-        clock = (int(hour), int(minute or 0), None, True)
-        return [Token(start, end, "T" if clock[0] <= 24 and clock[1] < 60 else "j", clock[:3] + (clock[0] > 12,))]
+        hours, minutes = int(hour), int(rest.strip(" min") or 0)
+        return [Token(start, end, "T" if hours <= 24 and minutes < 60 else "j", (hours, minutes, None, hours > 12))]
     if name == "era":
         return [Token(start, end, "i", match["era"])]
     digits = match["iso"].replace("-", "").replace(":", "").replace("_", "t")
     kind, days = classify(digits[:8])
     clock = (int(digits[9:11]), int(digits[11:13]), int(digits[13:15]) if digits[13:15].isdecimal() else None, True)
-    good = kind == "D" and clock[0] <= 24 and clock[1] < 60 and (clock[2] or 0) <= 60
+    good = kind == "D" and clock[0] <= 24 and clock[1] < 60 and (clock[2] is None or clock[2] <= 60)
     return [Token(start, end, "I" if good else "j", (days, clock))]
 
 
@@ -101,37 +101,44 @@ def _word(start: int, end: int, lexeme: Lexeme, folded: str) -> Token:
 
 def _digits(start: int, end: int, suffix: str, folded: str, words: Vocabulary) -> list[Token]:
     run = folded[start:end]
-    after = folded[end : end + 1]
-    if (start and folded[start - 1] in _CURRENCY) or after in _CURRENCY and after:
+    before = folded[start - 1] if start else " "
+    if before in _NOT_OURS or (end < len(folded) and folded[end] in _NOT_OURS):
         return [Token(start, end + len(suffix), "j", None)]
-    if start and folded[start - 1] == "'" and end - start == 2 and not suffix and folded[start - 2 : start - 1] in " ":
+    if before == "'" and end - start == 2 and not suffix and folded[max(0, start - 2)] in " '":
         return [Token(start - 1, end, "q", int(run))]
     kind, value = classify(run)
-    if kind == "j" and not suffix and run.count("-") == 1 or kind == "j" and run.count("/") == 1 and len(run) > 9:
-        cut = start + (
-            run.index("/") if run.count("/") == 1 and len(run) > 9 and run.count("-") != 1 else run.index("-")
-        )
-        return [_one(start, cut, "", folded, words), _one(cut + 1, end, "", folded, words)]
-    if kind == "j" and run.count("-") == 1:
-        cut = start + run.index("-")
-        return [_one(start, cut, "", folded, words), *_with_suffix(cut + 1, end, suffix, folded, words)]
-    return _with_suffix(start, end, suffix, folded, words)
+    if kind == "j":
+        cut = _cut(run)
+        if cut:
+            first, second = run[:cut], run[cut + 1 :]
+            return [
+                *_with_suffix(start, start + cut, classify(first), "", folded, words),
+                *_with_suffix(start + cut + 1, end, classify(second), suffix, folded, words),
+            ]
+    return _with_suffix(start, end, (kind, value), suffix, folded, words)
 
 
-def _one(start: int, end: int, suffix: str, folded: str, words: Vocabulary) -> Token:
-    return _with_suffix(start, end, suffix, folded, words)[0]
+def _cut(run: str) -> int:
+    """Where a run is two: `5-7`, `10:00-11:30`, `2024-03-05/2024-03-07`; 0 if nowhere."""
+    if len(run) > 24:
+        return 0
+    if run.count("-") == 1:
+        return run.index("-")
+    return run.index("/") if run.count("/") == 1 and len(run) > 9 else 0
 
 
-def _with_suffix(start: int, end: int, suffix: str, folded: str, words: Vocabulary) -> list[Token]:
+def _with_suffix(
+    start: int, end: int, read: tuple[str, Any], suffix: str, folded: str, words: Vocabulary
+) -> list[Token]:
     """A number with what is written directly behind it: `5th`, `5pm`, `17uhr`."""
-    kind, value = classify(folded[start:end])
-    stop = end + len(suffix)
+    kind, value = read
     if not suffix:
         if kind == "e" and folded[end : end + 1] == "." and value[0]:
             kind, value, end = _dotted(value, end, folded)
         return [Token(start, end, kind, value)]
-    if kind == "n" and suffix in words.endings or suffix == "°":
-        return [Token(start, stop, "o" if kind == "n" else "j", value)]
+    stop = end + len(suffix)
+    if kind == "n" and (suffix in words.endings or suffix == "°"):
+        return [Token(start, stop, "o", value)]
     lexeme = words.lexemes.get(suffix)
     if lexeme is not None and lexeme.kind in "pMmsG" and kind in "nTeD":
         return [Token(start, end, kind, value), _word(end, stop, lexeme, folded)]
@@ -147,20 +154,26 @@ def _dotted(value: Any, end: int, folded: str) -> tuple[str, Any, int]:
     return ("D", value[0], end + 1) if goes_on else ("e", value, end)
 
 
-def _between(text: str, folded: str, end: int, start: int, words: Vocabulary) -> str:
-    """The sign for what stands before a token that starts here, where the token before it ended at `end` (−1: none)."""
-    if 0 <= end and start - end <= _REACH:
-        gap = folded[end:start].strip()
+def _between(text: str, folded: str, end: int, token: Token, words: Vocabulary) -> str:
+    """The sign for what stands before a token, where the token before it ended at `end` (−1: none)."""
+    start = token.start
+    if end >= 0 and start - end <= _REACH:
+        gap = folded[end:start]
+        if gap == " ":
+            return "_"
+        gap = gap.strip()
         if (sign := words.joined.get(gap)) is None and gap:
             written = text[end:start].lower().strip(" \t\r\n,.;()")
             sign = words.joined.get(written) or words.joined.get(gap.strip(" ,.;()"))
         if sign is not None:
             return sign
+    if token.kind not in _NEEDS_CUE:
+        return "|"
     low = max(end, start - _REACH, 0)
     before = folded[low:start]
     sign = _cue(before, words.cues)
-    if sign is None and not (written := text[low:start]).isascii():
-        sign = _cue(written.lower(), words.cues)
+    if sign is None and not text[max(low, start - 4) : start].isascii():
+        sign = _cue(text[low:start].lower(), words.cues)
     return sign or "|"
 
 

@@ -69,7 +69,9 @@ def _ymd(form: Any) -> tuple[str, Any]:
 def _dmy(form: Any) -> tuple[str, Any]:
     first, sign, second, written = int(form["d2"]), form["s2"], int(form["m2"]), form["y2"]
     years = (int(written),) if len(written) == 4 else centuries(int(written))
-    orders = ((second, first), (first, second)) if sign != "/" else ((first, second), (second, first))
+    orders: tuple[tuple[int, int], ...] = ((first, second), (second, first))
+    if sign != "/":
+        orders = orders[::-1]
     if sign == "." and is_day(None, second, first):
         orders = ((second, first),)
     days = [Day(year, month, day) for year in years for month, day in orders if year and is_day(year, month, day)]
