@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 _TOKEN = lazy_regex(
     lambda: (
-        r"\b(?:(?=\d)(?:"
+        r"(?<![a-z0-9_ß])(?=[a-z0-9])(?:(?=\d)(?:"
         r"(?P<iso>\d{4}-?\d\d-?\d\d(?:t|_)\d\d:?\d\d(?::?\d\d(?:[.,]\d++)?)?)(?:z|[+-]\d\d(?::?\d\d)?)?(?![a-z0-9])"
         r"|(?P<hour>\d{1,2} ?h(?: ?\d\d)?(?:min|m)?)(?![a-z0-9])"
         r"|(?P<digits>\d++(?:[.,:/\-]\d++)*+)(?P<suffix>[ap]\.m\b\.?|[a-z°]++)?+)"
@@ -159,8 +159,8 @@ def _between(text: str, folded: str, end: int, token: Token, words: Vocabulary) 
     start = token.start
     if end >= 0 and start - end <= _REACH:
         gap = folded[end:start]
-        if gap == " ":
-            return "_"
+        if gap in (" ", "-"):
+            return "_" if gap == " " else "="
         gap = gap.strip()
         if (sign := words.joined.get(gap)) is None and gap:
             written = text[end:start].lower().strip(" \t\r\n,.;()")
