@@ -1,1 +1,1 @@
-"""Grounding: whether the values of a reply stand in its sources."""
+"""Whether the values of a reply are in its source."""

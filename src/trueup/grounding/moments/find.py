@@ -36,7 +36,8 @@ def moments(text: str, today: date | None = None) -> list[Moment]:
 
 def _without(signed: list[Moment], folded: str) -> str:
     """The text with these moments crossed out: what a sign behind its numbers explains is read once."""
-    pieces, at = [], 0
+    pieces: list[str] = []
+    at = 0
     for moment in signed:
         pieces += folded[at : moment.start], "|" * (moment.end - moment.start)
         at = moment.end

@@ -1,8 +1,8 @@
 r"""How words and numbers make dates and times: one pattern over the signs of `lexing.py`, and a reader for each of its branches.
 
 The line of a text enters; moments leave, in order. The signs before a token:
-`_` space, `,` comma, `.` dot, `/` of, `-` until, `<` to, `&` and, `+` plus, `~` minus, `>` past, `{` before, `}` past or in, `@` at,
-`2` `^` the, `3` `#` the day (joined to a token, or behind other text), `4` in, `5` in a, `6` ago, `7` las, `8` since.
+`_` space, `,` comma, `.` dot, `/` of, `-` until, `=` a hyphen without spaces, `<` to, `&` and, `+` plus, `~` minus, `>` past, `{` before, `}` past or in, `@` at,
+`2` `9` the, `2` `^` on, `3` `#` the day (joined to a token, or behind other text), `4` in, `5` in a, `6` ago, `7` las, `8` since.
 The kinds of tokens are in `words.py`; of digits: `n` 1–31, `z` another number below 100, `o` 5th, `y` four digits that can be a
 year, `F` other four, `q` '24, `D` date, `d` 3/5, `e` 5.3, `E` month and year, `T` time, `I` both, `i` a Japanese era, `j` neither.
 """
@@ -19,22 +19,22 @@ from trueup.verdict.patterns import lazy_regex
 
 _DAY = "[noQw]"
 _MONTH = "[MmxsG]"
-_WEEKDAY = "(?:[WvVx][_,.23])?"
-_YEAR = r"(?:[_,/.\-](?:u[_/])?[yq](?![_][LU]))?"
+_WEEKDAY = "(?:[WvV][_,.23]|x[_,.23](?=[no][_/.]))?"
+_YEAR = r"(?:[_,/.=](?:u[_/])?[yq](?![_][LU]))?"
 _PART = "(?:[_,]p)?"
 _HOUR = "[nws]"
 
 _RULES = (
     # dates
-    ("range_before", rf"{_WEEKDAY}{_DAY}[\-<+&]{_DAY}[_/.]{_MONTH}{_YEAR}"),
-    ("day_month", rf"{_WEEKDAY}{_DAY}(?:_u(?=/))?[_/.\-]{_MONTH}(?:[_,/.\-](?:u[_/])?[yq](?!_[LU])|[\-_.][nz](?![_.,]?[pULuMmN]|[\-<>{{}}]))?"),
-    ("range_after", rf"{_WEEKDAY}{_MONTH}[_2.][noQ][\-<+&][noQ](?!_[pUMm]){_YEAR}"),
-    ("month_day", rf"{_WEEKDAY}{_MONTH}[_2.\-][noQ](?!_[UMm]){_YEAR}"),
-    ("month_year", rf"{_MONTH}[_,/.\-][yq]"),
-    ("year_month", rf"y[_,.\-/]{_MONTH}(?:[_.\-][no](?!_[Up]))?"),
+    ("range_before", rf"{_WEEKDAY}{_DAY}[\-=<+&]{_DAY}[_/.]{_MONTH}{_YEAR}"),
+    ("day_month", rf"{_WEEKDAY}{_DAY}(?:_u(?=/))?[_/.=]{_MONTH}(?:[_,/.=](?:u[_/])?[yq](?!_[LU])|[=_.][nz](?![_.,]?[pULuMmN]|[\-=<>{{}}]))?"),
+    ("range_after", rf"{_WEEKDAY}{_MONTH}[_2.][noQ][\-=<+&][noQ](?!_[pUMm]){_YEAR}"),
+    ("month_day", rf"{_WEEKDAY}{_MONTH}[_2.=][noQ](?!_[UMm]){_YEAR}"),
+    ("month_year", rf"{_MONTH}[_,/.=][yq]"),
+    ("year_month", rf"y[_,.=/]{_MONTH}(?:[_.=][no](?!_[Up]))?"),
     ("spaced", r"[n]\.n\.y"),
     ("numbers", rf"{_WEEKDAY}[DE]"),
-    ("numbers", r"[WvVx][_,.23]d|(?<=[\^#234])[de](?!_[Up])|d(?=[_,@]T)|(?<=@)d|d(?=-[dD])|(?<=[dD]-)d|[WvVx][_,.23]e(?!_[Up])"),
+    ("numbers", r"[WvVx][_,.23]d|(?<=[\^#234])[de](?!_[Up])|d(?=[_,@]T)|(?<=@)d|d(?=[\-=][dD])|(?<=[dD][\-=])d|[WvVx][_,.23]e(?!_[Up])"),
     ("both", "I"),
     ("era", "i"),
     # times
@@ -44,7 +44,7 @@ _RULES = (
     ("half", rf"[hH]_{_HOUR}(?:_U)?{_PART}"),
     ("hour_and", rf"[nwse](?:_U)?[+~][JKZ]{_PART}"),
     ("hour_minute", rf"[nwsz]_U[_+~][nwzs]{_PART}|(?<=[@7])[nws][+~][nwz](?!_[uMm]){_PART}|w_[wz]{_PART}"),
-    ("hours", rf"[nwseT](?:_U)?{_PART}[\-<&][nwseT](?:_U)?[_,]p|[nwseT][\-<][nwseT]_U|(?<=[@])[nwT][\-<&@][nwT](?!_[uLMm])"),
+    ("hours", rf"[nwseT](?:_U)?{_PART}[\-=<&][nwseT](?:_U)?[_,]p|[nwseT][\-=<][nwseT]_U|(?<=[@])[nwT][\-=<&@][nwT](?!_[uLMm])"),
     ("hour", rf"T(?:_U)?{_PART}|[nwse](?:_U)?[_,]p|[nwsez]_U|(?<=[@{{])[nwse](?!_[uLMmj]|/[Mm])"),
     ("military", "[yF]_[LU]|(?<=@)[yF]"),
     ("point", "(?:[nw]_)?N"),
@@ -55,10 +55,10 @@ _RULES = (
     ("units_ahead", "[nw]_u_B|(?<=[4}])[nw]_u|(?<=5)u"),
     ("relative", "R"),
     # what is left when nothing stands beside it
-    ("weekday", "W|v|(?<=[\\^#23])[Vx]"),
+    ("weekday", "W|v|(?<=[\\^#3])[Vx]|[Vx](?=@[TnwI])"),
     ("month", "M"),
     ("year", r"(?<=[48])y|(?<=u[_/])y"),
-    ("day", r"(?<=[\^2#3])o(?!_u)|(?<=[#3])n(?!_[uUpLj])"),
+    ("day", r"(?<=[\^2#39])o(?!_u)|(?<=[#3])n(?!_[uUpLj])"),
 )  # fmt: skip
 
 _GRAMMAR = lazy_regex(
@@ -149,7 +149,7 @@ def _only_a_verb(found: Found, token: Token) -> bool:
     """`you may 5`: written small, without an ordinal, a year, a weekday or a cue."""
     if token.lexeme is None or not token.lexeme.verb or not found.text[token.start].islower():
         return False
-    return found.cue not in "^#23@4/,-" and not found.of("yqoQWvV")
+    return found.cue not in "^#239@4/,-=" and not found.of("yqoQWvV")
 
 
 def _one_day(found: Found) -> list[Moment]:
@@ -332,7 +332,7 @@ def _relative(found: Found) -> list[Moment]:
 def _weekday_alone(found: Found) -> list[Moment]:
     token = found.tokens[0]
     assert token.lexeme is not None
-    if token.kind == "v" and not found.text[token.start].isupper() and found.cue not in "^#23":
+    if token.kind == "v" and not found.text[token.start].isupper() and found.cue not in "^#3":
         return []
     return found.moment((Day(None, None, None, token.lexeme.means["weekday"]),))
 

@@ -159,8 +159,8 @@ def _between(text: str, folded: str, end: int, token: Token, words: Vocabulary) 
     start = token.start
     if end >= 0 and start - end <= _REACH:
         gap = folded[end:start]
-        if gap == " ":
-            return "_"
+        if gap in (" ", "-"):
+            return "_" if gap == " " else "="
         gap = gap.strip()
         if (sign := words.joined.get(gap)) is None and gap:
             written = text[end:start].lower().strip(" \t\r\n,.;()")

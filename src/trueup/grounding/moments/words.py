@@ -16,11 +16,11 @@ LANGUAGES = ("en", "es", "de", "fr", "it", "pt", "nl")
 
 # What stands between two tokens, as one sign: joined to both of them, or as the end of a longer text before the second one.
 _JOINED = {
-    "day": "3", "on": "2", "in": "4", "in_a": "5", "year": "8", "ago": "6", "hour_article": "7", "at": "@", "of": "/",
+    "day": "3", "on": "2", "the": "2", "in": "4", "in_a": "5", "year": "8", "ago": "6", "hour_article": "7", "at": "@", "of": "/",
     "until": "-", "and": "&", "plus": "+", "minus": "~", "past": ">", "before": "{", "past_or_in": "}", "to": "<",
 }  # fmt: skip
 _CUES = {
-    "year": "8", "past": "@", "hour_article": "7", "at": "@", "before": "{", "past_or_in": "}", "on": "^", "day": "#",
+    "year": "8", "past": "@", "hour_article": "7", "at": "@", "before": "{", "past_or_in": "}", "on": "^", "the": "9", "day": "#",
     "in": "4", "in_a": "5", "ago": "6",
 }  # fmt: skip
 _KINDS = {
