@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _LEAST_WORDS, _LEAST_SIGNS = 4, 10  # words of a phrase that may differ in one; characters in a script without spaces
 _LONG = 6  # words from which a phrase may leave one out
 _MOST_PLACES = 32
-_MISSING = 0.15  # the share of a long phrase that may be missing
+_MISSING = 0.2  # the share of a long phrase that may be missing
 _LIKE, _LIKE_SHORT = (
     85.0,
     70.0,

@@ -15,7 +15,7 @@ _CERTAIN = lazy_regex(r"\d:\d|\d[./-]\d+[./-]\d|[^\W\d_]{3}|[ap]\.?\s?m\b|[å¹´æœ
 _GLUED_BEFORE = lazy_regex(r"(?:[^\W\d_]|[^\W_][-_/#]|[./@_-])\Z")
 _GLUED_AFTER = lazy_regex(r"[-_/]?[^\W\d_]{1,2}\d|[-_/]\d|@|\.\w")
 _ITEM = lazy_regex(r"(?:^|\n)[ \t>*]*\Z")
-_ITEM_SIGN = lazy_regex(r"[.)\]:][ \t]")
+_ITEM_SIGN = lazy_regex(r"[.)\]][ \t]")
 _REACH = 24
 
 

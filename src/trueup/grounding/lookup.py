@@ -115,7 +115,7 @@ class Lookup:
 
     def find_quantity(self, number: Quantity) -> Found:
         """What the sources say of a number that a text states: some reading of it."""
-        asked = _Asked(number.unit, "", strict=bool(number.unit), words=number.words)
+        asked = _Asked(number.unit, "", words=number.words)
         found = [self._number(value, asked) for value in number.values]
         return min(found, key=lambda one: not one.places)
 

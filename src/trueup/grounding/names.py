@@ -53,6 +53,11 @@ def _around(parts: list[str], anchor: str, words: Words, index: int, proper: boo
             return None
         taken.add(at)
     first, last = min(taken), max(taken)
+    comma = next((at for at in range(first, last) if "," in _gap(words, at)), None)
+    if comma is not None and not {begin, comma + 1} <= taken:
+        return (
+            None  # on both sides of a comma, the value has the first part: "Ruiz Vega, Ana", but not "Ana Ruiz, Luis"
+        )
     if not proper and any(words.folded[at] not in known("light") for at in range(first, last + 1) if at not in taken):
         return None  # without capitals nothing says that what stands between is a part of the name
     return (first, last) if last - first + 1 <= len(parts) + _BETWEEN else None

@@ -136,7 +136,8 @@ class _Group:
             owners = self._owners(level)
             if sum(len(owners.get(level.at(span[0]), ())) == 1 for _, span in spans) >= _ENOUGH * len(spans):
                 return level
-            if shared is None and sum(level.at(span[0]) in owners for _, span in spans) >= _ENOUGH * len(spans):
+            placed = sum(level.at(span[0]) in owners for _, span in spans)
+            if shared is None and name != LEVELS[-1] and placed >= _ENOUGH * len(spans):
                 shared = level
         if shared is not None:
             return shared
@@ -204,11 +205,11 @@ class _Group:
     ) -> Stranger | None:
         """A value that stands in one part with several anchors, in another order than they do."""
         start, end = level.bounds(number)
-        anchors: dict[int, int] = {}
-        values: dict[int, int] = {}
+        anchors: dict[int, Span] = {}
+        values: dict[int, Span] = {}
         for record in records:
-            anchors[record] = next(at for at in self._anchors[record] if start <= at < end)
-            inside = [at for at, _ in self._spans(self._records[record].get(field)) if start <= at < end]
+            anchors[record] = next(span for span in self._anchor_spans(record) if start <= span[0] < end)
+            inside = [span for span in self._spans(self._records[record].get(field)) if start <= span[0] < end]
             if len(inside) != 1:
                 return None
             values[record] = inside[0]
@@ -219,11 +220,24 @@ class _Group:
         if rank == owner:
             return None
         apart = max(anchors.values()) < min(values.values()) or max(values.values()) < min(anchors.values())
-        near = min(anchors, key=lambda record: abs(anchors[record] - values[index]))
-        if not apart and near == index:
-            return None
         other = sorted(anchors, key=anchors.__getitem__)[owner]
+        if not apart and self._is_nearer(values[index], anchors[index], anchors[other]):
+            return None
         return self._as_stranger(leaf, self._spans(leaf)[0], other, index, None, {})
+
+    def _anchor_spans(self, record: int) -> list[Span]:
+        return [] if self._anchor is None else self._spans(self._records[record].get(self._anchor))
+
+    def _is_nearer(self, value: Span, own: Span, other: Span) -> bool:
+        """Whether a value stands nearer to its own anchor than to another one: first by the commas between them, then by letters."""
+        assert self._document is not None
+        text = self._document.text
+
+        def distance(anchor: Span) -> tuple[int, int]:
+            between = text[min(anchor[1], value[1]) : max(anchor[0], value[0])]
+            return between.count(",") + between.count("，") + between.count("、"), len(between)
+
+        return distance(own) < distance(other)
 
     def _as_stranger(
         self, leaf: Leaf, span: Span, other: int, index: int, level: Segments | None, owners: Mapping[int, set[int]]
