@@ -1,0 +1,1 @@
+"""Values of a reply and where a source text says them."""

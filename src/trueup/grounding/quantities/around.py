@@ -1,0 +1,206 @@
+"""What stands around a number: sign and currency before it, power of ten, ordinal ending, half and unit behind it.
+
+The text and the place of a number enter; how far the mention reaches and what it adds leave. Only a few characters on each side are
+looked at, so the cost does not depend on the text.
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+from trueup.grounding.quantities.notation import shifted
+from trueup.grounding.quantities.units import names
+from trueup.grounding.quantities.vocabulary import connectors_of, halves, ordinal_signs, scales, table
+from trueup.verdict.patterns import lazy_regex
+
+MINUS = frozenset("-−–﹣－")
+SPACES = frozenset(" \u00a0\u202f\u2009")
+_FIRST_OF_CHARACTERS = "\u3000"
+_AFTER = lazy_regex(
+    r"[ \t\u00a0\u202f\u2009-]?+(?:([^\W\d_]{1,24}+(?:[²³]|[23](?!\w))?(?:/[a-z]{1,4}(?!\w))?)|(\.?[ºª°](?: ?[CF](?!\w))?)|([^\w\s]))"
+)
+
+
+class Before(NamedTuple):
+    start: int
+    negative: bool
+    unit: str
+    bullet: bool  # the minus may be the mark of a list
+
+
+class Behind(NamedTuple):
+    end: int
+    powers: tuple[int, ...]  # of ten, likeliest first; empty if none
+    unit: str
+    half: bool
+    plain: bool = False  # the number without the power is likely too
+
+
+class _Word(NamedTuple):
+    powers: tuple[int, ...]
+    unit: str
+    plain: bool
+
+
+def before(text: str, start: int) -> Before:
+    """The sign and the currency right before a number."""
+    at, negative, unit = start, False, ""
+    if at and text[at - 1] in MINUS and _is_sign(text, at - 1):
+        at, negative = at - 1, True
+    elif at and text[at - 1] in "+±":
+        at -= 1
+    signed = at
+    place = at - 1
+    if place > 0 and text[place] in SPACES:
+        place -= 1
+    if place >= 0 and text[place] in _last_of_prefixes():
+        for size in range(min(4, place + 1), 0, -1):
+            sign = text[place + 1 - size : place + 1]
+            if (found := names().before.get(sign)) and not (place >= size and sign[0].isalpha() and text[place - size].isalnum()):
+                unit, at = found, place + 1 - size
+                break
+    if unit and not negative and at and text[at - 1] in MINUS and _is_sign(text, at - 1):
+        at, negative = at - 1, True
+    bullet = negative and signed == at and at > 0 and text[at - 1] == "\n"
+    return Before(at, negative, unit, bullet)
+
+
+def _is_sign(text: str, at: int) -> bool:
+    """Whether a dash is a minus: nothing but a space, a bracket or a currency is before it."""
+    return at == 0 or text[at - 1] in " \t\n\u00a0\u202f([{:=,;|\"'~≈<>$€£¥" or text[at - 1] == "\u3000"
+
+
+@cache
+def _last_of_prefixes() -> frozenset[str]:
+    return frozenset(sign[-1] for sign in names().before)
+
+
+def behind(text: str, end: int, money: bool, *, words: bool = False) -> Behind:
+    """The power of ten, the half and the unit right behind a number; `money` says that a currency is before it."""
+    found = _one(text, end, money)
+    if found is None:
+        return _with_half(text, Behind(end, (), "", False)) if words or text.startswith(" ", end) else Behind(end, (), "", False)
+    end, word = found
+    powers, unit, plain = word
+    if powers and not unit:
+        # 2 mil millones, 3 Mrd. €, 5 million dollars
+        after = end
+        while more := _one(text, after, money):
+            if not more[1].powers or (more[1].unit and not more[1].plain) or sum(powers) > 40:
+                break
+            powers = (powers[0] + more[1].powers[0],)
+            after = end = more[0]
+        if text.startswith(connectors_of(), after):
+            after += next(len(link) for link in connectors_of() if text.startswith(link, after)) - 1
+            after += text[after] != " "
+        more = _one(text, after, money)
+        if more and more[1].unit and not more[1].powers:
+            end, unit = more[0], more[1].unit
+    return _with_half(text, Behind(end, powers, unit, False, plain and not money))
+
+
+def _with_half(text: str, found: Behind) -> Behind:
+    if text.startswith(halves(), found.end):
+        size = next(len(half) for half in halves() if text.startswith(half, found.end))
+        after = found.end + size
+        if not text[after : after + 1].isalpha():
+            more = behind(text, after, money=False) if not found.unit and not found.powers else Behind(after, (), "", False)
+            return Behind(more.end, found.powers or more.powers, found.unit or more.unit, True)
+    return found
+
+
+def _one(text: str, end: int, money: bool) -> tuple[int, _Word] | None:
+    """The word or sign at a place, if it is a power of ten, a unit or an ordinal ending."""
+    glyph = text[end : end + 1]
+    if not glyph or glyph in "\n),;:":
+        return None
+    if glyph > _FIRST_OF_CHARACTERS or (glyph in SPACES and text[end + 1 : end + 2] > _FIRST_OF_CHARACTERS):
+        return _characters(text, end + (glyph in SPACES))
+    match = _AFTER.match(text, end)
+    if match is None:
+        return None
+    if match.lastindex == 1:
+        return _spelled(text, match.start(1), match[1], end, money)
+    sign = match[match.lastindex or 0].lstrip(".")
+    start = match.end() - len(sign)
+    for size in (3, 2, 1):
+        name = text[start : start + size]
+        unit = names().exact.get(name) if len(name) == size else None
+        if unit and not (size > 1 and text[start + size : start + size + 1].isalpha()):
+            return start + size, _Word((), unit, plain=False)
+    return (match.end(), _Word((), "", plain=False)) if sign in ordinal_signs() else None
+
+
+def _spelled(text: str, start: int, word: str, end: int, money: bool) -> tuple[int, _Word] | None:
+    """A word of letters."""
+    after = start + len(word)
+    small = word.lower()
+    if longer := _longer(small):
+        ahead = text[start : start + len(longer[0])].lower()
+        for phrase in longer:
+            if ahead.startswith(phrase) and not text[start + len(phrase) : start + len(phrase) + 1].isalpha():
+                powers = scales().get(phrase, ())
+                return start + len(phrase), _Word(powers, "" if powers else names().loose[phrase], plain=False)
+    known = _word(word, small, money, glued=start == end)
+    if known is None and len(word) > 1 and not word[-1].isalpha():  # m² is known, kg² is not
+        return None
+    if known is None and "/" in word:
+        head = word.partition("/")[0]
+        known, after = _word(head, head.lower(), money, glued=start == end), start + len(head)
+    if known is None or text[after : after + 1] in {"'", "’"}:
+        return None
+    if text[after : after + 1] == "." and known.powers and text[after + 1 : after + 3] != " \n":
+        after += 1 if _abbreviated(small) else 0
+    elif known.unit in names().money and text[after : after + 1] == "$":
+        after += 1
+    return after, known
+
+
+def _abbreviated(word: str) -> bool:
+    return len(word) <= 4
+
+
+@cache
+def _longer(word: str) -> tuple[str, ...]:
+    phrases = {*names().longer.get(word, ()), *(s for s in scales() if s.startswith(f"{word} "))}
+    return tuple(sorted(phrases, key=len, reverse=True))
+
+
+def _word(word: str, small: str, money: bool, *, glued: bool) -> _Word | None:
+    """A power of ten, a unit, or the ending of an ordinal."""
+    data = table("units.toml")
+    if money and (power := data["money_letters"].get(small)):
+        return _Word((power,), "", plain=False)
+    if glued and (power := data["letters"].get(word)):
+        return _Word((power,), "", plain=word not in "kK")
+    if word == "m" and glued:
+        return _Word((), "m", plain=False)
+    unit = names().exact.get(word)
+    if unit is None and len(word) > 1 or small in {"h", "l", "g"}:
+        unit = unit or names().loose.get(small)
+    powers = scales().get(small, ())
+    if powers and (unit is None or small not in names().loose or small in {"mil"}):
+        return _Word(powers, "", plain=False)
+    if unit is not None:
+        return _Word((), unit, plain=False)
+    if powers:
+        return _Word(powers, "", plain=False)
+    return _Word((), "", plain=False) if glued and small in ordinal_signs() else None
+
+
+def _characters(text: str, start: int) -> tuple[int, _Word] | None:
+    """A unit in a script without spaces: the longest name that the text continues with."""
+    known = names()
+    for size in range(known.longest, 0, -1):
+        name = text[start : start + size]
+        if unit := known.glued.get(name):
+            return start + len(name), _Word((), unit, plain=False)
+    unit = known.exact.get(text[start : start + 1])
+    return (start + 1, _Word((), unit, plain=False)) if unit else None
+
+
+def scaled(values: tuple[str, ...], powers: tuple[int, ...], *, plain: bool = False) -> tuple[str, ...]:
+    """Each value times each power of ten, likeliest first; a value with a decimal comma is likelier than one with thousands."""
+    if not powers:
+        return values
+    made = [shifted(value, power) for power in powers for value in reversed(values)]
+    return tuple(dict.fromkeys([*made, *(values if plain else ())]))

@@ -1,0 +1,251 @@
+"""Numbers, amounts and measures in a text: any text enters, spans with every plausible reading leave.
+
+Figures in any notation, words and characters are found by one scan each, in linear time. Quantities may overlap: `3/4` is 0.75 beside
+3 and 4. It is meant for looking up values, so a doubtful number is returned rather than left out; `words` marks those that may be
+ordinary words. It refuses nothing and never raises.
+"""
+
+import unicodedata
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from trueup.grounding.quantities import around, han
+from trueup.grounding.quantities.compose import together
+from trueup.grounding.quantities.notation import canonical as canonical
+from trueup.grounding.quantities.notation import figures, joined, latin, negated, plus, quotient, shifted
+from trueup.grounding.quantities.units import names
+from trueup.grounding.quantities.words import spoken_numbers
+from trueup.verdict.patterns import lazy_regex
+
+
+class Quantity(NamedTuple):
+    """A number in a text, with its unit."""
+
+    start: int
+    end: int
+    values: tuple[str, ...]  # canonical decimals, likeliest first
+    unit: str
+    words: bool
+
+
+_CHAIN = r"\d++(?:[.,'’٫٬]\d++|(?<=[０-９])[．，](?=[０-９])\d++)*+"
+_DIGITS = lazy_regex(_CHAIN)
+_SPACES = " \u00a0\u202f\u2009"
+_GROUPS = lazy_regex(rf"\d{{1,3}}([{_SPACES}])\d{{3}}(?!\d)(?:\1\d{{3}}(?!\d))*+(?:[.,](\d++))?")
+_POWER = lazy_regex(r"[eE]([+-]?\d{1,3})(?!\w)|\s?[×x*·]\s?10(?:\^([+−-]?\d{1,3})(?!\d)|([⁻]?[⁰¹²³⁴-⁹]{1,3}))")
+_OF_TEN = lazy_regex(r"10(?:\^([+−-]?\d{1,3})(?!\d)|([⁻]?[⁰¹²³⁴-⁹]{1,3}))")
+_FRACTION = lazy_regex(r"(\d{1,6})[/⁄](\d{1,6})(?![\d/⁄])")
+_MIXED = lazy_regex(r"(\d{1,6})[ \u00a0-](\d{1,3})[/⁄](\d{1,3})(?![\d/⁄])")
+_VULGAR = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
+_VULGARS = lazy_regex(f"[{_VULGAR}]")
+_POWER_SIGNS = frozenset("eE×x*·^⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_UNRAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻−", "0123456789--")
+_OPENINGS = frozenset(" \t\n(-−+$€£¥[:=")
+_EVERY_TIME = frozenset({"h", "d", "wk", "mo", "a", "min", "kg", "km", "L", "t", "lb", "mi"})
+
+
+def quantities(text: str) -> list[Quantity]:
+    """Every number, amount and measure of a text, in the order of their starts.
+
+    >>> [(q.values, q.unit) for q in quantities("2 kg for €1.234,50, about twenty percent")]
+    [(('2',), 'kg'), (('1234.5',), 'EUR'), (('20',), '%')]
+    """
+    found = list(_in_figures(text))
+    if not text.isascii():
+        found += _in_signs(text, [(q.start, q.end) for q in found])
+    found += _in_words(text, [(q.start, q.end) for q in found])
+    found.sort()
+    return together(text, found)
+
+
+def _in_figures(text: str) -> Iterator[Quantity]:
+    """Numbers that begin with a figure."""
+    done = 0
+    powers = han.continuing()
+    for match in _DIGITS.finditer(text):
+        start, end = match.span()
+        if start < done:
+            continue
+        chain = match[0]
+        after = text[end : end + 1]
+        if after in powers and end - start <= 30:
+            run = _characters(text, start, words=False)
+            if run is not None:
+                yield run
+                done = run.end
+                continue
+        if chain.isdecimal():
+            values = (joined(chain),)
+            if after:
+                grouped = end - start <= 3 and after in _SPACES and _GROUPS.match(text, start)
+                if grouped:
+                    yield _spaced(text, grouped[0], start, grouped.end(), grouped[2])
+                    if grouped[2] or grouped[1] != " " or grouped.end() - start > 7:
+                        done = grouped.end()
+                        continue
+                if after in "/⁄ \u00a0-":
+                    yield from _fractions(text, start, chain)
+            quantity, done = _figure(text, start, end, values, amount=False)
+            yield quantity
+        else:
+            for figure in figures(chain):
+                quantity, done = _figure(text, start + figure.start, start + figure.end, figure.values, amount=figure.amount)
+                yield quantity
+
+
+def _spaced(text: str, chain: str, start: int, end: int, decimals: str | None) -> Quantity:
+    """Thousands with spaces between them."""
+    whole = chain[: -len(decimals) - 1] if decimals else chain
+    value = joined("".join([c for c in whole if c.isdecimal()]), decimals or "")
+    return _figure(text, start, end, (value,), amount=True)[0]
+
+
+def _fractions(text: str, start: int, chain: str) -> Iterator[Quantity]:
+    """3/4, and 1 3/4: unless they are part of a date."""
+    if len(chain) > 6 or (start and text[start - 1] in "/⁄"):
+        return
+    if match := _FRACTION.match(text, start):
+        above, below = int(match[1]), int(match[2])
+        if below:
+            yield _figure(text, start, match.end(), (quotient(above, below),), amount=False)[0]
+    elif (match := _MIXED.match(text, start)) and 0 < int(match[2]) < int(match[3]):
+        value = quotient(int(match[1]) * int(match[3]) + int(match[2]), int(match[3]))
+        yield _figure(text, start, match.end(), (value,), amount=False)[0]
+
+
+def _figure(text: str, start: int, end: int, values: tuple[str, ...], *, amount: bool) -> tuple[Quantity, int]:
+    """A number in figures with what stands around it, and where the next one may begin."""
+    after = text[end : end + 1]
+    if after in _POWER_SIGNS or (after == " " and text[end + 1 : end + 2] in "×x*·"):
+        end, values = _powered(text, start, end, values)
+        after = text[end : end + 1]
+    elif after and (after in _VULGAR or (after == " " and text[end + 1 : end + 2] in _VULGAR and end + 1 < len(text))):
+        end += 1 + (after == " ")
+        values = tuple(plus(value, canonical(unicodedata.numeric(text[end - 1]))) for value in values)
+    if start and text[start - 1] == "." and (start == 1 or text[start - 2] in _OPENINGS) and values[0].isdigit() and not amount:
+        values, start = (joined("", latin(text[start:end])),) if text[start:end].isdecimal() else values, start - 1
+    left = around.before(text, start) if start else around.Before(0, negative=False, unit="", bullet=False)
+    if not after or after == "\n":
+        if not left.negative and not left.unit:
+            return Quantity(left.start, end, values, "", words=False), end
+        right = around.Behind(end, (), "", half=False)
+    else:
+        right = around.behind(text, end, bool(left.unit))
+    quantity = _assembled(text, left, right, values, words=False)
+    quantity = _accounted(text, quantity, amount or bool(left.unit))
+    return quantity, max(end, quantity.end if right.powers or right.unit else end)
+
+
+def _assembled(text: str, left: around.Before, right: around.Behind, values: tuple[str, ...], *, words: bool) -> Quantity:
+    """The readings of a number with its sign, power of ten, half and unit."""
+    end = right.end
+    if right.half:
+        values = tuple(plus(value, "0.5") for value in values)
+    values = around.scaled(values, right.powers, plain=right.plain)
+    unit = right.unit if not left.unit or right.unit in names().money else left.unit
+    if unit in _EVERY_TIME and text.startswith("半", end):
+        values, end = tuple(plus(value, "0.5") for value in values), end + 1
+    if left.negative:
+        negative = tuple(negated(value) for value in values)
+        values = (*negative, *values) if left.bullet else negative
+    return Quantity(left.start, end, values, unit, words)
+
+
+def _accounted(text: str, found: Quantity, amount: bool) -> Quantity:
+    """A negative amount as in accounts: (1,234.50), 1,234.50-; and 12,- for a whole price."""
+    after = text[found.end : found.end + 1]
+    if after == ")" and amount and found.start and text[found.start - 1] == "(" and found.values[0][0] != "-":
+        negative = tuple(negated(value) for value in found.values)
+        clear = bool(found.unit) or "." in found.values[0]
+        values = (*negative, *found.values) if clear else (*found.values, *negative)
+        return found._replace(start=found.start - 1, end=found.end + 1, values=values)
+    if after == "-" and amount and found.values[0][0] != "-" and not text[found.end + 1 : found.end + 2].strip():
+        return found._replace(end=found.end + 1, values=(*(negated(value) for value in found.values), *found.values))
+    if after == "," and text[found.end + 1 : found.end + 2] in {"-", "–", "—"}:
+        end = found.end + 2
+        right = around.behind(text, end, bool(found.unit))
+        return found._replace(end=right.end if right.unit else end, unit=found.unit or right.unit)
+    return found
+
+
+def _powered(text: str, start: int, end: int, values: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    """4.2e9, 3×10^5 and 10⁶."""
+    match = _POWER.match(text, end)
+    if match is None and text[start:end] == "10":
+        match, values = _OF_TEN.match(text, start), ("1",)
+        if match is None:
+            return end, ("10",)
+    if match is None:
+        return end, values
+    power = int(match[match.lastindex or 1].translate(_UNRAISED))
+    return match.end(), tuple(shifted(value, power) for value in reversed(values))
+
+
+def _in_signs(text: str, covered: list[tuple[int, int]]) -> Iterator[Quantity]:
+    """Numbers that begin with a character or with the sign of a fraction."""
+    free = _Free(text, covered)
+    done = 0
+    for match in han.STARTS.finditer(text):
+        start = match.start()
+        if start < done or not free(start):
+            continue
+        found = _characters(text, start, words=True)
+        if found is not None:
+            yield found
+            done = found.end
+    ends = {end for _, end in covered}
+    for match in _VULGARS.finditer(text):
+        if not any(match.end() + gap in ends for gap in range(3)) or not text[match.start() - 1 : match.start()].strip(" "):
+            value = canonical(unicodedata.numeric(match[0]))
+            yield _figure(text, match.start(), match.end(), (value,), amount=False)[0]
+
+
+class _Free:
+    """Whether a place is outside all spans; places are asked for in ascending order."""
+
+    def __init__(self, text: str, spans: list[tuple[int, int]]) -> None:
+        self._spans = iter([*sorted(spans), (len(text) + 1, len(text) + 1)])
+        self._span = next(self._spans)
+
+    def __call__(self, place: int) -> bool:
+        while self._span[1] <= place:
+            self._span = next(self._spans)
+        return place < self._span[0]
+
+
+def _characters(text: str, start: int, *, words: bool) -> Quantity | None:
+    """A number with characters of Chinese, Japanese or Korean."""
+    run = han.read_run(text, start)
+    if run is None:
+        return None
+    end, values, unit = run
+    left = around.before(text, start)
+    measures = han.characters().measure
+    if text.startswith(measures, end) and text.startswith("半", end + 1):
+        end, values = end + 2, tuple(plus(value, "0.5") for value in values)
+    right = around.Behind(end, (), unit, half=False) if unit else around.behind(text, end, bool(left.unit), words=True)
+    return _assembled(text, left, right, values, words=words)
+
+
+def _in_words(text: str, covered: list[tuple[int, int]]) -> Iterator[Quantity]:
+    """Numbers written in words, unless the word is the scale or the unit of another number."""
+    free = _Free(text, covered)
+    done = 0
+    for number in spoken_numbers(small(text)):
+        if not free(number.start) or (number.start < done and not number.run):
+            continue
+        right = around.behind(text, number.end, money=False, words=True)
+        values = number.values
+        if right.half and number.last_scale:  # a million and a half
+            values = tuple(plus(value, str(number.last_scale // 2)) for value in values)
+            right = right._replace(half=False)
+        left = around.Before(number.start, negative=False, unit="", bullet=False)
+        quantity = _assembled(text, left, right, values, words=True)
+        done = done if number.run else quantity.end
+        yield quantity
+
+
+def small(text: str) -> str:
+    """The text in small letters, each at its place."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else "".join([c.lower() if len(c.lower()) == 1 else c for c in text])

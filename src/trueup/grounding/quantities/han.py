@@ -1,0 +1,178 @@
+"""Numbers in the characters of Chinese, Japanese and Korean, alone or mixed with figures: 三百二十, 3億5000万, 二〇二四.
+
+A text and a place enter; the end of the number and its readings leave. A run is read up to a fixed number of characters, so that no
+text makes the numbers grow without end.
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+from trueup.grounding.quantities.notation import joined, plus, quotient, shifted
+from trueup.grounding.quantities.vocabulary import characters, hangul
+from trueup.verdict.patterns import lazy_regex
+
+_MOST = 40  # characters or figures of one number
+_DIGITS = 30  # of a figure inside it
+
+
+class Run(NamedTuple):
+    end: int
+    values: tuple[str, ...]
+    unit: str  # "%" if the characters say so
+
+
+@cache
+def tables() -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """The digits, the powers of ten and the other numbers of all characters."""
+    known = characters()
+    digits, powers = hangul()
+    return {**known.digits, **digits}, {**known.powers, **powers}, known.tens
+
+
+@cache
+def continuing() -> frozenset[str]:
+    """The characters behind a figure that make it a number of characters: 3億, 4割."""
+    return frozenset([*tables()[1], *characters().tenths])
+
+
+def _run_source() -> str:
+    digits, powers, tens = tables()
+    signs = "".join([*digits, *powers, *tens])
+    figure = rf"\d{{1,{_DIGITS}}}+(?:,\d{{3}}(?!\d))*+(?:\.\d{{1,{_DIGITS}}}+)?"
+    return rf"(?:{figure}|[{signs}]){{1,{_MOST}}}+"
+
+
+def _piece_source() -> str:
+    digits, powers, tens = tables()
+    signs = "".join([*powers, *tens])
+    return rf"([\d.,]+)|([{''.join(digits)}]+)|([{signs}])"
+
+
+def _start_source() -> str:
+    """What may begin a number without figures; of Korean, only two characters with a power of ten among them."""
+    known = characters()
+    digits, powers = hangul()
+    own = "".join([*known.digits, *known.powers, *known.tens, *known.half])
+    korean = f"(?<![가-힣])[{''.join(digits)}]?[{''.join(powers)}](?=[{''.join([*digits, *powers])}원개명년])"
+    literal = "|".join(sorted(known.literal, key=len, reverse=True))
+    return rf"[{own}]|(?=[가-힣ひふみよいむなやこ])(?:{korean}|{literal})"
+
+
+STARTS = lazy_regex(_start_source)
+_RUN = lazy_regex(_run_source)
+_PIECE = lazy_regex(_piece_source)
+
+
+def read_run(text: str, start: int) -> Run | None:
+    """The number at a place, with what the characters behind it add; None if there is none.
+
+    >>> read_run("3億5000万", 0).values, read_run("百分之四十五", 0)
+    (('350000000',), Run(end=6, values=('45',), unit='%'))
+    """
+    known = characters()
+    for marks, unit in ((known.percent, "%"), (known.permille, "‰")):
+        if text.startswith(marks, start):
+            size = next(len(mark) for mark in marks if text.startswith(mark, start))
+            run = _RUN.match(text, start + size)
+            return Run(*_decimals(text, run.end(), _values(run[0])), unit) if run else None
+    if text.startswith(known.half, start):
+        return Run(start + 1, ("0.5",), "")
+    run = _RUN.match(text, start)
+    if run is None:
+        return _literal(text, start)
+    end, values = _decimals(text, run.end(), _values(run[0]))
+    if text.startswith(known.part, end):
+        below = _RUN.match(text, end + 2)
+        if below and (made := _fraction(values[0], _values(below[0])[0])):
+            return Run(below.end(), (made,), "")
+    return _tenths(text, end, values)
+
+
+def _literal(text: str, start: int) -> Run | None:
+    known = characters().literal
+    for size in (4, 3, 2):
+        if (value := known.get(text[start : start + size])) is not None:
+            return Run(start + size, (str(value),), "")
+    return None
+
+
+def _fraction(below: str, above: str) -> str | None:
+    if not (below.isdigit() and above.isdigit()) or len(below) > 15 or len(above) > 15 or below == "0":
+        return None
+    return quotient(int(above), int(below))
+
+
+def _decimals(text: str, end: int, values: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    """The digits behind 点: 三点五, 一点五万."""
+    known = characters()
+    if not text.startswith(known.point, end):
+        return end, values
+    run = _RUN.match(text, end + 1)
+    if run is None:
+        return end, values
+    piece = _PIECE.match(run[0])
+    if piece is None or piece.lastindex != 2:
+        return end, values
+    figures = "".join(str(tables()[0][glyph]) for glyph in piece[0])
+    value, after = joined(values[0], figures), end + 1 + piece.end()
+    while (power := tables()[1].get(text[after : after + 1])) and after < end + _MOST:
+        value, after = shifted(value, power), after + 1
+    # 三点五 is also half past three
+    return after, (value,)
+
+
+def _tenths(text: str, end: int, values: tuple[str, ...]) -> Run:
+    """4割5分 is 45 %."""
+    known = characters()
+    if text[end : end + 1] not in known.tenths or not text[end : end + 1]:
+        return Run(end, values, "")
+    made, end = tuple(shifted(value, 1) for value in values), end + 1
+    if (more := _RUN.match(text, end)) and text[more.end() : more.end() + 1] == "分":
+        made, end = tuple(plus(value, _values(more[0])[0]) for value in made), more.end() + 1
+    return Run(end, made, "%")
+
+
+def _values(run: str) -> tuple[str, ...]:
+    """The readings of a run of characters and figures."""
+    digits, powers, tens = tables()
+    total = section = "0"
+    number = ""
+    last = 0
+    first = True
+    for piece in _PIECE.finditer(run):
+        if piece.lastindex == 1:
+            number += _figure(piece[0])
+        elif piece.lastindex == 2:
+            number += "".join([str(digits[glyph]) for glyph in piece[0]])
+        elif piece[0] in tens:
+            section = plus(section, str(tens[piece[0]]))
+        else:
+            power = powers[piece[0]]
+            if power < 4:
+                section = plus(section, shifted(_number(number) or "1", power))
+            else:
+                section = plus(section, _number(number) or ("1" if section == "0" and (first or power < last) else "0"))
+                # 3億5000万 adds, 一万亿 multiplies all
+                if last >= 4 and power > last:
+                    total = shifted(plus(total, section), power)
+                else:
+                    total = plus(total, shifted(section, power))
+                section = "0"
+            number, last = "", power
+        first = False
+    value = plus(plus(total, section), _number(number) or "0")
+    if len(number) == 1 and last >= 2 and number != "0":  # 三万五 is 35000
+        return value, plus(plus(total, section), shifted(number, last - 1))
+    return (value,)
+
+
+def _figure(text: str) -> str:
+    whole, _, decimals = text.replace(",", "").partition(".")
+    return joined(whole, decimals) if decimals else joined(whole)
+
+
+def _number(text: str) -> str:
+    if not text:
+        return ""
+    whole, _, decimals = text.partition(".")
+    return joined(whole, decimals.replace(".", ""))

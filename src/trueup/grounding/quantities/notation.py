@@ -1,0 +1,176 @@
+"""Figures with separators: the text of one chain of digits enters, its readings leave as canonical decimal strings.
+
+Values stay strings, so that a number of any length is exact and costs linear time. Arithmetic is done only on numbers of at most
+`EXACT` characters. It refuses to guess a language: `1.234` has two readings, the likelier one first.
+"""
+
+import unicodedata
+from decimal import Context, Decimal
+from typing import NamedTuple
+
+EXACT = 1_500  # characters of a number that is still calculated with
+_ENOUGH = Context(prec=2 * EXACT)
+_FARTHEST = 400  # the largest power of ten that is written out
+_SIGNS = str.maketrans("٫٬．，’", ".,.,'")
+
+
+class Figure(NamedTuple):
+    """A part of a chain of digits: where it is in the chain, what it may say, and whether it is written like an amount."""
+
+    start: int
+    end: int
+    values: tuple[str, ...]
+    amount: bool
+
+
+def canonical(number: int | float | str) -> str:
+    """The shortest plain decimal of a number; raises ValueError for a text that is not one.
+
+    >>> canonical("1234.50"), canonical(4.2e9), canonical(-0.0)
+    ('1234.5', '4200000000', '0')
+    """
+    if isinstance(number, int):
+        return str(int(number)) if number.bit_length() < 10_000 else format(Decimal(number), "f")
+    text = repr(number) if isinstance(number, float) else number.strip()
+    if text.isascii() and text.isdigit():
+        return text.lstrip("0") or "0"
+    unsigned = text[1:] if text[:1] in {"-", "+", "−"} else text
+    digits, _, exponent = unsigned.lower().partition("e")
+    whole, _, decimals = digits.partition(".")
+    if not (whole + decimals).isdecimal():
+        if isinstance(number, float):
+            return text  # inf and nan
+        raise ValueError(f"not a number: {text[:40]!r}")
+    value = joined(whole, decimals)
+    if exponent:
+        if len(exponent) > 6 or abs(power := int(exponent)) > _FARTHEST:
+            raise ValueError(f"not a number that can be written out: {text[:40]!r}")
+        value = shifted(value, power if not exponent.startswith("-") else -power)
+    return negated(value) if text[0] in "-−" else value
+
+
+def joined(whole: str, decimals: str = "") -> str:
+    """The canonical number of digits before and behind the point, in the digits of any script.
+
+    >>> joined("０１２", "50")
+    '12.5'
+    """
+    whole, decimals = latin(whole).lstrip("0") or "0", latin(decimals).rstrip("0")
+    return f"{whole}.{decimals}" if decimals else whole
+
+
+def latin(digits: str) -> str:
+    """The digits of any script as those of ASCII."""
+    return digits if digits.isascii() else "".join([str(unicodedata.decimal(c)) for c in digits])
+
+
+def negated(value: str) -> str:
+    """The number with the other sign."""
+    return value[1:] if value[0] == "-" else value if value == "0" else f"-{value}"
+
+
+def shifted(value: str, power: int) -> str:
+    """The number times a power of ten.
+
+    >>> shifted("4.2", 9), shifted("-45", -2)
+    ('4200000000', '-0.45')
+    """
+    if value[0] == "-":
+        return negated(shifted(value[1:], power))
+    whole, _, decimals = value.partition(".")
+    if power >= 0:
+        moved = decimals.ljust(power, "0")
+        return joined(whole + moved[:power], moved[power:])
+    padded = whole.rjust(1 - power, "0")
+    return joined(padded[:power], padded[power:] + decimals)
+
+
+def times(value: str, factor: int) -> str:
+    """The number times a small whole number; unchanged if it is too long to calculate with."""
+    return _plain(_ENOUGH.multiply(Decimal(value), factor)) if len(value) <= EXACT else value
+
+
+def plus(value: str, other: str) -> str:
+    """The sum; a number too long to calculate with stays as it is."""
+    return _plain(_ENOUGH.add(Decimal(value), Decimal(other))) if max(len(value), len(other)) <= EXACT else value
+
+
+def _plain(number: Decimal) -> str:
+    return canonical(format(number, "f"))
+
+
+def quotient(above: int, below: int) -> str:
+    """A fraction as a decimal, as precise as a float.
+
+    >>> quotient(3, 4), quotient(1, 3)
+    ('0.75', '0.3333333333333333')
+    """
+    return canonical(above / below)
+
+
+def figures(chain: str) -> list[Figure]:
+    """The numbers of a chain of digits and separators: one number, or its parts if it cannot be one.
+
+    >>> [figure.values for figure in figures("1.234,50")], [figure.values for figure in figures("1.2.3")]
+    ([('1234.5',)], [('1',), ('2',), ('3',)])
+    """
+    signs = [c for c in chain if not c.isdecimal()]
+    plain = chain.translate(_SIGNS)
+    if len(signs) == 1:
+        return _single(plain)
+    marks = [c for c in plain if c in ".,'"]
+    last = marks[-1]
+    groups = plain.replace(",", ".").replace("'", ".").split(".")
+    others = set(marks[:-1])
+    if len(others) == 1:
+        if last in others:
+            if _grouped(groups, last):
+                return [Figure(0, len(chain), (joined("".join(groups)),), True)]
+        elif last != "'" and _grouped(groups[:-1], marks[0]):
+            return [Figure(0, len(chain), (joined("".join(groups[:-1]), groups[-1]),), True)]
+    return _parts(plain, set(marks))
+
+
+def _single(chain: str) -> list[Figure]:
+    """Two groups of digits with one separator between them."""
+    size = len(chain)
+    if "'" in chain:
+        before, _, behind = chain.partition("'")
+        if len(behind) == 3 and len(before) <= 3:
+            return [Figure(0, size, (joined(before + behind),), True)]
+        at = len(before)
+        return [Figure(0, at, (joined(before),), False), Figure(at + 1, size, (joined(behind),), False)]
+    before, _, behind = chain.replace(",", ".").partition(".")
+    value = joined(before, behind)
+    if len(behind) == 3 and len(before) <= 3 and latin(before[0]) != "0":
+        return [Figure(0, size, (joined(before + behind), value), True)]
+    whole = Figure(0, size, (value,), len(behind) == 2)
+    if len(before) == 2 and latin(before[0]) == "0":  # 05.03 is a day rather than a number
+        at = len(before)
+        return [whole, Figure(0, at, (joined(before),), False), Figure(at + 1, size, (joined(behind),), False)]
+    return [whole]
+
+
+def _grouped(groups: list[str], sign: str) -> bool:
+    """Whether digits are grouped by thousands, or as in India."""
+    first, last = groups[0], groups[-1]
+    if len(groups) == 1 or len(last) != 3 or latin(first[0]) == "0" or len(first) > 3:
+        return False
+    sizes = {len(group) for group in groups[1:-1]}
+    return sizes <= {3} or (sizes == {2} and sign == "," and len(first) <= 2)
+
+
+def _parts(chain: str, marks: set[str]) -> list[Figure]:
+    """The members of a list, a date or a version; decimal points inside a list with commas count."""
+    found: list[Figure] = []
+    at = 0
+    for member in chain.replace("'", ",").split("," if len(marks) > 1 or "," in marks or "'" in marks else "."):
+        if member.count(".") == 1:
+            found += [f._replace(start=f.start + at, end=f.end + at) for f in _single(member)]
+        else:
+            start = at
+            for group in member.split("."):
+                found.append(Figure(start, start + len(group), (joined(group),), False))
+                start += len(group) + 1
+        at += len(member) + 1
+    return found

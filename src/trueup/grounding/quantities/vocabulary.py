@@ -1,0 +1,225 @@
+"""Words for numbers, scales and units in each language, read once from the TOML files beside this module.
+
+Languages with spaces between words: `numbers` add up, `multipliers` multiply what is before them, `groups` are nouns such as a
+dozen, `alone` and `phrases` are complete numbers, `ordinals` end a number, `scales` are powers of ten behind figures, `halves` add
+a half, `doubtful` words count only in a text of that language, which its `common` words tell. Chinese, Japanese and Korean have
+`digits`, `powers` and `marks` of characters. It knows nothing about the order of words.
+"""
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from trueup.verdict.patterns import lazy_regex
+
+SPACED = ("en", "es", "de", "fr", "it", "pt", "nl")
+CHARACTERS = ("zh", "ja", "ko")
+
+
+class Kind(IntEnum):
+    """What a word does inside a number."""
+
+    ADD = 0
+    MULTIPLY = 1
+    GROUP = 2
+    ORDINAL = 3
+    JOIN = 4
+
+
+class Token(NamedTuple):
+    kind: Kind
+    value: int
+
+
+class Language(NamedTuple):
+    """One language with spaces between words; all words are in small letters."""
+
+    name: str
+    words: dict[str, Token]
+    alone: dict[str, str]  # a word or several, and their number
+    starts: dict[str, tuple[str, ...]]  # the first word of `alone` → the whole of each, longest first
+    common: frozenset[str]
+    doubtful: frozenset[str]
+    articles: tuple[str, ...]
+    point: frozenset[str]
+    minus: frozenset[str]
+    join_after: int
+    backwards: bool  # one-and-twenty
+    twenties: bool  # four-twenty
+    compound: re.Pattern[str] | None  # a number written as one word
+    pieces: re.Pattern[str] | None
+
+
+class Characters(NamedTuple):
+    """The characters of Chinese, Japanese and Korean numbers."""
+
+    digits: dict[str, int]
+    powers: dict[str, int]
+    tens: dict[str, int]
+    tenths: frozenset[str]
+    literal: dict[str, int]
+    part: tuple[str, ...]
+    percent: tuple[str, ...]
+    permille: tuple[str, ...]
+    half: tuple[str, ...]
+    point: tuple[str, ...]
+    measure: tuple[str, ...]
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    """One of the TOML files."""
+    return tomllib.loads((files("trueup.grounding.quantities") / name).read_text("utf-8"))
+
+
+@cache
+def language(name: str) -> Language:
+    """The number words of a language that writes spaces between words."""
+    data = table(f"languages/{name}.toml")
+    words: dict[str, Token] = {}
+    for section, kind in (("numbers", Kind.ADD), ("multipliers", Kind.MULTIPLY), ("groups", Kind.GROUP), ("ordinals", Kind.ORDINAL)):
+        for word, value in data.get(section, {}).items():
+            for form in spellings(word):
+                words.setdefault(form, Token(kind, value))
+    words.update({word: Token(Kind.JOIN, 0) for word in data["connectors"]})
+    alone = {form: value for section in ("alone", "phrases") for word, value in data[section].items() for form in spellings(word)}
+    starts: dict[str, tuple[str, ...]] = {}
+    for phrase in sorted(alone, key=len, reverse=True):
+        first = re.split(r"[\s-]", phrase)[0]
+        starts[first] = (*starts.get(first, ()), phrase)
+    compound, pieces = _compounds(data, words) if data.get("compound") else (None, None)
+    return Language(
+        name=name, words=words, alone=alone, starts=starts,
+        common=frozenset(data["common"]), doubtful=frozenset(data["doubtful"]), articles=tuple(data["articles"]),
+        point=frozenset(form for word in data["point"] for form in spellings(word)), minus=frozenset(data["minus"]),
+        join_after=data["connector_after"], backwards=data.get("reversed", False), twenties=data.get("vigesimal", False),
+        compound=compound, pieces=pieces,
+    )  # fmt: skip
+
+
+def _compounds(data: dict[str, Any], words: dict[str, Token]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Patterns of numbers that are one word, and of their pieces; pieces are unambiguous, so that nothing is tried twice."""
+    for word, value in data.get("elided", {}).items():
+        words[word] = Token(Kind.MULTIPLY if value == 100 else Kind.ADD, value)
+    elided = [f"{word}(?={'|'.join(data['elision']['before'])})" for word in data.get("elided", {})]
+    kinds = {Kind.ADD, Kind.MULTIPLY}
+    whole = [w for w, token in words.items() if token.kind in kinds and w not in data.get("elided", {})]
+    number = "|".join([*elided, *sorted(whole, key=len, reverse=True)])
+    piece = "|".join([*elided, *sorted([*whole, *data["connectors"]], key=len, reverse=True)])
+    endings = "|".join(sorted(data.get("ordinal_endings", ()), key=len, reverse=True))
+    return re.compile(f"((?:{number})(?:{piece})*+)({endings})?"), re.compile(piece)
+
+
+def spellings(word: str) -> Iterator[str]:
+    """A word as it is written, without accents, and in German without umlauts and ß.
+
+    >>> sorted(spellings("dreißig")), sorted(spellings("fünf")), sorted(spellings("três"))
+    (['dreissig', 'dreißig'], ['fuenf', 'funf', 'fünf'], ['tres', 'três'])
+    """
+    bare = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
+    forms = {word, bare, word.replace("ß", "ss")}
+    forms.add(word.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue"))
+    yield from sorted(forms)
+
+
+@cache
+def number_words() -> dict[str, tuple[str, ...]]:
+    """Every word that may begin a number, with its languages."""
+    found: dict[str, list[str]] = {}
+    for name in SPACED:
+        spoken = language(name)
+        begins = {word for word, token in spoken.words.items() if token.kind != Kind.JOIN and word not in {"cent"} | _elided(name)}
+        for word in begins | set(spoken.starts) | spoken.minus:
+            found.setdefault(word, []).append(name)
+    if "fr" not in found.setdefault("cent", []):
+        found["cent"].append("fr")
+    return {word: tuple(names) for word, names in found.items()}
+
+
+def _elided(name: str) -> set[str]:
+    return set(table(f"languages/{name}.toml").get("elided", ()))
+
+
+@cache
+def compound_heads() -> frozenset[str]:
+    """The first three letters of every number that may be one word with others."""
+    compounds = [language(name) for name in SPACED if language(name).compound is not None]
+    return frozenset(
+        word[:3] for spoken in compounds for word, token in spoken.words.items() if token.kind in {Kind.ADD, Kind.MULTIPLY}
+    )
+
+
+@cache
+def characters() -> Characters:
+    """The number characters of Chinese and Japanese; Korean ones are in `hangul`."""
+    tables = [table(f"languages/{name}.toml") for name in ("zh", "ja")]
+
+    def gather(section: str) -> dict[str, int]:
+        return {key: value for data in tables for key, value in data.get(section, {}).items()}
+
+    def marks(name: str) -> tuple[str, ...]:
+        return tuple(mark for data in [*tables, table("languages/ko.toml")] for mark in data["marks"][name])
+
+    return Characters(
+        digits=gather("digits"), powers=gather("powers"), tens=gather("tens"),
+        tenths=frozenset(gather("tenths")), literal={**gather("literal"), **table("languages/ko.toml")["literal"]},
+        part=marks("part"), percent=marks("percent"), permille=marks("permille"),
+        half=marks("half"), point=marks("point"), measure=marks("measure"),
+    )  # fmt: skip
+
+
+@cache
+def hangul() -> tuple[dict[str, int], dict[str, int]]:
+    """The digits and powers of ten of Korean."""
+    data = table("languages/ko.toml")
+    return data["digits"], data["powers"]
+
+
+@cache
+def halves() -> tuple[str, ...]:
+    """What adds a half to the number before it, with the space between, longest first."""
+    forms = {f" {form}" for name in SPACED for form in table(f"languages/{name}.toml")["halves"]}
+    return tuple(sorted(forms, key=len, reverse=True))
+
+
+@cache
+def connectors_of() -> tuple[str, ...]:
+    """Words between a scale and its unit, with the spaces around them: " of ", " de ", " d'"."""
+    forms = {form for name in SPACED for form in table(f"languages/{name}.toml")["of"]}
+    return tuple(sorted({f" {form}" if form[-1] in "'’" else f" {form} " for form in forms}, key=len, reverse=True))
+
+
+@cache
+def ordinal_signs() -> frozenset[str]:
+    """What stands right behind the figure of an ordinal: 3rd, 2ème, 3º."""
+    return frozenset(sign for name in SPACED for sign in table(f"languages/{name}.toml")["ordinal_signs"]["behind"])
+
+
+@cache
+def scales() -> dict[str, tuple[int, ...]]:
+    """Powers of ten by the word behind figures; several where languages differ, in the order of the languages."""
+    found: dict[str, list[int]] = {}
+    for name in SPACED:
+        for word, powers in table(f"languages/{name}.toml")["scales"].items():
+            for form in spellings(word):
+                known = found.setdefault(form, [])
+                known += [power for power in powers if power not in known]
+    return {word: tuple(powers) for word, powers in found.items()}
+
+
+def first_words(phrases: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Phrases of several words by the first one, longest first."""
+    found: dict[str, list[str]] = {}
+    for phrase in sorted(phrases, key=len, reverse=True):
+        if first := FIRST_WORD.match(phrase):
+            if first.end() < len(phrase):
+                found.setdefault(first[0], []).append(phrase)
+    return {first: tuple(longer) for first, longer in found.items()}
+
+
+FIRST_WORD = lazy_regex(r"[^\W\d_]+")
