@@ -40,6 +40,8 @@ _VULGAR = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
 _VULGARS = lazy_regex(f"[{_VULGAR}]")
 _POWER_SIGNS = frozenset("eE×x*·^⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _UNRAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻−", "0123456789--")
+_ACCOUNTS = frozenset("),-")
+_LETTERS, _CHARACTERS = "@", "\u3000"
 _OPENINGS = frozenset(" \t\n(-−+$€£¥[:=")
 _EVERY_TIME = frozenset({"h", "d", "wk", "mo", "a", "min", "kg", "km", "L", "t", "lb", "mi"})
 
@@ -124,13 +126,13 @@ def _figure(text: str, start: int, end: int, values: tuple[str, ...], *, amount:
         values = tuple(plus(value, canonical(unicodedata.numeric(text[end - 1]))) for value in values)
     if start and text[start - 1] == "." and (start == 1 or text[start - 2] in _OPENINGS) and values[0].isdigit() and not amount:
         values, start = (joined("", latin(text[start:end])),) if text[start:end].isdecimal() else values, start - 1
-    left = around.before(text, start) if start else around.Before(0, negative=False, unit="", bullet=False)
-    if not after or after == "\n":
-        if not left.negative and not left.unit:
-            return Quantity(left.start, end, values, "", words=False), end
-        right = around.Behind(end, (), "", half=False)
+    left = around.before(text, start)
+    if not left.unit and start and _LETTERS < text[start - 1] < _CHARACTERS and text[start - 1].isalpha():
+        right = around.Behind(end, (), "", half=False)  # B2B
     else:
         right = around.behind(text, end, bool(left.unit))
+    if not (left.unit or left.negative or right.end > end or after in _ACCOUNTS):
+        return Quantity(left.start, end, values, "", False), end
     quantity = _assembled(text, left, right, values, words=False)
     quantity = _accounted(text, quantity, amount or bool(left.unit))
     return quantity, max(end, quantity.end if right.powers or right.unit else end)
@@ -185,9 +187,12 @@ def _in_signs(text: str, covered: list[tuple[int, int]]) -> Iterator[Quantity]:
     """Numbers that begin with a character or with the sign of a fraction."""
     free = _Free(text, covered)
     done = 0
-    for match in han.STARTS.finditer(text):
-        start = match.start()
+    single, more = han.lonely()
+    for start in han.starts(text):
         if start < done or not free(start):
+            continue
+        if (values := single.get(text[start])) and (after := text[start + 1 : start + 2]) not in more and not after.isdecimal():
+            yield Quantity(start, start + 1, values, "", True)
             continue
         found = _characters(text, start, words=True)
         if found is not None:
