@@ -29,10 +29,13 @@ def test_a_quantity_is_found_alone_and_inside_a_text(row: dict[str, str]) -> Non
     assert any(equal(row["value"], row["unit"], quantity) for quantity in quantities(f"x: {row['text']}; y"))
 
 
-@pytest.mark.parametrize("row", [row for name in ("en", "es", "de") for row in rows(name)])
+def in_words(name: str) -> list[Any]:
+    """Cases without figures: letters behind figures have a case."""
+    return [row for row in rows(name) if not any(c.isdigit() for c in row.values[0]["text"])]
+
+
+@pytest.mark.parametrize("row", [row for name in ("en", "es", "de") for row in in_words(name)])
 def test_capital_letters_change_nothing_in_words(row: dict[str, str]) -> None:
-    if any(c.isdigit() for c in row["text"]):
-        pytest.skip("letters behind figures have a case")
     assert (row["value"], row["unit"]) in said(row["text"].replace("ß", "ẞ").upper().replace("ẞ", "ß"))
 
 
@@ -45,7 +48,9 @@ def test_a_notation_has_exactly_these_readings(row: dict[str, Any]) -> None:
     assert found.unit == row["unit"]
 
 
-@pytest.mark.parametrize("text", ["", "house", "5 apples", "A12", "05.03.2024", "1.2.3", "17:45", "from 3 to 5", "x" * 500, "-", "$"])
+@pytest.mark.parametrize(
+    "text", ["", "house", "5 apples", "A12", "05.03.2024", "1.2.3", "17:45", "from 3 to 5", "x" * 500, "-", "$"]
+)
 def test_what_is_not_one_quantity_is_not_read_as_one(text: str) -> None:
     assert read_quantity(text) is None
 

@@ -15,7 +15,11 @@ BITS = [
     "hundred", "and", "a", "half", "zwei", "und", "mil", "vingt", "万", "億", "三", "百分之", "点", "半", "個", "円", "１２", "٣", "İ", "ß", "\n", "th",
     "º", "^", "¹", "割", "分", "삼", "백", "원", "minus", "point", "dozen", "of", "cents", "Mio.", "USD", "R$", "un", "million", "twenty",
 ]  # fmt: skip
-messes = st.lists(st.sampled_from(BITS), max_size=14).map("".join) | st.lists(st.sampled_from(BITS), max_size=14).map(" ".join) | st.text(max_size=40)
+messes = (
+    st.lists(st.sampled_from(BITS), max_size=14).map("".join)
+    | st.lists(st.sampled_from(BITS), max_size=14).map(" ".join)
+    | st.text(max_size=40)
+)
 INDIAN = re.compile(r"(?<=\d)(?=(?:\d\d)*\d{3}$)")
 
 

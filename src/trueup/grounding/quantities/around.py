@@ -19,6 +19,8 @@ _AFTER = lazy_regex(
     r"[ \t\u00a0\u202f\u2009-]?+(?:([^\W\d_]{1,24}+(?:[²³]|[23](?!\w))?(?:/[a-z]{1,4}(?!\w))?)|(\.?[ºª°](?: ?[CF](?!\w))?)|([^\w\s]))"
 )
 
+_QUIET = lazy_regex(r"[\n;:!?)]|\.(?![\dºª°])|,(?![\d–—-])| ([A-Za-zÀ-ɏ]++)(?![\w²³/'’])|\Z")
+
 
 class Before(NamedTuple):
     start: int
@@ -55,7 +57,9 @@ def before(text: str, start: int) -> Before:
     if place >= 0 and text[place] in _last_of_prefixes():
         for size in range(min(4, place + 1), 0, -1):
             sign = text[place + 1 - size : place + 1]
-            if (found := names().before.get(sign)) and not (place >= size and sign[0].isalpha() and text[place - size].isalnum()):
+            if (found := names().before.get(sign)) and not (
+                place >= size and sign[0].isalpha() and text[place - size].isalnum()
+            ):
                 unit, at = found, place + 1 - size
                 break
     if unit and not negative and at and text[at - 1] in MINUS and _is_sign(text, at - 1):
@@ -72,6 +76,27 @@ def _is_sign(text: str, at: int) -> bool:
 @cache
 def _last_of_prefixes() -> frozenset[str]:
     return frozenset(sign[-1] for sign in names().before)
+
+
+def nothing_around(text: str, start: int, end: int) -> bool:
+    """Whether a number is plainly alone: the quick answer for most numbers of a text."""
+    if start:
+        place = start - 1
+        if text[place] != "\n" and (text[place] != " " or text[place - 1 : start - 1] in _last_of_prefixes()):
+            return False
+    return nothing_behind(text, end)
+
+
+def nothing_behind(text: str, end: int) -> bool:
+    """Whether a number plainly ends here: at a stop, or before a word that means nothing to it."""
+    match = _QUIET.match(text, end)
+    return match is not None and (match.lastindex is None or match[1].lower() not in _meaningful())
+
+
+@cache
+def _meaningful() -> frozenset[str]:
+    """The words behind a number that may belong to it."""
+    return _known() | {phrase.split()[0] for phrase in (*halves(), *connectors_of())} | {"x", "d"}
 
 
 def behind(text: str, end: int, money: bool, *, words: bool = False) -> Behind:
@@ -140,7 +165,7 @@ def _one(text: str, end: int, money: bool, *, words: bool = False) -> tuple[int,
     if match.lastindex == 1:
         word = match[1]
         small = word.lower()
-        if small not in _known() and "/" not in small or (words and len(small) == 1):
+        if (small not in _known() and "/" not in small) or (words and len(small) == 1):
             return None
         return _spelled(text, match.start(1), word, small, end, money)
     sign = match[match.lastindex or 0].lstrip(".")
@@ -157,7 +182,14 @@ def _one(text: str, end: int, money: bool, *, words: bool = False) -> tuple[int,
 def _known() -> frozenset[str]:
     """Every word in small letters that may mean something behind a number."""
     data, known = table("units.toml"), names()
-    words = {*known.loose, *known.longer, *scales(), *ordinal_signs(), *data["money_letters"], *map(str.lower, known.exact)}
+    words = {
+        *known.loose,
+        *known.longer,
+        *scales(),
+        *ordinal_signs(),
+        *data["money_letters"],
+        *map(str.lower, known.exact),
+    }
     return frozenset({*words, *map(str.lower, data["letters"])})
 
 
@@ -208,7 +240,7 @@ def _word(word: str, small: str, money: bool, *, glued: bool) -> _Word | None:
     if unit is None and (len(word) > 1 or small in {"h", "l", "g"}):
         unit = names().loose.get(small)
     powers = scales().get(small, ())
-    if powers and (unit is None or small not in names().loose or small in {"mil"}):
+    if powers and (unit is None or small not in names().loose or small == "mil"):
         return _Word(powers, "", plain=False)
     if unit is not None:
         return _Word((), unit, plain=False)

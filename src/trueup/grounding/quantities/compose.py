@@ -8,12 +8,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from trueup.grounding.quantities.notation import canonical, plus, shifted
-from trueup.grounding.quantities.units import meanings, names, table
+from trueup.grounding.quantities.units import meanings, names
+from trueup.grounding.quantities.vocabulary import table
 
 if TYPE_CHECKING:
     from trueup.grounding.quantities.find import Quantity
 
-_LINKS = frozenset({"", " ", ", ", " and ", ", and ", " y ", " und ", " et ", " con ", " e ", " en ", " mit ", " with "})
+_LINKS = frozenset(
+    {"", " ", ", ", " and ", ", and ", " y ", " und ", " et ", " con ", " e ", " en ", " mit ", " with "}
+)
 _SPOKEN_LINKS = frozenset({" and ", " y ", " con ", " und ", " et ", " e "})
 
 

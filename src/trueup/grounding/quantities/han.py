@@ -169,7 +169,9 @@ def _tenths(text: str, end: int, values: tuple[str, ...]) -> Run:
 def _values(run: str) -> tuple[str, ...]:
     """The readings of a run of characters and figures, calculated in whole numbers of its last decimal."""
     digits, powers, tens = tables()
-    places = max((len(figure.partition(".")[2]) for figure in run.split() if "." in figure), default=0) if "." in run else 0
+    places = (
+        max((len(figure.partition(".")[2]) for figure in run.split() if "." in figure), default=0) if "." in run else 0
+    )
     one = 10 ** min(places, _DIGITS * _MOST)
     total = section = last = 0
     number = ""
@@ -204,5 +206,7 @@ def _whole(figure: str, places: int) -> int:
     """A figure in units of its last place."""
     if not figure:
         return 0
-    before, _, behind = latin(figure.replace(".", "", figure.count(".") - 1) if figure.count(".") > 1 else figure).partition(".")
+    before, _, behind = latin(
+        figure.replace(".", "", figure.count(".") - 1) if figure.count(".") > 1 else figure
+    ).partition(".")
     return int(before + behind[:places].ljust(places, "0"))

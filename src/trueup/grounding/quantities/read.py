@@ -22,5 +22,7 @@ def read_quantity(text: str) -> Quantity | None:
     if not found:
         return None
     best = found[0]
-    values = tuple(dict.fromkeys(value for quantity in found if quantity.unit == best.unit for value in quantity.values))
+    values = tuple(
+        dict.fromkeys(value for quantity in found if quantity.unit == best.unit for value in quantity.values)
+    )
     return best._replace(start=begin, end=begin + best.end, values=values)

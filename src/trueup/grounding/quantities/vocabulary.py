@@ -82,12 +82,22 @@ def language(name: str) -> Language:
     """The number words of a language that writes spaces between words."""
     data = table(f"languages/{name}.toml")
     words: dict[str, Token] = {}
-    for section, kind in (("numbers", Kind.ADD), ("multipliers", Kind.MULTIPLY), ("groups", Kind.GROUP), ("ordinals", Kind.ORDINAL)):
+    for section, kind in (
+        ("numbers", Kind.ADD),
+        ("multipliers", Kind.MULTIPLY),
+        ("groups", Kind.GROUP),
+        ("ordinals", Kind.ORDINAL),
+    ):
         for word, value in data.get(section, {}).items():
             for form in spellings(word):
                 words.setdefault(form, Token(kind, value))
     words.update({word: Token(Kind.JOIN, 0) for word in data["connectors"]})
-    alone = {form: value for section in ("alone", "phrases") for word, value in data[section].items() for form in spellings(word)}
+    alone = {
+        form: value
+        for section in ("alone", "phrases")
+        for word, value in data[section].items()
+        for form in spellings(word)
+    }
     starts: dict[str, tuple[str, ...]] = {}
     for phrase in sorted(alone, key=len, reverse=True):
         first = re.split(r"[\s-]", phrase)[0]
@@ -133,7 +143,11 @@ def number_words() -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     for name in SPACED:
         spoken = language(name)
-        begins = {word for word, token in spoken.words.items() if token.kind != Kind.JOIN and word not in {"cent"} | _elided(name)}
+        begins = {
+            word
+            for word, token in spoken.words.items()
+            if token.kind != Kind.JOIN and word not in {"cent"} | _elided(name)
+        }
         for word in begins | set(spoken.starts) | spoken.minus:
             found.setdefault(word, []).append(name)
     if "fr" not in found.setdefault("cent", []):
@@ -150,7 +164,10 @@ def compound_heads() -> frozenset[str]:
     """The first three letters of every number that may be one word with others."""
     compounds = [language(name) for name in SPACED if language(name).compound is not None]
     return frozenset(
-        word[:3] for spoken in compounds for word, token in spoken.words.items() if token.kind in {Kind.ADD, Kind.MULTIPLY}
+        word[:3]
+        for spoken in compounds
+        for word, token in spoken.words.items()
+        if token.kind in {Kind.ADD, Kind.MULTIPLY}
     )
 
 
@@ -216,9 +233,8 @@ def first_words(phrases: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Phrases of several words by the first one, longest first."""
     found: dict[str, list[str]] = {}
     for phrase in sorted(phrases, key=len, reverse=True):
-        if first := FIRST_WORD.match(phrase):
-            if first.end() < len(phrase):
-                found.setdefault(first[0], []).append(phrase)
+        if (first := FIRST_WORD.match(phrase)) and first.end() < len(phrase):
+            found.setdefault(first[0], []).append(phrase)
     return {first: tuple(longer) for first, longer in found.items()}
 
 

@@ -133,7 +133,15 @@ def _joined(run: list[Spoken]) -> list[Spoken]:
     """Figures read one by one, or a year read in two halves, as one number."""
     if len(run) < 2:
         return []
-    return [Spoken(run[0].start, run[-1].end, (joined("".join([number.values[0] for number in run])),), run[0].language, run=True)]
+    return [
+        Spoken(
+            run[0].start,
+            run[-1].end,
+            (joined("".join([number.values[0] for number in run])),),
+            run[0].language,
+            run=True,
+        )
+    ]
 
 
 class _Allowed:
@@ -271,7 +279,12 @@ def _article(spoken: Language, small: str, start: int) -> int:
     """Where "a hundred" begins."""
     for article in spoken.articles:
         at = start - len(article) - 1
-        if at >= 0 and small.startswith(article, at) and small[start - 1] in " \u00a0" and not small[max(at - 1, 0) : at].isalpha():
+        if (
+            at >= 0
+            and small.startswith(article, at)
+            and small[start - 1] in " \u00a0"
+            and not small[max(at - 1, 0) : at].isalpha()
+        ):
             return at
     return start
 
@@ -285,7 +298,13 @@ def _decimals(spoken: Language, small: str, end: int, value: str) -> tuple[int, 
         return end, value
     while (gap := _NEXT.match(small, match.end())) and (match := _WORD.match(small, gap.end())):
         token = spoken.words.get(match[0])
-        if token is None or token.kind != Kind.ADD or token.value > 99 or (token.value > 9 and digits) or len(digits) > 20:
+        if (
+            token is None
+            or token.kind != Kind.ADD
+            or token.value > 99
+            or (token.value > 9 and digits)
+            or len(digits) > 20
+        ):
             break
         digits.append(str(token.value))
         end = match.end()
