@@ -1,1 +1,1 @@
-"""Whether the values of a reply are in its source."""
+"""Values of a reply and where a source text says them."""

@@ -19,6 +19,8 @@ _AFTER = lazy_regex(
     r"[ \t\u00a0\u202f\u2009-]?+(?:([^\W\d_]{1,24}+(?:[²³]|[23](?!\w))?(?:/[a-z]{1,4}(?!\w))?)|(\.?[ºª°](?: ?[CF](?!\w))?)|([^\w\s]))"
 )
 
+_QUIET = lazy_regex(r"[\n;:!?)]|\.(?![\dºª°])|,(?![\d–—-])| ([A-Za-zÀ-ɏ]++)(?![\w²³/'’])|\Z")
+
 
 class Before(NamedTuple):
     start: int
@@ -68,7 +70,7 @@ def before(text: str, start: int) -> Before:
 
 def _is_sign(text: str, at: int) -> bool:
     """Whether a dash is a minus: nothing but a space, a bracket or a currency is before it."""
-    return at == 0 or text[at - 1] in " \t\n\u00a0\u202f([{:=,;|\"'~≈<>$€£¥" or text[at - 1] == "\u3000"
+    return at == 0 or text[at - 1] in " \t\n\u00a0\u202f([{:=,;|\"'~≈<>$€£¥" or text[at - 1] > _FIRST_OF_CHARACTERS
 
 
 @cache
@@ -76,49 +78,81 @@ def _last_of_prefixes() -> frozenset[str]:
     return frozenset(sign[-1] for sign in names().before)
 
 
+def nothing_around(text: str, start: int, end: int) -> bool:
+    """Whether a number is plainly alone: the quick answer for most numbers of a text."""
+    if start:
+        place = start - 1
+        if text[place] != "\n" and (text[place] != " " or text[place - 1 : start - 1] in _last_of_prefixes()):
+            return False
+    return nothing_behind(text, end)
+
+
+def nothing_behind(text: str, end: int) -> bool:
+    """Whether a number plainly ends here: at a stop, or before a word that means nothing to it."""
+    match = _QUIET.match(text, end)
+    return match is not None and (match.lastindex is None or match[1].lower() not in _meaningful())
+
+
+@cache
+def _meaningful() -> frozenset[str]:
+    """The words behind a number that may belong to it."""
+    return _known() | {phrase.split()[0] for phrase in (*halves(), *connectors_of())} | {"x", "d"}
+
+
 def behind(text: str, end: int, money: bool, *, words: bool = False) -> Behind:
     """The power of ten, the half and the unit right behind a number; `money` says that a currency is before it."""
-    found = _one(text, end, money)
+    return _with_half(text, _direct(text, end, money, words=words))
+
+
+def _direct(text: str, end: int, money: bool, *, words: bool = False) -> Behind:
+    """The power of ten and the unit."""
+    found = _one(text, end, money, words=words)
+    if found is None and words:
+        link = _link(text, end)
+        found = _one(text, end + link, money, words=words) if link else None
     if found is None:
-        return (
-            _with_half(text, Behind(end, (), "", False))
-            if words or text.startswith(" ", end)
-            else Behind(end, (), "", False)
-        )
+        return Behind(end, (), "", half=False)
     end, word = found
     powers, unit, plain = word
     if powers and not unit:
         # 2 mil millones, 3 Mrd. €, 5 million dollars
-        after = end
-        while more := _one(text, after, money):
-            if not more[1].powers or (more[1].unit and not more[1].plain) or sum(powers) > 40:
-                break
-            powers = (powers[0] + more[1].powers[0],)
-            after = end = more[0]
-        if text.startswith(connectors_of(), after):
-            after += next(len(link) for link in connectors_of() if text.startswith(link, after)) - 1
-            after += text[after] != " "
-        more = _one(text, after, money)
+        more = _one(text, end, money)
+        while more and more[1].powers and powers[0] < 40:
+            powers, end = (powers[0] + more[1].powers[0],), more[0]
+            more = _one(text, end, money)
+        more = more or _one(text, end + _link(text, end), money)
         if more and more[1].unit and not more[1].powers:
             end, unit = more[0], more[1].unit
-    return _with_half(text, Behind(end, powers, unit, False, plain and not money))
+    return Behind(end, powers, unit, half=False, plain=plain and not money)
+
+
+def _link(text: str, end: int) -> int:
+    """How long a word such as " of" is that leads to the unit; the space behind it is not counted."""
+    if text[end : end + 2].lower() not in _heads(connectors_of()):
+        return 0
+    ahead = text[end : end + 8].lower()
+    return next((len(link.rstrip()) for link in connectors_of() if ahead.startswith(link)), 0)
+
+
+@cache
+def _heads(phrases: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(phrase[:2] for phrase in phrases)
 
 
 def _with_half(text: str, found: Behind) -> Behind:
-    if text.startswith(halves(), found.end):
-        size = next(len(half) for half in halves() if text.startswith(half, found.end))
-        after = found.end + size
-        if not text[after : after + 1].isalpha():
-            more = (
-                behind(text, after, money=False)
-                if not found.unit and not found.powers
-                else Behind(after, (), "", False)
-            )
-            return Behind(more.end, found.powers or more.powers, found.unit or more.unit, True)
-    return found
+    """The half that is added behind a number or its unit: two and a half, dos horas y media."""
+    if text[found.end : found.end + 2].lower() not in _heads(halves()):
+        return found
+    ahead = text[found.end : found.end + 24].lower()
+    after = found.end + next((len(half) for half in halves() if ahead.startswith(half)), 0)
+    if after == found.end or text[after : after + 1].isalpha():
+        return found
+    if found.unit or found.powers:
+        return found._replace(end=after, half=True)
+    return _direct(text, after, money=False)._replace(half=True)
 
 
-def _one(text: str, end: int, money: bool) -> tuple[int, _Word] | None:
+def _one(text: str, end: int, money: bool, *, words: bool = False) -> tuple[int, _Word] | None:
     """The word or sign at a place, if it is a power of ten, a unit or an ordinal ending."""
     glyph = text[end : end + 1]
     if not glyph or glyph in "\n),;:":
@@ -129,7 +163,11 @@ def _one(text: str, end: int, money: bool) -> tuple[int, _Word] | None:
     if match is None:
         return None
     if match.lastindex == 1:
-        return _spelled(text, match.start(1), match[1], end, money)
+        word = match[1]
+        small = word.lower()
+        if (small not in _known() and "/" not in small) or (words and len(small) == 1):
+            return None
+        return _spelled(text, match.start(1), word, small, end, money)
     sign = match[match.lastindex or 0].lstrip(".")
     start = match.end() - len(sign)
     for size in (3, 2, 1):
@@ -140,10 +178,24 @@ def _one(text: str, end: int, money: bool) -> tuple[int, _Word] | None:
     return (match.end(), _Word((), "", plain=False)) if sign in ordinal_signs() else None
 
 
-def _spelled(text: str, start: int, word: str, end: int, money: bool) -> tuple[int, _Word] | None:
+@cache
+def _known() -> frozenset[str]:
+    """Every word in small letters that may mean something behind a number."""
+    data, known = table("units.toml"), names()
+    words = {
+        *known.loose,
+        *known.longer,
+        *scales(),
+        *ordinal_signs(),
+        *data["money_letters"],
+        *map(str.lower, known.exact),
+    }
+    return frozenset({*words, *map(str.lower, data["letters"])})
+
+
+def _spelled(text: str, start: int, word: str, small: str, end: int, money: bool) -> tuple[int, _Word] | None:
     """A word of letters."""
     after = start + len(word)
-    small = word.lower()
     if longer := _longer(small):
         ahead = text[start : start + len(longer[0])].lower()
         for phrase in longer:
@@ -185,10 +237,10 @@ def _word(word: str, small: str, money: bool, *, glued: bool) -> _Word | None:
     if word == "m" and glued:
         return _Word((), "m", plain=False)
     unit = names().exact.get(word)
-    if unit is None and len(word) > 1 or small in {"h", "l", "g"}:
-        unit = unit or names().loose.get(small)
+    if unit is None and (len(word) > 1 or small in {"h", "l", "g"}):
+        unit = names().loose.get(small)
     powers = scales().get(small, ())
-    if powers and (unit is None or small not in names().loose or small in {"mil"}):
+    if powers and (unit is None or small not in names().loose or small == "mil"):
         return _Word(powers, "", plain=False)
     if unit is not None:
         return _Word((), unit, plain=False)

@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from trueup.grounding.quantities.notation import canonical, plus, shifted
-from trueup.grounding.quantities.units import meanings, names, table
+from trueup.grounding.quantities.units import meanings, names
+from trueup.grounding.quantities.vocabulary import table
 
 if TYPE_CHECKING:
     from trueup.grounding.quantities.find import Quantity
@@ -46,6 +47,8 @@ def _sum(text: str, large: "Quantity", less: "Quantity") -> "Quantity | None":
         if less.unit and large.unit not in {name for name, _ in meanings(less.unit)}:
             return None
         return _made(large, less, plus(large.values[0], shifted(value, -2)), large.unit)
+    if not less.unit and large.unit == "ft" and text.startswith((" in", "in"), less.end) and _cents(value, 12):
+        return _made(large, less, _converted(large.values[0], "ft", "in", value), "in")
     if not less.unit and large.unit == "h" and link == "" and less.end - less.start == 2 and _cents(value, 60):
         return _made(large, less, _converted(large.values[0], "h", "min", value), "min")
     if less.unit and large.unit != less.unit and _larger(large.unit, less.unit):

@@ -14,6 +14,7 @@ from trueup.grounding.quantities.compose import together
 from trueup.grounding.quantities.notation import canonical as canonical
 from trueup.grounding.quantities.notation import figures, joined, latin, negated, plus, quotient, shifted
 from trueup.grounding.quantities.units import names
+from trueup.grounding.quantities.vocabulary import characters
 from trueup.grounding.quantities.words import spoken_numbers
 from trueup.verdict.patterns import lazy_regex
 
@@ -40,6 +41,8 @@ _VULGAR = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
 _VULGARS = lazy_regex(f"[{_VULGAR}]")
 _POWER_SIGNS = frozenset("eE×x*·^⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _UNRAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻−", "0123456789--")
+_ACCOUNTS = frozenset("),-")
+_LETTERS, _CHARACTERS = "@", "\u3000"
 _OPENINGS = frozenset(" \t\n(-−+$€£¥[:=")
 _EVERY_TIME = frozenset({"h", "d", "wk", "mo", "a", "min", "kg", "km", "L", "t", "lb", "mi"})
 
@@ -74,32 +77,34 @@ def _in_figures(text: str) -> Iterator[Quantity]:
                 yield run
                 done = run.end
                 continue
-        if chain.isdecimal():
-            values = (joined(chain),)
-            if after:
-                grouped = end - start <= 3 and after in _SPACES and _GROUPS.match(text, start)
-                if grouped:
-                    yield _spaced(text, grouped[0], start, grouped.end(), grouped[2])
-                    if grouped[2] or grouped[1] != " " or grouped.end() - start > 7:
-                        done = grouped.end()
-                        continue
-                if after in "/⁄ \u00a0-":
-                    yield from _fractions(text, start, chain)
-            quantity, done = _figure(text, start, end, values, amount=False)
-            yield quantity
-        else:
+        if not chain.isdecimal():
             for figure in figures(chain):
                 quantity, done = _figure(
                     text, start + figure.start, start + figure.end, figure.values, amount=figure.amount
                 )
                 yield quantity
+        elif around.nothing_around(text, start, end):
+            yield Quantity(start, end, (joined(chain),), "", False)
+        else:
+            for quantity, after_it in _digits(text, start, end, chain):
+                yield quantity
+                done = after_it
 
 
-def _spaced(text: str, chain: str, start: int, end: int, decimals: str | None) -> Quantity:
-    """Thousands with spaces between them."""
-    whole = chain[: -len(decimals) - 1] if decimals else chain
-    value = joined("".join([c for c in whole if c.isdecimal()]), decimals or "")
-    return _figure(text, start, end, (value,), amount=True)[0]
+def _digits(text: str, start: int, end: int, chain: str) -> Iterator[tuple[Quantity, int]]:
+    """Digits without separators, with what they are part of; and where the next number may begin."""
+    after = text[end : end + 1]
+    grouped = _GROUPS.match(text, start) if after and after in _SPACES and end - start <= 3 else None
+    if grouped:
+        whole = grouped[0] if not grouped[2] else grouped[0][: -len(grouped[2]) - 1]
+        value = joined("".join([c for c in whole if c.isdecimal()]), grouped[2] or "")
+        yield _figure(text, start, grouped.end(), (value,), amount=True)[0], grouped.end()
+        if grouped[2] or grouped[1] != " " or grouped.end() - start > 7:
+            return
+    if after and after in "/⁄ \u00a0-":
+        for quantity in _fractions(text, start, chain):
+            yield quantity, end
+    yield _figure(text, start, end, (joined(chain),), amount=False)
 
 
 def _fractions(text: str, start: int, chain: str) -> Iterator[Quantity]:
@@ -132,13 +137,13 @@ def _figure(text: str, start: int, end: int, values: tuple[str, ...], *, amount:
         and not amount
     ):
         values, start = (joined("", latin(text[start:end])),) if text[start:end].isdecimal() else values, start - 1
-    left = around.before(text, start) if start else around.Before(0, negative=False, unit="", bullet=False)
-    if not after or after == "\n":
-        if not left.negative and not left.unit:
-            return Quantity(left.start, end, values, "", words=False), end
-        right = around.Behind(end, (), "", half=False)
+    left = around.before(text, start)
+    if not left.unit and start and _LETTERS < text[start - 1] < _CHARACTERS and text[start - 1].isalpha():
+        right = around.Behind(end, (), "", half=False)  # B2B
     else:
         right = around.behind(text, end, bool(left.unit))
+    if not (left.unit or left.negative or right.end > end or after in _ACCOUNTS):
+        return Quantity(left.start, end, values, "", False), end
     quantity = _assembled(text, left, right, values, words=False)
     quantity = _accounted(text, quantity, amount or bool(left.unit))
     return quantity, max(end, quantity.end if right.powers or right.unit else end)
@@ -195,9 +200,16 @@ def _in_signs(text: str, covered: list[tuple[int, int]]) -> Iterator[Quantity]:
     """Numbers that begin with a character or with the sign of a fraction."""
     free = _Free(text, covered)
     done = 0
-    for match in han.STARTS.finditer(text):
-        start = match.start()
+    single, more = han.lonely()
+    for start in han.starts(text):
         if start < done or not free(start):
+            continue
+        if (
+            (values := single.get(text[start]))
+            and (after := text[start + 1 : start + 2]) not in more
+            and not after.isdecimal()
+        ):
+            yield Quantity(start, start + 1, values, "", True)
             continue
         found = _characters(text, start, words=True)
         if found is not None:
@@ -232,7 +244,7 @@ def _characters(text: str, start: int, *, words: bool) -> Quantity | None:
         return None
     end, values, unit = run
     left = around.before(text, start)
-    measures = han.characters().measure
+    measures = characters().measure
     if text.startswith(measures, end) and text.startswith("半", end + 1):
         end, values = end + 2, tuple(plus(value, "0.5") for value in values)
     right = around.Behind(end, (), unit, half=False) if unit else around.behind(text, end, bool(left.unit), words=True)
@@ -245,6 +257,10 @@ def _in_words(text: str, covered: list[tuple[int, int]]) -> Iterator[Quantity]:
     done = 0
     for number in spoken_numbers(small(text)):
         if not free(number.start) or (number.start < done and not number.run):
+            continue
+        if around.nothing_behind(text, number.end):
+            done = done if number.run else number.end
+            yield Quantity(number.start, number.end, number.values, "", True)
             continue
         right = around.behind(text, number.end, money=False, words=True)
         values = number.values

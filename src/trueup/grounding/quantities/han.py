@@ -7,7 +7,8 @@ text makes the numbers grow without end.
 from functools import cache
 from typing import NamedTuple
 
-from trueup.grounding.quantities.notation import joined, plus, quotient, shifted
+from trueup.grounding.quantities.notation import canonical, joined, latin, plus, quotient, shifted
+from trueup.grounding.quantities.units import names
 from trueup.grounding.quantities.vocabulary import characters, hangul
 from trueup.verdict.patterns import lazy_regex
 
@@ -49,16 +50,49 @@ def _piece_source() -> str:
 
 
 def _start_source() -> str:
-    """What may begin a number without figures; of Korean, only two characters with a power of ten among them."""
     known = characters()
+    return f"[{''.join([*known.digits, *known.powers, *known.tens, *known.half])}]"
+
+
+def _literal_source() -> str:
+    return "|".join(sorted(characters().literal, key=len, reverse=True))
+
+
+def _hangul_source() -> str:
+    """Of Korean, whose digits are syllables of many words: only a power of ten with another character of a number, or a unit."""
     digits, powers = hangul()
-    own = "".join([*known.digits, *known.powers, *known.tens, *known.half])
-    korean = f"(?<![가-힣])[{''.join(digits)}]?[{''.join(powers)}](?=[{''.join([*digits, *powers])}원개명년])"
-    literal = "|".join(sorted(known.literal, key=len, reverse=True))
-    return rf"[{own}]|(?=[가-힣ひふみよいむなやこ])(?:{korean}|{literal})"
+    both = "".join([*digits, *powers])
+    return f"[{both}](?<![가-힣].)(?:(?<=[{''.join(powers)}])(?=[{both}원개명년])|(?=[{''.join(powers)}]))"
 
 
-STARTS = lazy_regex(_start_source)
+_ANY = lazy_regex("[\u3005-\u9fff가-힣]")
+_HANGUL = lazy_regex("[가-힣]")
+_STARTS = lazy_regex(_start_source)
+_LITERALS = lazy_regex(_literal_source)
+_HANGUL_STARTS = lazy_regex(_hangul_source)
+
+
+def starts(text: str) -> list[int]:
+    """The places where a number may begin, in order."""
+    if not _ANY.search(text):
+        return []
+    found = [match.start() for match in _STARTS.finditer(text)]
+    others = [match.start() for match in _LITERALS.finditer(text)]
+    if _HANGUL.search(text):
+        others += [match.start() for match in _HANGUL_STARTS.finditer(text)]
+    return sorted({*found, *others}) if others else found
+
+
+@cache
+def lonely() -> tuple[dict[str, tuple[str, ...]], frozenset[str]]:
+    """The readings of each digit, and every character behind it that may add to it."""
+    digits, powers, tens = tables()
+    known = characters()
+    marks = [*known.tenths, *known.part, *known.point, *known.half, *known.measure, *names().glued, *names().exact]
+    more = {*digits, *powers, *tens, *(mark[0] for mark in marks), *"0123456789 -"}
+    return {glyph: (str(value),) for glyph, value in known.digits.items()}, frozenset(more)
+
+
 _RUN = lazy_regex(_run_source)
 _PIECE = lazy_regex(_piece_source)
 
@@ -133,46 +167,46 @@ def _tenths(text: str, end: int, values: tuple[str, ...]) -> Run:
 
 
 def _values(run: str) -> tuple[str, ...]:
-    """The readings of a run of characters and figures."""
+    """The readings of a run of characters and figures, calculated in whole numbers of its last decimal."""
     digits, powers, tens = tables()
-    total = section = "0"
+    places = (
+        max((len(figure.partition(".")[2]) for figure in run.split() if "." in figure), default=0) if "." in run else 0
+    )
+    one = 10 ** min(places, _DIGITS * _MOST)
+    total = section = last = 0
     number = ""
-    last = 0
-    first = True
     for piece in _PIECE.finditer(run):
         if piece.lastindex == 1:
-            number += _figure(piece[0])
+            number += piece[0].replace(",", "")
         elif piece.lastindex == 2:
             number += "".join([str(digits[glyph]) for glyph in piece[0]])
         elif piece[0] in tens:
-            section = plus(section, str(tens[piece[0]]))
+            section += tens[piece[0]] * one
         else:
             power = powers[piece[0]]
             if power < 4:
-                section = plus(section, shifted(_number(number) or "1", power))
+                section += (_whole(number, places) if number else one) * 10**power
             else:
-                section = plus(section, _number(number) or ("1" if section == "0" and (first or power < last) else "0"))
+                section += _whole(number, places)
                 # 3億5000万 adds, 一万亿 multiplies all
                 if last >= 4 and power > last:
-                    total = shifted(plus(total, section), power)
+                    total = (total + section) * 10**power
                 else:
-                    total = plus(total, shifted(section, power))
-                section = "0"
+                    total += (section or one) * 10**power
+                section = 0
             number, last = "", power
-        first = False
-    value = plus(plus(total, section), _number(number) or "0")
+    whole = total + section
+    value = shifted(canonical(whole + _whole(number, places)), -places)
     if len(number) == 1 and last >= 2 and number != "0":  # 三万五 is 35000
-        return value, plus(plus(total, section), shifted(number, last - 1))
+        return value, shifted(canonical(whole + int(number) * one * 10 ** (last - 1)), -places)
     return (value,)
 
 
-def _figure(text: str) -> str:
-    whole, _, decimals = text.replace(",", "").partition(".")
-    return joined(whole, decimals) if decimals else joined(whole)
-
-
-def _number(text: str) -> str:
-    if not text:
-        return ""
-    whole, _, decimals = text.partition(".")
-    return joined(whole, decimals.replace(".", ""))
+def _whole(figure: str, places: int) -> int:
+    """A figure in units of its last place."""
+    if not figure:
+        return 0
+    before, _, behind = latin(
+        figure.replace(".", "", figure.count(".") - 1) if figure.count(".") > 1 else figure
+    ).partition(".")
+    return int(before + behind[:places].ljust(places, "0"))

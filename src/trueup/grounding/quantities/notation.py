@@ -43,9 +43,9 @@ def canonical(number: int | float | str) -> str:
         raise ValueError(f"not a number: {text[:40]!r}")
     value = joined(whole, decimals)
     if exponent:
-        if len(exponent) > 6 or abs(power := int(exponent)) > _FARTHEST:
+        if len(exponent) > 6 or abs(int(exponent)) > _FARTHEST:
             raise ValueError(f"not a number that can be written out: {text[:40]!r}")
-        value = shifted(value, power if not exponent.startswith("-") else -power)
+        value = shifted(value, int(exponent))
     return negated(value) if text[0] in "-−" else value
 
 

@@ -233,9 +233,8 @@ def first_words(phrases: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Phrases of several words by the first one, longest first."""
     found: dict[str, list[str]] = {}
     for phrase in sorted(phrases, key=len, reverse=True):
-        if first := FIRST_WORD.match(phrase):
-            if first.end() < len(phrase):
-                found.setdefault(first[0], []).append(phrase)
+        if (first := FIRST_WORD.match(phrase)) and first.end() < len(phrase):
+            found.setdefault(first[0], []).append(phrase)
     return {first: tuple(longer) for first, longer in found.items()}
 
 

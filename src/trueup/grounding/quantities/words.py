@@ -4,16 +4,17 @@ A text in small letters and the places of words that may begin a number enter; s
 for itself and the longest reading wins. Whether a word such as "one" is meant as a number is not decided here.
 """
 
-from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from trueup.grounding.quantities.notation import joined, negated
-from trueup.grounding.quantities.vocabulary import Kind, Language, Token, compound_heads, language, number_words
+from trueup.grounding.quantities.vocabulary import SPACED, Kind, Language, Token, compound_heads, language, number_words
 from trueup.verdict.patterns import lazy_regex
 
 _WORDS = lazy_regex(r"[^\W\d_]{2,}+")
 _WORD = lazy_regex(r"[^\W\d_]+")
 _NEXT = lazy_regex(r",?[ \u00a0\u202f\t\n]{1,2}|[-‐‑]")
+_FOLLOWING = lazy_regex(r"(?:,?[ \u00a0\u202f\t\n]{1,2}|[-‐‑])([^\W\d_]+)")
 _MOST = 10**30  # larger numbers are not built from words
 _FEW = 16  # so many different words are looked for one by one
 _LONGEST = 120  # letters of a number that is one word
@@ -31,23 +32,25 @@ class Spoken(NamedTuple):
 class _Sum:
     """A cardinal while its words are read: what is complete, the block below it, and the last power of a thousand."""
 
-    __slots__ = ("block", "last", "pending", "spoken", "started", "total")
+    __slots__ = ("block", "last", "ordinal", "pending", "spoken", "started", "total")
 
     def __init__(self, spoken: Language) -> None:
         self.spoken = spoken
         self.total = self.block = self.last = 0
-        self.pending = self.started = False
+        self.pending = self.started = self.ordinal = False
 
     def take(self, token: Token) -> bool:
         """Whether the word continues the number; if not, nothing changed."""
         kind, value = token
+        if self.ordinal and kind != Kind.ORDINAL:
+            return False
         if kind == Kind.JOIN:
             fits = self.started and not self.pending and (self._may_join())
             self.pending = self.pending or fits
             return fits
         fits = self._add(value) if kind in {Kind.ADD, Kind.ORDINAL} else self._multiply(value, kind)
         if fits:
-            self.started, self.pending = True, False
+            self.started, self.pending, self.ordinal = True, False, kind == Kind.ORDINAL
         return fits
 
     def _may_join(self) -> bool:
@@ -108,6 +111,9 @@ def spoken_numbers(small: str) -> list[Spoken]:
         number = _read(small, start, word, allowed)
         if number is None:
             continue
+        if found and number.start < end:  # "un" was read for itself, and is the article of this one
+            found.pop()
+            run = run[:-1]
         if run and not (number.start == end + 1 and small[end] in " -\u00a0" and _short(number)):
             found += _joined(run)
             run = []
@@ -150,20 +156,16 @@ class _Allowed:
 
     def languages(self) -> set[str]:
         if self._languages is None:
-            counts = {name: len(language(name).common & self.words) for name in _all_languages()}
+            counts = {name: len(language(name).common & self.words) for name in SPACED}
             most = max(counts.values())
             self._languages = {name for name, count in counts.items() if 2 * count >= most}
         return self._languages
 
 
-def _all_languages() -> Iterator[str]:
-    yield from dict.fromkeys(name for names in number_words().values() for name in names)
-
-
 def _candidates(small: str, allowed: _Allowed) -> list[tuple[int, str]]:
     """Where words are that may begin a number."""
     known, heads = number_words(), compound_heads()
-    words = [word for word in allowed.words if word in known and any(allowed(name, word) for name in known[word])]
+    words = [word for word in allowed.words if word in known]
     words += [w for w in allowed.words if w not in known and w[:3] in heads and len(w) <= _LONGEST and _compound(w)]
     if len(words) > _FEW:
         wanted = set(words)
@@ -199,17 +201,41 @@ def _split(name: str, word: str) -> list[Token] | None:
 
 def _read(small: str, start: int, word: str, allowed: _Allowed) -> Spoken | None:
     """The longest number that begins with a word, in whichever language; several readings if languages disagree."""
+    after = _FOLLOWING.match(small, start + len(word))
+    if (after is None or not _may_continue(after[1])) and (single := _alone(word)) is not None:
+        values = tuple(dict.fromkeys(value for name, value in single if allowed(name, word)))
+        return Spoken(start, start + len(word), values, single[0][0]) if values else None
     best: list[Spoken] = []
     for name in number_words().get(word, ("de", "nl", "it")):
-        if not allowed(name, word):
-            continue
         number = _read_in(language(name), small, start, word)
+        if number is not None and number.end - start <= len(word) and not allowed(name, word):
+            continue  # a doubtful word is read in any text if the number goes on
         if number is not None and (not best or number.end >= best[0].end):
             best = [number] if not best or number.end > best[0].end else [*best, number]
     if not best:
         return None
     values = tuple(dict.fromkeys(value for number in best for value in number.values))
     return best[0]._replace(values=values)
+
+
+@cache
+def _continuing() -> frozenset[str]:
+    """Every word that may follow inside a number."""
+    spoken = [language(name) for name in SPACED]
+    phrases = {word for own in spoken for phrase in own.alone for word in phrase.replace("-", " ").split()}
+    return frozenset({word for own in spoken for word in [*own.words, *own.point]} | phrases)
+
+
+def _may_continue(word: str) -> bool:
+    return word in _continuing() or (word[:3] in compound_heads() and _compound(word))
+
+
+@cache
+def _alone(word: str) -> tuple[tuple[str, str], ...] | None:
+    """The values of one word that every text may hold, by language; None if it depends on the words around it."""
+    found = [_read_in(language(name), word, 0, word) for name in number_words().get(word, ())]
+    simple = len(word) < 30 and found and all(number is not None and _short(number) for number in found)
+    return tuple((number.language, number.values[0]) for number in found if number) if simple else None
 
 
 def _read_in(spoken: Language, small: str, start: int, word: str) -> Spoken | None:
@@ -227,7 +253,7 @@ def _read_in(spoken: Language, small: str, start: int, word: str) -> Spoken | No
         if tokens[-1].kind != Kind.JOIN:
             end = match.end()
         gap = _NEXT.match(small, match.end())
-        if gap is None or tokens[-1].kind == Kind.ORDINAL or (gap[0][0] == "," and tokens[-1].kind != Kind.MULTIPLY):
+        if gap is None or (gap[0][0] == "," and tokens[-1].kind != Kind.MULTIPLY):
             break
         at = gap.end()
     if not amount.started or end == start:
