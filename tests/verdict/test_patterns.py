@@ -11,7 +11,7 @@ import pytest
 import trueup
 from trueup.verdict.patterns import LazyPattern, lazy_regex
 
-ROOMS = ("verdict", "conform", "recover", "contract", "checks", "expressions", "read")
+ROOMS = ("verdict", "conform", "recover", "contract", "checks", "grounding", "expressions", "read")
 
 
 def kept_patterns(room: str) -> Iterator[tuple[str, LazyPattern]]:
