@@ -4,6 +4,7 @@ A mark names a document by its number, from 1, or by its name. It belongs to the
 that it cites; if it has no claims, its words must not fit another document far better.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -80,19 +81,18 @@ def judge_citations(
                 hint,
                 level,
             )
-        by_sentence.setdefault(_sentence(text, citation, level_of), []).append(citation)
-    for number, marks in by_sentence.items():
+        by_sentence.setdefault(level_of.at(citation.span[0]), []).append(citation)
+    for here, marks in by_sentence.items():
+        number = _sentence(text, here, marks[0], level_of)
         documents = {index for mark in marks for index in mark.documents}
         if documents and not any(mark.unknown for mark in marks):
             yield from _unsupported(text, level_of.bounds(number), marks, documents, claims, sources, level)
 
 
-def _sentence(text: str, citation: Citation, sentences: Segments) -> int:
-    """The sentence that a mark belongs to: the one before it, if the mark stands alone behind its full stop."""
-    number = sentences.at(citation.span[0])
+def _sentence(text: str, number: int, first: Citation, sentences: Segments) -> int:
+    """The sentence that marks belong to: the one before them, if they stand alone behind its full stop."""
     start, _ = sentences.bounds(number)
-    before = _MARK.sub("", text[start : citation.span[0]]).strip()
-    return number - 1 if number and not before else number
+    return number - 1 if number and not text[start : first.span[0]].strip() else number
 
 
 def _unsupported(
@@ -104,7 +104,8 @@ def _unsupported(
     sources: Sources,
     level: Level,
 ) -> Iterator[Finding]:
-    inside = [found for span, found in claims if bounds[0] <= span[0] and span[1] <= bounds[1] and found.places]
+    first, last = (bisect_left(claims, bound, key=lambda claim: claim[0][0]) for bound in bounds)
+    inside = [found for _, found in claims[first:last] if found.places]
     names = {sources.documents[index].name for index in cited}
     for found in inside:
         if not any(where.document.name in names for where in found.places):

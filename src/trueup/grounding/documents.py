@@ -140,11 +140,12 @@ class Text:
 
 
 class Document(NamedTuple):
-    """A text with a name, and the stretches of it that only show an example."""
+    """A text with a name, the stretches of it that only show an example, and who says it if it is a message."""
 
     name: str
     content: Text
     examples: tuple[Span, ...] = ()
+    role: str = ""
 
     @property
     def text(self) -> str:

@@ -6,14 +6,16 @@ name of its field, never from a guess about the text.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import date
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz, process
 
 from trueup.grounding.documents import Document
-from trueup.grounding.moments.find import Moment
+from trueup.grounding.moments.find import Moment, moments
 from trueup.grounding.moments.read import read_moment
 from trueup.grounding.moments.same import same_date, same_time, weekday_only
 from trueup.grounding.phrases import Match, Phrase, look_up
@@ -31,6 +33,9 @@ from trueup.verdict.likeness import name_words
 _SHOWN = 120
 _MOST_PLACES = 8  # places of a value that a verdict lists
 _STRICTEST: tuple[Evident, ...] = ("exact", "normalized", "fuzzy")
+_ANY_YEAR = 2024  # if neither the value nor the source says one, days can still be counted
+_MOST_DAYS = 4  # dates of the sources that relative ones are counted from
+_BEFORE = 40  # characters around a relative date that say what it means
 _AROUND = 8  # numbers of the next sizes that are compared
 _MOST_SPACES = 5  # in a number or a date without a digit: "two hundred and thirty four"
 _LONGEST_TYPED = 80  # characters of a text that may be a number or a date
@@ -219,9 +224,10 @@ class Lookup:
             return Match(grade, [(one.start, one.end) for one in (*dates, *times)])
 
         found = self._everywhere(way, kind)
-        if not found.places and moment.dates and self._is_relative():
-            return Found("not checkable", kind=kind)
-        return found
+        if found.places or not moment.dates or self._sources.today is not None:
+            return found
+        relative = [Where(document, span) for document in self._sources.documents for span in _relative(document)]
+        return self._counted(moment, relative, kind) if relative else found
 
     def _same_dates(self, moment: Moment, document: Document) -> list[Moment]:
         today, content = self._sources.today, document.content
@@ -243,13 +249,17 @@ class Lookup:
         )
         return begun or weekday_only(moment, one) or same_date(moment, one, loosely=True)
 
-    def _is_relative(self) -> bool:
-        """Whether a source speaks of a date that only a day to count from would tell."""
-        return self._sources.today is None and any(
-            one.relative and not any(day.month and day.day for day in one.dates)
-            for document in self._sources.documents
-            for one in document.content.moments(None)
+    def _counted(self, moment: Moment, relative: list[Where], kind: str) -> Found:
+        """A date that the sources may say as "next Friday", counted from the dates that they have; without one, nobody can tell."""
+        year = next((day.year for day in moment.dates if day.year), _ANY_YEAR)
+        dates = (day for document in self._sources.documents for day in _dates(document, year))
+        days = list(islice(dict.fromkeys(dates), _MOST_DAYS))
+        if not days:
+            return Found("not checkable", kind=kind)
+        places = tuple(
+            where for where in relative[:_MOST_PLACES] if any(_says_from(where, day, moment) for day in days)
         )
+        return Found("fuzzy", places, kind) if places else Found("none", kind=kind)
 
     def _quotation(self, phrase: Phrase) -> Found:
         altered: list[tuple[Document, Altered]] = []
@@ -371,6 +381,32 @@ def _named_unit(unit: str, document: Document) -> Match | None:
         words.spans[index] for word, places in words.places.items() if unit_named(word) == unit for index in places
     ]
     return Match("normalized", spans[:64]) if spans else None
+
+
+def _relative(document: Document) -> list[Span]:
+    """Where a document speaks of a date that only a day to count from would tell; "Anything else today?" of an assistant is none."""
+    mentions = document.content.moments(None) if document.role != "assistant" else []
+    return [
+        (one.start, one.end) for one in mentions if one.relative and not any(day.month and day.day for day in one.dates)
+    ]
+
+
+def _dates(document: Document, year: int) -> Iterator[date]:
+    """The days that a document names, those without a year in the one given."""
+    for one in document.content.moments(None):
+        for day in one.dates[:1]:
+            if day.month and day.day:
+                with suppress(ValueError):  # 29 February of another year
+                    yield date(day.year or year, day.month, day.day)
+
+
+def _says_from(where: Where, day: date, moment: Moment) -> bool:
+    """Whether a relative mention is a date, if it is counted from a day."""
+    start, end = where.span
+    begin = max(0, start - _BEFORE)
+    stretch = where.document.text[begin : end + _BEFORE]
+    found = (one for one in moments(stretch, day) if one.start + begin == start)
+    return any(one.dates and same_date(moment, one) for one in found)
 
 
 def _in_prompts(way: _Way, prompts: tuple[Document, ...]) -> Iterator[Where]:

@@ -5,9 +5,9 @@ such as "3 options" are not claims.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
-from trueup.grounding.bound import is_bound
 from trueup.grounding.citations import Citation, citations, judge_citations
 from trueup.grounding.documents import Text
 from trueup.grounding.lookup import Found, Lookup
@@ -27,7 +27,7 @@ _QUOTED = lazy_regex(
 )
 _LEAST_QUOTED = 3  # words; fewer are a name or a word that is only marked
 _COUNT = 10  # a plain number up to this may be the reply's own count
-_MOST = 500
+_MOST, _MOST_CITED = 2_000, 100  # claims that are looked up, and findings about citations
 
 
 class Claim(NamedTuple):
@@ -43,7 +43,7 @@ def judge_prose(text: str, sources: Sources, settings: Settings) -> tuple[list[F
     """What no source says of what a text states, and the evidence for what it does."""
     lookup = Lookup(sources)
     cited = list(citations(text, sources.documents))
-    claims = sorted(_claims(text, lookup, sources, settings, cited), key=lambda claim: claim.span)[:_MOST]
+    claims = sorted(islice(_claims(text, lookup, sources, settings, cited), _MOST), key=lambda claim: claim.span)
     findings: list[Finding] = []
     evidence: dict[str, Evidence] = {}
     for claim in claims:
@@ -53,7 +53,8 @@ def judge_prose(text: str, sources: Sources, settings: Settings) -> tuple[list[F
             nearest = lookup.nearest(claim.value, found)
             findings.append(_absent(claim, nearest, settings))
         evidence[f"text[{claim.span[0]}:{claim.span[1]}]"] = found.evidence(nearest)
-    findings += judge_citations(text, cited, [(claim.span, claim.found) for claim in claims], sources, settings.level)
+    stated = [(claim.span, claim.found) for claim in claims]
+    findings += islice(judge_citations(text, cited, stated, sources, settings.level), _MOST_CITED)
     return findings, evidence
 
 
@@ -71,48 +72,61 @@ def _absent(claim: Claim, nearest: Any, settings: Settings) -> Finding:
 
 
 def _claims(text: str, lookup: Lookup, sources: Sources, settings: Settings, cited: list[Citation]) -> Iterator[Claim]:
-    taken = [found.span() for found in _CODE.finditer(text)]
-    taken += [citation.span for citation in cited]
+    taken = _Taken(text)
+    for found in _CODE.finditer(text):
+        taken.add(found.span())
+    for citation in cited:
+        taken.add(citation.span)
     for found in _URL.finditer(text):
-        if not _overlaps(found.span(), taken):
-            url = found[0].rstrip(".,;:!?*_")
-            span = (found.start(), found.start() + len(url))
-            taken.append(span)
-            yield Claim("url", span, url, lookup.find_letters(url))
+        url = found[0].rstrip(".,;:!?*_")
+        if taken.add((found.start(), found.start() + len(url))):
+            yield Claim("url", (found.start(), found.start() + len(url)), url, lookup.find_letters(url))
     for name, expression in settings.kinds:
         for found in expression.finditer(text):
-            if not _overlaps(found.span(), taken):
-                taken.append(found.span())
+            if taken.add(found.span()):
                 yield Claim(name, found.span(), found[0], lookup.find(found[0]))
-    quotes = list(_quotations(text, taken))
-    for span in quotes:
-        yield Claim("quotation", span, text[slice(*span)], lookup.find(text[slice(*span)], quotation=True))
-    yield from _measures(text, lookup, sources, [*taken, *quotes])
+    for span in list(_quotations(text)):
+        if taken.add(span):
+            yield Claim("quotation", span, text[slice(*span)], lookup.find(text[slice(*span)], quotation=True))
+    yield from _measures(text, lookup, sources, taken)
 
 
-def _quotations(text: str, taken: list[Span]) -> Iterator[Span]:
+class _Taken:
+    """The stretches of a text that a claim has taken."""
+
+    def __init__(self, text: str) -> None:
+        self._mask = bytearray(len(text))
+
+    def add(self, span: Span) -> bool:
+        """Take a stretch; False if another claim has a part of it."""
+        start, end = span
+        if self._mask.find(1, start, end) >= 0:
+            return False
+        self._mask[start:end] = b"\1" * (end - start)
+        return True
+
+
+def _quotations(text: str) -> Iterator[Span]:
     for found in _QUOTED.finditer(text):
         group = next(index for index, part in enumerate(found.groups(), 1) if part is not None)
         span = found.span(group)
-        words = Words(found[group])
-        if len(words) >= _LEAST_QUOTED and not _overlaps(span, taken):
+        if len(Words(found[group])) >= _LEAST_QUOTED:
             yield span
 
 
-def _measures(text: str, lookup: Lookup, sources: Sources, taken: list[Span]) -> Iterator[Claim]:
+def _measures(text: str, lookup: Lookup, sources: Sources, taken: _Taken) -> Iterator[Claim]:
     """The dates, times and numbers of a text."""
     content = Text(text)
     moments = content.moments(sources.today)
     for one in moments:
-        if _is_stated(one) and not _overlaps((one.start, one.end), taken):
-            taken.append((one.start, one.end))
+        if _is_stated(one) and taken.add((one.start, one.end)):
             kind = "date" if one.dates else "time"
             yield Claim(kind, (one.start, one.end), text[one.start : one.end], lookup.find_moment(one))
+    bound = content.bound(sources.today)
     for number in content.quantities:
         span = (number.start, number.end)
-        if _overlaps(span, taken) or is_bound(number, text, moments) or _is_count(number):
-            continue
-        yield Claim("number", span, text[slice(*span)], lookup.find_quantity(number))
+        if number.start not in bound and not _is_count(number) and taken.add(span):
+            yield Claim("number", span, text[slice(*span)], lookup.find_quantity(number))
 
 
 def _is_stated(one: Moment) -> bool:
@@ -128,7 +142,3 @@ def _is_count(number: Any) -> bool:
     except (ValueError, OverflowError):
         return False
     return likeliest <= _COUNT and (number.words or "." not in number.values[0])
-
-
-def _overlaps(span: Span, taken: list[Span]) -> bool:
-    return any(span[0] < end and start < span[1] for start, end in taken)

@@ -169,7 +169,9 @@ def _from_messages(
             prompts.append(Document(said.name, text_of(said.text)))
         elif said.role in roles:
             documents.append(
-                _prompted(said.name, said.text) if said.role == "user" else Document(said.name, text_of(said.text))
+                _prompted(said.name, said.text)
+                if said.role == "user"
+                else Document(said.name, text_of(said.text), role=said.role)
             )
     return documents, prompts
 
