@@ -90,7 +90,7 @@ class Grounding:
         evidence: dict[str, Evidence] = {}
         others = {
             stranger.leaf.parts: stranger
-            for stranger in strangers([leaf for leaf in leaves if leaf.parts not in computed])
+            for stranger in strangers([leaf for leaf in leaves if leaf.parts not in computed], sources.documents)
         }
         for leaf in leaves:
             found, path = leaf.found, render(leaf.parts)

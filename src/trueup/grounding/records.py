@@ -1,16 +1,17 @@
-"""Records: whether each value stands with its own record. A value and what was found of its leaves enter; those that belong to another record leave.
+"""Records: whether each value stands with its own record. What was found of the leaves of a value enters; those that belong to another record leave.
 
 Two people in one text have two ages, and both stand in the text: only where they stand says which is whose. Each record has an anchor, such as its name. The
-text is parted by lines, sentences, paragraphs, or from anchor to anchor, at the first level that tells most values apart; inside one part, order
-and distance decide. What cannot be told is not reported.
+text is parted by lines, sentences, paragraphs, or from anchor to anchor, at the first level that tells most values apart; in a table with a column for each record, the column
+decides, and inside one sentence, order and distance. What cannot be told is not reported.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from trueup.grounding.documents import Document
 from trueup.grounding.lookup import Found, Where
+from trueup.grounding.pages import Page
 from trueup.grounding.segments import LEVELS, Segments, shape
 from trueup.verdict.facts import Span
 from trueup.verdict.paths import Parts, type_part
@@ -30,7 +31,7 @@ class Leaf(NamedTuple):
 
 
 class Stranger(NamedTuple):
-    """A value that stands with another record: where, whose it is there, and whose it should be."""
+    """A value that stands with another record: where, whose it is there, whose it should be, and what stands there instead."""
 
     leaf: Leaf
     place: Where
@@ -40,16 +41,18 @@ class Stranger(NamedTuple):
 
 
 Record = dict[Parts, Leaf]
+Owners = Mapping[int, set[int]]
 
 
-def strangers(leaves: list[Leaf]) -> Iterator[Stranger]:
+def strangers(leaves: list[Leaf], documents: Sequence[Document]) -> Iterator[Stranger]:
     """The values whose only evidence belongs to another record."""
+    page = Page(documents)
     grouped = False
     for records in _groups(leaves):
         grouped = True
-        yield from _Group(records).strangers()
+        yield from _Group(records, page).strangers()
     if not grouped:
-        yield from _alone({leaf.parts: leaf for leaf in leaves})
+        yield from _alone({leaf.parts: leaf for leaf in leaves}, page)
 
 
 def _groups(leaves: list[Leaf]) -> Iterator[list[Record]]:
@@ -62,45 +65,58 @@ def _groups(leaves: list[Leaf]) -> Iterator[list[Record]]:
             groups[parts[:at]][parts[at]][parts[at + 1 :]] = leaf
         elif at is None and len(parts) > 1:
             groups[parts[:-2]][parts[-2]][parts[-1:]] = leaf
-    for container, records in groups.items():
+    for records in groups.values():
         listed = [record for record in records.values() if len(record) > 1]
         named = not isinstance(next(iter(records)), int)
         if 2 <= len(listed) <= _MOST_RECORDS and not (named and len({frozenset(record) for record in listed}) > 1):
             yield listed
-        del container
 
 
 class _Group:
-    """Sibling records, their anchors, and the document that most of them stand in."""
+    """Sibling records on a page, and their anchors."""
 
-    def __init__(self, records: list[Record]) -> None:
+    def __init__(self, records: list[Record], page: Page) -> None:
         self._records = records
-        self._document = _main_document(records)
+        self._page = page
         self._anchor = self._choose_anchor()
-        self._anchors: list[list[int]] = []
-        if self._anchor is not None:
-            self._anchors = [[start for start, _ in self._spans(record.get(self._anchor))] for record in records]
+        self._anchors: list[list[Span]] = [
+            [] if self._anchor is None else self._spans(record.get(self._anchor)) for record in records
+        ]
 
     def strangers(self) -> Iterator[Stranger]:
-        if self._anchor is None or self._document is None or sum(map(bool, self._anchors)) < 2:
+        """The values of the group that stand with another of its records."""
+        if self._anchor is None or sum(map(bool, self._anchors)) < 2:
             return
-        level = self._level()
-        if level is None:
+        columns = self._columns()
+        level = self._level() if columns is None else None
+        if columns is None and level is None:
             return
-        owners = self._owners(level)
+        owners = {} if level is None else self._owners(level)
         for index, record in enumerate(self._records):
-            for field, leaf in record.items():
-                if field != self._anchor and self._anchors[index]:
-                    stranger = self._stranger(index, field, leaf, level, owners)
-                    if stranger is not None:
-                        yield stranger
+            if not self._anchors[index]:
+                continue
+            others = [(field, leaf) for field, leaf in record.items() if field != self._anchor and self._spans(leaf)]
+            if columns is not None:
+                found = [self._in_other_column(index, leaf, columns) for _, leaf in others]
+            else:
+                assert level is not None
+                found = [self._stranger(index, field, leaf, level, owners) for field, leaf in others]
+            yield from self._blamed(index, [one for one in found if one is not None], len(others))
+
+    def _blamed(self, index: int, found: list[Stranger], count: int) -> Iterator[Stranger]:
+        """What is reported of one record: if nearly all of it stands with another one, its anchor is what does not belong."""
+        anchor = None if self._anchor is None else self._records[index][self._anchor]
+        if anchor is not None and len(found) > 1 and len(found) * 3 > count * 2:
+            others = {one.owner for one in found}
+            if len(others) == 1:
+                yield Stranger(anchor, anchor.found.places[0], str(anchor.value), others.pop(), None)
+                return
+        yield from found
 
     # -- preparation -----------------------------------------------------------------------------
 
     def _spans(self, leaf: Leaf | None) -> list[Span]:
-        if leaf is None or leaf.found.grade == "computed":
-            return []
-        return [where.span for where in leaf.found.places if where.document is self._document]
+        return [] if leaf is None else [self._page.span(where) for where in leaf.found.places]
 
     def _choose_anchor(self) -> Parts | None:
         """The field that tells the records apart: text that differs in each and is found for most."""
@@ -108,7 +124,7 @@ class _Group:
         best: tuple[tuple[bool, int], Parts] | None = None
         for place, field in enumerate(fields):
             leaves = [record[field] for record in self._records if field in record]
-            found = [leaf for leaf in leaves if self._spans(leaf)]
+            found = [leaf for leaf in leaves if leaf.found.places]
             values = {str(leaf.value) for leaf in leaves}
             if len(found) < 2 or len(values) < len(leaves) or len(leaves) < len(self._records):
                 continue
@@ -118,12 +134,10 @@ class _Group:
         return None if best is None else best[1]
 
     def _level(self) -> Segments | None:
-        """The first way to part the text at which most values stand in a part with one anchor, or at least with some."""
-        assert self._document is not None
-        text = self._document.text
+        """The first way to part the page at which most values stand in a part with one anchor, or at least with some."""
         spans = [
-            (index, span)
-            for index, record in enumerate(self._records)
+            span
+            for record in self._records
             for field, leaf in record.items()
             if field != self._anchor
             for span in self._spans(leaf)[:8]
@@ -132,33 +146,62 @@ class _Group:
             return None
         shared: Segments | None = None
         for name in LEVELS:
-            level = self._document.content.parted(name)
+            level = self._page.parted(name)
             owners = self._owners(level)
-            if sum(len(owners.get(level.at(span[0]), ())) == 1 for _, span in spans) >= _ENOUGH * len(spans):
+            if sum(len(owners.get(level.at(span[0]), ())) == 1 for span in spans) >= _ENOUGH * len(spans):
                 return level
-            placed = sum(level.at(span[0]) in owners for _, span in spans)
+            placed = sum(level.at(span[0]) in owners for span in spans)
             if shared is None and name != LEVELS[-1] and placed >= _ENOUGH * len(spans):
                 shared = level
         if shared is not None:
             return shared
-        starts = sorted({start for anchor in self._anchors for start in anchor[:1]})
-        return Segments(text, [0, *starts] if starts[0] else starts)
+        starts = sorted({spans[0][0] for spans in self._anchors if spans})
+        return Segments(self._page.text, [0, *starts] if starts[0] else starts)
 
     def _owners(self, level: Segments) -> dict[int, set[int]]:
         owners: dict[int, set[int]] = defaultdict(set)
         for index, anchors in enumerate(self._anchors):
-            for start in anchors:
+            for start, _ in anchors:
                 owners[level.at(start)].add(index)
         return dict(owners)
 
-    # -- judging one value -----------------------------------------------------------------------
+    # -- a column for each record ----------------------------------------------------------------
 
-    def _stranger(
-        self, index: int, field: Parts, leaf: Leaf, level: Segments, owners: Mapping[int, set[int]]
-    ) -> Stranger | None:
-        spans = self._spans(leaf)
-        if not spans or len(spans) < len(leaf.found.places):
+    def _columns(self) -> dict[int, int] | None:
+        """The column of each record, if all anchors stand in one line of a table, each in a cell of its own."""
+        lines = {self._page.line(spans[0][0]) for spans in self._anchors if spans}
+        if len(lines) != 1:
             return None
+        cells = self._page.cells(next(iter(lines)))
+        found = {
+            index: next((at for at, (start, end) in enumerate(cells) if start <= spans[0][0] < end), -1)
+            for index, spans in enumerate(self._anchors)
+            if spans
+        }
+        values = [span for record in self._records for leaf in record.values() for span in self._spans(leaf)[:1]]
+        elsewhere = sum(self._page.line(start) not in lines for start, _ in values)
+        return (
+            found if len(set(found.values())) == len(found) > 1 and elsewhere * 2 > len(values) - len(found) else None
+        )
+
+    def _in_other_column(self, index: int, leaf: Leaf, columns: dict[int, int]) -> Stranger | None:
+        owner: int | None = None
+        instead: Span | None = None
+        for start, _ in self._spans(leaf):
+            cells = self._page.cells(self._page.line(start))
+            at = next((number for number, (begin, end) in enumerate(cells) if begin <= start < end), -1)
+            if at == columns[index] or len(cells) <= columns[index] or at not in columns.values():
+                return None
+            owner = next(record for record, column in columns.items() if column == at)
+            instead = self._free(cells[columns[index]], leaf, ())
+        if owner is None:
+            return None
+        return self._made(leaf, owner, index, instead)
+
+    # -- a part for each record ------------------------------------------------------------------
+
+    def _stranger(self, index: int, field: Parts, leaf: Leaf, level: Segments, owners: Owners) -> Stranger | None:
+        spans = self._spans(leaf)
         numbers = [level.at(start) for start, _ in spans]
         own = [number for number in numbers if index in owners.get(number, ())]
         if own:
@@ -167,121 +210,91 @@ class _Group:
             return (
                 None
                 if alone or shared is None
-                else self._out_of_order(index, field, leaf, level, shared, owners[shared])
+                else self._out_of_order(index, field, leaf, level.bounds(shared), owners[shared])
             )
         if any(not owners.get(number) for number in numbers):
             return None
-        others = {other for number in numbers for other in owners[number]}
-        for other in sorted(others):
-            if self._is_swapped(leaf, field, other, level, owners) or self._lacks(index, leaf, level, owners):
-                return self._as_stranger(leaf, spans[0], other, index, level, owners)
+        instead = self._instead(index, leaf, level, owners)
+        for other in sorted({other for number in numbers for other in owners[number]}):
+            if instead is not None or self._is_swapped(leaf, field, other, level, owners):
+                return self._made(leaf, other, index, instead)
         return None
 
-    def _is_swapped(
-        self, leaf: Leaf, field: Parts, other: int, level: Segments, owners: Mapping[int, set[int]]
-    ) -> bool:
+    def _is_swapped(self, leaf: Leaf, field: Parts, other: int, level: Segments, owners: Owners) -> bool:
         """Whether the record that a value stands with has another value, which does not stand there."""
         theirs = self._records[other].get(field)
         if theirs is None or theirs.value == leaf.value:
             return False
         return not any(other in owners.get(level.at(start), ()) for start, _ in self._spans(theirs))
 
-    def _lacks(self, index: int, leaf: Leaf, level: Segments, owners: Mapping[int, set[int]]) -> bool:
-        """Whether the own part of a record has a value of the same kind that no field of the record takes."""
-        return self._instead(index, leaf, level, owners) is not None
-
-    def _instead(self, index: int, leaf: Leaf, level: Segments, owners: Mapping[int, set[int]]) -> Where | None:
-        assert self._document is not None
+    def _instead(self, index: int, leaf: Leaf, level: Segments, owners: Owners) -> Span | None:
+        """A value of the same kind in the own part of a record that no field of the record takes."""
         taken = [span for own in self._records[index].values() for span in self._spans(own)]
         for number, records in owners.items():
-            if records == {index}:
-                free = _free(self._document, level.bounds(number), leaf, taken)
-                if free is not None:
-                    return Where(self._document, free)
+            if records == {index} and (free := self._free(level.bounds(number), leaf, taken)) is not None:
+                return free
         return None
 
-    def _out_of_order(
-        self, index: int, field: Parts, leaf: Leaf, level: Segments, number: int, records: set[int]
-    ) -> Stranger | None:
+    def _free(self, bounds: Span, leaf: Leaf, taken: Sequence[Span]) -> Span | None:
+        return _free(self._page, bounds, leaf, taken)
+
+    def _out_of_order(self, index: int, field: Parts, leaf: Leaf, bounds: Span, records: set[int]) -> Stranger | None:
         """A value that stands in one part with several anchors, in another order than they do."""
-        start, end = level.bounds(number)
         anchors: dict[int, Span] = {}
         values: dict[int, Span] = {}
         for record in records:
-            anchors[record] = next(span for span in self._anchor_spans(record) if start <= span[0] < end)
-            inside = [span for span in self._spans(self._records[record].get(field)) if start <= span[0] < end]
+            anchors[record] = next(span for span in self._anchors[record] if bounds[0] <= span[0] < bounds[1])
+            inside = [
+                span for span in self._spans(self._records[record].get(field)) if bounds[0] <= span[0] < bounds[1]
+            ]
             if len(inside) != 1:
                 return None
             values[record] = inside[0]
         if len(set(values.values())) < len(values):
             return None
-        rank = sorted(anchors, key=anchors.__getitem__).index(index)
-        owner = sorted(values, key=values.__getitem__).index(index)
-        if rank == owner:
+        ranked = sorted(anchors, key=anchors.__getitem__)
+        other = ranked[sorted(values, key=values.__getitem__).index(index)]
+        if other == index:
             return None
         apart = max(anchors.values()) < min(values.values()) or max(values.values()) < min(anchors.values())
-        other = sorted(anchors, key=anchors.__getitem__)[owner]
         if not apart and self._is_nearer(values[index], anchors[index], anchors[other]):
             return None
-        return self._as_stranger(leaf, self._spans(leaf)[0], other, index, None, {})
-
-    def _anchor_spans(self, record: int) -> list[Span]:
-        return [] if self._anchor is None else self._spans(self._records[record].get(self._anchor))
+        return self._made(leaf, other, index, None)
 
     def _is_nearer(self, value: Span, own: Span, other: Span) -> bool:
         """Whether a value stands nearer to its own anchor than to another one: first by the commas between them, then by letters."""
-        assert self._document is not None
-        text = self._document.text
 
         def distance(anchor: Span) -> tuple[int, int]:
-            between = text[min(anchor[1], value[1]) : max(anchor[0], value[0])]
-            return between.count(",") + between.count("，") + between.count("、"), len(between)
+            between = self._page.text[min(anchor[1], value[1]) : max(anchor[0], value[0])]
+            return sum(between.count(sign) for sign in ",，、"), len(between)
 
         return distance(own) < distance(other)
 
-    def _as_stranger(
-        self, leaf: Leaf, span: Span, other: int, index: int, level: Segments | None, owners: Mapping[int, set[int]]
-    ) -> Stranger:
-        assert self._document is not None
+    def _made(self, leaf: Leaf, other: int, index: int, instead: Span | None) -> Stranger:
         assert self._anchor is not None
-        instead = None if level is None else self._instead(index, leaf, level, owners)
         whose = [str(self._records[which][self._anchor].value) for which in (other, index)]
-        return Stranger(leaf, Where(self._document, span), whose[0], whose[1], instead)
+        return Stranger(
+            leaf, leaf.found.places[0], whose[0], whose[1], None if instead is None else self._page.where(instead)
+        )
 
 
-def _main_document(records: list[Record]) -> Document | None:
-    counts: dict[int, tuple[int, Document]] = {}
-    for record in records:
-        for leaf in record.values():
-            for where in leaf.found.places[:1]:
-                count, _ = counts.get(id(where.document), (0, where.document))
-                counts[id(where.document)] = (count + 1, where.document)
-    return max(counts.values(), key=lambda pair: pair[0])[1] if counts else None
-
-
-def _free(document: Document, bounds: Span, leaf: Leaf, taken: list[Span]) -> Span | None:
+def _free(page: Page, bounds: Span, leaf: Leaf, taken: Sequence[Span]) -> Span | None:
     """A mention of the same kind inside of bounds that nothing takes."""
-    start, end = bounds
-    content = document.content
-    example = document.text[slice(*leaf.found.places[0].span)]
+    here = page.span(leaf.found.places[0])
     if leaf.found.kind == "number":
-        bound = content.bound(None)
-        here = leaf.found.places[0].span
-        unit = next((one.unit for one in content.quantities_in(*here) if (one.start, one.end) == here), "")
+        unit = next((one.unit for span, one in page.numbers_in(here) if span == here), "")
+        like = page.text[slice(*here)]
         spans = [
-            (one.start, one.end)
-            for one in content.quantities_in(start, end)
-            if one.unit == unit and not one.words and one.start not in bound
+            span
+            for span, one in page.numbers_in(bounds)
+            if one.unit == unit and (unit or one.words or _looks_alike(page.text[slice(*span)], like))
         ]
-        spans = [span for span in spans if _looks_alike(document.text[slice(*span)], example)]
-    else:
+    elif leaf.found.kind in _MEASURED:
         wanted = "dates" if leaf.found.kind == "date" else "times"
-        spans = [
-            (one.start, one.end)
-            for one in content.moments(None)
-            if start <= one.start and one.end <= end and getattr(one, wanted)
-        ]
-    return next((span for span in spans if not any(span[0] < stop and begin < span[1] for begin, stop in taken)), None)
+        spans = [span for span, one in page.moments_in(bounds) if getattr(one, wanted)]
+    else:
+        return None
+    return next((span for span in spans if not any(span[0] < end and start < span[1] for start, end in taken)), None)
 
 
 def _looks_alike(one: str, other: str) -> bool:
@@ -289,7 +302,7 @@ def _looks_alike(one: str, other: str) -> bool:
     return ("." in one[:-1] or "," in one[:-1]) == ("." in other[:-1] or "," in other[:-1])
 
 
-def _alone(record: Record) -> Iterator[Stranger]:
+def _alone(record: Record, page: Page) -> Iterator[Stranger]:
     """The values of a single record that stand in a line or sentence like the one of its anchor, but not in that one.
 
     A record whose values stand in many such lines is about all of them, and nothing is reported.
@@ -297,32 +310,30 @@ def _alone(record: Record) -> Iterator[Stranger]:
     anchor = next((leaf for leaf in record.values() if leaf.found.kind == "text" and len(leaf.found.places) == 1), None)
     if anchor is None:
         return
-    home = anchor.found.places[0]
     for name in LEVELS[:2]:
-        found = list(_beside(record, home, str(anchor.value), name))
+        found = list(_beside(record, anchor, page, name))
         if 0 < len(found) <= _MOST_ALONE:
             yield from found
             return
 
 
-def _beside(record: Record, home: Where, own: str, name: str) -> Iterator[Stranger]:
-    document = home.document
-    level = document.content.parted(name)
-    bounds = level.bounds(level.at(home.span[0]))
-    form = shape(document.text[slice(*bounds)])
-    taken = [where.span for leaf in record.values() for where in leaf.found.places if where.document is document]
+def _beside(record: Record, anchor: Leaf, page: Page, name: str) -> Iterator[Stranger]:
+    level = page.parted(name)
+    bounds = level.bounds(level.at(page.span(anchor.found.places[0])[0]))
+    form = shape(page.text[slice(*bounds)])
+    taken = [page.span(where) for leaf in record.values() for where in leaf.found.places]
     count = 0
     for leaf in record.values():
-        places = leaf.found.places
-        if leaf.found.kind not in _MEASURED or any(where.document is not document for where in places):
+        if leaf.found.kind not in _MEASURED or not leaf.found.places:
             continue
-        parts = [level.bounds(level.at(where.span[0])) for where in places[:_MOST_ALONE]]
-        if not parts or bounds in parts or any(shape(document.text[slice(*part)]) != form for part in parts):
+        places = [page.span(where) for where in leaf.found.places[:_MOST_ALONE]]
+        parts = [level.bounds(level.at(start)) for start, _ in places]
+        if bounds in parts or any(shape(page.text[slice(*part)]) != form for part in parts):
             continue
-        free = _free(document, bounds, leaf, taken)
         count += 1
         if count > _MOST_ALONE:
             return
+        free = _free(page, bounds, leaf, taken)
         if free is not None:
-            owner = document.text[slice(*parts[0])].strip()
-            yield Stranger(leaf, places[0], owner[:60], own, Where(document, free))
+            owner = page.text[slice(*parts[0])].strip()
+            yield Stranger(leaf, leaf.found.places[0], owner[:60], str(anchor.value), page.where(free))

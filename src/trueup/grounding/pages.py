@@ -1,0 +1,94 @@
+"""A page: all documents of a source as one text, so that values of one record may stand in several messages.
+
+Documents enter; positions in their common text leave, and the numbers, dates, segments and table cells around them.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+
+from trueup.grounding.documents import Document
+from trueup.grounding.lookup import Where
+from trueup.grounding.moments.find import Moment
+from trueup.grounding.quantities.find import Quantity
+from trueup.grounding.segments import Segments, parted
+from trueup.verdict.facts import Span
+from trueup.verdict.patterns import lazy_regex
+
+_BETWEEN = "\n\n"
+_SEPARATORS = (lazy_regex(r"\|"), lazy_regex(r"\t"), lazy_regex(r" {2,}"), lazy_regex(r";"), lazy_regex(r","))
+
+
+class Page:
+    """The documents of a source, one after the other."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self.documents = documents
+        self._bases: list[int] = []
+        at = 0
+        for document in documents:
+            self._bases.append(at)
+            at += len(document.text) + len(_BETWEEN)
+        self._index = {id(document): base for document, base in zip(documents, self._bases, strict=True)}
+        self._parted: dict[str, Segments] = {}
+
+    @cached_property
+    def text(self) -> str:
+        """The common text."""
+        return self.documents[0].text if len(self.documents) == 1 else _BETWEEN.join(one.text for one in self.documents)
+
+    def span(self, where: Where) -> Span:
+        """A place of a document as a place of the page."""
+        base = self._index[id(where.document)]
+        return base + where.span[0], base + where.span[1]
+
+    def where(self, span: Span) -> Where:
+        """A place of the page as a place of a document."""
+        number = bisect_right(self._bases, span[0]) - 1
+        base = self._bases[number]
+        return Where(self.documents[number], (span[0] - base, span[1] - base))
+
+    def parted(self, level: str) -> Segments:
+        """The page in lines, sentences or paragraphs."""
+        if level not in self._parted:
+            alone = len(self.documents) == 1
+            self._parted[level] = self.documents[0].content.parted(level) if alone else parted(self.text, level)
+        return self._parted[level]
+
+    def numbers_in(self, span: Span) -> list[tuple[Span, Quantity]]:
+        """The numbers inside of a stretch that lies in one document, but for those that are a part of something else."""
+        inner = self.where(span)
+        content, base = inner.document.content, span[0] - inner.span[0]
+        bound = content.bound(None)
+        return [
+            ((one.start + base, one.end + base), one)
+            for one in content.quantities_in(*inner.span)
+            if one.start not in bound
+        ]
+
+    def moments_in(self, span: Span) -> list[tuple[Span, Moment]]:
+        """The dates and times inside of such a stretch."""
+        inner = self.where(span)
+        base = span[0] - inner.span[0]
+        start, end = inner.span
+        return [
+            ((one.start + base, one.end + base), one)
+            for one in inner.document.content.moments(None)
+            if start <= one.start and one.end <= end
+        ]
+
+    def line(self, position: int) -> Span:
+        """The line around a position."""
+        start = self.text.rfind("\n", 0, position) + 1
+        end = self.text.find("\n", position)
+        return start, end if end >= 0 else len(self.text)
+
+    def cells(self, line: Span) -> list[Span]:
+        """The cells of a line of a table: between bars, tabs, wide gaps, semicolons or commas; the line itself if it has none."""
+        text = self.text
+        for separator in _SEPARATORS:
+            cuts = [found.span() for found in separator.finditer(text, *line)]
+            if cuts:
+                starts, ends = [line[0], *(end for _, end in cuts)], [*(start for start, _ in cuts), line[1]]
+                return list(zip(starts, ends, strict=True))
+        return [line]
