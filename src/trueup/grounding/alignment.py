@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from trueup.grounding.phrases import Phrase
 
 _LEAST_WORDS, _LEAST_SIGNS = 4, 10  # words of a phrase that may differ in one; characters in a script without spaces
-_LONG = 6  # words from which a phrase may leave one out
+_LONG, _LONGER = 6, 10  # words from which a phrase may lack a light word, and another one
+_LIGHT = 0.3  # what a light word weighs
 _MOST_PLACES = 32
 _MISSING = 0.2  # the share of a long phrase that may be missing
 _LIKE, _LIKE_SHORT = (
@@ -32,6 +33,7 @@ _STEM, _LEAST_STEM = (
     4,
     3,
 )  # letters that two forms of a word begin with, and that a word begins with that another one is made from
+_LEAST_READ = 4  # letters of a word that a scan may have misread
 _LEAST_SPELT, _LONG_WORD = 6, 9  # letters of a word that may have one misspelling, and two
 
 
@@ -54,6 +56,17 @@ def is_near(one: str, other: str) -> bool:
     return short >= least and OSA.distance(one, other, score_cutoff=2) <= (1 if short < _LONG_WORD else 2)
 
 
+def is_misread(one: str, other: str) -> bool:
+    """Whether two words differ in one letter, as a scan misreads it; only a phrase around them says that they are the same.
+
+    >>> is_misread("desk", "dcsk"), is_misread("2024", "2025")
+    (True, False)
+    """
+    if min(len(one), len(other)) < _LEAST_READ or not (one.isalpha() or other.isalpha()):
+        return False
+    return OSA.distance(one, other, score_cutoff=1) <= 1
+
+
 class _Wanted(NamedTuple):
     """One word of a phrase, what it weighs, and the words of the document that may stand for it."""
 
@@ -72,9 +85,10 @@ def aligned(phrase: "Phrase", document: Text) -> Iterator[Span]:
     wanted = [_wanted(word, document) for word in phrase.folded]
     total = sum(each.weight for each in wanted)
     missing = sum(each.weight for each in wanted if not each.forms and not each.places)
-    if missing > (_MISSING * total if count >= _LONG else 0):
+    if missing > (_MISSING * total if count >= _LONGER else 0):
         return
-    if any(not each.forms and not each.places and any(map(str.isdigit, each.word)) for each in wanted):
+    lacking = [at for at, each in enumerate(wanted) if not each.forms and not each.places]
+    if any(_is_fixed(phrase, at) for at in lacking):
         return
     best: tuple[float, int, int] | None = None
     for first, last in _stretches(wanted, words, count):
@@ -85,9 +99,14 @@ def aligned(phrase: "Phrase", document: Text) -> Iterator[Span]:
         yield words.span(best[1], best[2])
 
 
+def _is_fixed(phrase: "Phrase", at: int) -> bool:
+    """Whether a word of a phrase must not be missing: one with a digit, or a name inside of it."""
+    return any(map(str.isdigit, phrase.folded[at])) or (at > 0 and phrase.words.surface(at)[:1].isupper())
+
+
 def _wanted(word: str, document: Text) -> _Wanted:
     words = document.words
-    weight = 0.3 if word in known("light") else 1.0
+    weight = _LIGHT if word in known("light") else 1.0
     if word in words.places:
         return _Wanted(word, weight, frozenset({word}), None)
     number = read_quantity(word)
@@ -97,7 +116,8 @@ def _wanted(word: str, document: Text) -> _Wanted:
     if len(word) < _LEAST_STEM:
         return _Wanted(word, weight, frozenset(), None)
     near = process.extract(word, words.places.keys(), scorer=fuzz.ratio, score_cutoff=70, limit=8)
-    return _Wanted(word, weight, frozenset(other for other, _, _ in near if is_near(word, other)), None)
+    forms = (other for other, _, _ in near if is_near(word, other) or is_misread(word, other))
+    return _Wanted(word, weight, frozenset(forms), None)
 
 
 def _stretches(wanted: list[_Wanted], words: Words, count: int) -> Iterator[tuple[int, int]]:
@@ -131,19 +151,19 @@ def _scored(
         where.setdefault(words.folded[index], []).append(index)
     matched: list[int] = []
     weight = 0.0
-    for each in wanted:
+    for index, each in enumerate(wanted):
         at: int | None = next((where[form].pop() for form in each.forms if where.get(form)), None)
         if at is None and each.places:
             at = next((place for place in each.places if first <= place <= last), None)
         if at is None:
-            if any(map(str.isdigit, each.word)):
+            if _is_fixed(phrase, index):
                 return None
             continue
         matched.append(at)
         weight += each.weight
     if not matched or weight < (1 - _MISSING) * total:
         return None
-    if len(wanted) < _LONG and weight < total:
+    if len(wanted) < _LONGER and weight < total - _LIGHT * (len(wanted) >= _LONG):
         return None
     begin, end = min(matched), max(matched)
     if _negations(phrase.folded) != _negations(words.folded[begin : end + 1]):

@@ -4,6 +4,7 @@ A text enters; its words, numbers and dates leave, each found when first asked f
 that many replies share is indexed once.
 """
 
+import re
 from bisect import bisect_left
 from collections import OrderedDict
 from datetime import date
@@ -20,6 +21,11 @@ from trueup.grounding.words import Words
 from trueup.verdict.facts import Span
 from trueup.verdict.patterns import lazy_regex
 
+_FIELDS = lazy_regex(r"(?m)^.*,\S.*,.*$")
+_QUOTED = lazy_regex(r'"[^"\n]*"')
+_QUOTED_OR_COMMA = lazy_regex(r'"[^"\n]*"|,')
+_LETTER = lazy_regex(r"[^\W\d_]")
+_LEAST_LINES = 2  # lines of comma-separated values, and commas in each
 _SIGN = lazy_regex(r"[$€£¥₹₩%‰°]")
 _LONGEST = 300  # digits of a number that has a nearest one
 _MOST_TEXTS, _MOST_CHARACTERS = 256, 4_000_000  # kept in memory with all that was found in them
@@ -52,9 +58,22 @@ class Text:
         return Words(self.text)
 
     @cached_property
+    def _reading(self) -> str:
+        """The text as numbers and dates are read in it: in lines of comma-separated values, a comma is not a part of a number."""
+        lines = [found for found in _FIELDS.finditer(self.text) if _is_separated(found[0])]
+        if len(lines) < _LEAST_LINES:
+            return self.text
+        pieces: list[str] = []
+        at = 0
+        for found in lines:
+            pieces += (self.text[at : found.start()], _QUOTED_OR_COMMA.sub(_as_separator, found[0]))
+            at = found.end()
+        return "".join((*pieces, self.text[at:]))
+
+    @cached_property
     def quantities(self) -> list[Quantity]:
         """Its numbers, amounts and measures, in order."""
-        return quantities(self.text)
+        return quantities(self._reading)
 
     @cached_property
     def by_number(self) -> dict[str, list[Quantity]]:
@@ -135,8 +154,23 @@ class Text:
 
     def _timed(self, today: date | None) -> "_Timed":
         if self._last is None or self._last.today != today:
-            self._last = _Timed(today, moments(self.text, today))
+            self._last = _Timed(today, moments(self._reading, today))
         return self._last
+
+
+def _is_separated(line: str) -> bool:
+    """Whether a line is one of comma-separated values: commas without a space behind them, and a letter somewhere."""
+    plain = _QUOTED.sub("", line)
+    return (
+        plain.count(",") >= _LEAST_LINES
+        and ", " not in plain
+        and not plain.replace(",", "").isdigit()
+        and _LETTER.search(line) is not None
+    )
+
+
+def _as_separator(found: "re.Match[str]") -> str:
+    return "|" if found[0] == "," else found[0]
 
 
 class Document(NamedTuple):

@@ -168,7 +168,10 @@ class Lookup:
         best = next((found for found in seen if found.places), None)
         exact = self._everywhere(lambda document: look_up(phrase, document.content, only_strict=True), "text")
         if exact.places and (best is not None or not phrase.value.isdigit() or len(phrase.value) > 3):
-            return exact._replace(kind=seen[0].kind) if best is None or exact.grade == "exact" else best
+            if best is None:
+                return exact._replace(kind=seen[0].kind)
+            places = dict.fromkeys((*exact.places, *best.places))
+            return best._replace(grade=exact.grade if exact.grade == "exact" else best.grade, places=tuple(places))
         if best is None and not phrase.has_digits:
             return self._words(phrase)  # "Sun" is a day, and also a word
         return best or seen[0]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MOST_PARTS = 6
 _BETWEEN = 2  # further parts of the name that the value leaves out
+_COLUMNS = "   "  # so wide a gap parts two columns
 _LEAST = 3  # letters of the part that the search begins with
 
 
@@ -54,13 +55,18 @@ def _around(parts: list[str], anchor: str, words: Words, index: int, proper: boo
         taken.add(at)
     first, last = min(taken), max(taken)
     comma = next((at for at in range(first, last) if "," in _gap(words, at)), None)
-    if comma is not None and not {begin, comma + 1} <= taken:
-        return (
-            None  # on both sides of a comma, the value has the first part: "Ruiz Vega, Ana", but not "Ana Ruiz, Luis"
-        )
+    if comma is not None and not _is_inverted(comma, begin, end, taken):
+        return None
     if not proper and any(words.folded[at] not in known("light") for at in range(first, last + 1) if at not in taken):
         return None  # without capitals nothing says that what stands between is a part of the name
     return (first, last) if last - first + 1 <= len(parts) + _BETWEEN else None
+
+
+def _is_inverted(comma: int, begin: int, end: int, taken: set[int]) -> bool:
+    """Whether the parts around a comma may be one name: "Ruiz Vega, Ana" or "Name Ruiz, Ana", but not "Ana Ruiz, Luis Vega"."""
+    if {begin, comma + 1} <= taken:
+        return True
+    return comma in taken and all(at in taken for at in range(comma + 1, end))
 
 
 def _nearest(part: str, words: Words, near: range, index: int, taken: set[int], proper: bool) -> int | None:
@@ -92,8 +98,10 @@ def _segment(words: Words, index: int, reach: int, proper: bool) -> tuple[int, i
 def _belongs(words: Words, at: int, beside: int, proper: bool) -> bool:
     """Whether a word continues the name beside it."""
     between = _gap(words, min(at, beside))
+    if _COLUMNS in between:
+        return False
     if (
-        between.strip(" \t\u00a0-'’.")
+        between.strip(" \u00a0-'’.")
         or between.count(".") > 1
         or ("." in between and not _is_short(words, min(at, beside)))
     ):
@@ -120,15 +128,20 @@ def _with_inversion(words: Words, begin: int, end: int, reach: int) -> tuple[int
         stop = end + 1
         while stop < len(words) and stop - end < reach and _belongs(words, stop, stop - 1, proper=True):
             stop += 1
-        if end - begin <= 2 and stop - end <= 2 and not _is_list(words, begin, stop):
+        if _parts(words, begin, end) <= 2 and _parts(words, end, stop) <= 2 and not _is_list(words, begin, stop):
             return begin, stop
     if begin > 0 and _gap(words, begin - 1).strip() == "," and _belongs_after(words, begin - 1):
         start = begin - 1
         while start > 0 and begin - start < reach and _belongs(words, start - 1, start, proper=True):
             start -= 1
-        if begin - start <= 2 and end - begin <= 2 and not _is_list(words, start, end):
+        if _parts(words, start, begin) <= 2 and _parts(words, begin, end) <= 2 and not _is_list(words, start, end):
             return start, end
     return begin, end
+
+
+def _parts(words: Words, begin: int, end: int) -> int:
+    """How many words of a stretch are parts of a name in their own right."""
+    return sum(words.folded[at] not in known("particles") for at in range(begin, end))
 
 
 def _belongs_after(words: Words, at: int) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from trueup.grounding.alignment import aligned, is_near
+from trueup.grounding.alignment import aligned, is_misread, is_near
 from trueup.grounding.documents import Text
 from trueup.grounding.vocabulary import known, listed
 from trueup.grounding.words import MOST, Words, fold, is_unspaced
@@ -20,7 +20,7 @@ _LEAST_JOINED = 4  # letters of a phrase that may be written with other spaces
 _LEAST_DIGITS = 5  # the same of a phrase with digits: "1 2" is not 12
 _PLURALS = ("", "s", "es")
 _ITEMS = lazy_regex(r"\s*[,;/、，；]\s*|\s{2,}|\s+(?:and|or|und|oder|y|o|et|ou|e)\s+")
-_MOST_INFLECTED = 3  # words of a phrase that may each have another form
+_MOST_INFLECTED = 5  # words of a phrase that may each have another form
 _MOST_ITEMS, _SPREAD = (
     20,
     3,
@@ -202,7 +202,10 @@ def _inflected(phrase: Phrase, document: Text) -> Iterator[Span]:
     if not 0 < len(core.folded) <= _MOST_INFLECTED or core.has_digits or core.is_unspaced:
         return
     words = document.words
-    near = [[word for word in words.places if word == wanted or is_near(wanted, word)] for wanted in core.folded]
+    alike = is_near if len(core.folded) == 1 else _is_like
+    near = [[word for word in words.places if word == wanted or alike(wanted, word)] for wanted in core.folded]
+    if sum(wanted not in words.places for wanted in core.folded) > max(1, len(near) - 1):
+        return
     for word in near[0]:
         for first in words.places[word][:MOST]:
             last = first + len(near) - 1
@@ -210,12 +213,18 @@ def _inflected(phrase: Phrase, document: Text) -> Iterator[Span]:
                 yield words.span(first, last)
 
 
+def _is_like(one: str, other: str) -> bool:
+    return is_near(one, other) or is_misread(one, other)
+
+
 def _stands_for(core: Phrase, at: int, words: Words, index: int, near: list[str]) -> bool:
     """Whether a word of a document is a form of one word of a phrase."""
     if words.folded[index] == core.folded[at]:
         return True
+    if words.folded[index] not in near:
+        return False
     both_proper = words.surface(index)[:1].isupper() and core.words.surface(at)[:1].isupper()
-    return words.folded[index] in near and not both_proper
+    return not both_proper or (len(core.folded) > 2 and is_misread(words.folded[index], core.folded[at]))
 
 
 def _listed(phrase: Phrase, document: Text) -> Iterator[Span]:

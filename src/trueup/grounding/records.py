@@ -88,10 +88,7 @@ class _Group:
         if self._anchor is None or sum(map(bool, self._anchors)) < 2:
             return
         columns = self._columns()
-        level = self._level() if columns is None else None
-        if columns is None and level is None:
-            return
-        owners = {} if level is None else self._owners(level)
+        levels = {} if columns is not None else self._levels()
         for index, record in enumerate(self._records):
             if not self._anchors[index]:
                 continue
@@ -99,8 +96,7 @@ class _Group:
             if columns is not None:
                 found = [self._in_other_column(index, leaf, columns) for _, leaf in others]
             else:
-                assert level is not None
-                found = [self._stranger(index, field, leaf, level, owners) for field, leaf in others]
+                found = [self._stranger(index, field, leaf, *levels[field]) for field, leaf in others]
             yield from self._blamed(index, [one for one in found if one is not None], len(others))
 
     def _blamed(self, index: int, found: list[Stranger], count: int) -> Iterator[Stranger]:
@@ -133,30 +129,26 @@ class _Group:
                 best = (key, field)
         return None if best is None else best[1]
 
-    def _level(self) -> Segments | None:
-        """The first way to part the page at which most values stand in a part with one anchor, or at least with some."""
-        spans = [
-            span
-            for record in self._records
-            for field, leaf in record.items()
-            if field != self._anchor
-            for span in self._spans(leaf)[:8]
-        ]
-        if not spans:
-            return None
-        shared: Segments | None = None
-        for name in LEVELS:
-            level = self._page.parted(name)
-            owners = self._owners(level)
-            if sum(len(owners.get(level.at(span[0]), ())) == 1 for span in spans) >= _ENOUGH * len(spans):
-                return level
-            placed = sum(level.at(span[0]) in owners for span in spans)
-            if shared is None and name != LEVELS[-1] and placed >= _ENOUGH * len(spans):
-                shared = level
-        if shared is not None:
-            return shared
+    def _levels(self) -> dict[Parts, tuple[Segments, Owners]]:
+        """For each field, the first way to part the page at which most of its values stand in a part with one anchor, or at least with some."""
+        parted = [(level, self._owners(level)) for level in map(self._page.parted, LEVELS)]
         starts = sorted({spans[0][0] for spans in self._anchors if spans})
-        return Segments(self._page.text, [0, *starts] if starts[0] else starts)
+        between = Segments(self._page.text, [0, *starts] if starts[0] else starts)
+        fields = dict.fromkeys(field for record in self._records for field in record if field != self._anchor)
+        return {field: self._level(field, parted) or (between, self._owners(between)) for field in fields}
+
+    def _level(
+        self, field: Parts, parted: list[tuple[Segments, dict[int, set[int]]]]
+    ) -> tuple[Segments, Owners] | None:
+        spans = [span for record in self._records for span in self._spans(record.get(field))[:8]]
+        shared: tuple[Segments, Owners] | None = None
+        for level, owners in parted:
+            counts = [len(owners.get(level.at(start), ())) for start, _ in spans]
+            if sum(count == 1 for count in counts) >= _ENOUGH * len(spans):
+                return level, owners
+            if shared is None and level is not parted[-1][0] and sum(map(bool, counts)) >= _ENOUGH * len(spans):
+                shared = level, owners
+        return shared
 
     def _owners(self, level: Segments) -> dict[int, set[int]]:
         owners: dict[int, set[int]] = defaultdict(set)
@@ -287,7 +279,8 @@ def _free(page: Page, bounds: Span, leaf: Leaf, taken: Sequence[Span]) -> Span |
         spans = [
             span
             for span, one in page.numbers_in(bounds)
-            if one.unit == unit and (unit or one.words or _looks_alike(page.text[slice(*span)], like))
+            if _are_alike(one.unit, unit)
+            and (one.unit or unit or one.words or _looks_alike(page.text[slice(*span)], like))
         ]
     elif leaf.found.kind in _MEASURED:
         wanted = "dates" if leaf.found.kind == "date" else "times"
@@ -295,6 +288,11 @@ def _free(page: Page, bounds: Span, leaf: Leaf, taken: Sequence[Span]) -> Span |
     else:
         return None
     return next((span for span in spans if not any(span[0] < end and start < span[1] for start, end in taken)), None)
+
+
+def _are_alike(one: str, other: str) -> bool:
+    """Whether two units may measure the same thing: an amount of money and a share are never a weight."""
+    return one == other or not one or not other or (one.islower() and other.islower())
 
 
 def _looks_alike(one: str, other: str) -> bool:
