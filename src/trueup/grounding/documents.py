@@ -25,6 +25,8 @@ _FIELDS = lazy_regex(r"(?m)^.*,\S.*,.*$")
 _QUOTED = lazy_regex(r'"[^"\n]*"')
 _QUOTED_OR_COMMA = lazy_regex(r'"[^"\n]*"|,')
 _LETTER = lazy_regex(r"[^\W\d_]")
+_GROUPED = lazy_regex(r"(?<=\d),(?=\d{3}(?!\d))")
+_PLAIN = {0xFF00 + code: 0x20 + code for code in range(1, 0x5F)} | {0x3000: 0x20}
 _LEAST_LINES = 2  # lines of comma-separated values, and commas in each
 _SIGN = lazy_regex(r"[$€£¥₹₩%‰°]")
 _LONGEST = 300  # digits of a number that has a nearest one
@@ -59,16 +61,19 @@ class Text:
 
     @cached_property
     def _reading(self) -> str:
-        """The text as numbers and dates are read in it: in lines of comma-separated values, a comma is not a part of a number."""
-        lines = [found for found in _FIELDS.finditer(self.text) if _is_separated(found[0])]
+        """The text as numbers and dates are read in it, of the same length: signs of full width are plain ones, and in lines of
+        comma-separated values, a comma is not a part of a number.
+        """
+        text = self.text if self.text.isascii() else self.text.translate(_PLAIN)
+        lines = [found for found in _FIELDS.finditer(text) if _is_separated(found[0])]
         if len(lines) < _LEAST_LINES:
-            return self.text
+            return text
         pieces: list[str] = []
         at = 0
         for found in lines:
-            pieces += (self.text[at : found.start()], _QUOTED_OR_COMMA.sub(_as_separator, found[0]))
+            pieces += (text[at : found.start()], _QUOTED_OR_COMMA.sub(_as_separator, found[0]))
             at = found.end()
-        return "".join((*pieces, self.text[at:]))
+        return "".join((*pieces, text[at:]))
 
     @cached_property
     def quantities(self) -> list[Quantity]:
@@ -160,7 +165,7 @@ class Text:
 
 def _is_separated(line: str) -> bool:
     """Whether a line is one of comma-separated values: commas without a space behind them, and a letter somewhere."""
-    plain = _QUOTED.sub("", line)
+    plain = _GROUPED.sub("", _QUOTED.sub("", line))
     return (
         plain.count(",") >= _LEAST_LINES
         and ", " not in plain

@@ -24,6 +24,7 @@ from trueup.grounding.quantities.read import read_quantity
 from trueup.grounding.quantities.units import equal, unit_named
 from trueup.grounding.quotations import Altered, quoted
 from trueup.grounding.sources import Sources
+from trueup.grounding.telephones import is_telephone, telephones
 from trueup.grounding.vocabulary import known
 from trueup.grounding.words import fold
 from trueup.verdict.evidence import Evidence, Evident, Place
@@ -157,6 +158,10 @@ class Lookup:
 
     def _typed(self, phrase: Phrase, field: str) -> Found:
         """A short text: a date, a time or a number if it is nothing but that, else words."""
+        if is_telephone(phrase.value):
+            found = self._everywhere(lambda document: _telephone(phrase, document), "text")
+            if found.places:
+                return found
         moment, number = _typed_as(phrase.value, self._sources.today)
         if moment is None and number is None:
             return self._words(phrase)
@@ -373,6 +378,14 @@ def _typed_as(value: str, today: date | None) -> tuple[Moment | None, Quantity |
     if not any(map(str.isdigit, value)) and value.count(" ") > _MOST_SPACES:
         return None, None
     return read_moment(value, today), read_quantity(value)
+
+
+def _telephone(phrase: Phrase, document: Document) -> Match | None:
+    match = look_up(phrase, document.content, only_strict=True)
+    if match is not None:
+        return match
+    spans = list(telephones(phrase.value, document.content))
+    return Match("normalized", spans) if spans else None
 
 
 def _named_unit(unit: str, document: Document) -> Match | None:

@@ -83,7 +83,7 @@ def _source() -> str:
     in_brackets = (
         rf"(?: ?[(（]?(?P<weekday>{weekday})[)）]?| ?[(（](?P<sign>[月火水木金土日一二三四五六월화수목금토일])[)）])?"
     )
-    apart = rf"(?<![\d{_CHARACTERS}.:/])"
+    apart = rf"(?<![\d{_CHARACTERS}])(?<!\d[.:/])"
     starts = {word[0] for table in words[:7] for word in table if not word.isascii() and len(word) > 1} | {"差"}
     starts |= {word for table in (words.parts, words.days) for word in table if len(word) == 1} - set(_CHARACTERS)
     return rf"(?=[\d{_CHARACTERS}{''.join(sorted(starts))}])(?:" + (
