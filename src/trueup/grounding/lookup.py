@@ -18,7 +18,7 @@ from trueup.grounding.documents import Document
 from trueup.grounding.moments.find import Moment, moments
 from trueup.grounding.moments.read import read_moment
 from trueup.grounding.moments.same import same_date, same_time, weekday_only
-from trueup.grounding.phrases import Match, Phrase, look_up
+from trueup.grounding.phrases import Match, Phrase, exact, look_up
 from trueup.grounding.quantities.find import Quantity, canonical
 from trueup.grounding.quantities.read import read_quantity
 from trueup.grounding.quantities.units import equal, unit_named
@@ -171,12 +171,12 @@ class Lookup:
             numbers = [self._number(value, asked) for value in number.values]
             seen += sorted(numbers, key=lambda found: not found.places)[:1]
         best = next((found for found in seen if found.places), None)
-        exact = self._everywhere(lambda document: look_up(phrase, document.content, only_strict=True), "text")
-        if exact.places and (best is not None or not phrase.value.isdigit() or len(phrase.value) > 3):
+        written = self._everywhere(lambda document: _as_written(phrase, document), "text")
+        if written.places and (best is not None or not phrase.value.isdigit() or len(phrase.value) > 3):
             if best is None:
-                return exact._replace(kind=seen[0].kind)
-            places = dict.fromkeys((*exact.places, *best.places))
-            return best._replace(grade=exact.grade if exact.grade == "exact" else best.grade, places=tuple(places))
+                return written._replace(kind=seen[0].kind)
+            places = dict.fromkeys((*written.places, *best.places))
+            return best._replace(grade=written.grade if written.grade == "exact" else best.grade, places=tuple(places))
         if best is None and not phrase.has_digits:
             return self._words(phrase)  # "Sun" is a day, and also a word
         return best or seen[0]
@@ -378,6 +378,14 @@ def _typed_as(value: str, today: date | None) -> tuple[Moment | None, Quantity |
     if not any(map(str.isdigit, value)) and value.count(" ") > _MOST_SPACES:
         return None, None
     return read_moment(value, today), read_quantity(value)
+
+
+def _as_written(phrase: Phrase, document: Document) -> Match | None:
+    """Where a document has a number or a date as it is written; without digits, the same words will do."""
+    if not phrase.has_digits:
+        return look_up(phrase, document.content, only_strict=True)
+    spans = list(exact(phrase.value, document.text))
+    return Match("exact", spans) if spans else None
 
 
 def _telephone(phrase: Phrase, document: Document) -> Match | None:

@@ -292,7 +292,11 @@ def _free(page: Page, bounds: Span, leaf: Leaf, taken: Sequence[Span]) -> Span |
 
 def _are_alike(one: str, other: str) -> bool:
     """Whether two units may measure the same thing: an amount of money and a share are never a weight."""
-    return one == other or not one or not other or (one.islower() and other.islower())
+    return one == other or not one or not other or ("%" not in (one, other) and _is_money(one) == _is_money(other))
+
+
+def _is_money(unit: str) -> bool:
+    return unit.isupper() or not unit.isascii() or unit == "$"
 
 
 def _looks_alike(one: str, other: str) -> bool:
