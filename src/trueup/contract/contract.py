@@ -545,8 +545,9 @@ class Contract(Generic[T]):
         from trueup.contract.meaning import make_meaning  # loaded where a contract asks for more than structure
 
         return make_meaning(
-            rules, reply, states, checks, scores, strict=self.strict, schema=self.schema, given=given, grounded=grounded
-        )
+            rules, reply, states, checks, scores, strict=self.strict, schema=self.schema, given=given, grounded=grounded,
+            tools=self.tools,
+        )  # fmt: skip
 
     def _arguments_check(self, tool: Tool) -> Callable[[Any], Verdict]:
         """A check for the arguments of one tool, made when it is first called."""

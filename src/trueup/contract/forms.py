@@ -102,6 +102,7 @@ class GroundedTable(TypedDict, total=False):
     source: str
     roles: Sequence[str]
     kinds: Mapping[str, str]
+    calls: bool
 
 
 class RulesTable(TypedDict, total=False):

@@ -14,6 +14,7 @@ from trueup.checks.steps import Steps, refuse, run
 from trueup.verdict.catalogue import Level
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply, ToolCall
+from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -300,6 +301,7 @@ def _over(before: Mapping[str, Any], data: Any) -> dict[str, Any]:
 def make_meaning(
     rules: Any, reply: Any, states: Any, checks: Any, scores: Mapping[str, ScoreCheck] | None = None, *,
     strict: bool, schema: "Schema | None" = None, given: Any = None, grounded: Any = None,
+    tools: Sequence[Tool] = (),
 ) -> Meaning:  # fmt: skip
     """The further checks from what a contract was given: each part is compiled by its own room, loaded where asked for.
 
@@ -330,7 +332,7 @@ def make_meaning(
     if grounded is not False and (grounded is not None or (schema is not None and schema.names_grounded)):
         from trueup.grounding.check import make_grounding
 
-        grounding = make_grounding(grounded, schema, rules)
+        grounding = make_grounding(grounded, schema, rules, tools)
     return Meaning(
         rules=rules, reply=reply, states=states, checks=checks or (), scores=scores, grounding=grounding, strict=strict
     )

@@ -4,9 +4,10 @@ A contract with `grounded` has one of these. A value without evidence is a findi
 record, or that quotes in other words. What a rule of the contract computes needs no place in the source.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from trueup.conform.schema import compile_schema
 from trueup.expressions.errors import ExpressionError
 from trueup.grounding.lookup import UNCHECKABLE, Found, Lookup, Where
 from trueup.grounding.records import Leaf, strangers
@@ -26,6 +27,7 @@ from trueup.grounding.sources import Sources, prompt_text, sources_in
 from trueup.verdict.evidence import Evidence
 from trueup.verdict.facts import Finding
 from trueup.verdict.paths import Parts, render
+from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
 
 _GRADES = {"exact": 0, "normalized": 1, "fuzzy": 2}
@@ -43,16 +45,24 @@ class Grounded(NamedTuple):
 class Grounding:
     """The grounding of one contract."""
 
-    __slots__ = ("_computed", "_prompts", "_rules", "_schema", "settings")
+    __slots__ = ("_computed", "_of_tools", "_prompts", "_rules", "_schema", "_tools", "settings")
 
     def __init__(
-        self, settings: Settings, schema: Any, *, named: bool, computed: tuple[tuple[FieldPattern, Any], ...] = ()
+        self,
+        settings: Settings,
+        schema: Any,
+        *,
+        named: bool,
+        computed: tuple[tuple[FieldPattern, Any], ...] = (),
+        tools: Sequence[Tool] = (),
     ) -> None:
         self.settings = settings
         self._schema = schema
         self._rules = Rules(settings, schema, named=named)
         self._prompts = prompt_text(examples_in(schema))
         self._computed = computed
+        self._tools = {tool.name: tool for tool in tools}
+        self._of_tools: dict[str, Rules] = {}
 
     looks_at = frozenset({"source", "input", "history", "question", "prompt", "today"})
 
@@ -61,30 +71,44 @@ class Grounding:
 
         `fields` are what rules see: the value, and the fields of its unit.
         """
-        if self._schema is None:
-            if verdict.calls or not verdict.reply.text.strip():
-                return Grounded([], {})
-        elif verdict.data is None:
+        calls = [call for call in verdict.calls if call.args] if self.settings.calls else []
+        prose = self._schema is None and not verdict.calls and bool(verdict.reply.text.strip())
+        if not prose and not calls and (self._schema is None or verdict.data is None):
             return Grounded([], {})
         sources = sources_in(context, self.settings.source, self.settings.roles, data=self._schema is not None)
         if sources is None:
             return Grounded([no_source(self.settings)], {})
         sources = sources._replace(prompts=(*sources.prompts, *self._prompts))
-        if self._schema is None:
+        if prose:
             from trueup.grounding.prose import judge_prose  # of use to contracts without a schema
 
             return Grounded(*judge_prose(verdict.reply.text, sources, self.settings))
-        return self._judge_data(verdict.data, sources, fields)
+        parts: list[tuple[Parts, Any, Rules]] = [] if verdict.data is None else [((), verdict.data, self._rules)]
+        parts += [(("calls", call.index, "args"), call.args, self._rules_of(call.name)) for call in calls]
+        return self._judge_data(parts, sources, fields)
 
-    def _judge_data(self, data: Any, sources: Sources, fields: Mapping[str, Any]) -> Grounded:
+    def _rules_of(self, tool: str) -> Rules:
+        """How the arguments of a tool are looked up."""
+        if tool not in self._of_tools:
+            known = self._tools.get(tool)
+            schema = (
+                None if known is None or not isinstance(known.parameters, dict) else compile_schema(known.parameters)
+            )
+            self._of_tools[tool] = Rules(self.settings, schema, named=False)
+        return self._of_tools[tool]
+
+    def _judge_data(
+        self, values: list[tuple[Parts, Any, Rules]], sources: Sources, fields: Mapping[str, Any]
+    ) -> Grounded:
         lookup = Lookup(sources)
         leaves: list[Leaf] = []
         rules: dict[Parts, Rule] = {}
-        for parts, value in _leaves(data):
-            rule = self._rules.of(parts)
-            if rule.wanted:
-                rules[parts] = rule
-                leaves.append(Leaf(parts, value, self._found(value, parts, rule, lookup, sources)))
+        for before, data, known in values:
+            for parts, value in _leaves(data):
+                rule = known.of(parts)
+                if rule.wanted:
+                    rules[*before, *parts] = rule
+                    leaves.append(Leaf((*before, *parts), value, self._found(value, parts, rule, lookup, sources)))
         computed = self._settled(fields, leaves)
         findings: list[Finding] = []
         evidence: dict[str, Evidence] = {}
@@ -113,7 +137,7 @@ class Grounding:
         if isinstance(value, dict | list):
             return UNCHECKABLE  # empty
         found = lookup.find(value, _name(parts), quotation=rule.quotation)
-        if found.grade == "none" and rule.is_enum and rule.patterns is None and found.in_prompt is None:
+        if found.grade == "none" and rule.is_enum and rule.patterns is None:
             return UNCHECKABLE
         if found.grade in _GRADES and _GRADES[found.grade] > _GRADES[self.settings.least]:
             return found._replace(grade="none", places=())
@@ -186,7 +210,7 @@ class ComputedBy(NamedTuple):
             return False
 
 
-def make_grounding(spec: Any, schema: Any, rules: Any) -> Grounding | None:
+def make_grounding(spec: Any, schema: Any, rules: Any, tools: Sequence[Tool] = ()) -> Grounding | None:
     """The grounding of a contract from its `grounded:`, its schema and its compiled rules; None if nothing asks for it."""
     named = named_in(schema) and spec is None
     if spec is None and not named:
@@ -199,4 +223,4 @@ def make_grounding(spec: Any, schema: Any, rules: Any) -> Grounding | None:
         for rule in rules.rules:
             by = ComputedBy(rule.expr, rule.when, rules.budget)
             computed += [(field, by) for field in determined(rule.expr.source)]
-    return Grounding(settings, schema, named=named, computed=tuple(computed))
+    return Grounding(settings, schema, named=named, computed=tuple(computed), tools=tools)

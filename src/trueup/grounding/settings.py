@@ -22,7 +22,7 @@ from trueup.verdict.paths import Parts
 from trueup.verdict.patterns import lazy_regex
 
 KEYWORD = "x-grounded"
-KEYS = ("fields", "except", "quotations", "patterns", "level", "least", "source", "roles", "kinds")
+KEYS = ("fields", "except", "quotations", "patterns", "level", "least", "source", "roles", "kinds", "calls")
 _LEAST = ("exact", "normalized", "fuzzy")
 _SCHEMA_KEYS = ("quotation", "patterns", "level")
 _LEVELS = get_args(Level)
@@ -76,6 +76,7 @@ class Settings(NamedTuple):
     source: str = "source"
     roles: tuple[str, ...] = ROLES
     kinds: tuple[tuple[str, Any], ...] = ()
+    calls: bool = False
 
 
 def compile_settings(spec: Any) -> Settings:
@@ -109,6 +110,7 @@ def compile_settings(spec: Any) -> Settings:
         _text(spec.get("source", "source"), "grounded.source"),
         tuple(_one_of(role, ROLES, "grounded.roles") for role in _texts(spec.get("roles", ROLES), "grounded.roles")),
         tuple((str(name), _expression(source, f"grounded.kinds.{name}")) for name, source in _mapping(spec.get("kinds") or {}, "grounded.kinds").items()),
+        _switch(spec.get("calls", False), "grounded.calls"),
     )  # fmt: skip
 
 
@@ -118,6 +120,12 @@ def _refuse_unknown(spec: Mapping[Any, Any], keys: Sequence[str], place: str) ->
             near = nearest(str(key), keys)
             hint = f"did you mean {near!r}?" if near else f"it takes {', '.join(keys)}"
             raise BadGrounding(f"{place}.{key}: there is no such option; {hint}")
+
+
+def _switch(value: Any, place: str) -> bool:
+    if not isinstance(value, bool):
+        raise BadGrounding(f"{place}: takes true or false, not {value!r}"[:300])
+    return value
 
 
 def _one_of(value: Any, allowed: Sequence[str], place: str) -> Any:

@@ -201,6 +201,7 @@ GROUNDED: Shape = {
                     "additionalProperties": TEXT,
                     "description": "For replies in prose: regular expressions of what else must be in the source, by name.",
                 },
+                "calls": said(SWITCH, "Whether the arguments of tool calls are looked up too.", default=False),
             },
             "What is looked up, and where.",
         ),
