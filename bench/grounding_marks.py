@@ -24,7 +24,9 @@ def plain(value: Number, place: Locale, places: int | None = None, group: str | 
 def amounts(value: Number, place: Locale) -> list[Form]:
     whole = float(value).is_integer()
     cents = 0 if place.language == "ja" else 2
-    texts = [("grouped", plain(value, place, cents, None)), ("ungrouped", plain(value, place, cents))]
+    texts = [("grouped", plain(value, place, cents, None))]
+    if value < 100_000:
+        texts.append(("ungrouped", plain(value, place, cents)))
     if whole:
         texts += [("whole", plain(int(value), place, 0, None))]
     if place.region in ("DE", "ES", "PT") and value >= 1000:
@@ -85,7 +87,8 @@ def _round(value: int, place: Locale) -> list[Form]:
         if value % (size // 100) or not 1 <= small < 1000:
             continue
         one = 0 if small >= 2 or len(names) == 1 else 1
-        forms += [Form("scaled", text) for text in names[one](_trim(small, place), place, money)]
+        scaled = [Form("scaled", text) for text in names[one](_trim(small, place), place, money)]
+        forms += scaled * (1 if size == 1000 else 3)
     return forms
 
 
