@@ -71,8 +71,19 @@ class Tally:
             return
         held = self.false if one.kind != "true" else self.true
         form = f"{one.language} {one.value_kind} {one.form}"
-        keys = [("all", "all"), ("language", one.language), ("half", one.half), ("value", one.value_kind), ("format", one.format)]
-        keys += [("kind", one.kind), ("form", form), ("domain", one.domain), ("kind and value", f"{one.kind} {one.value_kind}")]
+        keys = [
+            ("all", "all"),
+            ("language", one.language),
+            ("half", one.half),
+            ("value", one.value_kind),
+            ("format", one.format),
+        ]
+        keys += [
+            ("kind", one.kind),
+            ("form", form),
+            ("domain", one.domain),
+            ("kind and value", f"{one.kind} {one.value_kind}"),
+        ]
         for key in keys:
             held[key].add(one)
 
@@ -83,11 +94,20 @@ class Tally:
         return caught / (caught + alarms) if caught + alarms else 0.0
 
     def plain(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"documents": len(self.documents), "precision": self.precision(), "flags": dict(self.flags)}
+        out: dict[str, Any] = {
+            "documents": len(self.documents),
+            "precision": self.precision(),
+            "flags": dict(self.flags),
+        }
         for name, held in (("recall", self.true), ("detection", self.false)):
             part: dict[str, Any] = {}
             for (group, key), count in sorted(held.items()):
-                row = {"right": count.right, "all": count.all, "share": round(count.share, 5), "not checkable": count.unchecked}
+                row = {
+                    "right": count.right,
+                    "all": count.all,
+                    "share": round(count.share, 5),
+                    "not checkable": count.unchecked,
+                }
                 part.setdefault(group, {})[key] = row
             out[name] = part
         return out
@@ -106,7 +126,9 @@ def tables(tally: Tally) -> str:
             one, other = true[group, key], false[group, key]
             if one.all or other.all:
                 unchecked = one.unchecked + other.unchecked
-                lines.append(f"| {name(key)} | {one.all:,} | {one.cell()} | {other.all:,} | {other.cell()} | {unchecked:,} |")
+                lines.append(
+                    f"| {name(key)} | {one.all:,} | {one.cell()} | {other.all:,} | {other.cell()} | {unchecked:,} |"
+                )
         return [*lines, ""]
 
     kinds = ["| mistake | false values | flagged | not checkable |", "|---|---|---|---|"]
@@ -153,7 +175,9 @@ def run(options: Any, engine: Any) -> tuple[Tally, list[str]]:
     halves: Sequence[str] = HALVES if options.half == "both" else (options.half,)
     for case, one in judge(all_cases(options.seed, options.documents, languages, halves), engine):
         tally.add(one)
-        shown = one.half == "dev" or options.half == "held"  # the held half shows its misses only when asked for by name
+        shown = (
+            one.half == "dev" or options.half == "held"
+        )  # the held half shows its misses only when asked for by name
         wanted = options.only in (None, one.kind, one.value_kind, one.format)
         if one.right is False and shown and wanted and len(failures) < options.failures:
             failures.append(told(case, one))
@@ -172,7 +196,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--language", choices=LANGUAGES)
     parser.add_argument("--half", choices=[*HALVES, "both"], default="both")
-    parser.add_argument("--failures", type=int, default=0, help="print the first misses, of `held` only with --half held")
+    parser.add_argument(
+        "--failures", type=int, default=0, help="print the first misses, of `held` only with --half held"
+    )
     parser.add_argument("--only", help="of these, only one kind of mistake (or `true`), kind of value, or format")
     parser.add_argument("--quick", action="store_true", help="no speed, no peer")
     parser.add_argument("--peer", type=Path, help="a Python in which LangExtract is installed; this one if not given")

@@ -147,7 +147,11 @@ def _false_measure(value: Any, facts: Facts) -> bool:
         own = {_grams(leaf.value) for leaf in facts.leaves if leaf.kind == "measure" and isinstance(leaf.value, str)}
         if _grams(value) in own:
             return False
-        if any(isinstance(leaf.value, str) and leaf.value.split()[0] == number for leaf in facts.leaves if leaf.kind == "measure"):
+        if any(
+            isinstance(leaf.value, str) and leaf.value.split()[0] == number
+            for leaf in facts.leaves
+            if leaf.kind == "measure"
+        ):
             return True  # the number is there, with another unit
         value = float(number)
     return value > 0 and not any(facts.says_number(round(value * times, 6)) for times in (1, 1000, 0.001))
@@ -182,7 +186,7 @@ def _near_number(value: float, chance: Random, times: tuple[float, ...]) -> floa
     way = chance.random()
     if way < 0.25:
         return _tidy(value * chance.choice(times))
-    if way < 0.4 and isinstance(value, int):
+    if way < 0.4 and isinstance(value, int) and value < 10_000:
         return value + chance.choice((-1, 1))
     text = f"{value}"
     head, zeros = text.rstrip("0"), len(text) - len(text.rstrip("0"))
@@ -403,7 +407,9 @@ def _exchanged(document: Document) -> Iterator[Case]:
             if kind == "copied":
                 yield Case(document, kind, value, (mine.path,), (mine,))
             else:
-                yield Case(document, kind, _put(value, theirs.path, mine.value), (mine.path, theirs.path), (mine, theirs))
+                yield Case(
+                    document, kind, _put(value, theirs.path, mine.value), (mine.path, theirs.path), (mine, theirs)
+                )
             break
 
 

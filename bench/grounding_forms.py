@@ -90,7 +90,9 @@ def wide(text: str) -> str:
 
 def bare(text: str) -> str:
     """Without accents."""
-    return unicodedata.normalize("NFC", "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c)))
+    return unicodedata.normalize(
+        "NFC", "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
+    )
 
 
 def _ordinal(n: int) -> str:
@@ -232,7 +234,15 @@ def times(clock: Clock, place: Locale) -> list[Form]:
     h, m = clock
     also = _other_half(clock) if h <= 12 else ()
     digits = Form("digits", f"{h}:{m:02}" if place.language in ("en", "es") else f"{h:02}:{m:02}", "c", also)
-    maker = {"en": _english, "de": _german, "es": _spanish, "fr": _french, "pt": _portuguese, "zh": _chinese, "ja": _japanese}
+    maker = {
+        "en": _english,
+        "de": _german,
+        "es": _spanish,
+        "fr": _french,
+        "pt": _portuguese,
+        "zh": _chinese,
+        "ja": _japanese,
+    }
     return [digits, *maker[place.language](clock)]
 
 
@@ -363,7 +373,7 @@ def _portuguese(clock: Clock) -> list[Form]:
     elif m == 15:
         forms.append(Form("spoken part", f"{now} e quinze {part}", "pt"))
     elif m == 45:
-        forms.append(Form("spoken", f"quinze para as {then}", "pt", _other_half(clock)))
+        forms.append(Form("spoken", f"quinze para {'a' if then == 'uma' else 'as'} {then}", "pt", _other_half(clock)))
     return forms
 
 
@@ -446,7 +456,10 @@ QUOTED = {
 HALF_KATAKANA = {
     chr(full): half
     for full, half in zip(
-        [ord(c) for c in "アイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワヲンァィゥェォャュョッー・"],
+        [
+            ord(c)
+            for c in "アイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワヲンァィゥェォャュョッー・"
+        ],
         "ｱｲｳｴｵｶｷｸｹｺｻｼｽｾｿﾀﾁﾂﾃﾄﾅﾆﾇﾈﾉﾊﾋﾌﾍﾎﾏﾐﾑﾒﾓﾔﾕﾖﾗﾘﾙﾚﾛﾜｦﾝｧｨｩｪｫｬｭｮｯｰ･",
         strict=True,
     )
@@ -481,7 +494,7 @@ def strings(text: str, place: Locale, chance: Random) -> list[Form]:
             forms.append(Form("half width", narrow, "c"))
         return forms
     forms += [
-        Form("upper", text.upper() if "ß" not in text else text.upper(), "c"),
+        Form("upper", text.upper(), "c"),
         Form("capital", text[:1].upper() + text[1:]),
         Form("quoted", chance.choice(QUOTED[place.language]).format(text), "p"),
     ]

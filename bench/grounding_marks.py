@@ -34,7 +34,10 @@ def amounts(value: Number, place: Locale) -> list[Form]:
     if place.region == "CH" and value >= 1000:
         texts.append(("apostrophe", plain(value, place, cents, "’")))
     if place.language == "fr" and value >= 1000:
-        texts += [("no-break", plain(value, place, cents, "\u00a0")), ("space grouped", plain(value, place, cents, " "))]
+        texts += [
+            ("no-break", plain(value, place, cents, "\u00a0")),
+            ("space grouped", plain(value, place, cents, " ")),
+        ]
     forms = [Form(name, money) for name, text in texts for money in _money(text, place)]
     if place.east:
         forms += [Form("wide", wide(texts[0][1]) + ("元" if place.language == "zh" else "円"))]
@@ -46,7 +49,12 @@ def amounts(value: Number, place: Locale) -> list[Form]:
 def _money(text: str, place: Locale) -> list[str]:
     """With its currency, before or after."""
     if place.region in ("US", "UK"):
-        return [f"{place.symbol}{text}", f"{place.symbol}{text}", f"{text} {place.currency}", f"{place.currency} {text}"]
+        return [
+            f"{place.symbol}{text}",
+            f"{place.symbol}{text}",
+            f"{text} {place.currency}",
+            f"{place.currency} {text}",
+        ]
     if place.region == "MX":
         return [f"${text}", f"$ {text} MXN", f"{text} pesos"]
     if place.region == "BR":
@@ -57,7 +65,13 @@ def _money(text: str, place: Locale) -> list[str]:
         return [f"¥{text}", f"{text}元", f"人民币{text}元", f"RMB {text}"]
     if place.language == "ja":
         return [f"{text}円", f"¥{text}", f"￥{text}", f"金{text}円"]
-    return [f"{text} €", f"{text}€", f"{text} EUR", f"EUR {text}", f"{text} {'Euro' if place.language == 'de' else 'euros'}"]
+    return [
+        f"{text} €",
+        f"{text}€",
+        f"{text} EUR",
+        f"EUR {text}",
+        f"{text} {'Euro' if place.language == 'de' else 'euros'}",
+    ]
 
 
 NAMES = {
@@ -300,7 +314,11 @@ def identifiers(value: str, place: Locale) -> list[Form]:
     if any(c.isalpha() for c in value):
         forms.append(Form("lower", value.lower()))
     if "-" in value:
-        forms += [Form("spaces", value.replace("-", " ")), Form("dash-h", value.replace("-", "–")), Form("slash-d", value.replace("-", " - "))]
+        forms += [
+            Form("spaces", value.replace("-", " ")),
+            Form("dash-h", value.replace("-", "–")),
+            Form("slash-d", value.replace("-", " - ")),
+        ]
         if value.count("-") == 1:
             forms.append(Form("tight", value.replace("-", "")))
     elif value.isdigit() and len(value) >= 10:
@@ -308,18 +326,44 @@ def identifiers(value: str, place: Locale) -> list[Form]:
     else:
         forms.append(Form("hash", f"#{value}"))
     if place.east:
-        forms.append(Form("wide", wide("".join(chr(ord(c) + 0xFEE0) if c.isascii() and c.isalpha() else c for c in value))))
+        forms.append(
+            Form("wide", wide("".join(chr(ord(c) + 0xFEE0) if c.isascii() and c.isalpha() else c for c in value)))
+        )
     return forms
 
 
-COUNTRY = {"US": "1", "UK": "44", "DE": "49", "CH": "41", "ES": "34", "MX": "52", "FR": "33", "BR": "55", "PT": "351", "CN": "86", "JP": "81"}
+COUNTRY = {
+    "US": "1",
+    "UK": "44",
+    "DE": "49",
+    "CH": "41",
+    "ES": "34",
+    "MX": "52",
+    "FR": "33",
+    "BR": "55",
+    "PT": "351",
+    "CN": "86",
+    "JP": "81",
+}
 TRUNK = {"UK": "0", "DE": "0", "CH": "0", "FR": "0", "JP": "0"}
 GROUPS = {
     "US": (3, 3, 4), "UK": (2, 4, 4), "DE": (2, 4, 4), "CH": (2, 3, 2, 2), "ES": (3, 3, 3), "MX": (2, 4, 4), "FR": (1, 2, 2, 2, 2),
     "BR": (2, 5, 4), "PT": (3, 3, 3), "CN": (3, 4, 4), "JP": (1, 4, 4),
 }  # fmt: skip
 OTHER = {"US": (3, 7), "UK": (2, 2, 2, 2, 2), "DE": (2, 8), "CH": (2, 7), "ES": (3, 2, 2, 2), "MX": (10,), "FR": (1, 8), "BR": (2, 9), "PT": (9,), "CN": (3, 8), "JP": (9,)}  # fmt: skip
-START = {"US": "555", "UK": "20", "DE": "30", "CH": "44", "ES": "9", "MX": "55", "FR": "1", "BR": "11", "PT": "2", "CN": "1", "JP": "3"}
+START = {
+    "US": "555",
+    "UK": "20",
+    "DE": "30",
+    "CH": "44",
+    "ES": "9",
+    "MX": "55",
+    "FR": "1",
+    "BR": "11",
+    "PT": "2",
+    "CN": "1",
+    "JP": "3",
+}
 
 
 def phone_digits(region: str, chance: Random) -> str:
@@ -367,8 +411,17 @@ def quotations(text: str, place: Locale, chance: Random) -> list[Written]:
     written.append(Written(value, Form("straight", f'"{text}"')))
     if not place.east:
         at = text.find(" ", len(text) // 2)
-        written.append(Written(value, Form("line break", QUOTED[place.language][0].format(text[:at] + "\n" + text[at + 1 :]), "p")))
-        written.append(Written(value.rstrip("."), Form("comma at the end", QUOTED[place.language][0].format(text.rstrip(".") + ","), "p")))
+        written.append(
+            Written(value, Form("line break", QUOTED[place.language][0].format(text[:at] + "\n" + text[at + 1 :]), "p"))
+        )
+        written.append(
+            Written(
+                value.rstrip("."),
+                Form("comma at the end", QUOTED[place.language][0].format(text.rstrip(".") + ","), "p"),
+            )
+        )
     elif stop == "。":
-        written.append(Written(value.rstrip("。"), Form("no stop", QUOTED[place.language][0].format(text.rstrip("。")))))
+        written.append(
+            Written(value.rstrip("。"), Form("no stop", QUOTED[place.language][0].format(text.rstrip("。"))))
+        )
     return written

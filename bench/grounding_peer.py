@@ -25,7 +25,12 @@ def _run(python: Path, lines: list[str], seconds: float) -> list[Any] | None:
     """What the worker answers; None if it takes too long or is not installed."""
     try:
         done = subprocess.run(
-            [str(python), str(WORKER)], input="\n".join(lines), capture_output=True, text=True, timeout=seconds, check=False
+            [str(python), str(WORKER)],
+            input="\n".join(lines),
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return None
@@ -108,7 +113,9 @@ def table(peer: dict[str, Any]) -> str:
         "|---|---|---|---|",
     ]
     for language, row in peer["aligned"]["languages"].items():
-        cells = [f"{100 * one['right'] / one['all']:.1f} % of {one['all']:,}" if one["all"] else "–" for one in row.values()]
+        cells = [
+            f"{100 * one['right'] / one['all']:.1f} % of {one['all']:,}" if one["all"] else "–" for one in row.values()
+        ]
         lines.append(f"| {language} | {' | '.join(cells)} |")
     lines += ["", f"| CPU ms, {grounding_speed.VALUES} values | 10 KB | 100 KB |", "|---|---|---|"]
     for language, sizes in peer["ms"].items():

@@ -199,7 +199,9 @@ class Maker:
             "fr": lambda: f"{number} {street}, {chance.randrange(10111, 95999)} {city}",
             "pt": lambda: f"{street}, {number}, {city}",
             "zh": lambda: f"{city}{street}{number}号",
-            "ja": lambda: f"{city}{street}{chance.randrange(1, 9)}-{chance.randrange(11, 39)}-{chance.randrange(1, 20)}",
+            "ja": lambda: (
+                f"{city}{street}{chance.randrange(1, 9)}-{chance.randrange(11, 39)}-{chance.randrange(1, 20)}"
+            ),
         }[self.language]()
 
     def _integer(self, spec: tuple[int, int]) -> tuple[Any, Any]:
@@ -247,7 +249,10 @@ class Maker:
         if spec == "body":
             number, unit = chance.randrange(90, 220) / 2, "kg"
         elif spec == "parcel":
-            number, unit = chance.choice((chance.randrange(2, 60) / 4, chance.randrange(2, 300) / 10, chance.randrange(1, 30))), "kg"
+            number, unit = (
+                chance.choice((chance.randrange(2, 60) / 4, chance.randrange(2, 300) / 10, chance.randrange(1, 30))),
+                "kg",
+            )
         elif chance.random() < 0.8:
             number, unit = chance.choice((5, 10, 15, 25, 40, 50, 75, 80, 100, 120, 150, 250, 400, 500, 800)), "mg"
         else:
@@ -318,10 +323,16 @@ def _digits(chance: Random, count: int) -> str:
 
 
 IDS: dict[str, Callable[[Random, str], str]] = {
-    "invoice": lambda c, half: f"{c.choice(('INV', 'RE', 'FA')) if half == 'dev' else c.choice(('BILL', 'R', 'KX'))}-{_digits(c, 4)}-{_digits(c, 4)}",
-    "code": lambda c, half: _letters(c, 2) + _digits(c, 2) + _letters(c, 2) if half == "dev" else _letters(c, 3) + _digits(c, 4),
+    "invoice": lambda c, half: (
+        f"{c.choice(('INV', 'RE', 'FA')) if half == 'dev' else c.choice(('BILL', 'R', 'KX'))}-{_digits(c, 4)}-{_digits(c, 4)}"
+    ),
+    "code": lambda c, half: (
+        _letters(c, 2) + _digits(c, 2) + _letters(c, 2) if half == "dev" else _letters(c, 3) + _digits(c, 4)
+    ),
     "tracking": lambda c, half: _digits(c, 12) if half == "dev" else f"{_letters(c, 2)}{_digits(c, 9)}{_letters(c, 2)}",
-    "sku": lambda c, half: f"{_letters(c, 2)}-{_digits(c, 4)}" if half == "dev" else f"{_digits(c, 3)}-{_digits(c, 3)}{_letters(c, 1)}",
+    "sku": lambda c, half: (
+        f"{_letters(c, 2)}-{_digits(c, 4)}" if half == "dev" else f"{_digits(c, 3)}-{_digits(c, 3)}{_letters(c, 1)}"
+    ),
 }
 
 

@@ -37,7 +37,11 @@ def _contract(values: dict[str, Any]) -> Any:
     from trueup import Contract
 
     types = {key: "string" if isinstance(value, str) else "number" for key, value in values.items()}
-    schema = {"type": "object", "properties": {key: {"type": name} for key, name in types.items()}, "required": list(types)}
+    schema = {
+        "type": "object",
+        "properties": {key: {"type": name} for key, name in types.items()},
+        "required": list(types),
+    }
     return Contract(schema, grounded=True)
 
 
@@ -48,7 +52,9 @@ def measure() -> dict[str, Any]:
         for size in SIZES:
             source, values = material(language, size)
             contract, reply = _contract(values), json.dumps(values, ensure_ascii=False)
-            contract.check(reply, {"source": source[:1000]})  # what is loaded at the first use is not what a check costs
+            contract.check(
+                reply, {"source": source[:1000]}
+            )  # what is loaded at the first use is not what a check costs
             times: dict[str, list[float]] = {"fresh": [], "known": []}
             for turn in range(REPEATS[size]):
                 context = {"source": f"{source}\n({turn})"}

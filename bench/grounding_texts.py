@@ -60,6 +60,7 @@ class Document:
         return text
 
     def label(self, key: str) -> str:
+        key = "item" if (self.domain, key) == ("products", "name") else key
         if key not in self.labels:
             self.labels[key] = self.chance.choice(read(self.language)[f"labels {self.half}"][key])
         return self.labels[key]
@@ -86,6 +87,8 @@ def document(name: str, language: str, half: str, seed: str) -> Document:
     choices = [name for name, (_, needs) in FORMATS.items() if not needs or DOMAINS[domain].group]
     if domain == "minutes":
         choices = [name for name in choices if name not in ("transposed", "csv", "aligned")]
+    if domain in ORDER:
+        choices += ["chat", "chat"]  # slots are mostly filled in dialogues
     made.format = chance.choice(choices)
     made.source = FORMATS[made.format][0](made)
     made.value = _value(made)
@@ -121,7 +124,9 @@ def _fill(made: Document) -> None:
             key = one.key
             if made.domain == "shipping" and key == "weight" and made.name.endswith(("0", "3", "6", "9")):
                 key, thing, value = "weight_kg", (thing[0], "kg", at == 0 and chance.random() < 0.3), thing[0]
-            made.leaves.append(Leaf(f"$.{domain.group}[{at}].{key}", one.key, one, one.kind, thing, value, domain.group, at))
+            made.leaves.append(
+                Leaf(f"$.{domain.group}[{at}].{key}", one.key, one, one.kind, thing, value, domain.group, at)
+            )
     _add_up(made)
 
 
@@ -307,7 +312,8 @@ def _width(text: str) -> int:
 def _aligned_rows(rows: Sequence[Sequence[str]], gap: int) -> str:
     widths = [max(_width(row[at]) for row in rows) + gap for at in range(len(rows[0]))]
     return "\n".join(
-        "".join(cell + " " * (size - _width(cell)) for cell, size in zip(row, widths, strict=True)).rstrip() for row in rows
+        "".join(cell + " " * (size - _width(cell)) for cell, size in zip(row, widths, strict=True)).rstrip()
+        for row in rows
     )
 
 
@@ -347,7 +353,11 @@ def _bullets(made: Document) -> str:
     lines = [_title(made), ""]
     lines += [f"{mark}{label}: {said}" for label, said in _labelled(made, _heads(made))]
     bare = made.chance.random() < 0.5
-    link = made.chance.choice((" – ", ", ", " / ", " · ")) if not made.place.east else made.chance.choice(("、", "，", " / ", "・"))
+    link = (
+        made.chance.choice((" – ", ", ", " / ", " · "))
+        if not made.place.east
+        else made.chance.choice(("、", "，", " / ", "・"))
+    )
     for at, record in enumerate(made.records()):
         lead = f"{at + 1}. " if made.chance.random() < 0.5 else f"  {mark}"
         cells = [said if bare else f"{label} {said}" for label, said in _labelled(made, record)]
@@ -411,9 +421,17 @@ def _several(made: Document) -> Source:
     head = [_sentence(made, made.chance.choice(texts["head"]), _heads(made), "p")]
     tail = [_sentence(made, made.chance.choice(texts["tail"]), _heads(made), "p")] if "tail" in texts else []
     if made.records():
-        rows = [_table(_grid(made)) if made.chance.random() < 0.5 else "\n\n".join(_pairs(made, one) for one in made.records())]
+        rows = [
+            _table(_grid(made))
+            if made.chance.random() < 0.5
+            else "\n\n".join(_pairs(made, one) for one in made.records())
+        ]
     first, second = _capital(_join(made, head)), "\n\n".join([*rows, *map(_capital, tail)])
-    parts = {"mail": f"{first}\n\n{made.word('bye')}\n{_stranger(made)}", "attachment": second, "terms": made.word("also")}
+    parts = {
+        "mail": f"{first}\n\n{made.word('bye')}\n{_stranger(made)}",
+        "attachment": second,
+        "terms": made.word("also"),
+    }
     parts = {name: text for name, text in parts.items() if text}
     if made.chance.random() < 0.3:
         return list(parts.values())
@@ -423,7 +441,7 @@ def _several(made: Document) -> Source:
 
 
 def _chat(made: Document) -> Source:
-    if made.domain in ("booking", "trip"):
+    if made.domain in ORDER and made.chance.random() < 0.7:
         return _slots(made)
     head, rows, tail = _parts(made)
     messages = []

@@ -99,7 +99,11 @@ def french(n: int, feminine: bool = False) -> str:
         head = "cent" if n < 200 else f"{FR[n // 100]} cent" + ("" if n % 100 else "s")
         return head + (f" {french(n % 100, feminine)}" if n % 100 else "")
     if n < 1_000_000:
-        head = "mille" if n < 2000 else f"{french(n // 1000).removesuffix('s') if n % 100_000 < 1000 else french(n // 1000)} mille"
+        head = (
+            "mille"
+            if n < 2000
+            else f"{french(n // 1000).removesuffix('s') if n % 100_000 < 1000 else french(n // 1000)} mille"
+        )
         return head + (f" {french(n % 1000, feminine)}" if n % 1000 else "")
     millions = n // 1_000_000
     head = "un million" if millions == 1 else f"{french(millions)} millions"
