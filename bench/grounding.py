@@ -137,10 +137,13 @@ def tables(tally: Tally) -> str:
         if count.all:
             kinds.append(f"| {key} | {count.all:,} | {count.cell()} | {count.unchecked:,} |")
     flags = ", ".join(f"{key} {number:,}" for key, number in sorted(tally.flags.items())) or "none"
+    summary = (
+        f"{len(tally.documents):,} documents. Of all leaves that were flagged, {100 * tally.precision():.2f} % are false. "
+        f"Booleans, which no text can show: {flags}."
+    )
     return "\n".join(
         [
-            f"{len(tally.documents):,} documents. Of all leaves that were flagged, {100 * tally.precision():.2f} % are false. "
-            f"Booleans, which no text can show: {flags}.",
+            summary,
             "",
             *block("all", "all", ["all"], lambda _: "all"),
             *block("language", "language", LANGUAGES, NAMES.__getitem__),

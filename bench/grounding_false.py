@@ -143,7 +143,7 @@ def is_false(leaf: Leaf, value: Any, facts: Facts) -> bool:
 
 def _false_measure(value: Any, facts: Facts) -> bool:
     if isinstance(value, str):
-        number, unit = value.split()
+        number = value.split()[0]
         own = {_grams(leaf.value) for leaf in facts.leaves if leaf.kind == "measure" and isinstance(leaf.value, str)}
         if _grams(value) in own:
             return False

@@ -4,8 +4,9 @@ A value and a locale enter, its surface forms leave, as in `grounding_forms`. Na
 that a model would give, because the text may say more than the value does (a title, a middle name, a country code).
 """
 
+from collections.abc import Callable
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from grounding_forms import QUOTED, Form, Locale, bare, wide
 from grounding_words import words
@@ -96,12 +97,11 @@ def _round(value: int, place: Locale) -> list[Form]:
         forms.append(Form("words", f"{words(value, place.language)} {money}", "pt"))
     if place.east:
         return forms + _eastern_round(value, zeros, money, place.language)
-    for size, names in SCALES.get(place.language, {}).items():
+    for size in (1000, 1_000_000, 1_000_000_000):
         small = value / size
         if value % (size // 100) or not 1 <= small < 1000:
             continue
-        one = 0 if small >= 2 or len(names) == 1 else 1
-        scaled = [Form("scaled", text) for text in names[one](_trim(small, place), place, money)]
+        scaled = [Form("scaled", text) for text in SCALED[place.language](size, _trim(small, place), place, money)]
         forms += scaled * (1 if size == 1000 else 3)
     return forms
 
@@ -122,56 +122,59 @@ def _eastern_round(value: int, zeros: int, money: str, language: str) -> list[Fo
     return forms
 
 
-def _en(word: str, letters: tuple[str, ...]) -> Any:
-    return lambda t, p, m: [
-        f"{p.symbol}{t} {word}",
-        f"{t} {word} {m}",
-        *(f"{p.symbol}{t}{letter}" for letter in letters),
-    ]
+def _plural(number: str, one: str, many: str) -> str:
+    """French and Portuguese count up to 1.99 as one."""
+    return one if number.split(",")[0] == "1" else many
 
 
-SCALES: dict[str, dict[int, tuple[Any, ...]]] = {
-    "en": {
-        1000: (lambda t, p, m: [f"{p.symbol}{t}k", f"{p.symbol}{t}K"],),
-        1_000_000: (_en("million", ("M", "m")),),
-        1_000_000_000: (_en("billion", ("B", "bn")),),
-    },
-    "de": {
-        1000: (lambda t, p, m: [f"{t} Tsd. {p.symbol}"],),
-        1_000_000: (
-            lambda t, p, m: [f"{t} Mio. {p.symbol}", f"{t} Millionen {m}"],
-            lambda t, p, m: [f"{t} Mio. {p.symbol}", f"{t} Million{'' if t == '1' else 'en'} {m}"],
-        ),
-        1_000_000_000: (
-            lambda t, p, m: [f"{t} Mrd. {p.symbol}", f"{t} Milliarden {m}"],
-            lambda t, p, m: [f"{t} Mrd. {p.symbol}", f"{t} Milliarde{'' if t == '1' else 'n'} {m}"],
-        ),
-    },
-    "es": {
-        1000: (lambda t, p, m: [f"{t} mil {m}"] if p.point not in t else [],),
-        1_000_000: (
-            lambda t, p, m: [f"{t} millones de {m}", f"{t} M{p.symbol}"],
-            lambda t, p, m: [f"{t} {'millón' if t == '1' else 'millones'} de {m}"],
-        ),
-        1_000_000_000: (
-            lambda t, p, m: [f"{plain(round(float(t.replace(p.point, '.')) * 1000), p, 0, None)} millones de {m}"],
-        ),
-    },
-    "fr": {
-        1000: (lambda t, p, m: [f"{t} k{p.symbol}"],),
-        1_000_000: (lambda t, p, m: [f"{t} {'millions' if t[0] != '1' or len(t.split(',')[0]) > 1 else 'million'} d'{m}", f"{t} M{p.symbol}"],),
-        1_000_000_000: (lambda t, p, m: [f"{t} {'milliards' if t[0] != '1' or len(t.split(',')[0]) > 1 else 'milliard'} d'{m}", f"{t} Md{p.symbol}"],),
-    },
-    "pt": {
-        1000: (lambda t, p, m: [f"{t} mil {m}"],),
-        1_000_000: (lambda t, p, m: [f"{t} {'milhões' if t[0] != '1' or len(t.split(',')[0]) > 1 else 'milhão'} de {m}"],),
-        1_000_000_000: (
-            lambda t, p, m: [f"{t} {'bilhões' if t[0] != '1' or len(t.split(',')[0]) > 1 else 'bilhão'} de {m}"]
-            if p.region == "BR"
-            else [f"{t} mil milhões de {m}"],
-        ),
-    },
-}  # fmt: skip
+def _scaled_en(size: int, t: str, place: Locale, money: str) -> list[str]:
+    symbol = place.symbol
+    if size == 1000:
+        return [f"{symbol}{t}k", f"{symbol}{t}K"]
+    word, letters = ("million", "Mm") if size == 1_000_000 else ("billion", ("B", "bn"))
+    return [f"{symbol}{t} {word}", f"{t} {word} {money}", *(f"{symbol}{t}{letter}" for letter in letters)]
+
+
+def _scaled_de(size: int, t: str, place: Locale, money: str) -> list[str]:
+    if size == 1000:
+        return [f"{t} Tsd. {place.symbol}"]
+    if size == 1_000_000:
+        return [f"{t} Mio. {place.symbol}", f"{t} Million{'' if t == '1' else 'en'} {money}"]
+    return [f"{t} Mrd. {place.symbol}", f"{t} Milliarde{'' if t == '1' else 'n'} {money}"]
+
+
+def _scaled_es(size: int, t: str, place: Locale, money: str) -> list[str]:
+    if size == 1000:
+        return [f"{t} mil {money}"] if place.point not in t else []
+    if size == 1_000_000:
+        return [f"{t} {'millón' if t == '1' else 'millones'} de {money}", *([f"{t} M€"] if place.symbol == "€" else [])]
+    millions = round(float(t.replace(place.point, ".")) * 1000)
+    return [f"{plain(millions, place, 0, None)} millones de {money}"]
+
+
+def _scaled_fr(size: int, t: str, place: Locale, money: str) -> list[str]:
+    if size == 1000:
+        return [f"{t} k{place.symbol}"]
+    if size == 1_000_000:
+        return [f"{t} {_plural(t, 'million', 'millions')} d'{money}", f"{t} M{place.symbol}"]
+    return [f"{t} {_plural(t, 'milliard', 'milliards')} d'{money}", f"{t} Md{place.symbol}"]
+
+
+def _scaled_pt(size: int, t: str, place: Locale, money: str) -> list[str]:
+    if size == 1000:
+        return [f"{t} mil {money}"]
+    if size == 1_000_000:
+        return [f"{t} {_plural(t, 'milhão', 'milhões')} de {money}"]
+    return [f"{t} {_plural(t, 'bilhão', 'bilhões') if place.region == 'BR' else 'mil milhões'} de {money}"]
+
+
+SCALED: dict[str, Callable[[int, str, Locale, str], list[str]]] = {
+    "en": _scaled_en,
+    "de": _scaled_de,
+    "es": _scaled_es,
+    "fr": _scaled_fr,
+    "pt": _scaled_pt,
+}
 
 PERCENT = {
     "en": ("{} percent", "{} per cent"),

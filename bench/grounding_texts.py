@@ -251,11 +251,10 @@ def _labelled(made: Document, leaves: Sequence[Leaf]) -> list[tuple[str, str]]:
         if leaf.kind == "flag":
             continue
         said = made.say(leaf, "c")
-        if leaf.group == "attendees":
-            if leaf.index:
-                label, before = rows[-1]
-                rows[-1] = (label, f"{before}; {said}")
-                continue
+        if leaf.group == "attendees" and leaf.index:
+            label, before = rows[-1]
+            rows[-1] = (label, f"{before}; {said}")
+            continue
         rows.append((made.label(leaf.key), said))
     return rows
 
