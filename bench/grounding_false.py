@@ -244,7 +244,8 @@ def _near_string(leaf: Leaf, document: Document, facts: Facts) -> str | None:
         new = other[:2]
         return new + text[2:] if fold(new) not in facts.folded else None
     mine = [word for word in re.findall(r"\w+", text) if len(word) >= 4 and not word.isdigit()]
-    theirs = [word for word in re.findall(r"\w+", other) if len(word) >= 4 and fold(word) not in facts.folded]
+    theirs = [word for word in re.findall(r"\w+", other) if len(word) >= 4 and word not in ("GmbH", "Ltda")]
+    theirs = [word for word in theirs if fold(word) not in facts.folded]
     if len(text.split()) < 2 or not mine or not theirs:
         return None
     return str(text.replace(chance.choice(mine), chance.choice(theirs), 1))

@@ -76,7 +76,7 @@ def option_of(leaves: Sequence[Leaf]) -> Any:
     """`True`, or the fields and the quotations where there are any."""
     patterns = list(dict.fromkeys(re.sub(r"\[\d+\]", "[]", leaf.path)[2:] for leaf in leaves))
     quotes = [pattern for pattern in patterns if pattern.rsplit(".", 1)[-1] == "quote"]
-    return {"fields": patterns, "quotes": quotes, "level": "error"} if quotes else True
+    return {"fields": patterns, "quotations": quotes, "level": "error"} if quotes else True
 
 
 def context_of(case: Case) -> dict[str, Any]:

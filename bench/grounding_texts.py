@@ -172,12 +172,16 @@ def _value(made: Document) -> dict[str, Any]:
 
 
 def _sentence(made: Document, template: str, leaves: Sequence[Leaf], where: str) -> str:
-    def put(match: re.Match[str]) -> str:
-        found = [leaf for leaf in leaves if leaf.key == match[1]]
-        said = [made.say(leaf, where) for leaf in found]
-        return ("、" if made.place.east else ", ").join(said)
-
-    return re.sub(r"\{(\w+)\}", put, template)
+    out = ""
+    for at, piece in enumerate(re.split(r"\{(\w+)\}", template)):
+        text = piece
+        if at % 2:
+            said = [made.say(leaf, where) for leaf in leaves if leaf.key == piece]
+            text = ("、" if made.place.east else ", ").join(said)
+        if out[-1:].isdigit() and text[:1].isdigit():
+            out += " "  # a date before a time, in languages without spaces
+        out += text
+    return out
 
 
 def _heads(made: Document) -> list[Leaf]:
