@@ -51,6 +51,9 @@ class Facts:
         self.text = unicodedata.normalize("NFKC", text)
         self.lower = bare(self.text).casefold()
         self.folded = fold(text)
+        self.values = {
+            fold(leaf.value) for leaf in leaves if isinstance(leaf.value, str)
+        }  # also those that the text misspells
         self.tokens = tokens(text)
         self.digits = re.sub(r"\D", "", self.text)
         self.numbers = _numbers(self.text) | {round(float(n), 6) for leaf in leaves for n in _own_numbers(leaf)}
@@ -73,10 +76,11 @@ class Facts:
         return False
 
     def says_string(self, text: str) -> bool:
-        return fold(text) in self.folded
+        folded = fold(text)
+        return folded in self.folded or any(folded in value for value in self.values)
 
     def says_name(self, name: str) -> bool:
-        """Whether the name can be read anywhere: every part is there, or its family name beside a matching initial."""
+        """Whether the name can be read anywhere: every part is there, or one of them beside an initial of the other."""
         if self.language in ("zh", "ja"):
             return fold(name) in self.folded
         parts = [bare(part).casefold() for part in re.findall(r"[\w'-]+", name)]
@@ -84,8 +88,9 @@ class Facts:
         missing = [part for part in long if not tokens(part) <= self.tokens]
         if not missing or (len(long) < len(parts) and tokens(long[-1]) <= self.tokens):
             return True
-        initial = missing[0][0]
-        return tokens(long[-1]) <= self.tokens and bool(re.search(rf"\b{initial}\.", self.lower))
+        if len(missing) == len(long):
+            return False
+        return any(re.search(rf"\b{part[0]}\.", self.lower) for part in missing)
 
 
 def _own_numbers(leaf: Leaf) -> Iterator[float]:
