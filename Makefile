@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types layers unit docs bench bench-engines bench-sift bench-backtest bench-gateway bench-clients bench-quality bench-studio bench-fresh study soak fmt \
+.PHONY: help setup demo test quick lint types layers unit docs bench bench-engines bench-sift bench-backtest bench-gateway bench-clients bench-quality bench-grounding bench-studio bench-fresh study soak fmt \
         snapshots studio bundle lock clean
 
 help: ## show this list
@@ -114,6 +114,9 @@ bench-studio: $(STAMP) ## measure the studio in a browser, with a million stored
 
 bench-quality: $(STAMP) ## measure learned quality and relevance beside the rules
 	@$(BIN)/python bench/quality.py --markdown docs/benchmarks-quality.md
+
+bench-grounding: $(BENCH)/.installed ## measure grounding on invented records in seven languages, beside LangExtract's aligner
+	@$(BENCH)/bin/python bench/grounding.py --markdown docs/benchmarks-grounding.md
 
 bench-clients: $(BENCH)/.installed ## measure the gateway's HTTP client beside others, and try hostile upstreams on each
 	@$(BENCH)/bin/python bench/http_clients.py --evil
