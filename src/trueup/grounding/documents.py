@@ -24,8 +24,7 @@ from trueup.verdict.patterns import lazy_regex
 _FIELDS = lazy_regex(r"(?m)^.*,\S.*,.*$")
 _QUOTED = lazy_regex(r'"[^"\n]*"')
 _QUOTED_OR_COMMA = lazy_regex(r'"[^"\n]*"|,')
-_LETTER = lazy_regex(r"[^\W\d_]")
-_GROUPED = lazy_regex(r"(?<=\d),(?=\d{3}(?!\d))")
+_BETWEEN_DIGITS = lazy_regex(r"(?<=\d),(?=\d)")
 _PLAIN = {0xFF00 + code: 0x20 + code for code in range(1, 0x5F)} | {0x3000: 0x20}
 _LEAST_LINES = 2  # lines of comma-separated values, and commas in each
 _SIGN = lazy_regex(r"[$€£¥₹₩%‰°]")
@@ -164,14 +163,11 @@ class Text:
 
 
 def _is_separated(line: str) -> bool:
-    """Whether a line is one of comma-separated values: commas without a space behind them, and a letter somewhere."""
-    plain = _GROUPED.sub("", _QUOTED.sub("", line))
-    return (
-        plain.count(",") >= _LEAST_LINES
-        and ", " not in plain
-        and not plain.replace(",", "").isdigit()
-        and _LETTER.search(line) is not None
-    )
+    """Whether a line is one of comma-separated values: commas without a space behind them, most of them not inside of a number."""
+    plain = _QUOTED.sub('""', line)
+    between = sum(1 for _ in _BETWEEN_DIGITS.finditer(plain))
+    parting = plain.count(",") - between
+    return parting >= _LEAST_LINES and parting >= between and ", " not in plain
 
 
 def _as_separator(found: "re.Match[str]") -> str:

@@ -16,6 +16,7 @@ from rapidfuzz import fuzz, process
 
 from trueup.grounding.documents import Document
 from trueup.grounding.moments.find import Moment, moments
+from trueup.grounding.moments.points import pointed
 from trueup.grounding.moments.read import read_moment
 from trueup.grounding.moments.same import same_date, same_time, weekday_only
 from trueup.grounding.phrases import Match, Phrase, exact, look_up
@@ -227,9 +228,12 @@ class Lookup:
             if moment.dates and not dates:
                 grade = "fuzzy"
                 dates = [one for one in mentions if self._is_loosely(moment, one)]
-            if (moment.dates and not dates) or (_says_time(moment) and not times):
-                return None
-            return Match(grade, [(one.start, one.end) for one in (*dates, *times)])
+            spans = [(one.start, one.end) for one in (*dates, *times)]
+            if _says_time(moment) and not times:
+                spans += (more := list(pointed(moment, document.text)))
+                if not more:
+                    return None
+            return Match(grade, spans) if dates or not moment.dates else None
 
         found = self._everywhere(way, kind)
         if found.places or not moment.dates or self._sources.today is not None:
