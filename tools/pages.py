@@ -39,6 +39,7 @@ _FAMILIES = {
     "A": "Asking: why it ended without a valid reply",
     "B": "Against the business rules",
     "Q": "A reply's worth",
+    "H": "Ready checks",
     "D": "Against the state of the conversation",
     "N": "Files of contracts, pipelines and gateways",
     "U": "Units of a batch",
@@ -105,7 +106,7 @@ def codes_page() -> str:
 def options_page() -> str:
     """The keys of a contract and of what it holds: one table for each, from the schema that contract files are judged by."""
     from trueup.contract.files import parts
-    from trueup.contract.files.shape import EXAMPLE, file_schema
+    from trueup.contract.files.shape import CHECK, EXAMPLE, file_schema
 
     schema = file_schema()
     structs = schema["$defs"]
@@ -134,6 +135,11 @@ def options_page() -> str:
             "`grounded`",
             parts.GROUNDED["anyOf"][2],
             "`true` looks up every value; a list is short for `fields`. [Is it in the text?](../tutorial/grounded.md) shows all of it.",
+        ),
+        (
+            "One of the `checks`",
+            CHECK["anyOf"][1],
+            "A name alone, or with options; any other key names a custom check. [Use a ready check](../howto/ready-checks.md) lists the options.",
         ),
         (
             "`states`",

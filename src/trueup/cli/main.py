@@ -74,7 +74,8 @@ COMMANDS = {name: sentence for group in GROUPS.values() for name, sentence in gr
 # What is not there in a small installation, and what brings it: for wherever nobody nearer to it has said so.
 EXTRAS = {
     "aiohttp": "pipelines", "fsspec": "sift", "granian": "gateway", "httptools": "gateway", "httpx": "http", "jinja2": "pipelines",
-    "opentelemetry": "telemetry", "prometheus_client": "telemetry", "psycopg": "postgres", "pyarrow": "tables", "ray": "ray",
+    "opentelemetry": "telemetry", "phonenumbers": "shelf", "prometheus_client": "telemetry", "psycopg": "postgres", "py3langid": "shelf",
+    "pyarrow": "tables", "ray": "ray", "sqlglot": "shelf",
     "starlette": "gateway", "structlog": "telemetry", "textual": "tui", "uvicorn": "gateway", "uvloop": "gateway",
     "wordllama": "relevance", "xllamacpp": "local", "zstandard": "sift",
 }  # fmt: skip

@@ -29,6 +29,7 @@ FAMILIES = {
     "B": "Rules: what the data breaks",
     "E": "Evidence: what the sources do not say",
     "Q": "Worth: what makes a reply worth its price",
+    "H": "Shelf: what ready checks find",
     "D": "Dialogue: what does not fit the state of the conversation",
     "U": "Units: what is wrong with a line of a batch",
     "X": "Bugs: what is wrong with the code of a contract",

@@ -7,6 +7,7 @@ of the text is looked at now and then, and what is kept of it is bounded.
 
 from typing import NamedTuple
 
+from trueup.checks.repeats import PROBE, repeated
 from trueup.verdict.facts import Finding, finding
 from trueup.verdict.patterns import lazy_regex
 
@@ -23,7 +24,6 @@ _ALIKE = 20_000  # characters of members of a list that are alike, or of one sig
 _RUN = 40_000  # characters of a run without blanks, as there are in encoded data
 _SIGNS = 60_000  # characters of digits, or of signs in lines, as there are in lists of zeros and in pictures
 _LEAST_TIMES = 10
-_PROBE = 48
 
 
 class _Loop(NamedTuple):
@@ -71,7 +71,7 @@ class Looping:
         if blank == len(text) and self._unit.isspace():
             self._size += fresh
             blank = max(blank, self._size)
-        if blank >= _PROBE:
+        if blank >= PROBE:
             self._unit, self._size = " ", blank
             return _Loop(" ", blank) if blank >= self._blanks else None
         unit, size = repeated(text)
@@ -83,35 +83,6 @@ class Looping:
         self._unit, self._size = unit, size
         least = self._blanks if _ESCAPED.fullmatch(unit * 2) else max(_least(unit), _LEAST_TIMES * len(unit))
         return _Loop(unit, size) if size >= least else None
-
-
-def repeated(text: str) -> tuple[str, int]:
-    """What the end of a text repeats, and how many characters of the text do; nothing where it does not repeat.
-
-    >>> repeated("Well: " + "no, " * 40)
-    ('no, ', 161)
-    """
-    probe = text[-_PROBE:]
-    before = text.rfind(probe, 0, len(text) - 1)
-    if before < 0 or len(probe) < _PROBE:
-        return "", 0
-    period = len(text) - _PROBE - before
-    size = _periodic(text, period)
-    return (text[-period:], size) if size >= 2 * period else ("", 0)
-
-
-def _periodic(text: str, period: int) -> int:
-    """For how many characters at its end a text has a period; halving finds where it begins."""
-    low, high = 0, len(text) - period  # so many characters are known to repeat, and at most so many
-    if text.endswith(text[:high]):
-        return len(text)
-    while low < high - 1:
-        middle = (low + high) // 2
-        if text[-middle:] == text[-middle - period : -period]:
-            low = middle
-        else:
-            high = middle
-    return low + period
 
 
 def _least(unit: str) -> int:

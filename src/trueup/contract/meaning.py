@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trueup.checks.standing import Standing
     from trueup.checks.state import Situation
     from trueup.conform.schema import Schema
-    from trueup.contract.plugins import Outcome
+    from trueup.contract.outcome import Outcome
     from trueup.grounding.check import Grounded
 
 Context = Mapping[str, Any]

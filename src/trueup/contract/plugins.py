@@ -13,10 +13,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from trueup.checks.custom import checked_metrics
 from trueup.checks.steps import MOST, Steps, is_async, pending, refuse, run
+from trueup.contract.outcome import Outcome
+from trueup.contract.shelved import ShelfCheck, read_ready
+from trueup.shelf.options import BadOption
+from trueup.shelf.table import SHELF
 from trueup.verdict.bugs import is_fault, pointed, refusal
 from trueup.verdict.catalogue import FINDINGS, FIXES, OWN, FindingKind, Level
 from trueup.verdict.facts import Finding, Span, finding
@@ -35,13 +37,6 @@ _NAME = lazy_regex(r"[a-z][a-z0-9-]*\Z")
 
 class NoSuchCheck(ValueError):
     """No installed package offers a check of that name, or what it offers cannot be used."""
-
-
-class Outcome(msgspec.Struct, frozen=True):
-    """What a check finds, and the metrics it adds."""
-
-    findings: list[Finding]
-    metrics: dict[str, Any] = {}
 
 
 class CustomCheck:
@@ -253,9 +248,9 @@ def find_check(name: str) -> CustomCheck:
     """The check that an installed package offers under a name."""
     point = offered().get(name)
     if point is None:
-        near = nearest(name, offered())
+        near = nearest(name, (*SHELF, *offered())) or nearest(name.replace("-", "_"), SHELF)
         also = f"; did you mean {near!r}?" if near else ""
-        raise NoSuchCheck(f"no installed package offers a check {name!r}{also}")
+        raise NoSuchCheck(f"no ready check is named {name!r}, and no installed package offers one{also}")
     try:
         loaded = point.load()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - importing a package can fail in any way
@@ -265,23 +260,52 @@ def find_check(name: str) -> CustomCheck:
     return loaded
 
 
-def read_checks(given: Any) -> tuple[CustomCheck | PlainCheck, ...]:
-    """The checks that a contract names: names, mappings of one name to its options, or the checks themselves."""
+def refuse_twins(name: str) -> None:
+    """Refuse a package that offers a check under the name of a ready one: a contract could mean either."""
+    point = offered().get(name)
+    if point is not None:
+        raise NoSuchCheck(
+            f"{name!r} is a ready check, and {point.value} offers another one of that name; rename that one"
+        )
+
+
+def read_checks(given: Any) -> "tuple[CustomCheck | PlainCheck | ShelfCheck, ...]":
+    """The checks that a contract names: names, mappings of one name to its options, or the checks themselves.
+
+    The names of ready checks come first; all others are those of installed packages.
+    """
     if given is None:
         return ()
     if isinstance(given, str) or not isinstance(given, list | tuple):
         raise TypeError(f"checks is a list of names or of functions made with @check; got {given!r:.80}")
-    return tuple(_read_check(item) for item in given)
+    checks: list[CustomCheck | PlainCheck | ShelfCheck] = []
+    for index, item in enumerate(given):
+        try:
+            checks += _read_check(item)
+        except BadOption as error:
+            raise BadOption(f"checks[{index}].{error}") from None
+    return tuple(checks)
 
 
-def _read_check(item: Any) -> Any:
+def _read_check(item: Any) -> "list[Any]":
     if isinstance(item, str):
-        return find_check(item)
-    if isinstance(item, dict) and len(item) == 1:
+        return read_named(item)
+    if isinstance(item, Mapping) and len(item) == 1:
         ((name, options),) = item.items()
-        return find_check(name).using(options or {})
+        return read_named(name, options)
     if isinstance(item, CustomCheck):
-        return item
+        return [item]
     if callable(item):
-        return PlainCheck(item)
+        return [PlainCheck(item)]
     raise TypeError(f"a check is a name, a name with options, or a function made with @check; got {item!r:.80}")
+
+
+def read_named(name: str, options: Any = None) -> "list[CustomCheck | ShelfCheck]":
+    """The check of a name, with its options; several where the name stands for a group of ready checks."""
+    if name in SHELF:
+        refuse_twins(name)
+        return list(read_ready(name, options))
+    check = find_check(name)
+    if options is not None and not isinstance(options, Mapping):
+        raise BadOption(f"{name}: takes a mapping of options; got {options!r:.60}")
+    return [check.using(options or {})]

@@ -12,18 +12,22 @@ from trueup.verdict.patterns import lazy_regex
 MARK = "[key]"
 
 # Keys and tokens as the large providers and clouds write them, in a reply: strict, for a reply may be about anything.
-FORMS = (
-    r"\b(?:sk|pk|rk)[-_](?:[a-z_\-]{0,7}[A-Z0-9][\w\-]{12,}|[a-z_\-]{8,}[A-Z0-9][\w\-]{6,}|[a-z]{20,})",
-    r"\b(?:gsk|xai|hf|nvapi|pplx|glpat)[-_](?:[a-z_\-]{0,7}[A-Z0-9][\w\-]{16,}|[a-z_\-]{8,}[A-Z0-9][\w\-]{9,})",
-    r"(?i)\bbearer\s+[A-Za-z0-9._~+/\-]{16,}=*",
-    r"\bgh[pousr]_[A-Za-z0-9]{30,}",
-    r"\btu-[0-9a-f]{48}",  # of the gateway's own clients
-    r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
-    r"\bAIza[0-9A-Za-z_\-]{30,}",
-    r"\bxox[abpr]-[A-Za-z0-9\-]{10,}",
-    r"\beyJ[A-Za-z0-9_\-]{8,}\.eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]+",
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
+KINDS = (
+    ("an API key", r"\b(?:sk|pk|rk)[-_](?:[a-z_\-]{0,7}[A-Z0-9][\w\-]{12,}|[a-z_\-]{8,}[A-Z0-9][\w\-]{6,}|[a-z]{20,})"),
+    (
+        "an API key",
+        r"\b(?:gsk|xai|hf|nvapi|pplx|glpat)[-_](?:[a-z_\-]{0,7}[A-Z0-9][\w\-]{16,}|[a-z_\-]{8,}[A-Z0-9][\w\-]{9,})",
+    ),
+    ("a bearer token", r"(?i)\bbearer\s+[A-Za-z0-9._~+/\-]{16,}=*"),
+    ("a GitHub token", r"\bgh[pousr]_[A-Za-z0-9]{30,}"),
+    ("a gateway key", r"\btu-[0-9a-f]{48}"),  # of the gateway's own clients
+    ("an AWS access key", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    ("a Google API key", r"\bAIza[0-9A-Za-z_\-]{30,}"),
+    ("a Slack token", r"\bxox[abpr]-[A-Za-z0-9\-]{10,}"),
+    ("a JSON Web Token", r"\beyJ[A-Za-z0-9_\-]{8,}\.eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]+"),
+    ("a private key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
 )
+FORMS = tuple(form for _, form in KINDS)
 # A first look at JSON, without which none of them is there: a letter of an escape may stand before a key, so no boundary is asked for.
 HINT = (
     rb"[spr]k[-_][A-Za-z0-9_\-]{16}|(?:xai|hf|nvapi|pplx|glpat)[-_][A-Za-z0-9_\-]{20}|(?i:bearer)|gh[pousr]_[A-Za-z0-9]{30}"

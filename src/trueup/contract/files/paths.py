@@ -27,6 +27,8 @@ def resolved(
             out[key] = reading.document(given, key, code)
     if isinstance(data.get("quality"), dict) and data["quality"].get("model") is not None:
         out["quality"] = {**data["quality"], "model": reading.model(data["quality"]["model"])}
+    if isinstance(data.get("checks"), list):
+        out["checks"] = [reading.check(item, index) for index, item in enumerate(data["checks"])]
     return out
 
 
@@ -58,6 +60,28 @@ class _Reading(NamedTuple):
             problem, hint = f"there is no model {given!r}", str(barred)
         self.faults.append(fault("N028", self.marks.value(path), path, problem, hint))
         return None
+
+    def check(self, item: Any, index: int) -> Any:
+        """A check that a contract names, with the terms of the file that it names put in."""
+        options: Any = item.get("terms") if isinstance(item, dict) else None
+        given = options.get("file") if isinstance(options, dict) else None
+        if not isinstance(given, str):
+            return item
+        from trueup.contract.shelved import with_terms  # loaded where a contract has terms in a file
+        from trueup.shelf.options import BadOption
+
+        path, hint = ("checks", index, "terms", "file"), "A path is relative to the file that names it."
+        try:
+            if _ADDRESS.match(given):
+                problem = f"{given!r} is an address; nothing is fetched"
+            else:
+                return {"terms": with_terms(options, self.find(self.folder / given))}
+        except BadOption as error:
+            problem = str(error).removeprefix("terms.file: ")
+        except Barred as barred:
+            problem, hint = f"there is no file {given!r}", str(barred)
+        self.faults.append(fault("N021", self.marks.value(path), path, problem, hint))
+        return {"terms": {**{key: value for key, value in options.items() if key != "file"}, "forbid": ["-"]}}
 
     def document(self, given: str, key: str, code: str) -> Any:
         """The data of a file that a key names; None where it cannot be read."""

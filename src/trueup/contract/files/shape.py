@@ -9,6 +9,7 @@ from typing import Any
 
 from trueup.conform.schema import Schema, compile_schema
 from trueup.contract.files import parts
+from trueup.shelf.table import SHELF
 
 Shape = dict[str, Any]
 
@@ -37,12 +38,19 @@ EXAMPLE: Shape = {
 
 CHECK: Shape = {
     "anyOf": [
-        {"type": "string", "description": "The name of a custom check."},
+        {"type": "string", "description": "The name of a ready check or of a custom one."},
         {
             "type": "object",
-            "description": "The name of a custom check, with its options.",
+            "description": "The name of a check, with its options.",
             "minProperties": 1,
             "maxProperties": 1,
+            "properties": {
+                name: {
+                    "type": [*(["string", "array"] if row.main else ["boolean"]), "object", "null"],
+                    "description": row.about,
+                }
+                for name, row in SHELF.items()
+            },
             "additionalProperties": {"type": ["object", "null"]},
         },
     ]
@@ -85,7 +93,7 @@ def _keys() -> dict[str, Shape]:
             "additionalProperties": TEXT,
             "description": "For each state, the text to send when no reply passes; `default` for all others.",
         },
-        "checks": {"type": "array", "items": CHECK, "description": "Custom checks, by name."},
+        "checks": {"type": "array", "items": CHECK, "description": "Checks, by name: ready ones and custom ones."},
         "quality": parts.QUALITY,
         "relevance": parts.RELEVANCE,
         "grounded": parts.GROUNDED,

@@ -8,6 +8,7 @@ from typing import Any
 
 from trueup.contract.codes import ALL, own_kinds
 from trueup.contract.plugins import installed
+from trueup.shelf.table import SHELF
 from trueup.studio.judging.shapes import Shape
 from trueup.verdict.paths import Parts
 
@@ -79,7 +80,8 @@ class Known:
         return {kind.code: f"{kind.name}: {kind.title}" for kind in (*ALL, *own_kinds())}
 
     def checks(self) -> Names:
-        return {name: check.kind.title for name, check in installed().items()}
+        ready = {name: row.about for name, row in SHELF.items()}
+        return {**{name: check.kind.title for name, check in installed().items()}, **ready}
 
     def languages(self) -> Names:
         return {"en": "English", "es": "Spanish"}

@@ -1,0 +1,72 @@
+"""`no_card`: numbers of payment cards in a reply. A reply enters; where a number is, and its issuer, leaves.
+
+A number is one if it is in the range of an issuer, has its length, is grouped as cards are, and has the right check digit (Luhn).
+A random number of sixteen digits passes all four about once in fifty times.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trueup.shelf.options import Options
+from trueup.shelf.seen import Look, Seen, Told
+from trueup.verdict.patterns import lazy_regex
+
+_RUN = lazy_regex(r"(?<![\w.,:/=#\-+])[2-6]\d{3}(?:[ \-\u00a0]?\d){9,15}(?![\d.,%\-]*\w)")
+_GROUPS = frozenset({(4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (4, 4, 4, 2), (6, 13)})
+_ISSUERS = (  # from and to, by their first digits, and the lengths
+    ("American Express", ((34, 34), (37, 37)), (15,)),
+    ("Diners Club", ((300, 305), (36, 36), (38, 39)), (14,)),
+    ("JCB", ((3528, 3589),), (16,)),
+    ("Visa", ((4, 4),), (16,)),
+    ("Mastercard", ((51, 55), (2221, 2720)), (16,)),
+    ("Mir", ((2200, 2204),), (16,)),
+    ("Discover", ((6011, 6011), (644, 649), (65, 65)), (16,)),
+    ("UnionPay", ((62, 62),), (16, 17, 18, 19)),
+    ("Maestro", ((5018, 5018), (5020, 5020), (5038, 5038), (5893, 5893), (6304, 6304), (6759, 6759), (6761, 6763)), (16,)),
+)  # fmt: skip
+_DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
+_HINT = "Leave out every card number; write at most its last four digits."
+
+
+def compile_check(given: Mapping[str, Any]) -> Look:
+    """The check; it takes no options of its own.
+
+    >>> [(told.span, told.data) for told in compile_check({})(Seen("Charged to 4111 1111 1111 1111."))]
+    [((11, 30), {'issuer': 'Visa'})]
+    """
+    Options("no_card", given, ())
+    return _look
+
+
+def _look(seen: Seen) -> Iterator[Told]:
+    for found in _RUN.finditer(seen.text):
+        groups = found[0].replace("\u00a0", " ").replace("-", " ").split(" ")
+        digits = "".join(groups)
+        grouped = tuple(map(len, groups))
+        if (
+            not digits.isascii()
+            or (len(groups) > 1 and grouped not in _GROUPS)
+            or (" " in found[0] and "-" in found[0])
+        ):
+            continue
+        issuer = issuer_of(digits)
+        if issuer and len(set(digits)) > 1 and luhn(digits):
+            yield Told("The reply holds the number of a payment card", _HINT, found.span(), {"issuer": issuer})
+
+
+def issuer_of(digits: str) -> str:
+    """The issuer whose range and length a number has; empty if there is none."""
+    for issuer, ranges, lengths in _ISSUERS:
+        if len(digits) in lengths and any(low <= int(digits[: len(str(low))]) <= high for low, high in ranges):
+            return issuer
+    return ""
+
+
+def luhn(digits: str) -> bool:
+    """Whether the last digit is the check digit of those before it.
+
+    >>> luhn("4111111111111111"), luhn("4111111111111112")
+    (True, False)
+    """
+    back = digits[::-1]
+    return (sum(map(int, back[::2])) + sum(_DOUBLED[int(one)] for one in back[1::2])) % 10 == 0

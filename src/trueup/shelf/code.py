@@ -1,0 +1,185 @@
+"""`code`: whether the code in a reply parses. A reply enters; blocks of Python, JSON or SQL that do not parse leave. Nothing is run.
+
+Fenced blocks are judged by the language that they name. With a language given, a reply without any fence is judged as a whole. SQL needs
+`sqlglot`. A block that is too large is not judged; one that is nested too deeply does not parse.
+"""
+
+import ast
+import logging
+import re
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from trueup.shelf.fences import Block, blocks
+from trueup.shelf.options import Options
+from trueup.shelf.seen import Look, Seen, Told
+from trueup.verdict.likeness import nearest
+from trueup.verdict.patterns import lazy_regex
+
+INSTALL = "code: sql needs sqlglot: pip install 'trueup[shelf]'"
+LANGUAGES = ("python", "json", "sql")
+_SPELLED = {"py": "python", "python3": "python", "py3": "python", "pycon": "", "json5": "", "jsonc": "", "jsonl": "", "postgresql": "sql", "postgres": "sql", "mysql": "sql", "sqlite": "sql"}  # fmt: skip
+_DIALECTS = {"postgresql": "postgres", "postgres": "postgres", "mysql": "mysql", "sqlite": "sqlite"}
+_MOST = {"python": 200_000, "json": 2_000_000, "sql": 40_000}  # characters
+_DEEPEST = {"python": 90, "json": 500, "sql": 24}  # brackets
+_PROMPT = lazy_regex(r"^\s*(?:>>>|In \[\d+\]:)", re.MULTILINE)
+_OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
+_HINT = "Write {language} that parses: {problem}."
+
+
+class _Fault(NamedTuple):
+    """Why a block does not parse, and at which character of it."""
+
+    problem: str
+    at: int = 0
+
+
+def compile_check(given: Mapping[str, Any]) -> Look:
+    """The check; `code` names the languages (all three if none is named), `dialect` that of SQL.
+
+    >>> look = compile_check({"code": "python"})
+    >>> [told.message for told in look(Seen("```python\\nx = (1\\n```"))]
+    ["The Python in the reply does not parse: '(' was never closed (line 1)"]
+    """
+    options = Options("code", given, ("code", "dialect"))
+    named = tuple(_SPELLED.get(one.lower(), one.lower()) for one in options.texts("code"))
+    for one, written in zip(named, options.texts("code"), strict=True):
+        if one not in LANGUAGES:
+            near = nearest(written, LANGUAGES)
+            also = f"; did you mean {near!r}?" if near else f"; it knows {', '.join(LANGUAGES)}"
+            raise options.bad("code", f"{written!r} is not a language that is checked{also}")
+    dialect = _dialect(options)
+    if "sql" in named:
+        _load_sql()
+    return lambda seen: _look(seen, named, dialect)
+
+
+def _dialect(options: Options) -> str:
+    given = options.texts("dialect")
+    if not given:
+        return ""
+    known = _load_sql().Dialects
+    names = [one.value for one in known if one.value]
+    if len(given) > 1 or given[0].lower() not in names:
+        near = nearest(given[0], names)
+        also = f"; did you mean {near!r}?" if near else f"; it knows {', '.join(sorted(names))}"
+        raise options.bad("dialect", f"{given[0]!r} is not a dialect of SQL{also}")
+    return given[0].lower()
+
+
+def _load_sql() -> Any:
+    try:
+        import sqlglot
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(INSTALL, name="sqlglot") from None
+    logger = logging.getLogger("sqlglot")
+    if _quiet not in logger.filters:
+        logger.addFilter(_quiet)
+    return sqlglot
+
+
+def _quiet(record: logging.LogRecord) -> bool:
+    """Keep what `sqlglot` says of statements that it does not know out of the log: they pass."""
+    return "Falling back to parsing as a 'Command'" not in str(record.msg)
+
+
+def _look(seen: Seen, named: tuple[str, ...], dialect: str) -> Iterator[Told]:
+    found = blocks(seen.text)
+    wanted = named or LANGUAGES
+    if not found and len(named) == 1 and seen.text.strip():
+        found = [Block(named[0], 0, len(seen.text), True, 0)]
+    for block in found:
+        language = _SPELLED.get(block.language, block.language)
+        source = seen.text[block.start : block.stop]
+        if language not in wanted or not source.strip() or len(source) > _MOST[language]:
+            continue
+        fault = _PARSERS[language](source, dialect or _DIALECTS.get(block.language, ""))
+        if fault is not None:
+            title = {"python": "Python", "json": "JSON", "sql": "SQL"}[language]
+            line = source.count("\n", 0, fault.at) + 1
+            problem = f"{fault.problem} (line {line})"
+            data = {"language": language, "line": line, "problem": fault.problem}
+            hint = _HINT.format(language=title, problem=problem)
+            yield Told(f"The {title} in the reply does not parse: {problem}", hint, (block.start, block.stop), data)
+
+
+def _python(source: str, _: str) -> _Fault | None:
+    text = _without_prompts(textwrap.dedent(source))
+    if _depth(text) > _DEEPEST["python"]:
+        return _Fault("it is nested too deeply")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except SyntaxError as error:
+        if _PROMPT.search(source):
+            return None  # a session with its output
+        lines = text.split("\n")
+        return _Fault(_plain(error.msg), sum(len(line) + 1 for line in lines[: max(0, (error.lineno or 1) - 1)]))
+    except ValueError as error:  # null bytes, lone surrogates
+        return _Fault(_plain(str(error)))
+    except (RecursionError, MemoryError):
+        return _Fault("it is nested too deeply")
+    return None
+
+
+def _without_prompts(text: str) -> str:
+    """The code of an interactive session; any other text as it is."""
+    if not text.lstrip().startswith(">>>"):
+        return text
+    kept = [line[4:] if line.startswith((">>> ", "... ")) else "" for line in text.split("\n")]
+    return "\n".join(kept)
+
+
+def _json(source: str, _: str) -> _Fault | None:
+    if _depth(source) > _DEEPEST["json"]:
+        return _Fault("it is nested too deeply")
+    try:
+        orjson.loads(source)
+    except orjson.JSONDecodeError as error:
+        return _Fault(_plain(error.msg), error.pos)
+    return None
+
+
+def _sql(source: str, dialect: str) -> _Fault | None:
+    if _depth(source) > _DEEPEST["sql"]:
+        return _Fault("it is nested too deeply")
+    sqlglot = _load_sql()
+    from sqlglot import exp
+
+    try:
+        statements = sqlglot.parse(source, read=dialect or None)
+    except sqlglot.errors.SqlglotError as error:
+        first = (getattr(error, "errors", None) or [{}])[0]
+        line = first.get("line") or 1
+        at = sum(len(one) + 1 for one in source.split("\n")[: line - 1])
+        return _Fault(_plain(str(first.get("description") or str(error).split("\n")[0])), at)
+    except (RecursionError, MemoryError):
+        return _Fault("it is nested too deeply")
+    for statement in statements:
+        if isinstance(statement, exp.Alias | exp.Column):  # two words of prose are a column and its alias
+            return _Fault("it is not a statement")
+    return None
+
+
+_PARSERS: dict[str, Callable[[str, str], _Fault | None]] = {"python": _python, "json": _json, "sql": _sql}
+
+
+def _depth(text: str) -> int:
+    """How deep brackets are nested at the most, whatever they are part of."""
+    depth = deepest = 0
+    for sign in text:
+        if sign in _OPEN:
+            depth += 1
+            deepest = max(deepest, depth)
+        elif sign in _CLOSE and depth:
+            depth -= 1
+    return deepest
+
+
+def _plain(problem: str) -> str:
+    return problem.split("\n")[0].strip().rstrip(".")[:160]

@@ -1,0 +1,66 @@
+"""Fenced blocks of a reply: a text enters, each block leaves with its language and its place; and the text without code.
+
+Fences are those of Markdown: three or more backticks or tildes at the start of a line. A fence that is left open goes on to the end.
+"""
+
+import re
+from typing import NamedTuple
+
+from trueup.verdict.patterns import lazy_regex
+
+_FENCE_LINE = lazy_regex(r"^[ \t>]{0,40}(`{3,}|~{3,})[ \t]*([\w+#.\-]{0,40})[^\n`]*$", re.MULTILINE)
+_INLINE = lazy_regex(r"``[^`\n]{1,400}``|`[^`\n]{1,400}`")
+
+
+class Block(NamedTuple):
+    """A fenced block: its language in small letters, the place of its content, and whether its fence is closed."""
+
+    language: str
+    start: int
+    stop: int
+    closed: bool
+    outer: int
+    """Where the line of its opening fence begins."""
+
+
+def blocks(text: str) -> list[Block]:
+    """The fenced blocks of a text, in order.
+
+    >>> blocks("```Python\\nx = 1\\n```")
+    [Block(language='python', start=10, stop=16, closed=True, outer=0)]
+    """
+    found: list[Block] = []
+    if "```" not in text and "~~~" not in text:
+        return found
+    mark, language, start, outer = "", "", 0, 0
+    for line in _FENCE_LINE.finditer(text):
+        if not mark:
+            mark, language, start, outer = line[1], line[2].lower(), min(line.end() + 1, len(text)), line.start()
+        elif line[1].startswith(mark) and not line[2]:
+            found.append(Block(language, start, max(start, line.start()), True, outer))
+            mark = ""
+    if mark:
+        found.append(Block(language, start, len(text), False, outer))
+    return found
+
+
+def without_code(text: str) -> str:
+    """A text with blanks where code stands, in fences and between backticks; places stay what they are.
+
+    >>> without_code("Run `x` now")
+    'Run     now'
+    """
+    pieces: list[str] = []
+    at = 0
+    for block in blocks(text):
+        stop = text.find("\n", block.stop)
+        stop = len(text) if stop < 0 or not block.closed else stop
+        pieces += (text[at : block.outer], _blank(text[block.outer : stop]))
+        at = stop
+    pieces.append(text[at:])
+    return _INLINE.sub(lambda found: " " * len(found[0]), "".join(pieces)) if "`" in text else "".join(pieces)
+
+
+def _blank(text: str) -> str:
+    """Blanks in place of a text, with its line breaks."""
+    return "\n".join(" " * len(line) for line in text.split("\n"))

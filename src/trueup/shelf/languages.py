@@ -1,0 +1,204 @@
+"""`language`: whether a reply is in a language that the contract allows. A reply enters; a finding leaves where most of it is in another.
+
+The package `py3langid` says which language a piece of text is in; its model is a file inside the package and nothing is fetched. Code,
+addresses, numbers and quoted names are left out. A text that is too short, mixed, or near to an allowed language is not judged.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from trueup.shelf.fences import without_code
+from trueup.shelf.options import Options
+from trueup.shelf.seen import Look, Seen, Told
+from trueup.verdict.likeness import nearest
+from trueup.verdict.patterns import lazy_regex
+
+INSTALL = "language needs py3langid: pip install 'trueup[shelf]'"
+LEAST = 30  # letters of a reply that is judged; a letter of a script without spaces counts as three
+_CHUNK = 120  # letters that are judged at once, at the least
+_CHUNKS = 40  # of a long reply
+_SURE, _DOUBT = (
+    0.35,
+    0.08,
+)  # the least share of the other language, and the most of the allowed ones, of a piece that is in another
+_SHARE = 0.5
+_MOST_DATA = 20_000  # strings of a value that are looked at
+_NOISE = lazy_regex(
+    r"<[^<>\n]{1,200}>|%\(\w{1,40}\)\w|\{[^{}\n]{0,60}\}|[!-~]+"
+)  # tags, places to fill in, and runs of ASCII
+_AROUND = ".,;:!?()\"'[]*"
+_NOT_WORDS = lazy_regex(r"[_/\\=@$%{}<>\d]|\A-|\w\.\w|\(\)|&\w+;")
+_LONGEST = 60  # letters of a word
+_LETTERS = lazy_regex(r"[^\W\d_]+")
+_WIDE = lazy_regex("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_BREAK = lazy_regex(r"\n+|(?<=[.!?…])\s+|(?<=[。！？])")
+_NAMED_IN = "use a code of ISO 639, such as en, es or zh"
+_ALIASES = {"nb": "no", "nn": "no", "iw": "he", "in": "id", "sh": "hr", "cmn": "zh", "fil": "tl", "yue": "zh", "wuu": "zh", "arz": "ar", "ary": "ar", "uzs": "uz"}  # fmt: skip
+# Languages that are so near that a sentence may be in either: a guess at one is no proof against another.
+_NEAR = tuple(
+    frozenset(group.split())
+    for group in (
+        "no da", "hr bs sr", "id ms jv", "gl es", "gl pt", "an es", "ext es", "an ca", "oc ca", "oc fr", "af nl", "fy nl", "mk bg", "sk cs", "lb de",
+        "be ru", "be uk", "hi ne mr sa", "fa ps ur ku sdh", "ar fa ur", "zu xh", "az tr tk crh", "kk ky tt ba", "fo is", "gd ga", "lij it", "vec it", "ltg lv",
+        "la it", "eo it", "sl hr", "pcm en", "rw sn", "wa fr", "gcf gcr ht fr", "st nso", "as bn", "yue zh wuu", "ja zh", "grc el", "hbo he", "gom mr", "ast es", "br fr", "vo en",
+    )
+)  # fmt: skip
+_IGNORED = frozenset({"zxx"})  # what the model calls a text that is in no language
+_HINT = "Write the whole reply in {wanted}."
+
+
+class Piece(NamedTuple):
+    """A stretch of a reply that is judged at once."""
+
+    text: str
+    start: int
+    stop: int
+    letters: int
+
+
+def compile_check(given: Mapping[str, Any]) -> Look:
+    """The check; `language` names one language or several, `least` the letters that a reply needs to be judged, `share` how much may differ.
+
+    >>> look = compile_check({"language": "es"})
+    >>> [told.data["found"] for told in look(Seen("Your table is booked for tomorrow evening at nine o'clock."))]
+    ['en']
+    """
+    options = Options("language", given, ("language", "least", "share"))
+    wanted = options.texts("language")
+    least, share = options.number("least", LEAST, 10), options.share("share", _SHARE)
+    if not wanted:
+        raise options.bad("language", "name at least one language, such as es")
+    known = set(identifier().labels) - _IGNORED
+    allowed = frozenset(_code(name) for name in wanted)
+    for name in wanted:
+        if _code(name) not in known:
+            near = nearest(name, known)
+            also = f"did you mean {near!r}?" if near else _NAMED_IN
+            raise options.bad("language", f"{name!r} is not a known language; {also}")
+    return lambda seen: _look(seen, allowed, wanted, least, share)
+
+
+def _code(name: str) -> str:
+    """The code that the model uses for a language.
+
+    >>> _code("en-GB"), _code("zh_Hant"), _code("nb")
+    ('en', 'zh', 'no')
+    """
+    code = re.split(r"[-_]", name.strip().lower())[0]
+    return _ALIASES.get(code, code)
+
+
+@lru_cache(maxsize=1)
+def identifier() -> Any:
+    """The language identifier, with the model that ships inside its package; read once."""
+    try:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier  # type: ignore[import-untyped]
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(INSTALL, name="py3langid") from None
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def _look(seen: Seen, allowed: frozenset[str], wanted: tuple[str, ...], least: int, share: float) -> Iterator[Told]:
+    is_data = seen.data is not None
+    text = _strings(seen.data) if is_data else without_code(seen.text)
+    found = pieces(text)
+    if sum(piece.letters for piece in found) < least:
+        return
+    judged = [(piece, foreign(piece.text, allowed)) for piece in found]
+    other = [(piece, language) for piece, language in judged if language]
+    letters = sum(piece.letters for piece, _ in judged)
+    strange = sum(piece.letters for piece, _ in other)
+    if not other or strange <= share * letters or strange < least:
+        return
+    tally: dict[str, int] = {}
+    for piece, language in other:
+        tally[language] = tally.get(language, 0) + piece.letters
+    main = max(tally, key=lambda language: (tally[language], language))
+    first = other[0][0]
+    names = " or ".join(wanted)
+    yield Told(
+        f"The reply is in {main!r}, not in {names}",
+        _HINT.format(wanted=names),
+        None if is_data else (first.start, first.stop),
+        {"found": main, "allowed": list(wanted), "share": round(strange / letters, 2)},
+    )
+
+
+def foreign(text: str, allowed: frozenset[str]) -> str:
+    """The language of a text where it is surely none of the allowed ones; else empty."""
+    ranked = [(_code(language), score) for language, score in identifier().rank(text[:4_000])]
+    top, score = next(((language, score) for language, score in ranked if language not in _IGNORED), ("", 0.0))
+    if not top or top in allowed or score < _SURE or ranked[0][0] in _IGNORED:
+        return ""
+    if any(top in near and near & allowed for near in _NEAR):
+        return ""
+    return top if sum(score for language, score in ranked if language in allowed) <= _DOUBT else ""
+
+
+def pieces(text: str) -> list[Piece]:
+    """A text in pieces of whole sentences and lines, without what is in no language; names alone are no piece."""
+    clean = _NOISE.sub(_without, text)
+    cuts = [0, *(found.end() for found in _BREAK.finditer(clean)), len(clean)]
+    size = max(_CHUNK, len(clean) // _CHUNKS)
+    found: list[Piece] = []
+    start = letters = 0
+    for begin, end in pairwise(cuts):
+        letters += _letters(clean[begin:end])
+        if letters >= size or end == len(clean):
+            if letters and not _names_alone(clean[start:end]):
+                found.append(Piece(" ".join(clean[start:end].split()), *_trimmed(clean, start, end), letters))
+            start, letters = end, 0
+    return _joined(found)
+
+
+def _without(found: re.Match[str]) -> str:
+    """Blanks for a run of signs that is in no language: an address, a path, a name in code, a number; else the run itself."""
+    run = found[0]
+    word = run.strip(_AROUND)
+    is_word = len(word) <= _LONGEST and not (len(word) > 1 and word.isupper()) and not _NOT_WORDS.search(word)
+    return run if is_word else " " * len(run)
+
+
+def _joined(found: list[Piece]) -> list[Piece]:
+    """The pieces, with a short one at the end put to the one before it."""
+    if len(found) < 2 or found[-1].letters >= LEAST:
+        return found
+    last, short = found[-2], found[-1]
+    whole = Piece(f"{last.text} {short.text}", last.start, short.stop, last.letters + short.letters)
+    return [*found[:-2], whole]
+
+
+def _letters(text: str) -> int:
+    wide = len(_WIDE.findall(text)) if not text.isascii() else 0
+    return sum(map(len, _LETTERS.findall(text))) + 2 * wide
+
+
+def _names_alone(text: str) -> bool:
+    """Whether most words begin with a capital, as in a list of names."""
+    words: list[str] = _LETTERS.findall(text)
+    return sum(word[0].isupper() for word in words) * 10 > len(words) * 7
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    part = text[start:end]
+    return start + len(part) - len(part.lstrip()), end - len(part) + len(part.rstrip())
+
+
+def _strings(data: Any) -> str:
+    """The strings of a value, one to a line; names of fields are left out."""
+    out: list[str] = []
+    size = 0
+    todo: list[Any] = [data]
+    while todo and size < _MOST_DATA:
+        value = todo.pop()
+        if isinstance(value, str):
+            out.append(value[:_MOST_DATA])
+            size += len(value)
+        elif isinstance(value, Mapping):
+            todo.extend(reversed(list(value.values())))
+        elif isinstance(value, list | tuple):
+            todo.extend(reversed(value))
+    return "\n".join(text for text in out if " " in text.strip() or not text.isascii())

@@ -1,0 +1,60 @@
+"""Options of ready checks: what a contract gives beside the name of a check enters, values of the right type leave.
+
+A bad option raises `BadOption`, whose text begins with the place: `language.least: takes a whole number`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trueup.verdict.likeness import nearest
+
+
+class BadOption(ValueError):
+    """An option of a ready check that cannot be used; the text begins with its place."""
+
+
+class Options:
+    """The options of one check, read one by one.
+
+    >>> Options("language", {"language": "es"}, ("language", "least")).texts("language")
+    ('es',)
+    """
+
+    __slots__ = ("check", "given")
+
+    def __init__(self, check: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
+        self.check = check
+        self.given = given
+        for key in given:
+            if key not in known:
+                near = nearest(str(key), known)
+                also = f"; did you mean {near!r}?" if near else f"; it takes {', '.join(known)}"
+                raise self.bad(key, f"not an option of {check}{also}")
+
+    def bad(self, key: str, problem: str) -> BadOption:
+        """The error for an option."""
+        return BadOption(f"{self.check}.{key}: {problem}" if key.isidentifier() else f"{self.check}: {problem}")
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A text, or a list of texts; without one, nothing."""
+        value = self.given.get(key)
+        if value is None:
+            return ()
+        listed = [value] if isinstance(value, str) else value
+        if not isinstance(listed, list | tuple) or not all(isinstance(one, str) and one.strip() for one in listed):
+            raise self.bad(key, f"takes a text or a list of texts; got {value!r:.60}")
+        return tuple(listed)
+
+    def number(self, key: str, default: int, least: int = 1, most: int = 10_000) -> int:
+        """A whole number between bounds."""
+        value = self.given.get(key, default)
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise self.bad(key, f"takes a whole number from {least} to {most}; got {value!r:.60}")
+        return value
+
+    def share(self, key: str, default: float) -> float:
+        """A share between 0 and 1, without 0."""
+        value = self.given.get(key, default)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1:
+            raise self.bad(key, f"takes a number above 0 and up to 1; got {value!r:.60}")
+        return float(value)

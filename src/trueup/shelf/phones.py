@@ -1,0 +1,79 @@
+"""`no_phone`: telephone numbers in a reply. A reply enters; where a number is, and its country, leaves. It needs `phonenumbers`.
+
+Runs of digits are found here in one pass, and each is judged by the package, which knows the numbers of every country. Without a
+`region`, only numbers with their country code (`+34 …`) are numbers: ten digits alone may be anything.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trueup.shelf.options import Options
+from trueup.shelf.seen import Look, Seen, Told
+from trueup.verdict.likeness import nearest
+from trueup.verdict.patterns import lazy_regex
+
+INSTALL = "no_phone needs phonenumbers: pip install 'trueup[shelf]'"
+_RUN = lazy_regex(r"(?<![\w.,:/=#%&$€£@+\-])[+\uff0b]?\(?\d[\d ().\-/\u00a0\u2009\u2010-\u2013\u202f]{5,40}")
+_DATED = lazy_regex(r"(?:19|20)\d\d[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.](?:19|20)\d\d|\d{1,3}(?:\.\d{1,3}){3}\Z")
+_FEWEST, _MOST = 7, 15  # digits
+_HINT = "Leave out every telephone number."
+
+
+def compile_check(given: Mapping[str, Any]) -> Look:
+    """The check; `region` names countries whose numbers may stand without their country code, such as `ES`.
+
+    >>> look = compile_check({"region": "ES"})
+    >>> [(told.span, told.data) for told in look(Seen("Call 912 345 678 or +44 20 7946 0958."))]
+    [((5, 16), {'region': 'ES'}), ((20, 36), {'region': 'GB'})]
+    """
+    options = Options("no_phone", given, ("region",))
+    regions = tuple(region.upper() for region in options.texts("region"))
+    try:
+        from phonenumbers import SUPPORTED_REGIONS
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(INSTALL, name="phonenumbers") from None
+    for region in regions:
+        if region not in SUPPORTED_REGIONS:
+            near = nearest(region, SUPPORTED_REGIONS)
+            raise options.bad("region", f"{region!r} is not a country" + (f"; did you mean {near!r}?" if near else ""))
+    return lambda seen: _look(seen, regions)
+
+
+def _look(seen: Seen, regions: tuple[str, ...]) -> Iterator[Told]:
+    text = seen.text
+    for run in _RUN.finditer(text):
+        written = run[0].rstrip(" ().-/\u00a0\u2009\u2010\u2011\u2012\u2013\u202f")
+        digits = sum(sign.isdigit() for sign in written)
+        international = written[0] in "+\uff0b"
+        if digits < _FEWEST or (not regions and not international) or _is_other(text, run.start() + len(written)):
+            continue
+        if not international and _DATED.match(written):
+            continue
+        found = _number(written, regions)
+        if found is not None:
+            start = run.start() + found[0]
+            yield Told(
+                "The reply holds a telephone number", _HINT, (start, run.start() + found[1]), {"region": found[2]}
+            )
+
+
+def _is_other(text: str, end: int) -> bool:
+    """Whether a run of digits goes on as something else: a word, a percentage, an amount, an address."""
+    rest = text[end : end + 2]
+    return bool(rest) and (rest[0].isalnum() or rest[0] in "_%$€£@=")
+
+
+def _number(written: str, regions: tuple[str, ...]) -> tuple[int, int, str] | None:
+    """The first number in a run of digits: where it is, and its country."""
+    from phonenumbers import Leniency, PhoneNumberMatcher, region_code_for_number
+
+    if written[0] in "+\uff0b":
+        ways: list[tuple[str | None, int]] = [(None, Leniency.VALID)]
+    else:
+        ways = [(region, Leniency.STRICT_GROUPING) for region in regions]
+    for region, leniency in ways:
+        for match in PhoneNumberMatcher(written, region, leniency=leniency, max_tries=4):
+            begins = match.start == 0 or written[match.start - 1].isspace()
+            if begins and sum(sign.isdigit() for sign in match.raw_string) <= _MOST + 3:
+                return match.start, match.end, region_code_for_number(match.number) or ""
+    return None

@@ -1,0 +1,80 @@
+"""The table of ready checks: a name enters, its row leaves, and the compiled check where a contract asks for it.
+
+A module is imported when a contract names its check. A name that the table does not have is for custom checks.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple, cast
+
+from trueup.shelf.options import BadOption
+from trueup.shelf.seen import Look
+
+
+class Ready(NamedTuple):
+    """One ready check."""
+
+    name: str
+    code: str
+    module: str
+    about: str
+    """One sentence for editors and lists."""
+    main: str = ""
+    """The option that a text or a list beside the name gives; empty: the check has none."""
+    needs: str = ""
+    """The package that it needs beside ours."""
+    group: tuple[str, ...] = ()
+    """The checks that this name stands for; empty: it is one itself."""
+
+
+_ROWS = (
+    Ready("no_secrets", "H001", "secrets", "No API keys, tokens, private keys or passwords."),
+    Ready("no_email", "H002", "emails", "No e-mail addresses.", "allow"),
+    Ready("no_phone", "H003", "phones", "No telephone numbers.", "region", "phonenumbers"),
+    Ready("no_card", "H004", "cards", "No numbers of payment cards."),
+    Ready("no_iban", "H005", "ibans", "No bank account numbers (IBAN)."),
+    Ready("no_personal_data", "", "", "No e-mail addresses, telephone, card or bank account numbers.",
+          group=("no_email", "no_phone", "no_card", "no_iban")),
+    Ready("language", "H006", "languages", "The reply is in one of these languages.", "language", "py3langid"),
+    Ready("urls", "H007", "urls", "Addresses are well formed, honest, and on the list if there is one.", "allow"),
+    Ready("code", "H008", "code", "Python, JSON and SQL in the reply parse.", "code"),
+    Ready("terms", "H009", "terms", "Words that must not occur, and words that must.", "forbid"),
+    Ready("no_prompt_leak", "H011", "leaks", "No parts of the system prompt."),
+    Ready("no_repetition", "H012", "repetition", "The reply does not repeat itself."),
+)  # fmt: skip
+SHELF: dict[str, Ready] = {row.name: row for row in _ROWS}
+_LEVELS = ("error", "warning")
+
+
+def options_of(row: Ready, given: Any) -> dict[str, Any]:
+    """What a contract gives beside a name, as a mapping of options.
+
+    >>> options_of(SHELF["language"], ["es", "en"])
+    {'language': ['es', 'en']}
+    """
+    if given is None or (given is True and not row.main):
+        return {}
+    if isinstance(given, Mapping):
+        for key in given:
+            if not isinstance(key, str):
+                raise BadOption(f"{row.name}: the name of an option is a text; got {key!r:.60}")
+        return dict(given)
+    if not row.main:
+        raise BadOption(f"{row.name}: takes a mapping of options, such as {{level: warning}}; got {given!r:.60}")
+    if not isinstance(given, str | list | tuple):
+        raise BadOption(f"{row.name}: takes a text, a list or a mapping of options; got {given!r:.60}")
+    return {row.main: list(given) if isinstance(given, tuple) else given}
+
+
+def level_of(row: Ready, options: Mapping[str, Any]) -> str:
+    """The level that the options of a check give its findings; `error` without one."""
+    level = options.get("level", "error")
+    if level not in _LEVELS:
+        raise BadOption(f"{row.name}.level: takes error or warning; got {level!r:.60}")
+    return str(level)
+
+
+def load(row: Ready, options: Mapping[str, Any]) -> Look:
+    """The compiled check; `BadOption` if an option cannot be used, ModuleNotFoundError if its package is not installed."""
+    module = import_module(f"trueup.shelf.{row.module}")
+    return cast("Look", module.compile_check({key: value for key, value in options.items() if key != "level"}))
