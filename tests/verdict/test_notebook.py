@@ -180,3 +180,14 @@ def test_nothing_is_fetched_or_run_and_colours_leave_the_theme_alone() -> None:
 @pytest.mark.growth
 def test_a_view_costs_no_more_than_its_reply() -> None:
     assert_linear(lambda verdict: verdict._repr_html_(), lambda n: Contract(True).check("[" + "'a', " * n + "]"), 8_000)
+
+
+def test_evidence_is_shown_value_by_value() -> None:
+    contract = Contract({"type": "object"}, grounded=True)
+    verdict = contract.check('{"who": "Ana <b>", "total": 1187, "n": true}', {"source": "Ana <b> pays 1,178."})
+    page = verdict._repr_html_()
+    shown = Page(page).text
+    assert "Evidence" in shown
+    assert "Ana <b>" in shown
+    assert "nearest: 1,178" in shown
+    assert "not checkable" in shown

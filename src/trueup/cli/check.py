@@ -56,6 +56,12 @@ _MOST_ERRORS = 10  # that --value names
 @click.option(
     "--context", "context_text", metavar="CONTEXT", help="What the conversation knows: a .json file or JSON text."
 )
+@click.option(
+    "--source",
+    multiple=True,
+    metavar="FILE",
+    help="The text that every value must stand in; a .json file may hold documents or messages. May be repeated.",
+)
 @click.option("--state", metavar="NAME", help="The state that the conversation is in; short for --context.")
 @click.option(
     "--accept",
@@ -117,6 +123,7 @@ def check(
       trueup check reply.txt --schema person.json
       trueup check --tools tools.json --reply response.json
       trueup check --contract salon.yaml --state SLOT_SELECTION reply.txt
+      trueup check reply.json --source mail.txt
       llm "…" | trueup check --schema shop.models:Invoice --json
     """
     if as_json and only_value:
@@ -149,9 +156,10 @@ def check(
 def _given(contract_file: str | None, options: dict[str, Any]) -> "tuple[Contract, Given]":
     """The contract that the options name or make, and what they give beside it."""
     if contract_file is None:
+        grounded = True if options["source"] else None
         given = Given.of(options)
         coerce = take_coercion(options) or "standard"
-        return _contract(given, {**options, "coerce": coerce}), given
+        return _contract(given, {**options, "coerce": coerce, "grounded": grounded}), given
     from trueup.cli.contract import read_contract
 
     contract = read_contract(contract_file, options)
@@ -173,17 +181,19 @@ class Given(NamedTuple):
         """Take the options that name something, and read it."""
         from trueup.cli.contract import read_context
         from trueup.cli.schema import read_schema
+        from trueup.cli.sources import read_sources
         from trueup.cli.tools import read_history, read_order, read_tools
 
-        words = {name: options.pop(name) for name in ("schema", "tools", "order", "history", "context_text", "state")}
-        schema, tools, order, history, context, state = words.values()
+        names = ("schema", "tools", "order", "history", "context_text", "state", "source")
+        schema, tools, order, history, context, state, source = (options.pop(name) for name in names)
+        known = read_context(context, state, None if history is None else read_history(history))
         return cls(
             read_schema(schema or ("any" if tools is None else "none")),
             "" if schema in (None, "any", "none") else _named(schema),
             None if tools is None else read_tools(tools),
             "" if tools is None else _named(tools),
             None if order is None else read_order(order),
-            read_context(context, state, None if history is None else read_history(history)),
+            {**known, "source": read_sources(source)} if source else known,
         )
 
 

@@ -14,7 +14,19 @@ if TYPE_CHECKING:
     from trueup.conform.options import Options
     from trueup.contract.contract import Contract
 
-_KEYS = ("state", "data", "history", "question", "tenant", "input", "expected_sequence")
+_KEYS = (
+    "state",
+    "data",
+    "history",
+    "question",
+    "tenant",
+    "input",
+    "source",
+    "prompt",
+    "today",
+    "offered",
+    "expected_sequence",
+)
 _HOW = f"give a .json file or JSON text with an object: {', '.join(_KEYS)}"
 _SLIP = 75.0  # the likeness from which a key is a misspelled one, from 0 to 100
 _INSTEAD = ("schema", "tools", "order")
@@ -35,7 +47,10 @@ def read_contract(path: str, options: Mapping[str, Any]) -> "Contract":
         coerce = _chosen_coercion(options)
         if coerce is not None:  # the rest is as the file says
             chosen["coerce"] = coerce(Contract.load(path).options)
-        return Contract.load(path, **chosen)
+        contract = Contract.load(path, **chosen)
+        if options.get("source") and not contract.is_grounded:
+            return Contract.load(path, **chosen, grounded=True)
+        return contract
     except ContractError as error:
         unknown = {str(found.path).removeprefix("$.") for found in error.faults if found.code == "N005"}
         if {"type", "properties", "anyOf", "oneOf", "allOf", "enum", "items", "$ref"} & unknown:

@@ -11,6 +11,7 @@ from rich.cells import cell_len
 
 from trueup.cli import pretty
 from trueup.cli.calls import call_lines, has_calls, unjudged_lines, without_calls
+from trueup.cli.evidence import evidence_lines
 from trueup.cli.excerpt import Source, broken
 from trueup.cli.findings import finding_lines
 from trueup.cli.fixes import fix_lines
@@ -67,6 +68,9 @@ def _sections(verdict: Verdict, view: View) -> Iterator[Line]:
     if len(shown) < len(findings):
         yield []
         yield [(f"… and {count(len(findings) - len(shown), 'more finding')} (--all shows them)", "dim")]
+    if verdict.evidence:
+        yield []
+        yield from evidence_lines(verdict, view)
     if view.value and not has_calls(verdict) and (verdict.ok or verdict.data is not None):
         yield []
         yield from _value(verdict, view)

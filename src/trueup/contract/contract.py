@@ -966,6 +966,11 @@ class Contract(Generic[T]):
             meaning.reply or meaning.states or meaning.checks or meaning.scores or meaning.grounding
         )
 
+    @property
+    def is_grounded(self) -> bool:
+        """Whether values of a reply are looked up in a source, because of `grounded` or `x-grounded`."""
+        return self._meaning is not None and self._meaning.grounding is not None
+
     def forbids(self, text: str, context: dict[str, Any]) -> list[Finding]:
         """What a stretch of whole sentences holds that the state of the context forbids; nothing where the reply is a value."""
         states = None if self._meaning is None else self._meaning.states

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from trueup.verdict.display import safe, safe_line
+from trueup.verdict.evidence import Evidence
 from trueup.verdict.facts import Finding, Fix
 from trueup.verdict.marking import Fact, Piece, kind_of, pieces
 
@@ -23,6 +24,7 @@ _TEXT = 12_000  # characters of the marked reply
 _VALUE = 4_000
 _CELL = 200
 _ROWS = 20
+_EVIDENT = {"exact": "ok", "normalized": "ok", "computed": "ok", "fuzzy": "warning", "none": "error"}
 _STYLE = """<style>
 .trueup-verdict { font-size: 13px; line-height: 1.5; max-width: 64rem; }
 .trueup-verdict h4 { font-size: 12px; font-weight: 600; margin: .8em 0 .25em; opacity: .7; }
@@ -59,6 +61,7 @@ def verdict_html(verdict: "Verdict", title: str = "", about: str = "") -> str:
         *_reply(verdict),
         *_table("Fixes", verdict.fixes, _fix_cells),
         *_calls(verdict),
+        *_table("Evidence", verdict.evidence.items(), _evidence_cells),
         *_value(verdict),
     ]
     return f'<div class="trueup-verdict">{_STYLE}{"".join(parts)}</div>'
@@ -103,6 +106,15 @@ def _label(fact: Fact) -> str:
     kind = escape(kind_of(fact))
     name = f'<b>{escape(fact.code)}</b> <span class="name">{escape(safe_line(fact.name))}</span>'
     return f'{name} <span class="badge {kind}">{kind}</span>'
+
+
+def _evidence_cells(item: tuple[str, Evidence]) -> Iterator[str]:
+    path, one = item
+    place = one.places[0] if one.places else one.nearest
+    yield _code(path)
+    yield f'<span class="badge {_EVIDENT.get(one.grade, "")}">{escape(one.grade)}</span>'
+    if place is not None:
+        yield f"{'' if one.places else 'nearest: '}{_code(place.text)} <span class=\"soft\">{_cell(place.document)}</span>"
 
 
 def _reply(verdict: "Verdict") -> Iterator[str]:
