@@ -7,6 +7,7 @@ that many replies share is indexed once.
 import re
 from bisect import bisect_left
 from collections import OrderedDict
+from collections.abc import Iterator
 from datetime import date
 from functools import cached_property
 from threading import Lock
@@ -15,7 +16,7 @@ from typing import NamedTuple
 from trueup.grounding.bound import is_bound
 from trueup.grounding.moments.find import Moment, moments
 from trueup.grounding.quantities.find import Quantity, quantities
-from trueup.grounding.quantities.units import unit_named
+from trueup.grounding.quantities.units import unit_named, unit_words
 from trueup.grounding.segments import Segments, parted
 from trueup.grounding.words import Words
 from trueup.verdict.facts import Span
@@ -52,6 +53,7 @@ class Text:
         self.text = text
         self._last: _Timed | None = None
         self._parted: dict[str, Segments] = {}
+        self._names: dict[str, bool] = {}
 
     @cached_property
     def words(self) -> Words:
@@ -97,13 +99,20 @@ class Text:
                 found.setdefault(mention.unit, []).append(mention)
         return found
 
-    @cached_property
-    def units(self) -> frozenset[str]:
-        """The units that it names apart from a number: a table has them in its heading."""
-        found = {unit_named(word): places for word, places in self.words.places.items()}
-        named = {unit for unit, places in found.items() if unit and any(map(self._stands_alone, places))}
-        signs = {unit_named(sign[0]) for sign in _SIGN.finditer(self.text) if not self._measured(sign.start())}
-        return frozenset(named | signs)
+    def names(self, unit: str) -> bool:
+        """Whether it names a unit apart from a number: a table has it in its heading."""
+        found = self._names.get(unit)
+        if found is None:
+            found = self._names[unit] = any(self._stands_alone(place) for place in self.unit_places(unit)) or any(
+                unit_named(sign[0]) == unit and not self._measured(sign.start()) for sign in _SIGN.finditer(self.text)
+            )
+        return found
+
+    def unit_places(self, unit: str) -> Iterator[int]:
+        """The words that name a unit, those that are the same together."""
+        places = self.words.places
+        for word in sorted(unit_words().get(unit, frozenset()) & places.keys(), key=lambda word: places[word][0]):
+            yield from places[word]
 
     def _stands_alone(self, word: int) -> bool:
         return not self._measured(self.words.spans[word][0])

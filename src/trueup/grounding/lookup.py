@@ -193,7 +193,7 @@ class Lookup:
         def way(document: Document) -> Match | None:
             content = document.content
             mentions = [one for one in content.by_number.get(value, ()) if equal(value, unit, one)]
-            if asked.strict and unit not in content.units:
+            if asked.strict and not content.names(unit):
                 mentions = [one for one in mentions if one.unit]  # a bare number does not say what it counts
             if small:
                 mentions = [
@@ -404,10 +404,7 @@ def _named_unit(unit: str, document: Document) -> Match | None:
     """Where a document names a unit or a currency in any way: "EUR" is said by "euros"."""
     content = document.content
     spans = [(one.start, one.end) for one in content.quantities if one.unit == unit]
-    words = content.words
-    spans += [
-        words.spans[index] for word, places in words.places.items() if unit_named(word) == unit for index in places
-    ]
+    spans += [content.words.spans[index] for index in content.unit_places(unit)]
     return Match("normalized", spans[:64]) if spans else None
 
 

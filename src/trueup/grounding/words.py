@@ -6,9 +6,11 @@ takes time in proportion to the text.
 
 import unicodedata
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
+from operator import add
 
 from trueup.checks.folding import MARKS, UNSPACED
 from trueup.verdict.facts import Span
@@ -16,11 +18,15 @@ from trueup.verdict.patterns import lazy_regex
 
 _UNSEEN = "\u00ad\u200b-\u200d\u2060\ufeff"
 _SINGLE = UNSPACED.pattern[1:-1] + "\u1100-\u11ff\uac00-\ud7a3"
-_RUN = lazy_regex(f"[\\w{MARKS.pattern[1:-1]}{_UNSEEN}]+")
-# Inside a run: a character of a script without spaces, one of half width with its mark, or a word of any other script.
-_WORD = lazy_regex(f"[\uff66-\uff9d][\uff9e\uff9f]|[{_SINGLE}]|[^_{_SINGLE}]+")
 _ODD = lazy_regex(f"[_{_SINGLE}]")
 _ASCII_WORD = lazy_regex("[a-z0-9]+")
+# A word of a script with spaces, a character of half width with its mark, or a character of a script without spaces.
+_WORD = lazy_regex(
+    lambda: (
+        f"(?:[^\\W_{_SINGLE}]|[{MARKS.pattern[1:-1]}{_UNSEEN}])+"
+        f"|[\uff66-\uff9d][\uff9e\uff9f]|[^\\W{_all_but(_SINGLE)}]"
+    )
+)
 _HIDDEN = lazy_regex(f"[{_UNSEEN}]")
 # Letters that are no letter with a mark, but are often written without it.
 _PLAIN = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i"})
@@ -51,16 +57,12 @@ def is_unspaced(word: str) -> bool:
     return len(word) == 1 and word != "_" and _ODD.match(word) is not None
 
 
-def _word_spans(text: str) -> list[Span]:
-    if _ODD.search(text) is None:
-        return [run.span() for run in _RUN.finditer(text)]
-    spans: list[Span] = []
-    for run in _RUN.finditer(text):
-        if _ODD.search(run[0]):
-            spans += [word.span() for word in _WORD.finditer(text, *run.span())]
-        else:
-            spans.append(run.span())
-    return spans
+def _all_but(ranges: str) -> str:
+    """What ranges of characters leave out, as ranges: a class that excludes that too is about the ranges alone."""
+    edges = sorted((ranges[at], ranges[at + 2]) for at in range(0, len(ranges), 3))
+    starts = ["\0", *(chr(ord(last) + 1) for _, last in edges)]
+    ends = [*(chr(ord(first) - 1) for first, _ in edges), "\U0010ffff"]
+    return "".join(f"\\U{ord(one):08x}-\\U{ord(other):08x}" for one, other in zip(starts, ends, strict=True) if one <= other)
 
 
 class Words:
@@ -69,15 +71,21 @@ class Words:
     def __init__(self, text: str) -> None:
         self.text = text
         if text.isascii():
-            low = text.lower()
-            self.spans: list[Span] = [found.span() for found in _ASCII_WORD.finditer(low)]
-            self.folded = [low[start:end] for start, end in self.spans]
+            self.folded: list[str] = _ASCII_WORD.findall(text.lower())
         else:
-            self.spans = _word_spans(text)
-            self.folded = [fold(text[start:end]) for start, end in self.spans]
+            words: list[str] = _WORD.findall(text)
+            forms = {word: fold(word) for word in set(words)}
+            self.folded = list(map(forms.__getitem__, words))
 
     def __len__(self) -> int:
         return len(self.folded)
+
+    @cached_property
+    def spans(self) -> list[Span]:
+        """Where each word stands."""
+        text = self.text
+        found = _ASCII_WORD.finditer(text.lower()) if text.isascii() else _WORD.finditer(text)
+        return [word.span() for word in found]
 
     def surface(self, index: int) -> str:
         """A word as it is written."""
@@ -103,10 +111,10 @@ class Words:
     @cached_property
     def places(self) -> dict[str, list[int]]:
         """Where each word stands, by its folded form."""
-        found: dict[str, list[int]] = {}
+        found: defaultdict[str, list[int]] = defaultdict(list)
         for index, word in enumerate(self.folded):
-            found.setdefault(word, []).append(index)
-        return found
+            found[word].append(index)
+        return dict(found)
 
     @cached_property
     def _ends(self) -> list[int]:
@@ -143,7 +151,7 @@ class Words:
     @cached_property
     def _spaced_starts(self) -> list[int]:
         """Where the space before each word stands in the text of all words with spaces."""
-        return [end - len(word) + index for index, (end, word) in enumerate(zip(self._ends, self.folded, strict=True))]
+        return list(map(add, chain((0,), self._ends), range(len(self.folded))))
 
     def find_joined(self, wanted: str, endings: Sequence[str] = ("",)) -> Iterator[tuple[int, int]]:
         """Where words stand that give this text when they are written together; the last may have one of the endings.
