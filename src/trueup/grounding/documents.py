@@ -22,12 +22,13 @@ from trueup.grounding.words import Words
 from trueup.verdict.facts import Span
 from trueup.verdict.patterns import lazy_regex
 
-_FIELDS = lazy_regex(r"(?m)^.*,\S.*,.*$")
+_WIDE = lazy_regex("[\uff01-\uff5e\u3000]")
+_FIELDS = lazy_regex(r".*,\S.*,")
 _QUOTED = lazy_regex(r'"[^"\n]*"')
 _QUOTED_OR_COMMA = lazy_regex(r'"[^"\n]*"|,')
 _BETWEEN_DIGITS = lazy_regex(r"(?<=\d),(?=\d)")
 _PLAIN = {0xFF00 + code: 0x20 + code for code in range(1, 0x5F)} | {0x3000: 0x20}
-_LEAST_LINES = 2  # lines of comma-separated values, and commas in each
+_LEAST_LINES, _LEAST_COMMAS = 2, 2  # lines of comma-separated values, and commas in each
 _SIGN = lazy_regex(r"[$€£¥₹₩%‰°]")
 _LONGEST = 300  # digits of a number that has a nearest one
 _MOST_TEXTS, _MOST_CHARACTERS = 256, 4_000_000  # kept in memory with all that was found in them
@@ -65,16 +66,18 @@ class Text:
         """The text as numbers and dates are read in it, of the same length: signs of full width are plain ones, and in lines of
         comma-separated values, a comma is not a part of a number.
         """
-        text = self.text if self.text.isascii() else self.text.translate(_PLAIN)
-        lines = [found for found in _FIELDS.finditer(text) if _is_separated(found[0])]
-        if len(lines) < _LEAST_LINES:
+        text = self.text
+        if not text.isascii() and _WIDE.search(text):
+            text = text.translate(_PLAIN)
+        if text.count(",") < _LEAST_LINES * _LEAST_COMMAS:
             return text
-        pieces: list[str] = []
-        at = 0
-        for found in lines:
-            pieces += (text[at : found.start()], _QUOTED_OR_COMMA.sub(_as_separator, found[0]))
-            at = found.end()
-        return "".join((*pieces, text[at:]))
+        lines = text.split("\n")
+        fields = [at for at, line in enumerate(lines) if line.count(",") >= _LEAST_COMMAS and _is_separated(line)]
+        if len(fields) < _LEAST_LINES:
+            return text
+        for at in fields:
+            lines[at] = _QUOTED_OR_COMMA.sub(_as_separator, lines[at])
+        return "\n".join(lines)
 
     @cached_property
     def quantities(self) -> list[Quantity]:
@@ -173,10 +176,12 @@ class Text:
 
 def _is_separated(line: str) -> bool:
     """Whether a line is one of comma-separated values: commas without a space behind them, most of them not inside of a number."""
+    if _FIELDS.match(line) is None:
+        return False
     plain = _QUOTED.sub('""', line)
     between = sum(1 for _ in _BETWEEN_DIGITS.finditer(plain))
     parting = plain.count(",") - between
-    return parting >= _LEAST_LINES and parting >= between and ", " not in plain
+    return parting >= _LEAST_COMMAS and parting >= between and ", " not in plain
 
 
 def _as_separator(found: "re.Match[str]") -> str:

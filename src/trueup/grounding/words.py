@@ -8,9 +8,9 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
-from itertools import accumulate, chain
-from operator import add
+from functools import cache, cached_property, lru_cache
+from itertools import accumulate, chain, compress
+from operator import add, sub
 
 from trueup.checks.folding import MARKS, UNSPACED
 from trueup.verdict.facts import Span
@@ -19,14 +19,15 @@ from trueup.verdict.patterns import lazy_regex
 _UNSEEN = "\u00ad\u200b-\u200d\u2060\ufeff"
 _SINGLE = UNSPACED.pattern[1:-1] + "\u1100-\u11ff\uac00-\ud7a3"
 _ODD = lazy_regex(f"[_{_SINGLE}]")
-_ASCII_WORD = lazy_regex("[a-z0-9]+")
-# A word of a script with spaces, a character of half width with its mark, or a character of a script without spaces.
+# A character of half width with its mark, a character of a script without spaces, or a word of any other script.
 _WORD = lazy_regex(
     lambda: (
-        f"(?:[^\\W_{_SINGLE}]|[{MARKS.pattern[1:-1]}{_UNSEEN}])+"
-        f"|[\uff66-\uff9d][\uff9e\uff9f]|[^\\W{_all_but(_SINGLE)}]"
+        f"([\uff66-\uff9d][\uff9e\uff9f]|[{_SINGLE}](?<=\\w)"
+        f"|[^\\W_{_SINGLE}]+(?:{_INSIDE}+[^\\W_{_SINGLE}]*)*|{_INSIDE}+(?:[^\\W_{_SINGLE}]+{_INSIDE}*)*)"
     )
 )
+_INSIDE = f"[{MARKS.pattern[1:-1]}{_UNSEEN}]"
+_NOT_LATIN = lazy_regex("[^\0-\u00ff]")
 _HIDDEN = lazy_regex(f"[{_UNSEEN}]")
 # Letters that are no letter with a mark, but are often written without it.
 _PLAIN = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i"})
@@ -57,12 +58,30 @@ def is_unspaced(word: str) -> bool:
     return len(word) == 1 and word != "_" and _ODD.match(word) is not None
 
 
-def _all_but(ranges: str) -> str:
-    """What ranges of characters leave out, as ranges: a class that excludes that too is about the ranges alone."""
-    edges = sorted((ranges[at], ranges[at + 2]) for at in range(0, len(ranges), 3))
-    starts = ["\0", *(chr(ord(last) + 1) for _, last in edges)]
-    ends = [*(chr(ord(first) - 1) for first, _ in edges), "\U0010ffff"]
-    return "".join(f"\\U{ord(one):08x}-\\U{ord(other):08x}" for one, other in zip(starts, ends, strict=True) if one <= other)
+@cache
+def _latin_table() -> tuple[bytes, frozenset[str]]:
+    """Each letter of Latin-1 as `fold` gives it, all else as a space; and the letters that are not folded to one of Latin-1."""
+    table = bytearray(b" " * 256)
+    odd: set[str] = set()
+    for code in range(256):
+        letter = chr(code)
+        if letter.isalnum() or _HIDDEN.match(letter):
+            folded = fold(letter)
+            fits = len(folded) == 1 and ord(folded) < len(table)
+            table[code] = ord(folded) if fits else code
+            if not fits:
+                odd.add(letter)
+    return bytes(table), frozenset(odd)
+
+
+def _latin(text: str) -> tuple[str, bool] | None:
+    """A text of the same length with folded words, and spaces for all else; and whether some are still to fold. None if it has other letters."""
+    others = () if text.isascii() else set(_NOT_LATIN.findall(text))
+    if any(_WORD.match(other) for other in others):
+        return None
+    table, odd = _latin_table()
+    plain = text.encode("latin-1", "replace").translate(table).decode("latin-1")
+    return plain, not plain.isascii() and not odd.isdisjoint(plain)
 
 
 class Words:
@@ -70,10 +89,17 @@ class Words:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        if text.isascii():
-            self.folded: list[str] = _ASCII_WORD.findall(text.lower())
+        latin = _latin(text)
+        if latin is not None:
+            self._pieces = latin[0].split(" ")
+            self._separate = 1
+            self.folded: list[str] = list(filter(None, self._pieces))
+            if latin[1]:
+                self.folded = list(map(fold, self.folded))
         else:
-            words: list[str] = _WORD.findall(text)
+            self._pieces = _WORD.split(text)  # what is between two words, and a word, in turn
+            self._separate = 0
+            words = self._pieces[1::2]
             forms = {word: fold(word) for word in set(words)}
             self.folded = list(map(forms.__getitem__, words))
 
@@ -83,9 +109,12 @@ class Words:
     @cached_property
     def spans(self) -> list[Span]:
         """Where each word stands."""
-        text = self.text
-        found = _ASCII_WORD.finditer(text.lower()) if text.isascii() else _WORD.finditer(text)
-        return [word.span() for word in found]
+        sizes = list(map(len, self._pieces))
+        if not self._separate:
+            edges = list(accumulate(sizes))
+            return list(zip(edges[0::2], edges[1::2], strict=False))
+        ends = list(map(add, accumulate(sizes), range(len(sizes))))
+        return list(compress(zip(map(sub, ends, sizes), ends, strict=True), sizes))
 
     def surface(self, index: int) -> str:
         """A word as it is written."""
