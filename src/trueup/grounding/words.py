@@ -27,7 +27,8 @@ _WORD = lazy_regex(
     )
 )
 _INSIDE = f"[{MARKS.pattern[1:-1]}{_UNSEEN}]"
-_NOT_LATIN = lazy_regex("[^\0-\u00ff]")
+_LETTERS = lazy_regex("[\u0100-\u1fff\u2c00-\U0010ffff]")
+_SIGNS = lazy_regex("[\u2000-\u2bff]")  # few of them are letters or figures
 _HIDDEN = lazy_regex(f"[{_UNSEEN}]")
 # Letters that are no letter with a mark, but are often written without it.
 _PLAIN = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i"})
@@ -76,8 +77,9 @@ def _latin_table() -> tuple[bytes, frozenset[str]]:
 
 def _latin(text: str) -> tuple[str, bool] | None:
     """A text of the same length with folded words, and spaces for all else; and whether some are still to fold. None if it has other letters."""
-    others = () if text.isascii() else set(_NOT_LATIN.findall(text))
-    if any(_WORD.match(other) for other in others):
+    if not text.isascii() and (
+        _LETTERS.search(text) is not None or any(_WORD.match(sign) for sign in set(_SIGNS.findall(text)))
+    ):
         return None
     table, odd = _latin_table()
     plain = text.encode("latin-1", "replace").translate(table).decode("latin-1")
