@@ -27,8 +27,8 @@ _WORD = lazy_regex(
     )
 )
 _INSIDE = f"[{MARKS.pattern[1:-1]}{_UNSEEN}]"
-_LETTERS = lazy_regex("[\u0100-\u1fff\u2c00-\U0010ffff]")
-_SIGNS = lazy_regex("[\u2000-\u2bff]")  # few of them are letters or figures
+_LETTERS = lazy_regex("[\u0100-\u1fff\u2c00-\u2fff\u3040-\u30ff\u3400-\ufdff\ufe70-\U0001efff\U00020000-\U0010ffff]")
+_SIGNS = lazy_regex("[\u2000-\u2bff\u3000-\u303f\u3100-\u33ff\ufe00-\ufe6f\U0001f000-\U0001ffff]")  # few of them are letters
 _HIDDEN = lazy_regex(f"[{_UNSEEN}]")
 # Letters that are no letter with a mark, but are often written without it.
 _PLAIN = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i"})
