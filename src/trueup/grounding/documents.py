@@ -7,14 +7,15 @@ that many replies share is indexed once.
 import re
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import cached_property
+from itertools import islice, takewhile
 from threading import Lock
 from typing import NamedTuple
 
 from trueup.grounding.bound import is_bound
-from trueup.grounding.moments.find import Moment, moments
+from trueup.grounding.moments.find import Clock, Moment, moments
 from trueup.grounding.quantities.find import Quantity, quantities
 from trueup.grounding.quantities.units import unit_named, unit_words
 from trueup.grounding.segments import Segments, parted
@@ -37,13 +38,14 @@ _MOST_TEXTS, _MOST_CHARACTERS = 256, 4_000_000  # kept in memory with all that w
 class _Timed:
     """What was found in a text that depends on the day it is read."""
 
-    __slots__ = ("bound", "days", "moments", "numbers", "today")
+    __slots__ = ("bound", "days", "moments", "numbers", "times", "today")
 
     def __init__(self, today: date | None, found: list[Moment]) -> None:
         self.today = today
         self.moments = found
         self.bound: frozenset[int] | None = None
         self.days: dict[tuple[int | None, int | None], list[Moment]] | None = None
+        self.times: dict[tuple[int, ...], list[Moment]] | None = None
         self.numbers: list[tuple[float, Quantity]] | None = None
 
 
@@ -118,7 +120,7 @@ class Text:
             yield from places[word]
 
     def _stands_alone(self, word: int) -> bool:
-        return not self._measured(self.words.spans[word][0])
+        return not self._measured(self.words.starts[word])
 
     def _measured(self, position: int) -> bool:
         """Whether a position is inside of a number with its unit."""
@@ -128,6 +130,17 @@ class Text:
     def moments(self, today: date | None) -> list[Moment]:
         """Its dates and times, in order; relative ones are counted from `today`."""
         return self._timed(today).moments
+
+    def at_time(self, today: date | None, times: Iterable[Clock]) -> list[Moment]:
+        """The mentions that may be one of some times of day, to the minute."""
+        timed = self._timed(today)
+        if timed.times is None:
+            timed.times = {}
+            for one in timed.moments:
+                for key in {said[:2] for said in one.times}:
+                    timed.times.setdefault(key, []).append(one)
+        found = {one.start: one for time in times for one in timed.times.get(time[:2], ())}
+        return [found[start] for start in sorted(found)]
 
     def on_day(self, today: date | None, month: int, day: int) -> list[Moment]:
         """The dates that may be a day of a month."""
@@ -158,6 +171,15 @@ class Text:
             starts = (one.start for one in self.quantities if is_bound(one, self.text, timed.moments))
             timed.bound = frozenset(starts)
         return timed.bound
+
+    def is_bound(self, today: date | None, mention: Quantity) -> bool:
+        """Whether a number is only a part of a date, an identifier or a list, or one that begins at the same place is."""
+        timed, start = self._timed(today), mention.start
+        if timed.bound is not None:
+            return start in timed.bound
+        at = bisect_left(self.quantities, start, key=lambda one: one.start)
+        beside = takewhile(lambda one: one.start == start, islice(self.quantities, at, None))
+        return any(is_bound(one, self.text, timed.moments) for one in beside)
 
     def sorted_numbers(self, today: date | None) -> list[tuple[float, Quantity]]:
         """The numbers in figures that stand for themselves, each reading of them, by size."""

@@ -109,35 +109,36 @@ class Words:
         return len(self.folded)
 
     @cached_property
-    def spans(self) -> list[Span]:
-        """Where each word stands."""
+    def _edges(self) -> tuple[list[int], list[int]]:
         sizes = list(map(len, self._pieces))
-        if not self._separate:
-            edges = list(accumulate(sizes))
-            return list(zip(edges[0::2], edges[1::2], strict=False))
-        ends = list(map(add, accumulate(sizes), range(len(sizes))))
-        return list(compress(zip(map(sub, ends, sizes), ends, strict=True), sizes))
+        if self._separate:
+            ends = list(map(add, accumulate(sizes), range(len(sizes))))
+            return list(compress(map(sub, ends, sizes), sizes)), list(compress(ends, sizes))
+        edges = list(accumulate(sizes))
+        return edges[0:-1:2], edges[1::2]
+
+    @property
+    def starts(self) -> list[int]:
+        """Where each word begins."""
+        return self._edges[0]
+
+    @property
+    def ends(self) -> list[int]:
+        """Where each word ends."""
+        return self._edges[1]
 
     def surface(self, index: int) -> str:
         """A word as it is written."""
-        start, end = self.spans[index]
-        return self.text[start:end]
+        return self.text[self.starts[index] : self.ends[index]]
 
     def span(self, first: int, last: int) -> Span:
         """The stretch of text from one word to another."""
-        return self.spans[first][0], self.spans[last][1]
+        return self.starts[first], self.ends[last]
 
     def at(self, position: int) -> int:
         """The index of the word at or after a position of the text."""
-        return (
-            bisect_left(self.spans, (position + 1, 0)) - 1
-            if self._inside(position)
-            else bisect_left(self.spans, (position, 0))
-        )
-
-    def _inside(self, position: int) -> bool:
-        before = bisect_left(self.spans, (position + 1, 0)) - 1
-        return before >= 0 and self.spans[before][1] > position
+        before = bisect_right(self.starts, position) - 1
+        return before if before >= 0 and self.ends[before] > position else before + 1
 
     @cached_property
     def places(self) -> dict[str, list[int]]:

@@ -49,7 +49,8 @@ class _Word(NamedTuple):
 
 def before(text: str, start: int) -> Before:
     """The sign and the currency right before a number."""
-    if not start or text[start - 1] not in noisy():
+    last = text[start - 1 : start]
+    if last not in noisy() or (last == " " and text[start - 2 : start - 1] not in last_of_prefixes()):
         return Before(start, negative=False, unit="", bullet=False)
     at, negative, unit = start, False, ""
     if at and text[at - 1] in MINUS and _is_sign(text, at - 1):
