@@ -32,16 +32,16 @@ _PLAIN = {0xFF00 + code: 0x20 + code for code in range(1, 0x5F)} | {0x3000: 0x20
 _LEAST_LINES, _LEAST_COMMAS = 2, 2  # lines of comma-separated values, and commas in each
 _SIGN = lazy_regex(r"[$€£¥₹₩%‰°]")
 _LONGEST = 300  # digits of a number that has a nearest one
+_MOST_DAYS = 4  # that the dates of one text are kept for
 _MOST_TEXTS, _MOST_CHARACTERS = 256, 4_000_000  # kept in memory with all that was found in them
 
 
 class _Timed:
     """What was found in a text that depends on the day it is read."""
 
-    __slots__ = ("bound", "days", "moments", "numbers", "times", "today")
+    __slots__ = ("bound", "days", "moments", "numbers", "times")
 
-    def __init__(self, today: date | None, found: list[Moment]) -> None:
-        self.today = today
+    def __init__(self, found: list[Moment]) -> None:
         self.moments = found
         self.bound: frozenset[int] | None = None
         self.days: dict[tuple[int | None, int | None], list[Moment]] | None = None
@@ -54,7 +54,7 @@ class Text:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._last: _Timed | None = None
+        self._by_day: dict[date | None, _Timed] = {}
         self._parted: dict[str, Segments] = {}
         self._names: dict[str, bool] = {}
 
@@ -191,9 +191,17 @@ class Text:
         return timed.numbers
 
     def _timed(self, today: date | None) -> "_Timed":
-        if self._last is None or self._last.today != today:
-            self._last = _Timed(today, moments(self._reading, today))
-        return self._last
+        found = self._by_day.get(today)
+        if found is None:
+            plain = None if today is None else self._timed(None)
+            if plain is not None and not any(one.relative for one in plain.moments):
+                found = plain  # nothing is counted from a day
+            else:
+                found = _Timed(moments(self._reading, today))
+            if len(self._by_day) >= _MOST_DAYS:
+                self._by_day = {None: self._timed(None)}
+            self._by_day[today] = found
+        return found
 
 
 def _is_separated(line: str) -> bool:
