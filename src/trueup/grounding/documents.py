@@ -7,41 +7,45 @@ that many replies share is indexed once.
 import re
 from bisect import bisect_left
 from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import cached_property
+from itertools import islice, takewhile
 from threading import Lock
 from typing import NamedTuple
 
 from trueup.grounding.bound import is_bound
-from trueup.grounding.moments.find import Moment, moments
+from trueup.grounding.moments.find import Clock, Moment, moments
 from trueup.grounding.quantities.find import Quantity, quantities
-from trueup.grounding.quantities.units import unit_named
+from trueup.grounding.quantities.units import unit_named, unit_words
 from trueup.grounding.segments import Segments, parted
 from trueup.grounding.words import Words
 from trueup.verdict.facts import Span
 from trueup.verdict.patterns import lazy_regex
 
-_FIELDS = lazy_regex(r"(?m)^.*,\S.*,.*$")
+_WIDE = lazy_regex("[\uff01-\uff5e\u3000]")
+_FIELDS = lazy_regex(r".*,\S.*,")
 _QUOTED = lazy_regex(r'"[^"\n]*"')
 _QUOTED_OR_COMMA = lazy_regex(r'"[^"\n]*"|,')
 _BETWEEN_DIGITS = lazy_regex(r"(?<=\d),(?=\d)")
 _PLAIN = {0xFF00 + code: 0x20 + code for code in range(1, 0x5F)} | {0x3000: 0x20}
-_LEAST_LINES = 2  # lines of comma-separated values, and commas in each
+_LEAST_LINES, _LEAST_COMMAS = 2, 2  # lines of comma-separated values, and commas in each
 _SIGN = lazy_regex(r"[$€£¥₹₩%‰°]")
 _LONGEST = 300  # digits of a number that has a nearest one
+_MOST_DAYS = 4  # that the dates of one text are kept for
 _MOST_TEXTS, _MOST_CHARACTERS = 256, 4_000_000  # kept in memory with all that was found in them
 
 
 class _Timed:
     """What was found in a text that depends on the day it is read."""
 
-    __slots__ = ("bound", "days", "moments", "numbers", "today")
+    __slots__ = ("bound", "days", "moments", "numbers", "times")
 
-    def __init__(self, today: date | None, found: list[Moment]) -> None:
-        self.today = today
+    def __init__(self, found: list[Moment]) -> None:
         self.moments = found
         self.bound: frozenset[int] | None = None
         self.days: dict[tuple[int | None, int | None], list[Moment]] | None = None
+        self.times: dict[tuple[int, ...], list[Moment]] | None = None
         self.numbers: list[tuple[float, Quantity]] | None = None
 
 
@@ -50,8 +54,9 @@ class Text:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._last: _Timed | None = None
+        self._by_day: dict[date | None, _Timed] = {}
         self._parted: dict[str, Segments] = {}
+        self._names: dict[str, bool] = {}
 
     @cached_property
     def words(self) -> Words:
@@ -63,16 +68,18 @@ class Text:
         """The text as numbers and dates are read in it, of the same length: signs of full width are plain ones, and in lines of
         comma-separated values, a comma is not a part of a number.
         """
-        text = self.text if self.text.isascii() else self.text.translate(_PLAIN)
-        lines = [found for found in _FIELDS.finditer(text) if _is_separated(found[0])]
-        if len(lines) < _LEAST_LINES:
+        text = self.text
+        if not text.isascii() and _WIDE.search(text):
+            text = text.translate(_PLAIN)
+        if text.count(",") < _LEAST_LINES * _LEAST_COMMAS:
             return text
-        pieces: list[str] = []
-        at = 0
-        for found in lines:
-            pieces += (text[at : found.start()], _QUOTED_OR_COMMA.sub(_as_separator, found[0]))
-            at = found.end()
-        return "".join((*pieces, text[at:]))
+        lines = text.split("\n")
+        fields = [at for at, line in enumerate(lines) if line.count(",") >= _LEAST_COMMAS and _is_separated(line)]
+        if len(fields) < _LEAST_LINES:
+            return text
+        for at in fields:
+            lines[at] = _QUOTED_OR_COMMA.sub(_as_separator, lines[at])
+        return "\n".join(lines)
 
     @cached_property
     def quantities(self) -> list[Quantity]:
@@ -97,16 +104,23 @@ class Text:
                 found.setdefault(mention.unit, []).append(mention)
         return found
 
-    @cached_property
-    def units(self) -> frozenset[str]:
-        """The units that it names apart from a number: a table has them in its heading."""
-        found = {unit_named(word): places for word, places in self.words.places.items()}
-        named = {unit for unit, places in found.items() if unit and any(map(self._stands_alone, places))}
-        signs = {unit_named(sign[0]) for sign in _SIGN.finditer(self.text) if not self._measured(sign.start())}
-        return frozenset(named | signs)
+    def names(self, unit: str) -> bool:
+        """Whether it names a unit apart from a number: a table has it in its heading."""
+        found = self._names.get(unit)
+        if found is None:
+            found = self._names[unit] = any(self._stands_alone(place) for place in self.unit_places(unit)) or any(
+                unit_named(sign[0]) == unit and not self._measured(sign.start()) for sign in _SIGN.finditer(self.text)
+            )
+        return found
+
+    def unit_places(self, unit: str) -> Iterator[int]:
+        """The words that name a unit, those that are the same together."""
+        places = self.words.places
+        for word in sorted(unit_words().get(unit, frozenset()) & places.keys(), key=lambda word: places[word][0]):
+            yield from places[word]
 
     def _stands_alone(self, word: int) -> bool:
-        return not self._measured(self.words.spans[word][0])
+        return not self._measured(self.words.starts[word])
 
     def _measured(self, position: int) -> bool:
         """Whether a position is inside of a number with its unit."""
@@ -116,6 +130,17 @@ class Text:
     def moments(self, today: date | None) -> list[Moment]:
         """Its dates and times, in order; relative ones are counted from `today`."""
         return self._timed(today).moments
+
+    def at_time(self, today: date | None, times: Iterable[Clock]) -> list[Moment]:
+        """The mentions that may be one of some times of day, to the minute."""
+        timed = self._timed(today)
+        if timed.times is None:
+            timed.times = {}
+            for one in timed.moments:
+                for key in {said[:2] for said in one.times}:
+                    timed.times.setdefault(key, []).append(one)
+        found = {one.start: one for time in times for one in timed.times.get(time[:2], ())}
+        return [found[start] for start in sorted(found)]
 
     def on_day(self, today: date | None, month: int, day: int) -> list[Moment]:
         """The dates that may be a day of a month."""
@@ -147,6 +172,15 @@ class Text:
             timed.bound = frozenset(starts)
         return timed.bound
 
+    def is_bound(self, today: date | None, mention: Quantity) -> bool:
+        """Whether a number is only a part of a date, an identifier or a list, or one that begins at the same place is."""
+        timed, start = self._timed(today), mention.start
+        if timed.bound is not None:
+            return start in timed.bound
+        at = bisect_left(self.quantities, start, key=lambda one: one.start)
+        beside = takewhile(lambda one: one.start == start, islice(self.quantities, at, None))
+        return any(is_bound(one, self.text, timed.moments) for one in beside)
+
     def sorted_numbers(self, today: date | None) -> list[tuple[float, Quantity]]:
         """The numbers in figures that stand for themselves, each reading of them, by size."""
         timed = self._timed(today)
@@ -157,17 +191,27 @@ class Text:
         return timed.numbers
 
     def _timed(self, today: date | None) -> "_Timed":
-        if self._last is None or self._last.today != today:
-            self._last = _Timed(today, moments(self._reading, today))
-        return self._last
+        found = self._by_day.get(today)
+        if found is None:
+            plain = None if today is None else self._timed(None)
+            if plain is not None and not any(one.relative for one in plain.moments):
+                found = plain  # nothing is counted from a day
+            else:
+                found = _Timed(moments(self._reading, today))
+            if len(self._by_day) >= _MOST_DAYS:
+                self._by_day = {None: self._timed(None)}
+            self._by_day[today] = found
+        return found
 
 
 def _is_separated(line: str) -> bool:
     """Whether a line is one of comma-separated values: commas without a space behind them, most of them not inside of a number."""
+    if _FIELDS.match(line) is None:
+        return False
     plain = _QUOTED.sub('""', line)
     between = sum(1 for _ in _BETWEEN_DIGITS.finditer(plain))
     parting = plain.count(",") - between
-    return parting >= _LEAST_LINES and parting >= between and ", " not in plain
+    return parting >= _LEAST_COMMAS and parting >= between and ", " not in plain
 
 
 def _as_separator(found: "re.Match[str]") -> str:

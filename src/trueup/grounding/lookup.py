@@ -188,12 +188,12 @@ class Lookup:
         return found if not unit else self._everywhere(lambda document: _named_unit(unit, document), "text")
 
     def _number(self, value: str, asked: "_Asked") -> Found:
-        unit, small = asked.unit, len(value) <= 3 and _CLOCK.isdisjoint(name_words(asked.field))
+        unit, small = asked.unit, len(value) <= 3 and not _is_of_time(asked.field)
 
         def way(document: Document) -> Match | None:
             content = document.content
             mentions = [one for one in content.by_number.get(value, ()) if equal(value, unit, one)]
-            if asked.strict and unit not in content.units:
+            if asked.strict and not content.names(unit):
                 mentions = [one for one in mentions if one.unit]  # a bare number does not say what it counts
             if small:
                 mentions = [
@@ -207,8 +207,7 @@ class Lookup:
                     one for other in others for one in content.by_unit.get(other, ()) if equal(value, unit, one)
                 ]
             if small and mentions:
-                bound = content.bound(self._sources.today)
-                mentions = [one for one in mentions if one.start not in bound]
+                mentions = [one for one in mentions if not content.is_bound(self._sources.today, one)]
             spans = [(one.start, one.end) for one in mentions]
             if not spans:
                 return None
@@ -218,18 +217,21 @@ class Lookup:
         return self._everywhere(way, "number")
 
     def _moment(self, moment: Moment) -> Found:
-        kind = "date" if moment.dates else "time"
+        kind, says_time = "date" if moment.dates else "time", _says_time(moment)
 
         def way(document: Document) -> Match | None:
-            mentions = document.content.moments(self._sources.today)
             dates = self._same_dates(moment, document)
-            times = [one for one in mentions if _says_time(moment) and one.times and same_time(moment, one)]
+            times = []
+            if says_time:
+                said = document.content.at_time(self._sources.today, moment.times)
+                times = [one for one in said if same_time(moment, one)]
             grade: Evident = "normalized"
             if moment.dates and not dates:
                 grade = "fuzzy"
+                mentions = document.content.moments(self._sources.today)
                 dates = [one for one in mentions if self._is_loosely(moment, one)]
             spans = [(one.start, one.end) for one in (*dates, *times)]
-            if _says_time(moment) and not times:
+            if says_time and not times:
                 spans += (more := list(pointed(moment, document.text)))
                 if not more:
                     return None
@@ -404,10 +406,7 @@ def _named_unit(unit: str, document: Document) -> Match | None:
     """Where a document names a unit or a currency in any way: "EUR" is said by "euros"."""
     content = document.content
     spans = [(one.start, one.end) for one in content.quantities if one.unit == unit]
-    words = content.words
-    spans += [
-        words.spans[index] for word, places in words.places.items() if unit_named(word) == unit for index in places
-    ]
+    spans += [content.words.span(index, index) for index in content.unit_places(unit)]
     return Match("normalized", spans[:64]) if spans else None
 
 
@@ -449,6 +448,13 @@ def _says_time(moment: Moment) -> bool:
     return bool(moment.times) and not (moment.dates and all(one.hour == one.minute == 0 for one in moment.times))
 
 
+@lru_cache(maxsize=4096)
+def _is_of_time(field: str) -> bool:
+    """Whether a field may hold the day of a date or the hour of a time, by its name."""
+    return not _CLOCK.isdisjoint(name_words(field))
+
+
+@lru_cache(maxsize=4096)
 def _unit_of(field: str) -> str:
     """The unit that the name of a field ends in: `weight_kg`, `duration_minutes`."""
     words = name_words(field)

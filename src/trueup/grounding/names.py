@@ -157,4 +157,4 @@ def _is_list(words: Words, begin: int, end: int) -> bool:
 
 def _gap(words: Words, at: int) -> str:
     """What stands between a word and the next one."""
-    return words.text[words.spans[at][1] : words.spans[at + 1][0]] if at + 1 < len(words) else ""
+    return words.text[words.ends[at] : words.starts[at + 1]] if at + 1 < len(words) else ""

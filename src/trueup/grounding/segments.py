@@ -11,7 +11,7 @@ from trueup.verdict.patterns import lazy_regex
 
 _CUTS = {
     "line": lazy_regex(r"\n+"),
-    "sentence": lazy_regex(r"(?<=[.!?])[\"'”’)\]]*\s+(?=\S)|(?<=[。！？；])|\n+|;\s"),
+    "sentence": lazy_regex(r"[.!?][\"'”’)\]]*\s++(?=\S)|[。！？；]|\n+|;\s"),
     "paragraph": lazy_regex(r"\n[ \t]*(?:[-=*_]{3,}[ \t]*)?\n\s*"),
 }
 LEVELS = tuple(_CUTS)

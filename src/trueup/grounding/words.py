@@ -6,9 +6,11 @@ takes time in proportion to the text.
 
 import unicodedata
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
-from itertools import accumulate
+from functools import cache, cached_property, lru_cache
+from itertools import accumulate, chain, compress
+from operator import add, sub
 
 from trueup.checks.folding import MARKS, UNSPACED
 from trueup.verdict.facts import Span
@@ -16,11 +18,17 @@ from trueup.verdict.patterns import lazy_regex
 
 _UNSEEN = "\u00ad\u200b-\u200d\u2060\ufeff"
 _SINGLE = UNSPACED.pattern[1:-1] + "\u1100-\u11ff\uac00-\ud7a3"
-_RUN = lazy_regex(f"[\\w{MARKS.pattern[1:-1]}{_UNSEEN}]+")
-# Inside a run: a character of a script without spaces, one of half width with its mark, or a word of any other script.
-_WORD = lazy_regex(f"[\uff66-\uff9d][\uff9e\uff9f]|[{_SINGLE}]|[^_{_SINGLE}]+")
 _ODD = lazy_regex(f"[_{_SINGLE}]")
-_ASCII_WORD = lazy_regex("[a-z0-9]+")
+# A character of half width with its mark, a character of a script without spaces, or a word of any other script.
+_WORD = lazy_regex(
+    lambda: (
+        f"([\uff66-\uff9d][\uff9e\uff9f]|[{_SINGLE}](?<=\\w)"
+        f"|[^\\W_{_SINGLE}]+(?:{_INSIDE}+[^\\W_{_SINGLE}]*)*|{_INSIDE}+(?:[^\\W_{_SINGLE}]+{_INSIDE}*)*)"
+    )
+)
+_INSIDE = f"[{MARKS.pattern[1:-1]}{_UNSEEN}]"
+_LETTERS = lazy_regex("[\u0100-\u1fff\u2c00-\u2fff\u3040-\u30ff\u3400-\ufdff\ufe70-\U0001efff\U00020000-\U0010ffff]")
+_SIGNS = lazy_regex("[\u2000-\u2bff\u3000-\u303f\u3100-\u33ff\ufe00-\ufe6f\U0001f000-\U0001ffff]")  # few of them are letters
 _HIDDEN = lazy_regex(f"[{_UNSEEN}]")
 # Letters that are no letter with a mark, but are often written without it.
 _PLAIN = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i"})
@@ -51,16 +59,31 @@ def is_unspaced(word: str) -> bool:
     return len(word) == 1 and word != "_" and _ODD.match(word) is not None
 
 
-def _word_spans(text: str) -> list[Span]:
-    if _ODD.search(text) is None:
-        return [run.span() for run in _RUN.finditer(text)]
-    spans: list[Span] = []
-    for run in _RUN.finditer(text):
-        if _ODD.search(run[0]):
-            spans += [word.span() for word in _WORD.finditer(text, *run.span())]
-        else:
-            spans.append(run.span())
-    return spans
+@cache
+def _latin_table() -> tuple[bytes, frozenset[str]]:
+    """Each letter of Latin-1 as `fold` gives it, all else as a space; and the letters that are not folded to one of Latin-1."""
+    table = bytearray(b" " * 256)
+    odd: set[str] = set()
+    for code in range(256):
+        letter = chr(code)
+        if letter.isalnum() or _HIDDEN.match(letter):
+            folded = fold(letter)
+            fits = len(folded) == 1 and ord(folded) < len(table)
+            table[code] = ord(folded) if fits else code
+            if not fits:
+                odd.add(letter)
+    return bytes(table), frozenset(odd)
+
+
+def _latin(text: str) -> tuple[str, bool] | None:
+    """A text of the same length with folded words, and spaces for all else; and whether some are still to fold. None if it has other letters."""
+    if not text.isascii() and (
+        _LETTERS.search(text) is not None or any(_WORD.match(sign) for sign in set(_SIGNS.findall(text)))
+    ):
+        return None
+    table, odd = _latin_table()
+    plain = text.encode("latin-1", "replace").translate(table).decode("latin-1")
+    return plain, not plain.isascii() and not odd.isdisjoint(plain)
 
 
 class Words:
@@ -68,45 +91,62 @@ class Words:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        if text.isascii():
-            low = text.lower()
-            self.spans: list[Span] = [found.span() for found in _ASCII_WORD.finditer(low)]
-            self.folded = [low[start:end] for start, end in self.spans]
+        latin = _latin(text)
+        if latin is not None:
+            self._pieces = latin[0].split(" ")
+            self._separate = 1
+            self.folded: list[str] = list(filter(None, self._pieces))
+            if latin[1]:
+                self.folded = list(map(fold, self.folded))
         else:
-            self.spans = _word_spans(text)
-            self.folded = [fold(text[start:end]) for start, end in self.spans]
+            self._pieces = _WORD.split(text)  # what is between two words, and a word, in turn
+            self._separate = 0
+            words = self._pieces[1::2]
+            forms = {word: fold(word) for word in set(words)}
+            self.folded = list(map(forms.__getitem__, words))
 
     def __len__(self) -> int:
         return len(self.folded)
 
+    @cached_property
+    def _edges(self) -> tuple[list[int], list[int]]:
+        sizes = list(map(len, self._pieces))
+        if self._separate:
+            ends = list(map(add, accumulate(sizes), range(len(sizes))))
+            return list(compress(map(sub, ends, sizes), sizes)), list(compress(ends, sizes))
+        edges = list(accumulate(sizes))
+        return edges[0:-1:2], edges[1::2]
+
+    @property
+    def starts(self) -> list[int]:
+        """Where each word begins."""
+        return self._edges[0]
+
+    @property
+    def ends(self) -> list[int]:
+        """Where each word ends."""
+        return self._edges[1]
+
     def surface(self, index: int) -> str:
         """A word as it is written."""
-        start, end = self.spans[index]
-        return self.text[start:end]
+        return self.text[self.starts[index] : self.ends[index]]
 
     def span(self, first: int, last: int) -> Span:
         """The stretch of text from one word to another."""
-        return self.spans[first][0], self.spans[last][1]
+        return self.starts[first], self.ends[last]
 
     def at(self, position: int) -> int:
         """The index of the word at or after a position of the text."""
-        return (
-            bisect_left(self.spans, (position + 1, 0)) - 1
-            if self._inside(position)
-            else bisect_left(self.spans, (position, 0))
-        )
-
-    def _inside(self, position: int) -> bool:
-        before = bisect_left(self.spans, (position + 1, 0)) - 1
-        return before >= 0 and self.spans[before][1] > position
+        before = bisect_right(self.starts, position) - 1
+        return before if before >= 0 and self.ends[before] > position else before + 1
 
     @cached_property
     def places(self) -> dict[str, list[int]]:
         """Where each word stands, by its folded form."""
-        found: dict[str, list[int]] = {}
+        found: defaultdict[str, list[int]] = defaultdict(list)
         for index, word in enumerate(self.folded):
-            found.setdefault(word, []).append(index)
-        return found
+            found[word].append(index)
+        return dict(found)
 
     @cached_property
     def _ends(self) -> list[int]:
@@ -143,7 +183,7 @@ class Words:
     @cached_property
     def _spaced_starts(self) -> list[int]:
         """Where the space before each word stands in the text of all words with spaces."""
-        return [end - len(word) + index for index, (end, word) in enumerate(zip(self._ends, self.folded, strict=True))]
+        return list(map(add, chain((0,), self._ends), range(len(self.folded))))
 
     def find_joined(self, wanted: str, endings: Sequence[str] = ("",)) -> Iterator[tuple[int, int]]:
         """Where words stand that give this text when they are written together; the last may have one of the endings.

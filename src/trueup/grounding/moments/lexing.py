@@ -55,13 +55,27 @@ def tokens_of(text: str, folded: str) -> Line:
     signs: list[str] = []
     end = 0
     for match in _TOKEN.finditer(folded):
-        for token in _read(match, folded, words):
+        found = _plain(match, folded) if match.lastgroup == "digits" else None
+        for token in (found,) if found is not None else _read(match, folded, words):
             if token.kind in "pV" and _is_cue(token, tokens, folded, words):
                 continue
             signs += _between(text, folded, end if tokens else -1, token, words), token.kind
             tokens.append(token)
             end = token.end
     return Line(tokens, "".join(signs))
+
+
+def _plain(match: Any, folded: str) -> Token | None:
+    """The token of digits without anything beside them that might change what they are: the quick answer for most numbers."""
+    start, end = match.span()
+    run = folded[start:end]
+    if not run.isdecimal() or folded[end : end + 1] in _NOT_OURS:
+        return None
+    before = folded[start - 1 : start]
+    if before in _NOT_OURS or before == "'":
+        return None
+    kind, value = classify(run)
+    return Token(start, end, kind, value)
 
 
 def _is_cue(token: Token, tokens: list[Token], folded: str, words: Vocabulary) -> bool:

@@ -4,7 +4,7 @@ A run of digits with the separators inside it enters; a letter of the grammar an
 number or a price is one run too, and matches no form. It does not look at the text around the run.
 """
 
-from calendar import monthrange
+from calendar import isleap
 from typing import Any
 
 from trueup.grounding.moments.values import Day
@@ -19,12 +19,12 @@ _FORMS = lazy_regex(
     r"|(?P<ym>(?P<y4>\d{4})[-/](?P<m4>\d{1,2}))"
     r"|(?P<pair>(?P<one>\d{1,2})(?P<s5>[/.])(?P<two>\d{1,2}))"
 )
-_LEAP = 2024  # stands for a year that is not said: it has the 29th of February
+_DAYS = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # of a year that is not said too: it may have the 29th of February
 
 
 def is_day(year: int | None, month: int, day: int) -> bool:
     """Whether the calendar has this day."""
-    return 1 <= month <= 12 and 1 <= day <= monthrange(_LEAP if year is None else year, month)[1]
+    return 1 <= month <= 12 and 1 <= day <= _DAYS[month] and (day != 29 or month != 2 or year is None or isleap(year))
 
 
 def centuries(year: int) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ The text and the place of a number enter; how far the mention reaches and what i
 looked at, so the cost does not depend on the text.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from trueup.grounding.quantities.notation import shifted
@@ -19,7 +19,11 @@ _AFTER = lazy_regex(
     r"[ \t\u00a0\u202f\u2009-]?+(?:([^\W\d_]{1,24}+(?:[²³]|[23](?!\w))?(?:/[a-z]{1,4}(?!\w))?)|(\.?[ºª°](?: ?[CF](?!\w))?)|([^\w\s]))"
 )
 
-_QUIET = lazy_regex(r"[\n;:!?)]|\.(?![\dºª°])|,(?![\d–—-])| ([A-Za-zÀ-ɏ]++)(?![\w²³/'’])|\Z")
+# What plainly ends a number: a stop, or a space and a word, unless the word means something to it.
+STOP = r"([\n;:!?)]|\.(?![\dºª°])|,(?![\d–—-])|\Z)"
+WORD = r"([A-Za-zÀ-ÖØ-öø-ɏ]++)(?![\w²³/'’])"
+_QUIET = lazy_regex(f"{STOP}| {WORD}")
+_NO_UNIT = frozenset(["", *"\n),;:"])
 
 
 class Before(NamedTuple):
@@ -45,6 +49,9 @@ class _Word(NamedTuple):
 
 def before(text: str, start: int) -> Before:
     """The sign and the currency right before a number."""
+    last = text[start - 1 : start]
+    if last not in noisy() or (last == " " and text[start - 2 : start - 1] not in last_of_prefixes()):
+        return Before(start, negative=False, unit="", bullet=False)
     at, negative, unit = start, False, ""
     if at and text[at - 1] in MINUS and _is_sign(text, at - 1):
         at, negative = at - 1, True
@@ -54,7 +61,7 @@ def before(text: str, start: int) -> Before:
     place = at - 1
     if place > 0 and text[place] in SPACES:
         place -= 1
-    if place >= 0 and text[place] in _last_of_prefixes():
+    if place >= 0 and text[place] in last_of_prefixes():
         for size in range(min(4, place + 1), 0, -1):
             sign = text[place + 1 - size : place + 1]
             if (found := names().before.get(sign)) and not (
@@ -74,33 +81,32 @@ def _is_sign(text: str, at: int) -> bool:
 
 
 @cache
-def _last_of_prefixes() -> frozenset[str]:
+def last_of_prefixes() -> frozenset[str]:
     return frozenset(sign[-1] for sign in names().before)
 
 
-def nothing_around(text: str, start: int, end: int) -> bool:
-    """Whether a number is plainly alone: the quick answer for most numbers of a text."""
-    if start:
-        place = start - 1
-        if text[place] != "\n" and (text[place] != " " or text[place - 1 : start - 1] in _last_of_prefixes()):
-            return False
-    return nothing_behind(text, end)
+@cache
+def noisy() -> frozenset[str]:
+    """The characters right before a number that may belong to it."""
+    return MINUS | SPACES | last_of_prefixes() | frozenset("+±.")
 
 
 def nothing_behind(text: str, end: int) -> bool:
     """Whether a number plainly ends here: at a stop, or before a word that means nothing to it."""
     match = _QUIET.match(text, end)
-    return match is not None and (match.lastindex is None or match[1].lower() not in _meaningful())
+    return match is not None and (match.lastindex == 1 or match[2].lower() not in meaningful())
 
 
 @cache
-def _meaningful() -> frozenset[str]:
+def meaningful() -> frozenset[str]:
     """The words behind a number that may belong to it."""
     return _known() | {phrase.split()[0] for phrase in (*halves(), *connectors_of())} | {"x", "d"}
 
 
 def behind(text: str, end: int, money: bool, *, words: bool = False) -> Behind:
     """The power of ten, the half and the unit right behind a number; `money` says that a currency is before it."""
+    if text[end : end + 1] in _NO_UNIT:
+        return Behind(end, (), "", half=False)
     return _with_half(text, _direct(text, end, money, words=words))
 
 
@@ -227,6 +233,7 @@ def _longer(word: str) -> tuple[str, ...]:
     return tuple(sorted(phrases, key=len, reverse=True))
 
 
+@lru_cache(maxsize=4096)
 def _word(word: str, small: str, money: bool, *, glued: bool) -> _Word | None:
     """A power of ten, a unit, or the ending of an ordinal."""
     data = table("units.toml")
@@ -252,12 +259,21 @@ def _word(word: str, small: str, money: bool, *, glued: bool) -> _Word | None:
 def _characters(text: str, start: int) -> tuple[int, _Word] | None:
     """A unit in a script without spaces: the longest name that the text continues with."""
     known = names()
+    if text[start : start + 1] not in _first_characters():
+        return None
     for size in range(known.longest, 0, -1):
         name = text[start : start + size]
         if unit := known.glued.get(name):
             return start + len(name), _Word((), unit, plain=False)
     unit = known.exact.get(text[start : start + 1])
     return (start + 1, _Word((), unit, plain=False)) if unit else None
+
+
+@cache
+def _first_characters() -> frozenset[str]:
+    """The first character of every unit in a script without spaces, and the units of one character."""
+    known = names()
+    return frozenset({name[0] for name in known.glued} | {name for name in known.exact if len(name) == 1})
 
 
 def scaled(values: tuple[str, ...], powers: tuple[int, ...], *, plain: bool = False) -> tuple[str, ...]:

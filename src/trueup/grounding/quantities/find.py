@@ -30,7 +30,9 @@ class Quantity(NamedTuple):
 
 
 _CHAIN = r"\d++(?:[.,'’٫٬]\d++|(?<=[０-９])[．，](?=[０-９])\d++)*+"
-_DIGITS = lazy_regex(_CHAIN)
+# Digits, and a look at what is behind them: a stop, or a word that means nothing to a number unless it is a known one.
+_DIGITS = lazy_regex(rf"{_CHAIN}(?:(?={around.STOP})|(?= {around.WORD})|)")
+_PLAIN_FIGURES = frozenset("0123456789.,")
 _SPACES = " \u00a0\u202f\u2009"
 _GROUPS = lazy_regex(rf"\d{{1,3}}([{_SPACES}])\d{{3}}(?!\d)(?:\1\d{{3}}(?!\d))*+(?:[.,](\d++))?")
 _POWER = lazy_regex(r"[eE]([+-]?\d{1,3})(?!\w)|\s?[×x*·]\s?10(?:\^([+−-]?\d{1,3})(?!\d)|([⁻]?[⁰¹²³⁴-⁹]{1,3}))")
@@ -64,31 +66,42 @@ def quantities(text: str) -> list[Quantity]:
 def _in_figures(text: str) -> Iterator[Quantity]:
     """Numbers that begin with a figure."""
     done = 0
-    powers = han.continuing()
+    powers = han.continuing() if not text.isascii() else ""
+    meaningful, noisy, prefixes = around.meaningful(), around.noisy(), around.last_of_prefixes()
     for match in _DIGITS.finditer(text):
         start, end = match.span()
         if start < done:
             continue
         chain = match[0]
-        after = text[end : end + 1]
-        if after in powers and end - start <= 30:
+        if powers and text[end : end + 1] in powers and end - start <= 30:
             run = _characters(text, start, words=False)
             if run is not None:
                 yield run
                 done = run.end
                 continue
-        if not chain.isdecimal():
+        stop = match.lastindex
+        alone = (stop == 1 or (stop == 2 and match[2].lower() not in meaningful)) and (
+            not start
+            or (before := text[start - 1]) not in noisy
+            or (before == " " and text[start - 2 : start - 1] not in prefixes)
+        )
+        if chain.isdecimal():
+            if alone:
+                yield Quantity(start, end, (joined(chain),), "", False)
+                continue
+            for quantity, after_it in _digits(text, start, end, chain):
+                yield quantity
+                done = after_it
+        elif alone and text[end : end + 1] != ")" and _PLAIN_FIGURES.issuperset(chain):
+            for figure in figures(chain):
+                yield Quantity(start + figure.start, start + figure.end, figure.values, "", False)
+            done = end
+        else:
             for figure in figures(chain):
                 quantity, done = _figure(
                     text, start + figure.start, start + figure.end, figure.values, amount=figure.amount
                 )
                 yield quantity
-        elif around.nothing_around(text, start, end):
-            yield Quantity(start, end, (joined(chain),), "", False)
-        else:
-            for quantity, after_it in _digits(text, start, end, chain):
-                yield quantity
-                done = after_it
 
 
 def _digits(text: str, start: int, end: int, chain: str) -> Iterator[tuple[Quantity, int]]:

@@ -114,6 +114,8 @@ def figures(chain: str) -> list[Figure]:
     >>> [figure.values for figure in figures("1.234,50")], [figure.values for figure in figures("1.2.3")]
     ([('1234.5',)], [('1',), ('2',), ('3',)])
     """
+    if chain.isascii() and "'" not in chain and chain.count(".") + chain.count(",") == 1:
+        return _single(chain)
     signs = [c for c in chain if not c.isdecimal()]
     plain = chain.translate(_SIGNS)
     if len(signs) == 1:

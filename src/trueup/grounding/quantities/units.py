@@ -66,6 +66,21 @@ def unit_named(word: str) -> str:
 
 
 @cache
+def unit_words() -> dict[str, frozenset[str]]:
+    """The names of each unit that are one word or sign.
+
+    >>> "minuten" in unit_words()["min"]
+    True
+    """
+    known = names()
+    found: dict[str, set[str]] = {}
+    for name in {*known.exact, *known.loose, *known.glued}:
+        if unit := unit_named(name):
+            found.setdefault(unit, set()).add(name)
+    return {unit: frozenset(words) for unit, words in found.items()}
+
+
+@cache
 def _dimensions() -> dict[str, tuple[str, Fraction]]:
     """The dimension of each unit that converts, and how many base units it is."""
     data = table("units.toml")["dimensions"]
