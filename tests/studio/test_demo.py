@@ -60,7 +60,7 @@ def test_samples_are_listed_for_the_page(served: Any) -> None:
     first = listed[0]
     assert first["name"] == "almost"
     assert first["reply"] == text("replies/15-almost.txt")
-    assert set(first) == {"name", "title", "reply", "contract", "kind", "state"}
+    assert set(first) == {"name", "title", "reply", "contract", "kind", "state", "source"}
 
 
 @pytest.fixture(scope="module")

@@ -272,7 +272,6 @@ PLACES: tuple[tuple[str, tuple[str, ...], Source], ...] = (
     ("value", ("checks", _ANY, "code"), lambda _: CODE_LANGUAGES),
     ("value", ("checks", _ANY, "code", _ANY), lambda _: CODE_LANGUAGES),
     ("value", ("checks", _ANY, "code", "code", _ANY), lambda _: CODE_LANGUAGES),
-    ("value", ("grounded", _ANY), Known.places),
     *(("value", ("grounded", key, _ANY), Known.places) for key in ("fields", "except", "quotations")),
     ("key", ("grounded", "patterns"), Known.places),
     ("value", ("language",), Known.languages),
@@ -290,8 +289,11 @@ def names_at(known: Known, path: Parts, role: str) -> Names:
         fits = len(pattern) == len(path) and all(want in (_ANY, part) for want, part in zip(pattern, path, strict=True))
         if wanted == role and fits:
             found |= source(known)
-    if role == "key" and len(path) == 3 and path[:2] == ("grounded", "patterns"):
-        found |= known.values(str(path[2]))
+    match role, path:
+        case "value", ("grounded", int()):
+            found |= known.places()
+        case "key", ("grounded", "patterns", place):
+            found |= known.values(str(place))
     return found
 
 

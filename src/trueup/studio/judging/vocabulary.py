@@ -1,5 +1,6 @@
 """Vocabulary: what the words mean that a contract is written in beside its own keys: those of JSON Schema, the functions of expressions, and the options
-of ready checks."""
+of ready checks.
+"""
 
 KEYWORDS: dict[str, str] = {
     "type": "The type of the value: one, or a list of several.",
