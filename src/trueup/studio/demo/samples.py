@@ -120,7 +120,6 @@ _TABLE = (
     _Row("list", "A Markdown list instead of JSON", "replies/08-markdown-list.txt", _PROFILE),
     _Row("yaml", "YAML lines instead of JSON", "replies/13-yaml-lines.txt", _PROFILE),
     _Row("cut-off", "Cut off in the middle: refused", "replies/09-cut-off.txt", _PROFILE, ("G001",)),
-    _Row("wrong", "Two values that are not allowed: refused", "replies/10-wrong-value.txt", _PROFILE, ("V004", "V005")),
     _Row("apology", "An apology instead of an answer: refused", "replies/11-apology.txt", _PROFILE, ("P001",)),
     _Row("chinese", "Chinese, with full-width punctuation", _CHINESE, _PROFILE),
     _Row("german", "German quotes, a comment and a lone value", _GERMAN, _PROFILE),
