@@ -11,7 +11,7 @@ import pytest
 from tests.studio.conftest import axe
 from tests.studio.driving import expect
 from tests.studio.test_marks import PIECES, packed
-from tests.studio.test_try import DROP, PASTE, headline
+from tests.studio.test_try import DROP, PASTE, headline, type_over
 from trueup.contract.contract import Contract
 from trueup.store.open import open_store
 
@@ -57,8 +57,7 @@ def test_a_pasted_source_is_looked_up_as_one_types(served: Any, look: Any) -> No
     expect(tab.locator("#try-verdict .fact")).to_contain_text("the nearest there is 'GBP 1,178.00'")
     expect(tab.locator("#try-source .mark.error")).to_have_text("GBP 1,178.00")
     # a mended source mends the verdict
-    tab.locator("#try-source .mark.error").dblclick(position={"x": 60, "y": 8})
-    tab.keyboard.insert_text("1,187.00")
+    type_over(tab, "#try-source", INVOICE.replace("1,178.00", "1,187.00"))
     expect(headline(tab)).to_have_text("Accepted")
     # the draft has it after a reload
     tab.wait_for_function("() => sessionStorage.getItem('trueup-try')?.includes('1,187.00')")
@@ -287,4 +286,4 @@ def test_a_stored_verdict_shows_the_same_if_its_source_was_stored(served: Any, l
 def test_codes_of_evidence_and_of_ready_checks_have_names(served: Any) -> None:
     codes = {row["code"]: row for row in served("reader").get("/codes")["codes"]}
     for code in (*(f"E{n:03}" for n in range(1, 8)), *(f"H{n:03}" for n in range(1, 13))):
-        assert codes[code]["name"] and codes[code]["title"] and codes[code]["family"], code
+        assert all(codes[code][part] for part in ("name", "title", "family")), code
