@@ -95,7 +95,7 @@ _DUE = {14: "fourteen", 30: "thirty", 60: "sixty"}
 def _invoice(chance: Random, kind: Kind, state: str) -> Said:  # noqa: ARG001
     """A reply about an invoice, with the text of the invoice as its source."""
     month, day, due = chance.randrange(len(_MONTHS)), chance.randint(1, 28), chance.choice(list(_DUE))
-    lines = [
+    lines: list[dict[str, Any]] = [
         {"item": item, "quantity": quantity, "price": price}
         for (item, price), quantity in zip(chance.sample(_ITEMS, 2), chance.sample(range(2, 13), 2), strict=True)
     ]

@@ -187,7 +187,7 @@ class _Reply:
         self._text = verdict.reply.text
         self._units = Units(self._text)
         self._spots = Spots(self._text) if verdict.data is not None and len(self._text) <= _MOST_LOCATED else None
-        self._calls = {call.index: call.args for call in verdict.calls}
+        self._calls: dict[Any, Any] = {call.index: call.args for call in verdict.calls}
         self._facts: dict[Any, int] = {}
         for number, fact in enumerate(facts):
             if fact["kind"] == "finding" and fact["code"].startswith(_CODES):
@@ -216,12 +216,12 @@ class _Reply:
     def _at(self, parts: Parts) -> Any:
         here: Any = self._verdict.data
         if parts[:1] == ("calls",) and len(parts) > 2 and not (isinstance(here, dict) and "calls" in here):
-            here, parts = self._calls.get(parts[1]), parts[3:]  # type: ignore[call-overload]
+            here, parts = self._calls.get(parts[1]), parts[3:]
         for part in parts:
             if not isinstance(here, dict | list):
                 return None
             try:
-                here = here[part]  # type: ignore[call-overload, index]
+                here = here[part]  # type: ignore[index]
             except (KeyError, IndexError, TypeError):
                 return None
         return here

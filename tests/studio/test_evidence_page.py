@@ -39,6 +39,10 @@ def shared(
     return f"/try?show={show}#{packed(reply=reply, contract=contract, **given, **more)}"
 
 
+def odd(rng: random.Random) -> str:
+    return "".join(rng.choice(PIECES) for _ in range(rng.randrange(25)))
+
+
 def row(tab: Any, text: str) -> Any:
     return tab.locator(".value", has_text=text)
 
@@ -159,8 +163,7 @@ def test_marks_are_in_place_in_any_source(served: Any, look: Any) -> None:
     desk = served()
     rng = random.Random(11)
     for _ in range(12):
-        around = lambda: "".join(rng.choice(PIECES) for _ in range(rng.randrange(25)))  # noqa: E731
-        source = f"{around()} Ana Ruiz {around()} 1,234.50 {around()}"
+        source = f"{odd(rng)} Ana Ruiz {odd(rng)} 1,234.50 {odd(rng)}"
         source = source.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
         tab = look(
             desk,
