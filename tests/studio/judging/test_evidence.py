@@ -8,6 +8,7 @@ import pytest
 
 from tests.studio.judging.conftest import Bench
 from trueup.studio.judging.evidence import MOST_ROWS
+from trueup.studio.refusal import Refusal
 
 GROUNDED = "schema: {type: object}\ngrounded: true\n"
 SOURCE = "😀 Ana 😀 is 40; total 12,50 EUR"
@@ -140,6 +141,11 @@ def test_of_many_values_those_without_evidence_are_listed_first(bench: Bench) ->
     numbers = [int(row["path"].removeprefix("$.k")) for row in evidence["rows"]]
     assert numbers == sorted(numbers), "in the order of the value"
     assert sum(len(text) for source in evidence["sources"] for _, text in source["pieces"]) < 400_000
+
+
+def test_a_source_has_the_limit_of_a_reply(bench: Bench) -> None:
+    with pytest.raises(Refusal, match="The source is longer than 10,000,000 characters"):
+        bench.judge("{}", GROUNDED, source="x" * 10_000_001)
 
 
 def test_without_a_source_or_a_grounded_contract_there_is_no_evidence(bench: Bench) -> None:
