@@ -43,7 +43,9 @@ NOW = 1_800_000_000 * MICROS
 def test_a_sample_is_judged_as_its_title_says(sample: Sample, tmp_path: Path) -> None:
     path = tmp_path / f"contract{sample.kind}"
     path.write_text(sample.contract, "utf-8")
-    verdict = Contract.load(path).check(sample.reply, {"state": sample.state} if sample.state else None)
+    verdict = Contract.load(path).check(
+        sample.reply, {name: said for name in ("state", "source") if (said := getattr(sample, name))}
+    )
     assert tuple(sorted({finding.code for finding in verdict.errors})) == sample.gives
     assert bool(verdict.fixes) or not verdict.ok, "a sample shows something"
     if ":" in sample.title or sample.gives:
@@ -58,7 +60,7 @@ def test_samples_are_listed_for_the_page(served: Any) -> None:
     first = listed[0]
     assert first["name"] == "almost"
     assert first["reply"] == text("replies/15-almost.txt")
-    assert set(first) == {"name", "title", "reply", "contract", "kind", "state"}
+    assert set(first) == {"name", "title", "reply", "contract", "kind", "state", "source"}
 
 
 @pytest.fixture(scope="module")

@@ -101,7 +101,9 @@ CONTRACT = """schema:
 
 def packed(**given: str) -> str:
     """A fragment as another program would write it."""
-    body = json.dumps({name[0] if name != "context" else "x": value for name, value in given.items()}).encode()
+    body = json.dumps(
+        {{"context": "x", "source": "o"}.get(name, name[0]): value for name, value in given.items()}
+    ).encode()
     squeezed = zlib.compressobj(9, zlib.DEFLATED, -15)
     return "1." + base64.urlsafe_b64encode(squeezed.compress(body) + squeezed.flush()).decode().rstrip("=")
 

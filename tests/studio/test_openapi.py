@@ -8,6 +8,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from schemathesis.checks import not_a_server_error
 
 from tests.effort import SOAK
@@ -103,6 +104,34 @@ def test_fields_and_operations_are_described_as_in_their_source() -> None:
     live = described["paths"]["/api/live"]["get"]["description"]
     assert live.startswith("Times are seconds since 1970")
     assert live.endswith("Needs the right to read.")
+
+
+def test_evidence_is_described_and_the_answers_fit(desk: Desk) -> None:
+    described = document(TABLE)
+    assert (
+        described["components"]["schemas"]["EvidenceRow"]["properties"]["span"]["description"]
+        == "Where the value stands in the reply, in UTF-16 units."
+    )
+    asked = {
+        "reply": '{"name": "Ana", "age": 41, "paid": true}',
+        "contract": "schema: {type: object}\ngrounded: true",
+        "source": "Ana is 40.",
+    }
+    [stored, *_] = desk.get("/verdicts")["rows"]
+    answers = {
+        "/api/judge": [desk.post("/judge", asked), desk.post("/judge", {"reply": "{}"}), desk.post("/judge", {"contract": "schema: ["})],
+        "/api/verdicts/{id}": [desk.get(f"/verdicts/{stored['id']}")],
+    }  # fmt: skip
+    for path, some in answers.items():
+        [operation] = described["paths"][path].values()
+        [content] = operation["responses"]["200"]["content"].values()
+        for answer in some:
+            fitting = {**content["schema"], "components": described["components"]}
+            assert list(Draft202012Validator(fitting).iter_errors(answer)) == []
+            name = content["schema"]["$ref"].rpartition("/")[2]
+            assert answer.keys() == described["components"]["schemas"][name]["properties"].keys(), (
+                "nothing is left out of the description"
+            )
 
 
 def test_every_parameter_of_a_path_is_one_of_its_endpoint() -> None:

@@ -58,9 +58,15 @@ def _tune(tab: Any) -> None:
     tab.wait_for_selector("button:has-text('Apply')")
 
 
+def _choose_value(tab: Any) -> None:
+    tab.locator(".value", has_text="total").locator(".choose").click()
+    tab.wait_for_selector("#try-source .mark.chosen")
+
+
 PICTURES = {
     "studio-try": Picture("/try", "[data-judged] .tag.error"),
     "studio-try-dark": Picture("/try", "[data-judged] .tag.error", dark=True),
+    "studio-evidence": Picture("/try?example=evidence&show=evidence", "[data-judged] .value .tag", _choose_value),
     "studio-verdicts": Picture("/verdicts?ok=false", "[role=grid]", _open_refused),
     "studio-contract": Picture("/contracts/contracts%2Fprofile.yaml", ".cm-content", _edit),
     "studio-run": Picture("/runs/runs%2Ftickets", ".cause"),

@@ -47,6 +47,8 @@ class Endpoint(NamedTuple):
     streams: bool = False
     slow: bool = False
     """Whether it may take seconds, whatever it is given: such requests have threads of their own, so that they keep no others waiting."""
+    gives: type[msgspec.Struct] | None = None
+    """The shape of its answer, for OpenAPI; None: not described."""
 
     @property
     def summary(self) -> str:

@@ -43,6 +43,7 @@ def document(table: Iterable[Endpoint], mount: str = "") -> dict[str, Any]:
     """The description of every endpoint."""
     table = tuple(table)
     kinds = list(dict.fromkeys(each.takes for each in table if each.takes is not Nothing))
+    kinds += dict.fromkeys(each.gives for each in table if each.gives is not None)
     refs, schemas = msgspec.json.schema_components(kinds, ref_template=_REF)
     _describe(schemas, kinds)
     named = {kind: schemas[ref["$ref"].rpartition("/")[2]] for kind, ref in zip(kinds, refs, strict=True)}
@@ -98,7 +99,8 @@ def _operation(endpoint: Endpoint, takes: dict[str, Any]) -> dict[str, Any]:
         shape = {"type": "object", "properties": body, "required": needed, "additionalProperties": False}
         found["requestBody"] = {"required": bool(needed), "content": {"application/json": {"schema": shape}}}
     kind = "application/x-ndjson" if endpoint.streams else "application/json"
-    answers = {"200": {"description": endpoint.summary, "content": {kind: {}}}, "4XX": _FAILED, "5XX": _FAILED}
+    shape = {} if endpoint.gives is None else {"schema": {"$ref": _REF.format(name=endpoint.gives.__name__)}}
+    answers = {"200": {"description": endpoint.summary, "content": {kind: shape}}, "4XX": _FAILED, "5XX": _FAILED}
     return {**found, "parameters": parameters, "responses": answers}
 
 
@@ -123,7 +125,7 @@ def _all_of(kinds: Iterable[type[msgspec.Struct]]) -> Iterator[type[msgspec.Stru
         if isinstance(found, msgspec.inspect.StructType):
             yield found.cls
             waiting += [field.type for field in found.fields]
-        elif isinstance(found, msgspec.inspect.VarTupleType):
+        elif isinstance(found, msgspec.inspect.VarTupleType | msgspec.inspect.ListType):
             waiting.append(found.item_type)
         elif isinstance(found, msgspec.inspect.UnionType):
             waiting += found.types

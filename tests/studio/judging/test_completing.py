@@ -11,6 +11,8 @@ from tests.studio.judging.conftest import Bench, Write
 from trueup.checks.custom import FIELDS
 from trueup.contract.lint.words import KEYWORDS
 from trueup.expressions.functions import FUNCTIONS
+from trueup.shelf.options import BadOption
+from trueup.shelf.table import SHELF, load
 from trueup.studio.judging import vocabulary
 from trueup.studio.judging.completing import complete
 from trueup.studio.judging.hovering import hover
@@ -87,6 +89,24 @@ def written(text: str, label: str, kind: str = ".yaml") -> str:
         ("tools:\n  - name: a\n    parameters:\n      ¦", {"type", "properties"}),
         ("rules:\n  - ¦", {"expr", "name", "level", "len"}),
         (SCHEMA + "rules:\n  - address.ci¦", {"city"}),
+        (SCHEMA + "grounded: [¦", {"name", "address.city", "lines[].price"}),
+        (SCHEMA + "grounded:\n  fields:\n    - ¦", {"name", "address.city", "lines[].price"}),
+        (SCHEMA + "grounded:\n  quotations: [¦", {"name"}),
+        (SCHEMA + "grounded:\n  patterns:\n    ¦", {"name", "lines[].price"}),
+        (
+            "schema: {properties: {paid: {type: boolean}}}\ngrounded:\n  patterns:\n    paid:\n      ¦",
+            {"true", "false"},
+        ),
+        (
+            "schema: {properties: {kind: {enum: [open, closed]}}}\ngrounded:\n  patterns:\n    kind: {¦",
+            {"open", "closed"},
+        ),
+        ("grounded:\n  least: ¦", {"exact", "normalized", "fuzzy"}),
+        ("schema:\n  properties:\n    a:\n      x-grounded: ¦", {"true", "false", "quotation"}),
+        ("checks:\n  - urls:\n      ¦", {"allow", "schemes", "level"}),
+        ("checks:\n  - language: {¦", {"language", "least", "share", "level"}),
+        ("checks:\n  - no_secrets: {level: ¦", {"error", "warning"}),
+        ("checks:\n  - code: [¦", {"python", "json", "sql"}),
         (SCHEMA + "rules:\n  - len(lines) > 0 and na¦", {"name", "len"}),
         ("tools:\n  - ¦", {"name", "description", "parameters"}),
         ("tools:\n  - type: function\n    function:\n      ¦", {"name", "description", "parameters"}),
@@ -234,6 +254,19 @@ def test_every_key_of_our_contracts_is_known(file: Path) -> None:
     for row, line in enumerate(text.split("\n"), 1):
         if line[:1].isalpha():
             assert hover(SETTINGS, text, ".yaml", "", row, 1)["text"], line
+
+
+def test_the_options_of_ready_checks_are_those_that_they_take() -> None:
+    assert vocabulary.CHECK_OPTIONS.keys() == SHELF.keys()
+    for name, row in SHELF.items():
+        known = set(vocabulary.CHECK_OPTIONS[name]) - {"level"}
+        for member in row.group or (name,):
+            with pytest.raises(BadOption) as caught:
+                load(SHELF[member], {"zzzzzzzz": True})
+            taken = str(caught.value).partition("; it takes ")[2]
+            assert set(filter(None, taken.split(", "))) <= known
+            known -= set(taken.split(", ")) if not row.group else set()
+        assert not known or row.group, f"{name} does not take {known}"
 
 
 def test_the_vocabulary_is_whole() -> None:

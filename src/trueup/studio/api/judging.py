@@ -7,10 +7,12 @@ import msgspec
 from trueup.checks.state import States
 from trueup.contract.codes import NoSuchCode, find_kinds
 from trueup.contract.contract import Contract
+from trueup.studio.api.answers import Judged
 from trueup.studio.endpoint import TEXTS, Endpoint, Nothing
 from trueup.studio.judging.completing import complete
 from trueup.studio.judging.drafts import Draft, draft, faults
 from trueup.studio.judging.drawing import drawn
+from trueup.studio.judging.evidence import evidence_of, grounding_of
 from trueup.studio.judging.examples import examples
 from trueup.studio.judging.explaining import explained, listed
 from trueup.studio.judging.hovering import hover
@@ -36,6 +38,8 @@ class Judge(msgspec.Struct, frozen=True):
     state: str = ""
     context: str = ""
     """What the conversation knows, as the text of a JSON object."""
+    source: str = ""
+    """The text that a grounded contract looks values up in; it wins over the `source` of the context."""
     response: bool | Literal["auto"] = False
     """Whether the reply is a provider's response (JSON or the body of a stream); `auto`: if it looks like one."""
 
@@ -96,10 +100,9 @@ def judge_reply(studio: Studio, asked: Judge, who: Key) -> dict[str, Any]:  # no
     answer |= {"took": judged.took, "read": judged.read}
     if judged.verdict is not None:
         message, untold = told(contract, judged.verdict, context)
-        answer["verdict"] = {
-            **drawn(judged.verdict, message, is_value=contract.schema is not None),
-            "untold": untold,
-        }
+        shown = drawn(judged.verdict, message, is_value=contract.schema is not None)
+        evidence = evidence_of(contract, judged.verdict, context, shown["facts"])
+        answer["verdict"] = {**shown, "untold": untold, "evidence": msgspec.to_builtins(evidence)}
     return answer
 
 
@@ -166,15 +169,16 @@ def _given(
 ) -> tuple[Draft, Contract[Any] | None, dict[str, Any] | None, list[dict[str, Any]]]:
     """The draft of the contract, the contract and the context if they can be used, and what is wrong with them."""
     most = MOST_IN_GATEWAY if studio.settings.mount else MOST_REPLY
-    if len(asked.reply) > most:
-        raise Refusal(
-            413, f"The reply is longer than {most:,} characters.", code="too_large",
-            hint="Judge large files with `trueup check` or `trueup sift`.",
-        )  # fmt: skip
+    for name, text in (("reply", asked.reply), ("source", asked.source)):
+        if len(text) > most:
+            raise Refusal(
+                413, f"The {name} is longer than {most:,} characters.", code="too_large",
+                hint="Judge large files with `trueup check` or `trueup sift`.",
+            )  # fmt: skip
     drafted = draft(studio.settings, asked.contract, asked.kind, asked.file, tolerant=True)
     said = faults(drafted)
     try:
-        return drafted, drafted.linted.contract, read_context(asked.context, asked.state), said
+        return drafted, drafted.linted.contract, read_context(asked.context, asked.state, asked.source), said
     except BadContext as error:
         return drafted, drafted.linted.contract, None, [*said, context_fault(error)]
 
@@ -191,6 +195,7 @@ def _about(drafted: Draft) -> dict[str, Any] | None:
         "states": [] if states is None else list(states.states),
         "start": "" if states is None else states.start or "",
         "context": _takes_context(contract),
+        "grounded": grounding_of(contract) is not None,
         "tools": [tool.name for tool in contract.tools],
         "schema": contract.schema is not None,
         "examples": len(drafted.linted.examples),
@@ -208,7 +213,7 @@ def _takes_context(contract: Contract[Any]) -> bool:
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint("POST", "/judge", "read", judge_reply, Judge, TEXTS, slow=True),
+    Endpoint("POST", "/judge", "read", judge_reply, Judge, TEXTS, slow=True, gives=Judged),
     Endpoint("POST", "/replay", "read", replay_reply, Replay, TEXTS, slow=True),
     Endpoint("POST", "/examples", "read", run_examples, Written, TEXTS, slow=True),
     Endpoint("POST", "/instructions", "read", instruct, Instruct, TEXTS, slow=True),

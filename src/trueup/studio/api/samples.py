@@ -7,7 +7,7 @@ from trueup.studio.endpoint import Endpoint, Nothing
 from trueup.studio.settings import Key
 from trueup.studio.studio import Studio
 
-_SHOWN = ("name", "title", "reply", "contract", "kind", "state")
+_SHOWN = ("name", "title", "reply", "contract", "kind", "state", "source")
 
 
 def listed(studio: Studio, asked: Nothing, who: Key) -> list[dict[str, Any]]:  # noqa: ARG001 - every handler's signature

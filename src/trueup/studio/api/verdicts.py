@@ -11,6 +11,7 @@ import msgspec
 
 from trueup.store.browsing import Count, count_after, page, seconds
 from trueup.store.facets import counts, times, values
+from trueup.studio.api.answers import Detail
 from trueup.studio.endpoint import Endpoint
 from trueup.studio.refusal import Refusal
 from trueup.studio.settings import Key
@@ -188,7 +189,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("GET", "/verdicts/values", "read", list_values, Values),
     Endpoint("GET", "/verdicts/times", "read", list_times, Wanted),
     Endpoint("GET", "/verdicts/{id:path}/again", "read", judge_again, One),  # an id from elsewhere may have a slash
-    Endpoint("GET", "/verdicts/{id:path}", "read", show_verdict, One),
+    Endpoint("GET", "/verdicts/{id:path}", "read", show_verdict, One, gives=Detail),
     Endpoint("POST", "/labels", "label", add_labels, Labels, 4 * 1024 * 1024),
     Endpoint("POST", "/labels/undo", "label", undo_labels, Undo, 4 * 1024 * 1024),
     Endpoint("GET", "/queue", "read", show_queue, Queued),

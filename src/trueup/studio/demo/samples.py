@@ -54,6 +54,30 @@ _CHARACTER = """```json
 }
 ```
 """
+_INVOICE = """INVOICE No. 2024-118                          Leeds, 5 March 2024
+Northwind Tools Ltd, 14 Harbour Road, Leeds
+Your order of 27 February
+
+  Qty   Item              Price       Amount
+    2   bench vice        64.50       129.00
+    1   drill press    1,049.00     1,049.00
+
+Total                            GBP 1,178.00
+Payable within thirty days.
+"""
+_SWAPPED = """{
+  "number": "2024-118",
+  "supplier": "Northwind Tools",
+  "date": "2024-03-05",
+  "due_days": 30,
+  "lines": [
+    {"item": "bench vice", "quantity": 2, "price": 64.5},
+    {"item": "drill press", "quantity": 1, "price": 1049}
+  ],
+  "total": 1187,
+  "reference": "order"
+}
+"""
 _SORRY = "Sorry, I can't do that."
 
 
@@ -67,6 +91,8 @@ class Sample(NamedTuple):
     kind: str
     """The ending of the contract's file."""
     state: str
+    source: str
+    """The text that a grounded contract looks values up in."""
     gives: tuple[str, ...]
     """The codes of its errors; none if it passes."""
 
@@ -78,11 +104,13 @@ class _Row(NamedTuple):
     contract: str
     gives: tuple[str, ...] = ()
     state: str = ""
+    source: str = ""
 
 
 _PROFILE = "contracts/profile.yaml"
 _TABLE = (
     _Row("almost", "Almost right: one value is wrong", "replies/15-almost.txt", _PROFILE, ("V005",)),
+    _Row("evidence", "Valid, but not what the invoice says: refused", _SWAPPED, "contracts/invoice.yaml", ("E001",), source=_INVOICE),
     _Row("fence", "A code fence and chatter", "replies/02-fence-and-chatter.txt", _PROFILE),
     _Row("python-dict", "A Python dict instead of JSON", "replies/03-python-dict.txt", _PROFILE),
     _Row("thinking", "Thinking aloud, with a draft", "replies/04-thinking-aloud.txt", _PROFILE),
@@ -92,7 +120,6 @@ _TABLE = (
     _Row("list", "A Markdown list instead of JSON", "replies/08-markdown-list.txt", _PROFILE),
     _Row("yaml", "YAML lines instead of JSON", "replies/13-yaml-lines.txt", _PROFILE),
     _Row("cut-off", "Cut off in the middle: refused", "replies/09-cut-off.txt", _PROFILE, ("G001",)),
-    _Row("wrong", "Two values that are not allowed: refused", "replies/10-wrong-value.txt", _PROFILE, ("V004", "V005")),
     _Row("apology", "An apology instead of an answer: refused", "replies/11-apology.txt", _PROFILE, ("P001",)),
     _Row("chinese", "Chinese, with full-width punctuation", _CHINESE, _PROFILE),
     _Row("german", "German quotes, a comment and a lone value", _GERMAN, _PROFILE),
@@ -115,7 +142,7 @@ def samples() -> tuple[Sample, ...]:
     return tuple(
         Sample(
             row.name, row.title, text(row.reply) if _is_name(row.reply) else row.reply, _contract(row.contract), ".yaml",
-            row.state, row.gives,
+            row.state, row.source, row.gives,
         )
         for row in _TABLE
     )  # fmt: skip

@@ -83,6 +83,45 @@ def _profile(chance: Random, kind: Kind, state: str) -> Said:  # noqa: ARG001 - 
     return Said(_messed(chance, value) if kind == "messy" else _wronged(chance, value), {})
 
 
+_SUPPLIERS = ("Northwind Tools Ltd", "Harbour Paper Ltd", "Alder & Sons Ltd")
+_ITEMS = (
+    ("bench vice", 64.5), ("drill press", 1049.0), ("paper, A4, box", 21.9), ("desk lamp", 38.25), ("oak board", 112.4),
+    ("toner, black", 79.8),
+)  # fmt: skip
+_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September")
+_DUE = {14: "fourteen", 30: "thirty", 60: "sixty"}
+
+
+def _invoice(chance: Random, kind: Kind, state: str) -> Said:  # noqa: ARG001
+    """A reply about an invoice, with the text of the invoice as its source."""
+    month, day, due = chance.randrange(len(_MONTHS)), chance.randint(1, 28), chance.choice(list(_DUE))
+    lines: list[dict[str, Any]] = [
+        {"item": item, "quantity": quantity, "price": price}
+        for (item, price), quantity in zip(chance.sample(_ITEMS, 2), chance.sample(range(2, 13), 2), strict=True)
+    ]
+    total = round(sum(line["quantity"] * line["price"] for line in lines), 2)
+    number, supplier = f"2026-{chance.randint(100, 999)}", chance.choice(_SUPPLIERS)
+    rows = "".join(
+        f"  {line['quantity']:>3}   {line['item']:<16}{line['price']:>10,.2f}{line['quantity'] * line['price']:>12,.2f}\n"
+        for line in lines
+    )
+    source = (
+        f"INVOICE No. {number}                  {day} {_MONTHS[month]} 2026\n{supplier}\n\n  Qty   Item                 Price      Amount\n{rows}\n"
+        f"Total {f'GBP {total:,.2f}':>40}\nPayable within {_DUE[due]} days.\n"
+    )
+    value: dict[str, Any] = {
+        "number": number, "supplier": supplier.removesuffix(" Ltd"), "date": f"2026-{month + 1:02}-{day:02}", "due_days": due,
+        "lines": lines, "total": total,
+    }  # fmt: skip
+    if kind == "wrong":
+        value |= chance.choice((
+            {"total": round(total + chance.choice((-90.0, 9.0, 18.0)), 2)}, {"supplier": "Example Corp"}, {"number": number[::-1]},
+            {"date": f"2026-{month + 1:02}-{day % 28 + 1:02}"},
+        ))  # fmt: skip
+    written = _messed(chance, value) if kind == "messy" else json.dumps(value, ensure_ascii=False)
+    return Said(written, {"source": source})
+
+
 def _messed(chance: Random, value: dict[str, Any]) -> str:
     """The right answer in the wrong form."""
     written = json.dumps(value, ensure_ascii=False, indent=2)
@@ -260,5 +299,6 @@ def scenes() -> dict[str, Scene]:
         "salon": Scene("contracts/salon.yaml", _dialogue(_SALON, _SALON_WORDS), tuple(_SALON)),
         "clinic": Scene("contracts/clinic.yaml", _dialogue(_CLINIC, _CLINIC_WORDS), tuple(_CLINIC)),
         "helpdesk": Scene("contracts/helpdesk.yaml", _helpdesk),
+        "invoice": Scene("contracts/invoice.yaml", _invoice),
         "people": Scene("contracts/people.yaml", _recorded("replies/people.jsonl")),
     }

@@ -40,7 +40,7 @@ MODELS = {
 }
 SPARE = "maple-large"  # asked when another one is given up
 TENANTS = {"north": 5, "harbour": 3, "meadow": 2}
-_SHARES = {"profile": 6, "triage": 6, "salon": 4, "clinic": 3, "helpdesk": 4, "people": 2}
+_SHARES = {"profile": 6, "triage": 6, "salon": 4, "clinic": 3, "helpdesk": 4, "people": 2, "invoice": 3}
 _BY_SCENE = {"salon": ("maple-mini", "maple-large"), "clinic": ("maple-large", "maple-mini")}
 _MIX = ("maple-large", "maple-mini", "maple-mini", "fern-3b")
 

@@ -19,7 +19,7 @@ from trueup.studio.judging.drafts import Finder, place_of
 from trueup.studio.judging.names import Known, Names, is_expression, names_at, properties
 from trueup.studio.judging.shapes import Shape, describes, keys, kind_of, shapes, zone
 from trueup.studio.judging.units import Units
-from trueup.studio.judging.vocabulary import FORMATS, FUNCTIONS, KEYWORDS, REPLY_NAMES, SWITCHES, TYPES
+from trueup.studio.judging.vocabulary import FORMATS, FUNCTIONS, KEYWORDS, OWN_KEYWORDS, REPLY_NAMES, SWITCHES, TYPES
 from trueup.studio.places import find
 from trueup.studio.refusal import Refusal
 from trueup.studio.settings import Settings
@@ -108,7 +108,8 @@ def _keys(cursor: Cursor, known: Known, kind: str) -> list[Item]:
     taken = cursor.beside | ({str(key) for key in there} - {cursor.word} if isinstance(there, dict) else set())
     place = zone(cursor.path)
     if place is not None and place.what == "schema" and cursor.path:
-        found = [_item(word, "", about, _key(word, None, cursor, kind)) for word, about in KEYWORDS.items()]
+        words = KEYWORDS | OWN_KEYWORDS
+        found = [_item(word, "", about, _key(word, None, cursor, kind)) for word, about in words.items()]
     else:
         named = names_at(known, cursor.path, "key")
         found = [_item(name, "", about, _key(name, None, cursor, kind)) for name, about in named.items()]
@@ -161,6 +162,8 @@ def _schema_values(path: Parts, word: str, start: Parts, known: Known) -> Names:
         return dict.fromkeys(TYPES, "")
     if word == "format":
         return dict.fromkeys(FORMATS, "")
+    if word in OWN_KEYWORDS:
+        return dict.fromkeys(("true", "false", "quotation"), "")
     if word in SWITCHES:
         return dict.fromkeys(("true", "false"), "")
     root = known.at(start)

@@ -24,12 +24,14 @@ def examples(drafted: Draft) -> list[dict[str, Any]]:
 
 
 def _shown(example: dict[str, Any], index: int) -> dict[str, Any]:
-    reply, context = example["reply"], example.get("context")
+    reply, context = example["reply"], dict(example.get("context") or {})
+    source = context.pop("source") if isinstance(context.get("source"), str) else ""
     is_text = isinstance(reply, str)
     return {
         "name": example.get("name") or f"example {index + 1}",
         "reply": reply if is_text else json.dumps(reply, ensure_ascii=False, indent=2),
         "response": not is_text,
         "state": example.get("state", ""),
+        "source": source,
         "context": json.dumps(context, ensure_ascii=False, indent=2) if context else "",
     }

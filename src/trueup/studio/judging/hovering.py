@@ -9,7 +9,7 @@ from trueup.studio.judging.cursor import Cursor, locate, word_at
 from trueup.studio.judging.names import Known, about_schema, is_expression, names_at
 from trueup.studio.judging.shapes import describes, keys, kind_of, shapes, zone
 from trueup.studio.judging.units import Units
-from trueup.studio.judging.vocabulary import FUNCTIONS, KEYWORDS, REPLY_NAMES
+from trueup.studio.judging.vocabulary import FUNCTIONS, KEYWORDS, OWN_KEYWORDS, REPLY_NAMES
 from trueup.studio.settings import Settings
 from trueup.verdict.paths import Parts
 
@@ -60,7 +60,7 @@ def _of_key(cursor: Cursor, known: Known) -> str:
     name = cursor.text.strip()
     place = zone(cursor.path)
     if place is not None and cursor.path and place.what == "schema":
-        return KEYWORDS.get(name, "")
+        return (KEYWORDS | OWN_KEYWORDS).get(name, "")
     if place is not None and cursor.path and place.what == "names":
         return _of_schema((*cursor.path, name), known)
     shape = keys(cursor.path).get(name)

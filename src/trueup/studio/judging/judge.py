@@ -39,8 +39,8 @@ class BadContext(ValueError):
         self.column = column
 
 
-def read_context(text: str, state: str = "") -> dict[str, Any]:
-    """The context that a JSON text holds; `state` wins over what stands in it."""
+def read_context(text: str, state: str = "", source: str = "") -> dict[str, Any]:
+    """The context that a JSON text holds; `state` and `source` win over what stands in it."""
     context: Any = {}
     if text.strip():
         try:
@@ -53,7 +53,7 @@ def read_context(text: str, state: str = "") -> dict[str, Any]:
             raise BadContext("The context is nested too deeply.") from None
     if not isinstance(context, dict):
         raise BadContext('The context must be a JSON object, such as {"state": "IDLE"}.')
-    return {**context, "state": state} if state else context
+    return context | {name: said for name, said in (("state", state), ("source", source)) if said}
 
 
 def judge(contract: Contract[Any], reply: str, context: dict[str, Any], response: As = False) -> Judged:

@@ -3,13 +3,17 @@
 The data of a contract enters, as far as its text can be read; names leave, each with a sentence about it.
 """
 
+import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from trueup.contract.codes import ALL, own_kinds
 from trueup.contract.plugins import installed
+from trueup.grounding.settings import BadGrounding, as_written, read_field
 from trueup.shelf.table import SHELF
 from trueup.studio.judging.shapes import Shape
+from trueup.studio.judging.vocabulary import CHECK_OPTIONS, CODE_LANGUAGES
 from trueup.verdict.paths import Parts
 
 Names = dict[str, str]  # a name, and a sentence about it
@@ -33,6 +37,8 @@ _PARAMETER: Names = {
     "enum": "The values that are allowed.",
 }
 _NOT_STATES = frozenset({"start", "names", "correction", "groups", "always", "claims", "machine"})
+_WORD = re.compile(r"[^\W\d][\w-]*\Z")
+_DEEPEST = 8  # steps of a field that is offered
 _MOST_SCHEMAS = 300  # that the members of one schema are collected from; each may be inside the one before
 _ANY = "*"
 
@@ -95,6 +101,43 @@ class Known:
         if not inside and isinstance(given, list):
             names |= {str(name): "A field of the unit's input." for name in given}
         return names
+
+    def places(self) -> Names:
+        """The fields of the value at any depth, as `grounded` names them: `lines[].price`."""
+        schema = self.data.get("schema")
+        found: Names = {}
+        waiting: list[tuple[str, Any]] = [("", schema)]
+        while waiting and len(found) < _MOST_SCHEMAS:
+            before, node = waiting.pop(0)
+            items = member(node, schema, (0,))
+            if isinstance(items, dict) and before:
+                waiting.append((f"{before}[]", items))
+            for name, inner in properties(node, schema).items():
+                word = name if _WORD.match(name) else f"[{json.dumps(name, ensure_ascii=False)}]"
+                place = f"{before}.{word}" if before and word == name else before + word
+                if place.count(".") + place.count("[") <= _DEEPEST:
+                    found[place] = about_schema(inner, schema)
+                    waiting.append((place, inner))
+        return found
+
+    def values(self, place: str) -> Names:
+        """The values that a field may have, where the schema lists them: those of an enum, true and false."""
+        schema = self.data.get("schema")
+        try:
+            path = tuple(0 if step == "[]" else step for step in read_field(place))
+        except BadGrounding:
+            return {}
+        node = member(schema, schema, path)
+        if not isinstance(node, dict):
+            return {}
+        listed = (
+            node["enum"]
+            if isinstance(node.get("enum"), list)
+            else [True, False]
+            if node.get("type") == "boolean"
+            else []
+        )
+        return {as_written(value): "" for value in listed if value is None or isinstance(value, str | int | float)}
 
     def field(self, path: Parts) -> str:
         """What the schema says of a field; empty where it says nothing."""
@@ -224,6 +267,13 @@ PLACES: tuple[tuple[str, tuple[str, ...], Source], ...] = (
     ("value", ("states", "groups", _ANY, "except", _ANY), Known.excuses),
     ("value", ("checks", _ANY), Known.checks),
     ("key", ("checks", _ANY), Known.checks),
+    *(("key", ("checks", _ANY, check), lambda _, known=known: known) for check, known in CHECK_OPTIONS.items()),
+    ("value", ("checks", _ANY, _ANY, "level"), lambda _: dict.fromkeys(("error", "warning"), "")),
+    ("value", ("checks", _ANY, "code"), lambda _: CODE_LANGUAGES),
+    ("value", ("checks", _ANY, "code", _ANY), lambda _: CODE_LANGUAGES),
+    ("value", ("checks", _ANY, "code", "code", _ANY), lambda _: CODE_LANGUAGES),
+    *(("value", ("grounded", key, _ANY), Known.places) for key in ("fields", "except", "quotations")),
+    ("key", ("grounded", "patterns"), Known.places),
     ("value", ("language",), Known.languages),
     ("value", ("rules", "required", _ANY), _FIELDS),
     ("key", ("rules", "types"), _FIELDS),
@@ -239,6 +289,11 @@ def names_at(known: Known, path: Parts, role: str) -> Names:
         fits = len(pattern) == len(path) and all(want in (_ANY, part) for want, part in zip(pattern, path, strict=True))
         if wanted == role and fits:
             found |= source(known)
+    match role, path:
+        case "value", ("grounded", int()):
+            found |= known.places()
+        case "key", ("grounded", "patterns", place):
+            found |= known.values(str(place))
     return found
 
 

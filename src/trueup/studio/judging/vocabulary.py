@@ -1,4 +1,6 @@
-"""Vocabulary: what the words mean that a contract is written in beside its own keys: those of JSON Schema, and the functions of expressions."""
+"""Vocabulary: what the words mean that a contract is written in beside its own keys: those of JSON Schema, the functions of expressions, and the options
+of ready checks.
+"""
 
 KEYWORDS: dict[str, str] = {
     "type": "The type of the value: one, or a list of several.",
@@ -122,3 +124,50 @@ REPLY_NAMES: dict[str, str] = {
     "data": "The value of the reply.",
     "has_tool_outputs": "Whether outputs of tools came with the reply.",
 }
+
+OWN_KEYWORDS: dict[str, str] = {
+    "x-grounded": "Whether the value must stand in the source: true, false, `quotation`, or a mapping of `quotation`, `patterns` and `level`.",
+}
+"""Keywords of a schema that only trueup knows."""
+_LEVEL = {"level": "`error` refuses the reply, `warning` only reports."}
+_ALLOWED = {"allow": "Domains or addresses that may occur."}
+_REGION = {"region": "Countries whose numbers may stand without +, such as ES."}
+CHECK_OPTIONS: dict[str, dict[str, str]] = {
+    "no_secrets": _LEVEL,
+    "no_email": _ALLOWED | _LEVEL,
+    "no_phone": _REGION | _LEVEL,
+    "no_card": _LEVEL,
+    "no_iban": _LEVEL,
+    "no_personal_data": _REGION | _ALLOWED | _LEVEL,
+    "language": {
+        "language": "The languages that a reply may be in, such as es.",
+        "least": "The fewest letters that a language is told from.",
+        "share": "How much of the reply may be in other languages, from 0 to 1.",
+        **_LEVEL,
+    },
+    "urls": {
+        "allow": "Hosts that may be named, with all hosts below them.",
+        "schemes": "Schemes that an address may have, such as https.",
+        **_LEVEL,
+    },
+    "code": {"code": "The languages that are checked.", "dialect": "The dialect of SQL, such as postgres.", **_LEVEL},
+    "terms": {
+        "forbid": "Words and phrases that must not occur.",
+        "require": "Words and phrases that must occur.",
+        "file": "A file that lists the terms.",
+        **_LEVEL,
+    },
+    "no_prompt_leak": {
+        "least": "Words in a row that give a part of the prompt away.",
+        "share": "The share of the prompt that gives it away, from 0 to 1.",
+        "n": "Words that are compared at once.",
+        **_LEVEL,
+    },
+    "no_repetition": {
+        "times": "Copies in a row that are too many.",
+        "least": "The fewest words of all copies together.",
+        **_LEVEL,
+    },
+}
+"""The options of each ready check."""
+CODE_LANGUAGES: dict[str, str] = {"python": "Python", "json": "JSON", "sql": "SQL"}

@@ -1,5 +1,4 @@
 // The shell: the bar with the views, the view that the URL names, help, and messages.
-import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import "./views/try.css";
 import "./views/verdicts.css";

@@ -5,6 +5,8 @@ What is not there any more says why. A verdict of another tenant is not there at
 
 from typing import Any
 
+import msgspec
+
 from trueup.contract.contract import Contract
 from trueup.contract.text import rebuilt
 from trueup.labelling.subjects import subject_of
@@ -12,6 +14,7 @@ from trueup.material.case import REASONS, Reason
 from trueup.material.stored import case_of_stored
 from trueup.store.browsing import Seen, named
 from trueup.store.cells import pack
+from trueup.store.contexts import UNKNOWN
 from trueup.store.errors import MICROS, UnknownVerdict
 from trueup.store.labels import label_rows
 from trueup.store.records import Stored
@@ -20,16 +23,19 @@ from trueup.store.store import Store
 from trueup.studio.contracts.drafts import lint_draft
 from trueup.studio.contracts.files import healths, list_contracts, open_contract
 from trueup.studio.judging.drawing import drawn
+from trueup.studio.judging.evidence import evidence_of, grounding_of
 from trueup.studio.judging.judge import told
 from trueup.studio.judging.spelling import spell
 from trueup.studio.refusal import Refusal
 from trueup.studio.settings import Key, Settings
 from trueup.studio.studio import Studio
 from trueup.studio.verdicts.rows import drawn_rows
+from trueup.verdict.verdict import Verdict
 
 _AROUND = 20  # attempts of a request, and verdicts of a conversation, before and after this one
 _MOST_COUNTED = 1_000
 _MOST_CONTEXT = 60_000  # letters
+_UNSOURCED = "The source was not stored, so the evidence cannot be shown. A store keeps the context of verdicts with `keep_context`."
 
 
 def find_verdict(store: Store, name: str, who: Key) -> Stored:
@@ -105,6 +111,7 @@ def _judged(store: Store, stored: Stored) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "verdict": None,
         "gone": "",
+        "unsourced": "",
         "kept": stored.kept,
         "context": None if context is None else {"text": context.text, "cut": context.cut},
         "missing": stored.missing,
@@ -115,18 +122,39 @@ def _judged(store: Store, stored: Stored) -> dict[str, Any]:
     verdict = stored.verdict
     if verdict is None:
         return {**answer, "gone": "The stored reply cannot be read."}
+    text = store.contract_text(stored.fingerprint) if stored.fingerprint else None
+    contract = _old(text) if text is not None and (not verdict.ok or "grounded" in text) else None
     said, untold = None, ""
-    if not verdict.ok:
-        contract = _old(store, stored.fingerprint)
-        if contract is None:
-            said, untold = None, "The text of this version of the contract is not in the store."
-        else:
-            said, untold = told(contract, verdict, stored.context or {})
+    if not verdict.ok and contract is None:
+        untold = "The text of this version of the contract is not in the store."
+    elif not verdict.ok and contract is not None:
+        said, untold = told(contract, verdict, stored.context or {})
     shown = drawn(verdict, said)
+    evidence, unsourced = None, ""
+    if contract is not None:
+        evidence, unsourced = _evidence(contract, verdict, stored, shown["facts"])
     for fact in shown["facts"]:
         if fact["kind"] == "finding":
             fact["subject"] = subject_of({"code": fact["code"], "data": {"rule": fact["rule"]}})
-    return {**answer, "verdict": {**shown, "untold": untold}}
+    return {**answer, "unsourced": unsourced, "verdict": {**shown, "untold": untold, "evidence": evidence}}
+
+
+def _evidence(
+    contract: Contract[Any], verdict: Verdict, stored: Stored, facts: list[dict[str, Any]]
+) -> tuple[Any, str]:
+    """The evidence of a grounded verdict, looked up again in the stored source; or why it cannot be."""
+    grounding = grounding_of(contract)
+    if grounding is None:
+        return None, ""
+    context = stored.context or {}
+    gone = {name for name, why in stored.missing.items() if why != "redacted"}
+    if context.get("source") is None and not gone.isdisjoint(grounding.looks_at | {UNKNOWN}):
+        return None, _UNSOURCED
+    try:
+        found = evidence_of(contract, verdict, context, facts, again=True)
+    except Exception as error:  # noqa: BLE001 - what was stored may be anything
+        return None, f"The values could not be looked up: {error}"[:300]
+    return msgspec.to_builtins(found), ""
 
 
 def _sentence(reason: Reason) -> str:
@@ -134,11 +162,8 @@ def _sentence(reason: Reason) -> str:
     return f"{said[0].upper()}{said[1:]}."
 
 
-def _old(store: Store, fingerprint: str) -> Contract[Any] | None:
-    """The contract that judged, if its text is stored and says it all."""
-    text = store.contract_text(fingerprint) if fingerprint else None
-    if text is None:
-        return None
+def _old(text: str) -> Contract[Any] | None:
+    """The contract that judged, if its text says it all."""
     try:
         return rebuilt(text)
     except Exception:  # noqa: BLE001 - a contract with parts that are not installed here
@@ -177,9 +202,11 @@ def again(studio: Studio, name: str, who: Key) -> dict[str, Any]:
     case = case_of_stored(stored)
     file, _ = current_file(studio.settings, stored.contract, stored.fingerprint)
     context = {name: value for name, value in (stored.context or {}).items() if name != "state"}
+    source = context.pop("source") if isinstance(context.get("source"), str) else ""
     answer: dict[str, Any] = {
         "reply": "" if stored.verdict is None else stored.verdict.reply.text,
         "state": stored.state,
+        "source": source,
         "context": spell(context, _MOST_CONTEXT).text if context else "",
         "contract": None,
         "verdict": None,
@@ -198,6 +225,7 @@ def again(studio: Studio, name: str, who: Key) -> dict[str, Any]:
     try:
         verdict = contract.check(case.reply, case.context or {})
         shown = drawn(verdict, told(contract, verdict, case.context or {})[0])
+        shown["evidence"] = msgspec.to_builtins(evidence_of(contract, verdict, case.context or {}, shown["facts"]))
     except Exception as error:  # noqa: BLE001 - a check of the contract's own may raise anything
         return {**answer, "why": f"Judging failed: {error}"[:300]}
     return {**answer, "verdict": shown}

@@ -8,15 +8,13 @@
 // bars. `onPick(time, step)` makes the stretches of time something to open: by a click, or by Enter.
 import {uPlot, useEffect, useLayoutEffect, useRef, useSignal} from "../vendor.js";
 import {html} from "./html.js";
-import {number, short} from "./words.js";
+import {clock as seconds, day, number, short} from "./words.js";
 
 const NEUTRAL = 8; // colours of series without a meaning: --series-1 to --series-8
 const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 const clock = new Intl.DateTimeFormat("en-GB", {hour: "2-digit", minute: "2-digit"});
-const seconds = new Intl.DateTimeFormat("en-GB", {hour: "2-digit", minute: "2-digit", second: "2-digit"});
-const day = new Intl.DateTimeFormat("en-GB", {day: "numeric", month: "short"});
 const dated = (time) => new Date(time * 1000);
 const isMidnight = (date) => !date.getHours() && !date.getMinutes();
 

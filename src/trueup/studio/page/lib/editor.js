@@ -9,7 +9,7 @@ import {html} from "./html.js";
 import {post} from "./api.js";
 import {nonce} from "./place.js";
 import {say} from "./parts.js";
-import {bytes} from "./words.js";
+import {bytes, shared} from "./words.js";
 
 /** Units of text that an editor takes: the server judges no longer reply. */
 export const MOST = 10_000_000;
@@ -94,11 +94,7 @@ function diagnostics(doc, faults) {
 /** The one change that makes a text of another; what is the same before and after it stays, and so does the place that is looked at. */
 function between(old, now) {
   if (old === now) return null;
-  const most = Math.min(old.length, now.length);
-  let from = 0;
-  while (from < most && old.charCodeAt(from) === now.charCodeAt(from)) from += 1;
-  let same = 0;
-  while (same < most - from && old.charCodeAt(old.length - 1 - same) === now.charCodeAt(now.length - 1 - same)) same += 1;
+  const [from, same] = shared(old, now);
   return {from, to: old.length - same, insert: now.slice(from, now.length - same)};
 }
 

@@ -9,12 +9,12 @@ const MOST_SHOWN = 60; // rows of one section; a click shows more
 const LONG = 120;
 
 /** The grade of a fix or the level of a finding: the class that colours it and the word that names it. */
-export const kindOf = (fact) => (fact.kind === "fix" ? fact.grade : fact.level) ?? "error";
+export const kindOf = (fact) => fact.level ?? fact.grade ?? "error";
 
 export const cut = (text, most = LONG) => (text.length <= most ? text : `${text.slice(0, /[\ud800-\udbff]/.test(text[most - 1]) ? most - 1 : most)}…`);
 const isValue = (fact) => fact.code[0] === "C" && fact.before && fact.after;
 /** The message of a finding without the name of its field, which is shown before it. */
-const short = (fact) => {
+export const short = (fact) => {
   const named = /^Field "[^"]*": (?=.)/.exec(fact.message);
   return named ? fact.message[named[0].length].toLowerCase() + fact.message.slice(named[0].length + 1) : fact.message;
 };
@@ -45,17 +45,30 @@ export function rowsOf(facts) {
   return {errors: findings.filter(({facts: [index]}) => facts[index].level === "error"), warnings: findings.filter(({facts: [index]}) => facts[index].level !== "error"), fixes: grouped(facts)};
 }
 
-function Row({row, facts, chosen, onChoose, onExplain}) {
+/** One row of a list; the chosen one is in sight, unless it was chosen there. */
+export function Item({kind, isChosen, children}) {
   const element = useRef();
+  useEffect(() => {
+    if (isChosen && !element.current.contains(document.activeElement)) element.current.scrollIntoView({block: "nearest"});
+  }, [isChosen]);
+  return html`<li class=${`fact ${kind}`} aria-current=${isChosen ? "true" : undefined} ref=${element}>${children}</li>`;
+}
+
+/** A list of rows, the first ones at once, and always the one that is chosen. */
+export function Rows({rows, at, draw}) {
+  const most = useSignal(MOST_SHOWN);
+  const shown = Math.max(most.value, at + 1);
+  return html`<ul class="facts">${rows.slice(0, shown).map(draw)}</ul>
+    ${rows.length > shown && html`<p class="more"><button type="button" onClick=${() => (most.value = shown + 200)}>Show more</button> <span class="soft">${count(rows.length - shown, "more row")}</span></p>`}`;
+}
+
+function Row({row, facts, chosen, onChoose, onExplain}) {
   const fact = facts[row.facts[0]];
   const at = row.facts.indexOf(chosen);
   const isChosen = at >= 0;
-  useEffect(() => {
-    if (isChosen) element.current.scrollIntoView({block: "nearest"});
-  }, [isChosen]);
   const next = () => onChoose(row.facts[isChosen ? (at + 1) % row.facts.length : 0]);
   const paths = row.paths.filter(Boolean);
-  return html`<li class=${`fact ${kindOf(fact)}`} aria-current=${isChosen ? "true" : undefined} ref=${element}>
+  return html`<${Item} kind=${kindOf(fact)} isChosen=${isChosen}>
     <button type="button" class="code" title=${`Explain ${fact.code}`} aria-label=${`Explain ${fact.code}`} onClick=${() => onExplain(fact.code)}>${fact.code}</button>
     <div>
       <button type="button" class="choose" aria-pressed=${isChosen} onClick=${next}>
@@ -66,17 +79,13 @@ function Row({row, facts, chosen, onChoose, onExplain}) {
       ${fact.kind === "finding" && html`<p class="hint">${fact.hint && html`<bdi>${fact.hint}</bdi> `}${fact.rule && html`<span>Rule <code>${fact.rule}</code>. </span>`}<button type="button" class="plain link" onClick=${() => onExplain(fact.code)}>Explain</button></p>`}
     </div>
     <${Tag} kind=${kindOf(fact)} />
-  </li>`;
+  <//>`;
 }
 
 function Section({title, rows, ...rest}) {
-  const most = useSignal(MOST_SHOWN);
   if (!rows.length) return null;
-  const chosenAt = rows.findIndex(({facts}) => facts.includes(rest.chosen));
-  const shown = Math.max(most.value, chosenAt + 1);
   return html`<div class="about-facts" role="group" aria-label=${title}><h3>${title}</h3>
-    <ul class="facts">${rows.slice(0, shown).map((row) => html`<${Row} key=${row.facts[0]} row=${row} ...${rest} />`)}</ul>
-    ${rows.length > shown && html`<p class="more"><button type="button" onClick=${() => (most.value = shown + 200)}>Show more</button> <span class="soft">${count(rows.length - shown, "more row")}</span></p>`}
+    <${Rows} rows=${rows} at=${rows.findIndex(({facts}) => facts.includes(rest.chosen))} draw=${(row) => html`<${Row} key=${row.facts[0]} row=${row} ...${rest} />`} />
   </div>`;
 }
 

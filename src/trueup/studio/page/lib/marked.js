@@ -121,7 +121,7 @@ function tooltip(which, facts) {
   dom.className = "tips";
   for (const fact of which.slice(0, MOST_IN_TIP).map((index) => facts[index])) {
     const row = document.createElement("div");
-    row.append(element("code", "code", fact.code), element("span", `tag ${kindOf(fact)}`, kindOf(fact)), element("bdi", "soft path", fact.path), element("bdi", "said", summary(fact)));
+    row.append(element("code", "code", fact.code), element("span", `tag ${kindOf(fact)}`, fact.grade ?? kindOf(fact)), element("bdi", "soft path", fact.path), element("bdi", "said", summary(fact)));
     dom.append(row);
   }
   if (which.length > MOST_IN_TIP) dom.append(element("p", "soft", `and ${which.length - MOST_IN_TIP} more`));
@@ -137,28 +137,29 @@ const hovering = hoverTooltip((view, at, side) => {
 }, {hoverTime: 120, hideOnChange: true});
 
 /** Put the cursor on the next mark, or with -1 on the one before. */
-function step(view, by) {
-  const starts = [];
-  view.state.field(under).set.between(0, view.state.doc.length, (from) => void starts.push(from));
+function step(view, by, onStep) {
+  const marks = [];
+  view.state.field(under).set.between(0, view.state.doc.length, (from, _, {spec: {fact}}) => void marks.push({from, fact}));
   const {head} = view.state.selection.main;
-  const next = by > 0 ? starts.find((start) => start > head) ?? starts[0] : starts.findLast((start) => start < head) ?? starts.at(-1);
-  if (next === undefined) return false;
-  view.dispatch({selection: {anchor: next}, effects: EditorView.scrollIntoView(next, {y: "center"}), userEvent: "select"});
+  const next = by > 0 ? marks.find(({from}) => from > head) ?? marks[0] : marks.findLast(({from}) => from < head) ?? marks.at(-1);
+  if (!next) return false;
+  view.dispatch({selection: {anchor: next.from}, effects: EditorView.scrollIntoView(next.from, {y: "center"}), userEvent: "select"});
+  onStep?.(next.fact);
   return true;
 }
 
 /**
  * A reply with its marks: `value`; `drawn` (`{text, marks, facts}` of a verdict: its marks are drawn if it is about this text); `chosen` (the index of a fact) and
- * `onChoose(index)`; `until` (characters that have arrived, the rest is dimmed); `hide` (no marks). Every other property is the editor's. F8 goes to the next mark.
+ * `onChoose(index)`; `until` (characters that have arrived, the rest is dimmed); `hide` (no marks). Every other property is the editor's. F8 goes to the next mark; `onStep(index)` hears of it.
  */
-export function Marked({value, drawn, chosen = null, onChoose, until = null, hide = false, onView, ...rest}) {
+export function Marked({value, drawn, chosen = null, onChoose, onStep, until = null, hide = false, onView, ...rest}) {
   const view = useRef(null);
   const told = useRef({});
   const announced = useSignal("");
-  told.current = {onChoose};
+  told.current = {onChoose, onStep};
   const extensions = useMemo(() => [
     under, later, hovering,
-    Prec.high(keymap.of([{key: "F8", run: (each) => step(each, 1), shift: (each) => step(each, -1)}])),
+    Prec.high(keymap.of([{key: "F8", run: (each) => step(each, 1, told.current.onStep), shift: (each) => step(each, -1, told.current.onStep)}])),
     EditorView.domEventHandlers({
       click(event) {
         const mark = event.target.closest?.("[data-fact]");

@@ -18,8 +18,8 @@ export function lasted(seconds) {
 /** Millionths of a unit of money. */
 export const money = (micros) => (micros == null ? "–" : `$${(micros / 1e6).toFixed(!micros || Math.abs(micros) >= 10_000 ? 2 : Math.abs(micros) < 100 ? 6 : 4)}`);
 
-const clock = new Intl.DateTimeFormat("en-GB", {hour: "2-digit", minute: "2-digit", second: "2-digit"});
-const day = new Intl.DateTimeFormat("en-GB", {day: "numeric", month: "short"});
+export const clock = new Intl.DateTimeFormat("en-GB", {hour: "2-digit", minute: "2-digit", second: "2-digit"});
+export const day = new Intl.DateTimeFormat("en-GB", {day: "numeric", month: "short"});
 const full = new Intl.DateTimeFormat("en-GB", {dateStyle: "medium", timeStyle: "medium"});
 /** Seconds since 1970 as `14:03:22`, or `3 Nov 14:03:22` if not today, or `3 Nov 2023 14:03` if not this year. `today` stands before a time of today. */
 export function when(seconds, today = "") {
@@ -29,4 +29,13 @@ export function when(seconds, today = "") {
   return date.toDateString() === now.toDateString() ? today + clock.format(date) : `${day.format(date)} ${clock.format(date)}`;
 }
 export const exactly = (seconds) => full.format(new Date(seconds * 1000));
+/** How much two lists, or two texts, share at their beginnings and at their ends. */
+export function shared(a, b) {
+  const most = Math.min(a.length, b.length);
+  let head = 0;
+  while (head < most && a[head] === b[head]) head += 1;
+  let tail = 0;
+  while (tail < most - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail += 1;
+  return [head, tail];
+}
 export const bytes = (value) => (value < 1000 ? `${value} B` : value < 1e6 ? `${(value / 1e3).toFixed(1)} KB` : `${(value / 1e6).toFixed(1)} MB`);

@@ -1,18 +1,9 @@
 // Changes of a text: two texts, or a unified diff of the server, enter; lines with signs leave. The part of a line that differs is marked.
 import {html} from "../lib/html.js";
+import {shared} from "../lib/words.js";
 
 const CONTEXT = 3;
 const MOST = 4_000_000; // cells of the table of common lines
-
-/** How much two lists, or two texts, share at their beginnings and at their ends. */
-function shared(a, b) {
-  const most = Math.min(a.length, b.length);
-  let head = 0;
-  while (head < most && a[head] === b[head]) head += 1;
-  let tail = 0;
-  while (tail < most - head && a.at(-1 - tail) === b.at(-1 - tail)) tail += 1;
-  return [head, tail];
-}
 
 /** The lines of both texts in order: `{sign: " " | "-" | "+", text}`. */
 export function lines(old, now) {

@@ -92,7 +92,7 @@ function Examples() {
   const right = data.examples.filter(({passes}) => passes).length;
   const open = (each) => {
     editReply(each.reply);
-    setSituation({state: each.state, context: each.context});
+    setSituation({state: each.state, context: each.context, source: each.source});
   };
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Examples of the contract">
     <p class="soft intro">${right === data.examples.length ? `${count(right, "example")}, all as expected. ` : `${right} of ${count(data.examples.length, "example")} as expected. `}Click one to judge it.</p>

@@ -1,13 +1,14 @@
 // The reply of Try: paste, drop or open a text, or pick an example; marked, as a diff, or as it came.
-import {useRef, useSignal} from "../vendor.js";
+import {useMemo, useRef, useSignal} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {Diff} from "../lib/diff.js";
 import {MOST} from "../lib/editor.js";
+import {withValue} from "../lib/evidence.js";
 import {Marked} from "../lib/marked.js";
 import {Panel, Tabs, say} from "../lib/parts.js";
 import {query, refine} from "../lib/place.js";
 import {bytes, count} from "../lib/words.js";
-import {choose, chosen, context, editReply, example, faults, isEdited, judged, plain, reply, samples, setSituation, state, until} from "./try-state.js";
+import {choose, chosen, context, editReply, example, faults, isEdited, judged, picked, plain, reply, samples, setSituation, state, until} from "./try-state.js";
 
 const TABS = [["marked", "Marked"], ["diff", "Diff"], ["original", "Original"]];
 
@@ -100,6 +101,8 @@ export function ReplyPanel({onView}) {
   const [over, drops] = useDrop(openReply);
   const tab = TABS.some(([id]) => id === query.value.get("reply")) ? query.value.get("reply") : "marked";
   const {verdict, about} = judged.value;
+  const row = verdict?.evidence?.rows[picked.value];
+  const [own, mark] = useMemo(() => withValue(verdict, row), [verdict, row]);
   // Whether the reply holds the text that is judged, as a provider's response does. Under Original it may be edited meanwhile.
   const isOther = Boolean(verdict) && verdict.text !== about.reply && (tab === "original" || about.reply === reply.value);
   const isOriginal = tab === "original" || !isOther;
@@ -110,9 +113,9 @@ export function ReplyPanel({onView}) {
     ${(isOther || plain.value) && html`<p class="remark">${plain.value ? "Judged as text." : `A provider's response (${judged.value.read}): the marks are in the text that the model wrote. Edit it under Original.`} <button type="button" class="plain link" onClick=${() => setSituation({plain: plain.value ? "" : "yes"})}>${plain.value ? "Read it as a response" : "Judge it as text"}</button></p>`}
     <div id="reply-body" class="body" role="tabpanel" aria-label=${TABS.find(([id]) => id === tab)[1]}>
       ${tab === "diff" && (verdict ? html`<${Diff} drawn=${verdict} chosen=${chosen.value} onChoose=${choose} />` : html`<p class="note">There is no verdict, so there is no diff.</p>`)}
-      ${tab !== "diff" && isOriginal && html`<${Marked} key="own" label="Reply" value=${reply.value} onChange=${editReply} onFile=${openReply} drawn=${isOther ? null : verdict} hide=${tab === "original"}
-        chosen=${chosen.value} onChoose=${choose} until=${isOther ? null : until.value} onView=${onView} memory="reply" placeholder="Paste a model's reply, or drop a file here." />`}
-      ${tab !== "diff" && !isOriginal && html`<${Marked} key="text" label="Text of the reply" value=${verdict.text} readOnly drawn=${verdict} chosen=${chosen.value} onChoose=${choose} until=${until.value} onView=${onView} />`}
+      ${tab !== "diff" && isOriginal && html`<${Marked} key="own" label="Reply" value=${reply.value} onChange=${editReply} onFile=${openReply} drawn=${isOther ? null : own} hide=${tab === "original"}
+        chosen=${mark ?? chosen.value} onChoose=${choose} until=${isOther ? null : until.value} onView=${onView} memory="reply" placeholder="Paste a model's reply, or drop a file here." />`}
+      ${tab !== "diff" && !isOriginal && html`<${Marked} key="text" label="Text of the reply" value=${verdict.text} readOnly drawn=${own} chosen=${mark ?? chosen.value} onChoose=${choose} until=${until.value} onView=${onView} />`}
     </div>
   <//>`;
 }

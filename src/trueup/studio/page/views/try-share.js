@@ -5,7 +5,7 @@ import {bytes} from "../lib/words.js";
 const MARK = "1."; // the version of the form
 const MOST = 60_000; // characters of a link that chats and mails let through
 const MOST_INFLATED = 24_000_000; // bytes
-const NAMES = {reply: "r", contract: "c", kind: "k", file: "f", state: "s", context: "x", plain: "t"};
+const NAMES = {reply: "r", contract: "c", kind: "k", file: "f", state: "s", context: "x", source: "o", plain: "t"};
 
 async function through(stream, data, most) {
   const reader = new Blob([data]).stream().pipeThrough(stream).getReader();

@@ -18,6 +18,8 @@ export const contract = signal("");
 export const source = signal({file: "", kind: ".yaml", hash: "", text: null});
 export const state = signal("");
 export const context = signal("");
+/** The text that a grounded contract looks values up in. */
+export const material = signal("");
 /** "yes": a reply that looks like a provider's response is text all the same. */
 export const plain = signal("");
 /** The name of the example that reply and contract came from, and whether they still are it. */
@@ -30,12 +32,14 @@ export const judged = signal({verdict: null, faults: [], took: null, contract: n
 export const faults = computed(() => ({contract: judged.value.faults.filter(({of}) => of !== "context"), context: judged.value.faults.filter(({of}) => of === "context")}));
 export const isSlow = signal(false);
 export const chosen = signal(null);
+/** The index of the value whose evidence is shown. */
+export const picked = signal(null);
 /** Characters of the reply that have arrived in the replay; null: all. */
 export const until = signal(null);
 
 export const kind = computed(() => source.value.kind);
 export const isSaved = computed(() => source.value.text !== null && source.value.text === contract.value);
-export const asked = () => ({reply: reply.value, contract: contract.value, kind: kind.value, file: source.value.file, state: state.value, context: context.value, response: plain.value ? false : "auto"});
+export const asked = () => ({reply: reply.value, contract: contract.value, kind: kind.value, file: source.value.file, state: state.value, context: context.value, source: material.value, response: plain.value ? false : "auto"});
 const isAbout = (about) => about !== null && Object.entries(asked()).every(([name, value]) => about[name] === value);
 /** Whether the verdict that is shown is about what is in the editors now. */
 export const isFresh = computed(() => isAbout(judged.value.about));
@@ -74,18 +78,21 @@ async function judge() {
   }
   if (mine.signal.aborted) return;
   cost = performance.now() - started;
+  const {path} = rowsIn(judged.value)[picked.value] ?? {};
+  const same = rowsIn(answer).findIndex((row) => row.path === path);
   clearTimeout(slow);
   slow = 0;
   batch(() => {
     isSlow.value = false;
     judged.value = {...answer, contract: answer.contract ?? judged.value.contract, about}; // while a contract is broken, its states stay
     chosen.value = kept(answer.verdict, chosen.value);
+    picked.value = same < 0 ? null : same;
     if (answer.verdict && until.value !== null && until.value >= answer.verdict.text.length) until.value = null;
   });
   clearTimeout(keeping);
   keeping = setTimeout(keep, 400);
-  const mark = answer.contract?.fingerprint;
-  if (answer.took > COLD && mark !== warm && about.reply.length < MOST_WARMED) judgeSoon(0); // the first one also loaded what the contract needs: measure judging
+  const mark = `${answer.contract?.fingerprint} ${Boolean(answer.verdict?.evidence)}`;
+  if (answer.took > COLD && mark !== warm && about.reply.length < MOST_WARMED) judgeSoon(0); // the first one, also the first with a source, loaded what the contract needs: measure judging
   warm = mark;
 }
 
@@ -99,6 +106,14 @@ function kept(verdict, index) {
 export function choose(index) {
   choice = judged.value.verdict?.facts[index] ?? null;
   chosen.value = choice ? index : null;
+  const found = choice ? rowsIn(judged.value).findIndex(({fact}) => fact === index) : -1;
+  picked.value = found < 0 ? null : found;
+}
+const rowsIn = ({verdict}) => verdict?.evidence?.rows ?? [];
+/** Choose a value, and the finding about it. */
+export function pick(index) {
+  choose(rowsIn(judged.value)[index].fact);
+  picked.value = index;
 }
 
 export function editReply(text) {
@@ -107,6 +122,12 @@ export function editReply(text) {
     isEdited.value = true;
     until.value = null;
   });
+  judgeSoon();
+}
+
+export function editMaterial(text) {
+  material.value = text;
+  isEdited.value = true;
   judgeSoon();
 }
 
@@ -124,6 +145,7 @@ export function setSituation(changes) {
   batch(() => {
     if ("state" in changes) state.value = changes.state;
     if ("context" in changes) context.value = changes.context;
+    if (changes.source) material.value = changes.source;
     if ("plain" in changes) plain.value = changes.plain;
   });
   judgeSoon();
@@ -137,12 +159,13 @@ export function show(given, from = {}) {
     contract.value = given.contract ?? contract.value;
     state.value = given.state ?? "";
     context.value = given.context ?? "";
+    material.value = given.source ?? material.value;
     plain.value = given.plain ?? "";
     source.value = {file: given.file ?? "", kind: given.kind || ".yaml", hash: given.hash ?? "", text: given.saved ?? null};
     example.value = from.example ?? "";
     isEdited.value = from.edited ?? false;
     until.value = null;
-    chosen.value = null;
+    chosen.value = picked.value = null;
   });
   judgeSoon(0);
 }
@@ -185,7 +208,7 @@ const named = () => ["example", "file"].map((name) => query.value.get(name) ?? "
 function keep() {
   if (!judged.value.about) return; // Try has not been shown
   try {
-    if (!isEdited.value || reply.value.length + contract.value.length > MOST_DRAFT) sessionStorage.removeItem(DRAFT);
+    if (!isEdited.value || reply.value.length + contract.value.length + material.value.length > MOST_DRAFT) sessionStorage.removeItem(DRAFT);
     else sessionStorage.setItem(DRAFT, JSON.stringify({...asked(), plain: plain.value, hash: source.value.hash, saved: source.value.text, example: example.value, at: named()}));
   } catch {
     // no room: the draft is not kept

@@ -2,13 +2,14 @@
 import {useSignal} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {Editor} from "../lib/editor.js";
+import {Values} from "../lib/evidence.js";
 import {Explain, Facts, Headline, pathOf, summary} from "../lib/facts.js";
 import {Failed} from "../lib/load.js";
 import {Panel, Tabs, Tag, copy} from "../lib/parts.js";
 import {query, refine} from "../lib/place.js";
 import {count, lasted, number} from "../lib/words.js";
 import {ContractPanel} from "./try-contract.js";
-import {choose, chosen, isFresh, isSlow, judged} from "./try-state.js";
+import {choose, chosen, isFresh, isSlow, judged, pick, picked} from "./try-state.js";
 import {isReplaying, replayed} from "./try-stream.js";
 
 const MOST_TOLD = 20_000; // characters that are shown; all of them are copied
@@ -39,9 +40,10 @@ function Calls({verdict}) {
 }
 
 function AsJson({verdict}) {
-  const {text, ...rest} = verdict;
+  const {text, evidence, ...rest} = verdict;
+  if (evidence) rest.evidence = {...evidence, sources: evidence.sources.map(({pieces, ...source}) => source)};
   const spelled = JSON.stringify(rest, null, 2).replace(/\[\n\s+(\d+),\n\s+(\d+)(?:,\n\s+(\d+))?\n\s+\]/g, (_, ...found) => `[${found.slice(0, 3).filter((each) => each !== undefined).join(", ")}]`);
-  return html`<p class="remark">The <code>verdict</code> of <code>POST /api/judge</code>, without the text of the reply. <button type="button" class="plain link" onClick=${() => copy(spelled)}>Copy</button></p>
+  return html`<p class="remark">The <code>verdict</code> of <code>POST /api/judge</code>, without the texts of the reply and the sources. <button type="button" class="plain link" onClick=${() => copy(spelled)}>Copy</button></p>
     <${Editor} label="The verdict as JSON" readOnly language="json" value=${spelled} />`;
 }
 
@@ -71,13 +73,14 @@ export function VerdictPanel({explain}) {
   const isFaulty = faults.some(({level}) => level === "error");
   const explaining = useSignal(null);
   explain.current = (code) => (explaining.value = code);
-  const tab = ["value", "calls", "json"].includes(query.value.get("show")) ? query.value.get("show") : "findings";
+  const asked = query.value.get("show");
+  const tab = ["value", "calls", "json"].includes(asked) || asked === "evidence" && verdict?.evidence ? asked : "findings";
   const isStale = !isFresh.value && isSlow.value;
   const replaying = isReplaying.value;
-  const names = [["findings", "Findings"], ["value", "Value"], ["calls", verdict?.calls.length ? `Calls ${verdict.calls.length}` : "Calls"], ["json", "JSON"]];
+  const names = [["findings", "Findings"], ...(verdict?.evidence ? [["evidence", "Evidence"]] : []), ["value", "Value"], ["calls", verdict?.calls.length ? `Calls ${verdict.calls.length}` : "Calls"], ["json", "JSON"]];
   const aside = replaying ? null : isStale ? html`<span role="status">judging…</span>` : verdict && took !== null ? html`<span class="num" title="The time of the check itself; compiling the contract is not counted">judged in ${lasted(took)}</span>` : null;
   const foot = verdict && !replaying && html`<${Tabs} label="The verdict" names=${names} value=${tab} onChange=${(id) => refine({show: id === "findings" ? "" : id})} controls="verdict-body" />
-    ${tab === "findings" && verdict.facts.length > 0 ? html`<span class="keys" aria-hidden="true"><kbd>j</kbd> <kbd>k</kbd> select <kbd>e</kbd> explain</span>` : html`<span></span>`}`;
+    ${(tab === "findings" && verdict.facts.length > 0) || tab === "evidence" ? html`<span class="keys" aria-hidden="true"><kbd>j</kbd> <kbd>k</kbd> select <kbd>e</kbd> explain</span>` : html`<span></span>`}`;
   return html`<${Panel} title="Verdict" id="try-verdict" aside=${aside} foot=${foot || undefined} class=${isStale ? "stale" : ""} aria-busy=${isStale ? "true" : undefined}>
     ${replaying ? html`<${Partial} />` : html`
       <div aria-live="polite">${verdict ? html`<${Headline} verdict=${verdict} />` : !failure && isFaulty && html`<div class="headline"><strong>Not judged</strong><span class="soft">${told(faults)}</span></div>`}</div>
@@ -86,6 +89,7 @@ export function VerdictPanel({explain}) {
       ${!failure && !verdict && !isFaulty && html`<p class="note" aria-busy="true">Judging…</p>`}
       ${verdict && html`<div id="verdict-body" class="body" role="tabpanel" aria-label=${names.find(([id]) => id === tab)[1]}>
           ${tab === "findings" && html`<${Found} verdict=${verdict} onExplain=${explain.current} />`}
+          ${tab === "evidence" && html`<div class="scroll" tabindex="0" role="region" aria-label="Evidence"><${Values} verdict=${verdict} chosen=${picked.value} onChoose=${pick} /></div>`}
           ${tab === "value" && html`<${Value} verdict=${verdict} />`}
           ${tab === "calls" && html`<${Calls} verdict=${verdict} />`}
           ${tab === "json" && html`<${AsJson} verdict=${verdict} />`}

@@ -9,9 +9,10 @@ import {signal} from "../vendor.js";
 import {packed, unpacked} from "./try-share.js";
 import {ContractPanel} from "./try-contract.js";
 import {ReplyPanel} from "./try-reply.js";
+import {SourcePanel} from "./try-source.js";
 import {VerdictPanel} from "./try-verdict.js";
 import {Stream, jump} from "./try-stream.js";
-import {asked, choose, chosen, contract, isEdited, isFresh, isSaved, isSlow, judgeSoon, judged, loadSamples, openContract, plain, reply, restoreDraft, show, showSample, source, until} from "./try-state.js";
+import {asked, choose, chosen, contract, isEdited, isFresh, isSaved, isSlow, judgeSoon, judged, loadSamples, openContract, pick, picked, plain, reply, restoreDraft, show, showSample, source, until} from "./try-state.js";
 
 const AGAIN = 3000; // milliseconds
 let opened = null; // the address whose content is shown
@@ -74,9 +75,16 @@ function useShareButton() {
   }, []);
 }
 
+const isGrounded = () => judged.value.contract?.grounded;
+
 function step(by) {
   const {verdict} = judged.value;
   if (!verdict) return;
+  if (query.value.get("show") === "evidence" && verdict.evidence) {
+    const {length} = verdict.evidence.rows;
+    if (length) pick(Math.max(0, Math.min((picked.value ?? (by > 0 ? -1 : length)) + by, length - 1)));
+    return;
+  }
   const {errors, warnings, fixes} = rowsOf(verdict.facts);
   const rows = [...errors, ...warnings, ...fixes];
   if (!rows.length) return;
@@ -98,7 +106,7 @@ function Jumps() {
   const to = (id) => document.getElementById(id)?.scrollIntoView({block: "start"});
   const [word, kind] = words();
   return html`<nav class="jumps-bar" aria-label="Panels">
-    <button type="button" onClick=${() => to("try-reply")}>Reply</button><button type="button" onClick=${() => to("try-contract")}>Contract</button>
+    <button type="button" onClick=${() => to("try-reply")}>Reply</button><button type="button" onClick=${() => to("try-contract")}>Contract</button>${isGrounded() && html`<button type="button" onClick=${() => to("try-source")}>Source</button>`}
     <button type="button" class=${kind} onClick=${() => to("try-verdict")}><b>${word}</b></button>
   </nav>`;
 }
@@ -129,8 +137,8 @@ export function Try() {
   }, [judged.value.failure]);
   useShareButton();
   useKeys({
-    j: ["next finding or fix", () => step(1)],
-    k: ["previous finding or fix", () => step(-1)],
+    j: ["next finding, fix or value", () => step(1)],
+    k: ["previous finding, fix or value", () => step(-1)],
     e: ["explain the selected one", () => judged.value.verdict?.facts[chosen.value] && explain.current(judged.value.verdict.facts[chosen.value].code)],
     s: ["share: copy a link", share],
     "[": ["replay: previous change of the value", () => jump(-1)],
@@ -141,8 +149,8 @@ export function Try() {
     "F8 / Shift+F8": ["in the reply: next or previous mark", () => {}],
   });
   return html`<${Jumps} />
-    <div class="columns try" data-judged=${isFresh.value && !isSlow.value ? "" : undefined}>
-      <${ReplyPanel} onView=${(view) => (replyView.current = view)} /><${ContractPanel} /><${VerdictPanel} explain=${explain} />
+    <div class=${`columns try ${isGrounded() ? "sourced" : ""}`} data-judged=${isFresh.value && !isSlow.value ? "" : undefined}>
+      <${ReplyPanel} onView=${(view) => (replyView.current = view)} /><${ContractPanel} />${isGrounded() && html`<${SourcePanel} />`}<${VerdictPanel} explain=${explain} />
     </div>
     <${Stream} />
     ${linked.value && html`<${Dialog} title="Share" onClose=${() => (linked.value = null)}><p>The browser does not let the page copy. Copy this link yourself:</p><input aria-label="Link" readonly value=${linked.value} onFocus=${(event) => event.target.select()} /><//>`}`;

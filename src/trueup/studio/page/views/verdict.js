@@ -1,9 +1,10 @@
 // One stored verdict: the reply with its marks, what was found, labels, what the model was told, its attempts, its conversation, and what it cost.
-import {useEffect, useSignal} from "../vendor.js";
+import {useEffect, useMemo, useSignal} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {may} from "../lib/about.js";
 import {get} from "../lib/api.js";
-import {Explain, Facts, Headline} from "../lib/facts.js";
+import {Sources, Values, withValue} from "../lib/evidence.js";
+import {Explain, Facts, Headline, Words} from "../lib/facts.js";
 import {Failed} from "../lib/load.js";
 import {Marked} from "../lib/marked.js";
 import {Key, Panel, Tag, copy, say} from "../lib/parts.js";
@@ -36,16 +37,17 @@ function useVerdict(id) {
   return known;
 }
 
-/** A line for the `examples` of a contract file: JSON is YAML. */
-function asExample({row, verdict}) {
+/** A line for the `examples` of a contract file: JSON is YAML. A grounded contract needs the source again. */
+function asExample({row, verdict, context: known}) {
+  const {state, ...context} = verdict.evidence && !known.cut ? JSON.parse(known.text) : {};
   const gives = verdict.facts.filter(({kind}) => kind === "finding").map(({code, path}) => (path && path !== "$" ? `${code} ${path}` : code));
-  return `  - ${JSON.stringify({...(row.state && {state: row.state}), reply: verdict.text, ...(gives.length && {gives})})}\n`;
+  return `  - ${JSON.stringify({...(row.state && {state: row.state}), ...(verdict.evidence && {context}), reply: verdict.text, ...(gives.length && {gives})})}\n`;
 }
 
 async function openInTry(id) {
   try {
-    const {reply, contract, state, context} = await get(`/verdicts/${encodeURIComponent(id)}/again`);
-    show({reply, state, context, contract: contract?.text ?? "", file: contract?.file ?? "", kind: contract?.kind ?? ".yaml", hash: contract?.hash ?? "", saved: contract?.text ?? null});
+    const {reply, contract, state, context, source} = await get(`/verdicts/${encodeURIComponent(id)}/again`);
+    show({reply, state, context, source, contract: contract?.text ?? "", file: contract?.file ?? "", kind: contract?.kind ?? ".yaml", hash: contract?.hash ?? "", saved: contract?.text ?? null});
     if (!contract) say("No file in the folders has a contract of that name: the reply is opened without one.");
     go(link("try"));
   } catch (failure) {
@@ -133,14 +135,34 @@ function Context({data}) {
   return html`<${Fold} title="Context" aside=${words}><pre class="box">${data.context.text}${data.context.cut ? "\n…" : ""}</pre><//>`;
 }
 
-function Whole({data, chosen, explain}) {
+/** Each value of a grounded contract beside its source. */
+function Evidence({data: {verdict, unsourced}, picked, onChoose: choose}) {
+  const {evidence} = verdict;
+  if (!evidence) return unsourced && html`<p class="remark"><${Words} text=${unsourced} /></p>`;
+  const at = picked.value;
+  return html`<section aria-label="Evidence"><h3>Evidence</h3><div class="evidence"><${Values} verdict=${verdict} chosen=${at} onChoose=${choose} /><div onKeyDown=${passOn}><${Sources} evidence=${evidence} chosen=${at} onChoose=${choose} /></div></div></section>`;
+}
+
+function Whole({data, chosen, picked, explain}) {
   const {verdict, row, labels} = data;
+  const rows = verdict?.evidence?.rows ?? [];
+  const [own, mark] = useMemo(() => withValue(verdict, rows[picked.value]), [verdict, picked.value]);
+  const choose = (index) => {
+    const found = rows.findIndex(({fact}) => fact === index);
+    chosen.value = index;
+    picked.value = found < 0 ? null : found;
+  };
+  const pick = (index) => {
+    chosen.value = rows[index].fact;
+    picked.value = index;
+  };
   return html`
-    ${verdict && html`<div class="reply" onKeyDown=${passOn}><${Marked} key=${row.id} label="Reply" readOnly value=${verdict.text} drawn=${verdict} chosen=${chosen.value} onChoose=${(index) => (chosen.value = index)} placeholder="The reply is empty." /></div>`}
+    ${verdict && html`<div class="reply" onKeyDown=${passOn}><${Marked} key=${row.id} label="Reply" readOnly value=${verdict.text} drawn=${own} chosen=${mark ?? chosen.value} onChoose=${choose} placeholder="The reply is empty." /></div>`}
     ${!verdict && html`<div class="note"><p>${data.gone}</p>${row.codes.length > 0 && html`<p>It was ${row.ok ? "accepted" : "refused"} with ${row.codes.map((code) => html`<button type="button" key=${code} class="plain link" onClick=${() => explain(code)}><code class="code">${code}</code></button> `)}</p>`}</div>`}
     <div class="rest">
-      ${verdict && html`<${Facts} facts=${verdict.facts} chosen=${chosen.value} onChoose=${(index) => (chosen.value = index)} onExplain=${explain} />
+      ${verdict && html`<${Facts} facts=${verdict.facts} chosen=${chosen.value} onChoose=${choose} onExplain=${explain} />
         ${!verdict.facts.length && html`<p class="note">The reply was read as it is, and the contract holds.</p>`}
+        <${Evidence} key=${row.id} data=${data} picked=${picked} onChoose=${pick} />
         <${Subjects} row=${row} verdict=${verdict} labels=${labels} />
         ${verdict.value !== null && html`<${Fold} title="Value" open=${!verdict.facts.length && verdict.value.length < 2000}><pre class="box">${verdict.value}${verdict.value_cut ? "\n…" : ""}</pre><//>`}
         ${verdict.calls.length > 0 && html`<${Fold} title=${`Calls ${verdict.calls.length}`} open>${verdict.calls.map((call, at) => html`<div key=${at} class="call"><b class="mono"><bdi>${call.name}</bdi></b> <${Tag} kind=${call.ok ? "accepted" : "refused"} /><pre class="box">${call.arguments}</pre></div>`)}<//>`}
@@ -158,9 +180,10 @@ function Whole({data, chosen, explain}) {
 export function Verdict({id, row, onLabel, onClose, isPage = false, isBig = false, title = "Verdict", above}) {
   const {data, failure} = useVerdict(id);
   const chosen = useSignal(null);
+  const picked = useSignal(null);
   const explaining = useSignal(null);
   useEffect(() => {
-    chosen.value = null;
+    chosen.value = picked.value = null;
   }, [id]);
   const known = data?.row ?? row;
   const verdict = data?.verdict;
@@ -176,7 +199,7 @@ export function Verdict({id, row, onLabel, onClose, isPage = false, isBig = fals
     ${known && may("label") && html`<${Judge} row=${known} isBig=${isBig} onLabel=${onLabel} />`}
     ${failure && html`<${Failed} failure=${failure} />`}
     ${!data && !failure && html`<p class="note" aria-busy="true">Loading…</p>`}
-    ${data && html`<div class="scroll" tabindex="0" role="region" aria-label="The verdict in full"><${Whole} data=${data} chosen=${chosen} explain=${(code) => (explaining.value = code)} /></div>`}
+    ${data && html`<div class="scroll" tabindex="0" role="region" aria-label="The verdict in full"><${Whole} data=${data} chosen=${chosen} picked=${picked} explain=${(code) => (explaining.value = code)} /></div>`}
     ${explaining.value && html`<${Explain} code=${explaining.value} onClose=${() => (explaining.value = null)} />`}
   <//>`;
 }
