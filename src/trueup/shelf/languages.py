@@ -25,7 +25,6 @@ _SURE, _DOUBT = (
     0.08,
 )  # the least share of the other language, and the most of the allowed ones, of a piece that is in another
 _SHARE = 0.5
-_MOST_DATA = 20_000  # strings of a value that are looked at
 _NOISE = lazy_regex(
     r"<[^<>\n]{1,200}>|%\(\w{1,40}\)\w|\{[^{}\n]{0,60}\}|[!-~]+"
 )  # tags, places to fill in, and runs of ASCII
@@ -81,6 +80,7 @@ def compile_check(given: Mapping[str, Any]) -> Look:
     return lambda seen: _look(seen, allowed, wanted, least, share)
 
 
+@lru_cache(maxsize=1024)
 def _code(name: str) -> str:
     """The code that the model uses for a language.
 
@@ -129,13 +129,20 @@ def _look(seen: Seen, allowed: frozenset[str], wanted: tuple[str, ...], least: i
 
 def foreign(text: str, allowed: frozenset[str]) -> str:
     """The language of a text where it is surely none of the allowed ones; else empty."""
-    ranked = [(_code(language), score) for language, score in identifier().rank(text[:4_000])]
-    top, score = next(((language, score) for language, score in ranked if language not in _IGNORED), ("", 0.0))
-    if not top or top in allowed or score < _SURE or ranked[0][0] in _IGNORED:
+    likely = identifier().classify(text)[0]  # quicker than all languages with their scores, and mostly enough
+    if _code(likely) in allowed:
         return ""
-    if any(top in near and near & allowed for near in _NEAR):
+    ranked: list[tuple[str, float]] = identifier().rank(text)
+    (first, score), *_ = ranked
+    top = _code(first)
+    if first in _IGNORED or score < _SURE or _is_near(top, allowed):
         return ""
-    return top if sum(score for language, score in ranked if language in allowed) <= _DOUBT else ""
+    return top if sum(score for language, score in ranked if _code(language) in allowed) <= _DOUBT else ""
+
+
+@lru_cache(maxsize=512)
+def _is_near(language: str, allowed: frozenset[str]) -> bool:
+    return any(language in near and near & allowed for near in _NEAR)
 
 
 def pieces(text: str) -> list[Piece]:
@@ -190,13 +197,11 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 def _strings(data: Any) -> str:
     """The strings of a value, one to a line; names of fields are left out."""
     out: list[str] = []
-    size = 0
     todo: list[Any] = [data]
-    while todo and size < _MOST_DATA:
+    while todo:
         value = todo.pop()
         if isinstance(value, str):
-            out.append(value[:_MOST_DATA])
-            size += len(value)
+            out.append(value)
         elif isinstance(value, Mapping):
             todo.extend(reversed(list(value.values())))
         elif isinstance(value, list | tuple):
