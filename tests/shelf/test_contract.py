@@ -126,12 +126,9 @@ def test_terms_are_read_from_a_file_beside_the_contract(name: str, text: str, tm
 
 @pytest.mark.parametrize(
     ("module", "given"),
-    [("phonenumbers", "no_phone"), ("py3langid.langid", {"language": "es"}), ("sqlglot", {"code": "sql"})],
+    [("phonenumbers", "no_phone"), ("py3langid", {"language": "es"}), ("sqlglot", {"code": "sql"})],
 )
 def test_a_missing_package_says_how_to_install_it(module: str, given: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trueup.shelf.languages import identifier
-
-    identifier.cache_clear()
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'trueup\[shelf\]'"):
         Contract(checks=[given])

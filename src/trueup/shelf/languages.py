@@ -6,8 +6,10 @@ addresses, numbers and quoted names are left out. A text that is too short, mixe
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.util import find_spec
 from itertools import pairwise
+from threading import Lock
 from typing import Any, NamedTuple
 
 from trueup.shelf.fences import without_code
@@ -17,6 +19,13 @@ from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex
 
 INSTALL = "language needs py3langid: pip install 'trueup[shelf]'"
+# The languages of the model, which is not read before a reply is judged; a test compares them.
+KNOWN = frozenset(
+    """ace af am an ar ary arz as az ba bcl be bg bn br bs ca crh cs cy da de dz el en eo es et eu ext fa fi fo fr fuv fy ga gcf gcr gd gl gom grc gu gug
+    guw ha hbo he hi hr ht hu hy id ig is it ja jv ka kab kik kk km kn ko ku ky la lb lg lij ln lo lt ltg lv mg mk ml mn mr ms mt my ne nl nn no nso oc om
+    or pa pcm pl ps pt qu ro ru rw sa sdh se si sk sl sn so sq sr st sv sw ta te tg th tk tl tr tt ug uk ur uz uzs vec vi vo wa wuu xh yo yue zh
+    zu""".split()
+)
 LEAST = 30  # letters of a reply that is judged; a letter of a script without spaces counts as three
 _CHUNK = 120  # letters that are judged at once, at the least
 _CHUNKS = 40  # of a long reply
@@ -45,6 +54,7 @@ _NEAR = tuple(
         "la it", "eo it", "sl hr", "pcm en", "rw sn", "wa fr", "gcf gcr ht fr", "st nso", "as bn", "yue zh wuu", "ja zh", "grc el", "hbo he", "gom mr", "ast es", "br fr", "vo en",
     )
 )  # fmt: skip
+_reading = Lock()
 _IGNORED = frozenset({"zxx"})  # what the model calls a text that is in no language
 _HINT = "Write the whole reply in {wanted}."
 
@@ -70,11 +80,12 @@ def compile_check(given: Mapping[str, Any]) -> Look:
     least, share = options.number("least", LEAST, 10), options.share("share", _SHARE)
     if not wanted:
         raise options.bad("language", "name at least one language, such as es")
-    known = set(identifier().labels) - _IGNORED
+    if find_spec("py3langid") is None:
+        raise ModuleNotFoundError(INSTALL, name="py3langid")
     allowed = frozenset(_code(name) for name in wanted)
     for name in wanted:
-        if _code(name) not in known:
-            near = nearest(name, known)
+        if _code(name) not in KNOWN:
+            near = nearest(name, KNOWN)
             also = f"did you mean {near!r}?" if near else _NAMED_IN
             raise options.bad("language", f"{name!r} is not a known language; {also}")
     return lambda seen: _look(seen, allowed, wanted, least, share)
@@ -91,13 +102,16 @@ def _code(name: str) -> str:
     return _ALIASES.get(code, code)
 
 
-@lru_cache(maxsize=1)
 def identifier() -> Any:
-    """The language identifier, with the model that ships inside its package; read once."""
-    try:
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier  # type: ignore[import-untyped]
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(INSTALL, name="py3langid") from None
+    """The language identifier, with the model that ships inside its package; read once, when the first reply is judged."""
+    with _reading:  # it takes a second; others wait for it and do not read it again
+        return _identifier()
+
+
+@cache
+def _identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # type: ignore[import-untyped]
+
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
