@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueup.shelf.reading import Reading
+from trueup.checks.folding import UNSEEN
+from trueup.shelf.reading import _ODD, Reading, _plain
 
 PIECES = st.lists(
     st.sampled_from(["a", "@", "＠", "\u200b", "&#64;", "&amp;", "\\u0040", "\\n", "\\ud83d\\ude00", "é", "😀", "١"]),
@@ -32,3 +33,11 @@ def test_escapes_are_those_of_json_alone() -> None:
     assert Reading(r"a\u0040b").text == r"a\u0040b"
     assert Reading(r"a\u0040b", is_json=True).text == "a@b"
     assert Reading("&unknown; &#xffffff; &#0;").text.startswith("&unknown;")
+
+
+def test_what_is_passed_over_quickly_would_not_change() -> None:
+    for point in (*range(0xD800), *range(0xE000, 0x30000)):
+        char = chr(point)
+        if not _ODD.match(char):
+            assert _plain[point] == char, hex(point)
+            assert not UNSEEN.match(char), hex(point)

@@ -13,7 +13,9 @@ from trueup.shelf.options import Options
 from trueup.shelf.seen import Look, Seen, Told
 from trueup.verdict.patterns import lazy_regex
 
-_RUN = lazy_regex(r"(?<![\w+])(?<!\w-)(?<!\d[.,])[2-6]\d{3}(?:(?: {1,2}|[.\-])?\d){9,15}(?![\w%]|[.,\-]\d)", re.ASCII)
+_RUN = lazy_regex(
+    r"[2-6](?<![\w+].)(?<!\w-.)(?<!\d[.,].)\d{3}(?:(?: {1,2}|[.\-])?\d){9,15}(?![\w%]|[.,\-]\d)", re.ASCII
+)
 _MARKS = lazy_regex(r"[ .\-]+")
 _GROUPS = frozenset({(4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (4, 4, 4, 2), (6, 13), (4, 3, 3, 3)})
 _ISSUERS = (  # from and to, by their first digits, and the lengths

@@ -13,7 +13,7 @@ from trueup.shelf.options import Options
 from trueup.shelf.seen import Look, Seen, Told
 from trueup.verdict.patterns import lazy_regex
 
-_AT = lazy_regex(r"@|%40|\s{0,2}[(\[{<]\s?(?:@|at|ät|arroba|chez|chiocciola)\s?[)\]}>]\s{0,2}", re.IGNORECASE)
+_AT = lazy_regex(r"@|%40|[(\[{<]\s?(?:@|at|ät|arroba|chez|chiocciola)\s?[)\]}>]\s{0,2}", re.IGNORECASE)
 _DOT = r"(?:\.|[。｡](?=[a-z0-9])|\s{0,2}[(\[{<]\s?(?:\.|dot|punkt|punto|point|ponto)\s?[)\]}>]\s{0,2})"
 _DOMAIN = lazy_regex(
     rf"(?:[^\W_](?:[\w\-]{{0,61}}[^\W_])?{_DOT}){{1,8}}(?:[a-z]{{2,24}}(?![a-z0-9_\-])|xn--[a-z0-9\-]{{2,50}}|[^\W\d_a-z]{{2,24}})",
@@ -49,7 +49,7 @@ def _look(seen: Seen, allowed: frozenset[str]) -> Iterator[Told]:
         if span is not None:
             end = span[1]
             domain = _A_DOT.sub(".", text[sign.end() : end]).casefold()
-            name = text[span[0] : sign.start()].casefold()
+            name = text[span[0] : sign.start()].rstrip().casefold()
             if f"{name}@{domain}" not in allowed and not _is_below(domain, allowed):
                 yield Told("The reply holds an e-mail address", _HINT, span, {"domain": domain})
 
@@ -61,6 +61,9 @@ def _around(text: str, sign: re.Match[str]) -> tuple[int, int] | None:
         return None
     at = sign.start()
     before = text[max(0, at - _LONGEST) : at]
+    if len(sign[0]) > 3:  # in brackets, with a blank before them or not
+        before = before.rstrip(" ")
+        at = sign.start() - len(text[max(0, at - _LONGEST) : at]) + len(before)
     found = _NAME.search(before.rpartition("\n")[2])
     name = found[0] if found else ""
     if not name or name.endswith(".") or ".." in name or _USER.search(before):

@@ -27,7 +27,7 @@ KNOWN = frozenset(
     zu""".split()
 )
 LEAST = 30  # letters of a reply that is judged; a letter of a script without spaces counts as three
-_CHUNK = 120  # letters that are judged at once, at the least
+_CHUNK = 200  # letters that are judged at once, at the least
 _CHUNKS = 40  # of a long reply
 _SURE, _DOUBT = (
     0.35,

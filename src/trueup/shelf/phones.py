@@ -14,7 +14,9 @@ from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex
 
 INSTALL = "no_phone needs phonenumbers: pip install 'trueup[shelf]'"
-_RUN = lazy_regex(r"(?:(?<![\w+])\+|(?<![\w.,/=#%&$€£@+\-])(?<!\d:))\(?\d[\d ().\-/]{5,40}", re.ASCII)
+_RUN = lazy_regex(
+    r"[+(\d](?:(?<=\+)(?<![\w+].)|(?<=[(\d])(?<![\w.,/=#%&$€£@+\-].)(?<!\d:.))[\d ().\-/]{6,41}", re.ASCII
+)
 _ABROAD = lazy_regex(r"00[1-9]\d{0,2}[ (.\-/]")  # how `+` is dialled
 _DATED = lazy_regex(r"(?:19|20)\d\d[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.](?:19|20)\d\d|\d{1,3}(?:\.\d{1,3}){3}\Z")
 _FEWEST, _MOST = 7, 15  # digits

@@ -9,6 +9,7 @@ import json
 import re
 import unicodedata
 from bisect import bisect_right
+from functools import lru_cache
 
 from trueup.checks.folding import UNSEEN
 from trueup.verdict.patterns import lazy_regex
@@ -19,6 +20,11 @@ _UNLIKE = lazy_regex(lambda: f"{UNSEEN.pattern}+|{_REFERENCE}")
 _UNLIKE_IN_JSON = lazy_regex(lambda: f"{UNSEEN.pattern}+|{_REFERENCE}|{_ESCAPE}")
 _SIGNS = {**dict.fromkeys("‐‑‒–—―−⁃﹘", "-"), "․": ".", "∕": "/", "⁄": "/", "∶": ":", "ː": ":"}
 _LAST_KEPT = 0x3FFFF  # characters behind it are not remembered, so that no text can fill the table
+
+
+_OTHER = lazy_regex("[^\x00-\x7f]+")
+# What is neither ASCII nor a common letter or sign of a script: without any of these, a text stays as it is.
+_ODD = lazy_regex("[^\x00-\x7f¡«»¿À-žƀ-ɏΆ-ϏЀ-ҁא-תؠ-ً٪-ەऄ-हกะ-๎‘-‟…€、-〟ぁ-ヿ一-鿿가-힣]")
 
 
 class _Plain(dict[int, str]):
@@ -37,6 +43,16 @@ class _Plain(dict[int, str]):
 _plain = _Plain()
 
 
+def _is_odd(run: str) -> bool:
+    """Whether there is anything to change in a run of what is not ASCII."""
+    return _is_odd_run(run) if len(run) < 12 else _ODD.search(run) is not None
+
+
+@lru_cache(maxsize=4096)
+def _is_odd_run(run: str) -> bool:
+    return _ODD.search(run) is not None
+
+
 class Reading:
     """A text as it is read, and where each part of it stands in the original.
 
@@ -53,8 +69,9 @@ class Reading:
         self._places: list[int] = []  # of the plain text, from which on
         self._shifts: list[int] = []  # so many characters of the original are left out before
         self.text = original
-        if not (original.isascii() and "&" not in original and not (is_json and "\\" in original)):
-            text = original if original.isascii() else original.translate(_plain)
+        is_odd = not original.isascii() and any(map(_is_odd, set(_OTHER.findall(original))))
+        if is_odd or "&" in original or (is_json and "\\" in original):
+            text = original.translate(_plain) if is_odd else original
             self.text = self._decoded(text, _UNLIKE_IN_JSON if is_json else _UNLIKE)
 
     def _decoded(self, text: str, unlike: re.Pattern[str]) -> str:

@@ -42,6 +42,7 @@ _DOT = lazy_regex(
 )  # browsers take it for a dot; elsewhere it ends a sentence
 _SHUT = lazy_regex("[。｡、」』】》]")
 _OTHER = lazy_regex(r"[,;:!?()](?=[^\x00-\x7f])|(?<=\.)(?P<last>[A-Za-z0-9\-]+)(?P<words>[^\x00-\x7f][^.]*)\Z")
+_MEDIA = lazy_regex(r"(?:image/(?!svg)|audio/|video/|font/)", re.IGNORECASE)
 _TRAILING = ".,;:!?'\"*_~…"
 _WEB = frozenset({"http", "https"})
 _RISKY = frozenset({"javascript", "data", "vbscript", "file", "blob"})
@@ -123,6 +124,8 @@ def _target(found: re.Match[str]) -> tuple[str, str, int, int] | None:
     if parts is None:
         return None
     scheme, rest = parts[1].lower(), parts[2]
+    if scheme == "data" and _MEDIA.match(rest):
+        return None  # a picture in the text itself
     if scheme not in _WEB | _RISKY and not rest.startswith("//"):
         return None  # an address of mail, a word before a colon
     return scheme, rest.lstrip("/\\") if scheme in _WEB else rest, start, size
