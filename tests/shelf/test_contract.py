@@ -126,7 +126,12 @@ def test_terms_are_read_from_a_file_beside_the_contract(name: str, text: str, tm
 
 @pytest.mark.parametrize(
     ("module", "given"),
-    [("phonenumbers", "no_phone"), ("py3langid", {"language": "es"}), ("sqlglot", {"code": "sql"})],
+    [
+        ("phonenumbers", "no_phone"),
+        ("py3langid", {"language": "es"}),
+        ("sqlglot", {"code": "sql"}),
+        ("sqlglot", "code"),
+    ],
 )
 def test_a_missing_package_says_how_to_install_it(module: str, given: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module, None)

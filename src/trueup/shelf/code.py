@@ -10,6 +10,7 @@ import re
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import orjson
@@ -20,7 +21,7 @@ from trueup.shelf.seen import Look, Seen, Told, not_judged
 from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex
 
-INSTALL = "code: sql needs sqlglot: pip install 'trueup[shelf]'"
+INSTALL = "code needs sqlglot for SQL: pip install 'trueup[shelf]', or name the other languages: {code: [python, json]}"
 LANGUAGES = ("python", "json", "sql")
 _SPELLED = {"py": "python", "python3": "python", "py3": "python", "pycon": "", "json5": "", "jsonc": "", "jsonl": "", "postgresql": "sql", "postgres": "sql", "mysql": "sql", "sqlite": "sql"}  # fmt: skip
 _DIALECTS = {"postgresql": "postgres", "postgres": "postgres", "mysql": "mysql", "sqlite": "sqlite"}
@@ -55,8 +56,8 @@ def compile_check(given: Mapping[str, Any]) -> Look:
             also = f"; did you mean {near!r}?" if near else f"; it knows {', '.join(LANGUAGES)}"
             raise options.bad("code", f"{written!r} is not a language that is checked{also}")
     dialect = _dialect(options)
-    if "sql" in named:
-        _load_sql()
+    if (not named or "sql" in named) and find_spec("sqlglot") is None:
+        raise ModuleNotFoundError(INSTALL, name="sqlglot")
     return lambda seen: _look(seen, named, dialect)
 
 

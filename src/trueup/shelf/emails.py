@@ -61,7 +61,7 @@ def _around(text: str, sign: re.Match[str]) -> tuple[int, int] | None:
         return None
     at = sign.start()
     before = text[max(0, at - _LONGEST) : at]
-    if len(sign[0]) > 3:  # in brackets, with a blank before them or not
+    if sign[0][0] in "([{<":  # in brackets, with a blank before them or not
         before = before.rstrip(" ")
         at = sign.start() - len(text[max(0, at - _LONGEST) : at]) + len(before)
     found = _NAME.search(before.rpartition("\n")[2])

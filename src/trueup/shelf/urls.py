@@ -27,6 +27,7 @@ _TOKEN = lazy_regex(
     rf"""|:(?:[/\\]{{2}})(?P<rest>{_REST})|(?<![\w@.\-])(?P<www>www\.(?=\w){_REST})""",
     re.IGNORECASE | re.MULTILINE,
 )
+_MAYBE = lazy_regex(r":|[/\\]{2}|www\.", re.IGNORECASE)  # without one of these there is no address
 _SCHEME = lazy_regex(r"[A-Za-z][A-Za-z0-9+.\-]{0,30}\Z")
 _WITH_SCHEME = lazy_regex(r"([A-Za-z][A-Za-z0-9+.\-]{0,30}):(?!\d{1,5}(?:[/?#]|\Z))(.*)", re.DOTALL)
 _PLACEHOLDER = lazy_regex(
@@ -84,6 +85,8 @@ def _listed(host: str) -> str:
 
 
 def _look(seen: Seen, allow: tuple[str, ...] | None, schemes: frozenset[str]) -> Iterator[Told]:
+    if _MAYBE.search(seen.text) is None:
+        return
     for found in _TOKEN.finditer(seen.text):
         token = _address(found, seen.text) if found["www"] or found["rest"] is not None else _target(found)
         if token is None:
