@@ -47,19 +47,12 @@ def _look(seen: Seen, regions: tuple[str, ...]) -> Iterator[Told]:
     text = seen.text
     for run in _RUN.finditer(text):
         written = run[0].rstrip(" ().-/")
-        digits = sum(sign.isdigit() for sign in written)
-        international = written[0] == "+"
-        if _ABROAD.match(written):
-            written, international, ahead = f"+{written[2:]}", True, 1
-        else:
-            ahead = 0
-        if (
-            digits < _FEWEST
-            or (not regions and not international)
-            or _is_other(text, run.start() + ahead + len(written))
-        ):
+        if sum(sign.isdigit() for sign in written) < _FEWEST or _is_other(text, run.start() + len(written)):
             continue
-        if not international and _DATED.match(written):
+        ahead = 1 if _ABROAD.match(written) else 0
+        if ahead:
+            written = f"+{written[2:]}"
+        elif written[0] != "+" and (not regions or _DATED.match(written)):
             continue
         found = _number(written, regions)
         if found is not None:
