@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint types layers unit docs bench bench-engines bench-sift bench-backtest bench-gateway bench-clients bench-quality bench-grounding bench-studio bench-fresh study soak fmt \
+.PHONY: help setup demo test quick lint types layers unit docs bench bench-engines bench-sift bench-backtest bench-gateway bench-clients bench-quality bench-grounding bench-shelf bench-studio bench-fresh study soak fmt \
         snapshots studio bundle lock clean
 
 help: ## show this list
@@ -117,6 +117,9 @@ bench-quality: $(STAMP) ## measure learned quality and relevance beside the rule
 
 bench-grounding: $(BENCH)/.installed ## measure grounding on invented records in seven languages, beside LangExtract's aligner
 	@$(BENCH)/bin/python bench/grounding.py --markdown docs/benchmarks-grounding.md
+
+bench-shelf: $(STAMP) ## measure ready checks on texts that are installed here, and on REPLIES="FILE.jsonl ..."
+	@$(BIN)/python bench/shelf.py $(if $(REPLIES),--replies $(REPLIES)) --markdown docs/benchmarks-shelf.md
 
 bench-clients: $(BENCH)/.installed ## measure the gateway's HTTP client beside others, and try hostile upstreams on each
 	@$(BENCH)/bin/python bench/http_clients.py --evil

@@ -1,5 +1,6 @@
 """Measure the ready checks: false alarms on texts that were not used to write them, recall on made-up positives, CPU per reply.
 
+    make bench-shelf [REPLIES="FILE.jsonl ..."]
     .venv/bin/python bench/shelf.py [--markdown docs/benchmarks-shelf.md] [--replies FILE.jsonl ...] [--locales FOLDER ...]
 
 Ordinary texts come from what is installed: paragraphs of the documentation, docstrings of Python's standard library, licences and
@@ -19,6 +20,7 @@ import string
 import sys
 import sysconfig
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -223,6 +225,40 @@ def secret(rng: random.Random) -> str:
     return rng.choice(forms)()
 
 
+def look_alike(rng: random.Random) -> str:
+    """Something that is no secret, no address, no card, no account and no telephone number, but has as many digits or signs."""
+
+    def digits(size: int) -> str:
+        return "".join(rng.choices(string.digits, k=size))
+
+    def hexadecimal(size: int) -> str:
+        return "".join(rng.choices("0123456789abcdef", k=size))
+
+    def isbn() -> str:
+        body = "978" + digits(9)
+        return body + str(-sum(int(one) * (1, 3)[at % 2] for at, one in enumerate(body)) % 10)
+
+    forms = [
+        lambda: f"order {digits(rng.randint(6, 16))}", lambda: f"order #{digits(rng.randint(6, 16))}", lambda: f"invoice {rng.randint(2015, 2026)}-{digits(6)}",
+        lambda: f"ISBN {isbn()}", lambda: f"article {isbn()}", lambda: str(uuid.UUID(int=rng.getrandbits(128))), lambda: f"commit {hexadecimal(40)}",
+        lambda: f"sha256:{hexadecimal(64)}", lambda: f"{rng.randint(1_500_000_000, 1_900_000_000)}", lambda: f"{rng.randint(1_500_000_000_000, 1_900_000_000_000)}",
+        lambda: f"2026-{rng.randint(1, 12):02}-{rng.randint(1, 28):02} {rng.randint(0, 23):02}:{rng.randint(0, 59):02}:{rng.randint(0, 59):02}",
+        lambda: f"v{rng.randint(0, 20)}.{rng.randint(0, 40)}.{rng.randint(0, 99)}-rc.{rng.randint(1, 9)}", lambda: f"{rng.randint(1, 9_999_999):,}.{digits(2)} EUR",
+        lambda: f"tracking number 1Z{digits(3)}AA{digits(10)}", lambda: f"192.168.{rng.randint(0, 255)}.{rng.randint(0, 255)}:{digits(4)}",
+        lambda: f"{rng.random() * 100:.14f}", lambda: f"rows {digits(4)}-{digits(4)}", lambda: "OPENAI_API_KEY=sk-your-key-here", lambda: f"icon@{rng.randint(2, 4)}x.png",
+        lambda: f"git@github.com:acme/{hexadecimal(6)}.git", lambda: f"package@{rng.randint(0, 20)}.{rng.randint(0, 40)}.1", lambda: f"IMEI {digits(15)}",
+    ]  # fmt: skip
+    return rng.choice(forms)()
+
+
+def disguised(value: str, rng: random.Random) -> str:
+    """The same for a reader: full-width signs, or invisible characters between."""
+    if rng.random() < 0.5:
+        return "".join(chr(ord(one) + 0xFEE0) if "!" <= one <= "~" else one for one in value)
+    at = rng.randint(1, len(value) - 1)
+    return value[:at] + rng.choice("\u200b\u00ad\u2060\ufeff") + value[at:]
+
+
 def in_sentence(value: str, rng: random.Random) -> str:
     return rng.choice(list(SENTENCES.values())).format(value)
 
@@ -244,6 +280,11 @@ def alarms(texts: dict[str, list[str]], examples: list[str]) -> Iterator[Row]:
             told = [text for text in found if look(text)]
             examples += [f"{name} | {where} | {text[:400]!r}" for text in told[:20]]
             yield Row(name, where, len(found), len(told))
+    numbers = [in_sentence(look_alike(random.Random(seed)), random.Random(seed)) for seed in range(5_000)]
+    for name in ("no_secrets", "no_email", "no_phone", "no_phone, region US", "no_card", "no_iban", "urls"):
+        told = [text for text in numbers if checks[name](text)]
+        examples += [f"{name} | look-alikes | {text!r}" for text in told[:20]]
+        yield Row(name, "made-up numbers, keys and names", len(numbers), len(told))
     leak = load(SHELF["no_prompt_leak"], {})
     found = texts["documentation"]
     told = [1 for one, other in itertools.pairwise(found) if next(iter(leak(Seen(other, {"prompt": one}))), None)]
@@ -255,10 +296,11 @@ def recall(texts: dict[str, list[str]], rng: random.Random, examples: list[str])
     made = {"no_secrets": secret, "no_email": email, "no_card": card, "no_iban": iban}
     for name, make in made.items():
         look = looks(name)
-        given = [in_sentence(make(rng), rng) for _ in range(5_000)]
-        missed = [text for text in given if not look(text)]
-        examples += [f"missed {name} | {text!r}" for text in missed[:20]]
-        yield Row(name, "made-up values in sentences of 7 languages", len(given), len(given) - len(missed))
+        for what, change in (("", lambda value, _: value), (", disguised", disguised)):
+            given = [in_sentence(change(make(rng), rng), rng) for _ in range(5_000)]
+            missed = [text for text in given if not look(text)]
+            examples += [f"missed {name}{what} | {text!r}" for text in missed[:20]]
+            yield Row(name, f"made-up values in sentences of 7 languages{what}", len(given), len(given) - len(missed))
     by_region = phones()
     hits = {"international": [0, 0], "national": [0, 0]}
     for region, number in by_region:

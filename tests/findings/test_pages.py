@@ -77,7 +77,7 @@ def judge_file(example: Example, folder: Path) -> set[tuple[str, str]]:
     if example.reply is not None:
         contract = Contract.load(file)
         with patch.dict(os.environ, example.options.get("environ", {})):  # what has changed since
-            verdict = contract.check(example.reply, example.context)
+            verdict = contract.check(example.reply * example.options.get("times", 1), example.context)
         return {(fact.code, fact.path) for fact in (*verdict.fixes, *verdict.findings)}
     linted = lint_contract(file)
     faults = [*linted.faults, *(run_examples(linted) if example.options.get("run") else ())]

@@ -126,12 +126,14 @@ def test_terms_are_read_from_a_file_beside_the_contract(name: str, text: str, tm
 
 @pytest.mark.parametrize(
     ("module", "given"),
-    [("phonenumbers", "no_phone"), ("py3langid.langid", {"language": "es"}), ("sqlglot", {"code": "sql"})],
+    [
+        ("phonenumbers", "no_phone"),
+        ("py3langid", {"language": "es"}),
+        ("sqlglot", {"code": "sql"}),
+        ("sqlglot", "code"),
+    ],
 )
 def test_a_missing_package_says_how_to_install_it(module: str, given: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trueup.shelf.languages import identifier
-
-    identifier.cache_clear()
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'trueup\[shelf\]'"):
         Contract(checks=[given])
@@ -149,7 +151,9 @@ def test_every_row_of_the_table_has_a_code_and_a_page() -> None:
         for name in row.group or (row.name,):
             (kind,) = find_kinds(SHELF[name].code)
             assert f"`{name}`" in page_of(kind)
-    assert {row.code for row in SHELF.values() if row.code} | {"H010"} == {code for code in FINDINGS if code[0] == "H"}
+    assert {row.code for row in SHELF.values() if row.code} | {"H010", "H013"} == {
+        code for code in FINDINGS if code[0] == "H"
+    }
 
 
 def test_a_stream_holds_back_until_the_verdict() -> None:
@@ -185,3 +189,21 @@ def test_a_leak_is_found_wherever_the_prompt_is(context: dict[str, Any]) -> None
     assert found.span is not None
     assert text[slice(*found.span)].startswith("NEVER")
     assert Contract(checks=["no_prompt_leak"]).check(text).ok
+
+
+WRITTEN = {
+    "c.yaml": 'checks: [no_secrets, {language: es}, {urls: {allow: ["example.com"]}}]\n',
+    "c.json": '{"checks": ["no_secrets", {"language": "es"}, {"urls": {"allow": ["example.com"]}}]}',
+    "c.toml": 'checks = ["no_secrets", {language = "es"}, {urls = {allow = ["example.com"]}}]\n',
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_the_same_checks_in_every_kind_of_file(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(WRITTEN[name], "utf-8")
+    contract = Contract.load(tmp_path / name)
+    python = Contract(checks=["no_secrets", {"language": "es"}, {"urls": {"allow": ["example.com"]}}])
+    assert contract.fingerprint == python.fingerprint
+    text = "Your table is booked for tomorrow evening at nine: https://evil.org. The key is AKIAQX7LTZ3M9KPWB2DR."
+    assert [one.code for one in contract.check(text).findings] == ["H001", "H006", "H007"]
+    assert contract.check("Su mesa está reservada para mañana: https://example.com/mesa").ok

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.growth import assert_linear
+from trueup import Contract
 from trueup.shelf.seen import Seen
 from trueup.shelf.table import SHELF, load
 
@@ -34,6 +35,20 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "blanks": lambda n: " " * n,
     "backticks": lambda n: "`" * n,
     "tags": lambda n: "<a " * (n // 3),
+    "references": lambda n: "&#64;" * (n // 5),
+    "escapes": lambda n: "\\u0040" * (n // 6),
+    "invisible": lambda n: "a\u200b" * (n // 2),
+    "full width": lambda n: "＠４" * (n // 2),
+    "links": lambda n: "](//a.b" * (n // 7),
+    "open links": lambda n: "](" * (n // 2),
+    "attributes": lambda n: 'href="' * (n // 6),
+    "definitions": lambda n: "[a]:\n" * (n // 5),
+    "schemes": lambda n: "a://" * (n // 4),
+    "hosts": lambda n: "https://" + "a{b}." * (n // 5),
+    "at in brackets": lambda n: "a (at) " * (n // 7),
+    "passwords": lambda n: "password=a1b2c3d4 " * (n // 18),
+    "marks behind": lambda n: "http://a" + ")." * (n // 2),
+    "dashes": lambda n: "4111-" * (n // 5),
 }
 
 
@@ -43,7 +58,16 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 def test_the_cost_is_linear(name: str, shape: str) -> None:
     look = load(SHELF[name], OPTIONS.get(name, {}))
     context = {"prompt": "a a a a a a a a one two three four five " * 20}
-    assert_linear(lambda text: list(look(Seen(text, context))), HOSTILE[shape], 100_000, what=f"{name}, {shape}")
+    data = SHELF[name].plain or None  # with a value, the text may be JSON
+    assert_linear(lambda text: list(look(Seen(text, context, data))), HOSTILE[shape], 100_000, what=f"{name}, {shape}")
+
+
+@pytest.mark.growth
+@pytest.mark.parametrize("name", [name for name, row in SHELF.items() if row.code])
+def test_the_cost_of_a_value_is_linear(name: str) -> None:
+    contract = Contract({"type": "array"}, checks=[{name: OPTIONS.get(name, {})}])
+    text = '"ada@example.org, https://u:Kq82vLx9@evil.org, a b"'
+    assert_linear(contract.check, lambda n: f"[{', '.join([text] * n)}]", 2_000, what=name)
 
 
 @pytest.mark.parametrize(

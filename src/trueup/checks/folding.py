@@ -39,7 +39,7 @@ _MAYBE_LATIN = lazy_regex(
 )
 # Marks that are written over a letter and may be left out: accents, Hebrew points, Arabic vowels; then what nobody sees.
 MARKS = lazy_regex("[\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")  # fmt: skip
-_UNSEEN = lazy_regex("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")  # fmt: skip
+UNSEEN = lazy_regex("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")  # fmt: skip
 _SPECIAL = lazy_regex(f"{_MAYBE_LATIN.pattern}|{MARKS.pattern}")
 # Where words are not parted by spaces: no edge is asked for at these letters.
 UNSPACED = lazy_regex(
@@ -83,7 +83,7 @@ def _folded(char: str) -> str:
     if char in "\t\n\r":
         return char
     category = unicodedata.category(char)
-    if _UNSEEN.match(char) or category in ("Cc", "Cf"):
+    if UNSEEN.match(char) or category in ("Cc", "Cf"):
         return ""
     if category in _PLAINEST and unicodedata.is_normalized("NFKD", char) and not _SPECIAL.match(char):
         return _coded(char)
@@ -196,7 +196,7 @@ class Folded:
         first = self._original(start)
         last = max(first, self._original(max(start, end - 1))) + 1 if end > start else first
         text = self.text
-        while last < len(text) and (MARKS.match(text, last) or _UNSEEN.match(text, last)):
+        while last < len(text) and (MARKS.match(text, last) or UNSEEN.match(text, last)):
             last += 1
         return first, last
 

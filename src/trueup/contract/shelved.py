@@ -1,23 +1,28 @@
 """Ready checks in a contract: a name of the shelf and its options enter, a check that judges verdicts leaves.
 
-They see the reply's text without reasoning and without calls that leaked into it, and give findings with places in that text. Options
-are read when the contract is made: a bad one, a file that cannot be read or a package that is missing is an error there.
+They see the reply's text without reasoning and without calls that leaked into it, each string of its value, and the arguments of its calls
+where they are asked to. Options are read when the contract is made: a bad one, a file that cannot be read or a package that is missing is an
+error there.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from trueup.checks.spoken import visible
 from trueup.checks.steps import Steps
 from trueup.contract.meaning import prose
 from trueup.contract.outcome import Outcome
-from trueup.shelf.options import BadOption
-from trueup.shelf.seen import MOST, Seen
-from trueup.shelf.table import SHELF, Ready, level_of, load, options_of
+from trueup.contract.strings import Leaf, Strings, leaves_of
+from trueup.shelf.options import COMMON, BadOption, Options
+from trueup.shelf.reading import Reading
+from trueup.shelf.seen import MOST, NOT_JUDGED, Seen, Told, not_judged
+from trueup.shelf.table import SHELF, Ready, level_of, load, options_of, reads_calls
 from trueup.verdict.catalogue import FINDINGS, FindingKind, Level
-from trueup.verdict.facts import Finding
+from trueup.verdict.facts import Finding, Span
+from trueup.verdict.paths import Parts, render
+from trueup.verdict.reply import ToolCall
 from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -26,17 +31,30 @@ if TYPE_CHECKING:
 _MOST_FILE = 1_000_000  # characters of a file of terms
 
 
+class _Place(NamedTuple):
+    """What a check finds, and where."""
+
+    told: Told
+    path: str = "$"
+    span: Span | None = None
+    said: str = ""
+    """What stands there, as it is read; empty if the finding has no place."""
+
+
 class ShelfCheck:
     """A ready check with its options, as a contract keeps it."""
 
-    __slots__ = ("_look", "kind", "level", "name", "options")
+    __slots__ = ("_calls", "_look", "_wants", "kind", "level", "name", "options", "row")
     awaits = False
 
     def __init__(self, row: Ready, options: Mapping[str, Any]) -> None:
+        self.row = row
         self.name = row.name
         self.options = dict(options)
         self.level = cast("Level", level_of(row, options))
         self.kind: FindingKind = FINDINGS[row.code]
+        self._calls = reads_calls(row, options)
+        self._wants = _wanted(row, options)
         self._look = load(row, options)
 
     @property
@@ -47,14 +65,96 @@ class ShelfCheck:
     def judge(self, verdict: Verdict, context: Mapping[str, Any]) -> Steps[Outcome]:
         """What the check finds; it never waits."""
         yield from ()  # a check is a generator, since others may wait
-        return Outcome(list(self._found(verdict, context)))
+        places = list(islice(self._places(verdict, context), MOST + 1))
+        if len(places) > MOST:
+            places[MOST] = _Place(not_judged(f"what comes after the first {MOST} findings of {self.name}"))
+        return Outcome([self._finding(*place[:3]) for place in places])
 
-    def _found(self, verdict: Verdict, context: Mapping[str, Any]) -> Iterator[Finding]:
-        data = None if isinstance(verdict.data, str) else verdict.data
-        for told in islice(self._look(Seen(shown(verdict), context, data)), MOST):
-            yield Finding(
-                told.code or self.kind.code, "$", told.message, told.span, dict(told.data), told.hint, self.level
-            )
+    def _finding(self, told: Told, path: str, span: Span | None) -> Finding:
+        level = "warning" if told.code == NOT_JUDGED else self.level
+        return Finding(told.code or self.kind.code, path, told.message, span, dict(told.data), told.hint, level)
+
+    def _places(self, verdict: Verdict, context: Mapping[str, Any]) -> Iterator[_Place]:
+        seen = Seen(shown(verdict), context, verdict.data)
+        if self.row.plain:
+            yield from self._signs(seen)
+        else:
+            yield from self._wholes(seen)
+        if self._calls:
+            for call in verdict.calls if verdict.calls or verdict.refused else verdict.reply.calls:
+                yield from self._in_strings(Strings(_arguments(call)), context)
+
+    def _signs(self, seen: Seen) -> Iterator[_Place]:
+        """What stands in the text and in the strings of the value; what is in both is found once, with its path and its place."""
+        in_text = [
+            _Place(told, "$", told.span, _said(seen.text, told.span, is_json=True))
+            for told in islice(self._look(seen), MOST + 1)
+        ]
+        if seen.data is not None:
+            for place in self._in_strings(Strings(leaves_of(seen.data), self._wants), seen.context):
+                if place.said:
+                    same = next((at for at, one in enumerate(in_text) if _is_same(one.said, place.said)), None)
+                    yield place if same is None else place._replace(span=in_text.pop(same).span)
+                elif self._wants:
+                    yield place
+        if self._wants is None:
+            yield from in_text
+
+    def _in_strings(self, strings: Strings, context: Mapping[str, Any]) -> Iterator[_Place]:
+        """What stands in strings; a place in them is a path, and has none in the text of the reply."""
+        for told in self._look(Seen(strings.text, context)):
+            path = render(strings.path(told.span[0])) if told.span else "$"
+            yield _Place(told, path, None, _said(strings.text, told.span))
+
+    def _wholes(self, seen: Seen) -> Iterator[_Place]:
+        """What is wrong with the text as a whole, or with the strings of the value."""
+        if isinstance(seen.data, str) and seen.data:
+            at = seen.text.find(seen.data)  # the reply is a text, in quotes or not
+            for told in self._look(Seen(seen.data, seen.context)):
+                yield _Place(told, "$", None if at < 0 or not told.span else (at + told.span[0], at + told.span[1]))
+        elif seen.data is None:
+            yield from () if self._wants else (_Place(told, "$", told.span) for told in self._look(seen))
+        else:
+            leaves = [
+                leaf for leaf in leaves_of(seen.data, names=False) if self._wants is None or self._wants(leaf.path)
+            ]
+            if self.row.name == "language":
+                yield from map(_Place, self._look(seen._replace(data=[leaf.text for leaf in leaves])))
+            else:
+                for leaf in leaves:
+                    part = Seen(leaf.text, seen.context, None if self._wants else leaf.text)
+                    yield from (_Place(told, render(leaf.path)) for told in self._look(part))
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two stretches are of the same thing: in a text, the name of a field may belong to it."""
+    return bool(one) and (other in one or one in other)
+
+
+def _said(text: str, span: Span | None, *, is_json: bool = False) -> str:
+    return "" if span is None else Reading(text[slice(*span)], is_json=is_json).text
+
+
+def _arguments(call: ToolCall) -> list[Leaf]:
+    """What a call is given."""
+    return leaves_of(call.raw_args if call.args is None else call.args, ("calls", call.index, "args"))
+
+
+def _wanted(row: Ready, options: Mapping[str, Any]) -> Callable[[Parts], bool] | None:
+    """Which fields of a value are judged; None: all of them, and the text around them."""
+    given = options.get("fields")
+    if given is None:
+        return None
+    listed: Sequence[Any] = [given] if isinstance(given, str) else given
+    if not isinstance(listed, list | tuple) or not listed or not all(isinstance(one, str) and one for one in listed):
+        raise BadOption(f"{row.name}.fields: takes a field or a list of fields; got {given!r:.60}")
+    from trueup.grounding.settings import BadGrounding, covers, read_field  # loaded where a check names fields
+
+    try:
+        patterns = [read_field(one) for one in listed]
+    except BadGrounding as error:
+        raise BadOption(f"{row.name}.{error}") from None
+    return lambda path: any(covers(pattern, path) for pattern in patterns)
 
 
 def shown(verdict: Verdict) -> str:
@@ -89,13 +189,11 @@ def _with_file(options: Mapping[str, Any], path: Any) -> dict[str, Any]:
 
 
 def _grouped(row: Ready, options: Mapping[str, Any]) -> Iterator[ShelfCheck]:
-    """The checks of a group; `region` is for telephone numbers, `allow` for e-mail addresses, `level` for all."""
-    for key in options:
-        if key not in ("level", "region", "allow"):
-            raise BadOption(f"{row.name}.{key}: not an option of {row.name}; it takes level, region, allow")
-    taken = {"no_phone": ("level", "region"), "no_email": ("level", "allow")}
+    """The checks of a group; `region` is for telephone numbers, `allow` for e-mail addresses, and the others are for all."""
+    Options(row.name, {key: value for key, value in options.items() if key not in COMMON}, ("region", "allow"))
+    own = {"no_phone": "region", "no_email": "allow"}
     for name in row.group:
-        mine = {key: value for key, value in options.items() if key in taken.get(name, ("level",))}
+        mine = {key: value for key, value in options.items() if key in (*COMMON, own.get(name))}
         try:
             yield ShelfCheck(SHELF[name], mine)
         except BadOption as error:

@@ -1,7 +1,7 @@
 """`code`: whether the code in a reply parses. A reply enters; blocks of Python, JSON or SQL that do not parse leave. Nothing is run.
 
 Fenced blocks are judged by the language that they name. With a language given, a reply without any fence is judged as a whole. SQL needs
-`sqlglot`. A block that is too large is not judged; one that is nested too deeply does not parse.
+`sqlglot`. A block that is too large is not judged, which is reported; one that is nested too deeply does not parse.
 """
 
 import ast
@@ -10,23 +10,26 @@ import re
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import orjson
 
 from trueup.shelf.fences import Block, blocks
 from trueup.shelf.options import Options
-from trueup.shelf.seen import Look, Seen, Told
+from trueup.shelf.seen import Look, Seen, Told, not_judged
 from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex
 
-INSTALL = "code: sql needs sqlglot: pip install 'trueup[shelf]'"
+INSTALL = "code needs sqlglot for SQL: pip install 'trueup[shelf]', or name the other languages: {code: [python, json]}"
 LANGUAGES = ("python", "json", "sql")
 _SPELLED = {"py": "python", "python3": "python", "py3": "python", "pycon": "", "json5": "", "jsonc": "", "jsonl": "", "postgresql": "sql", "postgres": "sql", "mysql": "sql", "sqlite": "sql"}  # fmt: skip
 _DIALECTS = {"postgresql": "postgres", "postgres": "postgres", "mysql": "mysql", "sqlite": "sqlite"}
+_TITLES = {"python": "Python", "json": "JSON", "sql": "SQL"}
 _MOST = {"python": 200_000, "json": 2_000_000, "sql": 40_000}  # characters
 _DEEPEST = {"python": 90, "json": 500, "sql": 24}  # brackets
 _PROMPT = lazy_regex(r"^\s*(?:>>>|In \[\d+\]:)", re.MULTILINE)
+_MISSING = lazy_regex(r"Required keyword: '(\w+)' missing for <class '(?:[\w.]*\.)?(\w+)'>")
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 _HINT = "Write {language} that parses: {problem}."
 
@@ -53,8 +56,8 @@ def compile_check(given: Mapping[str, Any]) -> Look:
             also = f"; did you mean {near!r}?" if near else f"; it knows {', '.join(LANGUAGES)}"
             raise options.bad("code", f"{written!r} is not a language that is checked{also}")
     dialect = _dialect(options)
-    if "sql" in named:
-        _load_sql()
+    if (not named or "sql" in named) and find_spec("sqlglot") is None:
+        raise ModuleNotFoundError(INSTALL, name="sqlglot")
     return lambda seen: _look(seen, named, dialect)
 
 
@@ -90,21 +93,26 @@ def _quiet(record: logging.LogRecord) -> bool:
 def _look(seen: Seen, named: tuple[str, ...], dialect: str) -> Iterator[Told]:
     found = blocks(seen.text)
     wanted = named or LANGUAGES
-    if not found and len(named) == 1 and seen.text.strip():
+    if not found and len(named) == 1 and seen.data is None and seen.text.strip():
         found = [Block(named[0], 0, len(seen.text), True, 0)]
     for block in found:
         language = _SPELLED.get(block.language, block.language)
         source = seen.text[block.start : block.stop]
-        if language not in wanted or not source.strip() or len(source) > _MOST[language]:
+        if language not in wanted or not source.strip():
+            continue
+        title, span = _TITLES[language], (block.start, block.stop)
+        if len(source) > _MOST[language]:
+            yield not_judged(
+                f"{len(source):,} characters of {title} in one block; the limit is {_MOST[language]:,}", span
+            )
             continue
         fault = _PARSERS[language](source, dialect or _DIALECTS.get(block.language, ""))
         if fault is not None:
-            title = {"python": "Python", "json": "JSON", "sql": "SQL"}[language]
             line = source.count("\n", 0, fault.at) + 1
             problem = f"{fault.problem} (line {line})"
             data = {"language": language, "line": line, "problem": fault.problem}
             hint = _HINT.format(language=title, problem=problem)
-            yield Told(f"The {title} in the reply does not parse: {problem}", hint, (block.start, block.stop), data)
+            yield Told(f"The {title} in the reply does not parse: {problem}", hint, span, data)
 
 
 def _python(source: str, _: str) -> _Fault | None:
@@ -157,13 +165,23 @@ def _sql(source: str, dialect: str) -> _Fault | None:
         first = (getattr(error, "errors", None) or [{}])[0]
         line = first.get("line") or 1
         at = sum(len(one) + 1 for one in source.split("\n")[: line - 1])
-        return _Fault(_plain(str(first.get("description") or str(error).split("\n")[0])), at)
+        return _Fault(_in_words(str(first.get("description") or "")), at)
     except (RecursionError, MemoryError):
         return _Fault("it is nested too deeply")
     for statement in statements:
-        if isinstance(statement, exp.Alias | exp.Column):  # two words of prose are a column and its alias
+        if isinstance(
+            statement, exp.Condition | exp.Alias | exp.Identifier
+        ):  # two words of prose are a column and its alias
             return _Fault("it is not a statement")
     return None
+
+
+def _in_words(description: str) -> str:
+    """What `sqlglot` says, without its own objects and without the text that it read."""
+    missing = _MISSING.match(description)
+    if missing:
+        return f"{missing[2]} lacks its {'operand' if missing[1] in ('this', 'expression') else missing[1]}"
+    return _plain(description.partition(" but got ")[0]) or "a quote or a comment is not closed"
 
 
 _PARSERS: dict[str, Callable[[str, str], _Fault | None]] = {"python": _python, "json": _json, "sql": _sql}

@@ -3,6 +3,7 @@
 A number is one if its country uses IBANs, it has that country's length, and its check digits are right (modulo 97).
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,8 +18,9 @@ LENGTHS = {
     MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27
     SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30""".split()
 }
-_START = lazy_regex(r"(?<![^\W_])[A-Za-z]{2}\d{2}(?=[ \-\u00a0]?[A-Za-z0-9])")
-_BLANKS = " -\u00a0\u202f"
+_CHECK = lazy_regex(r"\d\d(?:(?<=[A-Za-z]{2}\d\d)|(?<=[A-Za-z]{2} \d\d))(?=[ .\-]{0,2}[A-Za-z0-9])", re.ASCII)
+_BLANKS = lazy_regex(r"[.\-]| {0,2}\n? {0,2}")
+_MARKS = " .-\n"
 _HINT = "Leave out every bank account number; write at most its last four characters."
 
 
@@ -33,23 +35,24 @@ def compile_check(given: Mapping[str, Any]) -> Look:
 
 
 def _look(seen: Seen) -> Iterator[Told]:
-    end = 0
-    for found in _START.finditer(seen.text):
-        country = found[0][:2].upper()
-        if country not in LENGTHS or found.start() < end:
+    text, end = seen.text, 0
+    for found in _CHECK.finditer(text):
+        start = found.start() - (3 if text[found.start() - 1] == " " else 2)
+        country = text[start : start + 2].upper()
+        if country not in LENGTHS or start < end or (start and text[start - 1].isascii() and text[start - 1].isalnum()):
             continue
-        stop = _end(seen.text, found.start(), LENGTHS[country])
-        if stop and is_valid("".join(sign for sign in seen.text[found.start() : stop] if sign not in _BLANKS)):
+        stop = _end(text, start, LENGTHS[country])
+        if stop and is_valid("".join(sign for sign in text[start:stop] if sign not in _MARKS)):
             end = stop
-            yield Told("The reply holds a bank account number", _HINT, (found.start(), stop), {"country": country})
+            yield Told("The reply holds a bank account number", _HINT, (start, stop), {"country": country})
 
 
 def _end(text: str, start: int, length: int) -> int:
-    """Where a number of so many letters and digits ends, with single blanks between them; 0 if it does not."""
+    """Where a number of so many letters and digits ends, with blanks, dots or dashes between them; 0 if it does not."""
     at = start
     for _ in range(length):
-        if at > start and text[at : at + 1] in _BLANKS and text[at : at + 1]:
-            at += 1
+        if at > start and text[at : at + 1] in _MARKS:
+            at = _BLANKS.match(text, at).end()  # type: ignore[union-attr]
         sign = text[at : at + 1]
         if not (sign.isascii() and sign.isalnum()):
             return 0

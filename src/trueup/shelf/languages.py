@@ -6,8 +6,10 @@ addresses, numbers and quoted names are left out. A text that is too short, mixe
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.util import find_spec
 from itertools import pairwise
+from threading import Lock
 from typing import Any, NamedTuple
 
 from trueup.shelf.fences import without_code
@@ -17,15 +19,21 @@ from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex
 
 INSTALL = "language needs py3langid: pip install 'trueup[shelf]'"
+# The languages of the model, which is not read before a reply is judged; a test compares them.
+KNOWN = frozenset(
+    """ace af am an ar ary arz as az ba bcl be bg bn br bs ca crh cs cy da de dz el en eo es et eu ext fa fi fo fr fuv fy ga gcf gcr gd gl gom grc gu gug
+    guw ha hbo he hi hr ht hu hy id ig is it ja jv ka kab kik kk km kn ko ku ky la lb lg lij ln lo lt ltg lv mg mk ml mn mr ms mt my ne nl nn no nso oc om
+    or pa pcm pl ps pt qu ro ru rw sa sdh se si sk sl sn so sq sr st sv sw ta te tg th tk tl tr tt ug uk ur uz uzs vec vi vo wa wuu xh yo yue zh
+    zu""".split()
+)
 LEAST = 30  # letters of a reply that is judged; a letter of a script without spaces counts as three
-_CHUNK = 120  # letters that are judged at once, at the least
+_CHUNK = 200  # letters that are judged at once, at the least
 _CHUNKS = 40  # of a long reply
 _SURE, _DOUBT = (
     0.35,
     0.08,
 )  # the least share of the other language, and the most of the allowed ones, of a piece that is in another
 _SHARE = 0.5
-_MOST_DATA = 20_000  # strings of a value that are looked at
 _NOISE = lazy_regex(
     r"<[^<>\n]{1,200}>|%\(\w{1,40}\)\w|\{[^{}\n]{0,60}\}|[!-~]+"
 )  # tags, places to fill in, and runs of ASCII
@@ -46,6 +54,7 @@ _NEAR = tuple(
         "la it", "eo it", "sl hr", "pcm en", "rw sn", "wa fr", "gcf gcr ht fr", "st nso", "as bn", "yue zh wuu", "ja zh", "grc el", "hbo he", "gom mr", "ast es", "br fr", "vo en",
     )
 )  # fmt: skip
+_reading = Lock()
 _IGNORED = frozenset({"zxx"})  # what the model calls a text that is in no language
 _HINT = "Write the whole reply in {wanted}."
 
@@ -71,16 +80,18 @@ def compile_check(given: Mapping[str, Any]) -> Look:
     least, share = options.number("least", LEAST, 10), options.share("share", _SHARE)
     if not wanted:
         raise options.bad("language", "name at least one language, such as es")
-    known = set(identifier().labels) - _IGNORED
+    if find_spec("py3langid") is None:
+        raise ModuleNotFoundError(INSTALL, name="py3langid")
     allowed = frozenset(_code(name) for name in wanted)
     for name in wanted:
-        if _code(name) not in known:
-            near = nearest(name, known)
+        if _code(name) not in KNOWN:
+            near = nearest(name, KNOWN)
             also = f"did you mean {near!r}?" if near else _NAMED_IN
             raise options.bad("language", f"{name!r} is not a known language; {also}")
     return lambda seen: _look(seen, allowed, wanted, least, share)
 
 
+@lru_cache(maxsize=1024)
 def _code(name: str) -> str:
     """The code that the model uses for a language.
 
@@ -91,13 +102,16 @@ def _code(name: str) -> str:
     return _ALIASES.get(code, code)
 
 
-@lru_cache(maxsize=1)
 def identifier() -> Any:
-    """The language identifier, with the model that ships inside its package; read once."""
-    try:
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier  # type: ignore[import-untyped]
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(INSTALL, name="py3langid") from None
+    """The language identifier, with the model that ships inside its package; read once, when the first reply is judged."""
+    with _reading:  # it takes a second; others wait for it and do not read it again
+        return _identifier()
+
+
+@cache
+def _identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # type: ignore[import-untyped]
+
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
@@ -129,13 +143,20 @@ def _look(seen: Seen, allowed: frozenset[str], wanted: tuple[str, ...], least: i
 
 def foreign(text: str, allowed: frozenset[str]) -> str:
     """The language of a text where it is surely none of the allowed ones; else empty."""
-    ranked = [(_code(language), score) for language, score in identifier().rank(text[:4_000])]
-    top, score = next(((language, score) for language, score in ranked if language not in _IGNORED), ("", 0.0))
-    if not top or top in allowed or score < _SURE or ranked[0][0] in _IGNORED:
+    likely = identifier().classify(text)[0]  # quicker than all languages with their scores, and mostly enough
+    if _code(likely) in allowed:
         return ""
-    if any(top in near and near & allowed for near in _NEAR):
+    ranked: list[tuple[str, float]] = identifier().rank(text)
+    (first, score), *_ = ranked
+    top = _code(first)
+    if first in _IGNORED or score < _SURE or _is_near(top, allowed):
         return ""
-    return top if sum(score for language, score in ranked if language in allowed) <= _DOUBT else ""
+    return top if sum(score for language, score in ranked if _code(language) in allowed) <= _DOUBT else ""
+
+
+@lru_cache(maxsize=512)
+def _is_near(language: str, allowed: frozenset[str]) -> bool:
+    return any(language in near and near & allowed for near in _NEAR)
 
 
 def pieces(text: str) -> list[Piece]:
@@ -190,13 +211,11 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 def _strings(data: Any) -> str:
     """The strings of a value, one to a line; names of fields are left out."""
     out: list[str] = []
-    size = 0
     todo: list[Any] = [data]
-    while todo and size < _MOST_DATA:
+    while todo:
         value = todo.pop()
         if isinstance(value, str):
-            out.append(value[:_MOST_DATA])
-            size += len(value)
+            out.append(value)
         elif isinstance(value, Mapping):
             todo.extend(reversed(list(value.values())))
         elif isinstance(value, list | tuple):

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from trueup.checks.folding import fold
 from trueup.shelf.options import Options
-from trueup.shelf.seen import Look, Seen, Told
+from trueup.shelf.seen import Look, Seen, Told, not_judged
 from trueup.verdict.patterns import lazy_regex
 
 N, LEAST, SHARE = 6, 14, 0.5
 _FEWEST = 20  # words of a prompt of which a share is counted
-_MOST = 400_000  # characters of a prompt, and of what the user wrote, that are looked at
+_MOST = 400_000  # characters of a prompt that are compared
 _TOKEN = lazy_regex(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+"
 )
@@ -53,9 +53,13 @@ def _look(seen: Seen, n: int, least: int, share: float) -> Iterator[Told]:
     prompt, asked = spoken(seen.context)
     if not prompt or not seen.text:
         return
-    secret = grams(prompt, n) - grams(asked, n)
+    if len(prompt) > _MOST:
+        yield not_judged(f"whether the reply repeats what comes after the first {_MOST:,} characters of its prompt")
+        prompt = prompt[:_MOST]
+    known = words(prompt)
+    secret = grams(known, n) - grams(words(asked), n)
     said = words(seen.text)
-    total = len(words(prompt))
+    total = len(known)
     runs = list(stretches(said, secret, n))
     repeated = sum(stop - start for start, stop in runs)
     much = total >= _FEWEST and repeated >= max(n, share * total)
@@ -76,9 +80,9 @@ def _folded(word: str) -> str:
     return fold(word) if len(word) < 200 else word
 
 
-def grams(text: str, n: int) -> set[tuple[str, ...]]:
+def grams(said: Sequence[Word], n: int) -> set[tuple[str, ...]]:
     """All n words in a row of a text."""
-    found = [word.word for word in words(text[:_MOST])]
+    found = [word.word for word in said]
     return set(zip(*(found[index:] for index in range(n)), strict=False))
 
 

@@ -8,6 +8,9 @@ from typing import Any
 
 from trueup.verdict.likeness import nearest
 
+COMMON = ("level", "fields", "calls")
+"""Options that are not for one check: they say what is judged, and how its findings count."""
+
 
 class BadOption(ValueError):
     """An option of a ready check that cannot be used; the text begins with its place."""
@@ -27,8 +30,9 @@ class Options:
         self.given = given
         for key in given:
             if key not in known:
-                near = nearest(str(key), known)
-                also = f"; did you mean {near!r}?" if near else f"; it takes {', '.join(known)}"
+                names = (*known, *COMMON)
+                near = nearest(str(key), names)
+                also = f"; did you mean {near!r}?" if near else f"; it takes {', '.join(names)}"
                 raise self.bad(key, f"not an option of {check}{also}")
 
     def bad(self, key: str, problem: str) -> BadOption:

@@ -4,6 +4,7 @@ Runs of digits are found here in one pass, and each is judged by the package, wh
 `region`, only numbers with their country code (`+34 …`) are numbers: ten digits alone may be anything.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,7 +14,10 @@ from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex
 
 INSTALL = "no_phone needs phonenumbers: pip install 'trueup[shelf]'"
-_RUN = lazy_regex(r"(?<![\w.,:/=#%&$€£@+\-])[+\uff0b]?\(?\d[\d ().\-/\u00a0\u2009\u2010-\u2013\u202f]{5,40}")
+_RUN = lazy_regex(
+    r"[+(\d](?:(?<=\+)(?<![\w+].)|(?<=[(\d])(?<![\w.,/=#%&$€£@+\-].)(?<!\d:.))[\d ().\-/]{6,41}", re.ASCII
+)
+_ABROAD = lazy_regex(r"00[1-9]\d{0,2}[ (.\-/]")  # how `+` is dialled
 _DATED = lazy_regex(r"(?:19|20)\d\d[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.](?:19|20)\d\d|\d{1,3}(?:\.\d{1,3}){3}\Z")
 _FEWEST, _MOST = 7, 15  # digits
 _HINT = "Leave out every telephone number."
@@ -42,19 +46,19 @@ def compile_check(given: Mapping[str, Any]) -> Look:
 def _look(seen: Seen, regions: tuple[str, ...]) -> Iterator[Told]:
     text = seen.text
     for run in _RUN.finditer(text):
-        written = run[0].rstrip(" ().-/\u00a0\u2009\u2010\u2011\u2012\u2013\u202f")
-        digits = sum(sign.isdigit() for sign in written)
-        international = written[0] in "+\uff0b"
-        if digits < _FEWEST or (not regions and not international) or _is_other(text, run.start() + len(written)):
+        written = run[0].rstrip(" ().-/")
+        if sum(sign.isdigit() for sign in written) < _FEWEST or _is_other(text, run.start() + len(written)):
             continue
-        if not international and _DATED.match(written):
+        ahead = 1 if _ABROAD.match(written) else 0
+        if ahead:
+            written = f"+{written[2:]}"
+        elif written[0] != "+" and (not regions or _DATED.match(written)):
             continue
         found = _number(written, regions)
         if found is not None:
-            start = run.start() + found[0]
-            yield Told(
-                "The reply holds a telephone number", _HINT, (start, run.start() + found[1]), {"region": found[2]}
-            )
+            start = run.start() + found[0] + (ahead if found[0] else 0)
+            span = (start, run.start() + ahead + found[1])
+            yield Told("The reply holds a telephone number", _HINT, span, {"region": found[2]})
 
 
 def _is_other(text: str, end: int) -> bool:
@@ -67,7 +71,7 @@ def _number(written: str, regions: tuple[str, ...]) -> tuple[int, int, str] | No
     """The first number in a run of digits: where it is, and its country."""
     from phonenumbers import Leniency, PhoneNumberMatcher, region_code_for_number
 
-    if written[0] in "+\uff0b":
+    if written[0] == "+":
         ways: list[tuple[str | None, int]] = [(None, Leniency.VALID)]
     else:
         ways = [(region, Leniency.STRICT_GROUPING) for region in regions]

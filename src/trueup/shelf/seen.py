@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 
 class Seen(NamedTuple):
-    """One reply as the ready checks see it."""
+    """One reply, or a part of one, as a ready check sees it."""
 
     text: str
     """The text; blanks stand where reasoning was, so that places stay what they are."""
     context: Mapping[str, Any] = {}
     """What the conversation knows."""
     data: Any = None
-    """The value that was read from the text, if the contract asks for one."""
+    """The value that was read from the text, if the contract asks for one; then the text may be JSON."""
 
 
 class Told(NamedTuple):
@@ -32,5 +32,13 @@ class Told(NamedTuple):
 Look = Callable[[Seen], Iterable[Told]]
 """A compiled check."""
 
+NOT_JUDGED = "H013"
+"""The code of a part that a check does not judge, because it is too long or because there are too many findings; always a warning."""
+
 MOST = 50
 """The most findings that one check gives for one reply."""
+
+
+def not_judged(what: str, span: tuple[int, int] | None = None) -> Told:
+    """What a check says of a part that it does not judge."""
+    return Told(f"Not judged: {what}", "", span, {}, NOT_JUDGED)

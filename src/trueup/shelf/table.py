@@ -3,12 +3,13 @@
 A module is imported when a contract names its check. A name that the table does not have is for custom checks.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple, cast
 
-from trueup.shelf.options import BadOption
-from trueup.shelf.seen import Look
+from trueup.shelf.options import COMMON, BadOption
+from trueup.shelf.reading import Reading
+from trueup.shelf.seen import Look, Seen, Told
 
 
 class Ready(NamedTuple):
@@ -25,22 +26,27 @@ class Ready(NamedTuple):
     """The package that it needs beside ours."""
     group: tuple[str, ...] = ()
     """The checks that this name stands for; empty: it is one itself."""
+    plain: bool = True
+    """Whether it looks for signs that may be disguised: it reads the plain text, each string of a value, and arguments of calls if asked to."""
+    calls: bool = False
+    """Whether it reads the arguments of tool calls unless told otherwise."""
 
 
 _ROWS = (
-    Ready("no_secrets", "H001", "secrets", "No API keys, tokens, private keys or passwords."),
+    Ready("no_secrets", "H001", "secrets", "No API keys, tokens, private keys or passwords.", calls=True),
     Ready("no_email", "H002", "emails", "No e-mail addresses.", "allow"),
     Ready("no_phone", "H003", "phones", "No telephone numbers.", "region", "phonenumbers"),
     Ready("no_card", "H004", "cards", "No numbers of payment cards."),
     Ready("no_iban", "H005", "ibans", "No bank account numbers (IBAN)."),
     Ready("no_personal_data", "", "", "No e-mail addresses, telephone, card or bank account numbers.",
           group=("no_email", "no_phone", "no_card", "no_iban")),
-    Ready("language", "H006", "languages", "The reply is in one of these languages.", "language", "py3langid"),
-    Ready("urls", "H007", "urls", "Addresses are well formed, honest, and on the list if there is one.", "allow"),
-    Ready("code", "H008", "code", "Python, JSON and SQL in the reply parse.", "code"),
+    Ready("language", "H006", "languages", "The reply is in one of these languages.", "language", "py3langid",
+          plain=False),
+    Ready("urls", "H007", "urls", "Addresses are well formed, honest, and on the list if there is one.", "allow", calls=True),
+    Ready("code", "H008", "code", "Python, JSON and SQL in the reply parse.", "code", plain=False),
     Ready("terms", "H009", "terms", "Words that must not occur, and words that must.", "forbid"),
     Ready("no_prompt_leak", "H011", "leaks", "No parts of the system prompt."),
-    Ready("no_repetition", "H012", "repetition", "The reply does not repeat itself."),
+    Ready("no_repetition", "H012", "repetition", "The reply does not repeat itself.", plain=False),
 )  # fmt: skip
 SHELF: dict[str, Ready] = {row.name: row for row in _ROWS}
 _LEVELS = ("error", "warning")
@@ -74,7 +80,29 @@ def level_of(row: Ready, options: Mapping[str, Any]) -> str:
     return str(level)
 
 
+def reads_calls(row: Ready, options: Mapping[str, Any]) -> bool:
+    """Whether a check reads the arguments of tool calls."""
+    given = options.get("calls", row.calls)
+    if not isinstance(given, bool):
+        raise BadOption(f"{row.name}.calls: takes true or false; got {given!r:.60}")
+    if given and not row.plain:
+        raise BadOption(f"{row.name}.calls: {row.name} does not judge the arguments of calls")
+    return given
+
+
 def load(row: Ready, options: Mapping[str, Any]) -> Look:
     """The compiled check; `BadOption` if an option cannot be used, ModuleNotFoundError if its package is not installed."""
     module = import_module(f"trueup.shelf.{row.module}")
-    return cast("Look", module.compile_check({key: value for key, value in options.items() if key != "level"}))
+    look = cast("Look", module.compile_check({key: value for key, value in options.items() if key not in COMMON}))
+    return _reading(look) if row.plain else look
+
+
+def _reading(look: Look) -> Look:
+    """A check that gets the plain text, and whose places are those of the original."""
+
+    def read(seen: Seen) -> Iterator[Told]:
+        reading = Reading(seen.text, is_json=seen.data is not None)
+        for told in look(seen._replace(text=reading.text)):
+            yield told._replace(span=reading.span(*told.span)) if told.span else told
+
+    return read

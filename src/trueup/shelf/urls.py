@@ -1,11 +1,13 @@
 """`urls`: the addresses in a reply. A reply enters; addresses that are broken, that mislead, or that are not on the list leave.
 
-An address has a scheme and `//`, or begins with `www.`; links of Markdown may also have a scheme alone (`javascript:`). Nothing is
-fetched. A host is compared as a browser reads it: behind the user name, in small letters, with the letters that an `xn--` name stands for.
+An address has a scheme and `//`, or begins with `www.`. In links (of Markdown, of HTML, or alone between quotes) it may also have a scheme alone
+(`javascript:`) or begin with `//`. Nothing is fetched. A host is compared as a browser reads it: behind the user name, in small letters,
+with the letters that an `xn--` name stands for.
 """
 
 import re
 from collections.abc import Iterator, Mapping
+from ipaddress import IPv6Address
 from typing import Any, NamedTuple
 
 from trueup.checks.folding import fold
@@ -14,20 +16,39 @@ from trueup.shelf.seen import Look, Seen, Told
 from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex
 
-_URL = lazy_regex(
-    r"(?<![\w@/.\-])(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]{1,30}):(?://|\\\\|/\\|\\/)|(?P<www>www\.(?=[\w\-])))(?P<rest>[^\s<>\"`|^]{1,4000})"
-    r"|\]\(\s{0,3}(?P<bare>(?i:javascript|data|vbscript|file|blob)):[^\s)]{0,4000}"
-    r"|\]\(\s{0,3}//(?P<host>[^\s)<>\"`]{1,4000})",
+# What leads to the target of a link, then addresses wherever they stand. A target goes on to a blank or a quote, an address also to `](`.
+_LINK = (
+    r"""^[ \t>]{0,9}\[[^\[\]\n]{1,200}\]:[ \t]{0,3}<?|(?:(?<=^)|(?<=[\s"'<]))(?:href|src|action|formaction|poster|cite|data|background|ping"""
+    r"""|xlink:href)\s{0,3}=\s{0,3}["']?|(?:["']|\x00\n)(?=//|\\\\|javascript:|vbscript:|data:\w{1,20}/\w)"""
 )
-_TEMPLATE = lazy_regex(r"[{}$*\[(<]|\.\.\.|…|%s|%\(")
+_REST = r"[^\s<>\"`|^\]]*(?:\](?!\()[^\s<>\"`|^\]]*)*"
+_TOKEN = lazy_regex(
+    rf"""\]\(\s{{0,3}}<?(?P<target>(?:[^\s<>"'`()]+|\([^\s<>()]*\))*)|(?:{_LINK})(?P<given>(?<=["'])[^"'<>]*|[^\s<>"'`]*)"""
+    rf"""|:(?:[/\\]{{2}})(?P<rest>{_REST})|(?<![\w@.\-])(?P<www>www\.(?=\w){_REST})""",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MAYBE = lazy_regex(r":|[/\\]{2}|www\.", re.IGNORECASE)  # without one of these there is no address
+_SCHEME = lazy_regex(r"[A-Za-z][A-Za-z0-9+.\-]{0,30}\Z")
+_WITH_SCHEME = lazy_regex(r"([A-Za-z][A-Za-z0-9+.\-]{0,30}):(?!\d{1,5}(?:[/?#]|\Z))(.*)", re.DOTALL)
+_PLACEHOLDER = lazy_regex(
+    r"\$?\{[^{}/]*\}?|\$\w+|\$?\([^()/]*\)?|<[^<>]*>?|\*+|\.{3,}|…|%s|%\(\w{1,40}\)s|\[[^\[\]/]*\]?"
+)
 _LABEL = lazy_regex(r"[^\W\-][\w\-]{0,62}\Z", re.UNICODE)
 _DOTTED = lazy_regex(r"\d{1,3}(?:\.\d{1,3}){3}\Z")
 _NUMERIC = lazy_regex(r"(?:0x[0-9a-f]+|\d+)(?:\.(?:0x[0-9a-f]+|\d+)){0,3}\Z", re.IGNORECASE)
 _PORT = lazy_regex(r"\d{0,5}\Z")
-_TRAILING = ".,;:!?'\"*_~"
+_AFTER = lazy_regex(r"[/?#\\]")
+_DOT = lazy_regex(
+    r"[。｡](?=[A-Za-z0-9\-]{2,63}(?:\Z|[/:?#.\\]))"
+)  # browsers take it for a dot; elsewhere it ends a sentence
+_SHUT = lazy_regex("[。｡、」』】》]")
+_OTHER = lazy_regex(r"[,;:!?()](?=[^\x00-\x7f])|(?<=\.)(?P<last>[A-Za-z0-9\-]+)(?P<words>[^\x00-\x7f][^.]*)\Z")
+_MEDIA = lazy_regex(r"(?:image/(?!svg)|audio/|video/|font/)", re.IGNORECASE)
+_TRAILING = ".,;:!?'\"*_~…"
 _WEB = frozenset({"http", "https"})
 _RISKY = frozenset({"javascript", "data", "vbscript", "file", "blob"})
 _KNOWN = ("allow", "schemes")
+_WHOLE = "Write whole addresses, such as https://example.com/page."
 
 
 class Parts(NamedTuple):
@@ -54,8 +75,8 @@ def compile_check(given: Mapping[str, Any]) -> Look:
     if allow is not None and not schemes:
         schemes = _WEB
     for one in allow or ():
-        if not one or "/" in one or "@" in one or " " in one:
-            raise options.bad("allow", f"takes hosts such as example.com; got {one!r:.60}")
+        if not one or any(sign in one for sign in "/@ ") or (":" in one and not one.startswith("[")):
+            raise options.bad("allow", f"takes hosts such as example.com, without scheme and port; got {one!r:.60}")
     return lambda seen: _look(seen, allow, schemes)
 
 
@@ -64,50 +85,98 @@ def _listed(host: str) -> str:
 
 
 def _look(seen: Seen, allow: tuple[str, ...] | None, schemes: frozenset[str]) -> Iterator[Told]:
-    for found in _URL.finditer(seen.text):
-        if found["bare"]:
-            scheme = found["bare"].lower()
-            if scheme not in schemes:
-                hint = _by_scheme(schemes)
-                yield Told(
-                    f"A link has the scheme {scheme!r}", hint, (found.start() + 2, found.end()), {"scheme": scheme}
-                )
+    if _MAYBE.search(seen.text) is None:
+        return
+    for found in _TOKEN.finditer(seen.text):
+        token = _address(found, seen.text) if found["www"] or found["rest"] is not None else _target(found)
+        if token is None:
             continue
-        told = _judged(found, allow, schemes)
+        scheme, rest, start, size = token
+        kept = _without_tail(rest)
+        told = _judged(scheme, kept, (start, start + size - len(rest) + len(kept)), allow, schemes)
         if told is not None:
             yield told
 
 
-def _judged(found: re.Match[str], allow: tuple[str, ...] | None, schemes: frozenset[str]) -> Told | None:
-    rest = found["rest"] or found["host"] or ""
-    kept = _without_tail(rest)
-    start = found.start() + (found[0].index("//") if found["host"] else 0)
-    span = (start, found.end() - len(rest) + len(kept))
-    scheme = (found["scheme"] or "https").lower()
-    parts = split(scheme, ("www." if found["www"] else "") + kept)
-    if _is_template(parts, kept):
+def _address(found: re.Match[str], text: str) -> tuple[str, str, int, int] | None:
+    """The scheme of an address, what stands behind the slashes, where it begins and its length."""
+    if found["www"]:
+        return "https", found["www"], found.start(), len(found["www"])
+    before = _SCHEME.search(text[max(0, found.start() - 31) : found.start()])
+    if before is None:
+        return None
+    return (
+        before[0].lower(),
+        found["rest"],
+        found.start() - len(before[0]),
+        found.end() - found.start() + len(before[0]),
+    )
+
+
+def _target(found: re.Match[str]) -> tuple[str, str, int, int] | None:
+    """The same for the target of a link; None where it stays on the same site. Browsers leave out tabs and line breaks."""
+    group = "given" if found["target"] is None else "target"
+    written = found[group]
+    lead = len(written) - len(written.lstrip())
+    target = re.sub(r"[\t\r\n]", "", written.strip())
+    start, size = found.start(group) + lead, len(written.strip())
+    if target[:2] in ("//", "\\\\", "/\\", "\\/"):
+        host = _AFTER.split(target[2:], maxsplit=1)[0]
+        return ("https", target[2:], start, size) if "." in host and not re.search(r"\s", host) else None
+    parts = _WITH_SCHEME.match(target)
+    if parts is None:
+        return None
+    scheme, rest = parts[1].lower(), parts[2]
+    if scheme == "data" and _MEDIA.match(rest):
+        return None  # a picture in the text itself
+    if scheme not in _WEB | _RISKY and not rest.startswith("//"):
+        return None  # an address of mail, a word before a colon
+    return scheme, rest.lstrip("/\\") if scheme in _WEB else rest, start, size
+
+
+def _judged(
+    scheme: str, rest: str, span: tuple[int, int], allow: tuple[str, ...] | None, schemes: frozenset[str]
+) -> Told | None:
+    parts = _filled(split(scheme, rest))
+    if parts is None:
         return None
     problem = _problem(parts, schemes) or (_unlisted(parts.host, allow) if allow is not None else None)
     if problem is None:
         return None
-    message, hint = problem
-    return Told(message, hint, span, {"scheme": scheme, "host": parts.host[:253]})
+    data = {"scheme": scheme, "host": parts.host[:253]} if scheme in _WEB else {"scheme": scheme}
+    return Told(*problem, span, data)
 
 
-def _is_template(parts: Parts, kept: str) -> bool:
-    """Whether what stands for a host is to be filled in: `https://{host}/`, `http://$HOST`, `https://…`."""
-    return not kept.strip("./-") or (not parts.host.startswith("[") and bool(_TEMPLATE.search(parts.host)))
+def _filled(parts: Parts) -> Parts | None:
+    """An address with a word for what is to be filled in below a host; None where the host itself is: `https://{host}/`, `http://$HOST`, `https://…`."""
+    if not parts.host.strip("./-") and not parts.user:
+        return None
+    if parts.scheme not in _WEB or parts.host.startswith("["):
+        return parts
+    host = _PLACEHOLDER.sub("\x00", parts.host).replace("\x00.", "\x00").replace("\x00", "\x00.").strip(".")
+    if "\x00" not in host:
+        return parts
+    labels = host.split(".")
+    return None if any("\x00" in label for label in labels[-2:]) else parts._replace(host=host.replace("\x00", "x"))
 
 
 def _without_tail(rest: str) -> str:
     """The address without the punctuation behind it; a closing bracket stays if it has an opening one."""
-    while rest:
-        last = rest[-1]
-        if last in _TRAILING or (last in ")]}" and rest.count(last) > rest.count("([{"[")]}".index(last)])):
-            rest = rest[:-1]
-        else:
+    rest = _DOT.sub(".", rest)
+    rest = rest[: len(rest) if (shut := _SHUT.search(rest)) is None else shut.start()]
+    authority = _AFTER.split(rest, maxsplit=1)[0]
+    if "@" not in authority and (other := _OTHER.search(authority)):  # words of a script without spaces go on behind it
+        rest = rest[: other.start("words") if other["words"] else other.start()]
+    extra = {shut: rest.count(shut) - rest.count(opens) for opens, shut in ("()", "[]", "{}")}
+    end = len(rest)
+    while end:
+        last = rest[end - 1]
+        if last not in _TRAILING and extra.get(last, 0) <= 0:
             break
-    return rest
+        if last in extra:
+            extra[last] -= 1
+        end -= 1
+    return rest[:end]
 
 
 def split(scheme: str, rest: str) -> Parts:
@@ -116,7 +185,7 @@ def split(scheme: str, rest: str) -> Parts:
     >>> split("https", "example.com@evil.org:80/x").host, split("https", "evil.org\\\\@example.com").host
     ('evil.org', 'evil.org')
     """
-    authority = re.split(r"[/?#\\]", rest.lstrip("/\\"), maxsplit=1)[0]
+    authority = _AFTER.split(rest.lstrip("/\\"), maxsplit=1)[0]
     user, _, place = authority.rpartition("@")
     if place.startswith("["):
         host, _, port = place.partition("]")
@@ -129,10 +198,7 @@ def _problem(parts: Parts, schemes: frozenset[str]) -> tuple[str, str] | None:
     """What is wrong with an address, whatever hosts are allowed."""
     host = parts.host
     if parts.scheme not in schemes if schemes else parts.scheme in _RISKY - {"file"}:
-        return (
-            f"An address has the scheme {parts.scheme!r}",
-            _by_scheme(schemes),
-        )
+        return f"An address has the scheme {parts.scheme!r}", _by_scheme(schemes)
     if parts.scheme not in _WEB:
         return None
     if parts.user:
@@ -141,16 +207,16 @@ def _problem(parts: Parts, schemes: frozenset[str]) -> tuple[str, str] | None:
             "Write addresses without a user name and @.",
         )
     if not host:
-        return "An address has no host", "Write whole addresses, such as https://example.com/page."
+        return "An address has no host", _WHOLE
     if host.startswith("["):
-        return None
+        return None if _is_ipv6(host[1:-1]) else ("An address is not well formed", _WHOLE)
     if _NUMERIC.match(host):
         plain = _DOTTED.match(host) and all(len(one) < 2 or one[0] != "0" for one in host.split("."))
         if plain and all(int(one) < 256 for one in host.split(".")):
             return None
         return f"An address writes its host as the number {host[:80]!r}", "Write the name of the host."
-    if not all(map(_LABEL.match, host.split("."))) or len(host) > 253 or not _PORT.match(parts.port):
-        return "An address is not well formed", "Write whole addresses, such as https://example.com/page."
+    if not all(map(_LABEL.match, host.split("."))) or len(host) > 253 or not _is_port(parts.port):
+        return "An address is not well formed", _WHOLE
     plain_host = _plain(host)
     if _is_posing(plain_host):
         twin = fold(plain_host)
@@ -159,6 +225,18 @@ def _problem(parts: Parts, schemes: frozenset[str]) -> tuple[str, str] | None:
             "Write the host with its own letters.",
         )
     return None
+
+
+def _is_port(port: str) -> bool:
+    return _PORT.match(port) is not None and int(port or 0) < 65_536
+
+
+def _is_ipv6(address: str) -> bool:
+    try:
+        IPv6Address(address)
+    except ValueError:
+        return False
+    return True
 
 
 def _by_scheme(schemes: frozenset[str]) -> str:

@@ -261,6 +261,7 @@ _FINDINGS = (
     FindingKind("H010", "missing-term", "error", "The reply lacks a term that the contract requires."),
     FindingKind("H011", "prompt-leak", "error", "The reply repeats parts of its system prompt."),
     FindingKind("H012", "repetition", "error", "The reply repeats itself."),
+    FindingKind("H013", "not-judged", "warning", "A part of the reply was not judged by a ready check."),
     FindingKind("D001", "forbidden-content", "error", "The reply says something that does not belong in this state."),
     FindingKind("D002", "tool-not-in-state", "error", "A tool is called that this state does not have."),
     FindingKind("D003", "claimed-action", "error", "The reply claims an action that no call has made."),

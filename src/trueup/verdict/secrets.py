@@ -25,7 +25,7 @@ KINDS = (
     ("a Google API key", r"\bAIza[0-9A-Za-z_\-]{30,}"),
     ("a Slack token", r"\bxox[abpr]-[A-Za-z0-9\-]{10,}"),
     ("a JSON Web Token", r"\beyJ[A-Za-z0-9_\-]{8,}\.eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]+"),
-    ("a private key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
+    ("a private key", r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"),
 )
 FORMS = tuple(form for _, form in KINDS)
 # A first look at JSON, without which none of them is there: a letter of an escape may stand before a key, so no boundary is asked for.

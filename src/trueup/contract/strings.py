@@ -1,0 +1,69 @@
+"""The strings of a value as one text: a value enters, its strings, numbers and names leave, each with its path.
+
+Ready checks look through this text once, however many strings there are; a place in it leads back to the path.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from trueup.verdict.paths import Parts
+
+_BETWEEN = "\n\x00\n"  # before each string: no check finds anything across it, and each knows where a string begins
+
+
+class Leaf(NamedTuple):
+    """A string, a number or a name in a value, as text, and its path."""
+
+    path: Parts
+    text: str
+
+
+def leaves_of(value: Any, before: Parts = (), *, names: bool = True) -> list[Leaf]:
+    """Everything in a value that can be read, in order; the name of a member has the path of the member, without `names` they are left out.
+
+    >>> leaves_of({"card": 4111, "to": ["ada"]})[1:]
+    [Leaf(path=('card',), text='4111'), Leaf(path=('to',), text='to'), Leaf(path=('to', 0), text='ada')]
+    """
+    found: list[Leaf] = []
+    todo: list[tuple[Parts, Any]] = [(before, value)]
+    while todo:
+        path, part = todo.pop()
+        if isinstance(part, str):
+            found.append(Leaf(path, part))
+        elif isinstance(part, Mapping):
+            for key, member in reversed(list(part.items())):
+                todo.append(((*path, str(key)), member))
+                if names:
+                    todo.append(((*path, str(key)), str(key)))
+        elif isinstance(part, list | tuple):
+            todo += [((*path, index), part[index]) for index in range(len(part) - 1, -1, -1)]
+        elif isinstance(part, int | float) and not isinstance(part, bool):
+            found.append(Leaf(path, _number(part)))
+    return found
+
+
+def _number(number: int | float) -> str:
+    """A number in digits; a very long one is in the text of the reply as it is."""
+    if isinstance(number, float) and number.is_integer() and abs(number) < 1e22:
+        number = int(number)
+    return "" if isinstance(number, int) and number.bit_length() > 4_000 else str(number)
+
+
+class Strings:
+    """Leaves of a value as one text."""
+
+    __slots__ = ("_leaves", "_starts", "text")
+
+    def __init__(self, leaves: Iterable[Leaf], wanted: Callable[[Parts], bool] | None = None) -> None:
+        self._leaves = [leaf for leaf in leaves if wanted is None or wanted(leaf.path)]
+        self._starts: list[int] = []
+        at = 0
+        for leaf in self._leaves:
+            self._starts.append(at)
+            at += len(_BETWEEN) + len(leaf.text)
+        self.text = "".join(_BETWEEN + leaf.text for leaf in self._leaves)
+
+    def path(self, place: int) -> Parts:
+        """The path of what stands at a place of the text."""
+        return self._leaves[max(0, bisect_right(self._starts, place) - 1)].path

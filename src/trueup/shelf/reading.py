@@ -1,0 +1,116 @@
+"""A text as its reader sees it: without invisible characters, in plain letters and digits, and with references decoded.
+
+A text enters; the plain text and the way back to the places of the original leave. Full-width and mathematical letters, digits of other
+scripts, special blanks and dashes become those of ASCII; `&#64;` and, in JSON, `\\u0040` become `@`. Letters that only look alike stay.
+"""
+
+import html
+import json
+import re
+import unicodedata
+from bisect import bisect_right
+from functools import lru_cache
+
+from trueup.checks.folding import UNSEEN
+from trueup.verdict.patterns import lazy_regex
+
+_REFERENCE = r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|amp|lt|gt|quot|apos|nbsp|shy|commat|period|colon|sol|bsol|hyphen|dash|plus|equals|num|lowbar);"
+_ESCAPE = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[\"\\/bfnrt]"
+_UNLIKE = lazy_regex(lambda: f"{UNSEEN.pattern}+|{_REFERENCE}")
+_UNLIKE_IN_JSON = lazy_regex(lambda: f"{UNSEEN.pattern}+|{_REFERENCE}|{_ESCAPE}")
+_SIGNS = {**dict.fromkeys("‐‑‒–—―−⁃﹘", "-"), "․": ".", "∕": "/", "⁄": "/", "∶": ":", "ː": ":"}
+_LAST_KEPT = 0x3FFFF  # characters behind it are not remembered, so that no text can fill the table
+
+
+_OTHER = lazy_regex("[^\x00-\x7f]+")
+# What is neither ASCII nor a common letter or sign of a script: without any of these, a text stays as it is.
+_ODD = lazy_regex("[^\x00-\x7f¡«»¿À-žƀ-ɏΆ-ϏЀ-ҁא-תؠ-ً٪-ەऄ-हกะ-๎‘-‟…€、-〟ぁ-ヿ一-鿿가-힣]")
+
+
+class _Plain(dict[int, str]):
+    """A table for `str.translate`, one character for one, that fills itself as characters are met."""
+
+    def __missing__(self, point: int) -> str:
+        char = chr(point)
+        if point > _LAST_KEPT:
+            return char
+        number = unicodedata.decimal(char, None)
+        plain = _SIGNS.get(char) or (str(number) if number is not None else unicodedata.normalize("NFKC", char))
+        self[point] = plain = plain if len(plain) == 1 and plain.isascii() else char
+        return plain
+
+
+_plain = _Plain()
+
+
+def _is_odd(run: str) -> bool:
+    """Whether there is anything to change in a run of what is not ASCII."""
+    return _is_odd_run(run) if len(run) < 12 else _ODD.search(run) is not None
+
+
+@lru_cache(maxsize=4096)
+def _is_odd_run(run: str) -> bool:
+    return _ODD.search(run) is not None
+
+
+class Reading:
+    """A text as it is read, and where each part of it stands in the original.
+
+    >>> reading = Reading("Mail ada＠exam\\u200bple.org, or bob&#64;example.org")
+    >>> reading.text
+    'Mail ada@example.org, or bob@example.org'
+    >>> reading.span(25, 40)
+    (26, 45)
+    """
+
+    __slots__ = ("_places", "_shifts", "text")
+
+    def __init__(self, original: str, *, is_json: bool = False) -> None:
+        self._places: list[int] = []  # of the plain text, from which on
+        self._shifts: list[int] = []  # so many characters of the original are left out before
+        self.text = original
+        is_odd = not original.isascii() and any(map(_is_odd, set(_OTHER.findall(original))))
+        if is_odd or "&" in original or (is_json and "\\" in original):
+            text = original.translate(_plain) if is_odd else original
+            self.text = self._decoded(text, _UNLIKE_IN_JSON if is_json else _UNLIKE)
+
+    def _decoded(self, text: str, unlike: re.Pattern[str]) -> str:
+        pieces: list[str] = []
+        at = size = 0
+        for found in unlike.finditer(text):
+            said = _said(found[0])
+            if said == found[0]:
+                continue
+            pieces += (text[at : found.start()], said)
+            size += found.start() - at + len(said)
+            at = found.end()
+            self._places.append(size)
+            self._shifts.append(at - size)
+        return "".join((*pieces, text[at:])) if pieces else text
+
+    def span(self, start: int, stop: int) -> tuple[int, int]:
+        """The place in the original of a stretch of the plain text."""
+        if not self._places:
+            return start, stop
+        last = max(start, stop - 1)
+        return self._original(start), max(self._original(last) + 1, self._original(stop, before=True))
+
+    def _original(self, place: int, *, before: bool = False) -> int:
+        """Where a character stands; `before` gives the end of the one before it."""
+        index = bisect_right(self._places, place - 1 if before else place) - 1
+        if before and index + 1 < len(self._places) and self._places[index + 1] == place:
+            return place + self._shifts[index + 1]
+        return place + (self._shifts[index] if index >= 0 else 0)
+
+
+def _said(run: str) -> str:
+    """What a reader sees of a run: nothing of invisible characters, and the character that a reference stands for."""
+    if run[0] == "&":
+        char = html.unescape(run)
+    elif run[0] == "\\":
+        char = str(json.loads(f'"{run}"'))
+    else:
+        return ""
+    if len(char) != 1:
+        return char if run[0] == "\\" else run
+    return "" if UNSEEN.match(char) else char.translate(_plain)
