@@ -1,0 +1,175 @@
+"""What grounding buys, as Markdown tables: rows of `asking_grounded` enter."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from asking_grounded import CHOICE, KINDS, LIMIT, WRITES
+
+MARKS = ("<!-- grounding -->", "<!-- end of grounding -->")
+Row = dict[str, Any]
+
+
+def tables(rows: list[Row]) -> str:
+    """The whole of the figures."""
+    found = [row for row in rows if row["task"] not in WRITES and not row["calls"]]
+    calls = [row for row in rows if row["calls"]]
+    lines = [
+        f"{len(rows)} prompts. Every valid reply as shipped, judged again under the same contract with `grounded`:",
+        "",
+        *_judged(rows, found, calls),
+        "",
+        "The same by value, where the right one is known and the right tool was called:",
+        "",
+        *_by_kind(rows),
+        "",
+        f"Asked again, at most {LIMIT} requests, where the values are to be found in the prompt:",
+        "",
+        *_asked_again([("values to find", found, ""), ("tool calls, source: the conversation", calls, ""), ("tool calls, source: the prompt", calls, " alone")]),
+        "",
+        "What became of the wrong replies that grounding caught:",
+        "",
+        *_repaired([("values to find", found, ""), ("tool calls, source: the conversation", calls, ""), ("tool calls, source: the prompt", calls, " alone")]),
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _line(cells: Iterable[Any]) -> str:
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def _of(count: int, whole: int) -> str:
+    return f"{count} of {whole}" if whole else "–"
+
+
+def _judged(rows: list[Row], found: list[Row], calls: list[Row]) -> list[str]:
+    data = [row for row in rows if not row["calls"]]
+    writes = [row for row in data if row["task"] in WRITES]
+    groups: list[tuple[str, list[Row], str]] = [
+        ("**values to find** (" + _names(found) + ")", found, "plain"),
+        *((f"– {name}", [row for row in found if row["lang"] == lang], "plain") for lang, name in LANGS),
+        *((f"– `{name}`", [row for row in found if row["task"] == name], "plain") for name in _tasks(found)),
+        ("**values to write** (" + _names(writes) + ")", writes, "plain"),
+        *((f"– `{name}`", [row for row in writes if row["task"] == name], "plain") for name in _tasks(writes)),
+        ("**tool calls**, source: the conversation", calls, "plain"),
+        ("**tool calls**, source: the prompt", calls, "plain alone"),
+        *((f"– {name}", [row for row in calls if row["lang"] == lang], "plain alone") for lang, name in LANGS),
+        *((f"– `{name}`", [row for row in calls if row["task"] == name], "plain alone") for name in _tasks(calls)),
+    ]
+    lines = [
+        "|  | valid | wrong | wrong, caught | wrong, accepted | right | right, refused |",
+        "|---" * 7 + "|",
+    ]
+    for name, some, arm in groups:
+        valid = [row["grounded"][arm] for row in some if row["grounded"][arm]["valid"]]
+        wrong = [one for one in valid if not one["right"]]
+        right = [one for one in valid if one["right"]]
+        caught = sum(one["refused"] for one in wrong)
+        cells = [name, _of(len(valid), len(some)), len(wrong), caught, len(wrong) - caught, len(right)]
+        lines.append(_line([*cells, sum(one["refused"] for one in right)]))
+    return lines
+
+
+LANGS = (("en", "English"), ("es", "Spanish"))
+
+
+def _tasks(rows: list[Row]) -> list[str]:
+    return sorted({row["task"] for row in rows})
+
+
+def _names(rows: list[Row]) -> str:
+    return ", ".join(f"`{name}`" for name in _tasks(rows))
+
+
+def _by_kind(rows: list[Row]) -> list[str]:
+    kinds = [*dict.fromkeys(KINDS.values()), CHOICE]
+    lines = ["| kind of value | wrong | caught | right | refused |", "|---" * 5 + "|"]
+    for kind in kinds:
+        values = [
+            value
+            for row in rows
+            for value in row["grounded"]["plain alone" if row["calls"] else "plain"].get("fields", ())
+            if value["kind"] == kind
+        ]
+        wrong, right = [v for v in values if not v["right"]], [v for v in values if v["right"]]
+        cells = [kind, len(wrong), sum(v["refused"] for v in wrong), len(right), sum(v["refused"] for v in right)]
+        lines.append(_line(cells))
+    return lines
+
+
+def blind(row: dict[str, Any], way: str) -> dict[str, Any]:
+    """Plain `ask` again, with the next seed, until grounding accepts a reply: what came of it.
+
+    >>> one = {"valid": True, "right": False, "refused": True, "tokens": 9}
+    >>> blind({"plain": one, "seeds": [one, {**one, "right": True, "refused": False}, one]}, "")
+    {'valid': True, 'right': True, 'requests': 2, 'tokens': 18}
+    """
+    requests = tokens = 0
+    for attempt in row[f"seeds{way}"]:
+        requests, tokens = requests + 1, tokens + attempt["tokens"]
+        if attempt["valid"] and not attempt["refused"]:
+            return {"valid": True, "right": attempt["right"], "requests": requests, "tokens": tokens}
+    return {"valid": False, "right": False, "requests": requests, "tokens": tokens}
+
+
+def unjudged(row: dict[str, Any], way: str) -> dict[str, Any]:
+    """Plain `ask` again, with the next seed, for as many requests as the loop with evidence took; the last valid reply is taken as it is."""
+    attempts = row[f"seeds{way}"][: row[f"evidence{way}"]["requests"]]
+    valid = [one for one in attempts if one["valid"]]
+    return {
+        "valid": bool(valid),
+        "right": bool(valid) and valid[-1]["right"],
+        "requests": len(attempts),
+        "tokens": sum(one["tokens"] for one in attempts),
+    }
+
+
+def _ends(row: Row, way: str) -> dict[str, dict[str, Any]]:
+    """How each way of asking ended; where grounding accepts the reply, all of them end alike."""
+    found = row["grounded"]
+    asked = found[f"plain{way}"]["refused"]
+    plain = found[f"plain{way}"]
+    ends = {
+        "plain `ask`, without grounding": plain,
+        "**grounded, asked again with the evidence**": found[f"evidence{way}"] if asked else plain,
+        "grounded, asked again with which value is wrong": found.get(f"told{way}", plain),
+        "grounded, asked again with a new seed": blind(found, way) if asked else plain,
+        "not grounded, a new seed as often as with evidence": unjudged(found, way) if asked else plain,
+    }
+    if row["calls"]:
+        del ends["grounded, asked again with which value is wrong"]
+    return ends
+
+
+def _asked_again(groups: list[tuple[str, list[Row], str]]) -> list[str]:
+    lines = [
+        "|  | accepted and right | accepted and wrong | no reply accepted | requests per prompt | tokens per prompt |",
+        "|---" * 6 + "|",
+    ]
+    for name, rows, way in groups:
+        if not rows:
+            continue
+        lines.append(_line([f"*{name}, {len(rows)} prompts*", *[""] * 5]))
+        for label in _ends(rows[0], way):
+            ends = [_ends(row, way)[label] for row in rows]
+            right = sum(end["valid"] and end["right"] for end in ends)
+            valid = sum(end["valid"] for end in ends)
+            requests, tokens = (sum(end[key] for end in ends) / len(ends) for key in ("requests", "tokens"))
+            lines.append(_line([label, right, valid - right, len(ends) - valid, f"{requests:.2f}", f"{tokens:,.0f}"]))
+    return lines
+
+
+def _repaired(groups: list[tuple[str, list[Row], str]]) -> list[str]:
+    lines = [
+        "|  | caught | right in the end with the evidence | with which value is wrong | with a new seed | with evidence, and not with a new seed | the other way round |",
+        "|---" * 7 + "|",
+    ]
+    for name, rows, way in groups:
+        found = [row["grounded"] for row in rows]
+        caught = [one for one in found if one[f"plain{way}"]["refused"] and not one[f"plain{way}"]["right"]]
+        with_it = [one[f"evidence{way}"]["right"] for one in caught]
+        told = [one[f"told{way}"]["right"] for one in caught if f"told{way}" in one]
+        seeded = [blind(one, way)["right"] for one in caught]
+        pairs = list(zip(with_it, seeded, strict=True))
+        cells = [name, len(caught), sum(with_it), sum(told) if told else "–", sum(seeded)]
+        lines.append(_line([*cells, sum(a and not b for a, b in pairs), sum(b and not a for a, b in pairs)]))
+    return lines
