@@ -1,9 +1,9 @@
 """`make study`: one small real model, 100 prompts, and what becomes of its replies with and without trueup and its peers.
 
-python bench/asking.py [--minutes 20] [--prompts 100] [--markdown PAGE] [--json OUT]
+python bench/asking.py [--minutes 60] [--prompts 100] [--markdown PAGE] [--json OUT]
 
 Everybody asks the same model through the same address, with the same worked example before each prompt, the same temperature, seed and
-limit of tokens; each may ask again twice.
+limit of tokens; each may ask again twice. Grounding then judges the replies as shipped, and those that it refuses are asked for again.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import json
 import platform
 import time
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ import asking_grounded
 import asking_grounded_report
 import asking_peers
 import asking_report
-from asking_grounded import LIMIT, contract_of, value_of
+from asking_grounded import LIMIT, Asking, contract_of, value_of
 from asking_tasks import SCHEMAS, TOOLS, Task, is_right, messages, tasks
 from trueup import Contract
 from trueup.ask.clients.local import LocalError, LocalModel
@@ -31,6 +32,7 @@ from trueup.testing.server import ScriptedServer
 from trueup.testing.wire import Request
 
 MAX_TOKENS, TEMPERATURE, SEED = 100, 0.8, 7
+GROUNDED = ("judged", "asked again", "told")  # the arms of grounding, the last two in rounds of their own
 HELD = ("json_schema", "json_object", "text")
 SETTINGS = {"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS}
 
@@ -135,14 +137,14 @@ def trueup_arm(client: OpenAI, repair: str = "whole", **more: Any) -> Callable[[
     return run
 
 
-def grounded_arm(client: OpenAI) -> Callable[[Task], dict[str, Any]]:
+def grounded_arm(client: OpenAI, front: Front, measure: Callable[[Task, Asking], Any]) -> Callable[[Task], Any]:
     """The replies as shipped under grounding, and what asking again makes of those that it refuses."""
 
-    def run(task: Task) -> dict[str, Any]:
+    def run(task: Task) -> Any:
         def ask(contract: Contract, policy: Policy, context: dict[str, Any]) -> Any:
             return contract.ask(client, messages(task), policy, context=context)
 
-        return asking_grounded.measure(task, ask, policy_of(task, modes=HELD))
+        return measure(task, Asking(ask, front.begin, policy_of(task, modes=HELD)))
 
     return run
 
@@ -172,16 +174,21 @@ def study(prompts: int, minutes: float, keep: Path | None, only: str) -> dict[st
                 "whole": trueup_arm(client),
                 "fields": trueup_arm(client, "fields"),
                 "held": trueup_arm(client, modes=HELD),
-                "grounded": grounded_arm(client),
                 "unshown": trueup_arm(client, shown=False, attempts=1),
                 "unshown held": trueup_arm(client, shown=False, attempts=1, modes=("json_schema",)),
                 **asking_peers.arms(server.url, SETTINGS),
             }
-            arms = {name: run for name, run in arms.items() if not only or name in only.split(",")}
-            for task in tasks()[:prompts]:
+            arms["judged"] = grounded_arm(client, front, asking_grounded.judge)
+            later = {
+                "asked again": grounded_arm(client, front, asking_grounded.ask_again),
+                "told": grounded_arm(client, front, asking_grounded.ask_bare),
+            }
+            rounds = (arms, *({name: run} for name, run in later.items()))
+            for some, task in product(rounds, tasks()[:prompts]):
                 if result["about"]["minutes"] > minutes:
                     break
-                kept[task.id] = ask_all(front, arms, task, kept.get(task.id, {}))
+                chosen = {name: run for name, run in some.items() if not only or name in only.split(",")}
+                kept[task.id] = ask_all(front, chosen, task, kept.get(task.id, {}))
                 result["rows"] = list(kept.values())
                 result["about"]["minutes"] = before + (time.process_time() - started) / 60
                 if keep:
@@ -200,7 +207,7 @@ def ask_all(front: Front, arms: dict[str, Callable[[Task], Any]], task: Task, be
         if "unshown" in name and task.id[-1] not in "12":  # two of five tell enough
             continue
         made, requests, tokens, seconds = measured(front, run, task)
-        if name == "grounded":
+        if name in GROUNDED:
             row[name] = made
             continue
         if isinstance(made, dict):
@@ -213,7 +220,7 @@ def ask_all(front: Front, arms: dict[str, Callable[[Task], Any]], task: Task, be
         row[name] = outcome._asdict()
     print(
         task.id,
-        {key: value["valid"] for key, value in row.items() if isinstance(value, dict) and key != "grounded"},
+        {key: value["valid"] for key, value in row.items() if isinstance(value, dict) and "valid" in value},
         flush=True,
     )
     return row
@@ -222,13 +229,13 @@ def ask_all(front: Front, arms: dict[str, Callable[[Task], Any]], task: Task, be
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument(
-        "--minutes", type=float, default=20.0, help="stop after the prompt at which this much processor time is spent"
+        "--minutes", type=float, default=60.0, help="stop after the prompt at which this much processor time is spent"
     )
     parser.add_argument("--prompts", type=int, default=100)
     parser.add_argument(
         "--only",
         default="",
-        help="some of whole, fields, held, grounded, unshown, unshown held, instructor, pydantic-ai, instructor held, pydantic-ai held",
+        help="some of whole, fields, held, judged, asked again, told, unshown, unshown held, instructor, pydantic-ai, instructor held, pydantic-ai held",
     )
     parser.add_argument("--json", type=Path, help="keep every outcome here, and go on from what is kept")
     parser.add_argument("--from-json", type=Path, help="write the tables of an earlier run anew")
@@ -250,7 +257,7 @@ def sections(result: dict[str, Any]) -> Iterator[tuple[str, tuple[str, str]]]:
     rows = result["rows"]
     if all("pydantic-ai" in row for row in rows):
         yield asking_report.tables(result), asking_report.MARKS
-    if all("grounded" in row for row in rows):
+    if all("judged" in row for row in rows):
         yield asking_grounded_report.tables(rows), asking_grounded_report.MARKS
 
 

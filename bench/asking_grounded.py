@@ -12,7 +12,7 @@ import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -86,29 +86,61 @@ def fields(expect: dict[str, Any], value: dict[str, Any], refused: set[str]) -> 
     ]  # fmt: skip
 
 
-def measure(task: Task, ask: Ask, policy: Policy) -> dict[str, Any]:
-    """Everything that is measured of one prompt; `ask` asks it, and who asks the same again gets the next seed."""
-    conversation = {"history": messages(task)}
-    ways = {"": conversation}
-    if task.calls:  # the example of a call is a turn of the conversation like any other; the caller may name the source
-        ways[" alone"] = {**conversation, "source": task.prompt}
-    answers = [ask(contract_of(task), policy, {})]
-    row = {f"plain{way}": _plain(task, answers[0], context) for way, context in ways.items()}
-    refused = [way for way in ways if row[f"plain{way}"]["refused"]]
-    if task.task in WRITES or not refused:
-        return row
+class Asking(NamedTuple):
+    """How a prompt is asked: `ask` asks once, equal requests get the next seed each time, and `begin` starts with the first seed again."""
+
+    ask: Ask
+    begin: Callable[[], None]
+    policy: Policy
+
+
+def source_of(task: Task) -> dict[str, Any]:
+    """The context of a check. The example of a call is a turn of the conversation like any other, so there the source is named."""
+    history = {"history": messages(task)}
+    return {**history, "source": task.prompt} if task.calls else history
+
+
+def judge(task: Task, asking: Asking) -> dict[str, Any]:
+    """The reply as shipped, without grounding, and what grounding says of it; for a call with the whole conversation as its source, too."""
+    answer = _first(task, asking)
+    found = {"plain": _plain(task, answer, source_of(task))}
+    if task.calls:
+        found["by conversation"] = _plain(task, answer, {"history": messages(task)})
+    return found
+
+
+def ask_again(task: Task, asking: Asking) -> dict[str, Any]:
+    """What asking again makes of a reply that grounding refuses: with the evidence, and blindly; empty if it accepts the reply."""
+    answers = [_first(task, asking)]
+    if not _is_refused(task, answers[0]):
+        return {}
     while sum(len(answer.attempts) for answer in answers) < LIMIT:
-        answers.append(ask(contract_of(task), policy, {}))
+        answers.append(asking.ask(contract_of(task), asking.policy, {}))
+    attempts = [one for answer in answers for one in answer.attempts][:LIMIT]
+    seeds = [{**judged(task, one.verdict, source_of(task)), "tokens": _tokens(one)} for one in attempts]
+    return {"seeds": seeds, "evidence": _grounded(task, asking, asking.policy)}
+
+
+def ask_bare(task: Task, asking: Asking) -> dict[str, Any]:
+    """The same with corrections that only say which value is wrong."""
+    if not _is_refused(task, _first(task, asking)):
+        return {}
     bare = {"messages": dict.fromkeys(("E001", "E002", "E003", "E004"), BARE[task.lang])}
-    for way in refused:
-        context = ways[way]
-        attempts = [one for answer in answers for one in answer.attempts][:LIMIT]
-        row[f"seeds{way}"] = [{**judged(task, one.verdict, context), "tokens": _tokens(one)} for one in attempts]
-        row[f"evidence{way}"] = _ended(task, ask(contract_of(task, grounded=True), policy, context))
-        if not task.calls:
-            told = msgspec.structs.replace(policy, words=bare)
-            row[f"told{way}"] = _ended(task, ask(contract_of(task, grounded=True), told, context))
-    return row
+    return {"told": _grounded(task, asking, msgspec.structs.replace(asking.policy, words=bare))}
+
+
+def _first(task: Task, asking: Asking) -> Any:
+    asking.begin()
+    return asking.ask(contract_of(task), asking.policy, {})
+
+
+def _is_refused(task: Task, answer: Any) -> bool:
+    return task.task not in WRITES and bool(judged(task, answer.verdict, source_of(task))["refused"])
+
+
+def _grounded(task: Task, asking: Asking, policy: Policy) -> dict[str, Any]:
+    asking.begin()
+    return _ended(task, asking.ask(contract_of(task, grounded=True), policy, source_of(task)))
 
 
 def _plain(task: Task, answer: Any, context: dict[str, Any]) -> dict[str, Any]:
@@ -136,28 +168,27 @@ def _ended(task: Task, answer: Any) -> dict[str, Any]:
 
 
 def replies(path: Path) -> str:
-    """What grounding says of recorded replies; what is right is known only of rows with `expect`."""
+    """What grounding says of recorded replies; which values are right is known only of rows with `expect`."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
     usable = [row for row in rows if row.get("messages") and isinstance(row.get("schema"), dict)]
-    counts = {"valid": 0, "refused": 0, "known": 0, "wrong": 0, "wrong, refused": 0, "right, refused": 0}
-    lines = []
+    lines, values = [], []
+    valid = refused = 0
     for row in usable:
         context = {"history": row["messages"]}
         if not row.get("raw_output") or not Contract(row["schema"]).check(row["raw_output"], context).ok:
             continue
         verdict = Contract(row["schema"], grounded=True).check(row["raw_output"], context)
-        refused = not verdict.ok
-        counts["valid"] += 1
-        counts["refused"] += refused
+        valid, refused = valid + 1, refused + (not verdict.ok)
         lines += [f"  {finding}" for finding in verdict.findings.errors]
-        if isinstance(row.get("expect"), dict):
-            right = is_right(row["expect"], verdict.data)
-            counts["known"] += 1
-            counts["wrong"] += not right
-            counts["wrong, refused"] += refused and not right
-            counts["right, refused"] += refused and right
-    told = ", ".join(f"{name} {count}" for name, count in counts.items())
-    return "\n".join([f"{path.name}: {len(rows)} rows, {len(usable)} with prompt and schema; {told}", *lines])
+        values += fields(row.get("expect") or {}, verdict.data, {finding.path for finding in verdict.findings.errors})
+    wrong, right = [one for one in values if not one["right"]], [one for one in values if one["right"]]
+    caught, refused_right = (sum(one["refused"] for one in some) for some in (wrong, right))
+    counts = [
+        f"{path.name}: {len(rows)} rows, {len(usable)} of them with prompt and schema",
+        f"{valid} valid replies, {refused} of them refused",
+        f"known values: {len(wrong)} wrong, {caught} of them caught; {len(right)} right, {refused_right} of them refused",
+    ]
+    return "\n".join([*counts, *lines])
 
 
 def main() -> None:

@@ -13,6 +13,10 @@ def tables(rows: list[Row]) -> str:
     """The whole of the figures."""
     found = [row for row in rows if row["task"] not in WRITES and not row["calls"]]
     calls = [row for row in rows if row["calls"]]
+    groups = [
+        ("values to find", [r for r in found if "asked again" in r]),
+        ("tool calls", [r for r in calls if "asked again" in r]),
+    ]
     lines = [
         f"{len(rows)} prompts. Every valid reply as shipped, judged again under the same contract with `grounded`:",
         "",
@@ -24,12 +28,12 @@ def tables(rows: list[Row]) -> str:
         "",
         f"Asked again, at most {LIMIT} requests, where the values are to be found in the prompt:",
         "",
-        *_asked_again([("values to find", found, ""), ("tool calls, source: the conversation", calls, ""), ("tool calls, source: the prompt", calls, " alone")]),
+        *_asked_again(groups),
         "",
         "What became of the wrong replies that grounding caught:",
         "",
-        *_repaired([("values to find", found, ""), ("tool calls, source: the conversation", calls, ""), ("tool calls, source: the prompt", calls, " alone")]),
-    ]  # fmt: skip
+        *_repaired(groups),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -50,17 +54,17 @@ def _judged(rows: list[Row], found: list[Row], calls: list[Row]) -> list[str]:
         *((f"– `{name}`", [row for row in found if row["task"] == name], "plain") for name in _tasks(found)),
         ("**values to write** (" + _names(writes) + ")", writes, "plain"),
         *((f"– `{name}`", [row for row in writes if row["task"] == name], "plain") for name in _tasks(writes)),
-        ("**tool calls**, source: the conversation", calls, "plain"),
-        ("**tool calls**, source: the prompt", calls, "plain alone"),
-        *((f"– {name}", [row for row in calls if row["lang"] == lang], "plain alone") for lang, name in LANGS),
-        *((f"– `{name}`", [row for row in calls if row["task"] == name], "plain alone") for name in _tasks(calls)),
+        ("**tool calls**, source: the prompt", calls, "plain"),
+        *((f"– {name}", [row for row in calls if row["lang"] == lang], "plain") for lang, name in LANGS),
+        *((f"– `{name}`", [row for row in calls if row["task"] == name], "plain") for name in _tasks(calls)),
+        ("**tool calls**, source: the whole conversation", calls, "by conversation"),
     ]
     lines = [
         "|  | valid | wrong | wrong, caught | wrong, accepted | right | right, refused |",
         "|---" * 7 + "|",
     ]
     for name, some, arm in groups:
-        valid = [row["grounded"][arm] for row in some if row["grounded"][arm]["valid"]]
+        valid = [row["judged"][arm] for row in some if row["judged"][arm]["valid"]]
         wrong = [one for one in valid if not one["right"]]
         right = [one for one in valid if one["right"]]
         caught = sum(one["refused"] for one in wrong)
@@ -84,36 +88,31 @@ def _by_kind(rows: list[Row]) -> list[str]:
     kinds = [*dict.fromkeys(KINDS.values()), CHOICE]
     lines = ["| kind of value | wrong | caught | right | refused |", "|---" * 5 + "|"]
     for kind in kinds:
-        values = [
-            value
-            for row in rows
-            for value in row["grounded"]["plain alone" if row["calls"] else "plain"].get("fields", ())
-            if value["kind"] == kind
-        ]
+        values = [value for row in rows for value in row["judged"]["plain"].get("fields", ()) if value["kind"] == kind]
         wrong, right = [v for v in values if not v["right"]], [v for v in values if v["right"]]
         cells = [kind, len(wrong), sum(v["refused"] for v in wrong), len(right), sum(v["refused"] for v in right)]
         lines.append(_line(cells))
     return lines
 
 
-def blind(row: dict[str, Any], way: str) -> dict[str, Any]:
+def blind(again: dict[str, Any]) -> dict[str, Any]:
     """Plain `ask` again, with the next seed, until grounding accepts a reply: what came of it.
 
     >>> one = {"valid": True, "right": False, "refused": True, "tokens": 9}
-    >>> blind({"plain": one, "seeds": [one, {**one, "right": True, "refused": False}, one]}, "")
+    >>> blind({"seeds": [one, {**one, "right": True, "refused": False}, one]})
     {'valid': True, 'right': True, 'requests': 2, 'tokens': 18}
     """
     requests = tokens = 0
-    for attempt in row[f"seeds{way}"]:
+    for attempt in again["seeds"]:
         requests, tokens = requests + 1, tokens + attempt["tokens"]
         if attempt["valid"] and not attempt["refused"]:
             return {"valid": True, "right": attempt["right"], "requests": requests, "tokens": tokens}
     return {"valid": False, "right": False, "requests": requests, "tokens": tokens}
 
 
-def unjudged(row: dict[str, Any], way: str) -> dict[str, Any]:
+def unjudged(again: dict[str, Any]) -> dict[str, Any]:
     """Plain `ask` again, with the next seed, for as many requests as the loop with evidence took; the last valid reply is taken as it is."""
-    attempts = row[f"seeds{way}"][: row[f"evidence{way}"]["requests"]]
+    attempts = again["seeds"][: again["evidence"]["requests"]]
     valid = [one for one in attempts if one["valid"]]
     return {
         "valid": bool(valid),
@@ -123,53 +122,45 @@ def unjudged(row: dict[str, Any], way: str) -> dict[str, Any]:
     }
 
 
-def _ends(row: Row, way: str) -> dict[str, dict[str, Any]]:
-    """How each way of asking ended; where grounding accepts the reply, all of them end alike."""
-    found = row["grounded"]
-    asked = found[f"plain{way}"]["refused"]
-    plain = found[f"plain{way}"]
-    ends = {
-        "plain `ask`, without grounding": plain,
-        "**grounded, asked again with the evidence**": found[f"evidence{way}"] if asked else plain,
-        "grounded, asked again with which value is wrong": found.get(f"told{way}", plain),
-        "grounded, asked again with a new seed": blind(found, way) if asked else plain,
-        "not grounded, a new seed as often as with evidence": unjudged(found, way) if asked else plain,
-    }
-    if row["calls"]:
-        del ends["grounded, asked again with which value is wrong"]
-    return ends
+ENDS = {
+    "plain `ask`, without grounding": lambda row: row["judged"]["plain"],
+    "**grounded, asked again with the evidence**": lambda row: row["asked again"]["evidence"],
+    "grounded, asked again with which value is wrong": lambda row: row["told"]["told"],
+    "grounded, asked again with a new seed": lambda row: blind(row["asked again"]),
+    "not grounded, a new seed as often as with evidence": lambda row: unjudged(row["asked again"]),
+}
 
 
-def _asked_again(groups: list[tuple[str, list[Row], str]]) -> list[str]:
+def _asked_again(groups: list[tuple[str, list[Row]]]) -> list[str]:
     lines = [
         "|  | accepted and right | accepted and wrong | no reply accepted | requests per prompt | tokens per prompt |",
         "|---" * 6 + "|",
     ]
-    for name, rows, way in groups:
-        if not rows:
-            continue
+    for name, rows in groups:
         lines.append(_line([f"*{name}, {len(rows)} prompts*", *[""] * 5]))
-        for label in _ends(rows[0], way):
-            ends = [_ends(row, way)[label] for row in rows]
-            right = sum(end["valid"] and end["right"] for end in ends)
-            valid = sum(end["valid"] for end in ends)
-            requests, tokens = (sum(end[key] for end in ends) / len(ends) for key in ("requests", "tokens"))
+        for label, end in ENDS.items():
+            if "which value" in label and not all("told" in row for row in rows):
+                continue
+            # Where grounding accepts the reply, all of them end alike.
+            ends = [end(row) if row["asked again"] else row["judged"]["plain"] for row in rows]
+            right = sum(one["valid"] and one["right"] for one in ends)
+            valid = sum(one["valid"] for one in ends)
+            requests, tokens = (sum(one[key] for one in ends) / max(len(ends), 1) for key in ("requests", "tokens"))
             lines.append(_line([label, right, valid - right, len(ends) - valid, f"{requests:.2f}", f"{tokens:,.0f}"]))
     return lines
 
 
-def _repaired(groups: list[tuple[str, list[Row], str]]) -> list[str]:
+def _repaired(groups: list[tuple[str, list[Row]]]) -> list[str]:
     lines = [
         "|  | caught | right in the end with the evidence | with which value is wrong | with a new seed | with evidence, and not with a new seed | the other way round |",
         "|---" * 7 + "|",
     ]
-    for name, rows, way in groups:
-        found = [row["grounded"] for row in rows]
-        caught = [one for one in found if one[f"plain{way}"]["refused"] and not one[f"plain{way}"]["right"]]
-        with_it = [one[f"evidence{way}"]["right"] for one in caught]
-        told = [one[f"told{way}"]["right"] for one in caught if f"told{way}" in one]
-        seeded = [blind(one, way)["right"] for one in caught]
+    for name, rows in groups:
+        caught = [row for row in rows if row["asked again"] and not row["judged"]["plain"]["right"]]
+        with_it = [row["asked again"]["evidence"]["right"] for row in caught]
+        told = [row["told"]["told"]["right"] for row in caught if "told" in row]
+        seeded = [blind(row["asked again"])["right"] for row in caught]
         pairs = list(zip(with_it, seeded, strict=True))
-        cells = [name, len(caught), sum(with_it), sum(told) if told else "–", sum(seeded)]
+        cells = [name, len(caught), sum(with_it), sum(told) if len(told) == len(caught) else "–", sum(seeded)]
         lines.append(_line([*cells, sum(a and not b for a, b in pairs), sum(b and not a for a, b in pairs)]))
     return lines

@@ -155,13 +155,12 @@ def test_what_grounding_buys_is_measured_beside_asking_blindly(tasks: Any, impro
     from trueup.ask.clients.http import Http
     from trueup.testing.server import ScriptedServer
 
-    task = _person(tasks)
-    copied, right = '{"name": "Ana", "age": 19}', '{"name": "Ana", "age": 34}'
+    task = next(row for row in tasks.tasks() if row.id == "person-en-1")
     said: list[str] = []
 
     def answer(request: Any) -> str:
-        said.append(request.fields["messages"][-1]["content"])
-        return right if improves and len(said[-1]) > len(task.prompt) else copied
+        said.append(request.fields["messages"][-1]["content"].removeprefix(task.prompt))
+        return json.dumps(task.expect if improves and said[-1] else task.example.reply)
 
     with ScriptedServer(answer) as server:
         client = Http(server.url)
@@ -170,41 +169,59 @@ def test_what_grounding_buys_is_measured_beside_asking_blindly(tasks: Any, impro
             return contract.ask(client, tasks.messages(task), policy, context=context)
 
         policy = Policy(models=("scripted",), repairs=2, attempts=3, backoff=0.001, otherwise="failed")
-        found = asking_grounded.measure(task, ask, policy)
+        asking = asking_grounded.Asking(ask, lambda: None, policy)
+        row = {"task": "person", "lang": "en", "calls": False, "judged": asking_grounded.judge(task, asking)}
+        row["asked again"] = asking_grounded.ask_again(task, asking)
+        with_evidence = [text for text in said if text]
+        row["told"] = asking_grounded.ask_bare(task, asking)
+        without = [text for text in said if text][len(with_evidence) :]
         client.close()
-    assert found["plain"]["valid"]
-    assert found["plain"]["refused"]
-    assert not found["plain"]["right"]
-    assert [one["valid"] for one in found["seeds"]] == [True] * 3
-    assert found["evidence"]["right"] == found["told"]["right"] == improves
-    assert found["evidence"]["requests"] == (2 if improves else 3)
-    assert not asking_grounded_report.blind(found, "")["valid"]
-    assert asking_grounded_report.unjudged(found, "")["valid"]
-    corrections = [text for text in said if len(text) > len(task.prompt)]
-    assert any("This value is wrong." in text for text in corrections)
-    assert any("34 years old" in text[len(task.prompt) :] for text in corrections)
-    assert not any("34 years old" in text[len(task.prompt) :] for text in corrections if "This value is wrong." in text)
-    text = asking_grounded_report.tables([{"task": "person", "lang": "en", "calls": False, "grounded": found}])
+    plain = row["judged"]["plain"]
+    assert (plain["valid"], plain["right"], plain["refused"]) == (True, False, True)
+    assert row["asked again"]["evidence"]["right"] == row["told"]["told"]["right"] == improves
+    assert all("34 years old" in text for text in with_evidence)
+    assert all("This value is wrong." in text and "34" not in text for text in without)
+    text = asking_grounded_report.tables([row])
     assert "| – `person` | 1 of 1 | 1 | 1 | 0 | 0 | 0 |" in text
     assert "| number | 1 | 1 | 0 | 0 |" in text
-    with_it = "1 | 0 | 0 | 2.00" if improves else "0 | 0 | 1 | 3.00"
+    with_it, last = (
+        ("1 | 0 | 0 | 2.00", "1 | 1 | 1 | 0 | 1 | 0") if improves else ("0 | 0 | 1 | 3.00", "1 | 0 | 0 | 0 | 0 | 0")
+    )
     assert f"| **grounded, asked again with the evidence** | {with_it} |" in text
     assert "| grounded, asked again with a new seed | 0 | 0 | 1 | 3.00 |" in text
     assert "| not grounded, a new seed as often as with evidence | 0 | 1 | 0 |" in text
+    assert f"| values to find | {last} |" in text
 
 
-def test_calls_are_judged_by_the_conversation_and_by_the_prompt(tasks: Any) -> None:
+def test_a_reply_that_grounding_accepts_is_not_asked_for_again(tasks: Any) -> None:
+    import asking_grounded
+
+    task = next(row for row in tasks.tasks() if row.id == "person-en-1")
+    verdict = asking_grounded.contract_of(task).check(json.dumps(task.expect))
+    asked: list[Any] = []
+
+    class Answer:
+        attempts = ()
+
+    def ask(contract: Any, policy: Any, context: dict[str, Any]) -> Any:
+        asked.append(contract)
+        made = Answer()
+        made.verdict = verdict  # type: ignore[attr-defined]
+        return made
+
+    asking = asking_grounded.Asking(ask, lambda: None, None)
+    assert asking_grounded.ask_again(task, asking) == asking_grounded.ask_bare(task, asking) == {}
+    assert len(asked) == 2
+
+
+def test_calls_are_judged_by_their_prompt(tasks: Any) -> None:
     import asking_grounded
 
     task = next(row for row in tasks.tasks() if row.id == "money_or_alarm-en-2")
-    reply = json.dumps({"tool_calls": [task.example.reply]})
-    verdict = asking_grounded.contract_of(task).check(reply)
-    history = {"history": tasks.messages(task)}
-    alone = asking_grounded.judged(task, verdict, {**history, "source": task.prompt})
-    assert alone["valid"]
-    assert alone["refused"]
-    assert not alone["right"]
-    assert [one["refused"] for one in alone["fields"]] == [True, True]
+    verdict = asking_grounded.contract_of(task).check(json.dumps({"tool_calls": [task.example.reply]}))
+    found = asking_grounded.judged(task, verdict, asking_grounded.source_of(task))
+    assert (found["valid"], found["right"], found["refused"]) == (True, False, True)
+    assert [one["refused"] for one in found["fields"]] == [True, True]
     wrong_tool = asking_grounded.fields({"name": "convert", "arguments": {"amount": 1}}, task.example.reply, set())
     assert wrong_tool == []
 
@@ -224,5 +241,6 @@ def test_recorded_replies_are_judged_without_a_model(tasks: Any, tmp_path: Path)
     path = tmp_path / "replies.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in rows), "utf-8")
     told = asking_grounded.replies(path)
-    assert "5 rows, 4 with prompt and schema; valid 3, refused 2" in told
-    assert "known 2, wrong 1, wrong, refused 1, right, refused 0" in told
+    assert "5 rows, 4 of them with prompt and schema" in told
+    assert "3 valid replies, 2 of them refused" in told
+    assert "known values: 1 wrong, 1 of them caught; 1 right, 0 of them refused" in told
