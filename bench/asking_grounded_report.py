@@ -13,10 +13,9 @@ def tables(rows: list[Row]) -> str:
     """The whole of the figures."""
     found = [row for row in rows if row["task"] not in WRITES and not row["calls"]]
     calls = [row for row in rows if row["calls"]]
-    groups = [
-        ("values to find", [r for r in found if "asked again" in r]),
-        ("tool calls", [r for r in calls if "asked again" in r]),
-    ]
+    named = (("values to find", found), ("tool calls", calls))
+    asked = [(name, [row for row in some if "asked again" in row]) for name, some in named]
+    groups = [(name, some) for name, some in asked if some]
     lines = [
         f"{len(rows)} prompts. Every valid reply as shipped, judged again under the same contract with `grounded`:",
         "",
@@ -151,16 +150,15 @@ def _asked_again(groups: list[tuple[str, list[Row]]]) -> list[str]:
 
 
 def _repaired(groups: list[tuple[str, list[Row]]]) -> list[str]:
-    lines = [
-        "|  | caught | right in the end with the evidence | with which value is wrong | with a new seed | with evidence, and not with a new seed | the other way round |",
-        "|---" * 7 + "|",
-    ]
-    for name, rows in groups:
-        caught = [row for row in rows if row["asked again"] and not row["judged"]["plain"]["right"]]
-        with_it = [row["asked again"]["evidence"]["right"] for row in caught]
-        told = [row["told"]["told"]["right"] for row in caught if "told" in row]
-        seeded = [blind(row["asked again"])["right"] for row in caught]
-        pairs = list(zip(with_it, seeded, strict=True))
-        cells = [name, len(caught), sum(with_it), sum(told) if len(told) == len(caught) else "–", sum(seeded)]
-        lines.append(_line([*cells, sum(a and not b for a, b in pairs), sum(b and not a for a, b in pairs)]))
+    caught = [[row for row in rows if row["asked again"] and not row["judged"]["plain"]["right"]] for _, rows in groups]
+    told = all("told" in row for rows in caught for row in rows)
+    head = ["", "caught", "right in the end: with the evidence", *(["with which value is wrong"] if told else [])]
+    head += ["with a new seed", "only with the evidence", "only with a new seed"]
+    lines = [_line(head), "|---" * len(head) + "|"]
+    for (name, _), rows in zip(groups, caught, strict=True):
+        pairs = [(row["asked again"]["evidence"]["right"], blind(row["asked again"])["right"]) for row in rows]
+        with_it, seeded = sum(a for a, _ in pairs), sum(b for _, b in pairs)
+        bare = [sum(row["told"]["told"]["right"] for row in rows)] if told else []
+        only = [sum(a and not b for a, b in pairs), sum(b and not a for a, b in pairs)]
+        lines.append(_line([name, len(rows), with_it, *bare, seeded, *only]))
     return lines
