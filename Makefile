@@ -91,6 +91,7 @@ bench-engines: $(BENCH)/.installed ## compare with an older version in one run: 
 
 study: $(BENCH)/.installed ## ask a scripted and the local model, with and without trueup and its peers (20 minutes)
 	@$(BENCH)/bin/python bench/asking_failures.py --markdown docs/asking-study.md
+	@$(BENCH)/bin/python bench/asking_wrong.py --markdown docs/asking-study.md
 	@$(BENCH)/bin/python bench/asking.py --markdown docs/asking-study.md
 
 $(BENCH)/.installed: bench/requirements.txt requirements/local.lock pyproject.toml

@@ -1,25 +1,29 @@
 """`make study`: one small real model, 100 prompts, and what becomes of its replies with and without trueup and its peers.
 
-python bench/asking.py [--minutes 20] [--prompts 100] [--markdown PAGE] [--json OUT]
+python bench/asking.py [--minutes 60] [--prompts 100] [--markdown PAGE] [--json OUT]
 
 Everybody asks the same model through the same address, with the same worked example before each prompt, the same temperature, seed and
-limit of tokens; each may ask again twice.
+limit of tokens; each may ask again twice. Grounding then judges the replies as shipped, and those that it refuses are asked for again.
 """
 
 import argparse
 import json
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from openai import OpenAI
 from pydantic import ValidationError
 
+import asking_grounded
+import asking_grounded_report
 import asking_peers
 import asking_report
-from asking_tasks import SCHEMAS, TOOLS, Task, is_right, messages, openai_tools, tasks
+from asking_grounded import LIMIT, Asking, contract_of, value_of
+from asking_tasks import SCHEMAS, TOOLS, Task, is_right, messages, tasks
 from trueup import Contract
 from trueup.ask.clients.local import LocalError, LocalModel
 from trueup.ask.policy import Policy
@@ -28,6 +32,8 @@ from trueup.testing.server import ScriptedServer
 from trueup.testing.wire import Request
 
 MAX_TOKENS, TEMPERATURE, SEED = 100, 0.8, 7
+GROUNDED = ("judged", "asked again", "told")  # the arms of grounding, the last two in rounds of their own
+HELD = ("json_schema", "json_object", "text")
 SETTINGS = {"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS}
 
 
@@ -76,20 +82,6 @@ class Front:
         return Raw(self._memory[key])
 
 
-def contract_of(task: Task) -> Contract:
-    """What a valid reply to a task is."""
-    if task.calls:
-        return Contract(tools=openai_tools(task.task), calls={"required": True})
-    return Contract(schema=SCHEMAS[task.task])
-
-
-def value_of(task: Task, verdict: Any) -> Any:
-    """The value of a verdict, or its first call, in the shape of the expected one."""
-    if not task.calls:
-        return verdict.data
-    return {"name": verdict.calls[0].name, "arguments": verdict.calls[0].args} if verdict.calls else None
-
-
 def bare(task: Task, verdict: Any) -> tuple[bool, Any]:
     """The first reply without trueup: `json.loads` and pydantic, for a call on its arguments."""
     try:
@@ -103,18 +95,23 @@ def bare(task: Task, verdict: Any) -> tuple[bool, Any]:
     return False, None
 
 
+def policy_of(task: Task, **more: Any) -> Policy:
+    """How trueup asks for a task: the same limits for every arm."""
+    given: dict[str, Any] = {
+        "modes": ("text",), "models": (asking_peers.NAME,), "temperature": TEMPERATURE, "repairs": LIMIT - 1,
+        "regenerations": LIMIT - 1, "attempts": LIMIT, "retries": 2, "backoff": 0.001, "max_tokens": MAX_TOKENS, "most_tokens": MAX_TOKENS,
+        "language": task.lang, "deadline": None, "timeout": None, "last_tools": None, "otherwise": "failed", **more,
+    }  # fmt: skip
+    return Policy(**given)
+
+
 def trueup_arm(client: OpenAI, repair: str = "whole", **more: Any) -> Callable[[Task], dict[str, Outcome]]:
     """The loop; its first reply also tells how it would have gone without it."""
 
     shown = more.pop("shown", True)
 
     def run(task: Task) -> dict[str, Outcome]:
-        given: dict[str, Any] = {
-            "modes": ("text",), "models": (asking_peers.NAME,), "temperature": TEMPERATURE, "repairs": 2, "repair": repair,
-            "regenerations": 2, "attempts": 3, "retries": 2, "backoff": 0.001, "max_tokens": MAX_TOKENS, "most_tokens": MAX_TOKENS, "language": task.lang,
-            "deadline": None, "timeout": None, "last_tools": None, "otherwise": "failed", **more,
-        }  # fmt: skip
-        answer = contract_of(task).ask(client, messages(task, shown), Policy(**given))
+        answer = contract_of(task).ask(client, messages(task, shown), policy_of(task, repair=repair, **more))
         first, last = answer.attempts[0], answer.attempts[-1]
         if first.verdict is None:  # the server refused the request
             none = Outcome(False, False, why=str(first.failure))
@@ -136,6 +133,18 @@ def trueup_arm(client: OpenAI, repair: str = "whole", **more: Any) -> Callable[[
             ),
             "loop": Outcome(ok, ok and is_right(task.expect, final), len(answer.attempts) - 1, why="" if ok else codes),
         }
+
+    return run
+
+
+def grounded_arm(client: OpenAI, front: Front, measure: Callable[[Task, Asking], Any]) -> Callable[[Task], Any]:
+    """The replies as shipped under grounding, and what asking again makes of those that it refuses."""
+
+    def run(task: Task) -> Any:
+        def ask(contract: Contract, policy: Policy, context: dict[str, Any]) -> Any:
+            return contract.ask(client, messages(task), policy, context=context)
+
+        return measure(task, Asking(ask, front.begin, policy_of(task, modes=HELD)))
 
     return run
 
@@ -164,16 +173,22 @@ def study(prompts: int, minutes: float, keep: Path | None, only: str) -> dict[st
             arms: dict[str, Callable[[Task], Any]] = {
                 "whole": trueup_arm(client),
                 "fields": trueup_arm(client, "fields"),
-                "held": trueup_arm(client, modes=("json_schema", "json_object", "text")),
+                "held": trueup_arm(client, modes=HELD),
                 "unshown": trueup_arm(client, shown=False, attempts=1),
                 "unshown held": trueup_arm(client, shown=False, attempts=1, modes=("json_schema",)),
                 **asking_peers.arms(server.url, SETTINGS),
             }
-            arms = {name: run for name, run in arms.items() if not only or name in only.split(",")}
-            for task in tasks()[:prompts]:
+            arms["judged"] = grounded_arm(client, front, asking_grounded.judge)
+            later = {
+                "asked again": grounded_arm(client, front, asking_grounded.ask_again),
+                "told": grounded_arm(client, front, asking_grounded.ask_bare),
+            }
+            rounds = (arms, *({name: run} for name, run in later.items()))
+            for some, task in product(rounds, tasks()[:prompts]):
                 if result["about"]["minutes"] > minutes:
                     break
-                kept[task.id] = ask_all(front, arms, task, kept.get(task.id, {}))
+                chosen = {name: run for name, run in some.items() if not only or name in only.split(",")}
+                kept[task.id] = ask_all(front, chosen, task, kept.get(task.id, {}))
                 result["rows"] = list(kept.values())
                 result["about"]["minutes"] = before + (time.process_time() - started) / 60
                 if keep:
@@ -192,6 +207,9 @@ def ask_all(front: Front, arms: dict[str, Callable[[Task], Any]], task: Task, be
         if "unshown" in name and task.id[-1] not in "12":  # two of five tell enough
             continue
         made, requests, tokens, seconds = measured(front, run, task)
+        if name in GROUNDED:
+            row[name] = made
+            continue
         if isinstance(made, dict):
             if name != "fields":
                 row |= {f"{name} {key}": made[key]._asdict() for key in ("bare", "recovery")}
@@ -200,20 +218,24 @@ def ask_all(front: Front, arms: dict[str, Callable[[Task], Any]], task: Task, be
             value, why = made
             outcome = Outcome(value is not None, is_right(task.expect, value), requests - 1, tokens, seconds, why)
         row[name] = outcome._asdict()
-    print(task.id, {key: value["valid"] for key, value in row.items() if isinstance(value, dict)}, flush=True)
+    print(
+        task.id,
+        {key: value["valid"] for key, value in row.items() if isinstance(value, dict) and "valid" in value},
+        flush=True,
+    )
     return row
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument(
-        "--minutes", type=float, default=20.0, help="stop after the prompt at which this much processor time is spent"
+        "--minutes", type=float, default=60.0, help="stop after the prompt at which this much processor time is spent"
     )
     parser.add_argument("--prompts", type=int, default=100)
     parser.add_argument(
         "--only",
         default="",
-        help="some of whole, fields, held, unshown, unshown held, instructor, pydantic-ai, instructor held, pydantic-ai held",
+        help="some of whole, fields, held, judged, asked again, told, unshown, unshown held, instructor, pydantic-ai, instructor held, pydantic-ai held",
     )
     parser.add_argument("--json", type=Path, help="keep every outcome here, and go on from what is kept")
     parser.add_argument("--from-json", type=Path, help="write the tables of an earlier run anew")
@@ -224,10 +246,19 @@ def main() -> None:
         if options.from_json
         else study(options.prompts, options.minutes, options.json, options.only)
     )
-    text = asking_report.tables(result)
-    if options.markdown:
-        asking_report.put(options.markdown, text)
-    print(text)
+    for text, marks in sections(result):
+        if options.markdown:
+            asking_report.put(options.markdown, text, marks)
+        print(text)
+
+
+def sections(result: dict[str, Any]) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The tables of what was asked, each with its marks on the page."""
+    rows = result["rows"]
+    if all("pydantic-ai" in row for row in rows):
+        yield asking_report.tables(result), asking_report.MARKS
+    if all("judged" in row for row in rows):
+        yield asking_grounded_report.tables(rows), asking_grounded_report.MARKS
 
 
 if __name__ == "__main__":

@@ -18,7 +18,9 @@ from typing import Any, NamedTuple
 import instructor
 from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI, OpenAI
+from pydantic import BaseModel
 from pydantic_ai import Agent, NativeOutput
+from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -40,41 +42,61 @@ class Outcome(NamedTuple):
     tokens: int
 
 
-def trueup_arm(url: str) -> Callable[[], Any]:
+Messages = list[dict[str, Any]]
+Run = Callable[[type[BaseModel], Messages], Any]  # asks for a value under a schema
+
+
+def trueup_arm(url: str) -> Run:
     client = OpenAI(base_url=url, api_key="none")
-    contract = Contract(Order)
     policy = Policy(models=(MODEL,), backoff=0.01)
+    return lambda schema, messages: Contract(schema).ask(client, messages, policy).value
 
-    return lambda: contract.ask(client, PROMPT, policy).value
 
-
-def instructor_arm(url: str) -> Callable[[], Any]:
+def instructor_arm(url: str) -> Run:
     client = instructor.from_openai(OpenAI(base_url=url, api_key="none"), mode=instructor.Mode.JSON_SCHEMA)
 
-    def run() -> Any:
+    def run(schema: type[BaseModel], messages: Messages) -> Any:
+        given: Any = messages
         return client.chat.completions.create(
-            model=MODEL, messages=[{"role": "user", "content": PROMPT}], response_model=Order,
+            model=MODEL, messages=given, response_model=schema,
             max_retries=Retrying(stop=stop_after_attempt(3), reraise=True),
         )  # fmt: skip
 
     return run
 
 
-def pydantic_ai_arm(url: str) -> Callable[[], Any]:
+def pydantic_ai_arm(url: str) -> Run:
     provider = OpenAIProvider(openai_client=AsyncOpenAI(base_url=url, api_key="none"))
     model = OpenAIChatModel(MODEL, provider=provider, profile=OpenAIModelProfile(supports_json_schema_output=True))
-    return lambda: Agent(model, output_type=NativeOutput(Order), retries=2).run_sync(PROMPT).output
+
+    def run(schema: type[BaseModel], messages: Messages) -> Any:
+        *before, last = messages
+        history: list[Any] = [
+            ModelRequest(parts=[UserPromptPart(one["content"])])
+            if one["role"] == "user"
+            else ModelResponse(parts=[TextPart(one["content"])])
+            for one in before
+        ]
+        agent = Agent(model, output_type=NativeOutput(schema), retries=2)
+        return agent.run_sync(last["content"], message_history=history).output
+
+    return run
 
 
-def langchain_arm(url: str) -> Callable[[], Any]:
+def langchain_arm(url: str) -> Run:
     model = ChatOpenAI(model=MODEL, base_url=url, api_key="none")  # type: ignore[arg-type]  # a plain text will do
-    runnable = model.with_structured_output(Order, method="json_schema").with_retry(
-        stop_after_attempt=3, wait_exponential_jitter=False
-    )
-    return lambda: runnable.invoke(PROMPT)
+
+    def run(schema: type[BaseModel], messages: Messages) -> Any:
+        runnable = model.with_structured_output(schema, method="json_schema").with_retry(
+            stop_after_attempt=3, wait_exponential_jitter=False
+        )
+        given: Any = messages
+        return runnable.invoke(given)
+
+    return run
 
 
-ARMS: dict[str, Callable[[str], Callable[[], Any]]] = {
+ARMS: dict[str, Callable[[str], Run]] = {
     "trueup": trueup_arm,
     "pydantic-ai": pydantic_ai_arm,
     "instructor": instructor_arm,
@@ -98,9 +120,9 @@ def measure() -> dict[str, dict[str, list[Outcome]]]:
     return found
 
 
-def _is_valid(run: Callable[[], Any]) -> bool:
+def _is_valid(run: Run) -> bool:
     try:
-        made = run()
+        made = run(Order, [{"role": "user", "content": PROMPT}])
     except Exception:  # each library has its own way to say that it got no value
         return False
     return is_valid(made)

@@ -182,10 +182,11 @@ def is_right(expect: dict[str, Any], found: Any) -> bool:
     """Whether every expected value is there; texts are compared without regard to case."""
     if not isinstance(found, dict):
         return False
-    return all(_same(value, found.get(key)) for key, value in expect.items())
+    return all(has_same(value, found.get(key)) for key, value in expect.items())
 
 
-def _same(expected: Any, found: Any) -> bool:
+def has_same(expected: Any, found: Any) -> bool:
+    """Whether two values are the same to a reader."""
     if isinstance(expected, str) and isinstance(found, str):
         return expected.casefold() == found.strip(" .").casefold()
     if isinstance(expected, dict):

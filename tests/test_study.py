@@ -1,5 +1,6 @@
 """The study of asking rests on data that holds together, and its figures are counted right."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ def tasks(root: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     import asking_tasks
 
     yield asking_tasks
-    for name in ("asking_tasks", "asking_report"):
+    for name in ("asking_tasks", "asking_report", "asking_grounded", "asking_grounded_report", "asking_wrong_cases"):
         sys.modules.pop(name, None)
 
 
@@ -103,3 +104,143 @@ def test_twenty_typical_failures_cost_few_calls(root: Path, monkeypatch: pytest.
     assert valid == {False: 20, True: 12}
     assert calls[False] == 28
     assert played.tokens > 0
+
+
+UNSEEN = ("from elsewhere in the text", "left out")  # what a look into the text cannot find
+
+
+def test_grounding_catches_typical_wrong_values_and_no_right_ones(tasks: Any) -> None:
+    import asking_wrong_cases
+
+    rows = asking_wrong_cases.cases()
+    assert len({row.prompt for row in rows}) == len(rows) == 50
+    assert {row.lang for row in rows} == {"en", "es", "de", "zh", "ja"}
+    for row in rows:
+        context = {"history": row.messages}
+        for grounded in (False, True):
+            contract = row.contract(grounded=grounded)
+            assert contract.check(json.dumps(row.right), context).ok, row
+            refused = not contract.check(json.dumps(row.wrong), context).ok
+            assert refused == (grounded and row.kind not in UNSEEN), row
+
+
+def test_a_caught_value_is_asked_for_again(tasks: Any) -> None:
+    import asking_wrong_cases
+    from trueup import Policy
+    from trueup.ask.clients.http import Http
+    from trueup.testing.server import ScriptedServer
+
+    played = asking_wrong_cases.Server()
+    policy = Policy(models=(asking_wrong_cases.MODEL,), backoff=0.001)
+    with ScriptedServer(played.answer) as server:
+        client = Http(server.url)
+        for row in asking_wrong_cases.cases():
+            played.begin(row)
+            made = row.contract(grounded=True).ask(client, row.messages, policy).value
+            caught = row.kind not in UNSEEN
+            assert asking_wrong_cases.plain(made) == (row.right if caught else row.wrong)
+            assert played.calls == (2 if caught else 1)
+        client.close()
+
+
+def _person(tasks: Any) -> Any:
+    return next(row for row in tasks.tasks() if row.id == "person-en-1")
+
+
+@pytest.mark.parametrize("improves", [True, False])
+def test_what_grounding_buys_is_measured_beside_asking_blindly(tasks: Any, improves: bool) -> None:
+    import asking_grounded
+    import asking_grounded_report
+    from trueup import Policy
+    from trueup.ask.clients.http import Http
+    from trueup.testing.server import ScriptedServer
+
+    task = next(row for row in tasks.tasks() if row.id == "person-en-1")
+    said: list[str] = []
+
+    def answer(request: Any) -> str:
+        said.append(request.fields["messages"][-1]["content"].removeprefix(task.prompt))
+        return json.dumps(task.expect if improves and said[-1] else task.example.reply)
+
+    with ScriptedServer(answer) as server:
+        client = Http(server.url)
+
+        def ask(contract: Any, policy: Policy, context: dict[str, Any]) -> Any:
+            return contract.ask(client, tasks.messages(task), policy, context=context)
+
+        policy = Policy(models=("scripted",), repairs=2, attempts=3, backoff=0.001, otherwise="failed")
+        asking = asking_grounded.Asking(ask, lambda: None, policy)
+        row = {"task": "person", "lang": "en", "calls": False, "judged": asking_grounded.judge(task, asking)}
+        row["asked again"] = asking_grounded.ask_again(task, asking)
+        with_evidence = [text for text in said if text]
+        row["told"] = asking_grounded.ask_bare(task, asking)
+        without = [text for text in said if text][len(with_evidence) :]
+        client.close()
+    plain = row["judged"]["plain"]
+    assert (plain["valid"], plain["right"], plain["refused"]) == (True, False, True)
+    assert row["asked again"]["evidence"]["right"] == row["told"]["told"]["right"] == improves
+    assert all("34 years old" in text for text in with_evidence)
+    assert all("This value is wrong." in text and "34" not in text for text in without)
+    text = asking_grounded_report.tables([row])
+    assert "| – `person` | 1 of 1 | 1 | 1 | 0 | 0 | 0 |" in text
+    assert "| number | 1 | 1 | 0 | 0 |" in text
+    with_it, last = (
+        ("1 | 0 | 0 | 2.00", "1 | 1 | 1 | 0 | 1 | 0") if improves else ("0 | 0 | 1 | 3.00", "1 | 0 | 0 | 0 | 0 | 0")
+    )
+    assert f"| **grounded, asked again with the evidence** | {with_it} |" in text
+    assert "| grounded, asked again with a new seed | 0 | 0 | 1 | 3.00 |" in text
+    assert "| not grounded, a new seed as often as with evidence | 0 | 1 | 0 |" in text
+    assert f"| values to find | {last} |" in text
+
+
+def test_a_reply_that_grounding_accepts_is_not_asked_for_again(tasks: Any) -> None:
+    import asking_grounded
+
+    task = next(row for row in tasks.tasks() if row.id == "person-en-1")
+    verdict = asking_grounded.contract_of(task).check(json.dumps(task.expect))
+    asked: list[Any] = []
+
+    class Answer:
+        attempts = ()
+
+    def ask(contract: Any, policy: Any, context: dict[str, Any]) -> Any:
+        asked.append(contract)
+        made = Answer()
+        made.verdict = verdict  # type: ignore[attr-defined]
+        return made
+
+    asking = asking_grounded.Asking(ask, lambda: None, None)
+    assert asking_grounded.ask_again(task, asking) == asking_grounded.ask_bare(task, asking) == {}
+    assert len(asked) == 2
+
+
+def test_calls_are_judged_by_their_prompt(tasks: Any) -> None:
+    import asking_grounded
+
+    task = next(row for row in tasks.tasks() if row.id == "money_or_alarm-en-2")
+    verdict = asking_grounded.contract_of(task).check(json.dumps({"tool_calls": [task.example.reply]}))
+    found = asking_grounded.judged(task, verdict, asking_grounded.source_of(task))
+    assert (found["valid"], found["right"], found["refused"]) == (True, False, True)
+    assert [one["refused"] for one in found["fields"]] == [True, True]
+    wrong_tool = asking_grounded.fields({"name": "convert", "arguments": {"amount": 1}}, task.example.reply, set())
+    assert wrong_tool == []
+
+
+def test_recorded_replies_are_judged_without_a_model(tasks: Any, tmp_path: Path) -> None:
+    import asking_grounded
+
+    schema = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
+    row = {"messages": [{"role": "user", "content": "Ana is 34."}], "schema": schema, "raw_output": '{"age": 43}'}
+    rows = [
+        row,
+        {**row, "expect": {"age": 34}},
+        {**row, "raw_output": '{"age": 34}', "expect": {"age": 34}},
+        {**row, "raw_output": "no"},
+        {"raw_output": "{}"},
+    ]
+    path = tmp_path / "replies.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows), "utf-8")
+    told = asking_grounded.replies(path)
+    assert "5 rows, 4 of them with prompt and schema" in told
+    assert "3 valid replies, 2 of them refused" in told
+    assert "known values: 1 wrong, 1 of them caught; 1 right, 0 of them refused" in told
