@@ -21,6 +21,7 @@ _NEVER = frozenset("RDAQX")  # families whose replies are never given as the bes
 _LENGTH = frozenset({"P009", "T006"})
 ANSWER = "Answer the user."
 """The hint of a reply that says nothing, or refuses to answer; no contract gives it."""
+_CONTEXT = UNPLACED | {"E007"}  # the context lacks something: no other reply would fare better
 _UNJUDGED = frozenset({"X001", "N022"})  # the contract could not judge: no other reply would fare better
 
 
@@ -46,7 +47,7 @@ def _kind(verdict: Verdict, codes: set[str]) -> FaultKind:
         return "bug"
     if "R001" in codes and "A002" not in codes:
         return "unreadable"
-    if not codes.isdisjoint(UNPLACED):
+    if not codes.isdisjoint(_CONTEXT):
         return "context"
     if not codes.isdisjoint(_CUT):
         return "cut"

@@ -8,8 +8,11 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from trueup.grounding.documents import Document
 from trueup.grounding.lookup import Found
+from trueup.grounding.report import unknown_citation, wrong_citation
 from trueup.grounding.segments import Segments, parted
 from trueup.grounding.sources import Sources
 from trueup.grounding.vocabulary import known
@@ -70,17 +73,8 @@ def judge_citations(
     by_sentence: dict[int, list[Citation]] = {}
     for citation in cited:
         for name in citation.unknown:
-            message = f"The reply cites [{name}], and there are {len(sources.documents)} documents"
-            hint = f"Cite one of the documents [1] to [{len(sources.documents)}]."
-            yield Finding(
-                "E005",
-                "$",
-                message,
-                citation.span,
-                {"citation": name, "documents": len(sources.documents)},
-                hint,
-                level,
-            )
+            found = unknown_citation(name, len(sources.documents), level)
+            yield replace(found, span=citation.span)
         by_sentence.setdefault(level_of.at(citation.span[0]), []).append(citation)
     for here, marks in by_sentence.items():
         number = _sentence(text, here, marks[0], level_of)
@@ -128,9 +122,6 @@ def _better(sentence: str, cited: set[int], sources: Sources) -> str | None:
 
 
 def _finding(mark: Citation, claim: str, document: str, sources: Sources, level: Level) -> Finding:
-    cited = ", ".join(f"[{index + 1}]" for index in mark.documents)
     right = next(index + 1 for index, one in enumerate(sources.documents) if one.name == document)
-    says = f"say {claim!r}" if claim else "say what this sentence states"
-    message = f"The cited document {cited} does not {says}; document [{right}] ({document}) does"
-    data = {"cited": [index + 1 for index in mark.documents], "document": document}
-    return Finding("E006", "$", message, mark.span, data, f"Cite [{right}] for this, or leave it out.", level)
+    found = wrong_citation([index + 1 for index in mark.documents], right, document, claim, level)
+    return replace(found, span=mark.span)
