@@ -91,14 +91,20 @@ def is_of_asking(found: Mapping[str, Any]) -> bool:
 
 
 def excused(verdict: Verdict) -> Verdict:
-    """A verdict on a text of the contract's own: a context without a known state is no fault of it, and only a warning."""
-    if all(found.code not in UNPLACED for found in verdict.errors):
+    """A verdict on a text of the contract's own: a context without a known state is no fault of it, and only a warning.
+
+    So is what no source says: it is not a claim of the model.
+    """
+    if not any(map(_is_excused, verdict.errors)):
         return verdict
     findings = Findings(
-        msgspec.structs.replace(found, level="warning") if found.code in UNPLACED else found
-        for found in verdict.findings
+        msgspec.structs.replace(found, level="warning") if _is_excused(found) else found for found in verdict.findings
     )
     return verdict.with_findings(findings)
+
+
+def _is_excused(found: Finding) -> bool:
+    return found.code in UNPLACED or found.code[0] == "E"
 
 
 def failure_in(verdict: Verdict) -> Finding | None:

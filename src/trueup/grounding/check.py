@@ -66,6 +66,11 @@ class Grounding:
 
     looks_at = frozenset({"source", "input", "history", "question", "prompt", "today"})
 
+    def refuse_bad(self, context: Mapping[str, Any]) -> None:
+        """Raise `BadSource` for a context whose `source` or `today` no reply could be judged with."""
+        if "source" in context or "today" in context:
+            sources_in(context, self.settings.source, self.settings.roles, data=self._schema is not None)
+
     def judge(self, verdict: Verdict, context: Mapping[str, Any], fields: Mapping[str, Any]) -> Grounded:
         """What the sources say of a reply: its value, or the claims in its text if the contract has no schema.
 

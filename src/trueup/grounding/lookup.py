@@ -28,11 +28,10 @@ from trueup.grounding.sources import Sources
 from trueup.grounding.telephones import is_telephone, telephones
 from trueup.grounding.vocabulary import known
 from trueup.grounding.words import fold
-from trueup.verdict.evidence import Evidence, Evident, Place
+from trueup.verdict.evidence import Evidence, Evident, Place, shortened
 from trueup.verdict.facts import Span
 from trueup.verdict.likeness import name_words
 
-_SHOWN = 120
 _MOST_PLACES = 8  # places of a value that a verdict lists
 _STRICTEST: tuple[Evident, ...] = ("exact", "normalized", "fuzzy")
 _ANY_YEAR = 2024  # if neither the value nor the source says one, days can still be counted
@@ -62,8 +61,7 @@ class Where(NamedTuple):
 
     def place(self) -> Place:
         """The same as a verdict shows it."""
-        text = self.text
-        return Place(self.document.name, self.span, text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…")
+        return Place(self.document.name, self.span, shortened(self.text))
 
     @property
     def is_example(self) -> bool:

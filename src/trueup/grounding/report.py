@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _SHOWN, _AROUND = 60, 40
 _MOST_QUOTED = 200
-# The facts of a finding that are texts of the source, or the name of a document.
-OF_SOURCE = frozenset({"nearest", "says", "owner", "record", "document", "stated"})
+# The facts of a finding that are texts of the source.
+OF_SOURCE = frozenset({"nearest", "says", "owner", "record", "stated"})
 _Facts = dict[str, Any]
 
 
@@ -115,17 +115,20 @@ def _other_record(path: str, facts: _Facts) -> tuple[str, str]:
 
 def _altered(path: str, facts: _Facts) -> tuple[str, str]:
     instead = f"; the source says {_cut(facts['says'], 160)!r}" if "says" in facts else ""
-    return f"{_named(path)}the quotation was altered{instead}", f"Quote the source word for word. {_said(facts)}".strip()
+    return (
+        f"{_named(path)}the quotation was altered{instead}",
+        f"Quote the source word for word. {_said(facts)}".strip(),
+    )
 
 
-def _unknown_citation(path: str, facts: _Facts) -> tuple[str, str]:
+def _unknown_citation(_path: str, facts: _Facts) -> tuple[str, str]:
     count = facts["documents"]
     there = "there is 1 document" if count == 1 else f"there are {count} documents"
     hint = "Cite only [1]." if count == 1 else f"Cite one of the documents [1] to [{count}]."
     return f"The reply cites [{facts['citation']}], and {there}", hint
 
 
-def _wrong_citation(path: str, facts: _Facts) -> tuple[str, str]:
+def _wrong_citation(_path: str, facts: _Facts) -> tuple[str, str]:
     cited, right = ", ".join(f"[{number}]" for number in facts["cited"]), facts["right"]
     named = f"document [{right}] ({facts['document']})" if "document" in facts else f"document [{right}]"
     says = f"say {_cut(facts['stated'])!r}" if "stated" in facts else "say what this sentence states"
@@ -133,8 +136,11 @@ def _wrong_citation(path: str, facts: _Facts) -> tuple[str, str]:
     return message, f"Cite [{right}] for this, or leave it out."
 
 
-def _no_source(path: str, facts: _Facts) -> tuple[str, str]:
-    return "The contract is grounded, and the context has no source", 'Pass the source with the check: context={"source": text}.'
+def _no_source(_path: str, _facts: _Facts) -> tuple[str, str]:
+    return (
+        "The contract is grounded, and the context has no source",
+        'Pass the source with the check: context={"source": text}.',
+    )
 
 
 _WORDS = {

@@ -44,7 +44,9 @@ _CALL_WORDS = frozenset({"calls", "args", "toolCalls", "arguments", "name", "con
 _WRITTEN = frozenset(
     {"value", "similar", "name", "raw", "argument", "reason", "text", "refusal", "fault"}
 )  # by the model
-_OF_SOURCE = frozenset({"nearest", "says", "owner", "record", "stated"})  # texts of the source: quoted, and never in the model's words
+_OF_SOURCE = frozenset(
+    {"nearest", "says", "owner", "record", "stated"}
+)  # texts of the source: quoted, and never in the model's words
 _NUMBERED = re.compile(r'\["(\*|\(key #\d+\))"\]')  # names that are not the model's, as a path shows them
 _MOST_SHOWN = 400
 _MOST_LISTED = 12
