@@ -31,6 +31,7 @@ from trueup.grounding.words import fold
 from trueup.verdict.evidence import Evidence, Evident, Place, shortened
 from trueup.verdict.facts import Span
 from trueup.verdict.likeness import name_words
+from trueup.verdict.patterns import lazy_regex
 
 _MOST_PLACES = 8  # places of a value that a verdict lists
 _STRICTEST: tuple[Evident, ...] = ("exact", "normalized", "fuzzy")
@@ -41,6 +42,7 @@ _AROUND = 8  # numbers of the next sizes that are compared
 _MOST_SPACES = 5  # in a number or a date without a digit: "two hundred and thirty four"
 _LONGEST_TYPED = 80  # characters of a text that may be a number or a date
 _ALIKE = 60.0  # of 100: from here on, another text is worth a mention as the nearest one
+_GOES_ON = lazy_regex(r"[A-Za-z0-9_%&=~+-]|[./?#][A-Za-z0-9_]")
 _CLOCK = frozenset(
     # a field of such a name may well hold the day of a date or the hour of a time
     """year years month months day days hour hours minute minutes date time birthday ano año anos años mes meses dia día dias hora horas minuto minutos jahr monat tag
@@ -133,7 +135,10 @@ class Lookup:
         wanted = text.rstrip("/").casefold()
 
         def way(document: Document) -> Match | None:
-            at = document.text.casefold().find(wanted)
+            folded = document.text.casefold()
+            at = folded.find(wanted)
+            while at >= 0 and _GOES_ON.match(folded, at + len(wanted)):  # it is the beginning of another one
+                at = folded.find(wanted, at + 1)
             return None if at < 0 else Match("exact", [(at, at + len(wanted))])
 
         return self._everywhere(way, "text")
