@@ -47,19 +47,27 @@ def faults(text: str) -> list[str]:
         (
             "en",
             [
-                '- [E001 $.total] Field "total": The source does not say this. The nearest it says is "Total: GBP 1,178.00, payable within '
-                'thirty days.". Take it from the source, or leave it out if you may.',
-                '- [E004 $.quote] Field "quote": The quotation is not word for word. The source says "the press is not safe to use in wet '
-                'rooms". Quote it exactly.',
+                (
+                    '- [E001 $.total] Field "total": The source does not say this. The nearest it says is "Total: GBP 1,178.00, payable within '
+                    'thirty days.". Take it from the source, or leave it out if you may.'
+                ),
+                (
+                    '- [E004 $.quote] Field "quote": The quotation is not word for word. The source says "the press is not safe to use in wet '
+                    'rooms". Quote it exactly.'
+                ),
             ],
         ),
         (
             "es",
             [
-                '- [E001 $.total] Campo "total": la fuente no lo dice. Lo más parecido que dice es "Total: GBP 1,178.00, payable within '
-                'thirty days.". Tómalo de la fuente, o no lo pongas si puede faltar.',
-                '- [E004 $.quote] Campo "quote": la cita no es literal. La fuente dice "the press is not safe to use in wet rooms". Cítala '
-                "palabra por palabra.",
+                (
+                    '- [E001 $.total] Campo "total": la fuente no lo dice. Lo más parecido que dice es "Total: GBP 1,178.00, payable within '
+                    'thirty days.". Tómalo de la fuente, o no lo pongas si puede faltar.'
+                ),
+                (
+                    '- [E004 $.quote] Campo "quote": la cita no es literal. La fuente dice "the press is not safe to use in wet rooms". Cítala '
+                    "palabra por palabra."
+                ),
             ],
         ),
     ],
@@ -116,8 +124,10 @@ def test_claims_in_prose_are_named_and_citations_corrected() -> None:
         assert answer.outcome == "repaired"
         told = [line.split("] ", 1)[1] for line in faults(server.requests[1].messages[-1]["content"])]
     assert told == [
-        '54 EUR: The source does not say this. The nearest it says is "A pump costs 45 EUR.". Take it from the source, or leave it out if '
-        "you may.",
+        (
+            '54 EUR: The source does not say this. The nearest it says is "A pump costs 45 EUR.". Take it from the source, or leave it out if '
+            "you may."
+        ),
         "There is no document [7] to cite, only [1] to [2].",
         "The sentence with [2] cites the wrong document: [1] says it. Cite that one.",
     ]
@@ -145,7 +155,7 @@ def test_a_source_that_cannot_be_used_is_refused_before_anything_is_sent() -> No
         raise AssertionError(messages)
 
     for context in ({"source": b"x"}, {"source": INVOICE, "today": "tomorrow"}):
-        with pytest.raises(TypeError, match="source is text|today is a date"):
+        with pytest.raises(TypeError, match=r"source is text|today is a date"):
             Contract(SCHEMA, grounded=True).ask(never, "x", context=context)
 
 

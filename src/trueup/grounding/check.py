@@ -53,7 +53,7 @@ class Grounding:
         schema: Any,
         *,
         named: bool,
-        computed: tuple[tuple[FieldPattern, Any], ...] = (),
+        computed: tuple[tuple[tuple[FieldPattern, ...], Any], ...] = (),
         tools: Sequence[Tool] = (),
     ) -> None:
         self.settings = settings
@@ -149,12 +149,32 @@ class Grounding:
         return found
 
     def _settled(self, fields: Mapping[str, Any], leaves: list[Leaf]) -> frozenset[Parts]:
-        """The places of values that a rule computes, where the rule holds."""
+        """The places of values that a rule computes, where the rule holds and computes them from others.
+
+        `a + b == c` with evidence for two of them computes the third. Values that only agree with each other prove nothing.
+        """
         settled: set[Parts] = set()
-        for field, rule in self._computed:
-            if rule.holds(fields):
-                settled.update(leaf.parts for leaf in leaves if not leaf.found.places and covers(field, leaf.parts))
-        return frozenset(settled)
+        unknown = [leaf.parts for leaf in leaves if not leaf.found.places] if self._computed else []
+        holding = [determined for determined, rule in self._computed if unknown and rule.holds(fields)]
+        while True:
+            before = len(settled)
+            for determined in holding:
+                settled.update(_computed(determined, [parts for parts in unknown if parts not in settled]))
+            if len(settled) == before:
+                return frozenset(settled)
+
+
+def _computed(determined: tuple[FieldPattern, ...], unknown: list[Parts]) -> Iterator[Parts]:
+    """The values without evidence that are the only ones of their record which a rule determines."""
+    records: dict[Parts, list[tuple[FieldPattern, Parts]]] = {}
+    for parts in unknown:
+        for field in determined:
+            if covers(field, parts):
+                record = tuple(part for part in parts if isinstance(part, int))
+                records.setdefault(record, []).append((field, parts))
+    for found in records.values():
+        if len({field for field, _ in found}) == 1:
+            yield from (parts for _, parts in found)
 
 
 def _absent(leaf: Leaf, path: str, nearest: Where | None, level: Any) -> Finding:
@@ -221,11 +241,10 @@ def make_grounding(spec: Any, schema: Any, rules: Any, tools: Sequence[Tool] = (
     if spec is None and not named:
         return None
     settings = Settings() if spec is None else compile_settings(spec)
-    computed: list[tuple[FieldPattern, ComputedBy]] = []
+    computed: list[tuple[tuple[FieldPattern, ...], ComputedBy]] = []
     if rules is not None:
         from trueup.grounding.computed import determined
 
-        for rule in rules.rules:
-            by = ComputedBy(rule.expr, rule.when, rules.budget)
-            computed += [(field, by) for field in determined(rule.expr.source)]
+        seen = ((determined(rule.expr.source), rule) for rule in rules.rules)
+        computed = [(found, ComputedBy(rule.expr, rule.when, rules.budget)) for found, rule in seen if found]
     return Grounding(settings, schema, named=named, computed=tuple(computed), tools=tools)

@@ -122,13 +122,21 @@ class Lookup:
 
     def find_quantity(self, number: Quantity) -> Found:
         """What the sources say of a number that a text states: some reading of it."""
-        asked = _Asked(number.unit, "", words=number.words)
-        found = [self._number(value, asked) for value in number.values]
-        return min(found, key=lambda one: not one.places)
+        key = (Quantity, number.values, number.unit, number.words)
+        found = self._found.get(key)
+        if found is None:
+            asked = _Asked(number.unit, "", words=number.words)
+            seen = [self._number(value, asked) for value in number.values]
+            found = self._found[key] = min(seen, key=lambda one: not one.places)
+        return found
 
     def find_moment(self, moment: Moment) -> Found:
         """What the sources say of a date or a time that a text states."""
-        return self._moment(moment)
+        key = (Moment, moment.dates, moment.times)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._moment(moment)
+        return found
 
     def find_letters(self, text: str) -> Found:
         """What the sources say of a text that must stand there letter for letter, such as a URL; case and a last slash aside."""

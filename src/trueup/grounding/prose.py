@@ -14,6 +14,7 @@ from trueup.grounding.lookup import Found, Lookup, Where
 from trueup.grounding.moments.find import Moment
 from trueup.grounding.moments.read import read_moment
 from trueup.grounding.quantities.find import Quantity
+from trueup.grounding.quotations import Altered
 from trueup.grounding.report import altered, missing, only_in_prompt
 from trueup.grounding.settings import Settings
 from trueup.grounding.sources import Sources
@@ -36,6 +37,8 @@ _JOINED = lazy_regex(r"(?<![\w.,/-])(?:\d{1,4}(?:\.\d{1,6}){2,4}|(?=[\d-]{6})\d{
 _AT = lazy_regex(r"(?i)\b(?:at|a las?|um|à|às|alle|om)\s+\Z")
 _REACH = 12  # characters before a time
 _LEAST_QUOTED = 3  # words; fewer are a name or a word that is only marked
+_LONGEST_NEGATION = 14  # characters, with what stands before it
+_OPENING = " \t\"'“„«「『"
 _COUNT = 10  # a plain number up to this may be the reply's own count
 _MOST, _MOST_CITED = 2_000, 100  # claims that are looked up, and findings about citations
 
@@ -87,17 +90,18 @@ def _absent(claim: Claim, nearest: Any, settings: Settings) -> Finding:
 
 
 def _claims(text: str, lookup: Lookup, sources: Sources, settings: Settings, taken: "_Taken") -> Iterator[Claim]:
-    for found in _URL.finditer(text):
-        url = found[0].rstrip(".,;:!?*_")
-        if taken.add((found.start(), found.start() + len(url))):
-            yield Claim("url", (found.start(), found.start() + len(url)), url, lookup.find_letters(url))
+    for match in _URL.finditer(text):
+        url = match[0].rstrip(".,;:!?*_")
+        if taken.add((match.start(), match.start() + len(url))):
+            yield Claim("url", (match.start(), match.start() + len(url)), url, lookup.find_letters(url))
     for name, expression in settings.kinds:
-        for found in expression.finditer(text):
-            if taken.add(found.span()):
-                yield Claim(name, found.span(), found[0], lookup.find(found[0]))
+        for match in expression.finditer(text):
+            if taken.add(match.span()):
+                yield Claim(name, match.span(), match[0], lookup.find(match[0]))
     for span in list(_quotations(text)):
         if taken.add(span):
-            yield Claim("quotation", span, text[slice(*span)], lookup.find(text[slice(*span)], quotation=True))
+            found = _affirmed(lookup.find(text[slice(*span)], quotation=True), _is_negated(text, span[0]))
+            yield Claim("quotation", span, text[slice(*span)], found)
     yield from _measures(text, lookup, sources, taken)
 
 
@@ -128,11 +132,35 @@ def _quotations(text: str) -> Iterator[Span]:
             yield span
 
 
+def _affirmed(found: Found, is_negated: bool) -> Found:
+    """A quotation that does not leave out a "not" before it, unless the reply has one there."""
+    if not found.places or is_negated:
+        return found
+    places = tuple(where for where in found.places if not _is_negated(where.document.text, where.span[0]))
+    if places:
+        return found._replace(places=places)
+    where = found.places[0]
+    start = max(0, where.span[0] - _LONGEST_NEGATION)
+    begin = where.document.text.rfind(" ", start, where.span[0] - 1) + 1 or start
+    content = where.document.content
+    return Found("none", (), found.kind, Altered(content, (begin, where.span[1]), ()))
+
+
+def _is_negated(text: str, position: int) -> bool:
+    """Whether the word before a position says "not"; behind a comma or a stop, it says so of something else."""
+    before = text[max(0, position - _LONGEST_NEGATION) : position].rstrip(_OPENING)
+    words = Words(before).folded
+    return bool(words) and before[-1:].isalpha() and words[-1] in known("negations")
+
+
 def _measures(text: str, lookup: Lookup, sources: Sources, taken: _Taken) -> Iterator[Claim]:
     """The dates, times, telephone numbers, versions and numbers of a text."""
     content = Text(text)
+    ends: dict[int, int] = {}
+    for number in content.quantities:
+        ends[number.start] = max(number.end, ends.get(number.start, 0))
     for one in content.moments(sources.today):
-        read = _whole(one, content)
+        read = _whole(one, text, ends.get(one.start, 0))
         span = (read.start, read.end)
         if _is_stated(read, text) and taken.add(span):
             yield Claim(
@@ -141,7 +169,6 @@ def _measures(text: str, lookup: Lookup, sources: Sources, taken: _Taken) -> Ite
     for found in _RUN.finditer(text):
         if is_telephone(found[0]) and taken.add(found.span()):
             yield Claim("number", found.span(), found[0], lookup.find(found[0]))
-    ends = {one.start: one.end for one in content.quantities}
     for found in _JOINED.finditer(text):
         if ends.get(found.start(), 0) < found.end() and taken.add(found.span()):
             yield Claim("number", found.span(), found[0], _joined(found[0], lookup))
@@ -200,15 +227,12 @@ def _joined(text: str, lookup: Lookup) -> Found:
     return seen[0] if not found.places and seen and all(part.places for part in seen) else found
 
 
-def _whole(one: Moment, content: Text) -> Moment:
-    """A time in words with all of its words: of "seis y media", the first alone is another time."""
-    if one.dates or any(map(str.isdigit, content.text[one.start : one.end])):
+def _whole(one: Moment, text: str, end: int) -> Moment:
+    """A time in words with all of its words, up to the `end` of the number there: of "seis y media", the first alone is another time."""
+    if one.dates or end <= one.end or any(map(str.isdigit, text[one.start : one.end])):
         return one
-    longer = (number.end for number in content.quantities if number.start == one.start and number.end > one.end)
-    read = next(
-        (read for end in longer if (read := read_moment(content.text[one.start : end], None)) is not None), None
-    )
-    return one if read is None or not read.times else read._replace(start=one.start, end=one.start + read.end)
+    read = read_moment(text[one.start : end], None)
+    return one if read is None or not read.times else read._replace(start=one.start, end=end)
 
 
 def _is_stated(one: Moment, text: str) -> bool:
