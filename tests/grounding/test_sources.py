@@ -352,3 +352,17 @@ def test_lint_finds_fields_that_the_schema_does_not_have(tmp_path: Any) -> None:
     assert [(found.code, found.line, found.column) for found in lint_contract(path).faults] == [("N013", 2, 21)]
     path.write_text("schema: {type: object}\ngrounded: {levle: error}\n")
     assert [found.code for found in lint_contract(path).faults] == ["N005"]
+    path.write_text("""schema:
+  type: object
+  properties:
+    name: {type: string, x-grounded: {lvel: error}}
+    date: {type: string, x-grounded: "yes"}
+    note: {type: string, x-groundd: true}
+    code: {type: string, x-internal: true, x-grounded: {level: fatal}}
+""")
+    assert [(found.code, found.line, found.column, found.hint) for found in lint_contract(path).faults] == [
+        ("N006", 4, 45, ""),
+        ("N006", 5, 38, ""),
+        ("N023", 6, 26, "Did you mean 'x-grounded'?"),
+        ("N006", 7, 64, ""),
+    ]

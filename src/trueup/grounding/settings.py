@@ -292,18 +292,21 @@ def named_in(schema: Schema | None) -> bool:
         return False
     found = [here[KEYWORD] for here in subschemas(schema.source) if KEYWORD in here]
     for spec in found:
-        if isinstance(spec, Mapping):
-            _refuse_unknown(spec, _SCHEMA_KEYS, KEYWORD)
-            _one_of(spec.get("level", "error"), _LEVELS, f"{KEYWORD}.level")
-            read_values(spec.get("patterns") or {}, f"{KEYWORD}.patterns")
-            _switch(spec.get("quotation", False), f"{KEYWORD}.quotation")
-        elif not isinstance(spec, bool) and spec != "quotation":
-            raise BadGrounding(
-                f"{KEYWORD}: takes true, false, 'quotation' or a mapping of {', '.join(_SCHEMA_KEYS)}; not {spec!r}"[
-                    :300
-                ]
-            )
+        check_named(spec)
     return any(spec is not False for spec in found)
+
+
+def check_named(spec: Any) -> None:
+    """Raise `BadGrounding` for what `x-grounded` cannot say."""
+    if isinstance(spec, Mapping):
+        _refuse_unknown(spec, _SCHEMA_KEYS, KEYWORD)
+        _one_of(spec.get("level", "error"), _LEVELS, f"{KEYWORD}.level")
+        read_values(spec.get("patterns") or {}, f"{KEYWORD}.patterns")
+        _switch(spec.get("quotation", False), f"{KEYWORD}.quotation")
+    elif not isinstance(spec, bool) and spec != "quotation":
+        raise BadGrounding(
+            f"{KEYWORD}: takes true, false, 'quotation' or a mapping of {', '.join(_SCHEMA_KEYS)}; not {spec!r}"[:300]
+        )
 
 
 def examples_in(schema: Schema | None) -> str:
