@@ -166,6 +166,25 @@ def test_a_fallback_is_no_claim_of_the_model() -> None:
     assert [found.level for found in answer.verdict.findings] == ["warning", "warning"]
 
 
+def test_items_without_evidence_are_not_given() -> None:
+    rows = [
+        {"number": "2024-118", "total": 1178},
+        {"number": "2024-118", "total": 9},
+        {"number": "2024-118", "twice": 2356},  # what a rule may compute is left to the whole
+    ]
+    row = {"type": "object", "properties": {"total": {"type": "number"}, "twice": {"type": "number"}}}
+    contract = Contract(
+        {"type": "object", "properties": {"rows": {"type": "array", "items": row}}},
+        rules=["all(row.twice == 2 * 1178 for row in rows)"],
+        grounded=True,
+    )
+    text = json.dumps({"rows": rows})
+    items = contract.items([text[:60], text[60:]], context={"history": [{"role": "user", "content": INVOICE}]})
+    assert list(items) == [rows[0], rows[2]]
+    assert [(one.index, one.findings[0].path) for one in items.refused] == [(1, "$.rows[1].total")]
+    assert not items.verdict.ok
+
+
 @pytest.mark.parametrize("size", [1, 7, 1000])
 @pytest.mark.parametrize(
     ("schema", "reply"),

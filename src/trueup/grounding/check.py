@@ -26,7 +26,7 @@ from trueup.grounding.settings import (
 from trueup.grounding.sources import Sources, prompt_text, sources_in
 from trueup.verdict.evidence import Evidence
 from trueup.verdict.facts import Finding
-from trueup.verdict.paths import Parts, render
+from trueup.verdict.paths import Parts, parse, render
 from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
 
@@ -71,6 +71,16 @@ class Grounding:
         if "source" in context or "today" in context:
             sources_in(context, self.settings.source, self.settings.roles, data=self._schema is not None)
 
+    def judge_part(self, parts: Parts, data: Any, context: Mapping[str, Any]) -> list[Finding]:
+        """What the sources say against one part of a value that is not whole yet; what a rule may compute is left to the whole."""
+        sources = sources_in(context, self.settings.source, self.settings.roles, data=True)
+        if sources is None:
+            return []
+        sources = sources._replace(prompts=(*sources.prompts, *self._prompts))
+        rest = [field for determined, _ in self._computed for field in determined]
+        found = self._judge_data([(parts, data, self._rules)], sources, {}, inside=parts).findings
+        return [one for one in found if not any(covers(field, parse(one.path)) for field in rest)]
+
     def judge(self, verdict: Verdict, context: Mapping[str, Any], fields: Mapping[str, Any]) -> Grounded:
         """What the sources say of a reply: its value, or the claims in its text if the contract has no schema.
 
@@ -103,14 +113,14 @@ class Grounding:
         return self._of_tools[tool]
 
     def _judge_data(
-        self, values: list[tuple[Parts, Any, Rules]], sources: Sources, fields: Mapping[str, Any]
+        self, values: list[tuple[Parts, Any, Rules]], sources: Sources, fields: Mapping[str, Any], inside: Parts = ()
     ) -> Grounded:
         lookup = Lookup(sources)
         leaves: list[Leaf] = []
         rules: dict[Parts, Rule] = {}
         for before, data, known in values:
             for parts, value in _leaves(data):
-                rule = known.of(parts)
+                rule = known.of((*inside, *parts))
                 if rule.wanted:
                     rules[*before, *parts] = rule
                     leaves.append(Leaf((*before, *parts), value, self._found(value, parts, rule, lookup, sources)))

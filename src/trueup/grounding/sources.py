@@ -204,7 +204,7 @@ def _lines(data: Any) -> Iterator[str]:
             return
         name, part = stack.pop()
         if isinstance(part, Mapping):
-            stack += [(str(key), value) for key, value in reversed(part.items())]
+            stack += [(str(key), value) for key, value in reversed(list(part.items()))]
         elif isinstance(part, list | tuple | set | frozenset):
             stack += [(name, value) for value in reversed(list(part))]
         elif part is not None:
