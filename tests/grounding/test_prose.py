@@ -1,5 +1,8 @@
 """Replies in prose: claims that no source has, quotations and citations; what is not a claim stays quiet."""
 
+import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,6 +10,7 @@ import pytest
 from trueup import Contract
 
 PROSE = Contract(grounded=True)
+CASES = json.loads((Path(__file__).parent / "cases" / "prose.json").read_text("utf-8"))
 DOCUMENTS = {
     "history": "The plant opened on 5 March 2019 and makes 4,500 pumps a year. More at https://example.com/plant.",
     "prices": "A pump costs 45 EUR. The inspector wrote: the pump is not safe to use in wet rooms.",
@@ -80,3 +84,92 @@ def test_results_of_tools_are_a_source() -> None:
     ]
     assert PROSE.check("It is 14.5 degrees in Oslo.", {"history": history}).ok
     assert not PROSE.check("It is 15.4 degrees in Oslo.", {"history": history}).ok
+
+
+def answers(kind: str) -> Iterator[Any]:
+    """The answers of a kind, with their documents: those that the rules were made with, and those written afterwards (`held`)."""
+    for group, languages in CASES.items():
+        for language, one in languages.items():
+            for at, case in enumerate(one[kind]):
+                yield pytest.param(case, one["documents"], id=f"{group}-{language}-{at}")
+
+
+@pytest.mark.spec("E5")
+@pytest.mark.parametrize(("text", "documents"), list(answers("true")))
+def test_a_true_answer_raises_no_alarm(text: str, documents: dict[str, str]) -> None:
+    assert [str(one) for one in PROSE.check(text, {"source": documents}).findings] == []
+
+
+@pytest.mark.spec("E5")
+@pytest.mark.parametrize(("case", "documents"), list(answers("false")))
+def test_a_false_claim_is_flagged(case: dict[str, str], documents: dict[str, str]) -> None:
+    text = case["text"]
+    findings = PROSE.check(text, {"source": documents}).findings
+    assert [one.code for one in findings] == [case["code"]]
+    if "marked" in case:
+        assert [one.span and text[slice(*one.span)] for one in findings] == [case["marked"]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It needs 12 m² of room, and x^2 + y^2 = z^2.",
+        "There are three (3) ways: (1) wait and (2) pay.",
+        "Section 4(1) says so. Footnote one.[^1]",
+        "See [the docs](/plant).",
+        "1) one\n2) two\n10. ten",
+        "```\nx = values[17] + 4096\n```\nand `a[9]`.",
+        "Roughly 4.5 thousand pumps, or 4.5k.",
+        "It grew from 2019-2023; the score was 41-6.",
+        "Sources:\n[1] The plant\n[2] The price",
+        "That is twice as much, a good score, and one of the best.",
+        "It is not “safe to use in wet rooms”.",
+    ],
+)
+def test_what_is_no_claim_stays_quiet(text: str) -> None:
+    documents = [
+        "It makes 4,500 pumps. 12 m².",
+        "It is not safe to use in wet rooms.",
+        "From 2019 to 2023. Score 41-6.",
+    ]
+    assert [str(one) for one in PROSE.check(text, {"source": documents}).findings] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("It costs 45 EUR [2].", ""),
+        ("It costs 45 EUR [Source 2].", ""),
+        ("It costs 45 EUR [1].", "E006"),
+        ("It costs 45 EUR [3].", "E005"),
+    ],
+)
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "[1] It opened in 2019.\n[2] It costs 45 EUR.\n\nWhat does it cost?",
+        "Document 1: It opened in 2019.\nDocument 2: It costs 45 EUR.\n\nWhat does it cost?",
+        '<doc id="1">It opened in 2019.</doc> <doc id="2">It costs 45 EUR.</doc>',
+    ],
+)
+def test_marks_name_the_passages_that_a_prompt_numbers(prompt: str, text: str, code: str) -> None:
+    verdict = PROSE.check(text, {"history": [{"role": "user", "content": prompt}]})
+    assert [one.code for one in verdict.findings] == ([code] if code else [])
+
+
+def test_messages_without_numbers_cannot_be_cited_wrongly() -> None:
+    history = [
+        {"role": "user", "content": "What does it cost?"},
+        {
+            "role": "tool",
+            "tool_call_id": "1",
+            "content": '[{"text": "It opened in 2019."}, {"text": "It costs 45 EUR."}]',
+        },
+    ]
+    assert PROSE.check("It costs 45 EUR [2].", {"history": history}).ok
+
+
+def test_a_document_that_is_cited_by_the_name_of_a_file_must_exist() -> None:
+    context = {"source": {"a.pdf": "It opened in 2019.", "b.pdf": "It costs 45 EUR."}}
+    verdict = PROSE.check("It costs 45 EUR [b.pdf], as [c.pdf] says [or so].", context)
+    assert [(one.code, one.data["citation"]) for one in verdict.findings] == [("E005", "c.pdf")]

@@ -1,11 +1,16 @@
 """What counts as a source, what only counts as the prompt, and what is refused."""
 
+import copy
+import dataclasses
 import json
-from typing import Any
+from types import SimpleNamespace
+from typing import Annotated, Any, TypedDict
 
 import pytest
 
 from trueup import Contract
+from trueup.contract.text import rebuilt
+from trueup.contract.text import text_of as text_of_contract
 from trueup.grounding import documents
 from trueup.grounding.documents import text_of
 
@@ -16,6 +21,21 @@ def place(source: Any, **context: Any) -> tuple[str, str]:
     verdict = CONTRACT.check('{"name": "Ana"}', {"source": source, **context})
     found = verdict.evidence["$.name"].places
     return (found[0].document, found[0].text) if found else ("", ",".join(one.code for one in verdict.findings))
+
+
+DOCUMENT = {
+    "type": "document",
+    "title": "d",
+    "source": {"type": "text", "media_type": "text/plain", "data": "Ana called."},
+}
+RESULT = {"type": "search_result", "source": "u", "title": "t", "content": [{"type": "text", "text": "Ana called."}]}
+
+
+def deep() -> Any:
+    data: Any = {"who": "Ana"}
+    for _ in range(3000):
+        data = [data]
+    return data
 
 
 class Page:
@@ -37,6 +57,23 @@ class Page:
         ({"name": "mail", "text": "Ana called."}, "mail"),
         ([Page()], "calls"),
         ([{"rows": [{"who": "Ana"}]}], "source[0]"),
+        ([{"name": "Ana", "age": 40}], "source[0]"),  # data, and not a document called Ana
+        ([{"subject": "Ana", "body": "Hello"}], "source[0]"),
+        (Page(), "calls"),
+        ({"mail": Page()}, "mail"),
+        ([SimpleNamespace(node=SimpleNamespace(text="Ana", metadata={"file_name": "f.txt"}), score=0.5)], "f.txt"),
+        ([{"page_content": "Ana", "metadata": {"source": "f.pdf"}}], "f.pdf"),
+        ([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "Ana"}]}], "messages[0]"),
+        ([{"role": "user", "content": [DOCUMENT]}], "messages[0]"),
+        ([{"role": "user", "content": [RESULT]}], "messages[0]"),
+        ([{"role": "tool", "content": {"who": "Ana"}}], "messages[0]"),
+        ([{"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"who": "Ana"}}}]}], "messages[0]"),
+        ([{"type": "function_call_output", "call_id": "1", "output": '{"who": "Ana"}'}], "source[0]"),
+        ([{"n": 10**40, "who": "Ana"}], "source[0]"),
+        ([{"n": "\ud800", "who": "Ana"}], "source[0]"),
+        ("Ana \ud800\0", "source"),
+        (deep(), "source[0]"),
+        (["x"] * 2000 + ["Ana"], "source[2000]"),
     ],
 )
 @pytest.mark.spec("E1")
@@ -44,9 +81,32 @@ def test_the_forms_of_a_source(source: Any, document: str) -> None:
     assert place(source) == (document, "Ana")
 
 
+def test_escapes_of_json_are_resolved() -> None:
+    result = json.dumps({"who": "Garc\u00eda", "note": 'one\n"Ana" \U0001f600'})
+    assert place([{"role": "tool", "content": result}]) == ("messages[0]", "Ana")
+    assert CONTRACT.check('{"name": "García", "sign": "😀"}', {"source": result}).ok
+    assert place("C:\\Ana") == ("source", "Ana")
+
+
+def test_inputs_are_not_changed() -> None:
+    context = {"source": [{"name": "mail", "text": "Ana", "metadata": {"a": [1]}}, {"rows": [{"who": "Ana"}]}]}
+    before = copy.deepcopy(context)
+    CONTRACT.check('{"name": "Ana"}', context)
+    assert context == before
+
+
 def test_bytes_and_a_bad_day_are_refused_in_words() -> None:
     with pytest.raises(TypeError, match="source is text, not bytes"):
         CONTRACT.check("{}", {"source": b"Ana"})
+    for source, said in (
+        ([b"Ana"], r"source\[0\] is text, not bytes"),
+        ({"mail": b"Ana"}, r"source\['mail'\] is text, not bytes"),
+        (5, "source is a text, documents by name, or a list .*; got int"),
+        ((one for one in ["Ana"]), "got generator"),
+        ([object()], r"source\[0\] is a text, .*; got object"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            CONTRACT.check("{}", {"source": source})
     with pytest.raises(TypeError, match="today is a date"):
         CONTRACT.check("{}", {"source": "Ana", "today": "tomorrow"})
 
@@ -102,6 +162,42 @@ def test_what_a_rule_computes_needs_no_source() -> None:
     assert {found.code for found in wrong.findings} == {"B005", "E001"}
 
 
+@pytest.mark.spec("E6")
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "total == sum(lines[].amount)",
+        "sum(lines[].amount) == total",
+        "abs(total - sum(lines[].amount)) <= 0.01",
+        "0.01 >= abs(total - sum(lines[].amount))",
+        "-0.01 <= total - sum(lines[].amount) <= 0.01",
+        "total - sum(lines[].amount) == 0",
+        "total == round(sum(lines[].amount), 2)",
+        "round(total, 2) == round(sum(lines[].amount), 2)",
+    ],
+)
+def test_the_forms_of_a_rule_that_computes(rule: str) -> None:
+    items = "all(line.amount == line.qty * line.price for line in lines)"
+    contract = Contract({"type": "object"}, rules=[rule, items], grounded=True)
+    context = {"source": "1 lamp for 40.00, and two desks at 55.00 each."}
+    value = {
+        "lines": [{"qty": 1, "price": 40, "amount": 40}, {"qty": 2, "price": 55, "amount": 110}],
+        "total": 150,
+    }
+    evidence = contract.check(json.dumps(value), context).evidence
+    assert [path for path, one in evidence.items() if one.grade == "computed"] == ["$.lines[1].amount", "$.total"]
+    wrong = contract.check(json.dumps({**value, "total": 151}), context)
+    assert [found.path for found in wrong.findings if found.code == "E001"] == ["$.total"]
+    assert {found.code for found in wrong.findings} == {"B005", "E001"}
+
+
+@pytest.mark.parametrize("rule", ["a == b", "abs(a - b) < 0.01", "a == 2 * a - a", "a - b == 0"])
+def test_values_that_only_agree_with_each_other_are_not_computed(rule: str) -> None:
+    contract = Contract({"type": "object"}, rules=[rule], grounded=True)
+    verdict = contract.check('{"a": 777, "b": 777}', {"source": "nothing"})
+    assert [(found.code, found.path) for found in verdict.findings] == [("E001", "$.a"), ("E001", "$.b")]
+
+
 def test_the_keyword_in_a_schema_says_what_is_looked_up() -> None:
     schema = {
         "type": "object",
@@ -130,6 +226,80 @@ def test_pydantic_fields_may_have_the_keyword() -> None:
     verdict = Contract(Call).check('{"name": "Ana", "mood": "fine"}', {"source": "Ana called."})
     assert verdict.value == Call(name="Ana", mood="fine")
     assert list(verdict.evidence) == ["$.name"]
+
+
+NAMED = {"x-grounded": True}
+TEXT = {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "path"),
+    [
+        ({"properties": {"p": {"$ref": "#/$defs/P"}}, "$defs": {"P": {**TEXT, **NAMED}}}, {"p": "Luis"}, "$.p"),
+        ({"properties": {"p": {"$ref": "#/$defs/P", **NAMED}}, "$defs": {"P": TEXT}}, {"p": "Luis"}, "$.p"),
+        ({"properties": {"p": {"$ref": "#/definitions/P"}}, "definitions": {"P": {**TEXT, **NAMED}}}, {"p": "Luis"}, "$.p"),
+        ({"properties": {"p": {"anyOf": [{**TEXT, **NAMED}, {"type": "null"}]}}}, {"p": "Luis"}, "$.p"),
+        ({"properties": {"p": {"anyOf": [{**TEXT, **NAMED}, {"type": "null"}]}}}, {"p": None}, ""),
+        ({"properties": {"p": {"allOf": [TEXT, NAMED]}}}, {"p": "Luis"}, "$.p"),
+        ({"properties": {"l": {"items": {**TEXT, **NAMED}}}}, {"l": ["Ana", "Luis"]}, "$.l[1]"),
+        ({"properties": {"l": {"prefixItems": [{**TEXT, **NAMED}, TEXT]}}}, {"l": ["Luis", "Luis"]}, "$.l[0]"),
+        ({"properties": {"m": {"additionalProperties": {**TEXT, **NAMED}}}}, {"m": {"k": "Luis"}}, "$.m.k"),
+        ({"patternProperties": {"^n": {**TEXT, **NAMED}}, "additionalProperties": TEXT}, {"na": "Luis", "b": "Luis"}, "$.na"),
+        ({"properties": {"p": TEXT}, "if": {"required": ["p"]}, "then": {"properties": {"p": NAMED}}}, {"p": "Luis"}, "$.p"),
+        ({"properties": {"p": TEXT}, "dependentSchemas": {"p": {"properties": {"q": NAMED}}}}, {"p": "x", "q": "Luis"}, "$.q"),
+        ({"properties": {"o": {"properties": {"b": {"x-grounded": False}}, **NAMED}}}, {"o": {"a": "Luis", "b": "x"}}, "$.o.a"),
+        ({"properties": {"x-grounded": TEXT}}, {"x-grounded": "Luis"}, ""),
+    ],
+)  # fmt: skip
+def test_the_keyword_is_found_wherever_a_schema_may_have_it(schema: Any, value: Any, path: str) -> None:
+    verdict = Contract({"type": "object", **schema}).check(json.dumps(value), {"source": "Ana called."})
+    assert [found.path for found in verdict.findings] == ([path] if path else [])
+
+
+def test_the_keyword_in_python_types() -> None:
+    import msgspec
+    from pydantic import Field
+
+    @dataclasses.dataclass
+    class Plain:
+        name: Annotated[str, Field(json_schema_extra=NAMED)]
+        note: str
+
+    class Table(TypedDict):
+        name: Annotated[str, Field(json_schema_extra=NAMED)]
+        note: str
+
+    class Struct(msgspec.Struct):
+        name: Annotated[str, msgspec.Meta(extra_json_schema=NAMED)]
+        note: str
+
+    for kind in (Plain, Table, Struct):
+        verdict = Contract(kind).check('{"name": "Luis", "note": "x"}', {"source": "Ana called."})
+        assert [found.path for found in verdict.findings] == ["$.name"]
+
+
+@pytest.mark.parametrize(
+    "spec", [5, "yes", None, {"lvl": 1}, {"level": "info"}, {"patterns": {"a": "/(/"}}, {"quotation": "x"}]
+)
+def test_a_keyword_that_cannot_be_used_is_refused(spec: Any) -> None:
+    with pytest.raises(ValueError, match="x-grounded"):
+        Contract({"type": "object", "properties": {"a": {"x-grounded": spec}}})
+
+
+def test_grounding_is_part_of_the_fingerprint_and_of_the_text() -> None:
+    schema = {"type": "object", "properties": {"a": TEXT}}
+    named = {"type": "object", "properties": {"a": {**TEXT, **NAMED}}}
+    made = [
+        Contract(schema),
+        Contract(named),
+        Contract(schema, grounded=True),
+        Contract(schema, grounded={"fields": ["a"]}),
+    ]
+    assert len({contract.fingerprint for contract in made}) == len(made)
+    for contract in made[1:]:
+        again = rebuilt(text_of_contract(contract))
+        assert again.fingerprint == contract.fingerprint
+        assert not again.check('{"a": "Luis"}', {"source": "Ana"}).ok
 
 
 @pytest.mark.parametrize(
@@ -182,3 +352,17 @@ def test_lint_finds_fields_that_the_schema_does_not_have(tmp_path: Any) -> None:
     assert [(found.code, found.line, found.column) for found in lint_contract(path).faults] == [("N013", 2, 21)]
     path.write_text("schema: {type: object}\ngrounded: {levle: error}\n")
     assert [found.code for found in lint_contract(path).faults] == ["N005"]
+    path.write_text("""schema:
+  type: object
+  properties:
+    name: {type: string, x-grounded: {lvel: error}}
+    date: {type: string, x-grounded: "yes"}
+    note: {type: string, x-groundd: true}
+    code: {type: string, x-internal: true, x-grounded: {level: fatal}}
+""")
+    assert [(found.code, found.line, found.column, found.hint) for found in lint_contract(path).faults] == [
+        ("N006", 4, 45, ""),
+        ("N006", 5, 38, ""),
+        ("N023", 6, 26, "Did you mean 'x-grounded'?"),
+        ("N006", 7, 64, ""),
+    ]

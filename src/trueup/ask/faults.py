@@ -21,6 +21,7 @@ _NEVER = frozenset("RDAQX")  # families whose replies are never given as the bes
 _LENGTH = frozenset({"P009", "T006"})
 ANSWER = "Answer the user."
 """The hint of a reply that says nothing, or refuses to answer; no contract gives it."""
+_CONTEXT = UNPLACED | {"E007"}  # the context lacks something: no other reply would fare better
 _UNJUDGED = frozenset({"X001", "N022"})  # the contract could not judge: no other reply would fare better
 
 
@@ -46,7 +47,7 @@ def _kind(verdict: Verdict, codes: set[str]) -> FaultKind:
         return "bug"
     if "R001" in codes and "A002" not in codes:
         return "unreadable"
-    if not codes.isdisjoint(UNPLACED):
+    if not codes.isdisjoint(_CONTEXT):
         return "context"
     if not codes.isdisjoint(_CUT):
         return "cut"
@@ -90,14 +91,20 @@ def is_of_asking(found: Mapping[str, Any]) -> bool:
 
 
 def excused(verdict: Verdict) -> Verdict:
-    """A verdict on a text of the contract's own: a context without a known state is no fault of it, and only a warning."""
-    if all(found.code not in UNPLACED for found in verdict.errors):
+    """A verdict on a text of the contract's own: a context without a known state is no fault of it, and only a warning.
+
+    So is what no source says: it is not a claim of the model.
+    """
+    if not any(map(_is_excused, verdict.errors)):
         return verdict
     findings = Findings(
-        msgspec.structs.replace(found, level="warning") if found.code in UNPLACED else found
-        for found in verdict.findings
+        msgspec.structs.replace(found, level="warning") if _is_excused(found) else found for found in verdict.findings
     )
     return verdict.with_findings(findings)
+
+
+def _is_excused(found: Finding) -> bool:
+    return found.code in UNPLACED or found.code[0] == "E"
 
 
 def failure_in(verdict: Verdict) -> Finding | None:

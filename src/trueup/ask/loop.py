@@ -126,6 +126,8 @@ class Loop:
         self._retries = retries
         self._secrets: Secrets | None = None
         self._context = known(context, self.messages)
+        if contract.meaning is not None and contract.meaning.grounding is not None:
+            contract.meaning.grounding.refuse_bad(self._context)  # before anything is sent
         self._clock = clock
         self._books = Books(policy, clock, on_event, contract.name, [label(rung.client) for rung in self._rungs])
         self._outgoing = Outgoing(policy, on_request, cache, streams=streams, measured=memory.measured)

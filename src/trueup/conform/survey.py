@@ -187,32 +187,43 @@ def types_along(place: Place, path: tuple[str | int, ...]) -> frozenset[str]:
     return frozenset().union(*map(types_at, said)) if said else frozenset()
 
 
-def places_along(place: Place, path: tuple[str | int, ...]) -> list[Place]:
-    """The places that describe what is at a path below a place, through every union."""
-    places = _branches([place])
+def places_along(place: Place, path: tuple[str | int, ...], *, conditions: bool = False) -> list[Place]:
+    """The places that describe what is at a path below a place, through every union, and with `conditions` through `then` and the like."""
+    places = _branches([place], conditions=conditions)
     for part in path:
         below: list[Place] = []
         for here in places:
             rules = here.rules
             if isinstance(part, str):
-                if part in (rules.get("properties") or ()):
-                    below.append(here.child("properties", part))
-                elif isinstance(rules.get("additionalProperties"), dict):
-                    below.append(here.child("additionalProperties"))
+                below += _members(here, part)
             elif part < len(rules.get("prefixItems") or ()):
                 below.append(here.child("prefixItems", part))
             elif isinstance(rules.get("items"), dict):
                 below.append(here.child("items"))
-        places = _branches(below)
+        places = _branches(below, conditions=conditions)
     return places
+
+
+def _members(place: Place, name: str) -> list[Place]:
+    """The places that describe a member of an object."""
+    rules = place.rules
+    found = [place.child("properties", name)] if name in (rules.get("properties") or ()) else []
+    found += [
+        place.child("patternProperties", pattern)
+        for pattern in rules.get("patternProperties") or ()
+        if place.document.word("pattern", pattern)(name)
+    ]
+    if not found and isinstance(rules.get("additionalProperties"), dict):
+        found.append(place.child("additionalProperties"))
+    return found
 
 
 _SAYS_TYPE = frozenset({"type", "enum", "const"})
 _MOST_PLACES = 64
 
 
-def _branches(places: list[Place]) -> list[Place]:
-    """Every place that applies along with these, or may: through references, `allOf`, `anyOf` and `oneOf`."""
+def _branches(places: list[Place], *, conditions: bool = False) -> list[Place]:
+    """Every place that applies along with these, or may: through references, `allOf`, `anyOf` and `oneOf`; or through conditions."""
     found: list[Place] = []
     stack = list(places)
     while stack and len(found) < _MOST_PLACES:
@@ -220,4 +231,7 @@ def _branches(places: list[Place]) -> list[Place]:
             found.append(here)
             for union in ("anyOf", "oneOf"):
                 stack += [here.child(union, index) for index in range(len(here.rules.get(union) or ()))]
+            if conditions:
+                stack += [here.child(word) for word in ("then", "else") if isinstance(here.rules.get(word), dict)]
+                stack += [here.child("dependentSchemas", name) for name in here.rules.get("dependentSchemas") or ()]
     return found

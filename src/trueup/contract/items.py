@@ -1,7 +1,7 @@
 """Items: a list in a reply, item by item while the reply comes in.
 
 A contract and a source of chunks enter; each item of the list leaves as soon as it has closed, as the contract's type makes it. An
-item that is not valid does not leave: it is kept with its findings. The verdict of the whole reply comes last.
+item that is not valid, or that its sources do not have, does not leave: it is kept with its findings. The verdict of the whole reply comes last.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -11,6 +11,7 @@ import msgspec
 
 from trueup.conform.survey import types_along
 from trueup.conform.validating import validating
+from trueup.contract.conversation import completed
 from trueup.contract.lint.nearest import did_you_mean
 from trueup.contract.stream import Stream, inside
 from trueup.verdict.facts import Finding
@@ -44,7 +45,19 @@ class Items(Generic[X]):
     `context` are those of `Contract.items`.
     """
 
-    __slots__ = ("_begun", "_context", "_given", "_item", "_path", "_stream", "_taken", "refused", "withdrawn")
+    __slots__ = (
+        "_begun",
+        "_context",
+        "_given",
+        "_grounding",
+        "_item",
+        "_known",
+        "_path",
+        "_stream",
+        "_taken",
+        "refused",
+        "withdrawn",
+    )
 
     def __init__(
         self, contract: "Contract[Any]", source: Any, path: str | None = None, context: dict[str, Any] | None = None
@@ -53,6 +66,8 @@ class Items(Generic[X]):
         self._item = contract.item_contract(self._path)
         self._stream = Stream(contract, source, context)
         self._context = context
+        self._grounding = None if contract.meaning is None else contract.meaning.grounding
+        self._known = completed([], context or {}) if self._grounding is not None else {}
         self._begun = 0  # how often what had come turned out to be reasoning
         self._taken: list[Any] = []  # the data of the items that were looked at
         self._given: list[X] = []
@@ -106,14 +121,24 @@ class Items(Generic[X]):
         with validating(self._context):
             verdict = None if self._item is None else self._item.check_value(data)
         self._taken.append(data if verdict is None else verdict.data)
-        if verdict is None or verdict.ok:
+        unfounded = self._unfounded(index, self._taken[-1]) if verdict is None or verdict.ok else ()
+        if unfounded:
+            self.refused.append(RefusedItem(index, self._taken[-1], unfounded))
+        elif verdict is None or verdict.ok:
             value: Any = data if verdict is None else verdict.value
             self._given.append(value)
             yield value
-            return
-        at = render((*self._path, index))
-        found = (msgspec.structs.replace(one, path=at + one.path[1:], span=None) for one in verdict.errors)
-        self.refused.append(RefusedItem(index, verdict.data, tuple(found)))
+        else:
+            at = render((*self._path, index))
+            found = (msgspec.structs.replace(one, path=at + one.path[1:], span=None) for one in verdict.errors)
+            self.refused.append(RefusedItem(index, verdict.data, tuple(found)))
+
+    def _unfounded(self, index: int, data: Any) -> tuple[Finding, ...]:
+        """What a grounded contract finds wrong in an item by itself; the verdict of the whole compares it with the others."""
+        if self._grounding is None:
+            return ()
+        found = self._grounding.judge_part((*self._path, index), data, self._known)
+        return tuple(one for one in found if one.level == "error")
 
 
 def _read(path: str) -> Parts:

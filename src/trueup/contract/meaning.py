@@ -13,6 +13,7 @@ import msgspec
 from trueup.checks.steps import Steps, refuse, run
 from trueup.verdict.catalogue import Level
 from trueup.verdict.facts import Finding
+from trueup.verdict.paths import Parts
 from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
@@ -96,6 +97,10 @@ class EvidenceCheck(Protocol):
 
     @property
     def looks_at(self) -> frozenset[str]: ...
+
+    def refuse_bad(self, context: Context) -> None: ...
+
+    def judge_part(self, parts: Parts, data: Any, context: Context) -> list[Finding]: ...
 
     def judge(self, verdict: Verdict, context: Context, fields: Mapping[str, Any]) -> "Grounded": ...
 

@@ -26,7 +26,7 @@ from trueup.grounding.settings import (
 from trueup.grounding.sources import Sources, prompt_text, sources_in
 from trueup.verdict.evidence import Evidence
 from trueup.verdict.facts import Finding
-from trueup.verdict.paths import Parts, render
+from trueup.verdict.paths import Parts, parse, render
 from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
 
@@ -53,7 +53,7 @@ class Grounding:
         schema: Any,
         *,
         named: bool,
-        computed: tuple[tuple[FieldPattern, Any], ...] = (),
+        computed: tuple[tuple[tuple[FieldPattern, ...], Any], ...] = (),
         tools: Sequence[Tool] = (),
     ) -> None:
         self.settings = settings
@@ -65,6 +65,21 @@ class Grounding:
         self._of_tools: dict[str, Rules] = {}
 
     looks_at = frozenset({"source", "input", "history", "question", "prompt", "today"})
+
+    def refuse_bad(self, context: Mapping[str, Any]) -> None:
+        """Raise `BadSource` for a context whose `source` or `today` no reply could be judged with."""
+        if "source" in context or "today" in context:
+            sources_in(context, self.settings.source, self.settings.roles, data=self._schema is not None)
+
+    def judge_part(self, parts: Parts, data: Any, context: Mapping[str, Any]) -> list[Finding]:
+        """What the sources say against one part of a value that is not whole yet; what a rule may compute is left to the whole."""
+        sources = sources_in(context, self.settings.source, self.settings.roles, data=True)
+        if sources is None:
+            return []
+        sources = sources._replace(prompts=(*sources.prompts, *self._prompts))
+        rest = [field for determined, _ in self._computed for field in determined]
+        found = self._judge_data([(parts, data, self._rules)], sources, {}, inside=parts).findings
+        return [one for one in found if not any(covers(field, parse(one.path)) for field in rest)]
 
     def judge(self, verdict: Verdict, context: Mapping[str, Any], fields: Mapping[str, Any]) -> Grounded:
         """What the sources say of a reply: its value, or the claims in its text if the contract has no schema.
@@ -98,14 +113,14 @@ class Grounding:
         return self._of_tools[tool]
 
     def _judge_data(
-        self, values: list[tuple[Parts, Any, Rules]], sources: Sources, fields: Mapping[str, Any]
+        self, values: list[tuple[Parts, Any, Rules]], sources: Sources, fields: Mapping[str, Any], inside: Parts = ()
     ) -> Grounded:
         lookup = Lookup(sources)
         leaves: list[Leaf] = []
         rules: dict[Parts, Rule] = {}
         for before, data, known in values:
             for parts, value in _leaves(data):
-                rule = known.of(parts)
+                rule = known.of((*inside, *parts))
                 if rule.wanted:
                     rules[*before, *parts] = rule
                     leaves.append(Leaf((*before, *parts), value, self._found(value, parts, rule, lookup, sources)))
@@ -144,12 +159,32 @@ class Grounding:
         return found
 
     def _settled(self, fields: Mapping[str, Any], leaves: list[Leaf]) -> frozenset[Parts]:
-        """The places of values that a rule computes, where the rule holds."""
+        """The places of values that a rule computes, where the rule holds and computes them from others.
+
+        `a + b == c` with evidence for two of them computes the third. Values that only agree with each other prove nothing.
+        """
         settled: set[Parts] = set()
-        for field, rule in self._computed:
-            if rule.holds(fields):
-                settled.update(leaf.parts for leaf in leaves if not leaf.found.places and covers(field, leaf.parts))
-        return frozenset(settled)
+        unknown = [leaf.parts for leaf in leaves if not leaf.found.places] if self._computed else []
+        holding = [determined for determined, rule in self._computed if unknown and rule.holds(fields)]
+        while True:
+            before = len(settled)
+            for determined in holding:
+                settled.update(_computed(determined, [parts for parts in unknown if parts not in settled]))
+            if len(settled) == before:
+                return frozenset(settled)
+
+
+def _computed(determined: tuple[FieldPattern, ...], unknown: list[Parts]) -> Iterator[Parts]:
+    """The values without evidence that are the only ones of their record which a rule determines."""
+    records: dict[Parts, list[tuple[FieldPattern, Parts]]] = {}
+    for parts in unknown:
+        for field in determined:
+            if covers(field, parts):
+                record = tuple(part for part in parts if isinstance(part, int))
+                records.setdefault(record, []).append((field, parts))
+    for found in records.values():
+        if len({field for field, _ in found}) == 1:
+            yield from (parts for _, parts in found)
 
 
 def _absent(leaf: Leaf, path: str, nearest: Where | None, level: Any) -> Finding:
@@ -216,11 +251,10 @@ def make_grounding(spec: Any, schema: Any, rules: Any, tools: Sequence[Tool] = (
     if spec is None and not named:
         return None
     settings = Settings() if spec is None else compile_settings(spec)
-    computed: list[tuple[FieldPattern, ComputedBy]] = []
+    computed: list[tuple[tuple[FieldPattern, ...], ComputedBy]] = []
     if rules is not None:
         from trueup.grounding.computed import determined
 
-        for rule in rules.rules:
-            by = ComputedBy(rule.expr, rule.when, rules.budget)
-            computed += [(field, by) for field in determined(rule.expr.source)]
+        seen = ((determined(rule.expr.source), rule) for rule in rules.rules)
+        computed = [(found, ComputedBy(rule.expr, rule.when, rules.budget)) for found, rule in seen if found]
     return Grounding(settings, schema, named=named, computed=tuple(computed), tools=tools)

@@ -1,17 +1,21 @@
-"""Citations: marks such as `[2]` in a reply. Its text and the documents enter; marks without a document leave, and those whose document does not say it.
+"""Citations: marks such as `[2]` in a reply. Its text and the sources enter; marks without a document leave, and those whose document does not say it.
 
-A mark names a document by its number, from 1, or by its name. It belongs to the sentence that it ends. The claims of that sentence must stand in one of the documents
-that it cites; if it has no claims, its words must not fit another document far better.
+A mark names a document by its number, from 1, or by its name; where a prompt numbers its own passages, the numbers are theirs. It belongs to the sentence
+that it ends. The claims of that sentence must stand in one of the documents that it cites; if it has no claims, its words must not fit another
+document far better.
 """
 
+import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from trueup.grounding.documents import Document
-from trueup.grounding.lookup import Found
+from trueup.grounding.lookup import Found, Where
+from trueup.grounding.report import unknown_citation, wrong_citation
 from trueup.grounding.segments import Segments, parted
-from trueup.grounding.sources import Sources
 from trueup.grounding.vocabulary import known
 from trueup.grounding.words import Words
 from trueup.verdict.catalogue import Level
@@ -19,49 +23,135 @@ from trueup.verdict.facts import Finding, Span
 from trueup.verdict.patterns import lazy_regex
 
 _MARK = lazy_regex(r"(?:\[\^?|【)([^\[\]【】\n]{1,80})(?:\]|】)(?!\(|:)")
-_NUMBERS = lazy_regex(r"\s*\d{1,3}(?:\s*[-–]\s*\d{1,3})?(?:\s*[,;]\s*\d{1,3}(?:\s*[-–]\s*\d{1,3})?)*\s*\Z")
+_NUMBERS = lazy_regex(r"\s*\d{1,3}(?:\s*[-–]\s*\d{1,3})?(?:\s*[,;、，]\s*\d{1,3}(?:\s*[-–]\s*\d{1,3})?)*\s*\Z")
+# "Source 2", "文档2": a word for a document, and its number.
+_WORD = r"(?:doc(?:ument)?|source|ref(?:erence)?|passage|quelle|dokument|fuente|documento|fonte|文档|文件|文献|来源|资料|資料|出典|文書)"
+_CALLED = lazy_regex(rf"(?i)\s*{_WORD}\s*[.:#]?\s*(\d{{1,3}})\s*\Z")
+_FILE = lazy_regex(r"(?i)[\w .-]{1,70}\.(?:pdf|docx?|md|txt|html?|csv|xlsx?|pptx?|json)\Z")
+# Marks that are less sure: a number in round brackets at the end of a sentence, a raised one behind a word or a stop.
+_ROUND = lazy_regex(
+    r"(?<=[\s。．！？」』”])\((\d{1,2})\)(?=\s*(?:[.,;:!?。，；、]|$|\n))|（(\d{1,2})）(?=\s*(?:[.,;:!?。，；、]|$|\n))"
+)
+_RAISED = lazy_regex(
+    r"(?:(?<=[^\W\d_]{3})|(?<=[.,;:!?。，；、」』”»)]))(?:([¹²³⁴⁵⁶⁷⁸⁹][⁰¹²³⁴⁵⁶⁷⁸⁹]?)|\^(\d{1,2})(?!\d))"
+)
+_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+# Where a text numbers its own passages.
+_PASSAGE = lazy_regex(
+    rf"(?im)^[ \t>*#-]*(?:\[(\d{{1,3}})\]|【(\d{{1,3}})】|{_WORD}\s*#?(\d{{1,3}})\s*[:.)\]\n])|<\w+[^<>\n]*\b(?:id|index|number)=[\"']?(\d{{1,3}})[\"']?[^<>\n]*>"
+)
 _LEAST_WORDS = 4
 _FITS, _MISFITS = 0.6, 0.3  # the share of a sentence's words that another document has, and that the cited one has
 _MOST_CITED = 20
 
 
+class Citable(NamedTuple):
+    """What a mark can name: a document, or a numbered passage of one."""
+
+    number: int
+    name: str
+    document: Document
+    span: Span
+
+    def has(self, where: Where) -> bool:
+        """Whether a place lies in it."""
+        return where.document is self.document and self.span[0] <= where.span[0] and where.span[1] <= self.span[1]
+
+    @property
+    def words(self) -> "frozenset[str] | set[str]":
+        """Its words."""
+        content = self.document.content
+        if self.span == (0, len(content.text)):
+            return set(content.words.places)
+        return set(Words(content.text[slice(*self.span)]).folded)
+
+
 class Citation(NamedTuple):
-    """One mark: where it stands, and the documents that it names; a number without a document is kept in `unknown`."""
+    """One mark: where it stands, and the numbers of the documents that it names; what names none is kept in `unknown`."""
 
     span: Span
-    documents: tuple[int, ...]
+    numbers: tuple[int, ...]
     unknown: tuple[str, ...]
 
 
-def citations(text: str, documents: Sequence[Document]) -> Iterator[Citation]:
-    """The citations in a text.
+def citable(documents: Sequence[Document]) -> list[Citable]:
+    """What the marks of a reply can name.
 
     >>> from trueup.grounding.documents import Text
-    >>> documents = [Document("a", Text("")), Document("guide", Text(""))]
-    >>> [(one.documents, one.unknown) for one in citations("So it is [1, 7]. See [guide], not [this].", documents)]
-    [((0,), ('7',)), ((1,), ())]
+    >>> [(one.number, one.name) for one in citable([Document("a", Text("x")), Document("b", Text("y"))])]
+    [(1, 'a'), (2, 'b')]
+    >>> [
+    ...     one.number
+    ...     for one in citable([Document("messages[0]", Text("[1] Ana is 40.\\n[2] Luis is 30.\\n\\nHow old is Ana?"))])
+    ... ]
+    [1, 2]
     """
-    names = {document.name.casefold(): index for index, document in enumerate(documents)}
+    is_said = all(document.name.startswith("messages[") or document.name == "question" for document in documents)
+    if is_said or len(documents) == 1:
+        passages = [one for document in documents for one in _passages(document)]
+        if passages or is_said:  # messages have no numbers that a model would know
+            return passages
+    return [
+        Citable(index + 1, document.name, document, (0, len(document.text))) for index, document in enumerate(documents)
+    ]
+
+
+def _passages(document: Document) -> Iterator[Citable]:
+    found = list(_PASSAGE.finditer(document.text))
+    ends = [*(one.start() for one in found[1:]), len(document.text)]
+    for one, end in zip(found, ends, strict=False):
+        number = one[one.lastindex or 1]
+        yield Citable(int(number), number, document, (one.start(), end))
+
+
+def citations(
+    text: str, there: Sequence[Citable], counts: Callable[[Span], bool] = lambda _: True
+) -> Iterator[Citation]:
+    """The citations in a text, in order. `counts` says whether a stretch of it may be one: code holds none.
+
+    >>> from trueup.grounding.documents import Text
+    >>> there = citable([Document("a", Text("")), Document("guide", Text(""))])
+    >>> [
+    ...     (one.numbers, one.unknown)
+    ...     for one in citations("So it is [1, 7]. See [guide], not [this]. It ends (2).", there)
+    ... ]
+    [((1,), ('7',)), ((2,), ()), ((2,), ())]
+    """
+    if there:
+        found = (one for one in _marks(text, there) if counts(one.span))
+        yield from sorted(found, key=lambda one: one.span)
+
+
+def _marks(text: str, there: Sequence[Citable]) -> Iterator[Citation]:
+    names = {one.name.casefold(): one.number for one in there}
+    known_numbers = {one.number for one in there}
     for found in _MARK.finditer(text):
         inside = found[1].strip()
+        called = _CALLED.match(inside)
         if inside.casefold() in names:
             yield Citation(found.span(), (names[inside.casefold()],), ())
-        elif _NUMBERS.match(inside):
-            wanted = list(_listed(inside))
-            cited = tuple(number - 1 for number in wanted if 1 <= number <= len(documents))
-            unknown = tuple(str(number) for number in wanted if not 1 <= number <= len(documents))
-            yield Citation(found.span(), cited, unknown)
+        elif called is not None or _NUMBERS.match(inside):
+            wanted = [int(called[1])] if called is not None else list(_listed(inside))
+            cited = tuple(number for number in wanted if number in known_numbers)
+            yield Citation(found.span(), cited, tuple(str(one) for one in wanted if one not in known_numbers))
+        elif _FILE.match(inside):
+            yield Citation(found.span(), (), (inside,))
+    for form in (_ROUND, _RAISED):
+        for found in form.finditer(text):
+            number = int((found[1] or found[2]).translate(_DIGITS))
+            if number in known_numbers:  # otherwise it may be anything
+                yield Citation(found.span(), (number,), ())
 
 
 def _listed(inside: str) -> Iterator[int]:
-    for part in inside.replace(";", ",").replace("–", "-").split(","):
+    for part in re.split("[,;、，]", inside.replace("–", "-")):
         first, _, last = part.partition("-")
         begin, end = int(first), int(last or first)
         yield from range(begin, min(end, begin + _MOST_CITED) + 1)
 
 
 def judge_citations(
-    text: str, cited: list[Citation], claims: list[tuple[Span, Found]], sources: Sources, level: Level
+    text: str, cited: list[Citation], claims: list[tuple[Span, Found]], there: Sequence[Citable], level: Level
 ) -> Iterator[Finding]:
     """What is wrong with the citations of a text."""
     if not cited:
@@ -70,23 +160,14 @@ def judge_citations(
     by_sentence: dict[int, list[Citation]] = {}
     for citation in cited:
         for name in citation.unknown:
-            message = f"The reply cites [{name}], and there are {len(sources.documents)} documents"
-            hint = f"Cite one of the documents [1] to [{len(sources.documents)}]."
-            yield Finding(
-                "E005",
-                "$",
-                message,
-                citation.span,
-                {"citation": name, "documents": len(sources.documents)},
-                hint,
-                level,
-            )
+            found = unknown_citation(name, len(there), level)
+            yield replace(found, span=citation.span)
         by_sentence.setdefault(level_of.at(citation.span[0]), []).append(citation)
     for here, marks in by_sentence.items():
         number = _sentence(text, here, marks[0], level_of)
-        documents = {index for mark in marks for index in mark.documents}
-        if documents and not any(mark.unknown for mark in marks):
-            yield from _unsupported(text, level_of.bounds(number), marks, documents, claims, sources, level)
+        wanted = {one for mark in marks for one in mark.numbers}
+        if wanted and not any(mark.unknown for mark in marks):
+            yield from _unsupported(text, level_of.bounds(number), marks, claims, there, level)
 
 
 def _sentence(text: str, number: int, first: Citation, sentences: Segments) -> int:
@@ -99,38 +180,38 @@ def _unsupported(
     text: str,
     bounds: Span,
     marks: list[Citation],
-    cited: set[int],
     claims: list[tuple[Span, Found]],
-    sources: Sources,
+    there: Sequence[Citable],
     level: Level,
 ) -> Iterator[Finding]:
     first, last = (bisect_left(claims, bound, key=lambda claim: claim[0][0]) for bound in bounds)
     inside = [found for _, found in claims[first:last] if found.places]
-    names = {sources.documents[index].name for index in cited}
+    wanted = {number for mark in marks for number in mark.numbers}
+    cited = [one for one in there if one.number in wanted]
     for found in inside:
-        if not any(where.document.name in names for where in found.places):
-            yield _finding(marks[0], found.places[0].text, found.places[0].document.name, sources, level)
-            return
-    if not inside and (better := _better(text[slice(*bounds)], cited, sources)) is not None:
-        yield _finding(marks[0], "", better, sources, level)
+        if not any(one.has(where) for one in cited for where in found.places):
+            right = next((one for where in found.places for one in there if one.has(where)), None)
+            if right is not None:
+                yield _finding(marks[0], found.places[0].text, right, level)
+                return
+    if not inside and (better := _better(text[slice(*bounds)], cited, there)) is not None:
+        yield _finding(marks[0], "", better, level)
 
 
-def _better(sentence: str, cited: set[int], sources: Sources) -> str | None:
-    """The document that has most words of a sentence, if the cited ones have few of them."""
-    words = {word for word in Words(_MARK.sub("", sentence)).folded if word not in known("light") and len(word) > 1}
+def _better(sentence: str, cited: Sequence[Citable], there: Sequence[Citable]) -> Citable | None:
+    """What has most words of a sentence, if the cited ones have few of them."""
+    words = {
+        word
+        for word in Words(_MARK.sub("", sentence)).folded
+        if word not in known("light") and (len(word) > 1 or word.isdigit())
+    }
     if len(words) < _LEAST_WORDS:
         return None
-    shares = [len(words & document.content.words.places.keys()) / len(words) for document in sources.documents]
-    best = max(range(len(shares)), key=shares.__getitem__)
-    if shares[best] >= _FITS and max(shares[index] for index in cited) <= _MISFITS:
-        return sources.documents[best].name
-    return None
+    shares = {one: len(words & one.words) / len(words) for one in there}
+    best = max(there, key=shares.__getitem__)
+    return best if shares[best] >= _FITS and max(shares[one] for one in cited) <= _MISFITS else None
 
 
-def _finding(mark: Citation, claim: str, document: str, sources: Sources, level: Level) -> Finding:
-    cited = ", ".join(f"[{index + 1}]" for index in mark.documents)
-    right = next(index + 1 for index, one in enumerate(sources.documents) if one.name == document)
-    says = f"say {claim!r}" if claim else "say what this sentence states"
-    message = f"The cited document {cited} does not {says}; document [{right}] ({document}) does"
-    data = {"cited": [index + 1 for index in mark.documents], "document": document}
-    return Finding("E006", "$", message, mark.span, data, f"Cite [{right}] for this, or leave it out.", level)
+def _finding(mark: Citation, claim: str, right: Citable, level: Level) -> Finding:
+    found = wrong_citation(list(mark.numbers), right.number, right.name, claim, level)
+    return replace(found, span=mark.span)

@@ -17,6 +17,8 @@ def determined(source: str) -> tuple[FieldPattern, ...]:
 
     >>> determined("total == sum(lines[].price)"), determined("abs(total - net - tax) < 0.01"), determined("a > b")
     ((('total',),), (('total',), ('net',), ('tax',)), ())
+    >>> determined("0 <= total - net <= 0.01"), determined("total == total * 1")
+    ((('total',), ('net',)), ())
     >>> determined("all(line.total == line.count * line.price for line in lines)")
     (('lines', '[]', 'total'),)
     """
@@ -29,6 +31,8 @@ def _fields(tree: ast.expr, items: dict[str, FieldPattern]) -> Iterator[FieldPat
             yield from _fields(part, items)
     elif isinstance(tree, ast.Compare) and len(tree.ops) == 1:
         yield from _compared(tree, items)
+    elif isinstance(tree, ast.Compare) and len(tree.ops) == 2 and isinstance(tree.comparators[0], ast.BinOp):
+        yield from _between(tree, items)
     elif _is_call(tree, "all") and isinstance(tree.args[0], ast.GeneratorExp | ast.ListComp):
         inner = tree.args[0]
         known = dict(items)
@@ -40,18 +44,38 @@ def _fields(tree: ast.expr, items: dict[str, FieldPattern]) -> Iterator[FieldPat
 
 
 def _compared(tree: ast.Compare, items: dict[str, FieldPattern]) -> Iterator[FieldPattern]:
-    left, right = tree.left, tree.comparators[0]
-    if isinstance(tree.ops[0], ast.Eq):
+    left, right, operator = tree.left, tree.comparators[0], tree.ops[0]
+    if isinstance(operator, ast.Gt | ast.GtE):
+        left, right, operator = right, left, ast.LtE()
+    if isinstance(operator, ast.Eq):
         for one, other in ((left, right), (right, left)):
             path = _path(_inside_round(one), items)
-            if path is not None and not isinstance(other, ast.Constant):
+            if path is not None and not isinstance(other, ast.Constant) and path not in _paths(other, items):
                 yield path
-    elif isinstance(tree.ops[0], ast.Lt | ast.LtE) and _is_call(left, "abs"):
+            if isinstance(other, ast.Constant) and other.value == 0:  # a difference that is nothing
+                yield from _terms(one, items)
+    elif isinstance(operator, ast.Lt | ast.LtE) and _is_call(left, "abs"):
         yield from _terms(left.args[0], items)
+
+
+def _between(tree: ast.Compare, items: dict[str, FieldPattern]) -> Iterator[FieldPattern]:
+    """The fields of a difference that lies between two small numbers: `-0.01 <= total - net <= 0.01`."""
+    ends = (tree.left, tree.comparators[1])
+    if all(isinstance(one, ast.Constant | ast.UnaryOp) for one in ends) and not any(
+        isinstance(one, ast.Eq | ast.NotEq | ast.In | ast.NotIn) for one in tree.ops
+    ):
+        yield from _terms(tree.comparators[0], items)
+
+
+def _paths(tree: ast.expr, items: dict[str, FieldPattern]) -> set[FieldPattern]:
+    """The fields that an expression names."""
+    found = (_path(part, items) for part in ast.walk(tree) if isinstance(part, ast.Name | ast.Attribute))
+    return {path for path in found if path is not None}
 
 
 def _terms(tree: ast.expr, items: dict[str, FieldPattern]) -> Iterator[FieldPattern]:
     """The fields that stand alone in a sum or a difference."""
+    tree = _inside_round(tree)
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Add | ast.Sub):
         yield from _terms(tree.left, items)
         yield from _terms(tree.right, items)

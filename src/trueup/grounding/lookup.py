@@ -28,11 +28,11 @@ from trueup.grounding.sources import Sources
 from trueup.grounding.telephones import is_telephone, telephones
 from trueup.grounding.vocabulary import known
 from trueup.grounding.words import fold
-from trueup.verdict.evidence import Evidence, Evident, Place
+from trueup.verdict.evidence import Evidence, Evident, Place, shortened
 from trueup.verdict.facts import Span
 from trueup.verdict.likeness import name_words
+from trueup.verdict.patterns import lazy_regex
 
-_SHOWN = 120
 _MOST_PLACES = 8  # places of a value that a verdict lists
 _STRICTEST: tuple[Evident, ...] = ("exact", "normalized", "fuzzy")
 _ANY_YEAR = 2024  # if neither the value nor the source says one, days can still be counted
@@ -42,6 +42,7 @@ _AROUND = 8  # numbers of the next sizes that are compared
 _MOST_SPACES = 5  # in a number or a date without a digit: "two hundred and thirty four"
 _LONGEST_TYPED = 80  # characters of a text that may be a number or a date
 _ALIKE = 60.0  # of 100: from here on, another text is worth a mention as the nearest one
+_GOES_ON = lazy_regex(r"[A-Za-z0-9_%&=~+-]|[./?#][A-Za-z0-9_]")
 _CLOCK = frozenset(
     # a field of such a name may well hold the day of a date or the hour of a time
     """year years month months day days hour hours minute minutes date time birthday ano año anos años mes meses dia día dias hora horas minuto minutos jahr monat tag
@@ -62,8 +63,7 @@ class Where(NamedTuple):
 
     def place(self) -> Place:
         """The same as a verdict shows it."""
-        text = self.text
-        return Place(self.document.name, self.span, text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…")
+        return Place(self.document.name, self.span, shortened(self.text))
 
     @property
     def is_example(self) -> bool:
@@ -122,20 +122,31 @@ class Lookup:
 
     def find_quantity(self, number: Quantity) -> Found:
         """What the sources say of a number that a text states: some reading of it."""
-        asked = _Asked(number.unit, "", words=number.words)
-        found = [self._number(value, asked) for value in number.values]
-        return min(found, key=lambda one: not one.places)
+        key = (Quantity, number.values, number.unit, number.words)
+        found = self._found.get(key)
+        if found is None:
+            asked = _Asked(number.unit, "", words=number.words)
+            seen = [self._number(value, asked) for value in number.values]
+            found = self._found[key] = min(seen, key=lambda one: not one.places)
+        return found
 
     def find_moment(self, moment: Moment) -> Found:
         """What the sources say of a date or a time that a text states."""
-        return self._moment(moment)
+        key = (Moment, moment.dates, moment.times)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._moment(moment)
+        return found
 
     def find_letters(self, text: str) -> Found:
         """What the sources say of a text that must stand there letter for letter, such as a URL; case and a last slash aside."""
         wanted = text.rstrip("/").casefold()
 
         def way(document: Document) -> Match | None:
-            at = document.text.casefold().find(wanted)
+            folded = document.text.casefold()
+            at = folded.find(wanted)
+            while at >= 0 and _GOES_ON.match(folded, at + len(wanted)):  # it is the beginning of another one
+                at = folded.find(wanted, at + 1)
             return None if at < 0 else Match("exact", [(at, at + len(wanted))])
 
         return self._everywhere(way, "text")

@@ -4,28 +4,41 @@ Claims are numbers, amounts, dates, times, quotations, URLs, names of the kinds 
 such as "3 options" are not claims.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from trueup.grounding.citations import Citation, citations, judge_citations
+from trueup.grounding.citations import citable, citations, judge_citations
 from trueup.grounding.documents import Text
-from trueup.grounding.lookup import Found, Lookup
+from trueup.grounding.lookup import Found, Lookup, Where
 from trueup.grounding.moments.find import Moment
+from trueup.grounding.moments.read import read_moment
+from trueup.grounding.quantities.find import Quantity
+from trueup.grounding.quotations import Altered
 from trueup.grounding.report import altered, missing, only_in_prompt
 from trueup.grounding.settings import Settings
 from trueup.grounding.sources import Sources
-from trueup.grounding.words import Words
+from trueup.grounding.telephones import is_telephone
+from trueup.grounding.vocabulary import known
+from trueup.grounding.words import Words, fold
 from trueup.verdict.evidence import Evidence
 from trueup.verdict.facts import Finding, Span
 from trueup.verdict.patterns import lazy_regex
 
 _CODE = lazy_regex(r"(?s)```.*?(?:```|\Z)|`[^`\n]+`")
-_URL = lazy_regex(r"(?i)\b(?:https?://|www\.)[^\s<>\"'”’)\]}|]+")
+_URL = lazy_regex(
+    r"(?i)(?<![A-Za-z0-9])(?:https?://|www\.)[^\s<>\"'“”’»」』】)\]}|\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]+"
+)
 _QUOTED = lazy_regex(
     r"“([^“”\n]{8,2000})”|„([^„“”\n]{8,2000})[“”]|«([^«»\n]{8,2000})»|「([^「」\n]{6,2000})」|『([^『』\n]{6,2000})』|(?<!\w)\"([^\"\n]{8,2000})\"(?!\w)"
 )
+_RUN = lazy_regex(r"(?<![\w.,/-])(?:\+|\()?\d[\d ().-]{5,24}\d(?![\w/-]|[.,]\d)")
+_JOINED = lazy_regex(r"(?<![\w.,/-])(?:\d{1,4}(?:\.\d{1,6}){2,4}|(?=[\d-]{6})\d{2,6}(?:-\d{1,6})+)(?![\w/-]|[.,]\d)")
+_AT = lazy_regex(r"(?i)\b(?:at|a las?|um|à|às|alle|om)\s+\Z")
+_REACH = 12  # characters before a time
 _LEAST_QUOTED = 3  # words; fewer are a name or a word that is only marked
+_LONGEST_NEGATION = 14  # characters, with what stands before it
+_OPENING = " \t\"'“„«「『"
 _COUNT = 10  # a plain number up to this may be the reply's own count
 _MOST, _MOST_CITED = 2_000, 100  # claims that are looked up, and findings about citations
 
@@ -42,19 +55,24 @@ class Claim(NamedTuple):
 def judge_prose(text: str, sources: Sources, settings: Settings) -> tuple[list[Finding], dict[str, Evidence]]:
     """What no source says of what a text states, and the evidence for what it does."""
     lookup = Lookup(sources)
-    cited = list(citations(text, sources.documents))
-    claims = sorted(islice(_claims(text, lookup, sources, settings, cited), _MOST), key=lambda claim: claim.span)
+    taken = _Taken(text)
+    for found in _CODE.finditer(text):
+        taken.add(found.span())
+    there = citable(sources.documents)
+    cited = list(citations(text, there, taken.is_free))
+    for citation in cited:
+        taken.add(citation.span)
+    claims = sorted(islice(_claims(text, lookup, sources, settings, taken), _MOST), key=lambda claim: claim.span)
     findings: list[Finding] = []
     evidence: dict[str, Evidence] = {}
     for claim in claims:
-        found = claim.found
         nearest = None
-        if found.grade == "none":
-            nearest = lookup.nearest(claim.value, found)
+        if claim.found.grade == "none":
+            nearest = lookup.nearest(claim.value, claim.found)
             findings.append(_absent(claim, nearest, settings))
-        evidence[f"text[{claim.span[0]}:{claim.span[1]}]"] = found.evidence(nearest)
+        evidence[f"text[{claim.span[0]}:{claim.span[1]}]"] = claim.found.evidence(nearest)
     stated = [(claim.span, claim.found) for claim in claims]
-    findings += islice(judge_citations(text, cited, stated, sources, settings.level), _MOST_CITED)
+    findings += islice(judge_citations(text, cited, stated, there, settings.level), _MOST_CITED)
     return findings, evidence
 
 
@@ -71,23 +89,19 @@ def _absent(claim: Claim, nearest: Any, settings: Settings) -> Finding:
     return replace(made, span=claim.span, data={**made.data, "kind": claim.kind})
 
 
-def _claims(text: str, lookup: Lookup, sources: Sources, settings: Settings, cited: list[Citation]) -> Iterator[Claim]:
-    taken = _Taken(text)
-    for found in _CODE.finditer(text):
-        taken.add(found.span())
-    for citation in cited:
-        taken.add(citation.span)
-    for found in _URL.finditer(text):
-        url = found[0].rstrip(".,;:!?*_")
-        if taken.add((found.start(), found.start() + len(url))):
-            yield Claim("url", (found.start(), found.start() + len(url)), url, lookup.find_letters(url))
+def _claims(text: str, lookup: Lookup, sources: Sources, settings: Settings, taken: "_Taken") -> Iterator[Claim]:
+    for match in _URL.finditer(text):
+        url = match[0].rstrip(".,;:!?*_")
+        if taken.add((match.start(), match.start() + len(url))):
+            yield Claim("url", (match.start(), match.start() + len(url)), url, lookup.find_letters(url))
     for name, expression in settings.kinds:
-        for found in expression.finditer(text):
-            if taken.add(found.span()):
-                yield Claim(name, found.span(), found[0], lookup.find(found[0]))
+        for match in expression.finditer(text):
+            if taken.add(match.span()):
+                yield Claim(name, match.span(), match[0], lookup.find(match[0]))
     for span in list(_quotations(text)):
         if taken.add(span):
-            yield Claim("quotation", span, text[slice(*span)], lookup.find(text[slice(*span)], quotation=True))
+            found = _affirmed(lookup.find(text[slice(*span)], quotation=True), _is_negated(text, span[0]))
+            yield Claim("quotation", span, text[slice(*span)], found)
     yield from _measures(text, lookup, sources, taken)
 
 
@@ -105,6 +119,10 @@ class _Taken:
         self._mask[start:end] = b"\1" * (end - start)
         return True
 
+    def is_free(self, span: Span) -> bool:
+        """Whether no claim has a part of a stretch."""
+        return self._mask.find(1, *span) < 0
+
 
 def _quotations(text: str) -> Iterator[Span]:
     for found in _QUOTED.finditer(text):
@@ -114,29 +132,139 @@ def _quotations(text: str) -> Iterator[Span]:
             yield span
 
 
+def _affirmed(found: Found, is_negated: bool) -> Found:
+    """A quotation that does not leave out a "not" before it, unless the reply has one there."""
+    if not found.places or is_negated:
+        return found
+    places = tuple(where for where in found.places if not _is_negated(where.document.text, where.span[0]))
+    if places:
+        return found._replace(places=places)
+    where = found.places[0]
+    start = max(0, where.span[0] - _LONGEST_NEGATION)
+    begin = where.document.text.rfind(" ", start, where.span[0] - 1) + 1 or start
+    content = where.document.content
+    return Found("none", (), found.kind, Altered(content, (begin, where.span[1]), ()))
+
+
+def _is_negated(text: str, position: int) -> bool:
+    """Whether the word before a position says "not"; behind a comma or a stop, it says so of something else."""
+    before = text[max(0, position - _LONGEST_NEGATION) : position].rstrip(_OPENING)
+    words = Words(before).folded
+    return bool(words) and before[-1:].isalpha() and words[-1] in known("negations")
+
+
 def _measures(text: str, lookup: Lookup, sources: Sources, taken: _Taken) -> Iterator[Claim]:
-    """The dates, times and numbers of a text."""
+    """The dates, times, telephone numbers, versions and numbers of a text."""
     content = Text(text)
-    moments = content.moments(sources.today)
-    for one in moments:
-        if _is_stated(one) and taken.add((one.start, one.end)):
-            kind = "date" if one.dates else "time"
-            yield Claim(kind, (one.start, one.end), text[one.start : one.end], lookup.find_moment(one))
-    bound = content.bound(sources.today)
+    ends: dict[int, int] = {}
     for number in content.quantities:
-        span = (number.start, number.end)
-        if number.start not in bound and not _is_count(number) and taken.add(span):
-            yield Claim("number", span, text[slice(*span)], lookup.find_quantity(number))
+        ends[number.start] = max(number.end, ends.get(number.start, 0))
+    for one in content.moments(sources.today):
+        read = _whole(one, text, ends.get(one.start, 0))
+        span = (read.start, read.end)
+        if _is_stated(read, text) and taken.add(span):
+            yield Claim(
+                "date" if read.dates else "time", span, text[slice(*span)], _certain(lookup.find_moment(read), sources)
+            )
+    for found in _RUN.finditer(text):
+        if is_telephone(found[0]) and taken.add(found.span()):
+            yield Claim("number", found.span(), found[0], lookup.find(found[0]))
+    for found in _JOINED.finditer(text):
+        if ends.get(found.start(), 0) < found.end() and taken.add(found.span()):
+            yield Claim("number", found.span(), found[0], _joined(found[0], lookup))
+    yield from _numbers(content, lookup, content.bound(sources.today), taken)
 
 
-def _is_stated(one: Moment) -> bool:
-    """Whether a mention states a date or a time: a day of a month, or a time of day."""
-    return bool(one.times) or any(day.month and day.day for day in one.dates)
+def _numbers(content: Text, lookup: Lookup, bound: frozenset[int], taken: _Taken) -> Iterator[Claim]:
+    """The numbers that a text states; of readings that overlap, such as `40 000 km` and `40`, the longest that a source has, or the longest."""
+    for readings in _overlapping(content.quantities):
+        stated = [
+            one
+            for one in readings
+            if one.start not in bound
+            and not _is_count(one, content.text[one.start : one.end])
+            and taken.is_free((one.start, one.end))
+        ]
+        seen = sorted(
+            ((one, lookup.find_quantity(one)) for one in stated), key=lambda pair: pair[0].start - pair[0].end
+        )
+        longest = seen[:1]
+        parts = list(_apart(seen[1:])) if longest and not longest[0][1].places else []
+        for number, found in parts if parts and all(found.places for _, found in parts) else longest:
+            span = (number.start, number.end)
+            taken.add(span)
+            yield Claim("number", span, content.text[slice(*span)], found)
 
 
-def _is_count(number: Any) -> bool:
+def _overlapping(numbers: Iterable[Quantity]) -> Iterator[list[Quantity]]:
+    """Numbers in order, those together that overlap."""
+    group: list[Quantity] = []
+    end = 0
+    for one in sorted(numbers, key=lambda number: (number.start, number.end)):
+        if group and one.start >= end:
+            yield group
+            group = []
+        group.append(one)
+        end = max(end, one.end)
+    if group:
+        yield group
+
+
+def _apart(seen: Iterable[tuple[Quantity, Found]]) -> Iterator[tuple[Quantity, Found]]:
+    """Of readings, the longest first, those that do not overlap."""
+    kept: list[Quantity] = []
+    for number, found in seen:
+        if all(number.end <= one.start or one.end <= number.start for one in kept):
+            kept.append(number)
+            yield number, found
+
+
+def _joined(text: str, lookup: Lookup) -> Found:
+    """What the sources say of a version, a score or a span of years: it is there as written, or each of its numbers is."""
+    found = lookup.find_letters(text)
+    parts = text.split("-") if "-" in text and "." not in text else []
+    seen = [lookup.find(int(part)) for part in parts]
+    return seen[0] if not found.places and seen and all(part.places for part in seen) else found
+
+
+def _whole(one: Moment, text: str, end: int) -> Moment:
+    """A time in words with all of its words, up to the `end` of the number there: of "seis y media", the first alone is another time."""
+    if one.dates or end <= one.end or any(map(str.isdigit, text[one.start : one.end])):
+        return one
+    read = read_moment(text[one.start : end], None)
+    return one if read is None or not read.times else read._replace(start=one.start, end=end)
+
+
+def _is_stated(one: Moment, text: str) -> bool:
+    """Whether a mention states a date or a time: a day of a month, a month of a year, or a time of day.
+
+    A bare number, in figures or words, may be a count, unless a word such as "at" stands before it.
+    """
+    if any(day.month and (day.day or day.year) for day in one.dates):
+        return True
+    said = text[one.start : one.end]
+    is_bare = said.isdigit() or (said.isalpha() and said.isascii())
+    return bool(one.times) and (not is_bare or _AT.search(text, max(0, one.start - _REACH), one.start) is not None)
+
+
+def _certain(found: Found, sources: Sources) -> Found:
+    """A date that the sources only say in part, as a weekday, is not one that they state; a relative one is."""
+    if found.grade != "fuzzy":
+        return found
+    places = tuple(where for where in found.places if _is_relative(where, sources))
+    return found._replace(places=places) if places else Found("none", (), found.kind)
+
+
+def _is_relative(where: Where, sources: Sources) -> bool:
+    mentions = where.document.content.moments(sources.today)
+    return any(one.relative and one.start == where.span[0] for one in mentions)
+
+
+def _is_count(number: Quantity, said: str) -> bool:
     if number.unit:
         return False
+    if number.words and fold(said) in known("fillers"):
+        return True
     try:
         likeliest = abs(float(number.values[0]))
     except (ValueError, OverflowError):

@@ -1,6 +1,7 @@
 """What is said about values without evidence: each finding with the nearest evidence, in words that a model can act on.
 
-A value and what was found enter; a finding leaves. The hint quotes the source, so that the next reply can take the value from there.
+A value and what was found enter; a finding leaves. Its data holds the facts, and message and hint are made from these alone, so that whoever may
+not keep a text of the source can have the same finding without it.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -17,60 +18,140 @@ if TYPE_CHECKING:
     from trueup.grounding.settings import Settings
 
 _SHOWN, _AROUND = 60, 40
+_MOST_QUOTED = 200
+# The facts of a finding that are texts of the source.
+OF_SOURCE = frozenset({"nearest", "says", "owner", "record", "stated"})
+_Facts = dict[str, Any]
 
 
 def missing(value: Any, path: str, nearest: "Where | None", level: Level) -> Finding:
     """A value that no source has."""
-    near = "" if nearest is None else f"; the nearest there is {_cut(nearest.text)!r}"
-    hint = f"Take {_field(path)} from the source. " + (
-        _quoted(nearest) if nearest is not None else "If the source does not say it, do not make it up."
-    )
-    return Finding(
-        "E001",
-        path,
-        f"{_named(path)}{_shown(value)} is not in the source{near}",
-        None,
-        _data(value, nearest),
-        hint.strip(),
-        level,
-    )
+    return _made("E001", path, {"value": value, **_near(nearest)}, level)
 
 
 def only_in_prompt(value: Any, path: str, where: "Where", nearest: "Where | None", level: Level) -> Finding:
     """A value that stands only in the instructions or in an example."""
-    message = f"{_named(path)}{_shown(value)} stands only in the prompt's instructions or example, not in the source"
-    hint = f"Do not copy {_field(path)} from the example. Take it from the source. " + (
-        "" if nearest is None else _quoted(nearest)
-    )
-    data = {**_data(value, nearest), "document": where.document.name}
-    return Finding("E002", path, message, None, data, hint.strip(), level)
+    return _made("E002", path, {"value": value, **_near(nearest), "document": where.document.name}, level)
 
 
 def other_record(stranger: "Stranger", path: str, level: Level) -> Finding:
     """A value that the source gives for another record."""
-    owner, own = _cut(stranger.owner), _cut(stranger.own)
-    value = stranger.leaf.value
-    message = f"{_named(path)}the source gives {_shown(value)} for {owner!r}, not for {own!r}"
-    hint = f"Take {_field(path)} from what the source says about {own!r}. " + (
-        "" if stranger.instead is None else _quoted(stranger.instead)
-    )
-    data = {**_data(value, stranger.instead), "owner": stranger.owner, "record": stranger.own}
-    return Finding("E003", path, message, None, data, hint.strip(), level)
+    facts = {"value": stranger.leaf.value, **_near(stranger.instead), "owner": stranger.owner, "record": stranger.own}
+    return _made("E003", path, facts, level)
 
 
 def altered(value: Any, path: str, nearest: "Where | None", words: tuple[str, ...], level: Level) -> Finding:
     """A quotation that is not word for word."""
-    instead = "" if nearest is None else f"; the source says {_cut(nearest.text, 160)!r}"
-    hint = "Quote the source word for word." + ("" if nearest is None else f" It says: {_cut(nearest.text, 240)!r}")
-    data = {**_data(value, nearest), "words": list(words[:20])}
-    return Finding("E004", path, f"{_named(path)}the quotation was altered{instead}", None, data, hint, level)
+    facts: _Facts = {"value": value}
+    if nearest is not None:
+        facts |= {
+            "nearest": nearest.place().text,
+            "document": nearest.document.name,
+            "says": _cut(nearest.text, _MOST_QUOTED),
+        }
+    return _made("E004", path, {**facts, "words": list(words[:20])}, level)
+
+
+def unknown_citation(name: str, documents: int, level: Level) -> Finding:
+    """A mark that names a document which is not there."""
+    return _made("E005", "$", {"citation": name, "documents": documents}, level)
+
+
+def wrong_citation(cited: list[int], right: int, document: str, stated: str, level: Level) -> Finding:
+    """A mark that names a document which does not say what the sentence states."""
+    facts = {"cited": cited, "right": right, "document": document}
+    return _made("E006", "$", {**facts, "stated": stated} if stated else facts, level)
 
 
 def no_source(settings: "Settings") -> Finding:
     """A check without a source, under a contract that needs one."""
-    message = "The contract is grounded, and the context has no source"
-    hint = 'Pass the source with the check: context={"source": text}.'
-    return Finding("E007", "$", message, None, {"source": settings.source}, hint, "error")
+    return _made("E007", "$", {"source": settings.source}, "error")
+
+
+def without_source(found: Finding) -> Finding:
+    """A finding without any text of the source; one of another family stays as it is.
+
+    >>> without_source(Finding("E001", "$.a", "…", data={"value": 1, "nearest": "2 EUR", "says": "Total: 2 EUR"}))
+    Finding(code='E001', path='$.a', message='Field "a": 1 is not in the source', span=None, data={'value': 1}, hint="Take 'a' from the source. If the source does not say it, do not make it up.", level='error')
+    """
+    if found.code not in _WORDS or OF_SOURCE.isdisjoint(found.data):
+        return found
+    facts = {name: fact for name, fact in found.data.items() if name not in OF_SOURCE}
+    message, hint = _WORDS[found.code](found.path, facts)
+    return msgspec.structs.replace(found, message=message, hint=hint, data=facts)
+
+
+def _made(code: str, path: str, facts: _Facts, level: Level) -> Finding:
+    message, hint = _WORDS[code](path, facts)
+    return Finding(code, path, message, None, facts, hint, level)
+
+
+def _missing(path: str, facts: _Facts) -> tuple[str, str]:
+    near = f"; the nearest there is {_cut(facts['nearest'])!r}" if "nearest" in facts else ""
+    hint = f"Take {_field(path)} from the source. " + (
+        _said(facts) or "If the source does not say it, do not make it up."
+    )
+    return f"{_named(path)}{_shown(facts['value'])} is not in the source{near}", hint
+
+
+def _only_in_prompt(path: str, facts: _Facts) -> tuple[str, str]:
+    shown = _shown(facts["value"])
+    message = f"{_named(path)}{shown} stands only in the prompt's instructions or example, not in the source"
+    hint = f"Do not copy {_field(path)} from the example. Take it from the source. {_said(facts)}"
+    return message, hint.strip()
+
+
+def _other_record(path: str, facts: _Facts) -> tuple[str, str]:
+    shown = _shown(facts["value"])
+    if "owner" not in facts:
+        return (
+            f"{_named(path)}the source gives {shown} for another record",
+            f"Take {_field(path)} from what the source says about this record.",
+        )
+    own = repr(_cut(facts["record"]))
+    hint = f"Take {_field(path)} from what the source says about {own}. {_said(facts)}"
+    return f"{_named(path)}the source gives {shown} for {_cut(facts['owner'])!r}, not for {own}", hint.strip()
+
+
+def _altered(path: str, facts: _Facts) -> tuple[str, str]:
+    instead = f"; the source says {_cut(facts['says'], 160)!r}" if "says" in facts else ""
+    return (
+        f"{_named(path)}the quotation was altered{instead}",
+        f"Quote the source word for word. {_said(facts)}".strip(),
+    )
+
+
+def _unknown_citation(_path: str, facts: _Facts) -> tuple[str, str]:
+    count = facts["documents"]
+    there = "there is 1 document" if count == 1 else f"there are {count} documents"
+    hint = "Cite only [1]." if count == 1 else f"Cite one of the documents [1] to [{count}]."
+    return f"The reply cites [{facts['citation']}], and {there}", hint
+
+
+def _wrong_citation(_path: str, facts: _Facts) -> tuple[str, str]:
+    cited, right = ", ".join(f"[{number}]" for number in facts["cited"]), facts["right"]
+    named = f"document [{right}] ({facts['document']})" if "document" in facts else f"document [{right}]"
+    says = f"say {_cut(facts['stated'])!r}" if "stated" in facts else "say what this sentence states"
+    message = f"The cited document {cited} does not {says}; {named} does"
+    return message, f"Cite [{right}] for this, or leave it out."
+
+
+def _no_source(_path: str, _facts: _Facts) -> tuple[str, str]:
+    return (
+        "The contract is grounded, and the context has no source",
+        'Pass the source with the check: context={"source": text}.',
+    )
+
+
+_WORDS = {
+    "E001": _missing,
+    "E002": _only_in_prompt,
+    "E003": _other_record,
+    "E004": _altered,
+    "E005": _unknown_citation,
+    "E006": _wrong_citation,
+    "E007": _no_source,
+}
 
 
 def _field(path: str) -> str:
@@ -93,20 +174,22 @@ def _cut(text: str, most: int = _SHOWN) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _quoted(where: "Where") -> str:
-    """What the source says around a place."""
+def _said(facts: _Facts) -> str:
+    return f"It says: {facts['says']!r}" if "says" in facts else ""
+
+
+def _near(where: "Where | None") -> _Facts:
+    """What comes nearest in the sources, and what the source says around it."""
+    if where is None:
+        return {}
+    return {"nearest": where.place().text, "document": where.document.name, "says": _around(where)}
+
+
+def _around(where: "Where") -> str:
     start, end = where.span
     text = where.document.text
     first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
     begin, stop = max(first, start - _AROUND), min(last if last >= 0 else len(text), end + _AROUND)
     begin = begin if begin == first else text.find(" ", begin, start) + 1 or begin
     stop = stop if stop in (last, len(text)) else max(text.rfind(" ", end, stop), end)
-    return f"It says: {_cut(text[begin:stop], 2 * _AROUND + _SHOWN + 20)!r}"
-
-
-def _data(value: Any, nearest: "Where | None") -> dict[str, Any]:
-    return (
-        {"value": value}
-        if nearest is None
-        else {"value": value, "nearest": nearest.place().text, "document": nearest.document.name}
-    )
+    return _cut(text[begin:stop], 2 * _AROUND + _SHOWN + 20)

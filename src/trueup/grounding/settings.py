@@ -240,10 +240,13 @@ class Rules:
         self._schema = schema
         self._named = named  # only what the schema names by `x-grounded` is looked up
         self._known: dict[FieldPattern, Rule] = {}
+        source = None if schema is None else schema.source
+        named_places = (here.get("prefixItems") for here in subschemas(source)) if isinstance(source, dict) else ()
+        self._places = max((len(items) for items in named_places if isinstance(items, list)), default=0)
 
     def of(self, parts: Parts) -> Rule:
         """The rule of the value at a path."""
-        key = tuple("[]" if isinstance(part, int) else part for part in parts)
+        key = tuple("[]" if isinstance(part, int) and part >= self._places else str(part) for part in parts)
         rule = self._known.get(key)
         if rule is None:
             rule = self._make(parts)
@@ -273,7 +276,7 @@ class Rules:
         if self._schema is None:
             return
         for size in range(len(parts) + 1):
-            for place in places_along(self._schema.place, parts[:size]):
+            for place in places_along(self._schema.place, parts[:size], conditions=True):
                 if KEYWORD in place.rules:
                     yield place.rules[KEYWORD]
 
@@ -289,17 +292,21 @@ def named_in(schema: Schema | None) -> bool:
         return False
     found = [here[KEYWORD] for here in subschemas(schema.source) if KEYWORD in here]
     for spec in found:
-        if isinstance(spec, Mapping):
-            _refuse_unknown(spec, _SCHEMA_KEYS, KEYWORD)
-            _one_of(spec.get("level", "error"), _LEVELS, f"{KEYWORD}.level")
-            read_values(spec.get("patterns") or {}, f"{KEYWORD}.patterns")
-        elif not isinstance(spec, bool) and spec != "quotation":
-            raise BadGrounding(
-                f"{KEYWORD}: takes true, false, 'quotation' or a mapping of {', '.join(_SCHEMA_KEYS)}; not {spec!r}"[
-                    :300
-                ]
-            )
+        check_named(spec)
     return any(spec is not False for spec in found)
+
+
+def check_named(spec: Any) -> None:
+    """Raise `BadGrounding` for what `x-grounded` cannot say."""
+    if isinstance(spec, Mapping):
+        _refuse_unknown(spec, _SCHEMA_KEYS, KEYWORD)
+        _one_of(spec.get("level", "error"), _LEVELS, f"{KEYWORD}.level")
+        read_values(spec.get("patterns") or {}, f"{KEYWORD}.patterns")
+        _switch(spec.get("quotation", False), f"{KEYWORD}.quotation")
+    elif not isinstance(spec, bool) and spec != "quotation":
+        raise BadGrounding(
+            f"{KEYWORD}: takes true, false, 'quotation' or a mapping of {', '.join(_SCHEMA_KEYS)}; not {spec!r}"[:300]
+        )
 
 
 def examples_in(schema: Schema | None) -> str:

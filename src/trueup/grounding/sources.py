@@ -5,8 +5,11 @@ or the conversation are the source. Instructions, worked examples and the exampl
 copied, not read.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime
+from decimal import Decimal
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,8 +23,20 @@ from trueup.verdict.facts import Span
 from trueup.verdict.patterns import lazy_regex
 
 ROLES = ("user", "assistant", "tool")
-_TEXTS = ("text", "content", "page_content", "body")
-_NAMES = ("name", "title", "id", "document_id", "filename", "source")
+_TEXTS = ("page_content", "text", "content", "body")
+_NAMES = ("name", "title", "filename", "file_name", "source", "document_id", "doc_id", "id", "id_", "url", "uri")
+_INNER = ("node", "document")  # a retriever's result holds its document there
+# What a document may have beside its text; data with anything else is taken as a whole.
+_ABOUT = frozenset(_NAMES) | set(
+    """metadata meta type kind class_name score relevance_score rank distance similarity embedding index page page_number chunk chunk_id
+    language lang mimetype mime_type media_type hash tokens token_count cache_control citations excluded_embed_metadata_keys
+    excluded_llm_metadata_keys relationships metadata_template metadata_separator metadata_seperator text_template start_char_idx
+    end_char_idx text_resource image_resource audio_resource video_resource""".split()
+)
+_LONGEST_NAME = 200
+_MOST_LINES, _MOST_STEPS = 200_000, 200_000  # of data that is too deep for JSON
+_ESCAPE = lazy_regex(r"(?:\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[0-9a-fA-F]{4}|\\[\"\\/bfnrt]")
+_SIGNS = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": "\n"}
 _OWN = frozenset({"unit_id", "error", "retry_count"})  # of a unit, and not of what it is about
 _BLANK = lazy_regex(r"\n[ \t]*\n")
 
@@ -76,16 +91,13 @@ def _of_unit(fields: Any, name: str) -> Any:
 def _given(given: Any, roles: frozenset[str]) -> tuple[list[Document], list[Document]]:
     """The documents of a source that the caller gave, and what of it only instructs."""
     if isinstance(given, str):
-        return [Document("source", text_of(given))], []
-    if isinstance(given, bytes | bytearray):
-        raise BadSource("source is text, not bytes; decode it first")
-    if isinstance(given, Mapping):
-        if _is_message(given) or _text_in(given) is not None:
-            given = [given]
-        else:
-            return [Document(str(name), text_of(_as_text(part))) for name, part in given.items()], []
+        return [_made("source", given)], []
+    if isinstance(given, Mapping) and not _is_message(given) and _held(given) is None:
+        return [_made(str(name), _text_of(part, f"source[{str(name)!r}]")) for name, part in given.items()], []
     if not isinstance(given, list | tuple):
-        return [Document("source", text_of(_as_text(given)))], []
+        if not isinstance(given, Mapping) and _held(_row(given)) is None:
+            raise _not_a_source("source", given)
+        given = [given]
     documents: list[Document] = []
     prompts: list[Document] = []
     for index, part in enumerate(given):
@@ -96,27 +108,41 @@ def _given(given: Any, roles: frozenset[str]) -> tuple[list[Document], list[Docu
 
 def _document(part: Any, index: int, roles: frozenset[str]) -> tuple[Document, bool]:
     """One part of a list of sources, and whether it only instructs."""
+    place = f"source[{index}]"
     if isinstance(part, str):
-        return Document(f"source[{index}]", text_of(part)), False
+        return _made(place, part), False
     row = _row(part)
     if _is_message(row):
         role = role_of(row)
-        return Document(f"messages[{index}]", text_of(text_in(row))), role == "system" or role not in roles
-    text = _text_in(row)
-    name = next(
-        (str(row[key]) for key in _NAMES if isinstance(row.get(key), str | int) and row[key] != text),
-        f"source[{index}]",
-    )
-    return Document(name, text_of(_as_text(part) if text is None else text)), False
+        return _made(f"messages[{index}]", text_in(row)), role == "system" or role not in roles
+    text = _held(row)
+    if text is None:
+        return _made(place, _text_of(part, place)), False
+    return _made(_name_of(row) or place, text), False
+
+
+def _made(name: str, text: str, role: str = "") -> Document:
+    return Document(name, text_of(unescaped(text)), role=role)
+
+
+def _not_a_source(place: str, given: Any) -> BadSource:
+    if isinstance(given, bytes | bytearray | memoryview):
+        return BadSource(f"{place} is text, not bytes; decode it first")
+    takes = "a text, documents by name, or a list of texts, documents, messages or results of tools"
+    return BadSource(f"{place} is {takes}; got {type(given).__name__}")
 
 
 def _row(part: Any) -> dict[str, Any]:
+    """A document or a message as a mapping, whatever class it has; a retriever's result stands for its document."""
     found: dict[str, Any] = record(part)
-    if "page_content" not in found and isinstance(getattr(part, "page_content", None), str):
-        return {
-            "page_content": part.page_content,
-            **(getattr(part, "metadata", None) or {}),
-        }
+    for name in _INNER:
+        inner = found.get(name, getattr(part, name, None))
+        if inner is not None and not isinstance(inner, str) and _held(_row(inner)) is not None:
+            return _row(inner)
+    for name in _TEXTS:
+        said = getattr(part, name, None) if name not in found and not isinstance(part, Mapping) else None
+        if isinstance(said, str):
+            return {**found, name: said, "metadata": getattr(part, "metadata", None)}
     return found
 
 
@@ -124,20 +150,84 @@ def _is_message(row: Mapping[str, Any]) -> bool:
     return ("role" in row or "type" in row) and role_of(record(row)) != ""
 
 
-def _text_in(row: Mapping[str, Any]) -> str | None:
-    return next((row[key] for key in _TEXTS if isinstance(row.get(key), str)), None)
+def _held(row: Mapping[str, Any]) -> str | None:
+    """The text of a document; None if the mapping is other data, whose text is only a part of it."""
+    text = next((row[key] for key in _TEXTS if isinstance(row.get(key), str)), None)
+    if text is None:
+        return None
+    is_document = all(
+        key in _ABOUT or key in _TEXTS or part is None or str(key).startswith("_") for key, part in row.items()
+    )
+    return text if is_document or "page_content" in row else None
 
 
-def _as_text(part: Any) -> str:
-    """A result of a tool, or any other data, as text."""
+def _name_of(row: Mapping[str, Any]) -> str:
+    """What a document is called, by itself or in its metadata; empty if it has no name."""
+    metadata = row.get("metadata")
+    for holder in (row, metadata if isinstance(metadata, Mapping) else {}):
+        for key in _NAMES:
+            name = holder.get(key)
+            if isinstance(name, str | int) and not isinstance(name, bool) and str(name).strip():
+                return str(name)[:_LONGEST_NAME]
+    return ""
+
+
+def _text_of(part: Any, place: str) -> str:
+    """A document, a result of a tool, or any other data, as text."""
     if isinstance(part, str):
         return part
-    if isinstance(part, Mapping) and (text := _text_in(part)) is not None and len(part) <= 2:
+    if part is None:
+        return ""
+    row = {} if isinstance(part, int | float | list | tuple) else _row(part)
+    if _is_message(row):
+        return text_in(row)
+    text = _held(row)
+    if text is not None:
         return text
+    if not row and not isinstance(part, int | float | list | tuple | Mapping | date | Decimal | set | frozenset):
+        raise _not_a_source(place, part)
+    return _as_json(row or part)
+
+
+def _as_json(part: Any) -> str:
     try:
         return orjson.dumps(part, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str).decode()
-    except TypeError:
-        return str(part)
+    except TypeError:  # too deep, a half surrogate, or an integer beyond 64 bits
+        return "\n".join(islice(_lines(part), _MOST_LINES))
+
+
+def _lines(data: Any) -> Iterator[str]:
+    """The values of data that JSON cannot write, each with its name on a line of its own."""
+    stack: list[tuple[str, Any]] = [("", data)]
+    for _ in range(_MOST_STEPS):
+        if not stack:
+            return
+        name, part = stack.pop()
+        if isinstance(part, Mapping):
+            stack += [(str(key), value) for key, value in reversed(list(part.items()))]
+        elif isinstance(part, list | tuple | set | frozenset):
+            stack += [(name, value) for value in reversed(list(part))]
+        elif part is not None:
+            yield f"{name}: {part}" if name else str(part)
+
+
+def unescaped(text: str) -> str:
+    """A text that is JSON with its escapes resolved, so that its words are read as words; any other text as it is.
+
+    >>> unescaped('{"name": "Garc\\\\u00eda"}'), unescaped("García")
+    ('{"name": "García"}', 'García')
+    """
+    if "\\" not in text or not _is_value(text):
+        return text
+    return _ESCAPE.sub(_resolved, text)
+
+
+def _resolved(found: "re.Match[str]") -> str:
+    sign = found[0]
+    if sign[1] == "u":
+        codes = bytes.fromhex(sign.replace("\\u", ""))
+        return codes.decode("utf-16-be", "surrogatepass")
+    return _SIGNS.get(sign[1], sign[1])
 
 
 class _Said(NamedTuple):
@@ -169,9 +259,7 @@ def _from_messages(
             prompts.append(Document(said.name, text_of(said.text)))
         elif said.role in roles:
             documents.append(
-                _prompted(said.name, said.text)
-                if said.role == "user"
-                else Document(said.name, text_of(said.text), role=said.role)
+                _prompted(said.name, said.text) if said.role == "user" else _made(said.name, said.text, said.role)
             )
     return documents, prompts
 

@@ -25,6 +25,8 @@ _ROLES: dict[str, Role] = {
     **dict.fromkeys(("system", "developer", "systemmessage"), "system"),
 }
 _ENDINGS = ("finish_reason", "stop_reason", "finishReason", "stopReason")
+_DOCUMENTS = frozenset(("document", "search_result"))  # blocks of Anthropic that hold a text to cite
+_IN_TEXT = frozenset(("text", "content"))  # a document's source that is text, and not a file
 _RESULTS = frozenset(("tool_result", "tool-result"))
 
 
@@ -152,9 +154,23 @@ def text_in(message: Row) -> str:
     outputs = _outputs(message)
     if outputs:
         return "\n\n".join(filter(None, map(_output_text, outputs)))
+    if isinstance(content, dict):
+        return _block_text(content) or _written(content)
     parts = rows(content) or rows(message.get("parts"))
-    said = (word(part if isinstance(part, str) else record(part).get("text")) for part in parts)
+    said = (part if isinstance(part, str) else _block_text(record(part)) for part in parts)
     return "\n\n".join(filter(None, said)) or ("" if content is None or parts else _written(content))
+
+
+def _block_text(block: Row) -> str:
+    """What one block of a message says: its text, or that of a document or a search result."""
+    text = word(block.get("text"))
+    if text or block.get("type") not in _DOCUMENTS:
+        return text
+    source = record(block.get("source"))
+    held = source.get("content") or source.get("data") if source.get("type") in _IN_TEXT else block.get("content")
+    if isinstance(held, str):
+        return held
+    return "\n".join(filter(None, (word(record(part).get("text")) for part in rows(held))))
 
 
 def _output_text(output: Row) -> str:
@@ -164,9 +180,7 @@ def _output_text(output: Row) -> str:
     )
     if isinstance(held, list | tuple):
         pieces = (piece if isinstance(piece, str) else record(piece) for piece in held)
-        return "\n".join(
-            piece if isinstance(piece, str) else word(piece.get("text")) or _written(piece) for piece in pieces
-        )
+        return "\n".join(piece if isinstance(piece, str) else _block_text(piece) or _written(piece) for piece in pieces)
     return held if isinstance(held, str) else "" if held is None else _written(held)
 
 

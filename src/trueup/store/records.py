@@ -37,6 +37,7 @@ _TEXTS = frozenset(
 )
 WHOLE, REDACTED, NONE = "whole", "redacted", "none"  # what is left of the text of a reply
 _WITH_CONTEXT = " context"  # stands behind that word where the context was kept
+_SOURCES = frozenset({"source", "input", "history", "question"})  # the parts of a context that evidence may quote
 _MOST_CONVERSATION = 256
 _VERDICTS = f"verdicts ({', '.join(COLUMNS)})"  # by name: a newer trueup may add columns while this process runs
 
@@ -136,8 +137,15 @@ class Stored(msgspec.Struct, frozen=True):
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict itself, with its reply; None if it was not kept."""
-        return None if self.body is None else Verdict.from_dict(self.body)
+        """The verdict itself, with its reply; None if it was not kept. Its evidence has the texts of the sources if their context was kept."""
+        if self.body is None:
+            return None
+        verdict = Verdict.from_dict(self.body)
+        if verdict.evidence and self.context and not self.missing.keys() & _SOURCES:
+            from trueup.grounding.kept import with_texts  # of use to grounded contracts alone
+
+            verdict.evidence = with_texts(verdict.evidence, self.context)
+        return verdict
 
     @property
     def unjudgeable(self) -> str:
@@ -368,6 +376,7 @@ def _bodies(notes: Sequence[Note], redaction: Redaction, keep: int) -> list[Kept
     kept = redaction.bodies
     if kept == "none":
         return [(NONE, None, None)] * len(notes)
+    notes = [_unquoted(note) for note in notes]
     written = [_body(note.verdict) if kept == "all" or not note.verdict.ok else None for note in notes]
     some = [body for body in written if body is not None]
     whole = b"\n".join(some) if sum(map(len, some)) <= _AT_ONCE else None
@@ -378,6 +387,16 @@ def _bodies(notes: Sequence[Note], redaction: Redaction, keep: int) -> list[Kept
         (NONE, None, None) if body is None else _kept(note, body, redaction, keep, is_clean)
         for note, body in zip(notes, written, strict=True)
     ]
+
+
+def _unquoted(note: Note) -> Note:
+    """A note whose verdict quotes nothing of its sources: they are the context's, which may not be kept, or not as long."""
+    verdict = note.verdict
+    if not verdict.evidence and all(found.code[0] != "E" for found in verdict.findings):
+        return note
+    from trueup.grounding.kept import without_texts  # of use to grounded contracts alone
+
+    return msgspec.structs.replace(note, verdict=without_texts(verdict))
 
 
 def _kept(note: Note, body: bytes, redaction: Redaction, keep: int, is_clean: bool) -> Kept:
@@ -426,6 +445,7 @@ def _quick(verdict: Verdict) -> bytes:
             "calls": verdict.calls, "refused": [{"call": r.call, "findings": [f.to_dict() for f in r.findings]} for r in verdict.refused],
             "metrics": verdict.metrics, "certainty": verdict.certainty, "confidence": verdict.certainty, "hint": verdict.hint,
             "reply": reply if reply.raw is None else msgspec.structs.replace(reply, raw=None),
+            **({"evidence": {path: one.to_dict() for path, one in verdict.evidence.items()}} if verdict.evidence else {}),
         }
     )  # fmt: skip
 

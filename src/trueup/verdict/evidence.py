@@ -10,6 +10,7 @@ import msgspec
 from trueup.verdict.facts import Span
 
 Evident = Literal["exact", "normalized", "fuzzy", "computed", "none", "not checkable"]
+_SHOWN = 120  # characters of a place
 FOUND = frozenset({"exact", "normalized", "fuzzy", "computed"})
 
 
@@ -21,7 +22,7 @@ class Place(msgspec.Struct, frozen=True):
     span: Span
     """Start and end of the place in the document, in characters."""
     text: str
-    """What stands there, shortened if it is long."""
+    """What stands there, shortened if it is long; empty in a stored verdict whose context was not kept."""
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -56,6 +57,15 @@ class Evidence(msgspec.Struct, frozen=True):
         if self.nearest is not None:
             said["nearest"] = _plain(self.nearest)
         return said
+
+
+def shortened(text: str) -> str:
+    """What stands at a place, as evidence shows it.
+
+    >>> shortened("Ana"), len(shortened("a" * 1000))
+    ('Ana', 120)
+    """
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
 def _plain(place: Place) -> dict[str, Any]:

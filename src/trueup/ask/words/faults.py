@@ -44,9 +44,14 @@ _CALL_WORDS = frozenset({"calls", "args", "toolCalls", "arguments", "name", "con
 _WRITTEN = frozenset(
     {"value", "similar", "name", "raw", "argument", "reason", "text", "refusal", "fault"}
 )  # by the model
+_OF_SOURCE = frozenset(
+    {"nearest", "says", "owner", "record", "stated"}
+)  # texts of the source: quoted, and never in the model's words
 _NUMBERED = re.compile(r'\["(\*|\(key #\d+\))"\]')  # names that are not the model's, as a path shows them
-_MOST_SHOWN = 300
+_MOST_SHOWN = 400
 _MOST_LISTED = 12
+_MOST_CLAIM = 40  # characters of a claim in prose that is named
+_MOST_QUOTED = 200  # characters of the source in one line
 
 
 class Told:
@@ -98,6 +103,10 @@ class Told:
             return words.hints[defect].removeprefix("- ")
         values = {name: self._said(name, value) for name, value in fault.data.items() if value not in (None, [])}
         values |= {"field": field_name(inner(path)), "place": self._place(inner(path))}
+        if "kind" in fault.data:  # a claim in prose
+            values["place"] = self._claim(fault)
+        if isinstance(cited := fault.data.get("cited"), list):
+            values["marks"] = ", ".join(f"[{number}]" for number in cited)
         values["which"] = self._which(fault)
         values["s"] = "" if fault.data.get("limit") == 1 else "s"  # of a plural
         if fault.data.get("format") in FORMATS:
@@ -128,8 +137,15 @@ class Told:
             return types.get("whole", "Value")
         return f'{types.get("field", "Field")} "{field_name(path)}"'
 
+    def _claim(self, fault: Finding) -> str:
+        """A claim of a reply in prose, if it is too short to be an instruction: a number, a date."""
+        value = one_line(self._safe(str(fault.data.get("value"))), _MOST_CLAIM + 1)
+        return value if "…" not in value else self.words.types.get("whole", "Value")
+
     def _said(self, name: str, value: Any) -> str:
         types = self.words.types
+        if name in _OF_SOURCE:
+            return json.dumps(one_line(str(value), _MOST_QUOTED), ensure_ascii=False)
         if name in _WRITTEN:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
             return self._safe(text.removeprefix("Value error, ").removeprefix("Assertion failed, ").rstrip(". "))

@@ -11,7 +11,12 @@ from trueup.verdict.paths import Parts, parse, render
 from trueup.verdict.verdict import Verdict
 
 _MOST = 12
-_ASKABLE = frozenset({"V001", "V002", "V004", "V005", "V006", "V007", "V008", "V009", "V010", "V011", "V012"})
+_ASKABLE = frozenset(
+    {
+        "V001", "V002", "V004", "V005", "V006", "V007", "V008", "V009", "V010", "V011", "V012",
+        "E001", "E002", "E003", "E004",
+    }
+)  # fmt: skip
 
 
 class Missing(NamedTuple):

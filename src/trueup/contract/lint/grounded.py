@@ -8,7 +8,15 @@ from trueup.conform.survey import places_along
 from trueup.contract.files.extends import Origins
 from trueup.contract.files.faults import Fault, fault
 from trueup.contract.lint.reply import placed
-from trueup.grounding.settings import BadGrounding, FieldPattern, compile_settings, read_field
+from trueup.contract.lint.words import placed_schemas
+from trueup.grounding.settings import (
+    KEYWORD,
+    BadGrounding,
+    FieldPattern,
+    check_named,
+    compile_settings,
+    read_field,
+)
 from trueup.verdict.likeness import nearest
 from trueup.verdict.paths import Parts
 
@@ -32,6 +40,18 @@ def lint_grounded(spec: Any, schema: Schema | None, marks: Origins) -> Iterator[
         if unknown is not None:
             hint = f"Did you mean {unknown[1]!r}?" if unknown[1] else ""
             yield fault("N013", marks.value(path), path, f"the schema has no field {name!r}", hint)
+
+
+def lint_named(schema: Any, marks: Origins) -> Iterator[Fault]:
+    """What is wrong with `x-grounded` in the schema of a contract file, each at its place."""
+    for path, here in placed_schemas(schema):
+        if KEYWORD in here:
+            try:
+                check_named(here[KEYWORD])
+            except BadGrounding as error:
+                inside, message = placed(str(error).removeprefix(KEYWORD).lstrip(".: "))
+                whole: Parts = ("schema", *path, KEYWORD, *inside)
+                yield fault("N006", marks.value(whole), whole, message)
 
 
 def _fields(spec: Any) -> Iterator[tuple[Parts, str]]:

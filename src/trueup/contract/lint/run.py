@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trueup.conform.schema import Schema, SchemaError, compile_schema
+from trueup.conform.survey import subschemas
 from trueup.contract.contract import Contract
 from trueup.contract.files.documents import Find, anywhere
 from trueup.contract.files.extends import Origins, Whole, read_whole
@@ -101,10 +102,19 @@ def _schema(whole: Whole) -> tuple[Schema | None, Iterable[Fault]]:
     if source is None:
         return None, ()
     try:
-        return compile_schema(source), lint_words(source, whole.marks)
+        return compile_schema(source), [*lint_words(source, whole.marks), *_named(source, whole.marks)]
     except SchemaError as error:
         path: Parts = ("schema", *refused_at(str(error)))
         return None, [fault("N007", whole.marks.value(path), path, f"the schema cannot be used: {error}")]
+
+
+def _named(source: Any, marks: Any) -> Iterable[Fault]:
+    """What is wrong with `x-grounded`, for a schema that has it."""
+    if not any("x-grounded" in here for here in subschemas(source)):
+        return ()
+    from trueup.contract.lint.grounded import lint_named  # as above
+
+    return lint_named(source, marks)
 
 
 def _options(data: dict[str, Any]) -> dict[str, Any]:

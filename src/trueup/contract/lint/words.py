@@ -29,6 +29,7 @@ _PLAIN = frozenset({
     "nullable", "discriminator", "example", "xml", "externalDocs", "propertyOrdering", "enumNames", "enumDescriptions",
 })  # fmt: skip
 KEYWORDS = ONE | LISTS | NAMED | _PLAIN
+_OURS, _NEAR_OURS = "x-grounded", 2  # the keyword that is trueup's own, and how far a slip may be from it
 # Never offered: a word of somebody's own is one letter away from them too easily (`note`, `cost`, `names`).
 _NEVER = frozenset({"not", "if", "then", "else", "const", "id", "xml", "example", "definitions"})
 _OFFERED = tuple(sorted(word for word in KEYWORDS - _NEVER if word[0] != "$"))
@@ -46,24 +47,30 @@ def strange_words(schema: Any) -> Iterator[tuple[Parts, str]]:
         and not any(word in KEYWORDS or str(word).startswith("$") for word in schema)
     ):
         yield (), ""
+    found = [
+        ((*path, word), near)
+        for path, here in placed_schemas(schema)
+        for word in here
+        if word not in KEYWORDS and (near := _near(str(word))) and near not in here
+    ]
+    yield from sorted(found, key=lambda each: [str(part) for part in each[0]])
+
+
+def placed_schemas(schema: Any) -> Iterator[tuple[Parts, dict[str, Any]]]:
+    """Every schema in a schema with its path, itself first."""
     open_: list[tuple[Parts, Any]] = [((), schema)]
-    found: list[tuple[Parts, str]] = []
     while open_:
         path, here = open_.pop()
         if not isinstance(here, dict):
             continue
+        yield path, here
         for word, value in here.items():
-            if word not in KEYWORDS:
-                near = _near(str(word))
-                if near and near not in here:
-                    found.append(((*path, word), near))
-            elif word in NAMED and isinstance(value, dict):
+            if word in NAMED and isinstance(value, dict):
                 open_ += [((*path, word, name), inner) for name, inner in value.items()]
             elif word in LISTS and isinstance(value, list):
                 open_ += [((*path, word, index), inner) for index, inner in enumerate(value)]
             elif word in ONE:
                 open_.append(((*path, word), value))
-    yield from sorted(found, key=lambda each: [str(part) for part in each[0]])
 
 
 def lint_words(schema: Any, marks: "Origins") -> "Iterator[Fault]":
@@ -81,9 +88,12 @@ _NONE = "none of its keys is a keyword of JSON Schema, so any value fits"
 
 def _near(word: str) -> str:
     """The keyword that was meant, or '' where it may well be a word of somebody's own."""
-    if word.startswith(("x-", "x_", "$")) or len(word) < 3:
+    if word.startswith("$") or len(word) < 3 or word == _OURS:
         return ""
     from rapidfuzz.distance import OSA  # loaded where there is a strange word
+
+    if word.startswith(("x-", "x_")):
+        return _OURS if OSA.distance(word.replace("_", "-"), _OURS) <= _NEAR_OURS else ""
 
     most = 1 if len(word) <= 5 else 2
     best, name = most + 1.0, ""

@@ -218,6 +218,16 @@ def _refuse_large(size: int, place: str, most: int) -> None:
         raise Refused(400, said, code="context_too_large")
 
 
+def refuse_bad_source(contract: Contract, context: Mapping[str, Any]) -> None:
+    """Refuse a context whose sources a grounded contract cannot look anything up in."""
+    grounding = None if contract.meaning is None else contract.meaning.grounding
+    if grounding is not None:
+        try:
+            grounding.refuse_bad(context)
+        except TypeError as error:
+            raise Refused(400, f"the context cannot be used: {error}", code="invalid_value") from None
+
+
 def other_tenant() -> Refused:
     """The refusal for a tenant that may not use an upstream."""
     said = "the upstream for this request is for another tenant"

@@ -16,7 +16,7 @@ import msgspec
 from trueup.contract.contract import Contract
 from trueup.contract.conversation import completed
 from trueup.gateway.config import Caller, Config, Route
-from trueup.gateway.door.exchange import checked_context, refuse_odd_context, who
+from trueup.gateway.door.exchange import checked_context, refuse_bad_source, refuse_odd_context, who
 from trueup.gateway.door.visit import Visit
 from trueup.gateway.errors import Refused
 from trueup.gateway.keys import permit
@@ -38,7 +38,20 @@ log = logging.getLogger("trueup.gateway")
 
 PATH = "/v1/check"
 KEYS = ("contract", "reply", "messages", "context", "model", "user", "tenant", "record")
-_SHOWN = ("ok", "reason", "data", "findings", "fixes", "calls", "refused", "metrics", "certainty", "confidence", "hint")
+_SHOWN = (
+    "ok",
+    "reason",
+    "data",
+    "findings",
+    "fixes",
+    "calls",
+    "refused",
+    "metrics",
+    "certainty",
+    "confidence",
+    "hint",
+    "evidence",
+)
 
 Work = Callable[[Out], Awaitable[None]]
 
@@ -83,6 +96,7 @@ class Checking:
         given, most = {} if body.get("context") is None else body["context"], self._config.limits.context
         refuse_odd_context(given, "context", most)
         context = checked_context(headers, {**said, **given}, route, most)
+        refuse_bad_source(contract, context)
         note = Note(
             new_id(), Verdict(""), model=visit.model, contract=contract.name, state=str(context.get("state", "")),
             tenant=(whose := who(caller, headers, body))[0], user=whose[1],
@@ -203,7 +217,7 @@ def _text(body: Mapping[str, Any], name: str) -> str:
 def _written(verdict: Verdict, note: Note, fingerprint: str, *, stored: bool) -> bytes:
     said = verdict.to_dict()
     about = {"id": note.id if stored else None, "contract": note.contract, "fingerprint": fingerprint}
-    shown = {**{name: said[name] for name in _SHOWN}, **about}
+    shown = {**{name: said[name] for name in _SHOWN if name in said}, **about}
     try:
         return written(shown)
     except UnicodeEncodeError:  # half a surrogate pair, which only JSON escapes can carry

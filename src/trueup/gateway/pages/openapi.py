@@ -112,7 +112,7 @@ def _check() -> dict[str, Any]:
             "messages": {**listed, "minItems": 1},
             "context": {
                 "type": "object",
-                "description": "state, data, question, history, expected_sequence, or what your checks ask for.",
+                "description": "state, data, question, history, expected_sequence, source, today, or what your checks ask for.",
             },
             "model": _TEXT,
             "user": _TEXT,
@@ -127,7 +127,9 @@ def _check() -> dict[str, Any]:
     told |= {"calls": objects, "refused": objects, "metrics": {"type": "object"}}
     told |= {"certainty": {"type": "number"}, "confidence": {"type": "number", "deprecated": True}}
     told |= {"hint": _TEXT, "id": {"type": ["string", "null"]}, "contract": _TEXT, "fingerprint": _TEXT}
-    verdict = {"type": "object", "properties": told, "required": list(told)}
+    places = "For each path of a value, how well its sources agree and where; only under a grounded contract."
+    shown = {**told, "evidence": {"type": "object", "description": places}}
+    verdict = {"type": "object", "properties": shown, "required": list(told)}
     said = "The verdict on a reply; no upstream is asked."
     good = {"description": said, "content": {"application/json": {"schema": verdict}}}
     statuses = (400, 401, 403, 404, 408, 413, 429, 500, 503, 504)

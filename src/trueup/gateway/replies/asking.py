@@ -21,7 +21,7 @@ from trueup.ask.shapes.parts import MessageError
 from trueup.gateway.client.upstream import READING, Line, broken
 from trueup.gateway.client.upstream import Reply as Answered
 from trueup.gateway.client.within import Within
-from trueup.gateway.door.exchange import Exchange
+from trueup.gateway.door.exchange import Exchange, refuse_bad_source
 from trueup.gateway.errors import NO_RETRY, Refused
 from trueup.gateway.protocols.protocol import Asked, Body, Speaking, encode, offered_names
 from trueup.gateway.replies.judging import bug_found, in_thread
@@ -98,6 +98,7 @@ class Asking:
         if "history" not in context:
             context["history"] = [m for m in self.asked.messages if not _is_plain(m)]
         exchange.context = known(context, self.asked.messages)
+        refuse_bad_source(exchange.contract, exchange.context)
         lanes.budget.count(exchange.began)
         lane = lanes.of(exchange, self.asked)
         nowhere = unplaced(exchange.contract, exchange.context)

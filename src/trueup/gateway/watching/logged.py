@@ -13,6 +13,7 @@ from trueup.ask.answer import Answer
 from trueup.gateway.door.exchange import Exchange
 from trueup.gateway.door.visit import Visit
 from trueup.gateway.watching.logs import Fields, Lines
+from trueup.grounding.report import without_source
 from trueup.store.redaction import Redaction
 from trueup.verdict.events import checked, cut
 from trueup.verdict.verdict import Verdict
@@ -69,7 +70,7 @@ def verdict_fields(
 ) -> Fields:
     """The fields of one check: state, the start of the reply, the result, the violations, the time, the regenerations."""
     text = verdict.reply.text[:_MOST_TEXT] if redaction.bodies == "all" or not verdict.ok else ""
-    found = [(finding.code, finding.path, finding.message) for finding in verdict.errors[:_MOST_FOUND]]
+    found = [(one.code, one.path, one.message) for one in map(without_source, verdict.errors[:_MOST_FOUND])]
     if redaction.bodies == "none":
         text, found = "", [(code, path, "") for code, path, _ in found]
     clean = redaction.clean({"text": text, "said": [said for _, _, said in found], "data": verdict.data})
