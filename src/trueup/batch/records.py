@@ -4,14 +4,16 @@ What is stored is the value as it was coerced, never the text read again. The re
 can pass for a field of the unit; `merged` gives the flat form. Lone surrogates and integers of any size are written as they are.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import orjson
 
+from trueup.batch.grounds import model_of
 from trueup.batch.units import Row, Unit
 from trueup.contract.meaning import RESERVED, record
 from trueup.verdict.codec import spelled
+from trueup.verdict.evidence import Evidence
 from trueup.verdict.facts import Finding
 from trueup.verdict.verdict import Verdict
 
@@ -39,6 +41,8 @@ _BY_FAMILY: dict[str, Stage] = {
 }  # fmt: skip
 # Families of fixes to the text itself: who refuses one refuses to read it, as where a reply is cut.
 _OF_READING = frozenset("SWF")
+NO_SOURCE = "E007"  # what a unit lacks, no reply can give
+_PLACES = 3  # of a value in a record
 _ORDER = {stage: place for place, stage in enumerate(("pipeline_internal", "parse", "schema_validation", "validation"))}
 
 
@@ -54,8 +58,8 @@ def stage_of(errors: Iterable[Finding]) -> Stage:
 
 
 def _stage(error: Finding) -> Stage:
-    if error.code == "R002":
-        return "pipeline_internal"  # the provider failed: there is no reply to parse
+    if error.code in ("R002", NO_SOURCE):
+        return "pipeline_internal"  # the provider failed: there is no reply to parse; or the unit has nothing to judge it by
     if error.code == "U001" or (error.code == "G001" and str(error.data.get("fix"))[0] in _OF_READING):
         return "parse"
     return _BY_FAMILY.get(error.code[0], "validation")
@@ -82,7 +86,7 @@ def valid_line(unit: Unit, verdict: Verdict) -> bytes:
     row["fixes"] = [fix.to_dict() for fix in fixes]
     if unit.findings or verdict.findings:
         row["warnings"] = [error_of(f) for f in (*unit.findings, *verdict.findings) if f.level == "warning"]
-    return line_of({**row, **_kept(unit)} if unit.kept else row)
+    return line_of(_whole(row, unit, verdict))
 
 
 def failed_line(unit: Unit, stage: Stage, findings: Iterable[Finding], verdict: Verdict | None, place: str) -> bytes:
@@ -104,7 +108,35 @@ def failed_line(unit: Unit, stage: Stage, findings: Iterable[Finding], verdict: 
     if warned:
         row["warnings"] = warned
     row["place"] = place
-    return line_of({**row, **_kept(unit)} if unit.kept else row)
+    return line_of(_whole(row, unit, verdict))
+
+
+def _whole(row: Row, unit: Unit, verdict: Verdict | None) -> Row:
+    """A record with the other fields of its line, and with the evidence if its contract is grounded."""
+    if unit.kept:
+        row |= _kept(unit)
+    evidence = getattr(verdict, "evidence", None)  # a contract of another kind may know of none
+    if evidence:
+        row["evidence"] = evidence_of(evidence)
+        model = model_named(unit, verdict)
+        if model and "model" not in row and not model_of(row):
+            row["model"] = model
+    return row
+
+
+def evidence_of(evidence: Mapping[str, Evidence]) -> Row:
+    """The evidence of a verdict as it stands in a record: the best places of each value."""
+    found = {path: one.to_dict() for path, one in evidence.items()}
+    for one in found.values():
+        if len(one.get("places", ())) > _PLACES:
+            one["places"] = one["places"][:_PLACES]
+    return found
+
+
+def model_named(unit: Unit, verdict: Verdict | None) -> str:
+    """The model that gave a reply: as the line of the unit names it, else as the reply does."""
+    named = model_of({**unit.kept, "input": unit.input})
+    return named or str(getattr(getattr(verdict, "reply", None), "model", "") or "")
 
 
 def _kept(unit: Unit) -> Row:

@@ -3,10 +3,12 @@
 A value and what was found enter; a finding leaves. The hint quotes the source, so that the next reply can take the value from there.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trueup.grounding.sources import SOURCE, lacking_in
 from trueup.verdict.catalogue import Level
 from trueup.verdict.facts import Finding
 from trueup.verdict.paths import parse
@@ -66,11 +68,15 @@ def altered(value: Any, path: str, nearest: "Where | None", words: tuple[str, ..
     return Finding("E004", path, f"{_named(path)}the quotation was altered{instead}", None, data, hint, level)
 
 
-def no_source(settings: "Settings") -> Finding:
-    """A check without a source, under a contract that needs one."""
-    message = "The contract is grounded, and the context has no source"
+def no_source(settings: "Settings", context: Mapping[str, Any]) -> Finding:
+    """A check without a source, under a contract that needs one; of a unit it says which field lacks it."""
+    field = settings.source or SOURCE
+    lacking = "" if context.get("source") is not None else lacking_in(context.get("input"), settings.source)
     hint = 'Pass the source with the check: context={"source": text}.'
-    return Finding("E007", "$", message, None, {"source": settings.source}, hint, "error")
+    if lacking:
+        hint = f"Give the unit the text that the reply is about in its field {field!r}; `grounded: {{source: …}}` names another field."
+    message = f"The contract is grounded, and {lacking or 'the context has no source'}"
+    return Finding("E007", "$", message, None, {"source": field}, hint, "error")
 
 
 def _field(path: str) -> str:

@@ -19,6 +19,7 @@ from trueup.read.objects import record
 from trueup.verdict.facts import Span
 from trueup.verdict.patterns import lazy_regex
 
+SOURCE = "source"  # the field of a unit that holds it, unless a contract names another one
 ROLES = ("user", "assistant", "tool")
 _TEXTS = ("text", "content", "page_content", "body")
 _NAMES = ("name", "title", "id", "document_id", "filename", "source")
@@ -49,22 +50,44 @@ def sources_in(context: Mapping[str, Any], field: str, roles: Iterable[str], *, 
     messages = list(_messages(history)) if isinstance(history, list | tuple) else []
     documents, prompts = _from_messages(messages, frozenset(roles), data=data)
     given = context.get("source")
-    if given is None:
+    lacking = "" if given is not None else lacking_in(context.get("input"), field)
+    if given is None and not lacking:
         given = _of_unit(context.get("input"), field)
     if given is not None:
         documents, told = _given(given, frozenset(roles))
         prompts = [*told, *prompts]
-    elif not documents and isinstance(context.get("question"), str) and context["question"].strip():
+    elif not documents and not lacking and isinstance(context.get("question"), str) and context["question"].strip():
         documents = [_prompted("question", context["question"])]
     prompts += _prompts(context.get("prompt"))
     documents = [document for document in documents if document.text.strip()]
     return Sources(tuple(documents), tuple(prompts), _day(context.get("today"))) if documents else None
 
 
+def lacking_in(fields: Any, name: str) -> str:
+    """Why a unit has no source in its field of a name; empty if it has one, or may have it in all its fields, as when no `name` is given.
+
+    >>> lacking_in({"mail": 7}, "mail"), lacking_in({"note": "Hello"}, "mail"), lacking_in({"note": "Hello"}, "")
+    ("the field 'mail' of the unit is a number", "the unit has no field 'mail'", '')
+    """
+    if not isinstance(fields, Mapping):
+        return ""
+    field = name or SOURCE
+    if field not in fields:
+        return f"the unit has no field {field!r}" if name else ""
+    given = fields[field]
+    if given is None or isinstance(given, bool | int | float):
+        kind = "null" if given is None else "a boolean" if isinstance(given, bool) else "a number"
+        return f"the field {field!r} of the unit is {kind}"
+    if not given or (isinstance(given, str) and not given.strip()):
+        return f"the field {field!r} of the unit is empty"
+    return ""
+
+
 def _of_unit(fields: Any, name: str) -> Any:
     """The source among the fields of a unit: the one of that name, or all of them; None if there are none."""
     if not isinstance(fields, Mapping):
         return None
+    name = name or SOURCE
     if fields.get(name) is not None:
         return fields[name]
     kept = {key: part for key, part in fields.items() if key not in _OWN and str(key)[:1] != "_" and part is not None}
