@@ -13,7 +13,9 @@ from trueup.verdict.paths import folded
 
 KINDS = ("exact", "normalized", "fuzzy", "computed", "none", "only_in_prompt", "other_record", "not_checkable")
 TITLES = {"none": "no evidence", **{name: name.replace("_", " ") for name in KINDS if name != "none"}}
-_AT = {name.replace("_", " "): place for place, name in enumerate(KINDS)}  # the grades of evidence are spelled with spaces
+_AT = {
+    name.replace("_", " "): place for place, name in enumerate(KINDS)
+}  # the grades of evidence are spelled with spaces
 _CODES = {"E002": KINDS.index("only_in_prompt"), "E003": KINDS.index("other_record")}
 _FOUND = tuple(place for place, name in enumerate(KINDS) if name in FOUND)
 _UNCHECKED = KINDS.index("not_checkable")
@@ -33,16 +35,31 @@ def note(table: Table, model: str, grades: Iterable[tuple[str, str]], facts: Ite
     >>> account(table)["fields"]["$[].age"]
     {'values': 2, 'rate': 0.0, 'none': 1, 'other_record': 1}
     """
-    said = {_key(path, span): _CODES[code] for code, path, span in facts if code in _CODES}
-    for path, grade in grades:
-        kind = said.get(path, _AT.get(grade))
-        if kind is not None:
-            _row(table, model, _field(path))[kind] += 1
+    for path, kind in _kinds(grades, facts):
+        _row(table, model, _field(path))[kind] += 1
 
 
 def note_record(table: Table, row: Mapping[str, Any]) -> None:
     """Count the evidence in a record."""
     note(table, model_of(row), _graded(row), _facts(row))
+
+
+def kinds_in(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The fields in the evidence of a record, each with what was found of its value."""
+    return ((_field(path), KINDS[kind]) for path, kind in _kinds(_graded(row), _facts(row)))
+
+
+def kinds_by_path(row: Mapping[str, Any]) -> dict[str, str]:
+    """What was found of each value in the evidence of a record."""
+    return {path: KINDS[kind] for path, kind in _kinds(_graded(row), _facts(row))}
+
+
+def _kinds(grades: Iterable[tuple[str, str]], facts: Iterable[Fact]) -> Iterator[tuple[str, int]]:
+    said = {_key(path, span): _CODES[code] for code, path, span in facts if code in _CODES}
+    for path, grade in grades:
+        kind = said.get(path, _AT.get(grade))
+        if kind is not None:
+            yield path, kind
 
 
 def add(table: Table, other: Table) -> None:

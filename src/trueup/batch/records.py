@@ -4,7 +4,7 @@ What is stored is the value as it was coerced, never the text read again. The re
 can pass for a field of the unit; `merged` gives the flat form. Lone surrogates and integers of any size are written as they are.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import orjson
@@ -13,8 +13,8 @@ from trueup.batch.grounds import model_of
 from trueup.batch.units import Row, Unit
 from trueup.contract.meaning import RESERVED, record
 from trueup.verdict.codec import spelled
-from trueup.verdict.evidence import Evidence
 from trueup.verdict.facts import Finding
+from trueup.verdict.paths import parse, value_at
 from trueup.verdict.verdict import Verdict
 
 Stage = Literal["parse", "schema_validation", "validation", "pipeline_internal"]
@@ -43,6 +43,7 @@ _BY_FAMILY: dict[str, Stage] = {
 _OF_READING = frozenset("SWF")
 NO_SOURCE = "E007"  # what a unit lacks, no reply can give
 _PLACES = 3  # of a value in a record
+_LONG = 200  # characters of a text whose evidence is told
 _ORDER = {stage: place for place, stage in enumerate(("pipeline_internal", "parse", "schema_validation", "validation"))}
 
 
@@ -115,22 +116,37 @@ def _whole(row: Row, unit: Unit, verdict: Verdict | None) -> Row:
     """A record with the other fields of its line, and with the evidence if its contract is grounded."""
     if unit.kept:
         row |= _kept(unit)
-    evidence = getattr(verdict, "evidence", None)  # a contract of another kind may know of none
-    if evidence:
-        row["evidence"] = evidence_of(evidence)
+    if verdict is not None and getattr(verdict, "evidence", None):  # a contract of another kind may know of none
+        row["evidence"] = evidence_of(verdict)
         model = model_named(unit, verdict)
         if model and "model" not in row and not model_of(row):
             row["model"] = model
     return row
 
 
-def evidence_of(evidence: Mapping[str, Evidence]) -> Row:
-    """The evidence of a verdict as it stands in a record: the best places of each value."""
-    found = {path: one.to_dict() for path, one in evidence.items()}
-    for one in found.values():
+def evidence_of(verdict: Verdict) -> Row:
+    """The evidence of a verdict as it stands in a record: each value beside its best places."""
+    found: Row = {}
+    for path, evidence in verdict.evidence.items():
+        one = evidence.to_dict()
         if len(one.get("places", ())) > _PLACES:
             one["places"] = one["places"][:_PLACES]
+        value = _looked_up(path, verdict)
+        found[path] = {"value": f"{value[:_LONG]}…" if isinstance(value, str) and len(value) > _LONG else value, **one}
     return found
+
+
+def _looked_up(path: str, verdict: Verdict) -> Any:
+    """The value that evidence is about: a part of the data, an argument of a call, or a claim in a text."""
+    if path.startswith("text["):
+        start, end = map(int, path[5:-1].split(":"))
+        return verdict.reply.text[start:end]
+    parts = parse(path)
+    value = value_at(verdict.data, parts)
+    if value is None and parts[:1] == ("calls",) and len(parts) > 2:  # $.calls[n].args
+        called = (*verdict.calls, *(refusal.call for refusal in verdict.refused))
+        value = next((value_at(call.args, parts[3:]) for call in called if call.index == parts[1]), None)
+    return value
 
 
 def model_named(unit: Unit, verdict: Verdict | None) -> str:

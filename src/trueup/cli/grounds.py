@@ -22,6 +22,7 @@ def grounded_lines(found: dict[str, Any], indent: str = "  ") -> list[str]:
     lines += _rows(found["fields"], "fields", indent)
     models = found.get("models") or {}
     if models:
+        lines.append(f"{indent}by model")
         lines += _rows({name or "(not named)": row for name, row in models.items()}, "models", indent)
     return [short(line, _WIDTH) for line in lines]
 

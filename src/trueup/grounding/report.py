@@ -75,6 +75,8 @@ def no_source(settings: "Settings", context: Mapping[str, Any]) -> Finding:
     hint = 'Pass the source with the check: context={"source": text}.'
     if lacking:
         hint = f"Give the unit the text that the reply is about in its field {field!r}; `grounded: {{source: …}}` names another field."
+    elif isinstance(context.get("input"), Mapping):
+        lacking = "the unit has no field that could be one"
     message = f"The contract is grounded, and {lacking or 'the context has no source'}"
     return Finding("E007", "$", message, None, {"source": field}, hint, "error")
 

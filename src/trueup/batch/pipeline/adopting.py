@@ -139,7 +139,15 @@ def _counted(before: Done, rows: list[Row], failures: list[Row], noted: str) -> 
         codes.update({error["code"] for error in failure["errors"]})
     stages = Counter(failure["failure_stage"] for failure in failures)
     after = msgspec.structs.replace(
-        before, valid=len(rows), failed=dict(stages), codes=dict(codes), fixed=0, warned=0, fixes={}, warnings={}, grounded={}
+        before,
+        valid=len(rows),
+        failed=dict(stages),
+        codes=dict(codes),
+        fixed=0,
+        warned=0,
+        fixes={},
+        warnings={},
+        grounded={},
     )
     after.ground(failures)
     after.ground(grounds_of(row, noted) for row in (rows if noted else ()))

@@ -298,7 +298,9 @@ def _grounded(pipeline: Pipeline, step: Step, schema: Schema | None, known: Know
         return
     if name not in known.names:
         hint = known.hint(name, "Without its source a unit fails.")
-        yield pipeline.fault("N026", (*base, "source"), f"nothing gives the field {name!r} that is the source of the replies", hint)
+        yield pipeline.fault(
+            "N026", (*base, "source"), f"nothing gives the field {name!r} that is the source of the replies", hint
+        )
 
 
 def _names_in(folder: Path) -> list[str]:

@@ -34,7 +34,7 @@ def noted(before: dict[str, Any], step: str, verdict: Verdict) -> dict[str, Any]
     """The metadata of a unit that passed, with every fix and warning of its verdict, and the evidence for its values."""
     about = dict(_mapping(before.get(step)))
     if verdict.evidence:
-        about["evidence"] = evidence_of(verdict.evidence)
+        about["evidence"] = evidence_of(verdict)
     if verdict.fixes:
         about["fixes"] = [fix.to_dict() for fix in verdict.fixes]
     if verdict.warnings:
@@ -52,7 +52,11 @@ def notes_of(unit: Unit, step: str) -> tuple[list[Any], list[Any]]:
 def grounds_of(unit: Unit, step: str) -> dict[str, Any]:
     """What a unit carries about the evidence of a step that it passed, as a record has it; empty if there is none."""
     about = _mapping(_mapping(unit.get(METADATA)).get(step))
-    return {name: about[name] for name in ("evidence", "warnings", "model") if about.get(name)} if about.get("evidence") else {}
+    return (
+        {name: about[name] for name in ("evidence", "warnings", "model") if about.get(name)}
+        if about.get("evidence")
+        else {}
+    )
 
 
 def log_lines(unit: Unit, verdict: Verdict) -> tuple[str, ...]:

@@ -207,7 +207,7 @@ def evidence_told(verdict: Verdict, seen: Unit, step: str) -> Recorded:
     if not verdict.evidence:
         return {}
     model = seen[METADATA][step].get("model")
-    return {"evidence": evidence_of(verdict.evidence), **({"model": model} if model else {})}
+    return {"evidence": evidence_of(verdict), **({"model": model} if model else {})}
 
 
 def context_of(contract: Contract, seen: Unit, prompt: str | None) -> dict[str, Any]:
