@@ -48,7 +48,9 @@ def test_the_material_is_the_same_every_time(bench: Any) -> None:
     from grounding_run import all_cases
 
     def drawn() -> list[Any]:
-        return [(one.kind, one.false, one.value, one.document.source) for one in all_cases(5, 20, ["en", "ja"], ["dev"])]
+        return [
+            (one.kind, one.false, one.value, one.document.source) for one in all_cases(5, 20, ["en", "ja"], ["dev"])
+        ]
 
     assert drawn() == drawn()
 

@@ -50,13 +50,14 @@ def sources_in(context: Mapping[str, Any], field: str, roles: Iterable[str], *, 
     messages = list(_messages(history)) if isinstance(history, list | tuple) else []
     documents, prompts = _from_messages(messages, frozenset(roles), data=data)
     given = context.get("source")
-    lacking = "" if given is not None else lacking_in(context.get("input"), field)
-    if given is None and not lacking:
+    if given is None:
+        if lacking_in(context.get("input"), field):
+            return None  # the conversation is no substitute: it may hold nothing but the instructions
         given = _of_unit(context.get("input"), field)
     if given is not None:
         documents, told = _given(given, frozenset(roles))
         prompts = [*told, *prompts]
-    elif not documents and not lacking and isinstance(context.get("question"), str) and context["question"].strip():
+    elif not documents and isinstance(context.get("question"), str) and context["question"].strip():
         documents = [_prompted("question", context["question"])]
     prompts += _prompts(context.get("prompt"))
     documents = [document for document in documents if document.text.strip()]
