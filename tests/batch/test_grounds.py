@@ -70,7 +70,7 @@ def test_each_value_counts_once_by_field_and_by_model(tmp_path: Path) -> None:
 def test_the_terminal_shows_rates_in_eighty_columns_and_only_if_grounded(tmp_path: Path) -> None:
     told = account(run(tmp_path, mixed(), contract()).summary, tmp_path)
     assert "14 values: 83.3 % grounded" in told
-    assert "$.total            50.0 %  1 normalized, 1 no evidence" in told
+    assert "$.total 50.0 % 1 normalized, 1 no evidence" in " ".join(told.split())
     assert max(map(len, told.splitlines()[:-1])) <= 80
     plain = run(tmp_path, mixed(), Contract(SCHEMA), out="plain")
     assert "grounded" not in plain.summary
@@ -202,6 +202,21 @@ def test_a_field_that_is_named_is_the_only_source(tmp_path: Path) -> None:
     assert ran.valid[1]["evidence"]["$.name"]["places"][0]["document"] == "two"
     assert codes(ran)["lacking"] == ["The contract is grounded, and the unit has no field 'mail'"]
     assert "not in the source" in codes(ran)["other"][0]
+
+
+def test_the_other_fields_of_a_conversation_are_no_source(tmp_path: Path) -> None:
+    talk = [{"role": "user", "content": "Ada asks."}, {"role": "assistant", "content": '{"name": "Ada"}'}]
+    lines = [
+        json.dumps({"unit_id": "talk", "topic": "orders", "expected": "Bo", "messages": talk}),
+        json.dumps(
+            {"unit_id": "wrong", "expected": "Bo", "messages": [talk[0], {**talk[1], "content": '{"name": "Bo"}'}]}
+        ),
+        json.dumps(
+            {"unit_id": "own", "source": "Bo asks.", "messages": [talk[0], {**talk[1], "content": '{"name": "Bo"}'}]}
+        ),
+    ]
+    ran = run(tmp_path, lines, contract())
+    assert [row["unit_id"] for row in ran.valid] == ["talk", "own"]
 
 
 def test_a_field_of_that_name_on_the_line_gives_way_with_a_remark(tmp_path: Path) -> None:

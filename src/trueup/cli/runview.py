@@ -65,8 +65,9 @@ def show_run(path: Path, found: dict[str, Any], *, running: bool = False) -> Non
             if row[name]:
                 console.print(Text(f"{title} in {row['step']}: {by_code(row[name])}", "dim"), soft_wrap=True)
     for row in found["steps"]:
-        for number, told in enumerate(grounded_lines(row.get("grounded") or {}, "")):
-            console.print(Text(f"grounded in {row['step']}: {told}" if not number else told, "dim"), soft_wrap=True)
+        told = grounded_lines(row.get("grounded") or {})
+        for each in [f"grounded in {row['step']}:", *told] if told else ():
+            console.print(Text(each, "dim"), soft_wrap=True)
     cached = found["money"].get("cached", 0)
     if cached:
         replies = "1 reply is" if cached == 1 else f"{cached:,} replies are"

@@ -97,6 +97,9 @@ class EvidenceCheck(Protocol):
     @property
     def looks_at(self) -> frozenset[str]: ...
 
+    @property
+    def settings(self) -> Any: ...
+
     def judge(self, verdict: Verdict, context: Context, fields: Mapping[str, Any]) -> "Grounded": ...
 
 

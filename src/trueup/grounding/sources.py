@@ -51,9 +51,11 @@ def sources_in(context: Mapping[str, Any], field: str, roles: Iterable[str], *, 
     documents, prompts = _from_messages(messages, frozenset(roles), data=data)
     given = context.get("source")
     if given is None:
-        if lacking_in(context.get("input"), field):
+        fields = context.get("input")
+        if lacking_in(fields, field):
             return None  # the conversation is no substitute: it may hold nothing but the instructions
-        given = _of_unit(context.get("input"), field)
+        if not documents or (isinstance(fields, Mapping) and (field or SOURCE) in fields):
+            given = source_of_unit(fields, field)
     if given is not None:
         documents, told = _given(given, frozenset(roles))
         prompts = [*told, *prompts]
@@ -84,7 +86,7 @@ def lacking_in(fields: Any, name: str) -> str:
     return ""
 
 
-def _of_unit(fields: Any, name: str) -> Any:
+def source_of_unit(fields: Any, name: str) -> Any:
     """The source among the fields of a unit: the one of that name, or all of them; None if there are none."""
     if not isinstance(fields, Mapping):
         return None

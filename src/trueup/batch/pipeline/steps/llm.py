@@ -24,6 +24,7 @@ from trueup.batch.pipeline.phases import PhasedContract, Phases
 from trueup.batch.pipeline.templates import Prompts, fields_of
 from trueup.batch.records import NO_SOURCE, evidence_of, merged, stage_of
 from trueup.contract.contract import Contract
+from trueup.grounding.sources import lacking_in, source_of_unit
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Verdict
@@ -211,12 +212,18 @@ def evidence_told(verdict: Verdict, seen: Unit, step: str) -> Recorded:
 
 
 def context_of(contract: Contract, seen: Unit, prompt: str | None) -> dict[str, Any]:
-    """What a reply is judged with: its unit and its prompt, whose examples are not a source of values."""
+    """What a reply is judged with: its unit and its prompt. The values of a grounded contract come from the unit; the prompt has examples."""
     context: dict[str, Any] = {"input": seen}
     if prompt:
         context["question"] = prompt
-        if contract.meaning is not None and contract.meaning.grounding is not None:
-            context["prompt"] = prompt
+    grounding = None if contract.meaning is None else contract.meaning.grounding
+    if grounding is None:
+        return context
+    if prompt:
+        context["prompt"] = prompt
+    field = grounding.settings.source
+    if not lacking_in(seen, field):
+        context["source"] = source_of_unit(seen, field)
     return context
 
 
