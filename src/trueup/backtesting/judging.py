@@ -15,6 +15,7 @@ from trueup import __version__
 from trueup.ask.faults import is_of_asking
 from trueup.backtesting.needs import lost, needs
 from trueup.batch.comparing.differences import ABSENT, differences
+from trueup.batch.records import NO_SOURCE
 from trueup.contract.contract import Contract
 from trueup.material.case import Case, Reason, Recorded
 from trueup.material.selection import rule_of
@@ -173,6 +174,8 @@ class Pair:
             was = _of_record(case.recorded) if self._old is None else self._old.judge(case)  # type: ignore[arg-type]
             made = now.made + was.made
             skipped = (1 if self._old is None else 2) - made
+        if _lacks_source(now) is not _lacks_source(was):
+            return Judged("unjudgeable", reason="no_source")  # nothing says what the verdict would have been
         if was.ok is not now.ok:
             kind: Kind = "newly_accepted" if now.ok else "newly_refused"
             return Judged(kind, was.ok, now.ok, _found(was if now.ok else now), (), None, "", made, skipped)
@@ -186,6 +189,15 @@ class Pair:
 
 
 _PASSED = Judged("same", verdicts=2)
+
+
+def _lacks_source(side: Side) -> bool:
+    """Whether a verdict that was made now says that there was no source to judge by; one that was recorded had none either."""
+    return (
+        bool(side.made)
+        and not side.ok
+        and any((one.get("code") if isinstance(one, dict) else one.code) == NO_SOURCE for one in side.findings)
+    )
 
 
 def _found(side: Side) -> tuple[Found, ...]:

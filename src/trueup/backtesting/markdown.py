@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from trueup.backtesting.judging import FLIPS
-from trueup.backtesting.words import KINDS, amounts, how_computed, interval, p_value, percent, reasons, some_of
+from trueup.backtesting.words import EVIDENT, KINDS, amounts, how_computed, interval, p_value, percent, reasons, some_of
 from trueup.verdict.catalogue import FINDINGS, OWN
 from trueup.verdict.display import safe_line
 
@@ -88,7 +88,10 @@ def _example(example: "Row | None") -> str:
     text, span = example["text"], example["span"]
     start = max(0, (span[0] if span else 0) - _WIDE // 2)
     shown = text[start : start + _WIDE]
-    return code(f"{'…' if start else ''}{shown}{'…' if start + _WIDE < len(text) else ''}")
+    told = code(f"{'…' if start else ''}{shown}{'…' if start + _WIDE < len(text) else ''}")
+    return (
+        f"{told} {plain(example['message'])}" if EVIDENT & {*example.get("codes", ())} and example["message"] else told
+    )
 
 
 def _statistics(found: "Backtest") -> str:

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
     from trueup.backtesting.result import Backtest, Rate
 
+EVIDENT = frozenset({"E001", "E002", "E003", "E004"})
+"""Findings whose message says what the source has."""
 KINDS = {"newly_refused": "newly refused", "newly_accepted": "newly accepted", "value_changed": "another value"}
 _MILLION = 1_000_000
 

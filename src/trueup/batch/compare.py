@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
+from trueup.batch import grounds
 from trueup.batch.comparing.differences import ABSENT, differences
 from trueup.batch.comparing.join import Mark, Spill, joined, parts_for
 from trueup.batch.comparing.sides import FAULTS, Changed, Reader, Side, open_side
@@ -57,6 +58,9 @@ class Comparison:
         self.findings: dict[str, list[Row]] = {}
         """Findings by code, by path and by rule, and fixes by code: units on both sides, and the difference."""
 
+        self.grounded: list[Row] = []
+        """The rates of grounding by field on both sides; empty if no value was looked up."""
+
     @property
     def differs(self) -> bool:
         """Whether a unit or a finding differs; cost and speed do not count."""
@@ -77,6 +81,7 @@ class Comparison:
             "only_in_b": self.only_in_b,
             "values": dict(sorted(self.values.items(), key=lambda item: (-item[1]["units"], item[0]))),
             "findings": self.findings,
+            **({"grounded": self.grounded} if self.grounded else {}),
         }
 
 
@@ -102,6 +107,7 @@ def _compared(sides: list[Side], examples: int) -> Comparison:
                 _take(found, pair, left, right)
     found.sides = [_account(side, reader) for side, reader in zip(sides, readers, strict=True)]
     found.findings = _findings(readers[0], readers[1])
+    found.grounded = _grounded(readers[0], readers[1])
     return found
 
 
@@ -255,6 +261,17 @@ def _findings(left: Reader, right: Reader) -> dict[str, list[Row]]:
         _row(key, "fixes", [{"fixed": table.get(key, [0])[0]} for table in fixes]) for key in {**fixes[0], **fixes[1]}
     )
     return found
+
+
+def _grounded(left: Reader, right: Reader) -> list[Row]:
+    """The values of each field on both sides, and how many of them are grounded; what differs most first."""
+    both = [grounds.account(reader.tally.grounds).get("fields", {}) for reader in (left, right)]
+    rows = [
+        {"key": path, **{name: {"a": a.get(name), "b": b.get(name)} for name in ("values", "rate")}}
+        for path in {**both[0], **both[1]}
+        for a, b in [[side.get(path, {"values": 0, "rate": None}) for side in both]]
+    ]
+    return sorted(rows, key=lambda row: (-abs((row["rate"]["b"] or 0) - (row["rate"]["a"] or 0)), row["key"]))
 
 
 def _grouped(row: list[Any] | None) -> Row:

@@ -24,9 +24,10 @@ def render(data: dict[str, Any], name: str = "report", room: str = "") -> str:
     """
     shared = resources.files("trueup.batch") / "page"
     folder = resources.files(room) / "page" if room else shared
-    style, script = (shared.joinpath(part).read_text("utf-8") for part in ("report.css", "tables.js"))
-    own, page = (folder.joinpath(f"{name}.{kind}").read_text("utf-8") for kind in ("js", "html"))
-    script += own
+    style = shared.joinpath("report.css").read_text("utf-8")
+    page, own = (folder.joinpath(f"{name}.{kind}").read_text("utf-8") for kind in ("html", "js"))
+    parts = ("tables.js", "evidence.js") if name == "report" else ("tables.js",)
+    script = "".join((*(shared.joinpath(part).read_text("utf-8") for part in parts), own))
     if room:
         style += folder.joinpath(f"{name}.css").read_text("utf-8")
     written = _written(data)

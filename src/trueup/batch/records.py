@@ -9,10 +9,12 @@ from typing import Any, Literal
 
 import orjson
 
+from trueup.batch.grounds import model_of
 from trueup.batch.units import Row, Unit
 from trueup.contract.meaning import RESERVED, record
 from trueup.verdict.codec import spelled
 from trueup.verdict.facts import Finding
+from trueup.verdict.paths import parse, value_at
 from trueup.verdict.verdict import Verdict
 
 Stage = Literal["parse", "schema_validation", "validation", "pipeline_internal"]
@@ -39,6 +41,9 @@ _BY_FAMILY: dict[str, Stage] = {
 }  # fmt: skip
 # Families of fixes to the text itself: who refuses one refuses to read it, as where a reply is cut.
 _OF_READING = frozenset("SWF")
+NO_SOURCE = "E007"  # what a unit lacks, no reply can give
+_PLACES = 3  # of a value in a record
+_LONG = 200  # characters of a text whose evidence is told
 _ORDER = {stage: place for place, stage in enumerate(("pipeline_internal", "parse", "schema_validation", "validation"))}
 
 
@@ -54,8 +59,8 @@ def stage_of(errors: Iterable[Finding]) -> Stage:
 
 
 def _stage(error: Finding) -> Stage:
-    if error.code == "R002":
-        return "pipeline_internal"  # the provider failed: there is no reply to parse
+    if error.code in ("R002", NO_SOURCE):
+        return "pipeline_internal"  # the provider failed: there is no reply to parse; or the unit has nothing to judge it by
     if error.code == "U001" or (error.code == "G001" and str(error.data.get("fix"))[0] in _OF_READING):
         return "parse"
     return _BY_FAMILY.get(error.code[0], "validation")
@@ -82,7 +87,7 @@ def valid_line(unit: Unit, verdict: Verdict) -> bytes:
     row["fixes"] = [fix.to_dict() for fix in fixes]
     if unit.findings or verdict.findings:
         row["warnings"] = [error_of(f) for f in (*unit.findings, *verdict.findings) if f.level == "warning"]
-    return line_of({**row, **_kept(unit)} if unit.kept else row)
+    return line_of(_whole(row, unit, verdict))
 
 
 def failed_line(unit: Unit, stage: Stage, findings: Iterable[Finding], verdict: Verdict | None, place: str) -> bytes:
@@ -104,7 +109,50 @@ def failed_line(unit: Unit, stage: Stage, findings: Iterable[Finding], verdict: 
     if warned:
         row["warnings"] = warned
     row["place"] = place
-    return line_of({**row, **_kept(unit)} if unit.kept else row)
+    return line_of(_whole(row, unit, verdict))
+
+
+def _whole(row: Row, unit: Unit, verdict: Verdict | None) -> Row:
+    """A record with the other fields of its line, and with the evidence if its contract is grounded."""
+    if unit.kept:
+        row |= _kept(unit)
+    if verdict is not None and getattr(verdict, "evidence", None):  # a contract of another kind may know of none
+        row["evidence"] = evidence_of(verdict)
+        model = model_named(unit, verdict)
+        if model and "model" not in row and not model_of(row):
+            row["model"] = model
+    return row
+
+
+def evidence_of(verdict: Verdict) -> Row:
+    """The evidence of a verdict as it stands in a record: each value beside its best places."""
+    found: Row = {}
+    for path, evidence in verdict.evidence.items():
+        one = evidence.to_dict()
+        if len(one.get("places", ())) > _PLACES:
+            one["places"] = one["places"][:_PLACES]
+        value = _looked_up(path, verdict)
+        found[path] = {"value": f"{value[:_LONG]}…" if isinstance(value, str) and len(value) > _LONG else value, **one}
+    return found
+
+
+def _looked_up(path: str, verdict: Verdict) -> Any:
+    """The value that evidence is about: a part of the data, an argument of a call, or a claim in a text."""
+    if path.startswith("text["):
+        start, end = map(int, path[5:-1].split(":"))
+        return verdict.reply.text[start:end]
+    parts = parse(path)
+    value = value_at(verdict.data, parts)
+    if value is None and parts[:1] == ("calls",) and len(parts) > 2:  # $.calls[n].args
+        called = (*verdict.calls, *(refusal.call for refusal in verdict.refused))
+        value = next((value_at(call.args, parts[3:]) for call in called if call.index == parts[1]), None)
+    return value
+
+
+def model_named(unit: Unit, verdict: Verdict | None) -> str:
+    """The model that gave a reply: as the line of the unit names it, else as the reply does."""
+    named = model_of({**unit.kept, "input": unit.input})
+    return named or str(getattr(getattr(verdict, "reply", None), "model", "") or "")
 
 
 def _kept(unit: Unit) -> Row:

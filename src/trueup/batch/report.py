@@ -11,7 +11,9 @@ from typing import Any
 
 import msgspec
 
+from trueup.batch.evident import shown_evidence
 from trueup.batch.explained import explained
+from trueup.batch.grounds import KINDS, kinds_in
 from trueup.batch.html import put_page, render, written_size
 from trueup.batch.pipeline.disk import decode
 from trueup.batch.sifted import Missing, Moved, Piece, Sifted, read_sifted, settled
@@ -26,13 +28,14 @@ __all__ = [
     "collect",
     "left_out",
     "page_data",
+    "rates_by_field",
     "render",
     "write_page",
     "write_report",
 ]
 
 REPORT = "report.html"
-_EACH = {"code": 12, "path": 3, "rule": 3, "merged": 12}  # units that are shown of each
+_EACH = {"code": 12, "path": 3, "rule": 3, "merged": 12, "grounded": 12, "ground": 1}  # units that are shown of each
 _UNITS = 600
 _LINES = 200_000
 _SHOWN = 20_000
@@ -40,6 +43,7 @@ _TOTAL = 8_000_000
 _FACTS = 50  # findings and fixes of a unit
 _EARLIER = 5  # replies that a unit was merged from
 _MESSAGE = 1_000
+_FIELDS = 200  # of a model, in the table of grounding
 _CLEAN = b',"fixes":[]}\n'  # how a record ends that has neither fixes nor warnings
 
 Row = dict[str, Any]
@@ -139,15 +143,26 @@ def page_data(kind: str, summary: Row, rows: Iterable[tuple[str, Row]]) -> Row:
     shown = {fact["code"] for unit in units for part in ("errors", "warnings", "fixes") for fact in unit.get(part, ())}
     return {
         "kind": kind,
-        "summary": {name: value for name, value in summary.items() if name not in {"by_path", "by_rule"}},
+        "summary": {name: value for name, value in summary.items() if name not in {"by_path", "by_rule", "grounded"}},
         "paths": [{"key": path, **row} for path, row in summary["by_path"].items()],
         "rules": [{"key": rule, **row} for rule, row in summary["by_rule"].items()],
+        "grounded": rates_by_field("", summary.get("grounded") or {}),
         "units": units,
         "sampled": sampled,
         "of": max(len(units), counts["failed"] + counts["fixed"] - fixed_and_failed),
         "notes": [],
         "explained": explained({*summary["codes"], *summary["fixes"], *shown}),
     }  # fmt: skip
+
+
+def rates_by_field(step: str, rates: Row) -> list[Row]:
+    """The rates of grounding as rows of a table: by model and field."""
+    told = rates.get("models") or {"": rates}
+    return [
+        {"step": step, "model": model, "key": path, **row}
+        for model, each in told.items()
+        for path, row in list((each.get("fields") or {}).items())[:_FIELDS]
+    ]
 
 
 def _sample(wanted: dict[tuple[str, str], int], rows: Iterable[tuple[str, Row]]) -> tuple[list[Row], bool]:
@@ -180,6 +195,8 @@ def _keys(row: Row) -> set[tuple[str, str]]:
     findings = [fact for part in ("errors", "warnings") for fact in row.get(part) or ()]
     keys = {("code", fact["code"]) for fact in (*findings, *(row.get("fixes") or ()))}
     keys |= {("path", folded(fact.get("path", "$"))) for fact in findings}
+    keys |= {("ground", f"{path} {kind}") for path, kind in kinds_in(row)}
+    keys |= {("grounded", "")} if row.get("evidence") and not row.get("failure_stage") else set()
     keys |= {("merged", "")} if row.get("merged") else set()
     return keys | {("rule", rule) for fact in findings if (rule := rule_of(fact)) is not None}
 
@@ -194,6 +211,15 @@ def _wanted(summary: Row) -> dict[tuple[str, str], int]:
     )
     merged = (summary.get("merged") or {}).get("units", 0)
     wanted = {("merged", ""): min(_EACH["merged"], merged)} if merged else {}
+    rates = summary.get("grounded") or {}
+    if rates and summary["counts"]["valid"]:
+        wanted["grounded", ""] = min(_EACH["grounded"], summary["counts"]["valid"])
+    wanted |= {
+        ("ground", f"{path} {kind}"): 1
+        for path, row in (rates.get("fields") or {}).items()
+        for kind in KINDS
+        if row.get(kind)
+    }
     return wanted | {(kind, key): min(_EACH[kind], row["units"]) for kind, table in tables for key, row in table.items()}  # fmt: skip
 
 
@@ -262,6 +288,7 @@ def _shown(kind: str, row: Row) -> Row:
         if row.get(name) is not None:
             laid_out = json.dumps(row[name], indent=2, ensure_ascii=False)
             unit[name] = laid_out if len(laid_out) <= _SHOWN else laid_out[:_SHOWN] + "\n… (cut here)"
+    unit |= shown_evidence(row)
     return unit  # fmt: skip
 
 

@@ -13,9 +13,9 @@ import msgspec
 
 from trueup.batch.flips import Flip, flip_kind
 from trueup.batch.ranges import Long, Spoiled
-from trueup.batch.records import failed_line, line_of, stage_of, unit_fields, valid_line
+from trueup.batch.records import failed_line, line_of, model_named, stage_of, unit_fields, valid_line
 from trueup.batch.tally import Tally
-from trueup.batch.units import NEVER_UNITS, Row, Unit, read_unit, spoiled, too_long, unreadable
+from trueup.batch.units import NEVER_UNITS, Row, Unit, read_unit, replaced, spoiled, too_long, unreadable
 from trueup.contract.contract import Contract
 from trueup.recover.json.clean import keeps_all_keys
 from trueup.verdict.bugs import bug_of
@@ -228,6 +228,11 @@ class Sieve:
 
     def _settle(self, unit: Unit, verdict: Any, offset: int) -> None:
         """Put a judged unit where it belongs."""
+        evidence = getattr(verdict, "evidence", None)
+        if evidence:
+            if "evidence" in unit.kept:
+                unit = unit._replace(findings=(*unit.findings, *replaced(["evidence"])))
+            self.tally.note_evidence(model_named(unit, verdict), evidence, verdict.findings)
         if not verdict.ok:
             self._fail(unit, (*unit.findings, *verdict.findings), verdict, offset)
             return

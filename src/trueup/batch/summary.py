@@ -42,6 +42,27 @@ class _Timings(msgspec.Struct):
     units_per_second: float
 
 
+class _Rates(msgspec.Struct):
+    values: int
+    rate: float | None = None
+    exact: int = 0
+    normalized: int = 0
+    fuzzy: int = 0
+    computed: int = 0
+    none: int = 0
+    only_in_prompt: int = 0
+    other_record: int = 0
+    not_checkable: int = 0
+
+
+class _OfModel(_Rates):
+    fields: dict[str, _Rates] = {}
+
+
+class _Grounded(_OfModel):
+    models: dict[str, _OfModel] = {}
+
+
 class _Summary(msgspec.Struct):
     counts: _Counts
     stages: dict[str, int]
@@ -52,6 +73,7 @@ class _Summary(msgspec.Struct):
     flips: dict[str, int] = {}
     by_path: dict[str, _Group] = {}
     by_rule: dict[str, _Group] = {}
+    grounded: _Grounded | None = None
 
 
 def read_summary(raw: bytes) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 Tallies of ranges are added in the order of the input, so that the same input gives the same examples on any engine.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trueup.batch import groups
+from trueup.batch import grounds, groups
 from trueup.batch.groups import EXAMPLES, Seen, shown_id
 from trueup.verdict.catalogue import FINDINGS, FIXES
+from trueup.verdict.evidence import Evidence
 from trueup.verdict.facts import Finding, Fix
 from trueup.verdict.paths import folded
 
@@ -20,7 +21,7 @@ _INSIDE = frozenset({"lines", "merged", "bytes", "provided", "strange"})  # coun
 class Tally:
     """Counts of some units."""
 
-    __slots__ = ("codes", "counts", "fixes", "flips", "merged", "paths", "rules", "stages")
+    __slots__ = ("codes", "counts", "fixes", "flips", "grounds", "merged", "paths", "rules", "stages")
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = dict.fromkeys(COUNTS, 0)
@@ -32,6 +33,7 @@ class Tally:
         # code → [units, times, [ids]]
         self.fixes: dict[str, list[Any]] = {}
         self.flips: dict[str, int] = {}
+        self.grounds: grounds.Table = {}
         # units that stand for several lines, and those lines by what they were and what they became
         self.merged: dict[str, int] = {}
 
@@ -62,6 +64,13 @@ class Tally:
         for fix in fixes:
             _note(self.fixes, fix["code"], uid, seen)
         self.counts["fixed"] += bool(fixes)
+        if row.get("evidence"):
+            grounds.note_record(self.grounds, row)
+
+    def note_evidence(self, model: str, evidence: Mapping[str, Evidence], findings: Iterable[Finding]) -> None:
+        """Count the evidence for the values of a unit, whose reply is that of a model; empty if that is not known."""
+        facts = ((found.code, found.path, found.span) for found in findings)
+        grounds.note(self.grounds, model, ((path, one.grade) for path, one in evidence.items()), facts)
 
     def note_fixes(self, uid: str, fixes: Iterable[Fix], seen: Seen | None = None) -> None:
         """The same for the fixes of a unit."""
@@ -87,6 +96,7 @@ class Tally:
             (self.rules, other["rules"]),
         ):
             groups.add(table, rows)
+        grounds.add(self.grounds, other.get("grounds", {}))
         for code, (units, times, ids) in other["fixes"].items():
             row = self.fixes.setdefault(code, [0, 0, []])
             row[0] += units
@@ -104,6 +114,7 @@ class Tally:
                     del mine[name]
         for table, rows in ((self.codes, other.codes), (self.paths, other.paths), (self.rules, other.rules)):
             groups.take(table, rows)
+        grounds.take(self.grounds, other.grounds)
         for code, (units, times, _) in other.fixes.items():
             row = self.fixes[code]
             row[0] -= units
@@ -125,6 +136,7 @@ class Tally:
         grades = {"lossless": 0, "guess": 0, "lossy": 0}
         for code, row in self.fixes.items():
             grades[FIXES[code].grade] += row[1]
+        grounded = grounds.account(self.grounds)
         return {
             "counts": {name: n for name, n in self.counts.items() if name not in _INSIDE},
             "stages": dict(sorted(self.stages.items())),
@@ -134,6 +146,7 @@ class Tally:
             "by_rule": groups.account(self.rules),
             "fixes": {code: _fix_row(code, row) for code, row in _ranked(self.fixes)},
             "grades": grades,
+            **({"grounded": grounded} if grounded else {}),
         }
 
 

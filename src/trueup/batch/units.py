@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from trueup.batch.grounds import is_evidence
 from trueup.batch.ranges import Spoiled
 from trueup.read.batch import is_line, salvage_key
 from trueup.read.reading import Reading
@@ -135,14 +136,14 @@ def _conversed(row: Row, place: str, line: bytes) -> Unit:
     if not any(map(role_of, row["messages"])):
         return _no_unit(row, place, "No message of the line has a role that is known", line)
     uid, remarks = id_of(row, place)
-    given, kept, replaced = _input_of(row, "messages")
-    return _with_reply(uid, row["messages"], given, kept, (*remarks, *replaced), None)
+    given, kept, lost = _input_of(row, "messages")
+    return _with_reply(uid, row["messages"], given, kept, (*remarks, *lost), None)
 
 
 def _plain(row: Row, place: str) -> Unit:
     uid, remarks = id_of(row, place)
-    given, kept, replaced = _input_of(row, "raw_response")
-    return _with_reply(uid, row["raw_response"], given, kept, (*remarks, *replaced), None)
+    given, kept, lost = _input_of(row, "raw_response")
+    return _with_reply(uid, row["raw_response"], given, kept, (*remarks, *lost), None)
 
 
 def is_plain(row: Row) -> bool:
@@ -175,7 +176,7 @@ def _input_of(row: Row, reply: str) -> tuple[Any, Row, tuple[Finding, ...]]:
     """
     if "input" in row:
         kept = {name: value for name, value in row.items() if name not in _OWN and name != reply}
-        return row["input"], kept, _replaced(_not_kept(row))
+        return row["input"], kept, replaced(_not_kept(row))
     kept = {name: row[name] for name in (*_IDS, "retry_count") if name in row and name not in _OWN}
     return {name: value for name, value in row.items() if name not in kept and name not in {"unit_id", reply}}, kept, ()
 
@@ -184,7 +185,7 @@ def _not_kept(row: Row) -> list[str]:
     return [name for name in row if name in _OWN and name not in ("unit_id", "input", "raw_response")]
 
 
-def _replaced(names: Iterable[str]) -> tuple[Finding, ...]:
+def replaced(names: Iterable[str]) -> tuple[Finding, ...]:
     """A remark about fields of a line whose names the record uses for its own."""
     lost = sorted(names)
     if not lost:
@@ -207,7 +208,7 @@ def _with_reply(uid: str, raw: Any, given: Any, kept: Row, remarks: tuple[Findin
             return Unit(uid, text, text, given, kept, remarks, before=before)
         reading = read(raw)
         if not any(found.code == "R001" for found in reading.findings):
-            remarks = (*remarks, *_replaced(name for name in kept if name == "response"))
+            remarks = (*remarks, *replaced(name for name in kept if name == "response"))
             kept = {**kept, "response": raw}
             judged, failed = _judged(reading)
             claims = not reading.findings
@@ -223,6 +224,8 @@ def _recorded(row: Row, place: str) -> Unit:
     """A unit from the record of an earlier sift, valid or failed; what was no unit then is none now."""
     uid, remarks = id_of(row, place)
     kept = {name: value for name, value in row.items() if name not in _OWN}
+    if is_evidence(kept.get("evidence")):
+        del kept["evidence"]  # the next verdict has its own
     told = row.get("errors")  # of anybody's making: a line of other people may have such a field too
     errors = [error for error in told if isinstance(error, dict)] if isinstance(told, list) else []
     if errors and all(str(error.get("code")) in NEVER_UNITS for error in errors):

@@ -5,6 +5,7 @@ from typing import Any
 
 from trueup.batch.flips import WORDS
 from trueup.batch.summary import levels_of
+from trueup.cli.grounds import grounded_lines
 from trueup.cli.layout import count, short
 from trueup.verdict.display import safe_line
 
@@ -26,6 +27,8 @@ def account(summary: dict[str, Any], out: Path, *, already: bool = False) -> str
     lines += _table("Warnings", [_row(code, row, "warning") for code, row in levels["warning"].items()])
     lines += _table("Failures by field", _fields(summary.get("by_path", {})))
     lines += _table("Rules broken", [(safe_line(rule), f"{n:,}", "") for rule, n in summary["rules"].items()])
+    if grounded := summary.get("grounded"):
+        lines += ["\nGrounded", *grounded_lines(grounded)]
     lines += _table("Fixes", [_row(code, row, row["grade"]) for code, row in summary["fixes"].items()])
     if "flips" in summary:
         lines += _table("Compared with before", [(_FLIPS[kind], f"{n:,}", "") for kind, n in summary["flips"].items()])

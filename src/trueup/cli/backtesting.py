@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
 
 from trueup.backtesting.judging import FLIPS
-from trueup.backtesting.words import KINDS, amounts, how_computed, interval, p_value, percent, reasons, some_of
+from trueup.backtesting.words import EVIDENT, KINDS, amounts, how_computed, interval, p_value, percent, reasons, some_of
 from trueup.verdict.catalogue import FINDINGS, OWN
 from trueup.verdict.display import safe_line
 
@@ -171,6 +171,8 @@ def _flips(found: "Backtest", width: int) -> "Iterator[Line]":
         label = f"  {row['count']:>{wide},}  {KINDS[row['kind']]:<14}  "
         yield [(label, _STYLES[row["kind"]]), (_cut(safe_line(told), max(10, width - len(label))), "")]
         yield _example(row["example"], width, " " * (wide + 4))
+        if code in EVIDENT and row["example"].get("message"):
+            yield from _wrapped(row["example"]["message"], width, "dim", " " * (wide + 4))
     if len(rows) > _ROWS:
         yield [(f"  … {len(rows) - _ROWS:,} more; --json and --html have them", "dim")]
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from trueup.batch.flips import WORDS
+from trueup.cli.grounds import rate_of
 from trueup.verdict.display import safe_line
 
 _ROWS = 12  # of a table on a terminal
@@ -137,7 +138,7 @@ def tables(found: Row) -> Iterator[Table]:
     """The parts of a comparison; those without a row are left out."""
     yield _sides(found)
     yield _units(found)
-    parts = [*_flips(found), _values(found), *(_findings(found, name) for name in _TITLES)]
+    parts = [*_flips(found), _values(found), *(_findings(found, name) for name in _TITLES), _grounded(found)]
     yield from (part for part in parts if part.rows)
 
 
@@ -222,6 +223,17 @@ def _values(found: Row) -> Table:
 
 def _short(text: str) -> str:
     return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}…"
+
+
+def _grounded(found: Row) -> Table:
+    """The share of the values of each field that stand in the source."""
+    rows = []
+    for row in found.get("grounded", ()):
+        a, b = row["rate"]["a"], row["rate"]["b"]
+        difference = "" if a is None or b is None else f"{100 * (b - a):+.1f}" if a != b else "="
+        shown = (f"{rate_of({'rate': row['rate'][side]})} of {row['values'][side]:,}" for side in ("a", "b"))
+        rows.append([Quoted(row["key"]), *shown, difference])
+    return Table("Grounded by field", ["field", "A", "B", "difference"], rows, "<>>>")
 
 
 def _findings(found: Row, name: str) -> Table:

@@ -43,6 +43,7 @@ def show_run(path: Path, found: dict[str, Any], *, running: bool = False) -> Non
     from rich.text import Text
 
     from trueup.batch.pipeline.words import by_code
+    from trueup.cli.grounds import grounded_lines
     from trueup.cli.table import table
     from trueup.cli.terminal import open_console
 
@@ -63,6 +64,10 @@ def show_run(path: Path, found: dict[str, Any], *, running: bool = False) -> Non
         for row in found["steps"]:
             if row[name]:
                 console.print(Text(f"{title} in {row['step']}: {by_code(row[name])}", "dim"), soft_wrap=True)
+    for row in found["steps"]:
+        told = grounded_lines(row.get("grounded") or {})
+        for each in [f"grounded in {row['step']}:", *told] if told else ():
+            console.print(Text(each, "dim"), soft_wrap=True)
     cached = found["money"].get("cached", 0)
     if cached:
         replies = "1 reply is" if cached == 1 else f"{cached:,} replies are"

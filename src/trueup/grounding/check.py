@@ -92,7 +92,7 @@ class Grounding:
             return Grounded([], {})
         sources = sources_in(context, self.settings.source, self.settings.roles, data=self._schema is not None)
         if sources is None:
-            return Grounded([no_source(self.settings)], {})
+            return Grounded([no_source(self.settings, context)], {})
         sources = sources._replace(prompts=(*sources.prompts, *self._prompts))
         if prose:
             from trueup.grounding.prose import judge_prose  # of use to contracts without a schema

@@ -4,10 +4,12 @@ A value and what was found enter; a finding leaves. Its data holds the facts, an
 not keep a text of the source can have the same finding without it.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from trueup.grounding.sources import SOURCE, lacking_in
 from trueup.verdict.catalogue import Level
 from trueup.verdict.facts import Finding
 from trueup.verdict.paths import parse
@@ -63,9 +65,15 @@ def wrong_citation(cited: list[int], right: int, document: str, stated: str, lev
     return _made("E006", "$", {**facts, "stated": stated} if stated else facts, level)
 
 
-def no_source(settings: "Settings") -> Finding:
-    """A check without a source, under a contract that needs one."""
-    return _made("E007", "$", {"source": settings.source}, "error")
+def no_source(settings: "Settings", context: Mapping[str, Any]) -> Finding:
+    """A check without a source, under a contract that needs one; of a unit it says which field lacks it."""
+    facts: _Facts = {"source": settings.source or SOURCE}
+    given = context.get("input")
+    if context.get("source") is None and (lacking := lacking_in(given, settings.source)):
+        facts |= {"lacking": lacking, "of_unit": True}
+    elif isinstance(given, Mapping):
+        facts["lacking"] = "the unit has no field that could be one"
+    return _made("E007", "$", facts, "error")
 
 
 def without_source(found: Finding) -> Finding:
@@ -136,11 +144,11 @@ def _wrong_citation(_path: str, facts: _Facts) -> tuple[str, str]:
     return message, f"Cite [{right}] for this, or leave it out."
 
 
-def _no_source(_path: str, _facts: _Facts) -> tuple[str, str]:
-    return (
-        "The contract is grounded, and the context has no source",
-        'Pass the source with the check: context={"source": text}.',
-    )
+def _no_source(_path: str, facts: _Facts) -> tuple[str, str]:
+    hint = 'Pass the source with the check: context={"source": text}.'
+    if "of_unit" in facts:
+        hint = f"Give the unit the text that the reply is about in its field {facts['source']!r}; `grounded: {{source: …}}` names another field."
+    return f"The contract is grounded, and {facts.get('lacking', 'the context has no source')}", hint
 
 
 _WORDS = {

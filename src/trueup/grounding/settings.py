@@ -73,7 +73,7 @@ class Settings(NamedTuple):
     patterns: tuple[tuple[FieldPattern, Patterns], ...] = ()
     level: Level = "error"
     least: Evident = "fuzzy"
-    source: str = "source"
+    source: str = ""  # the field of a unit; empty: `source`, or all fields if there is none
     roles: tuple[str, ...] = ROLES
     kinds: tuple[tuple[str, Any], ...] = ()
     calls: bool = False
@@ -107,7 +107,7 @@ def compile_settings(spec: Any) -> Settings:
         tuple(_read_patterns(spec.get("patterns") or {}, "grounded.patterns")),
         _one_of(spec.get("level", "error"), _LEVELS, "grounded.level"),
         _one_of(spec.get("least", "fuzzy"), _LEAST, "grounded.least"),
-        _text(spec.get("source", "source"), "grounded.source"),
+        _text(spec["source"], "grounded.source") if "source" in spec else "",
         tuple(_one_of(role, ROLES, "grounded.roles") for role in _texts(spec.get("roles", ROLES), "grounded.roles")),
         tuple((str(name), _expression(source, f"grounded.kinds.{name}")) for name, source in _mapping(spec.get("kinds") or {}, "grounded.kinds").items()),
         _switch(spec.get("calls", False), "grounded.calls"),

@@ -22,6 +22,7 @@ from trueup.read.objects import record
 from trueup.verdict.facts import Span
 from trueup.verdict.patterns import lazy_regex
 
+SOURCE = "source"  # the field of a unit that holds it, unless a contract names another one
 ROLES = ("user", "assistant", "tool")
 _TEXTS = ("page_content", "text", "content", "body")
 _NAMES = ("name", "title", "filename", "file_name", "source", "document_id", "doc_id", "id", "id_", "url", "uri")
@@ -65,7 +66,11 @@ def sources_in(context: Mapping[str, Any], field: str, roles: Iterable[str], *, 
     documents, prompts = _from_messages(messages, frozenset(roles), data=data)
     given = context.get("source")
     if given is None:
-        given = _of_unit(context.get("input"), field)
+        fields = context.get("input")
+        if lacking_in(fields, field):
+            return None  # the conversation is no substitute: it may hold nothing but the instructions
+        if not documents or (isinstance(fields, Mapping) and (field or SOURCE) in fields):
+            given = source_of_unit(fields, field)
     if given is not None:
         documents, told = _given(given, frozenset(roles))
         prompts = [*told, *prompts]
@@ -76,10 +81,31 @@ def sources_in(context: Mapping[str, Any], field: str, roles: Iterable[str], *, 
     return Sources(tuple(documents), tuple(prompts), _day(context.get("today"))) if documents else None
 
 
-def _of_unit(fields: Any, name: str) -> Any:
+def lacking_in(fields: Any, name: str) -> str:
+    """Why a unit has no source in its field of a name; empty if it has one, or may have it in all its fields, as when no `name` is given.
+
+    >>> lacking_in({"mail": 7}, "mail"), lacking_in({"note": "Hello"}, "mail"), lacking_in({"note": "Hello"}, "")
+    ("the field 'mail' of the unit is a number", "the unit has no field 'mail'", '')
+    """
+    if not isinstance(fields, Mapping):
+        return ""
+    field = name or SOURCE
+    if field not in fields:
+        return f"the unit has no field {field!r}" if name else ""
+    given = fields[field]
+    if given is None or isinstance(given, bool | int | float):
+        kind = "null" if given is None else "a boolean" if isinstance(given, bool) else "a number"
+        return f"the field {field!r} of the unit is {kind}"
+    if not given or (isinstance(given, str) and not given.strip()):
+        return f"the field {field!r} of the unit is empty"
+    return ""
+
+
+def source_of_unit(fields: Any, name: str) -> Any:
     """The source among the fields of a unit: the one of that name, or all of them; None if there are none."""
     if not isinstance(fields, Mapping):
         return None
+    name = name or SOURCE
     if fields.get(name) is not None:
         return fields[name]
     kept = {key: part for key, part in fields.items() if key not in _OWN and str(key)[:1] != "_" and part is not None}

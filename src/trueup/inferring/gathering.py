@@ -12,6 +12,7 @@ from math import ceil
 
 from trueup.inferring.calling import Calls
 from trueup.inferring.evidence import Budget, Place, observe
+from trueup.inferring.grounds import Grounds
 from trueup.inferring.reading import NOTHING, Observed, observed, reader
 from trueup.inferring.shapes import FIRST, Shape
 from trueup.inferring.wrapping import wrapping
@@ -67,6 +68,8 @@ class Gathered:
         """Replies whose value may be a call; None once it is known what they are."""
         self._are_calls = True
         self.calls = Calls(self.budget)
+        self.grounds = Grounds()
+        """Clean values with their sources."""
         self.texts = Texts()
         self.value_texts = Texts()
         """The texts of replies that hold a value."""
@@ -206,6 +209,7 @@ class Gathered:
             self.others.append((case, found))
         else:
             observe(self.clean, found.value)
+            self.grounds.add(case, found.value)
 
     def _keep(self, case: Case, found: Observed) -> None:
         """Keep a broken reply to be read again; where there is no room, count what was read of it."""

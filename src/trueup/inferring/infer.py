@@ -13,6 +13,7 @@ from trueup.inferring.calling import breaks_order
 from trueup.inferring.draft import Loosened, draft
 from trueup.inferring.evidence import Budget, Place
 from trueup.inferring.gathering import Gathered, count_in
+from trueup.inferring.grounds import Proposal
 from trueup.inferring.heading import heading
 from trueup.inferring.holding import Judged, Word, judge, worst
 from trueup.inferring.reading import NOTHING, WHY, Observed, observed, reader
@@ -182,6 +183,7 @@ class _Inferring:
         held = HeldOut(total=len(gathered.held))
         if gathered.held:
             data, held = self._relax(data)
+        self._ground(data)
         report = self._report(held)
         return Draft(data, dict(self.notes), heading(report), report)
 
@@ -223,6 +225,14 @@ class _Inferring:
             data["states"] = states
             self.notes |= notes
         return data
+
+    def _ground(self, data: dict[str, Any]) -> None:
+        """Propose the fields whose values stand in their sources. They are reported, not refused: that is for the user to decide."""
+        proposal = self.gathered.grounds.proposal(data["schema"]) if "schema" in data else Proposal()
+        if proposal.fields:
+            data["grounded"] = {"fields": list(proposal.fields), "level": "warning"}
+            self.notes["grounded", "level"] = "`error` refuses a value that its source does not have"
+            self.notes |= {("grounded", "fields", at): note for at, note in enumerate(proposal.notes)}
 
     def _loosened(self, tool: str) -> Loosened:
         return frozenset((at, word) for name, at, word in self.relaxed if name == tool)

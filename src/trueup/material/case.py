@@ -10,7 +10,7 @@ import msgspec
 
 Reason = Literal[
     "reply_expired", "reply_not_kept", "reply_redacted", "context_not_kept", "context_redacted", "context_too_large",
-    "not_a_unit", "unreadable", "no_reply", "no_model", "cut_off", "no_outcome", "check_raised", "timed_out", "out_of_memory", "crashed",
+    "not_a_unit", "unreadable", "no_reply", "no_model", "cut_off", "no_outcome", "no_source", "check_raised", "timed_out", "out_of_memory", "crashed",
 ]  # fmt: skip
 """Why a stored reply cannot be judged again."""
 
@@ -27,6 +27,7 @@ REASONS: dict[Reason, str] = {
     "no_model": "the text is a fallback, or a part of a refused reply that is stored whole beside it",
     "cut_off": "the stream was cut off, so the rest of the reply is not known",
     "no_outcome": "no earlier outcome was recorded, and no other contract was given to compare with",
+    "no_source": "the contract is grounded, and the source of the reply was not stored with it",
     "check_raised": "a check of the contract raised an error",
     "timed_out": "judging took longer than allowed",
     "out_of_memory": "judging took more memory than allowed",

@@ -20,6 +20,7 @@ from trueup.batch.tally import Tally
 Row = dict[str, Any]
 METADATA = "_metadata"
 _PLACES = 5
+_COUNTED = ("warnings", "fixes", "evidence")
 _CLEAN = b',"fixes":[]}\n'  # how the record of a unit ends about which there is nothing to count
 
 
@@ -68,6 +69,7 @@ class _Error(msgspec.Struct):
     path: str = "$"
     rule: str = ""
     message: str = ""
+    span: Any = None
 
 
 class _Fix(msgspec.Struct):
@@ -79,12 +81,14 @@ class _Failed(msgspec.Struct):
     errors: list[_Error]
     warnings: list[_Error] | None = None
     fixes: list[_Fix] | None = None
+    evidence: Any = None
 
 
 class _Noted(msgspec.Struct):
     unit_id: str
     warnings: list[_Error] | None = None
     fixes: list[_Fix] | None = None
+    evidence: Any = None
 
 
 class _Valid(_Noted, kw_only=True):
@@ -201,8 +205,11 @@ class Reader:
             row, data = msgspec.convert(whole, _Noted), line_of({"value": whole["data"]})
         if not line.endswith(_CLEAN):
             self.tally.note_record(
-                {"unit_id": row.unit_id, "warnings": _plain(row.warnings), "fixes": _plain(row.fixes)}
-            )
+                {
+                    "unit_id": row.unit_id, "warnings": _plain(row.warnings), "fixes": _plain(row.fixes),
+                    "evidence": row.evidence,
+                }
+            )  # fmt: skip
         return row.unit_id, digest_of(data)
 
     def _note_flat(self, row: Row) -> None:
@@ -210,8 +217,8 @@ class Reader:
         told = [row] if self._side.kind == "sift" else [*(row.get(METADATA) or {}).values()]
         seen: Seen = {}
         for each in told:
-            if isinstance(each, dict) and (each.get("warnings") or each.get("fixes")):
-                notes = {"warnings": each.get("warnings"), "fixes": each.get("fixes")}
+            if isinstance(each, dict) and any(map(each.get, _COUNTED)):
+                notes = {name: each.get(name) for name in _COUNTED}
                 self.tally.note_record({"unit_id": row["unit_id"], **notes}, seen)
 
     def _value(self, row: Row) -> Any:

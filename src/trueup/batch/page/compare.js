@@ -90,6 +90,17 @@ const showValues = () => {
   ], rows);
 };
 
+const showGrounded = () => {
+  const rows = (data.grounded || []).map((row) => ({ key: row.key, values: row.values, ...row.rate }));
+  $("h-grounded").parentElement.hidden = !rows.length;
+  const percent = (rate) => (rate === null ? "–" : `${(100 * rate).toFixed(1)} %`);
+  const side = (name) => [
+    { name: `values in ${name.toUpperCase()}`, value: (row) => row.values[name], number: true },
+    { name: `grounded in ${name.toUpperCase()}`, value: (row) => row[name], cell: (row) => percent(row[name]), number: true },
+  ];
+  sortable("grounded", [{ name: "field", value: (row) => row.key, cell: (row) => written(row.key) }, ...side("a"), ...side("b")], rows);
+};
+
 const showFlips = () => {
   const rows = Object.entries(data.flips).flatMap(([kind, { examples }]) => examples.map((flip) => ({ kind: WORDS[kind], flip })));
   for (const [name, kind] of [["other_errors", "failed, other errors"], ["only_in_a", "only in A"], ["only_in_b", "only in B"]]) {
@@ -114,5 +125,6 @@ showHead();
 showSides();
 showFindings();
 showValues();
+showGrounded();
 showFlips();
 explain();

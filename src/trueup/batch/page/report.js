@@ -87,6 +87,19 @@ const showTables = () => {
   const grade = { name: "grade", value: (row) => row.grade, cell: (row) => make("span", { class: `grade ${row.grade}` }, row.grade) };
   sortable("fixes", [codeColumn, number("units"), number("times"), grade, meaningColumn], coded(summary.fixes),
     { pick: (row) => choose({ code: row.code }) });
+  if (data.grounded.length) {
+    $("h-grounded").parentElement.hidden = false;
+    const named = data.grounded.some((row) => row.model);
+    const kinds = ["exact", "normalized", "fuzzy", "computed"];
+    const counted = (name, field) => ({ name, value: (row) => row[field] || 0, number: true });
+    sortable("grounded", [
+      ...stepColumn, ...(named ? [{ name: "model", value: (row) => row.model || "(not named)" }] : []),
+      { name: "field", value: (row) => row.key }, number("values"),
+      { name: "grounded", value: (row) => row.rate, number: true, cell: (row) => (row.rate === null ? "–" : `${(100 * row.rate).toFixed(1)} %`) },
+      ...kinds.map((kind) => counted(kind, kind)), counted("no evidence", "none"), counted("only in prompt", "only_in_prompt"),
+      counted("other record", "other_record"), counted("not checkable", "not_checkable"),
+    ], data.grounded);
+  }
   const grades = summary.grades;
   $("grades").textContent = `${count(grades.lossless)} lossless · ${count(grades.guess)} guesses · ${count(grades.lossy)} lossy`;
   if (data.steps) {
@@ -213,6 +226,7 @@ const showUnit = (unit) => {
     make("p", {}, make("span", { class: `verdict ${unit.kind}` }, verdict), unit.place ? ` · ${visible(unit.place)}` : ""),
     ...facts("Errors", unit.errors, findingCells),
     ...facts("Warnings", unit.warnings || [], findingCells),
+    ...evidenceOf(unit),
     make("h3", {}, "Reply as it came"), marked(unit.raw_response, spoken), ...cut,
     ...facts("Fixes", unit.fixes, (f) => [
       meaning(f.code), make("span", { class: `grade ${f.grade}` }, f.grade), written(f.path), written(`${f.before} → ${f.after}`),
@@ -236,7 +250,7 @@ const start = () => {
   explain();
   $("sampled").textContent = data.sampled || units.length < data.of
     ? `A sample: the first units of each code, field and rule, ${count(units.length)} of the ${count(Math.max(data.of, units.length + 1))} or more that failed, were fixed or have a warning. The counts above are complete; all units are in ${data.files}.`
-    : "Every unit that failed, was fixed or has a warning.";
+    : `Every unit that failed, was fixed or has a warning${data.grounded.length ? ", and those whose values were looked up" : ""}.`;
   for (const name of Object.keys(kinds)) fill(name);
   for (const name of FILTERS) $(name).addEventListener("change", () => { state[name] = $(name).value; showList(); });
   $("text").addEventListener("input", () => { state.text = $("text").value.toLowerCase(); showList(); });

@@ -15,7 +15,7 @@ import msgspec
 from trueup.batch.pipeline.config import Pipeline
 from trueup.batch.pipeline.create import HASHES, CannotCreate, pipeline_files
 from trueup.batch.pipeline.disk import line, read_records
-from trueup.batch.pipeline.metadata import notes_of
+from trueup.batch.pipeline.metadata import grounds_of, notes_of
 from trueup.batch.pipeline.rejudging import Judged
 from trueup.batch.pipeline.replies import RETRIES
 from trueup.batch.pipeline.retry import tries_of, write_chunks
@@ -139,8 +139,18 @@ def _counted(before: Done, rows: list[Row], failures: list[Row], noted: str) -> 
         codes.update({error["code"] for error in failure["errors"]})
     stages = Counter(failure["failure_stage"] for failure in failures)
     after = msgspec.structs.replace(
-        before, valid=len(rows), failed=dict(stages), codes=dict(codes), fixed=0, warned=0, fixes={}, warnings={}
+        before,
+        valid=len(rows),
+        failed=dict(stages),
+        codes=dict(codes),
+        fixed=0,
+        warned=0,
+        fixes={},
+        warnings={},
+        grounded={},
     )
+    after.ground(failures)
+    after.ground(grounds_of(row, noted) for row in (rows if noted else ()))
     for row in rows if noted else ():
         after.note(*notes_of(row, noted))
     return after

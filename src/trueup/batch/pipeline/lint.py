@@ -22,7 +22,9 @@ from trueup.batch.pipeline.steps.fan_out import FanOut
 from trueup.batch.pipeline.templates import PromptError, Prompts
 from trueup.conform.schema import Schema, SchemaError, compile_schema
 from trueup.contract.files.documents import parse_document
+from trueup.contract.files.extends import Origins
 from trueup.contract.files.faults import ContractError, Fault, Place, fault
+from trueup.contract.lint.grounded import lint_grounded
 from trueup.contract.lint.impossible import impossible
 from trueup.contract.lint.nearest import did_you_mean
 from trueup.contract.lint.schemas import refused_at
@@ -183,6 +185,7 @@ def _walk(pipeline: Pipeline, known: Known | None) -> Iterator[Fault]:
             schema, faults = _schema(pipeline, step)
             yield from faults
             yield from _template(pipeline, step, prompts, known)
+            yield from _grounded(pipeline, step, schema, known)
             made = mock_of(schema)
             made_up = True
             if known is not None:
@@ -282,6 +285,22 @@ def _schema(pipeline: Pipeline, step: Step) -> tuple[Schema | None, list[Fault]]
     if refused is not None:
         faults = [*faults, fault("N007", marks.key(refused[0]), path, f"no reply can fit the schema: {refused[1]}")]
     return schema, faults
+
+
+def _grounded(pipeline: Pipeline, step: Step, schema: Schema | None, known: Known | None) -> Iterator[Fault]:
+    """What is wrong with the grounding of a step: its options, its fields, and a source that no unit has."""
+    spec = step.config.get("grounded")
+    base = ("pipeline", "steps", step.index, "grounded")
+    faults = list(lint_grounded(spec, schema, Origins(pipeline.marks), base))
+    yield from faults
+    name = spec.get("source") if isinstance(spec, dict) else None
+    if not isinstance(name, str) or known is None or any(found.level == "error" for found in faults):
+        return
+    if name not in known.names:
+        hint = known.hint(name, "Without its source a unit fails.")
+        yield pipeline.fault(
+            "N026", (*base, "source"), f"nothing gives the field {name!r} that is the source of the replies", hint
+        )
 
 
 def _names_in(folder: Path) -> list[str]:

@@ -30,7 +30,7 @@ _SECTIONS: dict[tuple[str, ...], str] = {
 }
 _STEP = (
     "name scope prompt_template provider model temperature max_tokens mode init expressions loop_until max_iterations"
-    " field child_field script args output accept coerce strict"
+    " field child_field script args output accept coerce strict grounded"
 )
 _POSITION = "name source_key name_field"
 

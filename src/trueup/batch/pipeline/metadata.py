@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trueup.batch.notes import fix_lines
-from trueup.batch.records import error_of
+from trueup.batch.records import error_of, evidence_of
 from trueup.verdict.verdict import Verdict
 
 METADATA = "_metadata"
@@ -31,8 +31,10 @@ def metadata(unit: Unit, step: str, record: Mapping[str, Any]) -> dict[str, Any]
 
 
 def noted(before: dict[str, Any], step: str, verdict: Verdict) -> dict[str, Any]:
-    """The metadata of a unit that passed, with every fix and warning of its verdict."""
+    """The metadata of a unit that passed, with every fix and warning of its verdict, and the evidence for its values."""
     about = dict(_mapping(before.get(step)))
+    if verdict.evidence:
+        about["evidence"] = evidence_of(verdict)
     if verdict.fixes:
         about["fixes"] = [fix.to_dict() for fix in verdict.fixes]
     if verdict.warnings:
@@ -45,6 +47,16 @@ def notes_of(unit: Unit, step: str) -> tuple[list[Any], list[Any]]:
     about = _mapping(_mapping(unit.get(METADATA)).get(step))
     fixes, warnings = about.get("fixes"), about.get("warnings")
     return fixes if isinstance(fixes, list) else [], warnings if isinstance(warnings, list) else []
+
+
+def grounds_of(unit: Unit, step: str) -> dict[str, Any]:
+    """What a unit carries about the evidence of a step that it passed, as a record has it; empty if there is none."""
+    about = _mapping(_mapping(unit.get(METADATA)).get(step))
+    return (
+        {name: about[name] for name in ("evidence", "warnings", "model") if about.get(name)}
+        if about.get("evidence")
+        else {}
+    )
 
 
 def log_lines(unit: Unit, verdict: Verdict) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import msgspec
 
 from trueup.batch.pipeline.disk import line
 from trueup.batch.pipeline.journal import Record
-from trueup.batch.pipeline.metadata import notes_of
+from trueup.batch.pipeline.metadata import grounds_of, notes_of
 from trueup.batch.pipeline.rundir import OwnedRun
 from trueup.batch.pipeline.state import Chunk, Done, Money
 from trueup.batch.records import error_of, stage_of
@@ -107,6 +107,8 @@ class Outcomes:
         done.resent = self.resent
         for place in self._notes:
             done.note(*notes_of((self._passed[place] or [{}])[0], step))
+        done.ground(grounds_of(units[0], step) for units in self._passed if units)
+        done.ground(self.failures)
         record: Record = {"chunk": chunk.name, "step": step, "done": msgspec.to_builtins(done)}
         if size and lines:
             record["children"] = _split(run, lines, size)

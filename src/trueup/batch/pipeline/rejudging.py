@@ -16,7 +16,7 @@ from trueup.batch.pipeline.rundir import RunDir
 from trueup.batch.pipeline.state import Chunk
 from trueup.batch.pipeline.steps.expression import ExpressionStep, UnitError
 from trueup.batch.pipeline.steps.fan_out import PARENT, FanOut
-from trueup.batch.pipeline.steps.llm import Recorded, passed_row, reply_of, step_contract
+from trueup.batch.pipeline.steps.llm import Recorded, context_of, evidence_told, passed_row, reply_of, step_contract
 from trueup.batch.records import stage_of
 from trueup.batch.sieve import broke
 from trueup.verdict.facts import Findings
@@ -92,9 +92,10 @@ class Rejudge:
                 yield self._replied(stored, replies[unit_id], prompts.get(unit_id), counts[unit_id])
 
     def _replied(self, stored: Stored, record: Recorded, prompt: str | None, count: int) -> Judged:
+        assert self._contract is not None
         unit, name = stored.unit, self.step.name
         seen = {**unit, METADATA: metadata(unit, name, record)}
-        verdict = self._verdict(record, {"input": seen, **({"question": prompt} if prompt else {})})
+        verdict = self._verdict(record, context_of(self._contract, seen, prompt))
         if verdict.ok:
             row = decode(line(passed_row(unit["unit_id"], seen, name, verdict)))  # as it would come back from the disk
             return Judged(stored, (row,), None, record)
@@ -102,6 +103,7 @@ class Rejudge:
         tries = {stage_of(verdict.findings.errors): count}
         raw = record["raw_response"]
         failure = failure_record(unit, verdict.findings, raw, verdict.fixes, count - 1, tries=tries)
+        failure |= evidence_told(verdict, seen, name)
         return Judged(stored, (), failure, record)
 
     def _verdict(self, record: Recorded, context: Row) -> Verdict:

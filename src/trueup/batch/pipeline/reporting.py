@@ -15,12 +15,12 @@ from trueup import __version__
 from trueup.batch.groups import Seen
 from trueup.batch.pipeline.cost import shown
 from trueup.batch.pipeline.disk import read_records
-from trueup.batch.pipeline.metadata import METADATA, notes_of
+from trueup.batch.pipeline.metadata import METADATA, grounds_of, notes_of
 from trueup.batch.pipeline.replies import last_replies
 from trueup.batch.pipeline.rundir import RunDir
 from trueup.batch.pipeline.state import Money
 from trueup.batch.pipeline.status import standing, status
-from trueup.batch.report import Row, can_show, left_out, page_data, write_page
+from trueup.batch.report import Row, can_show, left_out, page_data, rates_by_field, write_page
 from trueup.batch.tally import Tally
 
 _COUNTED = ("valid", "failed", "retried", "pending", "fixed", "warned", "seconds")
@@ -45,6 +45,9 @@ def collect_run(path: Path) -> Row:
         "steps": [_step(row) for row in found["steps"]],
         "paths": [{"step": step, "key": key, **row} for step, told in groups for key, row in told["by_path"].items()],
         "rules": [{"step": step, "key": key, **row} for step, told in groups for key, row in told["by_rule"].items()],
+        "grounded": [
+            row for step in found["steps"] for row in rates_by_field(step["step"], step.get("grounded") or {})
+        ],
         "units_in": found["units"],
         "cost": shown(money) if money.calls else "",
         "notes": [
@@ -153,15 +156,17 @@ def _noted(run: RunDir) -> Iterator[Row]:
     """Records of the units that passed a step with a fix or a warning, with the reply that decided."""
     for chunk in run.state.ordered():
         for step, done in chunk.done.items():
-            if not done.fixed and not done.warned:
+            if not done.fixed and not done.warned and not done.grounded:
                 continue
             replies = last_replies(run, chunk, step)
             for unit in read_records(run.file(chunk.name, step, "validated")):
                 fixes, warnings = notes_of(unit, step)
-                if fixes or warnings:
+                evidence = grounds_of(unit, step)
+                if fixes or warnings or evidence:
                     data = {name: value for name, value in unit.items() if name != METADATA}
                     raw = replies.get(unit["unit_id"], {}).get("raw_response", "")
                     yield {
                         "unit_id": unit["unit_id"], "raw_response": raw, "data": data, "fixes": fixes,
                         "warnings": warnings, "place": f"{chunk.name} {step}", "step": step,
+                        **({"input": data, **evidence} if evidence else {}),
                     }  # fmt: skip

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from trueup.batch import grounds
 from trueup.batch.pipeline.config import Step
 from trueup.batch.pipeline.disk import line, read_records
 from trueup.batch.pipeline.gathering import publish
@@ -183,6 +184,7 @@ def _move(
     rows: list[tuple[Row, Row]] = []  # the unit, and what is known of its earlier tries
     moved: dict[str, dict[str, int]] = {}
     codes: dict[str, dict[str, int]] = {}
+    evidence: dict[str, grounds.Table] = {}
     for chunk, failure, more in chosen:
         earlier = {"unit_id": failure["unit_id"], "chunk": chunk, "step": step.name, "attempts": more}
         raw = "" if _had_no_reply(failure) else failure["raw_response"]  # an error page is not a reply
@@ -191,10 +193,13 @@ def _move(
         _add(moved.setdefault(chunk, {}), failure["failure_stage"])
         for code in {error["code"] for error in failure["errors"]}:
             _add(codes.setdefault(chunk, {}), code)
+        if failure.get("evidence"):
+            grounds.note_record(evidence.setdefault(chunk, {}), failure)
     for source in moved:
         run.archive(run.file(source, step.name, "failures"))
     chunks = write_chunks(run, rows, run.pipeline.chunk_size, run.state.next_number("retry"), maker)
-    run.commit("retried", step=step.name, chunks=chunks, moved=moved, codes=codes, attempts=limit)
+    told: Row = {"grounds": evidence} if evidence else {}
+    run.commit("retried", step=step.name, chunks=chunks, moved=moved, codes=codes, attempts=limit, **told)
     run.take_out(run.state.retries[-1])
     return tuple(name for name, _ in chunks)
 

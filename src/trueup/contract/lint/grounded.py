@@ -23,19 +23,20 @@ from trueup.verdict.paths import Parts
 _LISTS = ("fields", "except", "quotations")
 
 
-def lint_grounded(spec: Any, schema: Schema | None, marks: Origins) -> Iterator[Fault]:
-    """What is wrong with the grounding of a contract."""
+def lint_grounded(spec: Any, schema: Schema | None, marks: Origins, base: Parts = ("grounded",)) -> Iterator[Fault]:
+    """What is wrong with the grounding of a contract, which stands at `base`."""
     if spec is None or isinstance(spec, bool):
         return
     try:
         compile_settings(spec)
     except BadGrounding as error:
         path, message = placed(str(error), ("grounded",))
+        path = (*base, *path[1:])
         yield fault("N006", marks.value(path), path, message)
         return
     if schema is None:
         return
-    for path, name in _fields(spec):
+    for path, name in _fields(spec, base):
         unknown = _unknown(schema, read_field(name))
         if unknown is not None:
             hint = f"Did you mean {unknown[1]!r}?" if unknown[1] else ""
@@ -54,17 +55,17 @@ def lint_named(schema: Any, marks: Origins) -> Iterator[Fault]:
                 yield fault("N006", marks.value(whole), whole, message)
 
 
-def _fields(spec: Any) -> Iterator[tuple[Parts, str]]:
+def _fields(spec: Any, base: Parts) -> Iterator[tuple[Parts, str]]:
     """The fields that a table names, each with its place in the file."""
     if isinstance(spec, list):
-        yield from ((("grounded", index), name) for index, name in enumerate(spec))
+        yield from (((*base, index), name) for index, name in enumerate(spec))
         return
     for key in _LISTS:
         named = spec.get(key) or ()
         for index, name in enumerate([named] if isinstance(named, str) else named):
-            yield (("grounded", key, index), name)
+            yield ((*base, key, index), name)
     for name in spec.get("patterns") or ():
-        yield (("grounded", "patterns", name), str(name))
+        yield ((*base, "patterns", name), str(name))
 
 
 def _unknown(schema: Schema, field: FieldPattern) -> tuple[str, str | None] | None:

@@ -22,7 +22,9 @@ from trueup.batch.pipeline.metadata import METADATA, log_lines, metadata, noted
 from trueup.batch.pipeline.outcomes import Unit, failure_record
 from trueup.batch.pipeline.phases import PhasedContract, Phases
 from trueup.batch.pipeline.templates import Prompts, fields_of
-from trueup.batch.records import merged, stage_of
+from trueup.batch.records import NO_SOURCE, evidence_of, merged, stage_of
+from trueup.contract.contract import Contract
+from trueup.grounding.sources import lacking_in, source_of_unit
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Verdict
@@ -85,7 +87,7 @@ class LlmStep:
         seen = {**unit, METADATA: metadata(unit, self.name, record)}
         before, self.contract.phases = self.contract.phases, Phases()
         try:
-            return self.contract.check(reply_of(record), {"input": seen, "question": prompt})
+            return self.contract.check(reply_of(record), context_of(self.contract, seen, prompt))
         finally:
             self.contract.phases = before
 
@@ -96,7 +98,7 @@ class LlmStep:
         seen = dict(unit)
         loop = Loop(
             self.contract, self._whom, prompt, policy,
-            context={"input": seen, "question": prompt}, memory=self._memory, clock=STILL,
+            context=context_of(self.contract, seen, prompt), memory=self._memory, clock=STILL,
         )  # fmt: skip
         return Ask(unit, loop, self.name, seen, most + 1)
 
@@ -149,7 +151,8 @@ class Ask:
             self._step = self._loop.judged(verdict)
             self._left -= 1
             self.fault = next((found for found in verdict.errors if found.code == HOPELESS), None)
-            if (self._left < 1 or self.fault) and not self.finished:
+            in_vain = self.fault or any(found.code == NO_SOURCE for found in verdict.errors)
+            if (self._left < 1 or in_vain) and not self.finished:
                 self._step = self._loop.cancelled()
 
     def answered(self, record: Recorded) -> "Ask":
@@ -177,6 +180,7 @@ class Ask:
         judged = sum(number for stage, number in tries.items() if stage != "transport")
         raw = verdict.reply.text if judged else self._page
         record = failure_record(unit, verdict.findings, raw, verdict.fixes, max(0, judged - 1), tries=tries)
+        record |= evidence_told(verdict, self._seen, self._name)
         return Outcome(None, record)
 
 
@@ -194,9 +198,33 @@ OWN = frozenset({"_repetition_id", "_repetition_seed", "_fan_parent_id", "_fan_i
 
 def passed_row(unit_id: str, seen: Unit, step: str, verdict: Verdict) -> Unit:
     """A unit that passed a step, as it is stored; `seen` is the unit as the rules saw it."""
-    if verdict.fixes or verdict.warnings:
+    if verdict.fixes or verdict.warnings or verdict.evidence:
         seen = {**seen, METADATA: noted(seen[METADATA], step, verdict)}
     return merged(unit_id, seen, _without_own(verdict.data))
+
+
+def evidence_told(verdict: Verdict, seen: Unit, step: str) -> Recorded:
+    """What a failure record has about the evidence: of each value, and the model that gave it; empty if nothing was looked up."""
+    if not verdict.evidence:
+        return {}
+    model = seen[METADATA][step].get("model")
+    return {"evidence": evidence_of(verdict), **({"model": model} if model else {})}
+
+
+def context_of(contract: Contract, seen: Unit, prompt: str | None) -> dict[str, Any]:
+    """What a reply is judged with: its unit and its prompt. The values of a grounded contract come from the unit; the prompt has examples."""
+    context: dict[str, Any] = {"input": seen}
+    if prompt:
+        context["question"] = prompt
+    grounding = None if contract.meaning is None else contract.meaning.grounding
+    if grounding is None:
+        return context
+    if prompt:
+        context["prompt"] = prompt
+    field = grounding.settings.source
+    if not lacking_in(seen, field):
+        context["source"] = source_of_unit(seen, field)
+    return context
 
 
 def _without_own(data: Any) -> Any:
@@ -218,7 +246,9 @@ def step_contract(pipeline: Pipeline, step: Step) -> PhasedContract:
     schema: Any = True
     if step.schema:
         schema = pipeline.inside(pipeline.schema_dir, step.schema)
-    options = {key: step.config[key] for key in ("accept", "strict") if key in step.config}
+    options: dict[str, Any] = {key: step.config[key] for key in ("accept", "strict") if key in step.config}
+    if (grounded := step.config.get("grounded")) is not None:
+        options["grounded"] = grounded
     coerce = coercion_of(pipeline, step)
     # rules may use every field of the unit, also those that earlier steps gave it
     return PhasedContract(schema, rules=step.validation or None, input=True, name=step.name, coerce=coerce, **options)
