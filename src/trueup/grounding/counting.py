@@ -23,6 +23,7 @@ _NOTHING: Kinds = frozenset()
 _LEAST_ENDING = 4  # letters of a word that a name without gaps may end in: "bookpeople"
 _REACH = 24
 _BEHIND = lazy_regex(r"[ \u00a0]?-?[ \u00a0]?([^\W\d_]{2,})")
+_ORDINAL = lazy_regex(r"\d(?:\.?[ºª°]|[a-z]{1,3})\Z")
 _DAY = "d"
 _ABOUT = frozenset(("count", "number", "size", "total", "num", "rating"))
 _PER = frozenset(("per", "pro", "por", "par"))
@@ -89,6 +90,8 @@ def counts_other(wanted: Kinds, mention: Quantity, text: str) -> bool:
     """
     if mention.unit and "\t" not in text[mention.start : mention.end]:  # a tab ends the cell of a table
         return not (mention.unit == _DAY and "nights" in wanted)
+    if _ORDINAL.search(text, mention.start, mention.end):
+        return True  # "on the 8th"
     said = _said(text, mention)
     if not said and mention.words and mention.values == ("1",) and not is_unspaced(text[mention.start]):
         return not (

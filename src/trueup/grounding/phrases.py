@@ -218,16 +218,20 @@ def _without_kind(phrase: Phrase, document: Text) -> Iterator[Span]:
     words = document.words
     for rest in _names_proper(phrase.core.folded):
         for first, last in words.find(rest):
-            if not any(_may_belong(words, at, beside) for at, beside in ((first - 1, first), (last + 1, last))):
+            beside = (first - 1, first), (last + 1, last)
+            if not any(_may_belong(words, *pair, alone=first == last) for pair in beside):
                 yield words.span(first, last)
 
 
-def _may_belong(words: Words, at: int, beside: int) -> bool:
-    """Whether the word beside a name may make it another name: "Acorn Street", "the Bar Acorn", "New Acorn"."""
+def _may_belong(words: Words, at: int, beside: int, *, alone: bool) -> bool:
+    """Whether the word beside a name may make it another name: "Acorn Street", "the Bar Acorn", "New Acorn", and "acorn tree" for a name of one word."""
     if not 0 <= at < len(words) or words.folded[at] in known("light"):
         return False
     gap = words.text[words.spans[min(at, beside)][1] : words.spans[max(at, beside)][0]]
-    return gap.isspace() and (words.folded[at] in _kinds_and_roads() or words.surface(at)[:1].isupper())
+    if not gap.isspace():
+        return False
+    written_small = alone and words.surface(beside)[:1].islower()
+    return written_small or words.folded[at] in _kinds_and_roads() or words.surface(at)[:1].isupper()
 
 
 def _names_proper(core: list[str]) -> Iterator[list[str]]:
