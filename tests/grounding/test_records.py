@@ -66,3 +66,9 @@ def test_a_record_about_many_lines_is_left_alone() -> None:
     contract = Contract({"type": "object"}, grounded=True)
     value = {"first": "Ana Ruiz", "a": 40, "b": 30, "c": 25, "oldest": 40}
     assert contract.check(json.dumps(value), {"source": LAYOUTS["columns"]}).ok
+
+
+def test_turns_of_a_dialogue_are_not_rows_of_a_table() -> None:
+    text = "user: A coach from Leeds to York, leaving on the 9th.\nassistant: How many seats?\nuser: Four please, on the 9th of May."
+    value = {"to": "York", "date": "9th of May", "seats": 4}
+    assert Contract({"type": "object"}, grounded=True).check_value(value, {"source": text}).ok

@@ -16,6 +16,7 @@ from trueup.grounding.quantities.read import read_quantity
 from trueup.grounding.vocabulary import known
 from trueup.grounding.words import Words
 from trueup.verdict.facts import Span
+from trueup.verdict.patterns import lazy_regex
 
 if TYPE_CHECKING:
     from trueup.grounding.phrases import Phrase
@@ -36,6 +37,8 @@ _STEM, _LEAST_STEM = (
 _LEAST_READ = 4  # letters of a word that a scan may have misread
 _LEAST_SPELT, _LONG_WORD = 6, 9  # letters of a word that may have one misspelling, and two
 
+_BRITISH = lazy_regex(r"tre(s?)\Z")
+
 
 def is_near(one: str, other: str) -> bool:
     """Whether two words may be forms or spellings of the same one.
@@ -45,6 +48,7 @@ def is_near(one: str, other: str) -> bool:
     """
     if one[0] != other[0] or abs(len(one) - len(other)) > 4 or not (one.isalpha() and other.isalpha()):
         return False
+    one, other = _spelt(one), _spelt(other)
     short = min(len(one), len(other))
     same = next((at for at in range(short) if one[at] != other[at]), short)
     endings = known("endings" if same > _STEM else "short_endings")
@@ -54,6 +58,12 @@ def is_near(one: str, other: str) -> bool:
         return True
     least = _LEAST_SPELT if short < _LONG_WORD else _LONG_WORD
     return short >= least and OSA.distance(one, other, score_cutoff=2) <= (1 if short < _LONG_WORD else 2)
+
+
+def _spelt(word: str) -> str:
+    """A word as American English ends it: "theatres" is "theaters"."""
+    found = _BRITISH.search(word)
+    return word if found is None else f"{word[: found.start()]}ter{found[1]}"
 
 
 def is_misread(one: str, other: str) -> bool:

@@ -11,11 +11,13 @@ from trueup.grounding.quantities.find import Quantity
 from trueup.verdict.patterns import lazy_regex
 
 # What makes a date or a time certain: a colon, two separators, letters, or the signs of East Asian dates.
-_CERTAIN = lazy_regex(r"\d:\d|\d[./-]\d+[./-]\d|[^\W\d_]{3}|[ap]\.?\s?m\b|[年月日時时点點分号號]")
+_CERTAIN = lazy_regex(r"\d ?: ?\d|\d[./-]\d+[./-]\d|[^\W\d_]{3}|[ap]\.?\s?m\b|[年月日時时点點分号號]")
 # Scripts without spaces glue nothing: in 共25件 the number stands for itself.
 _LETTER = r"A-Za-z\u00c0-\u052f"
 _GLUED_BEFORE = lazy_regex(rf"(?:[{_LETTER}]|[{_LETTER}0-9][-_/#]|[./@_-])\Z")
-_GLUED_AFTER = lazy_regex(rf"[-_/]?[{_LETTER}]{{1,2}}\d|[-_/]\d|@|\.[{_LETTER}0-9]")
+_GLUED_AFTER = lazy_regex(
+    rf"[-_/]?[{_LETTER}]{{1,2}}\d|[{_LETTER}]{{3,16}}\d|[A-Z]{{4,}}|[A-Z](?!\w)|[-_/]\d|@|\.[{_LETTER}0-9]"
+)
 _ITEM = lazy_regex(r"(?:^|\n)[ \t>*]*\Z")
 _ITEM_SIGN = lazy_regex(r"[.)\]][ \t]")
 _REACH = 24

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz, process
 
+from trueup.grounding.counting import counted_by, counts_other, said_otherwise
 from trueup.grounding.documents import Document
-from trueup.grounding.moments.find import Moment, moments
+from trueup.grounding.moments.find import Day, Moment, moments
 from trueup.grounding.moments.points import pointed
 from trueup.grounding.moments.read import read_moment
 from trueup.grounding.moments.same import same_date, same_time, weekday_only
@@ -43,11 +44,18 @@ _MOST_SPACES = 5  # in a number or a date without a digit: "two hundred and thir
 _LONGEST_TYPED = 80  # characters of a text that may be a number or a date
 _ALIKE = 60.0  # of 100: from here on, another text is worth a mention as the nearest one
 _GOES_ON = lazy_regex(r"[A-Za-z0-9_%&=~+-]|[./?#][A-Za-z0-9_]")
+_REMARK = lazy_regex(r"([^()（）]+)[(（]([^()（）]+)[)）]")
 _CLOCK = frozenset(
     # a field of such a name may well hold the day of a date or the hour of a time
     """year years month months day days hour hours minute minutes date time birthday ano año anos años mes meses dia día dias hora horas minuto minutos jahr monat tag
     stunde minute uhrzeit anno mese giorno ora mois jour heure 年 月 日 時 分 时""".split()
 )
+
+# Fields that hold a part of a date or of a time.
+_PARTS = {word: part for part, words in {
+    "year": "year ano año anno jahr année annee 年", "month": "month mes mês mese monat mois 月", "day": "day dia día giorno tag jour 日",
+    "hour": "hour hora ora stunde heure 時 时", "minute": "minute minuto minuten 分",
+}.items() for word in words.split()}  # fmt: skip
 
 
 class Where(NamedTuple):
@@ -161,7 +169,9 @@ class Lookup:
             return UNCHECKABLE
         if quotation:
             return self._quotation(phrase)
-        if " ".join(phrase.folded) in known("answers"):
+        if (remark := _REMARK.fullmatch(phrase.value)) and " ".join(Phrase(remark[1]).folded) in known("answers"):
+            phrase = Phrase(remark[2])  # 有り(無料): only the remark can be looked up
+        elif " ".join(phrase.folded) in known("answers"):
             found = self._everywhere(lambda document: look_up(phrase, document.content, only_strict=True), "text")
             return found if found.places else UNCHECKABLE
         return self._typed(phrase, field) if len(phrase.value) <= _LONGEST_TYPED else self._words(phrase)
@@ -200,6 +210,7 @@ class Lookup:
 
     def _number(self, value: str, asked: "_Asked") -> Found:
         unit, small = asked.unit, len(value) <= 3 and not _is_of_time(asked.field)
+        wanted = counted_by(asked.field) if not unit else frozenset()
 
         def way(document: Document) -> Match | None:
             content = document.content
@@ -219,13 +230,28 @@ class Lookup:
                 ]
             if small and mentions:
                 mentions = [one for one in mentions if not content.is_bound(self._sources.today, one)]
+            if wanted:
+                mentions = [one for one in mentions if not counts_other(wanted, one, content.text)]
             spans = [(one.start, one.end) for one in mentions]
             if not spans:
-                return None
+                spans = list(said_otherwise(wanted, value, content.words)) or list(
+                    self._part(value, asked.field, document)
+                )
+                return Match("normalized", spans) if spans else None
             written = any(content.text[start:end] == value for start, end in spans)
             return Match("exact" if written else "normalized", spans)
 
         return self._everywhere(way, "number")
+
+    def _part(self, value: str, field: str, document: Document) -> Iterator[Span]:
+        """Where a date or a time has a number as its part, if the field is one: `{"month": 3, "hour": 14}` and "March 5th, 2:10 pm"."""
+        part = _PARTS.get(next(reversed(name_words(field)), ""))
+        if part is None or not value.isdecimal():
+            return
+        for one in document.content.moments(self._sources.today):
+            said = one.dates if part in Day._fields else one.times
+            if any(getattr(reading, part) == int(value) for reading in said):
+                yield one.start, one.end
 
     def _moment(self, moment: Moment) -> Found:
         kind, says_time = "date" if moment.dates else "time", _says_time(moment)
@@ -249,8 +275,8 @@ class Lookup:
             return Match(grade, spans) if dates or not moment.dates else None
 
         found = self._everywhere(way, kind)
-        if found.places or not moment.dates or self._sources.today is not None:
-            return found
+        if found.places or self._sources.today is not None or not any(day.year for day in moment.dates):
+            return found  # a date without a year was read somewhere, and not counted from today
         relative = [Where(document, span) for document in self._sources.documents for span in _relative(document)]
         return self._counted(moment, relative, kind) if relative else found
 
@@ -347,12 +373,15 @@ class Lookup:
         if not target:
             return None
         unit = (number.unit if number else "") or _unit_of(field)
+        wanted = counted_by(field) if not unit else frozenset()
         number_of = float(target) if len(target) < _LONGEST_TYPED else 0.0
         best: tuple[tuple[bool, float], Where] | None = None
         for document in self._sources.documents:
             numbers = document.content.sorted_numbers(self._sources.today)
             at = bisect_left(numbers, number_of, key=lambda pair: pair[0])
             for size, one in numbers[max(0, at - _AROUND) : at + _AROUND]:
+                if wanted and counts_other(wanted, one, document.text):
+                    continue
                 key = (bool(unit) and one.unit != unit, _distance(number_of, size))
                 if best is None or key < best[0]:
                     best = (key, Where(document, (one.start, one.end)))

@@ -5,7 +5,7 @@ opposite: digits must agree, the parts of a name must stand together, and a nega
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from trueup.grounding.alignment import aligned, is_misread, is_near
@@ -25,6 +25,10 @@ _MOST_ITEMS, _SPREAD = (
     20,
     3,
 )  # items of a list, and how much longer than the value the stretch may be that holds them all
+_MOST_PLACE_WORDS, _LEAST_NAME = (
+    6,
+    4,
+)  # words of a name that says what kind of place it is; letters of the name without it
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 _DIGRAPH = lazy_regex("ae|oe|ue|aa")
 
@@ -187,6 +191,74 @@ def _core_words(phrase: Phrase, document: Text) -> Iterator[Span]:
         yield from _same_words(core, document)
 
 
+def _short_forms(phrase: Phrase, document: Text) -> Iterator[Span]:
+    """The same words, some of them shortened on one side: "Saint John's" and "St. John's", "bed and breakfast" and "B&B"."""
+    words = document.words
+    for variant in _shortened(phrase):
+        for first, last in words.find(variant):
+            yield words.span(first, last)
+        if len(joined := "".join(variant)) >= _LEAST_JOINED and not phrase.has_digits:
+            for first, last in words.find_joined(joined):
+                yield words.span(first, last)
+
+
+def _shortened(phrase: Phrase) -> Iterator[list[str]]:
+    """The words of a phrase with one form put in place of the other."""
+    if phrase.is_unspaced or len(phrase.folded) < 2:
+        return
+    text = f" {' '.join(phrase.folded)} "
+    for pair in listed("short"):
+        for form, other in (pair.split("="), reversed(pair.split("="))):
+            if form and f" {form} " in text and (words := text.replace(f" {form} ", f" {other} ").split()):
+                yield words
+
+
+def _without_kind(phrase: Phrase, document: Text) -> Iterator[Span]:
+    """A name without the kind of place that it says, if the text does not say another one: "the Acorn" for "Acorn Guest House"."""
+    words = document.words
+    for rest in _names_proper(phrase.core.folded):
+        for first, last in words.find(rest):
+            beside = (first - 1, first), (last + 1, last)
+            if not any(_may_belong(words, *pair, alone=first == last) for pair in beside):
+                yield words.span(first, last)
+
+
+def _may_belong(words: Words, at: int, beside: int, *, alone: bool) -> bool:
+    """Whether the word beside a name may make it another name: "Acorn Street", "the Bar Acorn", "New Acorn", and "acorn tree" for a name of one word."""
+    if not 0 <= at < len(words) or words.folded[at] in known("light"):
+        return False
+    gap = words.text[words.spans[min(at, beside)][1] : words.spans[max(at, beside)][0]]
+    if not gap.isspace():
+        return False
+    written_small = alone and words.surface(beside)[:1].islower()
+    return written_small or words.folded[at] in _kinds_and_roads() or words.surface(at)[:1].isupper()
+
+
+def _names_proper(core: list[str]) -> Iterator[list[str]]:
+    """What is left of a name without the kind of place before or behind it."""
+    if not 2 <= len(core) <= _MOST_PLACE_WORDS:
+        return
+    for kind in _kinds():
+        size = len(kind)
+        for rest, said in ((core[:-size], core[-size:]), (core[size:], core[:size])):
+            edges = set(rest[:1] + rest[-1:])
+            plain = edges.isdisjoint(known("light") | known("particles") | _kinds_and_roads())
+            if tuple(said) == kind and len("".join(rest)) >= _LEAST_NAME and plain:
+                yield rest
+
+
+@cache
+def _kinds() -> tuple[tuple[str, ...], ...]:
+    return tuple(sorted({tuple(kind.split()) for kind in known("places")}, key=len, reverse=True))
+
+
+@cache
+def _kinds_and_roads() -> frozenset[str]:
+    """The words that kinds of places begin or end with, and those of roads."""
+    kinds = [kind.split() for kind in (*known("places"), *known("roads"))]
+    return frozenset(kind[0] for kind in kinds) | {kind[-1] for kind in kinds}
+
+
 def _name_parts(phrase: Phrase, document: Text) -> Iterator[Span]:
     from trueup.grounding.names import named  # of use where a name is not there as it is
 
@@ -254,10 +326,12 @@ _STRICT: tuple[tuple[Evident, Way], ...] = (
     ("normalized", _other_letters),
     ("normalized", _other_spaces),
     ("normalized", _core_words),
+    ("normalized", _short_forms),
 )
 _WAYS: tuple[tuple[Evident, Way], ...] = (
     *_STRICT,
     ("normalized", _name_parts),
+    ("fuzzy", _without_kind),
     ("fuzzy", _inflected),
     ("fuzzy", _listed),
     ("fuzzy", _nearly),

@@ -23,6 +23,7 @@ _WEEKDAY = "(?:[WvV][_,.23]|x[_,.23](?=[no][_/.]))?"
 _YEAR = r"(?:[_,/.=](?:u[_/])?[yq](?![_][LU]))?"
 _PART = "(?:[_,]p)?"
 _HOUR = "[nws]"
+_BESIDE = 8  # characters between a weekday and a time that belong together: "Do um 9"
 
 _RULES = (
     # dates
@@ -55,6 +56,7 @@ _RULES = (
     ("units_ahead", "[nw]_u_B|(?<=[4}])[nw]_u|(?<=5)u"),
     ("relative", "R"),
     # what is left when nothing stands beside it
+    ("weekday_day", "[Wv][_,]o(?!_u)"),
     ("weekday", "W|v|(?<=[\\^#3])[Vx]|[Vx](?=@[TnwI])"),
     ("month", "M"),
     ("year", r"(?<=[48])y|(?<=u[_/])y"),
@@ -111,11 +113,19 @@ def parse(line: Line, text: str, today: date | None) -> list[Moment]:
         start, at = match.span()
         name = (match.lastgroup or "").rpartition("_")[0]
         part = Found(line.tokens[start // 2 : (at + 1) // 2], line.signs[start - 1], text, today)
-        moments = _READERS[name](part)
+        moments = (
+            [] if name == "weekday" and _only_seems_one(part, line.tokens, (at + 1) // 2) else _READERS[name](part)
+        )
         if not moments:
             at = start + 1
         found += moments
     return found
+
+
+def _only_seems_one(found: Found, tokens: list[Token], after: int) -> bool:
+    """`I do need it at 5:30`: a rare word for a weekday, and no time follows it directly."""
+    token = found.tokens[0]
+    return token.kind in "Vx" and found.cue not in "^#3" and tokens[after].start - token.end > _BESIDE
 
 
 def _weekday(found: Found, months: list[Token]) -> int | None:
@@ -337,6 +347,12 @@ def _weekday_alone(found: Found) -> list[Moment]:
     return found.moment((Day(None, None, None, token.lexeme.means["weekday"]),))
 
 
+def _weekday_and_day(found: Found) -> list[Moment]:
+    name, day = found.tokens
+    assert name.lexeme is not None
+    return found.moment((Day(None, None, day_of(day), name.lexeme.means["weekday"]),))
+
+
 def _month_alone(found: Found) -> list[Moment]:
     return found.moment((Day(None, found.tokens[0].value, None),))
 
@@ -355,6 +371,6 @@ _READERS: dict[str, Callable[[Found], list[Moment]]] = {
     "era": _era, "to_half": _to_half, "to_hour": _to_hour, "half_past": _half_past, "half": _half, "hour_and": _hour_and,
     "hour_minute": _hour_minute, "hours": _hours, "hour": _hour, "military": _military, "point": _point,
     "shifted_weekday": _shifted_weekday, "shifted_unit": _shifted_unit, "units_ago": lambda found: _units(found, -1),
-    "units_ahead": lambda found: _units(found, 1), "relative": _relative, "weekday": _weekday_alone, "month": _month_alone,
+    "units_ahead": lambda found: _units(found, 1), "relative": _relative, "weekday": _weekday_alone, "weekday_day": _weekday_and_day, "month": _month_alone,
     "year": _year, "day": _day,
 }  # fmt: skip

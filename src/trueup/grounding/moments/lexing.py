@@ -33,6 +33,7 @@ _TOKEN = lazy_regex(
     lambda: (
         r"(?<![a-z0-9_ß])(?=[a-z0-9])(?:(?=\d)(?:"
         r"(?P<iso>\d{4}-?\d\d-?\d\d(?:t|_)\d\d:?\d\d(?::?\d\d(?:[.,]\d++)?)?)(?:z|[+-]\d\d(?::?\d\d)?)?(?![a-z0-9])"
+        r"|(?P<apart>\d{1,2} : [0-5]\d)(?![\d:])"
         r"|(?P<hour>\d{1,2} ?h(?: ?\d\d)?(?:min|m)?)(?![a-z0-9])"
         r"|(?P<digits>\d++(?:[.,:/\-]\d++)*+)(?P<suffix>[ap]\.m\b\.?|[a-z°]++)?+)"
         r"|(?P<era>[rhs]\d{1,2}\.\d{1,2}\.\d{1,2})(?![\w.])"
@@ -96,6 +97,9 @@ def _read(match: Any, folded: str, words: Vocabulary) -> list[Token]:
         hour, _, rest = match["hour"].partition("h")
         hours, minutes = int(hour), int(rest.strip(" min") or 0)
         return [Token(start, end, "T" if hours <= 24 and minutes < 60 else "j", (hours, minutes, None, hours > 12))]
+    if name == "apart":  # as in texts that were cut into words: 7 : 15 pm
+        hours, minutes = (int(part) for part in match["apart"].split(" : "))
+        return [Token(start, end, "T" if hours <= 24 else "j", (hours, minutes, None, hours > 12))]
     if name == "era":
         return [Token(start, end, "i", match["era"])]
     digits = match["iso"].replace("-", "").replace(":", "").replace("_", "t")
