@@ -1,0 +1,208 @@
+"""Stretches: which part of a page is about which record. The mentions of what records say enter, in order; stretches leave, each with its record.
+
+The page is divided so that as many mentions as possible stand with their own record, the names of the records first of all, and so that records change
+where a text parts things: a change costs less at a blank line than at the end of a line, a sentence or a clause. Records are told in one
+order, so stretches that all begin with the same field cost less than others, and a stretch without the name of its record costs most.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from trueup.verdict.facts import Span
+from trueup.verdict.patterns import lazy_regex
+
+# Ways in which a text parts two mentions, and what a change of record costs there, against 1 for a value in the stretch of another record.
+_BREAKS = (
+    (lazy_regex(r"\n[ \t]*(?:[-=*_#]{1,}[ \t]*)?\n\s*"), 0.2),
+    (lazy_regex(r"\n+\s*"), 0.5),
+    (lazy_regex(r"(?<=[.!?])[\"'”’)\]]*\s+|(?<=[。！？；])|;\s"), 0.6),
+    (lazy_regex(r"[,，、|\t]\s*|\s[-–—/·]\s| {3,}"), 1.2),
+)
+_UNBROKEN = 2.0
+_FARTHEST = 400  # characters between two mentions in which a break is looked for, on either side
+_OTHER_START = 1.5  # a stretch that begins with another field than most
+_ANY_START = 0.8  # a stretch, if it is left open what they begin with
+_NAMELESS = 2.5  # a stretch in which the name of its record is missing
+_AHEAD = 3  # mentions, one of which is the first that stands with its own record
+_HOPELESS = 8.0  # a division that costs so much more than the best one is dropped
+
+Field = tuple[object, ...]
+
+
+class Mention(NamedTuple):
+    """A place that one or more records claim: the field of each, and how much it says about whose stretch this is."""
+
+    span: Span
+    claims: Mapping[int, Field]
+    weight: float
+
+
+class Stretch(NamedTuple):
+    """A part of the page, and the record that it is about."""
+
+    record: int
+    bounds: Span
+
+
+class Stretches:
+    """A page divided among records."""
+
+    def __init__(self, parts: list[Stretch]) -> None:
+        self._parts = parts
+        self._starts = [part.bounds[0] for part in parts]
+        self._of: dict[int, list[Stretch]] = {}
+        for part in parts:
+            self._of.setdefault(part.record, []).append(part)
+
+    def at(self, position: int) -> int | None:
+        """The record around a position; None before the first stretch and behind the last one."""
+        number = bisect_right(self._starts, position) - 1
+        if number < 0 or self._parts[number].bounds[1] <= position:
+            return None
+        return self._parts[number].record
+
+    def of(self, record: int) -> Sequence[Stretch]:
+        """The stretches that are about a record."""
+        return self._of.get(record, ())
+
+    @property
+    def count(self) -> int:
+        """How many records have a stretch."""
+        return len(self._of)
+
+
+def divide(text: str, mentions: Sequence[Mention], name: Field, named: Iterable[int]) -> Stretches:
+    """A text divided among the records that its mentions speak of. `name`: the field that names a record; `named`: the records whose name the text has."""
+    breaks = [_break(text, 0, mentions[0].span[0]) if mentions else (0, 0.0, 0)]
+    end = 0
+    for before, after in zip(mentions, mentions[1:], strict=False):
+        end = max(end, before.span[1])
+        breaks.append(_break(text, end, after.span[0]))
+    owners = _plain(mentions)
+    if owners is None:
+        owners = _cheapest(mentions, [price for _, price, _ in breaks], name, frozenset(named))
+    return Stretches(_bounded(text, mentions, owners, breaks))
+
+
+_Break = tuple[int, float, int]
+
+
+def _break(text: str, start: int, end: int) -> _Break:
+    """Where a text is best parted between two positions, what that costs, and the rank of the break."""
+    if start >= end:
+        return end, _UNBROKEN, len(_BREAKS)
+    begin = max(start, end - _FARTHEST)
+    for rank, (pattern, price) in enumerate(_BREAKS):
+        at = -1
+        for found in pattern.finditer(text, begin, end):
+            at = found.end()
+        if at >= 0:
+            return at, price, rank
+    return end, _UNBROKEN, len(_BREAKS)
+
+
+def _plain(mentions: Sequence[Mention]) -> list[int] | None:
+    """The record of each mention, if each record has all of its mentions one after the other; nothing is cheaper than that."""
+    owners: list[int] = []
+    seen: set[int] = set()
+    current = -1
+    for mention in mentions:
+        if current not in mention.claims:
+            if len(mention.claims) > 1:
+                return None
+            current = next(iter(mention.claims))
+            if current in seen:
+                return None
+            seen.add(current)
+        owners.append(current)
+    return owners
+
+
+_State = tuple[int, bool]  # a record, and whether its name stands in the stretch
+_Step = dict[_State, tuple[float, _State | None, bool]]  # the cost up to here, the state before, and whether a stretch begins
+
+
+def _cheapest(mentions: Sequence[Mention], prices: Sequence[float], name: Field, named: frozenset[int]) -> list[int]:
+    """The record of each mention in the cheapest division."""
+    best = _divided(mentions, prices, name, named, None)
+    firsts = Counter(field for at, _, begins in best[1] if begins for field in set(mentions[at].claims.values()))
+    starts = [name, *(field for field, _ in firsts.most_common(2) if field != name)]
+    ways = [best, *(_divided(mentions, prices, name, named, start) for start in starts)]
+    return [owner for _, owner, _ in min(ways, key=lambda way: way[0])[1]]
+
+
+def _divided(
+    mentions: Sequence[Mention], prices: Sequence[float], name: Field, named: frozenset[int], start: Field | None
+) -> tuple[float, list[tuple[int, int, bool]]]:
+    """The cheapest division if stretches begin with a field: its cost, and for each mention the record, and whether a stretch begins there."""
+    steps: list[_Step] = []
+    before: _Step = {}
+    for at, (mention, price) in enumerate(zip(mentions, prices, strict=True)):
+        step: _Step = {}
+        begin = _ANY_START if start is None else 0.0 if start in mention.claims.values() else _OTHER_START
+        leaving = min(((cost + _unnamed(state, named), state) for state, (cost, _, _) in before.items()), default=None)
+        for state, (cost, _, _) in before.items():
+            record = state[0]
+            cost += 0.0 if record in mention.claims else mention.weight
+            _keep(step, (record, state[1] or mention.claims.get(record) == name), (cost, state, False))
+        begin += 0.0 if leaving is None else leaving[0] + price
+        for record in {record for ahead in mentions[at : at + _AHEAD] for record in ahead.claims}:
+            cost = begin + (0.0 if record in mention.claims else mention.weight)
+            _keep(step, (record, mention.claims.get(record) == name), (cost, None if leaving is None else leaving[1], True))
+        most = min(cost for cost, _, _ in step.values()) + _HOPELESS
+        before = {state: one for state, one in step.items() if one[0] <= most}
+        steps.append(before)
+    total, last = min((cost + _unnamed(state, named), state) for state, (cost, _, _) in before.items())
+    way: list[tuple[int, int, bool]] = []
+    state: _State | None = last
+    for number in range(len(steps) - 1, -1, -1):
+        assert state is not None
+        _, previous, begins = steps[number][state]
+        way.append((number, state[0], begins))
+        state = previous
+    return total, way[::-1]
+
+
+def _keep(step: _Step, state: _State, one: tuple[float, _State | None, bool]) -> None:
+    if state not in step or one[0] < step[state][0]:
+        step[state] = one
+
+
+def _unnamed(state: _State, named: frozenset[int]) -> float:
+    return _NAMELESS if not state[1] and state[0] in named else 0.0
+
+
+def _bounded(text: str, mentions: Sequence[Mention], owners: Sequence[int], breaks: Sequence[_Break]) -> list[Stretch]:
+    """The stretches of mentions with one owner: each begins at the last of the strongest breaks in front of it."""
+    firsts = [at for at in range(len(owners)) if not at or owners[at] != owners[at - 1]]
+    if not firsts:
+        return []
+    ranks = Counter(breaks[at][2] for at in firsts[1:])
+    rank = ranks.most_common(1)[0][0] if ranks else 0
+    starts = [_edge_before(text, mentions[0].span[0], rank), *(breaks[at][0] for at in firsts[1:])]
+    lasts = [at - 1 for at in (*firsts[1:], len(owners))]
+    end = _edge_behind(text, mentions[-1].span[1], rank)
+    return [
+        Stretch(owners[first], (start, min(stop, mentions[last].span[1] + _FARTHEST)))
+        for first, last, start, stop in zip(firsts, lasts, starts, (*starts[1:], end), strict=True)
+    ]
+
+
+def _edge_before(text: str, position: int, rank: int) -> int:
+    """The last break of a rank, or a stronger one, in front of a position."""
+    begin = max(0, position - _FARTHEST)
+    return max(
+        (found.end() for pattern, _ in _BREAKS[: rank + 1] for found in pattern.finditer(text, begin, position)),
+        default=begin,
+    )
+
+
+def _edge_behind(text: str, position: int, rank: int) -> int:
+    """The first such break behind a position."""
+    end = min(len(text), position + _FARTHEST)
+    return min(
+        (found.start() for pattern, _ in _BREAKS[: rank + 1] for found in pattern.finditer(text, position, end)),
+        default=end,
+    )
