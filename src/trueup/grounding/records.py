@@ -14,7 +14,9 @@ from trueup.grounding.columns import Columns, columns_of
 from trueup.grounding.documents import Document
 from trueup.grounding.lookup import Found, Where
 from trueup.grounding.pages import Page
+from trueup.grounding.quantities.find import Quantity
 from trueup.grounding.segments import LEVELS, shape
+from trueup.grounding.series import series
 from trueup.grounding.stretches import Field, Mention, Stretches, divide
 from trueup.verdict.facts import Span
 from trueup.verdict.paths import Parts, type_part
@@ -151,7 +153,7 @@ class _Group:
             leaves = [record[field] for record in self._records if field in record]
             found = [leaf for leaf in leaves if leaf.found.places]
             values = {str(leaf.value) for leaf in found}
-            if len(values) < 2 or len(values) * 2 <= len(found) or len(found) * 2 < len(self._records):
+            if not found or len(values) * 2 <= len(found) or len(found) * 2 < len(self._records):
                 continue
             key = (any(leaf.found.kind in _MEASURED for leaf in leaves), len(values) < len(found), place)
             if best is None or key < best[0]:
@@ -165,19 +167,25 @@ class _Group:
         for said in self._said.values():
             if len(said.spans) > _MOST_PLACES or len(said.records) > _MOST_PLACES:
                 continue
-            is_name = self._name in said.records.values()
-            weight = _MEASURE if said.kind in _MEASURED else _NAME if is_name else _TEXT
+            weight = self._weight(said)
             for span in said.spans:
                 known, before = claims.get(span, ({}, 0.0))
                 for record, field in said.records.items():
                     if field == self._name or record not in known:
                         known[record] = field
-                claims[span] = (known, max(before, weight / len(said.spans)))
+                claims[span] = (known, max(before, weight))
         mentions: list[Mention] = []
         for span, (known, weight) in sorted(claims.items(), key=lambda one: (one[0][0], -one[0][1])):
             if not mentions or span[1] > mentions[-1].span[1]:  # not a number inside of a name
                 mentions.append(Mention(span, known, weight))
         return mentions
+
+    def _weight(self, said: _Said) -> float:
+        """How much each place of a value says about whose stretch it is: a name may well stand twice, a number only once."""
+        count = len(said.spans)
+        if self._name in said.records.values():
+            return (_TEXT if said.kind in _MEASURED else _NAME) * min(1.0, 2 / count)
+        return (_MEASURE if said.kind in _MEASURED else _TEXT) / count
 
     @cached_property
     def _stretches(self) -> Stretches:
@@ -188,6 +196,11 @@ class _Group:
             if self._name in record and 0 < len(record[self._name].found.places) <= _MOST_PLACES
         ]
         return divide(self._page.text, self._mentions, self._name, named)
+
+    @cached_property
+    def _series(self) -> dict[int, int]:
+        assert self._name is not None
+        return series(self._mentions, self._page.parted("sentence").at, self._name)
 
     # -- a column for each record ----------------------------------------------------------------
 
@@ -209,7 +222,9 @@ class _Group:
         """The records in whose stretches a value stands."""
         said = self._said[id(leaf.found)]
         if said.owners is None:
-            said.owners = frozenset(self._stretches.at(start) for start, _ in said.spans)
+            said.owners = frozenset(
+                self._series[start] if start in self._series else self._stretches.at(start) for start, _ in said.spans
+            )
         return said.owners
 
     def _stranger(self, index: int, parts: Parts, leaf: Leaf) -> Stranger | None:
@@ -235,7 +250,7 @@ class _Group:
         """A value of the same kind in the own stretches of a record that no field of the record takes."""
         taken = [span for own in self._records[index].values() for span in self._spans(own)[:_MOST_JUDGED]]
         for stretch in self._stretches.of(index):
-            if (free := _free(self._page, stretch.bounds, leaf, taken)) is not None:
+            if (free := _free(self._page, stretch.around, leaf, taken)) is not None:
                 return free
         return None
 
@@ -255,14 +270,8 @@ def _free(page: Page, bounds: Span, leaf: Leaf, taken: Sequence[Span]) -> Span |
     """A mention of the same kind inside of bounds that nothing takes."""
     here = page.span(leaf.found.places[0])
     if leaf.found.kind == "number":
-        unit = next((one.unit for span, one in page.numbers_in(here) if span == here), "")
-        like = page.text[slice(*here)]
-        spans = [
-            span
-            for span, one in page.numbers_in(bounds)
-            if _are_alike(one.unit, unit)
-            and (one.unit or unit or one.words or _looks_alike(page.text[slice(*span)], like))
-        ]
+        said = next((one for span, one in page.numbers_in(here) if span == here), None)
+        spans = [span for span, one in page.numbers_in(bounds) if said is None or _are_alike(one, said)]
     elif leaf.found.kind in _MEASURED:
         wanted = "dates" if leaf.found.kind == "date" else "times"
         spans = [span for span, one in page.moments_in(bounds) if getattr(one, wanted)]
@@ -271,18 +280,19 @@ def _free(page: Page, bounds: Span, leaf: Leaf, taken: Sequence[Span]) -> Span |
     return next((span for span in spans if not any(span[0] < end and start < span[1] for start, end in taken)), None)
 
 
-def _are_alike(one: str, other: str) -> bool:
-    """Whether two units may measure the same thing: an amount of money and a share are never a weight."""
-    return one == other or not one or not other or ("%" not in (one, other) and _is_money(one) == _is_money(other))
+def _are_alike(one: Quantity, other: Quantity) -> bool:
+    """Whether two numbers may measure the same thing: money and a share are never a weight, and a bare number counts in wholes or not."""
+    if one.unit != other.unit and one.unit and other.unit:
+        return "%" not in (one.unit, other.unit) and _is_money(one.unit) == _is_money(other.unit)
+    return bool(one.unit or other.unit or one.words) or _may_be_whole(one) == _may_be_whole(other)
 
 
 def _is_money(unit: str) -> bool:
     return unit.isupper() or not unit.isascii() or unit == "$"
 
 
-def _looks_alike(one: str, other: str) -> bool:
-    """Whether two numbers are written alike: with or without a fraction."""
-    return ("." in one[:-1] or "," in one[:-1]) == ("." in other[:-1] or "," in other[:-1])
+def _may_be_whole(one: Quantity) -> bool:
+    return any("." not in value for value in one.values)
 
 
 def _alone(record: Record, page: Page) -> Iterator[Stranger]:

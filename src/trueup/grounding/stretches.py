@@ -17,14 +17,19 @@ from trueup.verdict.patterns import lazy_regex
 _BREAKS = (
     (lazy_regex(r"\n[ \t]*(?:[-=*_#]{1,}[ \t]*)?\n\s*"), 0.2),
     (lazy_regex(r"\n+\s*"), 0.5),
-    (lazy_regex(r"(?<=[.!?])[\"'”’)\]]*\s+|(?<=[。！？；])|;\s"), 0.6),
+    (lazy_regex(r"(?<=[.!?])[\"'”’)\]]*\s+|(?<=[。！？])"), 0.6),
+    (lazy_regex(r"[;；]\s*"), 1.0),
     (lazy_regex(r"[,，、|\t]\s*|\s[-–—/·]\s| {3,}"), 1.2),
 )
 _UNBROKEN = 2.0
 _FARTHEST = 400  # characters between two mentions in which a break is looked for, on either side
-_OTHER_START = 1.5  # a stretch that begins with another field than most
+_OTHER_START = 2.0  # a stretch that begins with another field than most
+_NAME_START = 1.2  # one that begins with the name of its record, if most do not
 _ANY_START = 0.8  # a stretch, if it is left open what they begin with
 _NAMELESS = 2.5  # a stretch in which the name of its record is missing
+_NOBODY = -1  # a part about no record, such as the head of a letter
+_TO_NOBODY = 1.0  # what such a part costs behind a record, and a mention in it, against 1 for one with another record
+_WITH_NOBODY = 0.8
 _AHEAD = 3  # mentions, one of which is the first that stands with its own record
 _HOPELESS = 8.0  # a division that costs so much more than the best one is dropped
 
@@ -44,6 +49,7 @@ class Stretch(NamedTuple):
 
     record: int
     bounds: Span
+    around: Span  # a little wider at either end of the page
 
 
 class Stretches:
@@ -80,9 +86,8 @@ def divide(text: str, mentions: Sequence[Mention], name: Field, named: Iterable[
     for before, after in zip(mentions, mentions[1:], strict=False):
         end = max(end, before.span[1])
         breaks.append(_break(text, end, after.span[0]))
-    owners = _plain(mentions)
-    if owners is None:
-        owners = _cheapest(mentions, [price for _, price, _ in breaks], name, frozenset(named))
+    prices = [price for _, price, _ in breaks]
+    owners = _plain(mentions, prices) or _cheapest(mentions, prices, name, frozenset(named))
     return Stretches(_bounded(text, mentions, owners, breaks))
 
 
@@ -103,12 +108,12 @@ def _break(text: str, start: int, end: int) -> _Break:
     return end, _UNBROKEN, len(_BREAKS)
 
 
-def _plain(mentions: Sequence[Mention]) -> list[int] | None:
+def _plain(mentions: Sequence[Mention], prices: Sequence[float]) -> list[int] | None:
     """The record of each mention, if each record has all of its mentions one after the other; nothing is cheaper than that."""
     owners: list[int] = []
     seen: set[int] = set()
     current = -1
-    for mention in mentions:
+    for at, mention in enumerate(mentions):
         if current not in mention.claims:
             if len(mention.claims) > 1:
                 return None
@@ -116,8 +121,19 @@ def _plain(mentions: Sequence[Mention]) -> list[int] | None:
             if current in seen:
                 return None
             seen.add(current)
+            first = _first(mentions, prices, at, current)
+            owners[first:] = [current] * (at - first)
         owners.append(current)
     return owners
+
+
+def _first(mentions: Sequence[Mention], prices: Sequence[float], at: int, record: int) -> int:
+    """Where the stretch of a record begins best that has the mention at a position, and may have those in front of it."""
+    best = at
+    while at and record in mentions[at - 1].claims:
+        at -= 1
+        best = at if prices[at] < prices[best] else best
+    return best
 
 
 _State = tuple[int, bool]  # a record, and whether its name stands in the stretch
@@ -141,16 +157,16 @@ def _divided(
     before: _Step = {}
     for at, (mention, price) in enumerate(zip(mentions, prices, strict=True)):
         step: _Step = {}
-        begin = _ANY_START if start is None else 0.0 if start in mention.claims.values() else _OTHER_START
         leaving = min(((cost + _unnamed(state, named), state) for state, (cost, _, _) in before.items()), default=None)
         for state, (cost, _, _) in before.items():
             record = state[0]
-            cost += 0.0 if record in mention.claims else mention.weight
-            _keep(step, (record, state[1] or mention.claims.get(record) == name), (cost, state, False))
-        begin += 0.0 if leaving is None else leaving[0] + price
+            _keep(step, (record, state[1] or mention.claims.get(record) == name), (cost + _cost(mention, record), state, False))
+        paid, left = (0.0, None) if leaving is None else (leaving[0] + price, leaving[1])
+        nobody = 0.0 if leaving is None else paid + _TO_NOBODY
+        _keep(step, (_NOBODY, True), (nobody + _cost(mention, _NOBODY), left, True))
+        paid += _begin(mention, name, start)
         for record in {record for ahead in mentions[at : at + _AHEAD] for record in ahead.claims}:
-            cost = begin + (0.0 if record in mention.claims else mention.weight)
-            _keep(step, (record, mention.claims.get(record) == name), (cost, None if leaving is None else leaving[1], True))
+            _keep(step, (record, mention.claims.get(record) == name), (paid + _cost(mention, record), left, True))
         most = min(cost for cost, _, _ in step.values()) + _HOPELESS
         before = {state: one for state, one in step.items() if one[0] <= most}
         steps.append(before)
@@ -163,6 +179,19 @@ def _divided(
         way.append((number, state[0], begins))
         state = previous
     return total, way[::-1]
+
+
+def _begin(mention: Mention, name: Field, start: Field | None) -> float:
+    """What it costs that a stretch begins with a mention."""
+    if start is None:
+        return _ANY_START
+    fields = mention.claims.values()
+    return 0.0 if start in fields else _NAME_START if name in fields else _OTHER_START
+
+
+def _cost(mention: Mention, record: int) -> float:
+    """What it costs that a mention stands in the stretch of a record."""
+    return 0.0 if record in mention.claims else mention.weight * (_WITH_NOBODY if record == _NOBODY else 1.0)
 
 
 def _keep(step: _Step, state: _State, one: tuple[float, _State | None, bool]) -> None:
@@ -184,10 +213,14 @@ def _bounded(text: str, mentions: Sequence[Mention], owners: Sequence[int], brea
     starts = [_edge_before(text, mentions[0].span[0], rank), *(breaks[at][0] for at in firsts[1:])]
     lasts = [at - 1 for at in (*firsts[1:], len(owners))]
     end = _edge_behind(text, mentions[-1].span[1], rank)
-    return [
-        Stretch(owners[first], (start, min(stop, mentions[last].span[1] + _FARTHEST)))
-        for first, last, start, stop in zip(firsts, lasts, starts, (*starts[1:], end), strict=True)
-    ]
+    wide = _edge_before(text, mentions[0].span[0], 0), _edge_behind(text, mentions[-1].span[1], 0)
+    parts: list[Stretch] = []
+    for first, last, start, stop in zip(firsts, lasts, starts, (*starts[1:], end), strict=True):
+        stop = min(stop, mentions[last].span[1] + _FARTHEST)
+        around = (wide[0] if not first else start, wide[1] if last == len(owners) - 1 else stop)
+        if owners[first] != _NOBODY:
+            parts.append(Stretch(owners[first], (start, stop), around))
+    return parts
 
 
 def _edge_before(text: str, position: int, rank: int) -> int:
