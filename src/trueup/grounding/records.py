@@ -15,6 +15,7 @@ from trueup.grounding.documents import Document
 from trueup.grounding.lookup import Found, Where
 from trueup.grounding.pages import Page
 from trueup.grounding.quantities.find import Quantity
+from trueup.grounding.quantities.units import names
 from trueup.grounding.segments import LEVELS, shape
 from trueup.grounding.series import series
 from trueup.grounding.stretches import Field, Mention, Stretches, divide
@@ -26,7 +27,7 @@ _MOST_RECORDS = 20_000
 _MOST_ALONE = 2  # values of a single record that may stand with others
 _MOST_PLACES = 8  # of a value that says where its record stands
 _MOST_JUDGED = 64  # the same of a value that is judged
-_NAME, _TEXT, _MEASURE = 3.0, 1.5, 1.0  # how much a name, another text and a number say about whose stretch it is
+_NAME, _TEXT, _MEASURE = 3.0, 2.0, 1.0  # how much a name, another text and a number say about whose stretch it is
 
 
 class Leaf(NamedTuple):
@@ -248,8 +249,13 @@ class _Group:
 
     def _instead(self, index: int, leaf: Leaf) -> Span | None:
         """A value of the same kind in the own stretches of a record that no field of the record takes."""
-        taken = [span for own in self._records[index].values() for span in self._spans(own)[:_MOST_JUDGED]]
         for stretch in self._stretches.of(index):
+            start, end = stretch.around
+            taken: list[Span] = []
+            for own in self._records[index].values():
+                if self._is_judged(own):
+                    spans = self._said[id(own.found)].spans
+                    taken += next(([span] for span in spans if start <= span[0] < end), ())
             if (free := _free(self._page, stretch.around, leaf, taken)) is not None:
                 return free
         return None
@@ -283,12 +289,8 @@ def _free(page: Page, bounds: Span, leaf: Leaf, taken: Sequence[Span]) -> Span |
 def _are_alike(one: Quantity, other: Quantity) -> bool:
     """Whether two numbers may measure the same thing: money and a share are never a weight, and a bare number counts in wholes or not."""
     if one.unit != other.unit and one.unit and other.unit:
-        return "%" not in (one.unit, other.unit) and _is_money(one.unit) == _is_money(other.unit)
+        return "%" not in (one.unit, other.unit) and (one.unit in names().money) == (other.unit in names().money)
     return bool(one.unit or other.unit or one.words) or _may_be_whole(one) == _may_be_whole(other)
-
-
-def _is_money(unit: str) -> bool:
-    return unit.isupper() or not unit.isascii() or unit == "$"
 
 
 def _may_be_whole(one: Quantity) -> bool:

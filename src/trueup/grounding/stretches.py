@@ -18,22 +18,24 @@ _BREAKS = (
     (lazy_regex(r"\n[ \t]*(?:[-=*_#]{1,}[ \t]*)?\n\s*"), 0.2),
     (lazy_regex(r"\n+\s*"), 0.5),
     (lazy_regex(r"(?<=[.!?])[\"'”’)\]]*\s+|(?<=[。！？])"), 0.6),
-    (lazy_regex(r"[;；]\s*"), 1.0),
-    (lazy_regex(r"[,，、|\t]\s*|\s[-–—/·]\s| {3,}"), 1.2),
+    (lazy_regex(r"[;；]\s*"), 1.4),
+    (lazy_regex(r"[,，、|\t]\s*|\s[-–—/·]\s| {3,}"), 2.0),
 )
-_UNBROKEN = 2.0
+_UNBROKEN = 3.0
 _FARTHEST = 400  # characters between two mentions in which a break is looked for, on either side
 _OTHER_START = 2.0  # a stretch that begins with another field than most
 _NAME_START = 1.2  # one that begins with the name of its record, if most do not
 _ANY_START = 0.8  # a stretch, if it is left open what they begin with
 _NAMELESS = 2.5  # a stretch in which the name of its record is missing
 _NOBODY = -1  # a part about no record, such as the head of a letter
-_TO_NOBODY = 1.0  # what such a part costs behind a record, and a mention in it, against 1 for one with another record
-_WITH_NOBODY = 0.8
+_AT_FIRST, _TO_NOBODY = 0.4, 1.0  # what such a part costs in front of all records, and behind one
+_WITH_NOBODY = 0.9  # a mention in it, against 1 for one with another record
+_CROSSED = (0.3, 0.1)  # what it costs to go on over a blank line, and over the end of a line
 _AHEAD = 3  # mentions, one of which is the first that stands with its own record
 _HOPELESS = 8.0  # a division that costs so much more than the best one is dropped
 
 Field = tuple[object, ...]
+_Break = tuple[int, float, int]  # where a text is parted, what that costs, and its rank
 
 
 class Mention(NamedTuple):
@@ -86,12 +88,8 @@ def divide(text: str, mentions: Sequence[Mention], name: Field, named: Iterable[
     for before, after in zip(mentions, mentions[1:], strict=False):
         end = max(end, before.span[1])
         breaks.append(_break(text, end, after.span[0]))
-    prices = [price for _, price, _ in breaks]
-    owners = _plain(mentions, prices) or _cheapest(mentions, prices, name, frozenset(named))
+    owners = _plain(mentions, breaks) or _cheapest(mentions, breaks, name, frozenset(named))
     return Stretches(_bounded(text, mentions, owners, breaks))
-
-
-_Break = tuple[int, float, int]
 
 
 def _break(text: str, start: int, end: int) -> _Break:
@@ -108,7 +106,7 @@ def _break(text: str, start: int, end: int) -> _Break:
     return end, _UNBROKEN, len(_BREAKS)
 
 
-def _plain(mentions: Sequence[Mention], prices: Sequence[float]) -> list[int] | None:
+def _plain(mentions: Sequence[Mention], breaks: Sequence[_Break]) -> list[int] | None:
     """The record of each mention, if each record has all of its mentions one after the other; nothing is cheaper than that."""
     owners: list[int] = []
     seen: set[int] = set()
@@ -121,18 +119,18 @@ def _plain(mentions: Sequence[Mention], prices: Sequence[float]) -> list[int] | 
             if current in seen:
                 return None
             seen.add(current)
-            first = _first(mentions, prices, at, current)
+            first = _first(mentions, breaks, at, current)
             owners[first:] = [current] * (at - first)
         owners.append(current)
     return owners
 
 
-def _first(mentions: Sequence[Mention], prices: Sequence[float], at: int, record: int) -> int:
+def _first(mentions: Sequence[Mention], breaks: Sequence[_Break], at: int, record: int) -> int:
     """Where the stretch of a record begins best that has the mention at a position, and may have those in front of it."""
     best = at
     while at and record in mentions[at - 1].claims:
         at -= 1
-        best = at if prices[at] < prices[best] else best
+        best = at if breaks[at][1] < breaks[best][1] else best
     return best
 
 
@@ -140,33 +138,36 @@ _State = tuple[int, bool]  # a record, and whether its name stands in the stretc
 _Step = dict[_State, tuple[float, _State | None, bool]]  # the cost up to here, the state before, and whether a stretch begins
 
 
-def _cheapest(mentions: Sequence[Mention], prices: Sequence[float], name: Field, named: frozenset[int]) -> list[int]:
+def _cheapest(mentions: Sequence[Mention], breaks: Sequence[_Break], name: Field, named: frozenset[int]) -> list[int]:
     """The record of each mention in the cheapest division."""
-    best = _divided(mentions, prices, name, named, None)
+    best = _divided(mentions, breaks, name, named, None)
     firsts = Counter(field for at, _, begins in best[1] if begins for field in set(mentions[at].claims.values()))
     starts = [name, *(field for field, _ in firsts.most_common(2) if field != name)]
-    ways = [best, *(_divided(mentions, prices, name, named, start) for start in starts)]
+    ways = [best, *(_divided(mentions, breaks, name, named, start) for start in starts)]
     return [owner for _, owner, _ in min(ways, key=lambda way: way[0])[1]]
 
 
 def _divided(
-    mentions: Sequence[Mention], prices: Sequence[float], name: Field, named: frozenset[int], start: Field | None
+    mentions: Sequence[Mention], breaks: Sequence[_Break], name: Field, named: frozenset[int], start: Field | None
 ) -> tuple[float, list[tuple[int, int, bool]]]:
     """The cheapest division if stretches begin with a field: its cost, and for each mention the record, and whether a stretch begins there."""
     steps: list[_Step] = []
     before: _Step = {}
-    for at, (mention, price) in enumerate(zip(mentions, prices, strict=True)):
+    for at, (mention, (_, price, rank)) in enumerate(zip(mentions, breaks, strict=True)):
         step: _Step = {}
         leaving = min(((cost + _unnamed(state, named), state) for state, (cost, _, _) in before.items()), default=None)
+        crossed = _CROSSED[rank] if rank < len(_CROSSED) else 0.0
         for state, (cost, _, _) in before.items():
             record = state[0]
-            _keep(step, (record, state[1] or mention.claims.get(record) == name), (cost + _cost(mention, record), state, False))
+            cost += crossed + _cost(mention, record)
+            _keep(step, (record, state[1] or mention.claims.get(record) == name), (cost, state, False))
         paid, left = (0.0, None) if leaving is None else (leaving[0] + price, leaving[1])
-        nobody = 0.0 if leaving is None else paid + _TO_NOBODY
+        nobody = _AT_FIRST if leaving is None else paid + _TO_NOBODY
         _keep(step, (_NOBODY, True), (nobody + _cost(mention, _NOBODY), left, True))
-        paid += _begin(mention, name, start)
+        begin = _begin(mention, name, start)
         for record in {record for ahead in mentions[at : at + _AHEAD] for record in ahead.claims}:
-            _keep(step, (record, mention.claims.get(record) == name), (paid + _cost(mention, record), left, True))
+            cost = paid + _cost(mention, record) + (begin if record in named else min(begin, _ANY_START))
+            _keep(step, (record, mention.claims.get(record) == name), (cost, left, True))
         most = min(cost for cost, _, _ in step.values()) + _HOPELESS
         before = {state: one for state, one in step.items() if one[0] <= most}
         steps.append(before)
