@@ -3,8 +3,8 @@
 Documents enter; positions in their common text leave, and the numbers, dates, segments and table cells around them.
 """
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from trueup.grounding.documents import Document
@@ -56,26 +56,34 @@ class Page:
         return self._parted[level]
 
     def numbers_in(self, span: Span) -> list[tuple[Span, Quantity]]:
-        """The numbers inside of a stretch that lies in one document, but for those that are a part of something else."""
-        inner = self.where(span)
-        content, base = inner.document.content, span[0] - inner.span[0]
-        bound = content.bound(None)
-        return [
-            ((one.start + base, one.end + base), one)
-            for one in content.quantities_in(*inner.span)
-            if one.start not in bound
-        ]
+        """The numbers inside of a stretch, but for those that are a part of something else."""
+        found: list[tuple[Span, Quantity]] = []
+        for document, base, start, end in self._pieces(span):
+            bound = document.content.bound(None)
+            found += [
+                ((one.start + base, one.end + base), one)
+                for one in document.content.quantities_in(start, end)
+                if one.start not in bound
+            ]
+        return found
 
     def moments_in(self, span: Span) -> list[tuple[Span, Moment]]:
-        """The dates and times inside of such a stretch."""
-        inner = self.where(span)
-        base = span[0] - inner.span[0]
-        start, end = inner.span
-        return [
-            ((one.start + base, one.end + base), one)
-            for one in inner.document.content.moments(None)
-            if start <= one.start and one.end <= end
-        ]
+        """The dates and times inside of a stretch."""
+        found: list[tuple[Span, Moment]] = []
+        for document, base, start, end in self._pieces(span):
+            every = document.content.moments(None)
+            first = bisect_left(every, start, key=lambda one: one.start)
+            last = bisect_left(every, end, key=lambda one: one.start)
+            found += [((one.start + base, one.end + base), one) for one in every[first:last] if one.end <= end]
+        return found
+
+    def _pieces(self, span: Span) -> Iterator[tuple[Document, int, int, int]]:
+        """The documents that a stretch lies in: each with where it begins on the page, and the part of it that the stretch covers."""
+        number = max(bisect_right(self._bases, span[0]) - 1, 0)
+        while number < len(self._bases) and self._bases[number] < span[1]:
+            document, base = self.documents[number], self._bases[number]
+            yield document, base, max(span[0] - base, 0), min(span[1] - base, len(document.text))
+            number += 1
 
     def line(self, position: int) -> Span:
         """The line around a position."""

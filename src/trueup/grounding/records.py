@@ -1,25 +1,33 @@
 """Records: whether each value stands with its own record. What was found of the leaves of a value enters; those that belong to another record leave.
 
-Two people in one text have two ages, and both stand in the text: only where they stand says which is whose. Each record has an anchor, such as its name. The
-text is parted by lines, sentences, paragraphs, or from anchor to anchor, at the first level that tells most values apart; in a table with a column for each record, the column
-decides, and inside one sentence, order and distance. What cannot be told is not reported.
+Two people in one text have two ages, and both stand in the text: only where they stand says which is whose. The page is divided among the records: by
+stretches of text, by the columns of a table that has one for each record, or by order where a sentence lists names and then their values. A value
+is reported if it stands only with another record, and its own record has something else in its place. What cannot be told is not reported.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
+from trueup.grounding.columns import Columns, columns_of
 from trueup.grounding.documents import Document
 from trueup.grounding.lookup import Found, Where
 from trueup.grounding.pages import Page
-from trueup.grounding.segments import LEVELS, Segments, shape
+from trueup.grounding.quantities.find import Quantity
+from trueup.grounding.quantities.units import names
+from trueup.grounding.segments import LEVELS, shape
+from trueup.grounding.series import series
+from trueup.grounding.stretches import Field, Mention, Stretches, divide
 from trueup.verdict.facts import Span
 from trueup.verdict.paths import Parts, type_part
 
 _MEASURED = frozenset({"number", "date", "time"})
-_MOST_RECORDS = 2_000
+_MOST_RECORDS = 20_000
 _MOST_ALONE = 2  # values of a single record that may stand with others
-_ENOUGH = 0.5  # the share of values that a level must place with one record alone
+_MOST_PLACES = 8  # of a value that says where its record stands
+_MOST_JUDGED = 64  # the same of a value that is judged
+_NAME, _TEXT, _MEASURE = 3.0, 2.0, 1.0  # how much a name, another text and a number say about whose stretch it is
 
 
 class Leaf(NamedTuple):
@@ -41,7 +49,6 @@ class Stranger(NamedTuple):
 
 
 Record = dict[Parts, Leaf]
-Owners = Mapping[int, set[int]]
 
 
 def strangers(leaves: list[Leaf], documents: Sequence[Document]) -> Iterator[Stranger]:
@@ -56,232 +63,221 @@ def strangers(leaves: list[Leaf], documents: Sequence[Document]) -> Iterator[Str
 
 
 def _groups(leaves: list[Leaf]) -> Iterator[list[Record]]:
-    """The groups of sibling records in a value: the items of a list, or objects with the same fields beside each other."""
+    """The groups of sibling records in a value: the items of a list, with all that they hold, or objects with the same fields beside each other."""
     groups: dict[Parts, dict[type_part, Record]] = defaultdict(lambda: defaultdict(dict))
     for leaf in leaves:
         parts = leaf.parts
-        at = next((index for index in range(len(parts) - 1, -1, -1) if isinstance(parts[index], int)), None)
-        if at is not None and at + 1 < len(parts):
+        listed = [at for at, part in enumerate(parts[:-1]) if isinstance(part, int)]
+        for at in listed:
             groups[parts[:at]][parts[at]][parts[at + 1 :]] = leaf
-        elif at is None and len(parts) > 1:
+        if len(parts) > 1 and not any(isinstance(part, int) for part in parts):
             groups[parts[:-2]][parts[-2]][parts[-1:]] = leaf
     for records in groups.values():
-        listed = [record for record in records.values() if len(record) > 1]
+        whole = [record for record in records.values() if len(record) > 1]
         named = not isinstance(next(iter(records)), int)
-        if 2 <= len(listed) <= _MOST_RECORDS and not (named and len({frozenset(record) for record in listed}) > 1):
-            yield listed
+        if 2 <= len(whole) <= _MOST_RECORDS and not (named and len({frozenset(record) for record in whole}) > 1):
+            yield whole
+
+
+def _field(parts: Parts) -> Field:
+    """The name of a field, the same for all items of a list inside of a record."""
+    return tuple(None if isinstance(part, int) else part for part in parts)
+
+
+class _Said:
+    """What was found of a value, and the records that have it."""
+
+    def __init__(self, found: Found, page: Page) -> None:
+        self.kind = found.kind
+        self.spans = sorted(map(page.span, found.places))
+        self.records: dict[int, Field] = {}
+        self.owners: frozenset[int | None] | None = None
 
 
 class _Group:
-    """Sibling records on a page, and their anchors."""
+    """Sibling records on a page."""
 
     def __init__(self, records: list[Record], page: Page) -> None:
         self._records = records
         self._page = page
-        self._anchor = self._choose_anchor()
-        self._anchors: list[list[Span]] = [
-            [] if self._anchor is None else self._spans(record.get(self._anchor)) for record in records
-        ]
+        self._said: dict[int, _Said] = {}
+        for index, record in enumerate(records):
+            for parts, leaf in record.items():
+                if leaf.found.places:
+                    said = self._said.get(id(leaf.found))
+                    if said is None:
+                        said = self._said[id(leaf.found)] = _Said(leaf.found, page)
+                    said.records.setdefault(index, _field(parts))
+        self._name = self._choose_name()
 
     def strangers(self) -> Iterator[Stranger]:
         """The values of the group that stand with another of its records."""
-        if self._anchor is None or sum(map(bool, self._anchors)) < 2:
+        if self._name is None:
             return
-        columns = self._columns()
-        levels = {} if columns is not None else self._levels()
+        columns = columns_of(self._page, self._mentions, self._name)
         for index, record in enumerate(self._records):
-            if not self._anchors[index]:
-                continue
-            others = [(field, leaf) for field, leaf in record.items() if field != self._anchor and self._spans(leaf)]
+            others = [
+                (parts, leaf) for parts, leaf in record.items() if parts != self._name and self._is_judged(leaf)
+            ]
             if columns is not None:
                 found = [self._in_other_column(index, leaf, columns) for _, leaf in others]
             else:
-                found = [self._stranger(index, field, leaf, *levels[field]) for field, leaf in others]
+                found = [self._stranger(index, parts, leaf) for parts, leaf in others]
             yield from self._blamed(index, [one for one in found if one is not None], len(others))
 
+    def _is_judged(self, leaf: Leaf) -> bool:
+        return 0 < len(leaf.found.places) <= _MOST_JUDGED
+
     def _blamed(self, index: int, found: list[Stranger], count: int) -> Iterator[Stranger]:
-        """What is reported of one record: if nearly all of it stands with another one, its anchor is what does not belong."""
-        anchor = None if self._anchor is None else self._records[index][self._anchor]
-        if anchor is not None and len(found) > 1 and len(found) * 3 > count * 2:
+        """What is reported of one record: if nearly all of it stands with another one, its name is what does not belong."""
+        assert self._name is not None
+        name = self._records[index].get(self._name)
+        if name is not None and name.found.places and len(found) > 1 and len(found) * 3 > count * 2:
             others = {one.owner for one in found}
             if len(others) == 1:
-                yield Stranger(anchor, anchor.found.places[0], str(anchor.value), others.pop(), None)
+                yield Stranger(name, name.found.places[0], str(name.value), others.pop(), None)
                 return
         yield from found
 
     # -- preparation -----------------------------------------------------------------------------
 
-    def _spans(self, leaf: Leaf | None) -> list[Span]:
-        return [] if leaf is None else [self._page.span(where) for where in leaf.found.places]
+    def _spans(self, leaf: Leaf) -> list[Span]:
+        return self._said[id(leaf.found)].spans if leaf.found.places else []
 
-    def _choose_anchor(self) -> Parts | None:
-        """The field that tells the records apart: text that differs in each and is found for most."""
-        fields = list(dict.fromkeys(field for record in self._records for field in record))
-        best: tuple[tuple[bool, int], Parts] | None = None
+    def _choose_name(self) -> Parts | None:
+        """The field that tells the records apart: text that differs in most and is found for most."""
+        fields = dict.fromkeys(
+            parts for record in self._records for parts in record if not any(isinstance(part, int) for part in parts)
+        )
+        best: tuple[tuple[bool, bool, int], Parts] | None = None
         for place, field in enumerate(fields):
             leaves = [record[field] for record in self._records if field in record]
             found = [leaf for leaf in leaves if leaf.found.places]
-            values = {str(leaf.value) for leaf in leaves}
-            if len(found) < 2 or len(values) < len(leaves) or len(leaves) < len(self._records):
+            values = {str(leaf.value) for leaf in found}
+            if not found or len(values) * 2 <= len(found) or len(found) * 2 < len(self._records):
                 continue
-            key = (any(leaf.found.kind in _MEASURED for leaf in leaves), place)
+            key = (any(leaf.found.kind in _MEASURED for leaf in leaves), len(values) < len(found), place)
             if best is None or key < best[0]:
                 best = (key, field)
         return None if best is None else best[1]
 
-    def _levels(self) -> dict[Parts, tuple[Segments, Owners]]:
-        """For each field, the first way to part the page at which most of its values stand in a part with one anchor, or at least with some."""
-        parted = [(level, self._owners(level)) for level in map(self._page.parted, LEVELS)]
-        starts = sorted({spans[0][0] for spans in self._anchors if spans})
-        between = Segments(self._page.text, [0, *starts] if starts[0] else starts)
-        fields = dict.fromkeys(field for record in self._records for field in record if field != self._anchor)
-        return {field: self._level(field, parted) or (between, self._owners(between)) for field in fields}
+    @cached_property
+    def _mentions(self) -> list[Mention]:
+        """The places of all values that only few places and few records have, in order."""
+        claims: dict[Span, tuple[dict[int, Field], float]] = {}
+        for said in self._said.values():
+            if len(said.spans) > _MOST_PLACES or len(said.records) > _MOST_PLACES:
+                continue
+            weight = self._weight(said)
+            for span in said.spans:
+                known, before = claims.get(span, ({}, 0.0))
+                for record, field in said.records.items():
+                    if field == self._name or record not in known:
+                        known[record] = field
+                claims[span] = (known, max(before, weight))
+        mentions: list[Mention] = []
+        for span, (known, weight) in sorted(claims.items(), key=lambda one: (one[0][0], -one[0][1])):
+            if not mentions or span[1] > mentions[-1].span[1]:  # not a number inside of a name
+                mentions.append(Mention(span, known, weight))
+        return mentions
 
-    def _level(
-        self, field: Parts, parted: list[tuple[Segments, dict[int, set[int]]]]
-    ) -> tuple[Segments, Owners] | None:
-        spans = [span for record in self._records for span in self._spans(record.get(field))[:8]]
-        shared: tuple[Segments, Owners] | None = None
-        for level, owners in parted:
-            counts = [len(owners.get(level.at(start), ())) for start, _ in spans]
-            if sum(count == 1 for count in counts) >= _ENOUGH * len(spans):
-                return level, owners
-            if shared is None and level is not parted[-1][0] and sum(map(bool, counts)) >= _ENOUGH * len(spans):
-                shared = level, owners
-        return shared
+    def _weight(self, said: _Said) -> float:
+        """How much each place of a value says about whose stretch it is: a name may well stand twice, a number only once."""
+        count = len(said.spans)
+        if self._name in said.records.values():
+            return (_TEXT if said.kind in _MEASURED else _NAME) * min(1.0, 2 / count)
+        return (_MEASURE if said.kind in _MEASURED else _TEXT) / count
 
-    def _owners(self, level: Segments) -> dict[int, set[int]]:
-        owners: dict[int, set[int]] = defaultdict(set)
-        for index, anchors in enumerate(self._anchors):
-            for start, _ in anchors:
-                owners[level.at(start)].add(index)
-        return dict(owners)
+    @cached_property
+    def _stretches(self) -> Stretches:
+        assert self._name is not None
+        named = [
+            index
+            for index, record in enumerate(self._records)
+            if self._name in record and 0 < len(record[self._name].found.places) <= _MOST_PLACES
+        ]
+        return divide(self._page.text, self._mentions, self._name, named)
+
+    @cached_property
+    def _series(self) -> dict[int, int]:
+        assert self._name is not None
+        return series(self._mentions, self._page.parted("sentence").at, self._name)
 
     # -- a column for each record ----------------------------------------------------------------
 
-    def _columns(self) -> dict[int, int] | None:
-        """The column of each record, if all anchors stand in one line of a table, each in a cell of its own."""
-        lines = {self._page.line(spans[0][0]) for spans in self._anchors if spans}
-        if len(lines) != 1:
-            return None
-        cells = self._page.cells(next(iter(lines)))
-        found = {
-            index: next((at for at, (start, end) in enumerate(cells) if start <= spans[0][0] < end), -1)
-            for index, spans in enumerate(self._anchors)
-            if spans
-        }
-        values = [span for record in self._records for leaf in record.values() for span in self._spans(leaf)[:1]]
-        elsewhere = sum(self._page.line(start) not in lines for start, _ in values)
-        return (
-            found if len(set(found.values())) == len(found) > 1 and elsewhere * 2 > len(values) - len(found) else None
-        )
-
-    def _in_other_column(self, index: int, leaf: Leaf, columns: dict[int, int]) -> Stranger | None:
+    def _in_other_column(self, index: int, leaf: Leaf, columns: Columns) -> Stranger | None:
         owner: int | None = None
         instead: Span | None = None
         for start, _ in self._spans(leaf):
-            cells = self._page.cells(self._page.line(start))
-            at = next((number for number, (begin, end) in enumerate(cells) if begin <= start < end), -1)
-            if at == columns[index] or len(cells) <= columns[index] or at not in columns.values():
+            other = columns.at(start)
+            if other is None or other == index:
                 return None
-            owner = next(record for record, column in columns.items() if column == at)
-            instead = self._free(cells[columns[index]], leaf, ())
-        if owner is None:
-            return None
-        return self._made(leaf, owner, index, instead)
+            owner = other
+            cell = columns.cell(index, start)
+            instead = None if cell is None else _free(self._page, cell, leaf, ())
+        return None if owner is None else self._made(leaf, owner, index, instead)
 
-    # -- a part for each record ------------------------------------------------------------------
+    # -- a stretch for each record ---------------------------------------------------------------
 
-    def _stranger(self, index: int, field: Parts, leaf: Leaf, level: Segments, owners: Owners) -> Stranger | None:
-        spans = self._spans(leaf)
-        numbers = [level.at(start) for start, _ in spans]
-        own = [number for number in numbers if index in owners.get(number, ())]
-        if own:
-            shared = next((number for number in own if len(owners[number]) > 1), None)
-            alone = any(len(owners[number]) == 1 for number in own)
-            return (
-                None
-                if alone or shared is None
-                else self._out_of_order(index, field, leaf, level.bounds(shared), owners[shared])
+    def _owners(self, leaf: Leaf) -> frozenset[int | None]:
+        """The records in whose stretches a value stands."""
+        said = self._said[id(leaf.found)]
+        if said.owners is None:
+            said.owners = frozenset(
+                self._series[start] if start in self._series else self._stretches.at(start) for start, _ in said.spans
             )
-        if any(not owners.get(number) for number in numbers):
+        return said.owners
+
+    def _stranger(self, index: int, parts: Parts, leaf: Leaf) -> Stranger | None:
+        owners = self._owners(leaf)
+        if index in owners or None in owners or not self._stretches.of(index):
             return None
-        instead = self._instead(index, leaf, level, owners)
-        for other in sorted({other for number in numbers for other in owners[number]}):
-            if instead is not None or self._is_swapped(leaf, field, other, level, owners):
+        instead = self._instead(index, leaf)
+        for other in sorted(owner for owner in owners if owner is not None):
+            if instead is not None or self._is_swapped(leaf, _field(parts), other):
                 return self._made(leaf, other, index, instead)
         return None
 
-    def _is_swapped(self, leaf: Leaf, field: Parts, other: int, level: Segments, owners: Owners) -> bool:
-        """Whether the record that a value stands with has another value, which does not stand there."""
-        theirs = self._records[other].get(field)
-        if theirs is None or theirs.value == leaf.value:
-            return False
-        return not any(other in owners.get(level.at(start), ()) for start, _ in self._spans(theirs))
+    def _is_swapped(self, leaf: Leaf, field: Field, other: int) -> bool:
+        """Whether the record that a value stands with has another value, which stands with yet another record."""
+        theirs = [
+            one
+            for parts, one in self._records[other].items()
+            if _field(parts) == field and one.value != leaf.value and self._is_judged(one)
+        ]
+        return any(not {other, None} & self._owners(one) for one in theirs)
 
-    def _instead(self, index: int, leaf: Leaf, level: Segments, owners: Owners) -> Span | None:
-        """A value of the same kind in the own part of a record that no field of the record takes."""
-        taken = [span for own in self._records[index].values() for span in self._spans(own)]
-        for number, records in owners.items():
-            if records == {index} and (free := self._free(level.bounds(number), leaf, taken)) is not None:
+    def _instead(self, index: int, leaf: Leaf) -> Span | None:
+        """A value of the same kind in the own stretches of a record that no field of the record takes."""
+        for stretch in self._stretches.of(index):
+            start, end = stretch.around
+            taken: list[Span] = []
+            for own in self._records[index].values():
+                if self._is_judged(own):
+                    spans = self._said[id(own.found)].spans
+                    taken += next(([span] for span in spans if start <= span[0] < end), ())
+            if (free := _free(self._page, stretch.around, leaf, taken)) is not None:
                 return free
         return None
 
-    def _free(self, bounds: Span, leaf: Leaf, taken: Sequence[Span]) -> Span | None:
-        return _free(self._page, bounds, leaf, taken)
-
-    def _out_of_order(self, index: int, field: Parts, leaf: Leaf, bounds: Span, records: set[int]) -> Stranger | None:
-        """A value that stands in one part with several anchors, in another order than they do."""
-        anchors: dict[int, Span] = {}
-        values: dict[int, Span] = {}
-        for record in records:
-            anchors[record] = next(span for span in self._anchors[record] if bounds[0] <= span[0] < bounds[1])
-            inside = [
-                span for span in self._spans(self._records[record].get(field)) if bounds[0] <= span[0] < bounds[1]
-            ]
-            if len(inside) != 1:
-                return None
-            values[record] = inside[0]
-        if len(set(values.values())) < len(values):
-            return None
-        ranked = sorted(anchors, key=anchors.__getitem__)
-        other = ranked[sorted(values, key=values.__getitem__).index(index)]
-        if other == index:
-            return None
-        apart = max(anchors.values()) < min(values.values()) or max(values.values()) < min(anchors.values())
-        if not apart and self._is_nearer(values[index], anchors[index], anchors[other]):
-            return None
-        return self._made(leaf, other, index, None)
-
-    def _is_nearer(self, value: Span, own: Span, other: Span) -> bool:
-        """Whether a value stands nearer to its own anchor than to another one: first by the commas between them, then by letters."""
-
-        def distance(anchor: Span) -> tuple[int, int]:
-            between = self._page.text[min(anchor[1], value[1]) : max(anchor[0], value[0])]
-            return sum(between.count(sign) for sign in ",，、"), len(between)
-
-        return distance(own) < distance(other)
-
     def _made(self, leaf: Leaf, other: int, index: int, instead: Span | None) -> Stranger:
-        assert self._anchor is not None
-        whose = [str(self._records[which][self._anchor].value) for which in (other, index)]
+        whose = [self._named(which) for which in (other, index)]
         return Stranger(
             leaf, leaf.found.places[0], whose[0], whose[1], None if instead is None else self._page.where(instead)
         )
+
+    def _named(self, index: int) -> str:
+        assert self._name is not None
+        leaf = self._records[index].get(self._name)
+        return str(index + 1) if leaf is None else str(leaf.value)
 
 
 def _free(page: Page, bounds: Span, leaf: Leaf, taken: Sequence[Span]) -> Span | None:
     """A mention of the same kind inside of bounds that nothing takes."""
     here = page.span(leaf.found.places[0])
     if leaf.found.kind == "number":
-        unit = next((one.unit for span, one in page.numbers_in(here) if span == here), "")
-        like = page.text[slice(*here)]
-        spans = [
-            span
-            for span, one in page.numbers_in(bounds)
-            if _are_alike(one.unit, unit)
-            and (one.unit or unit or one.words or _looks_alike(page.text[slice(*span)], like))
-        ]
+        said = next((one for span, one in page.numbers_in(here) if span == here), None)
+        spans = [span for span, one in page.numbers_in(bounds) if said is None or _are_alike(one, said)]
     elif leaf.found.kind in _MEASURED:
         wanted = "dates" if leaf.found.kind == "date" else "times"
         spans = [span for span, one in page.moments_in(bounds) if getattr(one, wanted)]
@@ -290,18 +286,15 @@ def _free(page: Page, bounds: Span, leaf: Leaf, taken: Sequence[Span]) -> Span |
     return next((span for span in spans if not any(span[0] < end and start < span[1] for start, end in taken)), None)
 
 
-def _are_alike(one: str, other: str) -> bool:
-    """Whether two units may measure the same thing: an amount of money and a share are never a weight."""
-    return one == other or not one or not other or ("%" not in (one, other) and _is_money(one) == _is_money(other))
+def _are_alike(one: Quantity, other: Quantity) -> bool:
+    """Whether two numbers may measure the same thing: money and a share are never a weight, and a bare number counts in wholes or not."""
+    if one.unit != other.unit and one.unit and other.unit:
+        return "%" not in (one.unit, other.unit) and (one.unit in names().money) == (other.unit in names().money)
+    return bool(one.unit or other.unit or one.words) or _may_be_whole(one) == _may_be_whole(other)
 
 
-def _is_money(unit: str) -> bool:
-    return unit.isupper() or not unit.isascii() or unit == "$"
-
-
-def _looks_alike(one: str, other: str) -> bool:
-    """Whether two numbers are written alike: with or without a fraction."""
-    return ("." in one[:-1] or "," in one[:-1]) == ("." in other[:-1] or "," in other[:-1])
+def _may_be_whole(one: Quantity) -> bool:
+    return any("." not in value for value in one.values)
 
 
 def _alone(record: Record, page: Page) -> Iterator[Stranger]:

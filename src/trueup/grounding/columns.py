@@ -1,0 +1,57 @@
+"""Columns: a table with a column for each record. The mentions of what records say enter; the record of each column leaves, if the page has such a table."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from trueup.grounding.pages import Page
+from trueup.grounding.stretches import Field, Mention
+from trueup.verdict.facts import Span
+
+_LEAST = 0.6  # of what mentions say must agree that a column is about a record
+
+
+class Columns:
+    """The columns of a table, each about one record."""
+
+    def __init__(self, page: Page, records: dict[int, int]) -> None:
+        self._page = page
+        self._records = records  # by column
+        self._columns = {record: column for column, record in records.items()}
+
+    def at(self, position: int) -> int | None:
+        """The record of the column around a position; None outside of the columns."""
+        return self._records.get(_cell(self._page, position)[1])
+
+    def cell(self, record: int, position: int) -> Span | None:
+        """The cell that a record has in the line around a position."""
+        cells, _ = _cell(self._page, position)
+        column = self._columns.get(record, len(cells))
+        return cells[column] if column < len(cells) else None
+
+
+def columns_of(page: Page, mentions: Sequence[Mention], name: Field) -> Columns | None:
+    """The columns of a table in which all names of records stand in one line, and their values below, each in the column of its record."""
+    names = [one for one in mentions if name in one.claims.values()]
+    lines = {page.line(one.span[0]) for one in names}
+    if len(lines) != 1 or sum(page.line(one.span[0]) not in lines for one in mentions) * 2 <= len(mentions) - len(names):
+        return None
+    votes: dict[tuple[int, int], float] = defaultdict(float)
+    total = 0.0
+    for mention in mentions:
+        _, column = _cell(page, mention.span[0])
+        total += mention.weight
+        for record in mention.claims:
+            votes[column, record] += mention.weight
+    records: dict[int, int] = {}
+    agreed = 0.0
+    for (column, record), weight in sorted(votes.items(), key=lambda one: -one[1]):
+        if column not in records and record not in records.values():
+            records[column] = record
+            agreed += weight
+    return Columns(page, records) if len(records) > 1 and agreed > _LEAST * total else None
+
+
+def _cell(page: Page, position: int) -> tuple[list[Span], int]:
+    """The cells of the line around a position, and the number of its own."""
+    cells = page.cells(page.line(position))
+    return cells, next((at for at, (start, end) in enumerate(cells) if start <= position < end), -1)
