@@ -113,7 +113,7 @@ def said_otherwise(wanted: Kinds, value: str, words: Words) -> Iterator[Span]:
         for phrase in _table().said.get(f"{kind} {value}", ()):
             for first, last in words.find(phrase):
                 goes_on = last + 1 < len(words) and words.folded[last + 1] in known("connectors")
-                if not goes_on or "," in words.text[words.spans[last][1] : words.spans[last + 1][0]]:
+                if not goes_on or "," in words.text[words.ends[last] : words.starts[last + 1]]:
                     yield words.span(first, last)
 
 

@@ -227,7 +227,7 @@ def _may_belong(words: Words, at: int, beside: int, *, alone: bool) -> bool:
     """Whether the word beside a name may make it another name: "Acorn Street", "the Bar Acorn", "New Acorn", and "acorn tree" for a name of one word."""
     if not 0 <= at < len(words) or words.folded[at] in known("light"):
         return False
-    gap = words.text[words.spans[min(at, beside)][1] : words.spans[max(at, beside)][0]]
+    gap = words.text[words.ends[min(at, beside)] : words.starts[max(at, beside)]]
     if not gap.isspace():
         return False
     written_small = alone and words.surface(beside)[:1].islower()
