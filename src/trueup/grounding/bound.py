@@ -31,9 +31,11 @@ def is_bound(mention: Quantity, text: str, moments: list[Moment]) -> bool:
     >>> [is_bound(one, text, []) for one in quantities(text) if one.values[0] in ("4", "7")]
     [False, True]
     """
-    if mention.words or mention.unit:
+    if mention.unit:
         return False
     start, end = mention.start, mention.end
+    if mention.words:  # "at nine" may also be nine people at a table, "a quarter to nine" is not
+        return _in_moment(start, end, text, moments, longer=True)
     if _in_moment(start, end, text, moments):
         return True
     before = text[max(0, start - _REACH) : start]
@@ -48,9 +50,11 @@ def _is_glued(before: str, text: str, end: int) -> bool:
     return _GLUED_BEFORE.search(before) is not None or _GLUED_AFTER.match(text, end) is not None
 
 
-def _in_moment(start: int, end: int, text: str, moments: list[Moment]) -> bool:
+def _in_moment(start: int, end: int, text: str, moments: list[Moment], *, longer: bool = False) -> bool:
     index = bisect_right(moments, start, key=lambda one: one.start) - 1
     if index < 0:
         return False
     one = moments[index]
+    if longer and (one.start, one.end) == (start, end):
+        return False
     return one.start <= start and end <= one.end and _CERTAIN.search(text, one.start, one.end) is not None

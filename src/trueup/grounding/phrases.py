@@ -92,6 +92,16 @@ class Phrase:
             return kept if words else self
         return _of_words(kept, words)
 
+    @cached_property
+    def shortened(self) -> list[list[str]]:
+        """Its words with a long form in place of a short one, or the other way round."""
+        return list(_shortened(self))
+
+    @cached_property
+    def names_proper(self) -> list[list[str]]:
+        """Its words without the kind of place that they say."""
+        return list(_names_proper(self.core.folded))
+
 
 def _of_words(phrase: Phrase, words: Sequence[str]) -> Phrase:
     """A phrase of some words of another one, as they are written there."""
@@ -194,7 +204,7 @@ def _core_words(phrase: Phrase, document: Text) -> Iterator[Span]:
 def _short_forms(phrase: Phrase, document: Text) -> Iterator[Span]:
     """The same words, some of them shortened on one side: "Saint John's" and "St. John's", "bed and breakfast" and "B&B"."""
     words = document.words
-    for variant in _shortened(phrase):
+    for variant in phrase.shortened:
         for first, last in words.find(variant):
             yield words.span(first, last)
         if len(joined := "".join(variant)) >= _LEAST_JOINED and not phrase.has_digits:
@@ -216,7 +226,7 @@ def _shortened(phrase: Phrase) -> Iterator[list[str]]:
 def _without_kind(phrase: Phrase, document: Text) -> Iterator[Span]:
     """A name without the kind of place that it says, if the text does not say another one: "the Acorn" for "Acorn Guest House"."""
     words = document.words
-    for rest in _names_proper(phrase.core.folded):
+    for rest in phrase.names_proper:
         for first, last in words.find(rest):
             beside = (first - 1, first), (last + 1, last)
             if not any(_may_belong(words, *pair, alone=first == last) for pair in beside):
