@@ -66,6 +66,25 @@ def test_records_of_any_number() -> None:
     assert_linear(run, make, 20_000)
 
 
+@pytest.mark.growth
+@pytest.mark.spec("E7")
+@pytest.mark.parametrize("columns", [False, True], ids=["rows", "columns"])
+def test_swapped_values_of_any_number_of_records(columns: bool) -> None:
+    contract = Contract({"type": "array"}, grounded=True)
+
+    def make(size: int) -> tuple[str, str]:
+        rows = [(f"Person{number} Name{number}", 1000 + number) for number in range(size // 20)]
+        lines = zip(*rows, strict=True) if columns else rows
+        swapped = [(name, rows[at ^ 1][1] if at ^ 1 < len(rows) else age) for at, (name, age) in enumerate(rows)]
+        value = json.dumps([{"name": name, "age": age} for name, age in swapped])
+        return value, "\n".join(" | ".join(map(str, line)) for line in lines)
+
+    def run(given: tuple[str, str]) -> object:
+        return contract.check(given[0], {"source": given[1]})
+
+    assert_linear(run, make, 20_000)
+
+
 def fresh(piece: str) -> Callable[[int], str]:
     """Texts of any size, each seen for the first time."""
     count = iter(range(10**9))

@@ -1,6 +1,7 @@
 """Whose value it is: swapped values are found in sentences, tables, blocks and lists, and right ones stay quiet."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,3 +73,90 @@ def test_turns_of_a_dialogue_are_not_rows_of_a_table() -> None:
     text = "user: A coach from Leeds to York, leaving on the 9th.\nassistant: How many seats?\nuser: Four please, on the 9th of May."
     value = {"to": "York", "date": "9th of May", "seats": 4}
     assert Contract({"type": "object"}, grounded=True).check_value(value, {"source": text}).ok
+
+
+CASES = json.loads((Path(__file__).parent / "cases" / "records.json").read_text("utf-8"))
+
+
+def people(rows: list[list[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(("name", "age", "city"), row, strict=True)) for row in rows]
+
+
+def told(value: Any, source: Any) -> list[tuple[str, str]]:
+    return sorted((found.code, found.path) for found in PEOPLE.check(json.dumps(value), {"source": source}).findings)
+
+
+@pytest.mark.spec("E4")
+@pytest.mark.parametrize(("source", "rows"), [case for part in CASES.values() for case in part.values()],
+                         ids=[name for part in CASES.values() for name in part])  # fmt: skip
+def test_records_of_any_layout_stay_quiet(source: Any, rows: list[list[Any]]) -> None:
+    assert told(people(rows), source) == []
+
+
+SWAPPED = {**CASES["told"], **CASES["only swaps"]}
+
+
+@pytest.mark.spec("E4")
+@pytest.mark.parametrize(("source", "rows"), SWAPPED.values(), ids=SWAPPED)
+def test_swaps_are_found_in_any_layout(source: Any, rows: list[list[Any]]) -> None:
+    swapped = people(rows)
+    swapped[0]["age"], swapped[1]["age"] = swapped[1]["age"], swapped[0]["age"]
+    assert told(swapped, source) == [("E003", "$[0].age"), ("E003", "$[1].age")]
+
+
+@pytest.mark.spec("E4")
+@pytest.mark.parametrize(("source", "rows"), CASES["told"].values(), ids=CASES["told"])
+def test_copies_are_found_in_any_layout(source: Any, rows: list[list[Any]]) -> None:
+    copied = people(rows)
+    copied[0]["age"] = copied[1]["age"]
+    assert told(copied, source) == [("E003", "$[0].age")]
+
+
+INVOICES = [
+    {"number": "INV-7", "total": 30, "lines": [{"item": "desk lamp", "price": 10}, {"item": "tea", "price": 20}]},
+    {"number": "INV-8", "total": 70, "lines": [{"item": "desk lamp", "price": 45}, {"item": "mug", "price": 25}]},
+]
+INVOICES_AS_TEXT = (
+    "Invoice INV-7\n- desk lamp: 10 EUR\n- tea: 20 EUR\nTotal: 30 EUR\n\n"
+    "Invoice INV-8\n- desk lamp: 45 EUR\n- mug: 25 EUR\nTotal: 70 EUR\n"
+)
+
+
+def swapped_invoices(one: tuple[Any, ...], other: tuple[Any, ...]) -> list[str]:
+    """The paths that are reported if two values of the invoices are exchanged."""
+    value = json.loads(json.dumps(INVOICES))
+
+    def holder(path: tuple[Any, ...]) -> Any:
+        at = value
+        for part in path[:-1]:
+            at = at[part]
+        return at
+
+    first, second = holder(one), holder(other)
+    first[one[-1]], second[other[-1]] = second[other[-1]], first[one[-1]]
+    return [path for code, path in told(value, INVOICES_AS_TEXT) if code == "E003"]
+
+
+def test_lines_of_invoices_stay_quiet() -> None:
+    assert told(INVOICES, INVOICES_AS_TEXT) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "paths"),
+    [
+        ((0, "total"), (1, "total"), ["$[0].total", "$[1].total"]),
+        ((0, "lines", 0, "price"), (0, "lines", 1, "price"), ["$[0].lines[0].price", "$[0].lines[1].price"]),
+        ((0, "lines", 0, "price"), (1, "lines", 0, "price"), ["$[0].lines[0].price", "$[1].lines[0].price"]),
+    ],
+    ids=["totals", "lines of one", "lines of two"],
+)
+def test_values_of_nested_lists_are_told_apart(one: tuple[Any, ...], other: tuple[Any, ...], paths: list[str]) -> None:
+    assert swapped_invoices(one, other) == paths
+
+
+def test_columns_are_told_apart_if_a_name_is_missing() -> None:
+    source = "| name | Ana Ruiz | L8is V3ga | Marta Soto |\n|---|---|---|---|\n| age | 40 | 30 | 25 |\n| city | Lugo | Vigo | Pola |"
+    rows = [["Ana Ruiz", 40, "Lugo"], [None, 30, "Vigo"], ["Marta Soto", 25, "Pola"]]
+    assert told(people(rows), source) == []
+    rows[0][1], rows[1][1] = rows[1][1], rows[0][1]
+    assert told(people(rows), source) == [("E003", "$[0].age"), ("E003", "$[1].age")]

@@ -1,5 +1,6 @@
 """Columns: a table with a column for each record. The mentions of what records say enter; the record of each column leaves, if the page has such a table."""
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -31,9 +32,12 @@ class Columns:
 
 def columns_of(page: Page, mentions: Sequence[Mention], name: Field) -> Columns | None:
     """The columns of a table in which all names of records stand in one line, and their values below, each in the column of its record."""
-    names = [one for one in mentions if name in one.claims.values()]
-    lines = {page.line(one.span[0]) for one in names}
-    if len(lines) != 1 or sum(page.line(one.span[0]) not in lines for one in mentions) * 2 <= len(mentions) - len(names):
+    names = [one.span[0] for one in mentions if name in one.claims.values()]
+    if not names:
+        return None
+    begin, end = page.line(names[0])
+    beside = sum(begin <= one.span[0] < end for one in mentions)
+    if names[-1] >= end or (len(mentions) - beside) * 2 <= len(mentions) - len(names):
         return None
     votes: dict[tuple[int, int], float] = defaultdict(float)
     total = 0.0
@@ -43,15 +47,18 @@ def columns_of(page: Page, mentions: Sequence[Mention], name: Field) -> Columns 
         for record in mention.claims:
             votes[column, record] += mention.weight
     records: dict[int, int] = {}
+    known: set[int] = set()
     agreed = 0.0
     for (column, record), weight in sorted(votes.items(), key=lambda one: -one[1]):
-        if column not in records and record not in records.values():
+        if column not in records and record not in known:
             records[column] = record
+            known.add(record)
             agreed += weight
     return Columns(page, records) if len(records) > 1 and agreed > _LEAST * total else None
 
 
 def _cell(page: Page, position: int) -> tuple[list[Span], int]:
-    """The cells of the line around a position, and the number of its own."""
+    """The cells of the line around a position, and the number of its own; -1 between two cells."""
     cells = page.cells(page.line(position))
-    return cells, next((at for at, (start, end) in enumerate(cells) if start <= position < end), -1)
+    at = bisect_right(cells, position, key=lambda cell: cell[0]) - 1
+    return cells, at if at >= 0 and position < cells[at][1] else -1

@@ -31,6 +31,7 @@ class Page:
             at += len(document.text) + len(_BETWEEN)
         self._index = {id(document): base for document, base in zip(documents, self._bases, strict=True)}
         self._parted: dict[str, Segments] = {}
+        self._cells: dict[Span, list[Span]] = {}
 
     @cached_property
     def text(self) -> str:
@@ -93,9 +94,13 @@ class Page:
 
     def cells(self, line: Span) -> list[Span]:
         """The cells of a line of a table: between bars, tabs, wide gaps, semicolons or commas; the line itself if it has none."""
-        text = self.text
+        if line not in self._cells:
+            self._cells[line] = self._cut(line)
+        return self._cells[line]
+
+    def _cut(self, line: Span) -> list[Span]:
         for separator in _SEPARATORS:
-            cuts = [found.span() for found in separator.finditer(text, *line)]
+            cuts = [found.span() for found in separator.finditer(self.text, *line)]
             if cuts:
                 starts, ends = [line[0], *(end for _, end in cuts)], [*(start for start, _ in cuts), line[1]]
                 return list(zip(starts, ends, strict=True))

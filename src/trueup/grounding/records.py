@@ -15,19 +15,22 @@ from trueup.grounding.documents import Document
 from trueup.grounding.lookup import Found, Where
 from trueup.grounding.pages import Page
 from trueup.grounding.quantities.find import Quantity
-from trueup.grounding.quantities.units import names
+from trueup.grounding.quantities.units import equal, names
 from trueup.grounding.segments import LEVELS, shape
 from trueup.grounding.series import series
 from trueup.grounding.stretches import Field, Mention, Stretches, divide
+from trueup.grounding.vocabulary import known, listed
 from trueup.verdict.facts import Span
 from trueup.verdict.paths import Parts, type_part
+from trueup.verdict.patterns import lazy_regex
 
+_WORD = lazy_regex(r"[^\W\d_]+")
 _MEASURED = frozenset({"number", "date", "time"})
 _MOST_RECORDS = 20_000
 _MOST_ALONE = 2  # values of a single record that may stand with others
 _MOST_PLACES = 8  # of a value that says where its record stands
 _MOST_JUDGED = 64  # the same of a value that is judged
-_NAME, _TEXT, _MEASURE = 3.0, 2.0, 1.0  # how much a name, another text and a number say about whose stretch it is
+_NAME, _TEXT, _MEASURE = 4.0, 2.0, 1.0  # how much a name, another text and a number say about whose stretch it is
 
 
 class Leaf(NamedTuple):
@@ -84,6 +87,16 @@ def _field(parts: Parts) -> Field:
     return tuple(None if isinstance(part, int) else part for part in parts)
 
 
+def says_shared(sentence: str) -> bool:
+    """Whether a sentence speaks of several at once.
+
+    >>> says_shared("They are both 41."), says_shared("两人都是41岁"), says_shared("Luis is 41.")
+    (True, True, False)
+    """
+    words = _WORD.findall(sentence.casefold())
+    return not known("shared").isdisjoint(words) or any(word in sentence for word in listed("shared_joined"))
+
+
 class _Said:
     """What was found of a value, and the records that have it."""
 
@@ -116,9 +129,7 @@ class _Group:
             return
         columns = columns_of(self._page, self._mentions, self._name)
         for index, record in enumerate(self._records):
-            others = [
-                (parts, leaf) for parts, leaf in record.items() if parts != self._name and self._is_judged(leaf)
-            ]
+            others = [(parts, leaf) for parts, leaf in record.items() if parts != self._name and self._is_judged(leaf)]
             if columns is not None:
                 found = [self._in_other_column(index, leaf, columns) for _, leaf in others]
             else:
@@ -230,13 +241,35 @@ class _Group:
 
     def _stranger(self, index: int, parts: Parts, leaf: Leaf) -> Stranger | None:
         owners = self._owners(leaf)
-        if index in owners or None in owners or not self._stretches.of(index):
+        if index in owners or None in owners:
             return None
-        instead = self._instead(index, leaf)
+        if not self._stretches.of(index) and self._spans(leaf)[0][0] not in self._series:
+            return None
+        if self._is_said_otherwise(index, leaf):
+            return None
+        instead = None if self._is_shared(leaf) else self._instead(index, leaf)
         for other in sorted(owner for owner in owners if owner is not None):
             if instead is not None or self._is_swapped(leaf, _field(parts), other):
                 return self._made(leaf, other, index, instead)
         return None
+
+    def _is_said_otherwise(self, index: int, leaf: Leaf) -> bool:
+        """Whether the own stretches of a record say a number in another unit: 120 mg as 0.12 g."""
+        here = self._spans(leaf)[0]
+        said = next((one for span, one in self._page.numbers_in(here) if span == here), None)
+        if said is None or not said.unit:
+            return False
+        return any(
+            one.unit not in ("", said.unit) and any(equal(value, said.unit, one) for value in said.values)
+            for stretch in self._stretches.of(index)
+            for _, one in self._page.numbers_in(stretch.bounds)
+        )
+
+    def _is_shared(self, leaf: Leaf) -> bool:
+        """Whether a sentence says that a value is that of several: "both are 41"."""
+        level = self._page.parted("sentence")
+        sentences = {level.bounds(level.at(start)) for start, _ in self._spans(leaf)[:_MOST_PLACES]}
+        return any(says_shared(self._page.text[slice(*bounds)]) for bounds in sentences)
 
     def _is_swapped(self, leaf: Leaf, field: Field, other: int) -> bool:
         """Whether the record that a value stands with has another value, which stands with yet another record."""

@@ -8,6 +8,7 @@ order, so stretches that all begin with the same field cost less than others, an
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from trueup.verdict.facts import Span
@@ -19,7 +20,7 @@ _BREAKS = (
     (lazy_regex(r"\n+\s*"), 0.5),
     (lazy_regex(r"(?<=[.!?])[\"'”’)\]]*\s+|(?<=[。！？])"), 0.6),
     (lazy_regex(r"[;；]\s*"), 1.4),
-    (lazy_regex(r"[,，、|\t]\s*|\s[-–—/·]\s| {3,}"), 2.0),
+    (lazy_regex(r"[,，、|\t]\s*|[)）]\s*|\s(?:and|or|und|oder|y|e|et|ou)\s|\s[-–—/·]\s| {3,}"), 2.0),
 )
 _UNBROKEN = 3.0
 _FARTHEST = 400  # characters between two mentions in which a break is looked for, on either side
@@ -30,7 +31,7 @@ _NAMELESS = 2.5  # a stretch in which the name of its record is missing
 _NOBODY = -1  # a part about no record, such as the head of a letter
 _AT_FIRST, _TO_NOBODY = 0.4, 1.0  # what such a part costs in front of all records, and behind one
 _WITH_NOBODY = 0.9  # a mention in it, against 1 for one with another record
-_CROSSED = (0.3, 0.1)  # what it costs to go on over a blank line, and over the end of a line
+_CROSSED = (0.9, 0.1)  # what it costs to go on over a blank line, and over the end of a line
 _AHEAD = 3  # mentions, one of which is the first that stands with its own record
 _HOPELESS = 8.0  # a division that costs so much more than the best one is dropped
 
@@ -85,7 +86,7 @@ def divide(text: str, mentions: Sequence[Mention], name: Field, named: Iterable[
     """A text divided among the records that its mentions speak of. `name`: the field that names a record; `named`: the records whose name the text has."""
     breaks = [_break(text, 0, mentions[0].span[0]) if mentions else (0, 0.0, 0)]
     end = 0
-    for before, after in zip(mentions, mentions[1:], strict=False):
+    for before, after in pairwise(mentions):
         end = max(end, before.span[1])
         breaks.append(_break(text, end, after.span[0]))
     owners = _plain(mentions, breaks) or _cheapest(mentions, breaks, name, frozenset(named))
@@ -135,7 +136,9 @@ def _first(mentions: Sequence[Mention], breaks: Sequence[_Break], at: int, recor
 
 
 _State = tuple[int, bool]  # a record, and whether its name stands in the stretch
-_Step = dict[_State, tuple[float, _State | None, bool]]  # the cost up to here, the state before, and whether a stretch begins
+_Step = dict[
+    _State, tuple[float, _State | None, bool]
+]  # the cost up to here, the state before, and whether a stretch begins
 
 
 def _cheapest(mentions: Sequence[Mention], breaks: Sequence[_Break], name: Field, named: frozenset[int]) -> list[int]:
@@ -173,12 +176,12 @@ def _divided(
         steps.append(before)
     total, last = min((cost + _unnamed(state, named), state) for state, (cost, _, _) in before.items())
     way: list[tuple[int, int, bool]] = []
-    state: _State | None = last
+    at_last: _State | None = last
     for number in range(len(steps) - 1, -1, -1):
-        assert state is not None
-        _, previous, begins = steps[number][state]
-        way.append((number, state[0], begins))
-        state = previous
+        assert at_last is not None
+        _, previous, begins = steps[number][at_last]
+        way.append((number, at_last[0], begins))
+        at_last = previous
     return total, way[::-1]
 
 
