@@ -24,6 +24,14 @@ PIECES = {
     "commas": "tea, ",
     "quotes": '"Nobody at all',
     "marks": "[1] ",
+    "dates": "2024-03-05 ",
+    "chinese numerals": "三百二十",
+    "brackets": "([{",
+    "no spaces": "abcdefghij",
+    "accents": "é",
+    "letters of other scripts": "ağ½ ",
+    "sentences": "Ana. ",
+    "comma-separated": "7,Ana,8\n",
 }  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """Documents: the texts that values are looked up in, each with what was found in it so far.
 
 A text enters; its words, numbers and dates leave, each found when first asked for. A text that was seen lately is not read again, so a source
-that many replies share is indexed once.
+that many replies share is indexed once in each process, by all of its threads. The last 256 texts are kept, up to 4 million characters together; what
+was found takes about 60 bytes for a character of a Latin text and 140 of a Chinese one. A longer text is read again for each check, and not kept.
 """
 
 import re

@@ -19,6 +19,7 @@ from trueup.verdict.patterns import lazy_regex
 _UNSEEN = "\u00ad\u200b-\u200d\u2060\ufeff"
 _SINGLE = UNSPACED.pattern[1:-1] + "\u1100-\u11ff\uac00-\ud7a3"
 _ODD = lazy_regex(f"[_{_SINGLE}]")
+_INSIDE = f"[{MARKS.pattern[1:-1]}{_UNSEEN}]"
 # A character of half width with its mark, a character of a script without spaces, or a word of any other script.
 _WORD = lazy_regex(
     lambda: (
@@ -26,9 +27,10 @@ _WORD = lazy_regex(
         f"|[^\\W_{_SINGLE}]+(?:{_INSIDE}+[^\\W_{_SINGLE}]*)*|{_INSIDE}+(?:[^\\W_{_SINGLE}]+{_INSIDE}*)*)"
     )
 )
-_INSIDE = f"[{MARKS.pattern[1:-1]}{_UNSEEN}]"
 _LETTERS = lazy_regex("[\u0100-\u1fff\u2c00-\u2fff\u3040-\u30ff\u3400-\ufdff\ufe70-\U0001efff\U00020000-\U0010ffff]")
-_SIGNS = lazy_regex("[\u2000-\u2bff\u3000-\u303f\u3100-\u33ff\ufe00-\ufe6f\U0001f000-\U0001ffff]")  # few of them are letters
+_SIGNS = lazy_regex(
+    "[\u2000-\u2bff\u3000-\u303f\u3100-\u33ff\ufe00-\ufe6f\U0001f000-\U0001ffff]"
+)  # few of them are letters
 _HIDDEN = lazy_regex(f"[{_UNSEEN}]")
 # Letters that are no letter with a mark, but are often written without it.
 _PLAIN = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i"})
@@ -93,25 +95,25 @@ class Words:
         self.text = text
         latin = _latin(text)
         if latin is not None:
-            self._pieces = latin[0].split(" ")
-            self._separate = 1
-            self.folded: list[str] = list(filter(None, self._pieces))
+            pieces = latin[0].split(" ")
+            self.folded: list[str] = list(filter(None, pieces))
             if latin[1]:
                 self.folded = list(map(fold, self.folded))
         else:
-            self._pieces = _WORD.split(text)  # what is between two words, and a word, in turn
-            self._separate = 0
-            words = self._pieces[1::2]
+            pieces = _WORD.split(text)  # what is between two words, and a word, in turn
+            words = pieces[1::2]
             forms = {word: fold(word) for word in set(words)}
             self.folded = list(map(forms.__getitem__, words))
+        self._is_latin = latin is not None
+        self._sizes = list(map(len, pieces))
 
     def __len__(self) -> int:
         return len(self.folded)
 
     @cached_property
     def _edges(self) -> tuple[list[int], list[int]]:
-        sizes = list(map(len, self._pieces))
-        if self._separate:
+        sizes = self._sizes
+        if self._is_latin:
             ends = list(map(add, accumulate(sizes), range(len(sizes))))
             return list(compress(map(sub, ends, sizes), sizes)), list(compress(ends, sizes))
         edges = list(accumulate(sizes))

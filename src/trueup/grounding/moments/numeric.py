@@ -19,7 +19,21 @@ _FORMS = lazy_regex(
     r"|(?P<ym>(?P<y4>\d{4})[-/](?P<m4>\d{1,2}))"
     r"|(?P<pair>(?P<one>\d{1,2})(?P<s5>[/.])(?P<two>\d{1,2}))"
 )
-_DAYS = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # of a year that is not said too: it may have the 29th of February
+_DAYS = (
+    0,
+    31,
+    29,
+    31,
+    30,
+    31,
+    30,
+    31,
+    31,
+    30,
+    31,
+    30,
+    31,
+)  # of a year that is not said too: it may have the 29th of February
 
 
 def is_day(year: int | None, month: int, day: int) -> bool:
