@@ -169,9 +169,7 @@ def _sql(source: str, dialect: str) -> _Fault | None:
     except (RecursionError, MemoryError):
         return _Fault("it is nested too deeply")
     for statement in statements:
-        if isinstance(
-            statement, exp.Condition | exp.Alias | exp.Identifier
-        ):  # two words of prose are a column and its alias
+        if isinstance(statement, exp.Alias | exp.Column | exp.Literal):  # two words of prose are a column and its alias
             return _Fault("it is not a statement")
     return None
 

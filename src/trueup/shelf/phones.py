@@ -19,6 +19,7 @@ _RUN = lazy_regex(
 )
 _ABROAD = lazy_regex(r"00[1-9]\d{0,2}[ (.\-/]")  # how `+` is dialled
 _DATED = lazy_regex(r"(?:19|20)\d\d[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.](?:19|20)\d\d|\d{1,3}(?:\.\d{1,3}){3}\Z")
+_DECIMAL = lazy_regex(r"\+?\d{5,}\.\d{1,4}\Z")
 _FEWEST, _MOST = 7, 15  # digits
 _HINT = "Leave out every telephone number."
 
@@ -48,6 +49,8 @@ def _look(seen: Seen, regions: tuple[str, ...]) -> Iterator[Told]:
     for run in _RUN.finditer(text):
         written = run[0].rstrip(" ().-/")
         if sum(sign.isdigit() for sign in written) < _FEWEST or _is_other(text, run.start() + len(written)):
+            continue
+        if _DECIMAL.match(written):
             continue
         ahead = 1 if _ABROAD.match(written) else 0
         if ahead:

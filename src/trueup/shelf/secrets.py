@@ -33,7 +33,7 @@ _MORE = (
     ("a Databricks token", r"\bdapi[0-9a-f]{32}\b"),
     ("a Linear key", r"\blin_api_[A-Za-z0-9]{32,60}\b"),
     ("a Mailgun key", r"\bkey-[0-9a-f]{32}\b"),
-    ("a GitLab token", r"\bgl(?:ptt|rt|dt|cbt|soat)-[\w\-]{20,60}"),
+    ("a GitLab token", r"\bgl(?:pat|ptt|rt|dt|cbt|soat)-[\w\-]{20,60}"),
     ("a Slack token", r"\bxapp-\d-[A-Z0-9]{8,14}-\d{8,14}-[0-9a-f]{32,80}\b"),
     ("a Discord token", r"\b[MNO][\w\-]{23,25}\.[\w\-]{6}\.[\w\-]{27,40}"),
     ("basic credentials", r"(?i:\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?basic\s{1,3})[A-Za-z0-9+/]{12,400}={0,2}"),
