@@ -114,7 +114,7 @@ def _evidence_cells(item: tuple[str, Evidence]) -> Iterator[str]:
     yield _code(path)
     yield f'<span class="badge {_EVIDENT.get(one.grade, "")}">{escape(one.grade)}</span>'
     if place is not None:
-        yield f"{'' if one.places else 'nearest: '}{_code(place.text)} <span class=\"soft\">{_cell(place.document)}</span>"
+        yield f'{"" if one.places else "nearest: "}{_code(place.text)} <span class="soft">{_cell(place.document)}</span>'
 
 
 def _reply(verdict: "Verdict") -> Iterator[str]:
