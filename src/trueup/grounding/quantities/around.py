@@ -16,7 +16,7 @@ MINUS = frozenset("-−–﹣－")
 SPACES = frozenset(" \u00a0\u202f\u2009")
 _FIRST_OF_CHARACTERS = "\u3000"
 _AFTER = lazy_regex(
-    r"[ \t\u00a0\u202f\u2009-]?+(?:([^\W\d_]{1,24}+(?:[²³]|[23](?!\w))?(?:/[a-z]{1,4}(?!\w))?)|(\.?[ºª°](?: ?[CF](?!\w))?)|([^\w\s]))"
+    r"[ \u00a0\u202f\u2009-]?+(?:([^\W\d_]{1,24}+(?:[²³]|[23](?!\w))?(?:/[a-z]{1,4}(?!\w))?)|(\.?[ºª°](?: ?[CF](?!\w))?)|([^\w\s]))"
 )
 
 # What plainly ends a number: a stop, or a space and a word, unless the word means something to it.
