@@ -44,9 +44,8 @@ _CALL_WORDS = frozenset({"calls", "args", "toolCalls", "arguments", "name", "con
 _WRITTEN = frozenset(
     {"value", "similar", "name", "raw", "argument", "reason", "text", "refusal", "fault"}
 )  # by the model
-_OF_SOURCE = frozenset(
-    {"nearest", "says", "owner", "record", "stated"}
-)  # texts of the source: quoted, and never in the model's words
+_GROUNDED = frozenset({"E001", "E002", "E003", "E004", "E005", "E006"})  # what sources do not say
+_OF_SOURCE = frozenset({"nearest", "says", "owner", "record", "stated"})  # texts of a source in their data
 _NUMBERED = re.compile(r'\["(\*|\(key #\d+\))"\]')  # names that are not the model's, as a path shows them
 _MOST_SHOWN = 400
 _MOST_LISTED = 12
@@ -102,11 +101,10 @@ class Told:
         if defect is not None and defect in words.hints and fault.code not in words.messages:
             return words.hints[defect].removeprefix("- ")
         values = {name: self._said(name, value) for name, value in fault.data.items() if value not in (None, [])}
+        values |= _quoted(fault)
         values |= {"field": field_name(inner(path)), "place": self._place(inner(path))}
-        if "kind" in fault.data:  # a claim in prose
+        if fault.code in _GROUNDED and "kind" in fault.data:  # a claim in prose
             values["place"] = self._claim(fault)
-        if isinstance(cited := fault.data.get("cited"), list):
-            values["marks"] = ", ".join(f"[{number}]" for number in cited)
         values["which"] = self._which(fault)
         values["s"] = "" if fault.data.get("limit") == 1 else "s"  # of a plural
         if fault.data.get("format") in FORMATS:
@@ -144,8 +142,6 @@ class Told:
 
     def _said(self, name: str, value: Any) -> str:
         types = self.words.types
-        if name in _OF_SOURCE:
-            return json.dumps(one_line(str(value), _MOST_QUOTED), ensure_ascii=False)
         if name in _WRITTEN:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
             return self._safe(text.removeprefix("Value error, ").removeprefix("Assertion failed, ").rstrip(". "))
@@ -161,6 +157,15 @@ class Told:
 
     def _safe(self, text: str) -> str:
         return neutral(text, self.written, self.names)
+
+
+def _quoted(fault: Finding) -> dict[str, str]:
+    """What a finding says of its sources: their texts between quotation marks, each on one line, and the marks that cite them."""
+    if fault.code not in _GROUNDED:
+        return {}
+    texts = {name: str(fault.data[name]) for name in _OF_SOURCE if fault.data.get(name)}
+    said = {name: json.dumps(one_line(text, _MOST_QUOTED), ensure_ascii=False) for name, text in texts.items()}
+    return {**said, "marks": ", ".join(f"[{number}]" for number in fault.data.get("cited") or ())}
 
 
 def fault_lines(faults: Iterable[Finding], words: Words, most: int, *, verdict: Verdict, schema: Any = None, tools: Sequence[Tool] = (), inside: bool = False) -> str:  # fmt: skip
