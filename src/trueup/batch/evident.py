@@ -111,7 +111,7 @@ def _texts(row: Mapping[str, Any], places: list[_Place]) -> dict[str, str]:
 
 def _candidates(row: Mapping[str, Any]) -> Iterator[tuple[Row, str]]:
     """What the source of a record may have been, as the context of a check and the name of a field."""
-    given, response = row.get("input"), row.get("response")
+    given, response = row.get("input", row.get("data")), row.get("response")  # a unit that passed a step is its data
     if isinstance(response, list):
         yield {"history": response}, ""
     fields = given if isinstance(given, dict) else {} if given is None else {"input": given}

@@ -135,7 +135,7 @@ def model_of(row: Mapping[str, Any]) -> str:
     """
     given = row.get("input")
     for fields in (row, given if isinstance(given, dict) else {}):
-        if isinstance(fields.get("model"), str) and fields["model"]:
+        if isinstance(fields.get("model"), str):
             return str(fields["model"])
     return ""
 

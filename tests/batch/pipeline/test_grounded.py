@@ -73,6 +73,15 @@ def test_units_that_are_asked_about_again_count_with_their_last_reply(tmp_path: 
     assert rates(RunDir.look(ran.path))["$.name"] == {"values": 1, "exact": 1}
 
 
+def test_a_field_called_model_is_not_what_answered(tmp_path: Path) -> None:
+    items = [{"id": uid, "mail": mail, "model": "Beetle"} for uid, mail in MAILS.items()]
+    pipeline = made(tmp_path, step(source="mail"), items)
+    rows = [{key: value for key, value in row.items() if key != "model"} for row in replies()]
+    (pipeline / "replies.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (row,) = status(run_pipeline(pipeline, tmp_path / "run").run.state)["steps"]
+    assert "models" not in row["grounded"]
+
+
 def test_a_unit_without_its_source_is_not_asked_about_again(tmp_path: Path) -> None:
     items = [{"id": "a", "mail": MAILS["a"]}, {"id": "b", "mail": ""}, {"id": "c", "mail": None}]
     ran = run_pipeline(made(tmp_path, step(source="mail"), items), tmp_path / "run")

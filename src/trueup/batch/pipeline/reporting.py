@@ -168,5 +168,5 @@ def _noted(run: RunDir) -> Iterator[Row]:
                     yield {
                         "unit_id": unit["unit_id"], "raw_response": raw, "data": data, "fixes": fixes,
                         "warnings": warnings, "place": f"{chunk.name} {step}", "step": step,
-                        **({"input": data, **evidence} if evidence else {}),
+                        **evidence,
                     }  # fmt: skip

@@ -207,8 +207,9 @@ def evidence_told(verdict: Verdict, seen: Unit, step: str) -> Recorded:
     """What a failure record has about the evidence: of each value, and the model that gave it; empty if nothing was looked up."""
     if not verdict.evidence:
         return {}
-    model = seen[METADATA][step].get("model")
-    return {"evidence": evidence_of(verdict), **({"model": model} if model else {})}
+    model = seen[METADATA][step].get("model", "")
+    named = model or "model" in seen  # a field of the unit is not what answered
+    return {"evidence": evidence_of(verdict), **({"model": model} if named else {})}
 
 
 def context_of(contract: Contract, seen: Unit, prompt: str | None) -> dict[str, Any]:
