@@ -92,6 +92,12 @@ def written(text: str, label: str, kind: str = ".yaml") -> str:
         (SCHEMA + "grounded: [¦", {"name", "address.city", "lines[].price"}),
         (SCHEMA + "grounded:\n  fields:\n    - ¦", {"name", "address.city", "lines[].price"}),
         (SCHEMA + "grounded:\n  quotations: [¦", {"name"}),
+        ("schema: {type: array, items: {properties: {age: {type: integer}}}}\ngrounded: [¦", {"[].age"}),
+        (
+            "schema: {properties: {a: {$ref: '#/$defs/L'}}, $defs: {L: {type: array, items: {$ref: '#/$defs/L'}}}}\ngrounded: [¦",
+            {"a"},
+        ),
+        ("schema: {properties: {next: {$ref: '#'}}}\ngrounded: [¦", {"next", "next.next"}),
         (SCHEMA + "grounded:\n  patterns:\n    ¦", {"name", "lines[].price"}),
         (
             "schema: {properties: {paid: {type: boolean}}}\ngrounded:\n  patterns:\n    paid:\n      ¦",

@@ -107,10 +107,12 @@ class Known:
         schema = self.data.get("schema")
         found: Names = {}
         waiting: list[tuple[str, Any]] = [("", schema)]
-        while waiting and len(found) < _MOST_SCHEMAS:
+        for _ in range(_MOST_SCHEMAS):
+            if not waiting:
+                break
             before, node = waiting.pop(0)
             items = member(node, schema, (0,))
-            if isinstance(items, dict) and before:
+            if isinstance(items, dict) and before.count("[") <= _DEEPEST:
                 waiting.append((f"{before}[]", items))
             for name, inner in properties(node, schema).items():
                 word = name if _WORD.match(name) else f"[{json.dumps(name, ensure_ascii=False)}]"
