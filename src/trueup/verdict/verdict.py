@@ -59,10 +59,10 @@ class Refusal(NamedTuple):
     @property
     def message(self) -> str:
         """What to tell the model about it: what it wrote itself is not repeated, for it could be taken for an instruction."""
-        from trueup.verdict.neutral import neutral, texts_in  # where a call was refused
+        from trueup.verdict.neutral import Written, neutral, texts_in  # where a call was refused
 
         call = self.call
-        written = (call.name, call.raw_args, *texts_in(call.args))
+        written = Written((call.name, call.raw_args, *texts_in(call.args)))
         said = [neutral(part, written) for f in self.findings for part in (f.message, f.hint) if part]
         sentences = [part if part[-1] in ".!?" else f"{part}." for part in said]
         is_unknown = any(f.code in _UNKNOWN_TOOL for f in self.findings)

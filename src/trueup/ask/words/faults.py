@@ -16,7 +16,7 @@ from trueup.ask.words.shape import FORMATS
 from trueup.ask.words.templates import FIELD, Words, fill
 from trueup.conform.survey import all_keys
 from trueup.verdict.facts import Finding
-from trueup.verdict.neutral import neutral, texts_in
+from trueup.verdict.neutral import Written, neutral, texts_in
 from trueup.verdict.paths import Parts, parse, render, value_at
 from trueup.verdict.reply import Reply
 from trueup.verdict.tool import Tool
@@ -69,9 +69,8 @@ class Told:
         self.names = _CALL_WORDS.union(
             {tool.name for tool in tools}, *(all_keys(part) for part in parts if isinstance(part, dict))
         )
-        self.written = (
-            as_text(verdict.reply), *texts_in(verdict.data, *(call.args for call in verdict.reply.calls)),
-        )  # fmt: skip
+        texts = texts_in(verdict.data, *(call.args for call in verdict.reply.calls))
+        self.written = Written([as_text(verdict.reply), *texts])
 
     def lines(self, faults: Iterable[Finding], most: int) -> str:
         """The faults as a list, the first ones of it."""
