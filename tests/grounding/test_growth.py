@@ -32,6 +32,7 @@ PIECES = {
     "letters of other scripts": "ağ½ ",
     "sentences": "Ana. ",
     "comma-separated": "7,Ana,8\n",
+    "rows of one number": "| 7 | tea | 7 rooms |\n",
 }  # fmt: skip
 
 

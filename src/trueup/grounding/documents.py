@@ -11,7 +11,6 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import cached_property
-from itertools import islice, takewhile
 from threading import Lock
 from typing import NamedTuple
 
@@ -33,6 +32,7 @@ _PLAIN = {0xFF00 + code: 0x20 + code for code in range(1, 0x5F)} | {0x3000: 0x20
 _LEAST_LINES, _LEAST_COMMAS = 2, 2  # lines of comma-separated values, and commas in each
 _SIGN = lazy_regex(r"[$€£¥₹₩%‰°]")
 _LONGEST = 300  # digits of a number that has a nearest one
+_FEW = 24  # numbers of one value whose surroundings are looked at one by one
 _MOST_DAYS = 4  # that the dates of one text are kept for
 _MOST_TEXTS, _MOST_CHARACTERS = 256, 4_000_000  # kept in memory with all that was found in them
 
@@ -173,14 +173,21 @@ class Text:
             timed.bound = frozenset(starts)
         return timed.bound
 
-    def is_bound(self, today: date | None, mention: Quantity) -> bool:
-        """Whether a number is only a part of a date, an identifier or a list, or one that begins at the same place is."""
-        timed, start = self._timed(today), mention.start
-        if timed.bound is not None:
-            return start in timed.bound
+    def free(self, today: date | None, mentions: list[Quantity]) -> list[Quantity]:
+        """Those of some numbers that stand for themselves; for a few, only their own surroundings are looked at."""
+        timed = self._timed(today)
+        if timed.bound is None and len(mentions) <= _FEW:
+            return [one for one in mentions if not self._is_bound(one.start, timed.moments)]
+        bound = self.bound(today)
+        return [one for one in mentions if one.start not in bound]
+
+    def _is_bound(self, start: int, moments: list[Moment]) -> bool:
         at = bisect_left(self.quantities, start, key=lambda one: one.start)
-        beside = takewhile(lambda one: one.start == start, islice(self.quantities, at, None))
-        return any(is_bound(one, self.text, timed.moments) for one in beside)
+        while at < len(self.quantities) and self.quantities[at].start == start:
+            if is_bound(self.quantities[at], self.text, moments):
+                return True
+            at += 1
+        return False
 
     def sorted_numbers(self, today: date | None) -> list[tuple[float, Quantity]]:
         """The numbers in figures that stand for themselves, each reading of them, by size."""

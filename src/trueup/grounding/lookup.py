@@ -229,7 +229,7 @@ class Lookup:
                     one for other in others for one in content.by_unit.get(other, ()) if equal(value, unit, one)
                 ]
             if small and mentions:
-                mentions = [one for one in mentions if not content.is_bound(self._sources.today, one)]
+                mentions = content.free(self._sources.today, mentions)
             if wanted:
                 mentions = [one for one in mentions if not counts_other(wanted, one, content.text)]
             spans = [(one.start, one.end) for one in mentions]
