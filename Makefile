@@ -89,7 +89,7 @@ bench: $(BENCH)/.installed ## measure against the peers, in an environment of it
 bench-engines: $(BENCH)/.installed ## compare with an older version in one run: make bench-engines OLDER=../older/src
 	@$(BENCH)/bin/python bench/engines.py $(OLDER)
 
-study: $(BENCH)/.installed ## ask a scripted and the local model, with and without trueup and its peers (20 minutes)
+study: $(BENCH)/.installed ## ask a scripted and the local model, with and without trueup and its peers (half an hour or more)
 	@$(BENCH)/bin/python bench/asking_failures.py --markdown docs/asking-study.md
 	@$(BENCH)/bin/python bench/asking_wrong.py --markdown docs/asking-study.md
 	@$(BENCH)/bin/python bench/asking.py --markdown docs/asking-study.md

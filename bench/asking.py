@@ -258,7 +258,7 @@ def sections(result: dict[str, Any]) -> Iterator[tuple[str, tuple[str, str]]]:
     if all("pydantic-ai" in row for row in rows):
         yield asking_report.tables(result), asking_report.MARKS
     if all("judged" in row for row in rows):
-        yield asking_grounded_report.tables(rows), asking_grounded_report.MARKS
+        yield asking_grounded_report.tables(result), asking_grounded_report.MARKS
 
 
 if __name__ == "__main__":

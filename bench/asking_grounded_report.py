@@ -9,15 +9,25 @@ MARKS = ("<!-- grounding -->", "<!-- end of grounding -->")
 Row = dict[str, Any]
 
 
-def tables(rows: list[Row]) -> str:
+def tables(result: dict[str, Any]) -> str:
     """The whole of the figures."""
+    rows, about = result["rows"], result["about"]
+    versions = ", ".join(
+        f"{name} {about['versions'][name]}" for name in ("trueup", "xllamacpp") if name in about["versions"]
+    )
+    again = sum("asked again" in row for row in rows)
+    part = (
+        f" the first {again} prompts, which stand in an order that mixes tasks and languages;"
+        if again < len(rows)
+        else ""
+    )
     found = [row for row in rows if row["task"] not in WRITES and not row["calls"]]
     calls = [row for row in rows if row["calls"]]
     named = (("values to find", found), ("tool calls", calls))
     asked = [(name, [row for row in some if "asked again" in row]) for name, some in named]
     groups = [(name, some) for name, some in asked if some]
     lines = [
-        f"{len(rows)} prompts. Every valid reply as shipped, judged again under the same contract with `grounded`:",
+        f"{len(rows)} prompts; Python {about['python']}, {versions}. The replies as shipped, judged under the same contract with `grounded`:",
         "",
         *_judged(rows, found, calls),
         "",
@@ -25,7 +35,7 @@ def tables(rows: list[Row]) -> str:
         "",
         *_by_kind(rows),
         "",
-        f"Asked again, at most {LIMIT} requests, where the values are to be found in the prompt:",
+        f"Asked again:{part} at most {LIMIT} requests each.",
         "",
         *_asked_again(groups),
         "",

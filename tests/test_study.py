@@ -181,7 +181,7 @@ def test_what_grounding_buys_is_measured_beside_asking_blindly(tasks: Any, impro
     assert row["asked again"]["evidence"]["right"] == row["told"]["told"]["right"] == improves
     assert all("34 years old" in text for text in with_evidence)
     assert all("This value is wrong." in text and "34" not in text for text in without)
-    text = asking_grounded_report.tables([row])
+    text = asking_grounded_report.tables({"rows": [row], "about": {"python": "3", "versions": {"trueup": "0"}}})
     assert "| – `person` | 1 of 1 | 1 | 1 | 0 | 0 | 0 |" in text
     assert "| number | 1 | 1 | 0 | 0 |" in text
     with_it, last = (
