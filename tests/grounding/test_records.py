@@ -160,3 +160,13 @@ def test_columns_are_told_apart_if_a_name_is_missing() -> None:
     assert told(people(rows), source) == []
     rows[0][1], rows[1][1] = rows[1][1], rows[0][1]
     assert told(people(rows), source) == [("E003", "$[0].age"), ("E003", "$[1].age")]
+
+
+def test_a_name_at_the_values_of_another_record_is_what_is_reported() -> None:
+    source = "2 x bench vice at 64.50\n1 x drill press at 1,049.00\n"
+    value = [{"item": "bench vice", "qty": 1, "price": 1049}, {"item": "drill press", "qty": 2, "price": 64.5}]
+    findings = PEOPLE.check(json.dumps(value), {"source": source}).findings
+    assert [found.path for found in findings] == ["$[0].item", "$[1].item"]
+    assert findings[0].message == (
+        "Field \"$[0].item\": the source gives the other values of this record for 'drill press', not for 'bench vice'"
+    )

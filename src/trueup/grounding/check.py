@@ -31,8 +31,7 @@ from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
 
 _GRADES = {"exact": 0, "normalized": 1, "fuzzy": 2}
-_MOST_LEAVES = 100_000
-_MOST_FINDINGS = 100
+_MOST_FINDINGS = 100  # the evidence has every value
 
 
 class Grounded(NamedTuple):
@@ -211,15 +210,13 @@ def _shown(patterns: Any, sources: Sources) -> Found:
 def _leaves(data: Any) -> Iterator[tuple[Parts, Any]]:
     """Every value of a reply that has no parts, in order; empty objects and lists are values too."""
     stack: list[tuple[Parts, Any]] = [((), data)]
-    count = 0
-    while stack and count < _MOST_LEAVES:
+    while stack:
         parts, value = stack.pop()
         if isinstance(value, dict) and value:
             stack += [((*parts, str(key)), part) for key, part in reversed(value.items())]
         elif isinstance(value, list) and value:
             stack += [((*parts, index), value[index]) for index in range(len(value) - 1, -1, -1)]
         else:
-            count += 1
             yield parts, value
 
 

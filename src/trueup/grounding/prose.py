@@ -40,7 +40,7 @@ _LEAST_QUOTED = 3  # words; fewer are a name or a word that is only marked
 _LONGEST_NEGATION = 14  # characters, with what stands before it
 _OPENING = " \t\"'“„«「『"
 _COUNT = 10  # a plain number up to this may be the reply's own count
-_MOST, _MOST_CITED = 2_000, 100  # claims that are looked up, and findings about citations
+_MOST_FINDINGS = 100  # of claims, and as many of citations; the evidence has every claim
 
 
 class Claim(NamedTuple):
@@ -62,17 +62,18 @@ def judge_prose(text: str, sources: Sources, settings: Settings) -> tuple[list[F
     cited = list(citations(text, there, taken.is_free))
     for citation in cited:
         taken.add(citation.span)
-    claims = sorted(islice(_claims(text, lookup, sources, settings, taken), _MOST), key=lambda claim: claim.span)
+    claims = sorted(_claims(text, lookup, sources, settings, taken), key=lambda claim: claim.span)
     findings: list[Finding] = []
     evidence: dict[str, Evidence] = {}
     for claim in claims:
         nearest = None
         if claim.found.grade == "none":
             nearest = lookup.nearest(claim.value, claim.found)
-            findings.append(_absent(claim, nearest, settings))
+            if len(findings) < _MOST_FINDINGS:
+                findings.append(_absent(claim, nearest, settings))
         evidence[f"text[{claim.span[0]}:{claim.span[1]}]"] = claim.found.evidence(nearest)
     stated = [(claim.span, claim.found) for claim in claims]
-    findings += islice(judge_citations(text, cited, stated, there, settings.level), _MOST_CITED)
+    findings += islice(judge_citations(text, cited, stated, there, settings.level), _MOST_FINDINGS)
     return findings, evidence
 
 

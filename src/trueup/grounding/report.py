@@ -38,8 +38,10 @@ def only_in_prompt(value: Any, path: str, where: "Where", nearest: "Where | None
 
 def other_record(stranger: "Stranger", path: str, level: Level) -> Finding:
     """A value that the source gives for another record."""
-    facts = {"value": stranger.leaf.value, **_near(stranger.instead), "owner": stranger.owner, "record": stranger.own}
-    return _made("E003", path, facts, level)
+    facts: _Facts = {"value": stranger.leaf.value, **_near(stranger.instead)}
+    if str(stranger.leaf.value) == stranger.owner:
+        facts["named"] = True  # the name of the record is what does not belong to its other values
+    return _made("E003", path, {**facts, "owner": stranger.owner, "record": stranger.own}, level)
 
 
 def altered(value: Any, path: str, nearest: "Where | None", words: tuple[str, ...], level: Level) -> Finding:
@@ -117,6 +119,9 @@ def _other_record(path: str, facts: _Facts) -> tuple[str, str]:
             f"Take {_field(path)} from what the source says about this record.",
         )
     own = repr(_cut(facts["record"]))
+    if "named" in facts:
+        message = f"{_named(path)}the source gives the other values of this record for {own}, not for {_cut(facts['owner'])!r}"
+        return message, f"Take the values of each record from what the source says about it. Here it is about {own}."
     hint = f"Take {_field(path)} from what the source says about {own}. {_said(facts)}"
     return f"{_named(path)}the source gives {shown} for {_cut(facts['owner'])!r}, not for {own}", hint.strip()
 
