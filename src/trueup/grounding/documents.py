@@ -60,6 +60,16 @@ class Text:
         self._names: dict[str, bool] = {}
 
     @cached_property
+    def lowered(self) -> str:
+        """The text in small letters, of the same length."""
+        lowered = self.text.lower()
+        return (
+            lowered
+            if len(lowered) == len(self.text)
+            else "".join(c.lower() if len(c.lower()) == 1 else c for c in self.text)
+        )
+
+    @cached_property
     def words(self) -> Words:
         """Its words."""
         return Words(self.text)

@@ -4,6 +4,7 @@ A value is looked up as what it is: a number in any notation, a date, a time of 
 name of its field, never from a guess about the text.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -28,7 +29,7 @@ from trueup.grounding.quotations import Altered, quoted
 from trueup.grounding.sources import Sources
 from trueup.grounding.telephones import is_telephone, telephones
 from trueup.grounding.vocabulary import known
-from trueup.grounding.words import fold
+from trueup.grounding.words import MOST, fold
 from trueup.verdict.evidence import Evidence, Evident, Place, shortened
 from trueup.verdict.facts import Span
 from trueup.verdict.likeness import name_words
@@ -43,7 +44,13 @@ _AROUND = 8  # numbers of the next sizes that are compared
 _MOST_SPACES = 5  # in a number or a date without a digit: "two hundred and thirty four"
 _LONGEST_TYPED = 80  # characters of a text that may be a number or a date
 _ALIKE = 60.0  # of 100: from here on, another text is worth a mention as the nearest one
-_GOES_ON = lazy_regex(r"[A-Za-z0-9_%&=~+-]|[./?#][A-Za-z0-9_]")
+_URL = lazy_regex(r"(?i)(?:https?://|www\.)[^\s<>\"]+")
+_SCHEME = lazy_regex(r"\A(?:https?://)?(?:www\.)?")
+_SCHEME_BEFORE = lazy_regex(r"(?:https?://)?(?:www\.)?\Z")
+_LONGEST_SCHEME = len("https://www.")
+_GOES_ON = lazy_regex(r"[a-z0-9_%&=~+-]|[./?#][a-z0-9_]")
+_HOST_GOES_ON = lazy_regex(r"[a-z0-9_%&=~+-]|\.[a-z0-9_]")
+_GOES_BEFORE = lazy_regex(r"[a-z0-9_.@/-]\Z")
 _REMARK = lazy_regex(r"([^()（）]+)[(（]([^()（）]+)[)）]")
 _CLOCK = frozenset(
     # a field of such a name may well hold the day of a date or the hour of a time
@@ -147,15 +154,26 @@ class Lookup:
         return found
 
     def find_letters(self, text: str) -> Found:
-        """What the sources say of a text that must stand there letter for letter, such as a URL; case and a last slash aside."""
-        wanted = text.rstrip("/").casefold()
+        """What the sources say of a text that counts letter for letter, such as the number of a version; case aside."""
 
         def way(document: Document) -> Match | None:
-            folded = document.text.casefold()
-            at = folded.find(wanted)
-            while at >= 0 and _GOES_ON.match(folded, at + len(wanted)):  # it is the beginning of another one
-                at = folded.find(wanted, at + 1)
-            return None if at < 0 else Match("exact", [(at, at + len(wanted))])
+            spans = list(islice(_standing(text.lower(), document.content.lowered, _GOES_ON), MOST))
+            return Match("exact", spans) if spans else None
+
+        return self._everywhere(way, "text")
+
+    def find_url(self, url: str) -> Found:
+        """What the sources say of an address; case, a last slash, the scheme and `www.` may differ. A host stands in each of its addresses."""
+        wanted = url.rstrip("/")
+        core = _SCHEME.sub("", wanted.lower())
+        goes_on = _GOES_ON if "/" in core else _HOST_GOES_ON
+
+        def way(document: Document) -> Match | None:
+            lowered = document.content.lowered
+            addresses = (_with_scheme(span, lowered) for span in _standing(core, lowered, goes_on))
+            spans = [span for span in islice(addresses, MOST) if span is not None]
+            written = any(document.text[start:end] == wanted for start, end in spans)
+            return Match("exact" if written else "normalized", spans) if spans else None
 
         return self._everywhere(way, "text")
 
@@ -169,6 +187,8 @@ class Lookup:
             return UNCHECKABLE
         if quotation:
             return self._quotation(phrase)
+        if _URL.fullmatch(phrase.value):
+            return self.find_url(phrase.value)
         if (remark := _REMARK.fullmatch(phrase.value)) and " ".join(Phrase(remark[1]).folded) in known("answers"):
             phrase = Phrase(remark[2])  # 有り(無料): only the remark can be looked up
         elif " ".join(phrase.folded) in known("answers"):
@@ -419,6 +439,23 @@ class Lookup:
 
 
 @lru_cache(maxsize=4096)
+def _standing(wanted: str, lowered: str, goes_on: "re.Pattern[str]") -> Iterator[Span]:
+    """Where a text stands that is not the beginning of another one."""
+    at = lowered.find(wanted)
+    while at >= 0:
+        end = at + len(wanted)
+        if not goes_on.match(lowered, end):
+            yield at, end
+        at = lowered.find(wanted, end)
+
+
+def _with_scheme(span: Span, lowered: str) -> Span | None:
+    """An address with the scheme that it has in a text; None if it is the end of another one."""
+    scheme = _SCHEME_BEFORE.search(lowered, max(0, span[0] - _LONGEST_SCHEME), span[0])
+    start = span[0] if scheme is None else scheme.start()
+    return None if _GOES_BEFORE.search(lowered, max(0, start - 1), start) else (start, span[1])
+
+
 def _typed_as(value: str, today: date | None) -> tuple[Moment | None, Quantity | None]:
     """A text as a date or a time, and as a number, if it is nothing but that."""
     if not any(map(str.isdigit, value)) and value.count(" ") > _MOST_SPACES:

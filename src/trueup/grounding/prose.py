@@ -94,7 +94,7 @@ def _claims(text: str, lookup: Lookup, sources: Sources, settings: Settings, tak
     for match in _URL.finditer(text):
         url = match[0].rstrip(".,;:!?*_")
         if taken.add((match.start(), match.start() + len(url))):
-            yield Claim("url", (match.start(), match.start() + len(url)), url, lookup.find_letters(url))
+            yield Claim("url", (match.start(), match.start() + len(url)), url, lookup.find_url(url))
     for name, expression in settings.kinds:
         for match in expression.finditer(text):
             if taken.add(match.span()):
