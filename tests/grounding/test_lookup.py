@@ -122,3 +122,8 @@ def test_evidence_survives_json_and_another_process() -> None:
     assert again.evidence == verdict.evidence
     assert pickle.loads(pickle.dumps(verdict)).evidence == verdict.evidence
     assert "evidence" not in Contract({"type": "object"}).check("{}").to_dict()
+
+
+def test_an_address_is_found_each_time_it_is_looked_up() -> None:
+    for _ in range(3):
+        assert grade("All is at https://heron.org/rooms.", "https://heron.org/rooms") == "exact"

@@ -438,7 +438,6 @@ class Lookup:
         return None if best is None else best[1]
 
 
-@lru_cache(maxsize=4096)
 def _standing(wanted: str, lowered: str, goes_on: "re.Pattern[str]") -> Iterator[Span]:
     """Where a text stands that is not the beginning of another one."""
     at = lowered.find(wanted)
@@ -456,6 +455,7 @@ def _with_scheme(span: Span, lowered: str) -> Span | None:
     return None if _GOES_BEFORE.search(lowered, max(0, start - 1), start) else (start, span[1])
 
 
+@lru_cache(maxsize=4096)
 def _typed_as(value: str, today: date | None) -> tuple[Moment | None, Quantity | None]:
     """A text as a date or a time, and as a number, if it is nothing but that."""
     if not any(map(str.isdigit, value)) and value.count(" ") > _MOST_SPACES:
