@@ -60,14 +60,20 @@ def judge(example: Example, folder: Path) -> set[tuple[str, str]]:
             options["schema"] = getattr(module, options["schema"])
         if "checks" in options:
             options["checks"] = [getattr(module, name) for name in options["checks"]]
-    times = options.pop("times", 1)  # how often the reply is to stand, where only many of it give cause
+    times = options.pop("times", 1)
     if options.pop("stream", "no") == "yes":
         stream = Contract(**options).stream()
         for _ in range(times):
             stream.push(example.reply)
         return {(found.code, found.path) for found in stream.findings}
-    verdict = Contract(**options).check(example.reply * times if times > 1 else example.reply, example.context)
+    verdict = Contract(**options).check(repeated(example), example.context)
     return {(fact.code, fact.path) for fact in (*verdict.fixes, *verdict.findings)}
+
+
+def repeated(example: Example) -> Any:
+    """The reply of an example, as often as it is to stand where only many of it give cause."""
+    times = example.options.get("times", 1)
+    return example.reply * times if times > 1 else example.reply
 
 
 def judge_file(example: Example, folder: Path) -> set[tuple[str, str]]:
@@ -77,7 +83,7 @@ def judge_file(example: Example, folder: Path) -> set[tuple[str, str]]:
     if example.reply is not None:
         contract = Contract.load(file)
         with patch.dict(os.environ, example.options.get("environ", {})):  # what has changed since
-            verdict = contract.check(example.reply * example.options.get("times", 1), example.context)
+            verdict = contract.check(repeated(example), example.context)
         return {(fact.code, fact.path) for fact in (*verdict.fixes, *verdict.findings)}
     linted = lint_contract(file)
     faults = [*linted.faults, *(run_examples(linted) if example.options.get("run") else ())]

@@ -38,7 +38,7 @@ def without_texts(verdict: Verdict[T]) -> Verdict[T]:
 def with_texts(evidence: Mapping[str, Evidence], context: Mapping[str, Any]) -> dict[str, Evidence]:
     """Stored evidence with the texts that the context still has."""
     try:
-        sources = sources_in(context, "source", ROLES, data=True)
+        sources = sources_in(context, "", ROLES, data=True)
     except BadSource:
         sources = None
     if sources is None:

@@ -11,7 +11,7 @@ from tests.studio.judging.conftest import Bench, Write
 from trueup.checks.custom import FIELDS
 from trueup.contract.lint.words import KEYWORDS
 from trueup.expressions.functions import FUNCTIONS
-from trueup.shelf.options import BadOption
+from trueup.shelf.options import COMMON, BadOption
 from trueup.shelf.table import SHELF, load
 from trueup.studio.judging import vocabulary
 from trueup.studio.judging.completing import complete
@@ -265,13 +265,15 @@ def test_every_key_of_our_contracts_is_known(file: Path) -> None:
 def test_the_options_of_ready_checks_are_those_that_they_take() -> None:
     assert vocabulary.CHECK_OPTIONS.keys() == SHELF.keys()
     for name, row in SHELF.items():
-        known = set(vocabulary.CHECK_OPTIONS[name]) - {"level"}
+        offered = set(vocabulary.CHECK_OPTIONS[name])
+        assert offered & set(COMMON) == set(COMMON) - (set() if row.plain else {"calls"})
+        known = offered - set(COMMON)
         for member in row.group or (name,):
             with pytest.raises(BadOption) as caught:
                 load(SHELF[member], {"zzzzzzzz": True})
-            taken = str(caught.value).partition("; it takes ")[2]
-            assert set(filter(None, taken.split(", "))) <= known
-            known -= set(taken.split(", ")) if not row.group else set()
+            taken = set(str(caught.value).partition("; it takes ")[2].split(", ")) - set(COMMON)
+            assert taken <= known
+            known -= set() if row.group else taken
         assert not known or row.group, f"{name} does not take {known}"
 
 

@@ -132,41 +132,43 @@ OWN_KEYWORDS: dict[str, str] = {
 _LEVEL = {"level": "`error` refuses the reply, `warning` only reports."}
 _ALLOWED = {"allow": "Domains or addresses that may occur."}
 _REGION = {"region": "Countries whose numbers may stand without +, such as ES."}
+_JUDGED = {**_LEVEL, "fields": "The fields of the value that are judged."}
+_COMMON = {**_JUDGED, "calls": "Whether the arguments of tool calls are judged too."}
 CHECK_OPTIONS: dict[str, dict[str, str]] = {
-    "no_secrets": _LEVEL,
-    "no_email": _ALLOWED | _LEVEL,
-    "no_phone": _REGION | _LEVEL,
-    "no_card": _LEVEL,
-    "no_iban": _LEVEL,
-    "no_personal_data": _REGION | _ALLOWED | _LEVEL,
+    "no_secrets": _COMMON,
+    "no_email": _ALLOWED | _COMMON,
+    "no_phone": _REGION | _COMMON,
+    "no_card": _COMMON,
+    "no_iban": _COMMON,
+    "no_personal_data": _REGION | _ALLOWED | _COMMON,
     "language": {
         "language": "The languages that a reply may be in, such as es.",
         "least": "The fewest letters that a language is told from.",
         "share": "How much of the reply may be in other languages, from 0 to 1.",
-        **_LEVEL,
+        **_JUDGED,
     },
     "urls": {
         "allow": "Hosts that may be named, with all hosts below them.",
         "schemes": "Schemes that an address may have, such as https.",
-        **_LEVEL,
+        **_COMMON,
     },
-    "code": {"code": "The languages that are checked.", "dialect": "The dialect of SQL, such as postgres.", **_LEVEL},
+    "code": {"code": "The languages that are checked.", "dialect": "The dialect of SQL, such as postgres.", **_JUDGED},
     "terms": {
         "forbid": "Words and phrases that must not occur.",
         "require": "Words and phrases that must occur.",
         "file": "A file that lists the terms.",
-        **_LEVEL,
+        **_COMMON,
     },
     "no_prompt_leak": {
         "least": "Words in a row that give a part of the prompt away.",
         "share": "The share of the prompt that gives it away, from 0 to 1.",
         "n": "Words that are compared at once.",
-        **_LEVEL,
+        **_COMMON,
     },
     "no_repetition": {
         "times": "Copies in a row that are too many.",
         "least": "The fewest words of all copies together.",
-        **_LEVEL,
+        **_JUDGED,
     },
 }
 """The options of each ready check."""
