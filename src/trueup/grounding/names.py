@@ -44,7 +44,7 @@ def named(phrase: "Phrase", document: Text) -> Iterator[Span]:
 
 def _around(parts: list[str], anchor: str, words: Words, index: int, proper: bool) -> tuple[int, int] | None:
     """The first and the last word of a place where all parts stand near an anchor; None if some do not."""
-    begin, end = _segment(words, index, len(parts) + _BETWEEN, proper)
+    begin, end = _segment(words, index, parts, proper)
     left = list(parts)
     left.remove(anchor)
     taken = {index}
@@ -82,8 +82,9 @@ def _is_initial(one: str, other: str) -> bool:
     return min(len(one), len(other)) == 1 and one[0] == other[0]
 
 
-def _segment(words: Words, index: int, reach: int, proper: bool) -> tuple[int, int]:
+def _segment(words: Words, index: int, parts: list[str], proper: bool) -> tuple[int, int]:
     """The stretch of words around an anchor that may be one name."""
+    reach = len(parts) + _BETWEEN
     begin = index
     while begin > 0 and index - begin < reach and _belongs(words, begin - 1, begin, proper):
         begin -= 1
@@ -91,8 +92,15 @@ def _segment(words: Words, index: int, reach: int, proper: bool) -> tuple[int, i
     while end < len(words) and end - index <= reach and _belongs(words, end, end - 1, proper):
         end += 1
     if proper:
+        while begin < index and words.folded[begin] not in parts and _only_opens(words.folded[begin]):
+            begin += 1
         begin, end = _with_inversion(words, begin, end, reach)
     return begin, end
+
+
+def _only_opens(word: str) -> bool:
+    """Whether a word with a capital before a name is not a part of it: "From Ruiz Vega, Ana"."""
+    return word in known("light") and word not in known("particles")
 
 
 def _belongs(words: Words, at: int, beside: int, proper: bool) -> bool:
