@@ -13,6 +13,7 @@ FINDS = [(row["check"], text) for row in TABLE for text in row["finds"]]
 QUIET = [(row["check"], text) for row in TABLE for text in row["quiet"]]
 
 
+@pytest.mark.spec("E8")
 @pytest.mark.parametrize(("check", "text"), FINDS)
 def test_it_finds(check: Any, text: str) -> None:
     verdict = Contract(checks=[check]).check(text)
@@ -26,6 +27,7 @@ def test_it_finds(check: Any, text: str) -> None:
             assert 0 <= start < stop <= len(text)
 
 
+@pytest.mark.spec("E8")
 @pytest.mark.parametrize(("check", "text"), QUIET)
 def test_it_stays_quiet(check: Any, text: str) -> None:
     verdict = Contract(checks=[check]).check(text)
