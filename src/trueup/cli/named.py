@@ -27,11 +27,20 @@ def read_json(option: str, given: str, what: str, how: str) -> Any:
     """The data that an option gives: JSON text, or that of the JSON, YAML or TOML file it names."""
     if given.lstrip()[:1] in {"{", "["}:
         return parse(given, option, what)
+    text = read_text(option, given, how)
+    kind = Path(given).suffix.lower()
+    return _marked(text, given, kind, what) if kind in {".yaml", ".yml", ".toml"} else parse(text, given, what)
+
+
+def read_text(option: str, given: str, how: str, *, most: int | None = None) -> str:
+    """The text of the file that an option names, of at most so many bytes."""
     path = Path(given)
     if path.is_dir():
         raise Unavailable(f"{option} {given}: that is a directory; {how}")
     try:
-        text = path.read_text(encoding="utf-8")
+        if most is not None and path.stat().st_size > most:
+            raise Unavailable(f"{option} {given}: the file is longer than {most:,} bytes")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise Unavailable(f"{option} {given}: {no_file(given, how)}") from None
     except UnicodeDecodeError as error:
@@ -39,9 +48,6 @@ def read_json(option: str, given: str, what: str, how: str) -> Any:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise Unavailable(f"{option} {given}: cannot be read: {reason}") from None
-    if path.suffix.lower() in {".yaml", ".yml", ".toml"}:
-        return _marked(text, given, path.suffix.lower(), what)
-    return parse(text, given, what)
 
 
 def no_file(given: str, how: str = "") -> str:
