@@ -70,7 +70,7 @@ def judged(task: Task, verdict: Verdict | None, context: dict[str, Any]) -> dict
 
 
 def fields(expect: dict[str, Any], value: dict[str, Any], refused: set[str]) -> list[dict[str, Any]]:
-    """Each value that is known, and whether the reply has it right; the arguments of a wrong tool are no values of these fields.
+    """Each value that is known, and whether the reply has it right; the arguments of a wrong tool do not count.
 
     >>> fields({"name": "Ana", "age": 34}, {"name": "Ana", "age": 43}, {"$.age"})
     [{'kind': 'name', 'right': True, 'refused': False}, {'kind': 'number', 'right': False, 'refused': True}]

@@ -226,7 +226,7 @@ def secret(rng: random.Random) -> str:
 
 
 def look_alike(rng: random.Random) -> str:
-    """Something that is no secret, no address, no card, no account and no telephone number, but has as many digits or signs."""
+    """Something with as many digits or signs as a secret, an address, a card, an account or a telephone number, without being one."""
 
     def digits(size: int) -> str:
         return "".join(rng.choices(string.digits, k=size))

@@ -91,7 +91,7 @@ def is_of_asking(found: Mapping[str, Any]) -> bool:
 
 
 def excused(verdict: Verdict) -> Verdict:
-    """A verdict on a text of the contract's own: a context without a known state is no fault of it, and only a warning.
+    """A verdict on a text of the contract's own: a context without a known state is not its fault, and gives only a warning.
 
     So is what no source says: it is not a claim of the model.
     """

@@ -141,7 +141,7 @@ def model_of(row: Mapping[str, Any]) -> str:
 
 
 def _key(path: str, span: Any) -> str:
-    """How evidence names the place of a finding; claims of a text are told apart by their span."""
+    """How evidence names the place of a finding; the claims of a text differ by their span."""
     return f"text[{span[0]}:{span[1]}]" if path == "$" and span else path
 
 

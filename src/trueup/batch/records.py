@@ -43,7 +43,7 @@ _BY_FAMILY: dict[str, Stage] = {
 _OF_READING = frozenset("SWF")
 NO_SOURCE = "E007"  # what a unit lacks, no reply can give
 _PLACES = 3  # of a value in a record
-_LONG = 200  # characters of a text whose evidence is told
+_LONG = 200  # characters of a text whose evidence is shown
 _ORDER = {stage: place for place, stage in enumerate(("pipeline_internal", "parse", "schema_validation", "validation"))}
 
 

@@ -32,7 +32,7 @@ _SIGNS = lazy_regex(
     "[\u2000-\u2bff\u3000-\u303f\u3100-\u33ff\ufe00-\ufe6f\U0001f000-\U0001ffff]"
 )  # few of them are letters
 _HIDDEN = lazy_regex(f"[{_UNSEEN}]")
-# Letters that are no letter with a mark, but are often written without it.
+# Letters that do not decompose into a letter and a mark, but are often written in a plain form.
 _PLAIN = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i"})
 MOST = 64  # places of one value that are looked at
 

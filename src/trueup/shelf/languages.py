@@ -45,7 +45,7 @@ _WIDE = lazy_regex("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-
 _BREAK = lazy_regex(r"\n+|(?<=[.!?…])\s+|(?<=[。！？])")
 _NAMED_IN = "use a code of ISO 639, such as en, es or zh"
 _ALIASES = {"nb": "no", "nn": "no", "iw": "he", "in": "id", "sh": "hr", "cmn": "zh", "fil": "tl", "yue": "zh", "wuu": "zh", "arz": "ar", "ary": "ar", "uzs": "uz"}  # fmt: skip
-# Languages that are so near that a sentence may be in either: a guess at one is no proof against another.
+# Languages that are so near that a sentence may be in either: a guess at one does not rule out another.
 _NEAR = tuple(
     frozenset(group.split())
     for group in (
@@ -160,7 +160,7 @@ def _is_near(language: str, allowed: frozenset[str]) -> bool:
 
 
 def pieces(text: str) -> list[Piece]:
-    """A text in pieces of whole sentences and lines, without what is in no language; names alone are no piece."""
+    """A text in pieces of whole sentences and lines, without what is in no language; names alone do not make a piece."""
     clean = _NOISE.sub(_without, text)
     cuts = [0, *(found.end() for found in _BREAK.finditer(clean)), len(clean)]
     size = max(_CHUNK, len(clean) // _CHUNKS)

@@ -1,7 +1,7 @@
 """`no_prompt_leak`: parts of the system prompt in a reply. A reply and its context enter; stretches that repeat the prompt leave.
 
 The prompt is what the system messages of the history say, or `prompt` or `system` of the context. Words are compared, without case,
-accents and punctuation: `n` words in a row that are in both belong to a stretch. What the user wrote as well is no leak.
+accents and punctuation: `n` words in a row that are in both belong to a stretch. What the user wrote as well is not a leak.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
