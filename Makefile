@@ -19,7 +19,7 @@ export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test quick lint types layers unit docs bench bench-engines bench-sift bench-backtest bench-gateway bench-clients bench-quality bench-grounding bench-shelf bench-studio bench-fresh study soak fmt \
-        snapshots studio bundle lock clean
+        snapshots studio bundle dist lock clean
 
 help: ## show this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -147,6 +147,9 @@ snapshots: $(STAMP) ## write rendered outputs and generated pages again
 
 bundle: ## bundle the studio's page and its libraries again, after a change of it (needs npm)
 	@cd tools/studio && npm ci --silent --ignore-scripts && npm run --silent build
+
+dist: $(STAMP) ## build the sdist, and the wheel from it, into dist/
+	@$(BIN)/python -m build --no-isolation
 
 lock: $(STAMP) ## choose new versions of everything and write the lock
 	@$(BIN)/python -m uv --quiet pip compile pyproject.toml --all-extras --group dev --universal --generate-hashes \

@@ -60,6 +60,7 @@ NEEDS: dict[str, Callable[[], bool]] = {
     "model": lambda: find_weights() is not None,
     "node": lambda: all(map(shutil.which, ("node", "npm"))),
     "database": _has_database,
+    "checkout": lambda: (ROOT / ".git").exists() and shutil.which("git") is not None,
 }
 
 _skipped: list[str] = []

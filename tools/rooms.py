@@ -15,13 +15,19 @@ def rooms() -> list[str]:
     return sorted(path.name for path in (ROOT / "src" / "trueup").iterdir() if (path / "__init__.py").exists())
 
 
+def places() -> list[str]:
+    """What may be named: rooms, and folders of tests that belong to none, such as `threats`."""
+    tests = ROOT / "tests"
+    folders = (path.relative_to(tests).parts[0] for path in tests.glob("*/**/test_*.py"))
+    return sorted({*rooms(), *folders})
+
+
 def touched(changed: list[str]) -> list[str]:
     """The rooms that these files belong to."""
-    known = set(rooms())
     parts = [Path(name).parts for name in changed]
     found = {part[2] for part in parts if part[:2] == ("src", "trueup") and len(part) > 3}
     found |= {part[1] for part in parts if part[0] == "tests" and len(part) > 2}
-    return sorted(found & (known | {"threats", "examples"}))
+    return sorted(found & set(places()))
 
 
 def changed_files() -> list[str]:
@@ -32,15 +38,15 @@ def changed_files() -> list[str]:
 
 def places_of(names: list[str]) -> list[str]:
     """The folders of tests and of doctests of these rooms."""
-    places = [place for name in names for place in (Path("tests") / name, Path("src/trueup") / name)]
-    return ["tests/test_house.py", *(place.as_posix() for place in places if (ROOT / place).exists())]
+    folders = [folder for name in names for folder in (Path("tests") / name, Path("src/trueup") / name)]
+    return ["tests/test_house.py", *(folder.as_posix() for folder in folders if (ROOT / folder).exists())]
 
 
 def main() -> int:
     names = [name for word in sys.argv[1:] for name in word.replace(",", " ").split()]
-    unknown = sorted(set(names) - set(rooms()) - {"threats", "examples"})
+    unknown = sorted(set(names) - set(places()))
     if unknown:
-        print(f"there is no room {unknown[0]!r}; there are {', '.join(rooms())}", file=sys.stderr)
+        print(f"there is no room {unknown[0]!r}; there are {', '.join(places())}", file=sys.stderr)
         return 2
     print("\n".join(places_of(names or touched(changed_files()))))
     return 0

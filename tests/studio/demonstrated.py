@@ -11,11 +11,14 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def demonstrated(
-    folder: Path | None = None, env: Mapping[str, str] | None = None, program: tuple[str, ...] = ("-m", "trueup")
+    folder: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    program: tuple[str, ...] = ("-m", "trueup"),
+    python: str = sys.executable,
 ) -> Iterator[str]:
     """The URL that it prints; at the end it must stop by Ctrl-C, without a traceback."""
     process = subprocess.Popen(
-        [sys.executable, *program, "studio", "--demo", "--no-browser", "--port", "0"],
+        [python, *program, "studio", "--demo", "--no-browser", "--port", "0"],
         cwd=folder, env={**os.environ, **(env or {})}, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stderr is not None

@@ -1,32 +1,23 @@
-"""The studio from a built wheel: the page, its libraries and the samples of the demo are in the package."""
+"""The studio from the built wheel, in a browser: every view has its page, its libraries and the samples of the demo."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.packaging.installing import Installed, installed
 from tests.studio.conftest import axe
 from tests.studio.demonstrated import demonstrated
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
-    """A folder with the package as a wheel brings it, and nothing of the checkout."""
-    folder = tmp_path_factory.mktemp("wheel")
-    pip = [sys.executable, "-m", "uv", "--quiet"]
-    subprocess.run([*pip, "build", "--wheel", "--no-build-isolation", "--out-dir", str(folder), str(root)], check=True)
-    (wheel,) = folder.glob("*.whl")
-    target = folder / "installed"
-    subprocess.run([*pip, "pip", "install", "--no-deps", "--target", str(target), str(wheel)], check=True)
-    return target
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    return installed(tmp_path_factory)
 
 
 @pytest.mark.needs("browser")
-def test_the_demo_shows_every_view(installed: Path, tmp_path: Path, browser: Any) -> None:
-    with demonstrated(tmp_path, {"PYTHONPATH": str(installed), "PYTHONSAFEPATH": "1"}) as url:
+def test_the_demo_shows_every_view(environment: Installed, tmp_path: Path, browser: Any) -> None:
+    with demonstrated(tmp_path, python=environment.python) as url:
         context = browser.new_context(viewport={"width": 1440, "height": 900})
         tab = context.new_page()
         said: list[str] = []
@@ -41,12 +32,3 @@ def test_the_demo_shows_every_view(installed: Path, tmp_path: Path, browser: Any
             assert axe(tab) == []
         context.close()
         assert said == []
-
-
-def test_the_package_is_the_one_of_the_wheel(installed: Path, tmp_path: Path) -> None:
-    """The test above would prove nothing if the checkout were used."""
-    env = {**os.environ, "PYTHONPATH": str(installed), "PYTHONSAFEPATH": "1"}
-    found = subprocess.run(
-        [sys.executable, "-c", "import trueup; print(trueup.__file__)"], cwd=tmp_path, env=env, check=True, capture_output=True, text=True
-    )  # fmt: skip
-    assert Path(found.stdout.strip()).is_relative_to(installed)
