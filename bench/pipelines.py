@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 
 from trueup.batch.pipeline.config import read_config
-from trueup.batch.pipeline.create import create_run
-from trueup.batch.pipeline.running import Options, execute
+from trueup.batch.pipeline.rundir.create import create_run
+from trueup.batch.pipeline.running.run import Options, execute
 
 STEPS = ("draft", "check", "polish")
 LIMIT = 150.0  # microseconds a unit and step

@@ -20,10 +20,10 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from trueup import Contract, Verdict
-from trueup.batch.pipeline.rundir import RunDir
-from trueup.batch.pipeline.status import standing
-from trueup.cli.layout import View
-from trueup.cli.show import show
+from trueup.batch.pipeline.reporting.status import standing
+from trueup.batch.pipeline.rundir.directory import RunDir
+from trueup.cli.display.verdict import show
+from trueup.cli.terminal.layout import View
 from trueup.tui.app import RunsApp
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.text import Text
 
 from trueup import Contract, Verdict
-from trueup.cli.layout import short
 from trueup.cli.main import main as trueup
-from trueup.cli.pretty import document
-from trueup.cli.terminal import open_console
+from trueup.cli.terminal.json_text import document
+from trueup.cli.terminal.layout import short
+from trueup.cli.terminal.output import open_console
 from trueup.verdict.display import safe_line
 
 HERE = Path(__file__).resolve().parent

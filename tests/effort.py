@@ -38,6 +38,6 @@ LONGER = {
     "tests/batch/engines/test_ray.py": "Ray: a cluster of three nodes instead of two",
     "tests/batch/engines/test_ray_data.py": "Ray Data: every format of batches, two actors each",
     "tests/batch/pipeline/test_crashes.py": "pipelines: 4,000 seeds of faults and power cuts, 900 kills of real processes",
-    "tests/batch/pipeline/test_adopting.py": "pipelines: 1,000 histories of kills, power cuts, full disks, retries and new contracts; a crash at every operation while a contract is taken over",
+    "tests/batch/pipeline/revalidating/test_adopting.py": "pipelines: 1,000 histories of kills, power cuts, full disks, retries and new contracts; a crash at every operation while a contract is taken over",
     "tests/batch/pipeline/test_runs.py": "pipelines: every shipped pipeline on the bundled model",
 }

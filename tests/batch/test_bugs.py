@@ -12,8 +12,8 @@ from tests.batch.sifting import bytes_of, run, unit
 from trueup import Contract
 from trueup.batch.filters import Filter, RulesFilter
 from trueup.batch.pipeline.config import read_config
-from trueup.batch.pipeline.revalidate import revalidate
-from trueup.batch.pipeline.rundir import RunDir
+from trueup.batch.pipeline.revalidating.revalidate import revalidate
+from trueup.batch.pipeline.rundir.directory import RunDir
 from trueup.contract.contract import Contract as Own
 from trueup.contract.plugins import check
 from trueup.verdict.bugs import pointed

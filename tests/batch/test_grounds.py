@@ -13,8 +13,8 @@ from tests.batch.sifting import Ran, bytes_of, run
 from trueup.batch import grounds
 from trueup.batch.compare import compare
 from trueup.batch.tally import Tally
-from trueup.cli.account import account
-from trueup.cli.comparing import markdown
+from trueup.cli.display.comparison import markdown
+from trueup.cli.display.sift import account
 from trueup.contract.contract import Contract
 
 SCHEMA = {

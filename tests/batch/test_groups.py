@@ -13,8 +13,8 @@ from trueup.batch.groups import MOST, REST
 from trueup.batch.sift import Progress
 from trueup.batch.summary import levels_of
 from trueup.batch.tally import Tally
-from trueup.cli.account import account
-from trueup.cli.progress import Shower, line_of
+from trueup.cli.display.sift import account
+from trueup.cli.progress.sift import Shower, line_of
 from trueup.contract.contract import Contract
 from trueup.verdict.paths import folded
 

@@ -25,7 +25,7 @@ _MOST = 1 << 17  # bytes of one request: arguments and environment
 _READ_AT_START = ("PYTHON", "LANG", "LC_")  # variables that count when an interpreter starts
 _BESIDES = (
     "trueup.contract.judge", "trueup.contract.lint.run", "trueup.contract.files.yamlfile", "trueup.batch.sift",
-    "trueup.batch.pipeline.running", "rich.console", "rich.syntax", "rich.table",
+    "trueup.batch.pipeline.running.run", "rich.console", "rich.syntax", "rich.table",
 )  # fmt: skip
 
 
@@ -65,9 +65,9 @@ def _load() -> None:
     """Load what the commands load, once for all of them."""
     import trueup.cli
 
-    for module in pkgutil.iter_modules(trueup.cli.__path__):
-        if module.name != "__main__":
-            import_module(f"trueup.cli.{module.name}")
+    for module in pkgutil.walk_packages(trueup.cli.__path__, "trueup.cli."):
+        if module.name != "trueup.cli.__main__":
+            import_module(module.name)
     for name in _BESIDES:
         import_module(name)
     gc.collect()

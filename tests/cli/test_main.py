@@ -76,7 +76,7 @@ def test_every_package_of_an_extra_is_known_to_be_one() -> None:
 
 def test_a_package_that_is_missing_is_named_with_its_extra(run: Run, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
-        "import trueup.cli.explain as it\n"
+        "import trueup.cli.commands.explain as it\n"
         "def broken(*_):\n    raise ModuleNotFoundError('No module', name='httptools.parser')\n"
         "it._list = broken\n"
     )

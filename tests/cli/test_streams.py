@@ -76,7 +76,7 @@ def test_json_stays_json_in_any_encoding(run: Run, encoding: str, option: str) -
 
 def test_a_fault_of_our_own_is_one_line_with_its_own_code(run: Run, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
-        "import trueup.cli.explain as it\n"
+        "import trueup.cli.commands.explain as it\n"
         "def broken(*_):\n    raise ZeroDivisionError('by \\x1b[31m')\n"
         "it._list = broken\n"
     )

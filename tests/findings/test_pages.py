@@ -15,9 +15,9 @@ from trueup.ask.loop import Loop, Traits
 from trueup.ask.plan import Finish, Send
 from trueup.batch.contracts import spec_of
 from trueup.batch.pipeline.config import read_config
-from trueup.batch.pipeline.create import create_run
-from trueup.batch.pipeline.lint import lint_pipeline
-from trueup.batch.pipeline.running import execute
+from trueup.batch.pipeline.lint.run import lint_pipeline
+from trueup.batch.pipeline.rundir.create import create_run
+from trueup.batch.pipeline.running.run import execute
 from trueup.batch.sift import Options as SiftOptions
 from trueup.batch.sift import sift
 from trueup.batch.work import Guard

@@ -16,10 +16,10 @@ import pytest
 from tests.batch.pipeline.making import go, start
 from tests.waiting import wait_for
 from trueup import Contract
-from trueup.batch.pipeline.lint import lint_pipeline
-from trueup.batch.pipeline.lock import born, is_held, read_owner
-from trueup.batch.pipeline.retry import retry
-from trueup.batch.pipeline.rundir import OwnedRun
+from trueup.batch.pipeline.lint.run import lint_pipeline
+from trueup.batch.pipeline.retrying.retry import retry
+from trueup.batch.pipeline.rundir.directory import OwnedRun
+from trueup.batch.pipeline.rundir.lock import born, is_held, read_owner
 from trueup.contract.lint.run import lint_contract
 from trueup.grounding.kept import without_texts
 from trueup.store.alarm import RETRY_RATE

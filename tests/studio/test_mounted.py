@@ -129,7 +129,7 @@ def test_a_gateway_without_it_loads_nothing_of_it(tmp_path: Path) -> None:
     assert faults(tmp_path) == []
     program = (
         "import sys\n"
-        "from trueup.cli.serve import serve\n"
+        "from trueup.cli.commands.serve import serve\n"
         "from trueup.gateway.running import running\n"
         "from trueup.gateway.serve import application\n"
         "from trueup.gateway.settings import load_config\n"

@@ -18,11 +18,11 @@ from tests.studio.conftest import KEYS, Desk, axe
 from tests.studio.driving import expect
 from tests.waiting import wait_for
 from trueup import Contract
-from trueup.batch.pipeline.journal import JOURNAL, read_journal, sealed
-from trueup.batch.pipeline.rundir import MANIFEST, OwnedRun, RunDir
-from trueup.batch.pipeline.running import Options
-from trueup.batch.pipeline.state import State
-from trueup.batch.pipeline.status import status
+from trueup.batch.pipeline.reporting.status import status
+from trueup.batch.pipeline.rundir.directory import MANIFEST, OwnedRun, RunDir
+from trueup.batch.pipeline.rundir.journal import JOURNAL, read_journal, sealed
+from trueup.batch.pipeline.rundir.state import State
+from trueup.batch.pipeline.running.run import Options
 from trueup.batch.sift import OutOfTime
 from trueup.studio.door.sessions import digest_of
 from trueup.studio.runs import causes, guarding

@@ -10,9 +10,9 @@ from textual.widgets import Input
 from tests.batch.pipeline.making import GOOD, asking, reply, run_pipeline, start, write_pipeline
 from tests.tui.driving import cells, drive, idle, press, settled, shown
 from tests.waiting import wait_for
-from trueup.batch.pipeline.lock import born
-from trueup.batch.pipeline.outcomes import Outcomes
-from trueup.batch.pipeline.rundir import OwnedRun
+from trueup.batch.pipeline.rundir.directory import OwnedRun
+from trueup.batch.pipeline.rundir.lock import born
+from trueup.batch.pipeline.running.outcomes import Outcomes
 from trueup.batch.pipeline.viewing.unitlist import Query, page_at
 from trueup.tui import commands
 from trueup.tui.app import RunsApp

@@ -8,8 +8,8 @@ import pytest
 
 from tests.batch.pipeline.making import GOOD, asking, reply, start, write_pipeline
 from tests.tui.driving import cells, drive, footer, idle, press, shown
-from trueup.batch.pipeline.outcomes import Outcomes, broken
-from trueup.batch.pipeline.rundir import OwnedRun
+from trueup.batch.pipeline.rundir.directory import OwnedRun
+from trueup.batch.pipeline.running.outcomes import Outcomes, broken
 from trueup.batch.pipeline.viewing.unitlist import PAGE, Query, UnitRow, page_at
 from trueup.tui.app import RunsApp
 

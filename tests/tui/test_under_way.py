@@ -16,8 +16,8 @@ from tests.batch.pipeline.making import ANSWER, GOOD, asking, go, lines, start, 
 from tests.cli.running import COMMAND
 from tests.tui.driving import by_head, cells, drive, footer, idle, press, shown
 from tests.waiting import wait_for
-from trueup.batch.pipeline.replies import is_reply, kind_of, last_replies
-from trueup.batch.pipeline.rundir import RunDir
+from trueup.batch.pipeline.rundir.directory import RunDir
+from trueup.batch.pipeline.rundir.replies import is_reply, kind_of, last_replies
 from trueup.batch.pipeline.viewing.inspecting import unit_at
 from trueup.batch.pipeline.viewing.unitlist import Query, UnitRow, page_at
 from trueup.cli.main import main

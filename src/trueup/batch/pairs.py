@@ -1,4 +1,4 @@
-"""Pairs of a prompt and a valid reply as the lines of a fine-tuning file: of a sifted folder here, of a run in `pipeline/exporting`.
+"""Pairs of a prompt and a valid reply as the lines of a fine-tuning file: of a sifted folder here, of a run in `pipeline/reporting/exporting`.
 
 A record enters; a `Pair` leaves, or a `Skipped` that says why there is none. A pair becomes a line in the format of whoever trains.
 The formats are those of the providers' documentation: OpenAI (also Azure, Mistral, Together and Fireworks), Anthropic on Bedrock,
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueup.batch.pipeline.disk import decode
+from trueup.batch.pipeline.rundir.disk import decode
 from trueup.batch.records import line_of
 
 Row = dict[str, Any]

@@ -15,7 +15,7 @@ from trueup.batch.evident import shown_evidence
 from trueup.batch.explained import explained
 from trueup.batch.grounds import KINDS, kinds_in
 from trueup.batch.html import put_page, render, written_size
-from trueup.batch.pipeline.disk import decode
+from trueup.batch.pipeline.rundir.disk import decode
 from trueup.batch.sifted import Missing, Moved, Piece, Sifted, read_sifted, settled
 from trueup.batch.tally import Tally, rule_of
 from trueup.verdict.paths import folded

@@ -24,7 +24,7 @@ from trueup.batch.folders import address_of
 from trueup.batch.growing import Changed, growth_of, looks_grown, stay_judged
 from trueup.batch.manifest import FORMAT, Edit, Manifest, dropped, edited, judged, no_edits, planned
 from trueup.batch.merge import Merge
-from trueup.batch.pipeline.lock import Busy, Lock
+from trueup.batch.pipeline.rundir.lock import Busy, Lock
 from trueup.batch.ranges import RANGE_SIZE, ranges_of
 from trueup.batch.sources import Form, Source, changed, open_sources
 from trueup.batch.stored import FILES, Place, Shelf

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trueup.cli.named import Unavailable
+from trueup.cli.options.references import Unavailable
 from trueup.verdict.display import safe_line
 
 if TYPE_CHECKING:

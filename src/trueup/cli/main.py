@@ -1,6 +1,6 @@
 """The `trueup` command: a table of commands, each loaded only when it is called.
 
-To add a command: one file `cli/<name>.py` with a click command of that name, one row in `GROUPS`.
+To add a command: one file `cli/commands/<name>.py` with a click command of that name, one row in `GROUPS`.
 Exit codes: 0 ok, 1 refused, 2 usage or configuration, 3 stopped by a limit, a deadline, a budget or a full disk, 70 a fault of
 trueup itself, 130 interrupted, 141 the reader of the pipe went away.
 """
@@ -17,8 +17,8 @@ from typing import Any
 import click
 
 from trueup import __version__
-from trueup.cli.full import NoSpace, resumable
-from trueup.cli.terminal import forgive_encoding, open_streams
+from trueup.cli.full_disk import NoSpace, resumable
+from trueup.cli.terminal.output import forgive_encoding, open_streams
 from trueup.verdict.display import safe
 
 GROUPS = {
@@ -96,7 +96,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(importlib.import_module(f"trueup.cli.{cmd_name}"), cmd_name)
+        command: click.Command = getattr(importlib.import_module(f"trueup.cli.commands.{cmd_name}"), cmd_name)
         return command
 
     def resolve_command(
@@ -149,7 +149,7 @@ def _guarded(run: Callable[[], Any]) -> int:
         _say(error.format_message())
         return error.exit_code
     except click.ClickException as error:
-        from trueup.cli.named import Unavailable
+        from trueup.cli.options.references import Unavailable
 
         context = getattr(error, "ctx", None)
         if context is not None and not isinstance(error, Unavailable):
@@ -189,7 +189,7 @@ def _pointed(run: Callable[[], Any]) -> Any:
         bug = bug_of(error)
         if bug is None:
             raise
-        from trueup.cli.named import Unavailable
+        from trueup.cli.options.references import Unavailable
 
         if os.environ.get("TRUEUP_DEBUG"):
             import traceback

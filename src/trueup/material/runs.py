@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from trueup.batch.pipeline.metadata import METADATA, metadata
-from trueup.batch.pipeline.replies import replies_in, rows_in
-from trueup.batch.pipeline.rundir import RunDir
+from trueup.batch.pipeline.rundir.directory import RunDir
+from trueup.batch.pipeline.rundir.replies import replies_in, rows_in
+from trueup.batch.pipeline.running.metadata import METADATA, metadata
 from trueup.batch.pipeline.steps.llm import reply_of
 from trueup.material.case import Case, Recorded
 from trueup.material.lines import seconds

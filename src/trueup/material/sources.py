@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Self
 
-from trueup.batch.pipeline.disk import Damaged
+from trueup.batch.pipeline.rundir.disk import Damaged
 from trueup.batch.ranges import Range
 from trueup.batch.sifted import Missing as NoSift
 from trueup.batch.sifted import is_sifted, read_sifted, settled

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from trueup.batch.pipeline.lock import is_held, read_owner
-from trueup.batch.pipeline.retry import would_retry
-from trueup.batch.pipeline.rundir import RunDir
+from trueup.batch.pipeline.retrying.retry import would_retry
+from trueup.batch.pipeline.rundir.directory import RunDir
+from trueup.batch.pipeline.rundir.lock import is_held, read_owner
 from trueup.tui.commands import carry_out
 from trueup.tui.pictures import FAULTS, Run
 

@@ -8,12 +8,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trueup.batch.pipeline.disk import Damaged
-from trueup.batch.pipeline.journal import JOURNAL
-from trueup.batch.pipeline.lock import is_held
-from trueup.batch.pipeline.rundir import MANIFEST, RunDir, runs_in
-from trueup.batch.pipeline.status import standing
-from trueup.batch.pipeline.words import clock, cost, so_far
+from trueup.batch.pipeline.reporting.status import standing
+from trueup.batch.pipeline.reporting.words import clock, cost, so_far
+from trueup.batch.pipeline.rundir.directory import MANIFEST, RunDir, runs_in
+from trueup.batch.pipeline.rundir.disk import Damaged
+from trueup.batch.pipeline.rundir.journal import JOURNAL
+from trueup.batch.pipeline.rundir.lock import is_held
 
 FAULTS = (OSError, ValueError, KeyError, TypeError, IndexError)  # what reading a damaged run may raise
 

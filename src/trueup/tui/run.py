@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.widgets import DataTable, Header, Static
 from textual.worker import get_current_worker
 
-from trueup.batch.pipeline.words import batches, so_far
+from trueup.batch.pipeline.reporting.words import batches, so_far
 from trueup.tui.beside import hand_over
 from trueup.tui.commands import Done, carry_out, resume
 from trueup.tui.dialogs import Ask, Confirm

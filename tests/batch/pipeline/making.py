@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 from trueup.ask.clients.request import Request
 from trueup.batch.pipeline.config import read_config
-from trueup.batch.pipeline.create import Wanted, create_run
-from trueup.batch.pipeline.disk import Disk
 from trueup.batch.pipeline.providers.replay import Replay
-from trueup.batch.pipeline.recheck import recheck
-from trueup.batch.pipeline.rundir import RunDir
-from trueup.batch.pipeline.running import Options, Result, execute
-from trueup.batch.pipeline.state import Money
-from trueup.batch.pipeline.verify import verify
+from trueup.batch.pipeline.rundir.create import Wanted, create_run
+from trueup.batch.pipeline.rundir.directory import RunDir
+from trueup.batch.pipeline.rundir.disk import Disk
+from trueup.batch.pipeline.rundir.state import Money
+from trueup.batch.pipeline.running.run import Options, Result, execute
+from trueup.batch.pipeline.verifying.recheck import recheck
+from trueup.batch.pipeline.verifying.verify import verify
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "pipelines"
 ANSWER = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}

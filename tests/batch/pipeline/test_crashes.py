@@ -31,11 +31,11 @@ from tests.batch.pipeline.making import (
     write_pipeline,
 )
 from tests.effort import SOAK
-from trueup.batch.pipeline.disk import Disk
 from trueup.batch.pipeline.providers.replay import read_replay
-from trueup.batch.pipeline.retry import retry
-from trueup.batch.pipeline.rundir import OwnedRun
-from trueup.batch.pipeline.running import Options
+from trueup.batch.pipeline.retrying.retry import retry
+from trueup.batch.pipeline.rundir.directory import OwnedRun
+from trueup.batch.pipeline.rundir.disk import Disk
+from trueup.batch.pipeline.running.run import Options
 
 SEEDS = 4000 if SOAK else 12
 KILLS = 900 if SOAK else 4  # of real processes at work
@@ -178,7 +178,7 @@ def test_a_retry_that_dies_anywhere_moves_each_unit_once(folder: Path, pipeline:
 RUNNER = """
 import sys
 from pathlib import Path
-from trueup.batch.pipeline.running import Options, execute
+from trueup.batch.pipeline.running.run import Options, execute
 print("ready", flush=True)
 execute(Path(sys.argv[1]), Options(workers=4))
 """
@@ -223,7 +223,7 @@ def written(folder: Path) -> int:
 
 def test_the_clock_may_jump(folder: Path, pipeline: Path, reference: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
     """Times in the journal are for people: nothing is decided by them."""
-    import trueup.batch.pipeline.journal as room
+    import trueup.batch.pipeline.rundir.journal as room
 
     chance = random.Random(5)
     monkeypatch.setattr(room, "now", lambda: f"{chance.randint(1970, 2100)}-01-01T00:00:00.000Z")

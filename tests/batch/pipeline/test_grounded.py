@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from tests.batch.pipeline.making import asking, reply, run_pipeline, write_pipeline
-from trueup.batch.pipeline.lint import lint_pipeline
-from trueup.batch.pipeline.metadata import METADATA
-from trueup.batch.pipeline.reporting import collect_run
-from trueup.batch.pipeline.retry import retry
-from trueup.batch.pipeline.rundir import OwnedRun, RunDir
-from trueup.batch.pipeline.status import status
-from trueup.batch.pipeline.verify import verify
+from trueup.batch.pipeline.lint.run import lint_pipeline
+from trueup.batch.pipeline.reporting.report import collect_run
+from trueup.batch.pipeline.reporting.status import status
+from trueup.batch.pipeline.retrying.retry import retry
+from trueup.batch.pipeline.rundir.directory import OwnedRun, RunDir
+from trueup.batch.pipeline.running.metadata import METADATA
+from trueup.batch.pipeline.verifying.verify import verify
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}, "total": {"type": "number"}}}
 MAILS = {"a": "Ada Byron owes 12.50 EUR.", "b": "Luis Vega owes 99 EUR.", "c": "Ana Ruiz owes 7 EUR."}

@@ -24,16 +24,16 @@ from tests.batch.pipeline.making import (
     write_pipeline,
 )
 from tests.effort import SOAK
-from trueup.batch.pipeline.create import CannotCreate
-from trueup.batch.pipeline.disk import Damaged
-from trueup.batch.pipeline.repair import repair
-from trueup.batch.pipeline.retry import retry
-from trueup.batch.pipeline.rundir import NoRun, OwnedRun, RunDir
-from trueup.batch.pipeline.running import Options, asking_steps
-from trueup.batch.pipeline.seeds import base_seed
-from trueup.batch.pipeline.status import standing
-from trueup.batch.pipeline.verify import verify
-from trueup.cli.retry import retry as retry_command
+from trueup.batch.pipeline.reporting.status import standing
+from trueup.batch.pipeline.retrying.retry import retry
+from trueup.batch.pipeline.rundir.create import CannotCreate
+from trueup.batch.pipeline.rundir.directory import NoRun, OwnedRun, RunDir
+from trueup.batch.pipeline.rundir.disk import Damaged
+from trueup.batch.pipeline.running.run import Options, asking_steps
+from trueup.batch.pipeline.units.seeds import base_seed
+from trueup.batch.pipeline.verifying.repair import repair
+from trueup.batch.pipeline.verifying.verify import verify
+from trueup.cli.commands.retry import retry as retry_command
 
 
 @pytest.mark.spec("B16")
@@ -535,9 +535,9 @@ def test_memory_does_not_grow_with_the_units(tmp_path: Path) -> None:
 
 @pytest.mark.spec("B14")
 def test_stored_replies_are_judged_by_new_rules_and_units_that_would_pass_go_on(tmp_path: Path) -> None:
-    from trueup.batch.pipeline.adopting import adopt
     from trueup.batch.pipeline.config import read_config
-    from trueup.batch.pipeline.revalidate import revalidate
+    from trueup.batch.pipeline.revalidating.adopting import adopt
+    from trueup.batch.pipeline.revalidating.revalidate import revalidate
 
     items = [{"id": name} for name in "abcd"]
     rows = [

@@ -229,7 +229,7 @@ def test_a_missing_package_is_said_before_anything_is_judged(monkeypatch: pytest
 
 
 def test_the_command_has_every_format() -> None:
-    from trueup.cli.sift import sift as command
+    from trueup.cli.commands.sift import sift as command
 
     (option,) = [one for one in command.params if one.name == "format_"]
     assert tuple(option.type.choices) == FORMATS  # type: ignore[attr-defined]

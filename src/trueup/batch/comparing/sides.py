@@ -12,7 +12,7 @@ import msgspec
 
 from trueup.batch.comparing.join import digest_of
 from trueup.batch.groups import Seen
-from trueup.batch.pipeline.disk import decode
+from trueup.batch.pipeline.rundir.disk import decode
 from trueup.batch.records import line_of, merged
 from trueup.batch.sifted import Missing, Moved, Piece, is_sifted, read_sifted
 from trueup.batch.tally import Tally
@@ -118,10 +118,10 @@ def _sift(path: Path) -> Side:
 
 
 def _run(path: Path) -> Side:
-    from trueup.batch.pipeline.gathering import final_file
-    from trueup.batch.pipeline.reporting import word_for
-    from trueup.batch.pipeline.rundir import RunDir
-    from trueup.batch.pipeline.status import standing, status
+    from trueup.batch.pipeline.reporting.report import word_for
+    from trueup.batch.pipeline.reporting.status import standing, status
+    from trueup.batch.pipeline.rundir.directory import RunDir
+    from trueup.batch.pipeline.running.results import final_file
 
     run = RunDir.look(path)
     state = run.state

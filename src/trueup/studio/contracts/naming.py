@@ -7,7 +7,7 @@ of a pipeline or a gateway may hold keys.
 import os
 from pathlib import Path
 
-from trueup.batch.pipeline.journal import JOURNAL
+from trueup.batch.pipeline.rundir.journal import JOURNAL
 from trueup.contract.files.documents import KINDS, LIMITS, Barred, parse_document
 from trueup.contract.files.faults import ContractError
 from trueup.studio.contracts.kinds import PIPELINE

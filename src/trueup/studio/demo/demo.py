@@ -21,7 +21,7 @@ from typing import Self
 
 import msgspec
 
-from trueup.batch.pipeline.control import NotRunning, kill
+from trueup.batch.pipeline.rundir.control import NotRunning, kill
 from trueup.store.alarm import Alarm
 from trueup.store.errors import QuotaExceeded, StoreError
 from trueup.store.limits import Unit

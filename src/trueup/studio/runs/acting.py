@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from trueup.batch.pipeline.control import NotRunning, kill, pause
-from trueup.batch.pipeline.lock import is_held
-from trueup.batch.pipeline.status import standing
+from trueup.batch.pipeline.reporting.status import standing
+from trueup.batch.pipeline.rundir.control import NotRunning, kill, pause
+from trueup.batch.pipeline.rundir.lock import is_held
 from trueup.studio.places import named
 from trueup.studio.refusal import Refusal
 from trueup.studio.runs.finding import Place

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from trueup.batch.pipeline.journal import JOURNAL
+from trueup.batch.pipeline.rundir.journal import JOURNAL
 from trueup.batch.sifted import is_sifted
 from trueup.studio import places
 from trueup.studio.refusal import Refusal

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from trueup.batch.pipeline.disk import Damaged
-from trueup.batch.pipeline.journal import JOURNAL, is_whole, unsealed
-from trueup.batch.pipeline.state import State
+from trueup.batch.pipeline.rundir.disk import Damaged
+from trueup.batch.pipeline.rundir.journal import JOURNAL, is_whole, unsealed
+from trueup.batch.pipeline.rundir.state import State
 from trueup.studio.runs.guarding import FAULTS, open_plain
 
 _KEPT = 64  # journals that are kept in memory

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from trueup.batch.pipeline.disk import Damaged, read_records
-from trueup.batch.pipeline.rundir import RunDir
-from trueup.batch.pipeline.state import Chunk, State
+from trueup.batch.pipeline.rundir.directory import RunDir
+from trueup.batch.pipeline.rundir.disk import Damaged, read_records
+from trueup.batch.pipeline.rundir.state import Chunk, State
 
 FAULTS = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError)
 """What reading a damaged run may raise; `Damaged` and the errors of msgspec are among them."""

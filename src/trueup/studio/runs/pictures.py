@@ -13,12 +13,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from trueup.batch.pipeline.disk import Damaged
-from trueup.batch.pipeline.journal import JOURNAL
-from trueup.batch.pipeline.lock import is_held
-from trueup.batch.pipeline.rundir import MANIFEST
-from trueup.batch.pipeline.status import standing
-from trueup.batch.pipeline.words import batches
+from trueup.batch.pipeline.reporting.status import standing
+from trueup.batch.pipeline.reporting.words import batches
+from trueup.batch.pipeline.rundir.directory import MANIFEST
+from trueup.batch.pipeline.rundir.disk import Damaged
+from trueup.batch.pipeline.rundir.journal import JOURNAL
+from trueup.batch.pipeline.rundir.lock import is_held
 from trueup.batch.sifted import FILES, Missing, Sifted, read_sifted, settled
 from trueup.batch.summary import levels_of
 from trueup.studio.places import named

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueup.batch.pipeline.disk import Damaged, decode
-from trueup.batch.pipeline.gathering import final_file
-from trueup.batch.pipeline.metadata import notes_of
+from trueup.batch.pipeline.rundir.disk import Damaged, decode
+from trueup.batch.pipeline.running.metadata import notes_of
+from trueup.batch.pipeline.running.results import final_file
 from trueup.studio.refusal import Refusal
 from trueup.studio.runs.finding import Place
 from trueup.studio.runs.following import following

@@ -14,7 +14,7 @@ from trueup.batch.pipeline.providers.choose import NoProvider, address, key_of
 from trueup.batch.pipeline.providers.http import MOST_FILE, Http
 from trueup.batch.pipeline.providers.replay import Replay, reply_to
 from trueup.batch.pipeline.providers.wire import batch_line
-from trueup.batch.pipeline.rundir import OwnedRun
+from trueup.batch.pipeline.rundir.directory import OwnedRun
 
 Requests = list[tuple[str, str, int, Request]]  # custom id, unit id, number of the reply, request
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from trueup.batch.pipeline.config import Pipeline, Step
-from trueup.batch.pipeline.disk import Damaged
 from trueup.batch.pipeline.providers.provider import ClientProvider, Provider
+from trueup.batch.pipeline.rundir.disk import Damaged
 from trueup.verdict.likeness import nearest
 
 NAMES = ("openai", "anthropic", "gemini", "url", "local", "replay")

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from trueup.ask.clients.request import Failure, Request, TransportFailure
-from trueup.batch.pipeline.disk import Damaged, read_lines
-from trueup.batch.pipeline.replies import kind_of
+from trueup.batch.pipeline.rundir.disk import Damaged, read_lines
+from trueup.batch.pipeline.rundir.replies import kind_of
 from trueup.verdict.reply import Reply
 
 _MADE = re.compile(r"__(?:rep|fan)\d+\Z")

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from trueup.batch.pipeline.seeds import Dice, step_seed
+from trueup.batch.pipeline.units.seeds import Dice, step_seed
 from trueup.expressions.errors import ExpressionError
 from trueup.expressions.language import Expression, compile_expression
 from trueup.expressions.work import weigh

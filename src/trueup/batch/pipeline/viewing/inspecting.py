@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trueup.batch.pipeline.config import read_config
-from trueup.batch.pipeline.disk import Damaged
-from trueup.batch.pipeline.metadata import METADATA, metadata
-from trueup.batch.pipeline.replies import is_reply, read_calls, replies_to, rows_in
-from trueup.batch.pipeline.rundir import RunDir
+from trueup.batch.pipeline.rundir.directory import RunDir
+from trueup.batch.pipeline.rundir.disk import Damaged
+from trueup.batch.pipeline.rundir.replies import is_reply, read_calls, replies_to, rows_in
+from trueup.batch.pipeline.running.metadata import METADATA, metadata
 from trueup.batch.pipeline.steps.llm import reply_of, step_contract
 from trueup.batch.pipeline.viewing.unitlist import UnitRow
 from trueup.contract.contract import Contract

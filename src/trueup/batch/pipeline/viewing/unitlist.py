@@ -14,11 +14,11 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from trueup.batch.pipeline.disk import Damaged, decode
-from trueup.batch.pipeline.metadata import notes_of
-from trueup.batch.pipeline.replies import is_reply, read_calls, rows_in
-from trueup.batch.pipeline.rundir import RunDir
-from trueup.batch.pipeline.state import Chunk
+from trueup.batch.pipeline.rundir.directory import RunDir
+from trueup.batch.pipeline.rundir.disk import Damaged, decode
+from trueup.batch.pipeline.rundir.replies import is_reply, read_calls, rows_in
+from trueup.batch.pipeline.rundir.state import Chunk
+from trueup.batch.pipeline.running.metadata import notes_of
 
 PAGE = 200
 _BETWEEN = 1000  # units between two looks at whether somebody still waits

@@ -1,0 +1,1 @@
+"""Prompts out of templates, in a sandbox."""

@@ -1,0 +1,128 @@
+"""The requests of a chunk as a batch, and the answers back to its units: joined by custom id, never by order.
+
+A custom id is a hash: it says nothing, fits every provider, and no id of a unit is ever sent in its place. A line that cannot
+be read, one that comes twice, one that belongs to nobody: none of them touches another unit.
+"""
+
+import hashlib
+from collections.abc import Container, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from trueup.ask.clients.request import Failure, failure_in
+from trueup.ask.policy import Mode
+from trueup.batch.pipeline.prompts.templates import PromptError
+from trueup.batch.pipeline.providers.batches import Requests
+from trueup.batch.pipeline.providers.http import page_of
+from trueup.batch.pipeline.providers.wire import batch_line
+from trueup.batch.pipeline.rundir.directory import OwnedRun
+from trueup.batch.pipeline.rundir.disk import line
+from trueup.batch.pipeline.running.jobs import Job
+from trueup.batch.pipeline.steps.llm import Ask, LlmStep, Recorded, recorded
+from trueup.read.batch import salvage_key
+from trueup.read.reader import read
+
+
+def retry_key(run: str, chunk: str, step: str) -> str:
+    """The key under which the requests of a retry are written down.
+
+    >>> retry_key("r", "retry_000", "ask")
+    'tu-9246fd3a165dcdab'
+    """
+    return f"tu-{_hash(run, chunk, step)[:16]}"
+
+
+def custom_id(key: str, unit_id: str, call: int) -> str:
+    """The name of a request: that of its batch, and a hash of the unit."""
+    return f"{key}-{_hash(unit_id, str(call))[:24]}"
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Answered(NamedTuple):
+    """A line of a batch, read: whose it is, and the record of it; no record where the line says nothing that counts."""
+
+    custom_id: str
+    record: Recorded | None
+
+
+def requests_of(job: Job, asks: dict[int, Ask], key: str) -> Requests:
+    """The requests that the asks of a job want to send now."""
+    found: Requests = []
+    for place, ask in asks.items():
+        unit_id = job.units[place]["unit_id"]
+        cid = custom_id(key, unit_id, job.calls(unit_id))
+        found.append((cid, unit_id, job.replies(unit_id), ask.request()))
+    return found
+
+
+def read_line(raw: bytes, mode: Mode = "text") -> Answered:
+    """Read a line of a batch's output or error file; `mode` is how the provider was held to the schema."""
+    try:
+        row = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return Answered(salvage_key(raw.decode("utf-8", "replace")), None)
+    if not isinstance(row, dict):
+        return Answered("", None)
+    reading = read(row)
+    failed = next((found for found in reading.findings if found.code == "R002"), None)
+    if failed is not None:
+        return Answered(reading.key, {**_failure(failure_in(failed, mode)), "page": page_of(raw.strip())})
+    if reading.findings:
+        return Answered(reading.key, None)
+    return Answered(reading.key, recorded(reading.reply))
+
+
+def sorted_out(lines: Iterable[bytes], owners: Container[str], mode: Mode = "text") -> tuple[dict[str, Recorded], int]:
+    """The answer under each custom id that is somebody's, and how many lines are of no use: broken, twice there, nobody's.
+
+    A reply counts before an error that came for the same request: it was paid for.
+
+    >>> sorted_out([b'{"custom_id": "a"', b"[]"], {"a"})
+    ({}, 2)
+    """
+    found: dict[str, Recorded] = {}
+    odd = 0
+    for raw in lines:
+        if not raw.strip():
+            continue
+        cid, record = read_line(raw, mode)
+        if record is None or cid not in owners:
+            odd += 1
+        elif cid not in found:
+            found[cid] = record
+        else:
+            odd += 1
+            if "usage" in record and "usage" not in found[cid]:
+                found[cid] = record
+    return found, odd
+
+
+def _failure(failure: Failure) -> Recorded:
+    """An error line: what may pass the next time is of the transport, what will not ends the asking."""
+    plain = msgspec.to_builtins(failure)
+    again = failure.kind in {"rate", "transient"} or failure.code in {
+        "batch_expired",
+        "expired",
+        "canceled",
+        "cancelled",
+    }
+    return {"transport": plain} if again else {"failure": plain}
+
+
+def retry_requests(run: OwnedRun, chunk: str, step: LlmStep, rows: Iterable[tuple[Any, Any]]) -> Iterator[bytes]:
+    """The requests of a retry in the provider's batch format, each with the words that ask for a correction."""
+    key = retry_key(run.state.run["run"], chunk, step.name)
+    for unit, earlier in rows:
+        try:
+            more = earlier["attempts"] if earlier["raw_response"] else max(0, earlier["attempts"] - 1)
+            ask = step.ask(unit, step.prompt(unit), more=more)
+        except PromptError:
+            continue
+        if earlier["raw_response"]:
+            ask.repeat(earlier)
+        if not ask.finished:
+            yield line(batch_line(step.provider, custom_id(key, unit["unit_id"], 0), ask.request()))

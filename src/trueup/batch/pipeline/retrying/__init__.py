@@ -1,0 +1,1 @@
+"""Failed units that are asked about again, and those that never are."""

@@ -1,0 +1,1 @@
+"""A run judged again under another pipeline, and what changes in it."""

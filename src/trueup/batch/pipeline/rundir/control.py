@@ -1,0 +1,53 @@
+"""Control of a run from outside: pause it, end it. The one who runs it is known by the lock, never by a number in a file alone."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from trueup.batch.pipeline.rundir.directory import PAUSE
+from trueup.batch.pipeline.rundir.lock import born, is_held, read_owner
+
+_GRACE = 5.0
+
+
+class NotRunning(ValueError):
+    """Nobody runs it."""
+
+
+def pause(path: Path, wait: float = 0.0) -> bool:
+    """Ask the owner of a run to stop after the calls under way; whether it has, when waited for."""
+    if not is_held(path):
+        raise NotRunning(f"{path}: nobody is running it")
+    (path / PAUSE).touch()
+    return _released(path, wait)
+
+
+def kill(path: Path, grace: float = _GRACE) -> str:
+    """End the process that runs it: politely, then for good. Gives how it ended."""
+    if not is_held(path):
+        raise NotRunning(f"{path}: nobody is running it")
+    owner = read_owner(path)
+    if owner is None or (owner.born and born(owner.pid) != owner.born):
+        raise NotRunning(f"{path}: it is held by a process of another machine or container; end it there")
+    try:
+        os.kill(owner.pid, signal.SIGTERM)
+        if _released(path, grace):
+            return f"process {owner.pid} has stopped"
+        if born(owner.pid) == owner.born:
+            os.kill(owner.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    except PermissionError:
+        raise NotRunning(f"{path}: process {owner.pid} belongs to another user") from None
+    _released(path, grace)
+    return f"process {owner.pid} was ended"
+
+
+def _released(path: Path, wait: float) -> bool:
+    end = time.monotonic() + wait
+    while is_held(path):
+        if time.monotonic() >= end:
+            return False
+        time.sleep(0.05)
+    return True

@@ -1,0 +1,1 @@
+"""A run from its opening to its end."""

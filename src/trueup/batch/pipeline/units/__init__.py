@@ -1,0 +1,1 @@
+"""The units of a run: made from items, with seeds, and sampled."""

@@ -1,0 +1,281 @@
+"""`trueup check`: one reply in, its verdict on the screen or as JSON; the exit code says ok or refused."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from trueup.cli.options.coercion import coercion_options, take_coercion
+from trueup.cli.options.references import Unavailable, no_file
+from trueup.cli.terminal.output import Color
+
+if TYPE_CHECKING:
+    from trueup.contract.contract import Contract
+    from trueup.verdict.verdict import Verdict
+
+_MOST_RESPONSE = 256 * 1024 * 1024  # bytes of a provider's response
+_MOST_ERRORS = 10  # that --value names
+
+
+@click.command()
+@click.argument("file", required=False, metavar="[FILE]")
+@click.option(
+    "-s",
+    "--schema",
+    metavar="SCHEMA",
+    help="A .json file, module:Class, JSON text, 'any' for any JSON value, or 'none' if the text may say anything."
+    "  [default: any; with --tools, none]",
+)
+@click.option(
+    "-r",
+    "--reply",
+    "response",
+    metavar="FILE",
+    help="A provider's response in place of FILE: JSON, the body of a stream, or a line of a batch.",
+)
+@click.option(
+    "-t",
+    "--tools",
+    metavar="TOOLS",
+    help="The tools that were offered: a .json file or JSON text in any provider's shape, or module:name.",
+)
+@click.option(
+    "--order",
+    metavar="ORDER",
+    help="The order of calls: names with commas between, JSON text, or a .json file.",
+)
+@click.option("--history", metavar="FILE", help="The messages before the reply, as a .json file.")
+@click.option(
+    "-c",
+    "--contract",
+    "contract_file",
+    metavar="FILE",
+    help="A contract file (YAML, TOML or JSON) in place of --schema, --tools and --order.",
+)
+@click.option(
+    "--context", "context_text", metavar="CONTEXT", help="What the conversation knows: a .json file or JSON text."
+)
+@click.option(
+    "--source",
+    multiple=True,
+    metavar="FILE",
+    help="The text that every value must stand in; a .json file may hold documents or messages. May be repeated.",
+)
+@click.option("--state", metavar="NAME", help="The state that the conversation is in; short for --context.")
+@click.option(
+    "--accept",
+    type=click.Choice(["none", "lossless", "guess", "lossy"]),
+    default="guess",
+    show_default=True,
+    help="The boldest fix a reply may need and still be ok.",
+)
+@coercion_options("standard")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Refuse where one of several readings would have to be chosen, and wherever there is a warning.",
+)
+@click.option(
+    "--max-size",
+    type=click.IntRange(min=1),
+    default=10_000_000,
+    show_default=True,
+    metavar="N",
+    help="Refuse replies longer than N characters.",
+)
+@click.option(
+    "--max-depth",
+    type=click.IntRange(min=1, max=500),
+    default=500,
+    show_default=True,
+    metavar="N",
+    help="Refuse replies nested deeper than N.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the verdict as one JSON document.")
+@click.option(
+    "--value", "only_value", is_flag=True, help="Print the value alone, as JSON; if refused, the reasons to stderr."
+)
+@click.option("-a", "--all", "everything", is_flag=True, help="Leave nothing out, however long.")
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Colour; auto means on a terminal, unless NO_COLOR is set.",
+)
+def check(
+    file: str | None,
+    response: str | None,
+    as_json: bool,
+    only_value: bool,
+    everything: bool,
+    color: Color,
+    contract_file: str | None,
+    **options: Any,
+) -> int:
+    """Judge one reply, from FILE or standard input.
+
+    Shows each tool call with its verdict; what was changed, as a diff; what is wrong, with its place underlined;
+    and the value. Exit code 0: ok, 1: refused, 2: the command, the schema, the tools or the contract are wrong.
+
+    \b
+      trueup check reply.txt --schema person.json
+      trueup check --tools tools.json --reply response.json
+      trueup check --contract salon.yaml --state SLOT_SELECTION reply.txt
+      trueup check reply.json --source mail.txt
+      llm "…" | trueup check --schema shop.models:Invoice --json
+    """
+    if as_json and only_value:
+        raise click.UsageError("--json and --value exclude each other")
+    if file is not None and response is not None:
+        raise click.UsageError("FILE is the text of a reply and --reply a provider's response: give one of them")
+    if options["tools"] is None and options["order"] is not None:
+        raise click.UsageError("--order needs --tools")
+    max_size = options["max_size"]
+    contract, given = _given(contract_file, options)
+    source = file if response is None else response
+    raw, name = _read(source, _MOST_RESPONSE if response is not None else 4 * max(max_size, contract.max_size) + 4)
+    verdict, name = _judge(contract, raw, name, given, response is not None)
+    if as_json:
+        _print_json(verdict.to_dict())
+    elif only_value:
+        _print_value(verdict, has_value=contract.schema is not None)
+    else:
+        from trueup.cli.display.verdict import show
+        from trueup.cli.terminal.layout import View
+        from trueup.cli.terminal.output import open_console
+
+        console = open_console(color)
+        text = "text" if response is not None or verdict.reply.provider else ""
+        names = View(console.width, console.is_terminal, everything, name, given.schema_name, given.tools_name, text)
+        show(verdict, console, names._replace(value=contract.schema is not None, contract=contract_file or ""))
+    return 0 if verdict.ok else 1
+
+
+def _given(contract_file: str | None, options: dict[str, Any]) -> "tuple[Contract, Given]":
+    """The contract that the options name or make, and what they give beside it."""
+    if contract_file is None:
+        grounded = True if options["source"] else None
+        given = Given.of(options)
+        coerce = take_coercion(options) or "standard"
+        return _contract(given, {**options, "coerce": coerce, "grounded": grounded}), given
+    from trueup.cli.options.contract import read_contract
+
+    contract = read_contract(contract_file, options)
+    return contract, Given.of({**options, "schema": "none", "tools": None, "order": None})
+
+
+class Given(NamedTuple):
+    """What the options name, read: the schema, the tools, their order, what the conversation knows."""
+
+    schema: Any
+    schema_name: str
+    tools: Any
+    tools_name: str
+    order: Any
+    context: dict[str, Any]
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> "Given":
+        """Take the options that name something, and read it."""
+        from trueup.cli.commands.schema import read_schema
+        from trueup.cli.options.contract import read_context
+        from trueup.cli.options.sources import read_sources
+        from trueup.cli.options.tools import read_history, read_order, read_tools
+
+        names = ("schema", "tools", "order", "history", "context_text", "state", "source")
+        schema, tools, order, history, context, state, source = (options.pop(name) for name in names)
+        known = read_context(context, state, None if history is None else read_history(history))
+        return cls(
+            read_schema(schema or ("any" if tools is None else "none")),
+            "" if schema in (None, "any", "none") else _named(schema),
+            None if tools is None else read_tools(tools),
+            "" if tools is None else _named(tools),
+            None if order is None else read_order(order),
+            {**known, "source": read_sources(source)} if source else known,
+        )
+
+
+def _named(given: str) -> str:
+    return given if len(given) <= 60 else given[:59] + "…"
+
+
+def _contract(given: Given, options: dict[str, Any]) -> "Contract":
+    from trueup.conform.schema import SchemaError
+    from trueup.contract.contract import Contract
+
+    try:
+        return Contract(schema=given.schema, tools=given.tools, order=given.order, **options)
+    except SchemaError as error:
+        if str(error).startswith("tool "):
+            raise Unavailable(f"--tools {given.tools_name}: {error}") from None
+        where = f"--schema {given.schema_name}" if given.schema_name[:1] != "{" else "--schema"
+        raise Unavailable(f"{where}: {error}") from None
+    except ValueError as error:
+        option = "--order" if str(error).startswith("order") else f"--tools {given.tools_name}"
+        raise Unavailable(f"{option}: {error}") from None
+
+
+def _judge(contract: Any, raw: bytes, name: str, given: Given, response: bool) -> "tuple[Verdict, str]":
+    """The verdict on a reply, and the name of it: the line of a batch is named too, what is no response is said to be."""
+    from trueup.conform.schema import SchemaError
+
+    source: Any = raw
+    if response:
+        from trueup.read.reader import read_document
+
+        reading = read_document(raw)
+        name = f"{name} · {reading.key}" if reading.key else name
+        if not reading.findings and not reading.reply.provider:
+            name = f"{name} · no known response, read as text"
+        source = reading
+    try:
+        return contract.check(source, given.context), name
+    except SchemaError as error:
+        raise Unavailable(f"--tools {given.tools_name}: the schema of a tool cannot be used: {error}") from None
+
+
+def _read(file: str | None, most: int) -> tuple[bytes, str]:
+    """The bytes of a reply and a name for it; of a reply that is too long, just enough to see that it is."""
+    if file is None or file == "-":
+        if file is None and sys.stdin.isatty():
+            raise click.UsageError(
+                "no reply to judge: name a FILE, or pipe one in (use '-' to type it here, end with Ctrl-D)"
+            )
+        return sys.stdin.buffer.read(most), "reply"
+    try:
+        with Path(file).open("rb") as opened:
+            return opened.read(most), file
+    except FileNotFoundError:
+        raise Unavailable(f"{file}: {no_file(file)}") from None
+    except IsADirectoryError:
+        raise Unavailable(f"{file}: that is a directory; name one reply") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise Unavailable(f"{file}: cannot be read: {reason}") from None
+
+
+def _print_json(value: Any) -> None:
+    from trueup.cli.terminal.json_text import document
+    from trueup.cli.terminal.output import is_terminal, write
+
+    write(document(value, indented=is_terminal()) + "\n")
+
+
+def _print_value(verdict: "Verdict", has_value: bool) -> None:
+    """The value on standard output; without one, the reason on standard error."""
+    if verdict.ok and has_value and not verdict.calls:
+        _print_json(verdict.data)
+        return
+    from trueup.verdict.display import safe_line
+
+    errors = verdict.errors
+    said = [f"{found}" for found in errors[:_MOST_ERRORS]]
+    if len(errors) > len(said):
+        said.append(f"… and {len(errors) - len(said):,} more; without --value, the whole verdict is shown")
+    if verdict.ok:
+        why = "the reply calls tools" if verdict.calls else "the contract has no schema"
+        said = [f"{why}, so there is no value; --json shows the {'calls' if verdict.calls else 'verdict'}"]
+    for line in said:
+        click.echo(safe_line(f"trueup: {line}"), err=True)

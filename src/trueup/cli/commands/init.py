@@ -1,0 +1,31 @@
+"""`trueup init`: a pipeline in, a run directory with its snapshot and its units out; nothing is asked yet."""
+
+import click
+
+from trueup.cli.options.runs import make_run, over_config, told
+
+
+@click.command()
+@click.argument("pipeline")
+@over_config
+def init(pipeline: str, **wanted: str | int | None) -> int:
+    """Make a run of PIPELINE, a folder with a config.yaml, and start nothing.
+
+    The configuration is linted; templates, schemas and items are copied and hashed; units are made and cut into chunks.
+    Exit code 0: made, 2: the pipeline has faults.
+
+    \b
+      trueup init pipelines/reviews --run-dir runs/first --max-units 20
+      trueup run runs/first
+    """
+    from trueup.batch.pipeline.rundir.directory import RunDir
+    from trueup.cli.terminal.layout import count
+    from trueup.cli.terminal.output import write
+    from trueup.verdict.display import safe
+
+    with told():
+        path = make_run(pipeline, **wanted)  # type: ignore[arg-type]  # the options of over_config
+        state = RunDir.look(path).state
+    steps = " → ".join(state.steps)
+    write(f"{safe(str(path))}: {count(state.run['units'], 'unit')} in {count(len(state.chunks), 'chunk')}, {steps}\n")
+    return 0

@@ -1,0 +1,150 @@
+"""`trueup lint`: contract files, pipelines and a gateway's file in, everything that is wrong with them out, one line each with file, line and column."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from trueup.cli.options.references import Unavailable
+from trueup.cli.terminal.output import Color
+
+if TYPE_CHECKING:
+    from trueup.contract.files.faults import Fault
+
+
+class Looked(NamedTuple):
+    """What was found in one file, and how many of its examples were run."""
+
+    file: str
+    faults: "tuple[Fault, ...]"
+    examples: int
+
+
+@click.command()
+@click.argument("files", nargs=-1, metavar="FILES...")
+@click.option("--run", "run_them", is_flag=True, help="Run the examples inside each contract, too.")
+@click.option("--strict", is_flag=True, help="Let warnings fail as well.")
+@click.option("--json", "as_json", is_flag=True, help="Print the faults as one JSON document.")
+@click.option("--editor-schema", is_flag=True, help="Print the JSON Schema of contract files, for an editor.")
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Colour; auto means on a terminal, unless NO_COLOR is set.",
+)
+def lint(files: tuple[str, ...], run_them: bool, strict: bool, as_json: bool, editor_schema: bool, color: Color) -> int:
+    """Find what is wrong with contract FILES, folders of them, pipeline folders and a gateway's file, before any reply comes in.
+
+    Each fault is one line: file, line, column, code and what to do. Exit code 0: nothing wrong (warnings aside,
+    unless --strict), 1: something is wrong, 2: a file cannot be read, or the command is wrong.
+
+    \b
+      trueup lint contracts/*.yaml
+      trueup lint --run salon.yaml
+      trueup lint pipelines/reviews
+      trueup lint gateway.yaml
+    """
+    from trueup.cli.terminal.json_text import document
+    from trueup.cli.terminal.output import is_terminal, write
+
+    if editor_schema:
+        from trueup.contract.files.shape import file_schema
+
+        write(document(file_schema(), indented=True) + "\n")
+        return 0
+    if not files:
+        raise click.UsageError("no file to look at: name one or more contracts")
+    files = tuple(name for file in files for name in _inside(file))
+    looked = [_look(file, run_them) for file in files]
+    failed = any(found.level == "error" or strict for each in looked for found in each.faults)
+    if as_json:
+        write(document(_report(looked, failed), indented=is_terminal()) + "\n")
+    else:
+        _show(looked, run_them, failed, color)
+    names = {*files, *(f"{file.rstrip('/')}/config.yaml" for file in files)}
+    if any(found.code == "N001" and found.file in names for each in looked for found in each.faults):
+        return 2
+    return 1 if failed else 0
+
+
+def _inside(file: str) -> list[str]:
+    """The contracts of a folder; a pipeline's folder, as a file, is what it is."""
+    folder = Path(file)
+    if not folder.is_dir() or (folder / "config.yaml").exists():
+        return [file]
+    found = sorted(inner for inner in folder.iterdir() if inner.suffix in (".yaml", ".yml", ".toml"))
+    return [str(inner) for inner in found] or [file]
+
+
+def _look(file: str, run_them: bool) -> Looked:
+    if Path(file).is_dir() or Path(file).name == "config.yaml":
+        from trueup.batch.pipeline.lint.run import lint_pipeline
+        from trueup.batch.pipeline.prompts.templates import PromptError
+
+        try:
+            return Looked(file, lint_pipeline(Path(file)), 0)
+        except PromptError as error:
+            raise Unavailable(f"{file}: {error}") from None
+    if _is_gateway(Path(file)):
+        try:
+            from trueup.gateway.settings import read_config
+        except ImportError as error:
+            raise Unavailable(f"{error.name} is not installed: pip install 'trueup[gateway]'") from None
+        return Looked(file, tuple(read_config(file)[1]), 0)
+    from trueup.contract.lint.run import lint_contract
+
+    linted = lint_contract(file)
+    faults = linted.faults
+    if run_them:
+        from trueup.contract.lint.examples import run_examples
+
+        faults = (*faults, *run_examples(linted))
+    ran = len(linted.examples) if run_them and linted.contract is not None else 0
+    return Looked(file, tuple(sorted(faults, key=lambda found: found.sort_key)), ran)
+
+
+def _is_gateway(file: Path) -> bool:
+    """Whether a file names upstreams, as that of a gateway does and no contract; most are not read twice for that."""
+    from trueup.contract.files.documents import read_document
+    from trueup.contract.files.faults import ContractError
+
+    try:
+        if b"upstreams" not in file.read_bytes():
+            return False
+        data = read_document(file).data
+    except (OSError, ContractError):
+        return False
+    return isinstance(data, dict) and "upstreams" in data
+
+
+def _report(looked: list[Looked], failed: bool) -> dict[str, Any]:
+    return {
+        "ok": not failed,
+        "files": [{"file": each.file, "examples": each.examples} for each in looked],
+        "faults": [found.to_dict() for each in looked for found in each.faults],
+    }
+
+
+def _show(looked: list[Looked], run_them: bool, failed: bool, color: Color) -> None:
+    from rich.text import Text
+
+    from trueup.cli.terminal.layout import count
+    from trueup.cli.terminal.output import open_console
+    from trueup.verdict.display import safe_line
+
+    console = open_console(color)
+    faults = [found for each in looked for found in each.faults]
+    for found in faults:
+        style = "red" if found.level == "error" else "yellow"
+        where = f"{found.file}:{found.line}:{found.column}: "
+        line = Text.assemble((safe_line(where), "bold"), (f"{found.level}[{found.code}]", style), " ")
+        line.append(safe_line(found.message))
+        if found.hint:
+            line.append(f"{'' if found.message.endswith(('.', '!', '?')) else '.'} {safe_line(found.hint)}", "dim")
+        console.print(line, soft_wrap=True)
+    errors = sum(found.level == "error" for found in faults)
+    parts = [count(errors, "error"), count(len(faults) - errors, "warning")] if faults else ["nothing wrong"]
+    ran = f", {count(sum(each.examples for each in looked), 'example')} run" if run_them else ""
+    sign = ("✗ ", "red") if failed else ("✓ ", "green")
+    console.print(Text.assemble(sign, f"{count(len(looked), 'file')}: {', '.join(parts)}{ran}"), soft_wrap=True)

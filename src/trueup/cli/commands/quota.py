@@ -1,0 +1,162 @@
+"""`trueup quota`: limits and what was used of them, shown and set; and a proof that the sums agree with the ledger."""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from trueup.cli.options.store import opened, store_option
+from trueup.cli.terminal.output import Color
+
+if TYPE_CHECKING:
+    from trueup.store.limits import Standing
+
+MONEY = 1_000_000  # cost is kept in millionths
+
+
+@click.group()
+def quota() -> None:
+    """Limits per tenant, user and model, and what was used of them."""
+
+
+@quota.command()
+@store_option
+@click.option("--tenant", metavar="NAME", help="Only this tenant.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
+@click.option(
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
+    help="Colour; auto means on a terminal, unless NO_COLOR is set.",
+)  # fmt: skip
+def show(url: str, tenant: str | None, as_json: bool, color: Color) -> None:
+    """Show what was used and what is on hold, beside the limits."""
+    with opened(url) as store:
+        store.quota.expire()
+        standings = store.quota.standings(tenant)
+        limits = [limit for limit in store.quota.limits() if tenant is None or limit.tenant in (tenant, "*")]
+    if as_json:
+        from trueup.cli.terminal.json_text import document
+        from trueup.cli.terminal.output import is_terminal, write
+
+        data = {"used": [s._asdict() for s in standings], "limits": [limit._asdict() for limit in limits]}
+        write(document(data, indented=is_terminal()) + "\n")
+        return
+    from rich.text import Text
+
+    from trueup.cli.terminal.output import open_console
+    from trueup.cli.terminal.table import table
+
+    console = open_console(color)
+    width = console.width if console.is_terminal else 0
+    lines = []
+    if standings:
+        head = ["tenant", "whose", "what", "since", "used", "on hold", "limit"]
+        lines = table(head, [_row(standing) for standing in standings], "<<<<>>>", width)
+    if limits:
+        rows = [
+            [li.tenant, _whose(li.scope, li.name), li.unit, li.period, _amount(li.amount, li.unit)] for li in limits
+        ]
+        lines += [
+            *([[("", "")]] if lines else []),
+            *table(["tenant", "whose", "what", "per", "limit"], rows, "<<<<>", width),
+        ]
+    if not lines:
+        lines = [[("nothing was used and no limit is set; `trueup quota set` sets one", "")]]
+    for line in lines:
+        console.print(Text.assemble(*line), soft_wrap=True)
+
+
+@quota.command(name="set")
+@store_option
+@click.option(
+    "--tenant", required=True, metavar="NAME", help="Whose limit; `*` for every tenant without one of its own."
+)
+@click.option("--user", metavar="NAME", help="Limit a user of the tenant; `*` for each.")
+@click.option("--model", metavar="NAME", help="Limit a model of the tenant; `*` for each.")
+@click.option("--replies", type=click.IntRange(0), metavar="N", help="So many valid replies.")
+@click.option("--cost", type=click.FloatRange(0), metavar="MONEY", help="So much money for all attempts, valid or not.")
+@click.option(
+    "--per", type=click.Choice(["hour", "day", "month", "total"]), default="month", show_default=True,
+    help="When it starts anew (UTC); total means never.",
+)  # fmt: skip
+@click.option("--no-limit", is_flag=True, help="No bound here, even where `*` has one; with --replies 0 or --cost 0.")
+@click.option("--remove", is_flag=True, help="Take the limit away; with --replies 0 or --cost 0.")
+def set_limit(
+    url: str, tenant: str, user: str | None, model: str | None, replies: int | None, cost: float | None, per: str,
+    no_limit: bool, remove: bool,
+) -> None:  # fmt: skip
+    """Set a limit, and say what was set.
+
+    \b
+      trueup quota set --store s.db --tenant acme --replies 10000 --per month
+      trueup quota set --store s.db --tenant acme --user '*' --replies 50 --per day
+      trueup quota set --store s.db --tenant acme --cost 25 --per day
+    """
+    if (replies is None) == (cost is None):
+        raise click.UsageError("give one of --replies and --cost")
+    from trueup.store.errors import MOST
+
+    if (replies or 0) > MOST or not (cost or 0) * MONEY <= MOST:  # no number at all is none either
+        said = (
+            f"--replies {replies}: a number up to {MOST:,}"
+            if cost is None
+            else f"--cost {cost:g}: a number up to {MOST // MONEY:,}"
+        )
+        raise click.UsageError(said)
+    if user is not None and model is not None:
+        raise click.UsageError("give one of --user and --model, or none of them for the tenant itself")
+    unit = "replies" if cost is None else "cost"
+    amount: int | None = replies if replies is not None else round((cost or 0) * MONEY)
+    if no_limit or remove:
+        amount = -1 if no_limit else None
+    scope, name = ("user", user) if user is not None else ("model", model) if model is not None else ("tenant", "")
+    with opened(url, create=True) as store:
+        store.quota.set_limit(tenant, amount, scope=scope, name=name or "", unit=unit, period=per)  # type: ignore[arg-type]
+    from trueup.verdict.display import safe_line
+
+    said = (
+        "no limit any more"
+        if amount is None
+        else f"{_amount(amount, unit)} {unit} per {per}".replace("per total", "in all")
+    )
+    click.echo(f"{safe_line(tenant)}, {safe_line(_whose(scope, name or ''))}: {said}")
+
+
+@quota.command()
+@store_option
+@click.option("--tenant", metavar="NAME", help="Only this tenant.")
+def check(url: str, tenant: str | None) -> int:
+    """Add up the ledger and compare it.
+
+    Exit code 0: everything agrees, 1: something does not.
+    """
+    from trueup.verdict.display import safe_line
+
+    with opened(url) as store:
+        faults = store.quota.audit(tenant)
+    for fault in faults:
+        click.echo(safe_line(fault))
+    click.echo(
+        "used is what was captured, on hold is what is held" if not faults else f"{len(faults)} disagree",
+        err=bool(faults),
+    )
+    return 1 if faults else 0
+
+
+def _whose(scope: str, name: str) -> str:
+    return f"{scope} {name}" if name else scope
+
+
+def _amount(amount: int | None, unit: str) -> str:
+    if amount is None or amount < 0:
+        return "none"
+    return f"{amount:,}" if unit == "replies" else f"{amount / MONEY:,.2f}"
+
+
+def _row(standing: "Standing") -> list[str]:
+    since = "ever" if standing.period == "total" else _since(standing.start)
+    counts = [_amount(n, standing.unit) for n in (standing.used, standing.held, standing.limit)]
+    return [standing.tenant, _whose(standing.scope, standing.name), standing.unit, since, *counts]
+
+
+def _since(micros: int) -> str:
+    return datetime.fromtimestamp(micros / 1_000_000, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,91 @@
+"""`trueup retry`: a run in; its failed units that may be asked about again go into chunks of their own."""
+
+import click
+
+from trueup.cli.options.runs import find_run, told
+
+
+@click.command()
+@click.argument("run")
+@click.option("--step", metavar="NAME", default="", help="Only the failures of this step.")
+@click.option(
+    "--code", "codes", multiple=True, metavar="CODE", help="Only units that failed with this code; repeatable."
+)
+@click.option(
+    "--path",
+    "paths",
+    multiple=True,
+    metavar="PATH",
+    help="Only units with an error at this path, as $.lines[].price; repeatable.",
+)
+@click.option(
+    "--attempts",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many replies a unit may have in all.  [default: as configured]",
+)
+@click.option("--start", is_flag=True, help="Run it at once.")
+@click.option(
+    "--max-cost", type=float, metavar="USD", help="With --start: stop before more than this is spent, in all."
+)
+def retry(
+    run: str,
+    step: str,
+    codes: tuple[str, ...],
+    paths: tuple[str, ...],
+    attempts: int | None,
+    start: bool,
+    max_cost: float | None,
+) -> int:
+    """Take the failed units of a RUN that may be asked about again, each with what was wrong as its next prompt.
+
+    Failures at the stages parse, schema_validation and validation are retried, unit by unit, as long as they have attempts
+    left. So are units that never had a reply, and those without a prompt once the template gives one. The others stay.
+    Files of failures are archived as .bak; each new chunk has its requests in the provider's batch format. Exit code 0:
+    something was taken, or nothing had failed; 1: all failures are exhausted or cannot be retried.
+    """
+    from trueup.batch.pipeline.retrying.retry import caused_by
+    from trueup.batch.pipeline.retrying.retry import retry as take
+    from trueup.batch.pipeline.rundir.directory import OwnedRun
+    from trueup.batch.pipeline.running.run import Options, asking_steps, execute
+    from trueup.cli.display.run import print_end
+    from trueup.cli.progress.run import Watcher
+    from trueup.cli.terminal.layout import count
+    from trueup.cli.terminal.output import write
+    from trueup.verdict.display import safe_line
+
+    if max_cost is not None and not (start and 0 <= max_cost < 1e9):
+        raise click.UsageError("--max-cost: a number of dollars, 0 or more, together with --start")
+    with told():
+        path = find_run(run)
+        owned = OwnedRun.open(path)
+        try:
+            if step and step not in owned.state.steps:
+                raise click.UsageError(f"--step {step}: the steps are {', '.join(owned.state.steps)}")
+            found = take(owned, step, attempts, asking_steps(owned), caused_by(codes, paths))
+        finally:
+            owned.close()
+    if found.units:
+        write(f"{count(found.units, 'unit')} to retry in {', '.join(found.chunks)}\n")
+    if found.exhausted:
+        write(
+            f"{count(found.exhausted, 'unit')} had all {found.limit} attempts; --attempts {found.limit + 2} gives more\n"
+        )
+    if found.kept:
+        write(f"{count(found.kept, 'unit')} failed in a way that asking again does not help\n")
+    if not found.units:
+        wanted = safe_line(" ".join([*(f"--code {code}" for code in codes), *(f"--path {place}" for place in paths)]))
+        no_match = wanted and not (found.exhausted or found.kept)
+        write(f"nothing to retry: no failure matches {wanted}\n" if no_match else "nothing to retry\n")
+        return 1 if found.exhausted or found.kept else 0
+    if not start:
+        write(f"`trueup run {safe_line(str(path))}` asks about them\n")
+        return 0
+    with told():
+        watcher = Watcher(False)
+        try:
+            result = execute(path, Options(max_cost=max_cost), watcher.live, watcher.said)
+        finally:
+            watcher.close()
+    print_end(path, result, False)
+    return result.code

@@ -1,0 +1,71 @@
+"""`trueup rules`: the second phase as a filter."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trueup.cli.filtering import filter_options, run_filter
+from trueup.cli.options.references import Unavailable
+
+_PARTS = frozenset({"required", "types", "ranges", "enums", "rules", "budget"})
+_OTHERS = frozenset({"schema", "tools", "states", "reply", "pipeline"})  # of contracts and pipelines
+_HOW = "give a file with a `validation:` or `rules:` section, or a list of rules"
+
+
+@click.command()
+@click.argument("given", metavar="RULES")
+@click.option("--step", metavar="NAME", help="The step whose rules are meant, where the file has them by step.")
+@filter_options
+def rules(given: str, step: str | None, max_line: int, timeout: float, log: str | None) -> int:
+    """Check units against business rules: the second phase as a filter.
+
+    Reads units from standard input, one a line. Units that keep every rule go to standard output unchanged;
+    failure records go to standard error. RULES is a YAML, TOML or JSON file with `required`,
+    `types`, `ranges`, `enums` and `rules`, by themselves or under `validation` or `rules`. The exit codes are those of
+    `trueup schema`.
+
+    \b
+      trueup rules rules.yaml < units.jsonl > valid.jsonl 2> failures.jsonl
+      trueup rules pipelines/reviews/config.yaml --step grade < units.jsonl
+    """
+    from trueup.batch.filters import RulesFilter
+    from trueup.contract.contract import Contract
+
+    spec = _section(given, step)
+    try:
+        contract = Contract(True, rules=spec)
+    except (ValueError, TypeError) as error:
+        raise Unavailable(f"{given}: {error}") from None
+    return run_filter(RulesFilter(contract, max_line), max_line, timeout, log)
+
+
+def _section(given: str, step: str | None) -> Any:
+    """The rules that a file holds, wherever they stand in it."""
+    from trueup.contract.files.documents import read_document
+    from trueup.contract.files.faults import ContractError
+
+    try:
+        document = read_document(Path(given))
+    except ContractError as error:
+        raise Unavailable(str(error)) from None
+    if document.faults:
+        raise Unavailable(str(document.faults[0]))
+    data = document.data
+    if isinstance(data, dict) and "validation" in data:
+        data = data["validation"]
+    elif isinstance(data, dict) and isinstance(data.get("rules"), dict):
+        data = data["rules"]
+    if step is not None:
+        if not isinstance(data, dict) or step not in data:
+            there = ", ".join(map(str, data)) if isinstance(data, dict) else "none"
+            raise Unavailable(f"--step {step}: {given} has no such step (there: {there})")
+        data = data[step]
+    elif isinstance(data, dict) and _PARTS.isdisjoint(data):
+        if not _OTHERS.isdisjoint(data):
+            raise Unavailable(f"{given}: there are no rules in it; {_HOW}")
+        if data and "validation" in document.data and all(isinstance(part, dict | list) for part in data.values()):
+            raise Unavailable(f"{given}: its rules are by step; name one with --step: {', '.join(map(str, data))}")
+    if not isinstance(data, dict | list):
+        raise Unavailable(f"{given}: {_HOW}")
+    return data

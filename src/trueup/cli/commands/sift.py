@@ -1,0 +1,237 @@
+"""`trueup sift`: files of replies in; validated units, failure records and a summary out, none lost."""
+
+import contextlib
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from trueup.cli.full_disk import resumable
+from trueup.cli.options.batch_contract import contract_options, read_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from trueup.batch.contracts import Spec
+    from trueup.batch.sift import Options, Result
+
+OUT_OF_TIME = 3
+
+
+class Stopped(click.ClickException):
+    """The run cannot begin or go on; exit code 2."""
+
+    exit_code = 2
+
+
+def running_options(command: "Callable[..., Any]") -> "Callable[..., Any]":
+    """The options about how a batch is run."""
+    for option in reversed((
+        click.option("--engine", default="local", show_default=True, metavar="ENGINE", help="local, or ray[:ADDRESS]."),
+        click.option("-w", "--workers", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: the cores]"),
+        click.option("--progress", type=click.Choice(["auto", "bar", "plain", "json", "none"]), default="auto", show_default=True,
+                     help="On standard error; auto is a bar on a terminal, else lines."),
+        click.option("--fresh", is_flag=True, help="Discard what an earlier run left in the folder."),
+        click.option("--max-line", type=click.IntRange(min=1024), default=8 << 20, show_default=True, metavar="BYTES",
+                     help="A longer line fails its unit."),
+        click.option("--unit-timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, metavar="SECONDS",
+                     help="A unit that takes longer fails."),
+        click.option("--max-memory", type=click.IntRange(min=128), default=1024, show_default=True, metavar="MB",
+                     help="A unit that makes a worker larger fails."),
+        click.option("--time-limit", type=click.FloatRange(min=0.0), default=0.0, metavar="SECONDS",
+                     help="Stop after so long; the same command resumes.  [default: none]"),
+        click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILES...")
+@click.option("-o", "--out", required=True, metavar="DIR", help="The folder for what comes out.")
+@click.option("--table", metavar="FILE", help="Write the valid units as a flat table too: .csv or .jsonl.")
+@click.option("--merge", type=click.Choice(["first", "last", "valid", "fail"]),
+              help="Lines that share an id: keep one reply, or fail all but the first.  [default: valid for a provider's files, else fail]")  # fmt: skip
+@click.option("--format", "format_", type=click.Choice(["jsonl", "parquet", "arrow", "csv", "datasets"]), default="jsonl", show_default=True,
+              help="Write validated and failures in this format too.")  # fmt: skip
+@click.option(
+    "--id-column", default="", metavar="NAME", help="The column or field that holds the id.  [default: unit_id]"
+)
+@click.option(
+    "--reply-column",
+    default="",
+    metavar="NAME",
+    help="The column or field that holds the reply.  [default: raw_response]",
+)
+@click.option("--encoding", default="utf-8", show_default=True, metavar="NAME", help="The encoding of CSV files.")
+@click.option("--grow", is_flag=True, help="Sift the lines and files that were added since the last time.")
+@contract_options
+@running_options
+def sift(files: tuple[str, ...], out: str, table: str | None, **options: Any) -> int:
+    """Judge files of replies; write validated.jsonl, failures.jsonl and summary.json.
+
+    FILES are JSONL, Parquet, Arrow, CSV or TSV, also .gz, .zst, '-' for standard input, a folder or a pattern of such files, a folder
+    of Hugging Face datasets, or an address such as s3://…; a row of a table is read as a line, and a line is
+    {unit_id, input, raw_response}, {unit_id, messages}, a line of a provider's batch output or error file, or of
+    a store's export. Each line ends up in exactly one of the two files, in order, unless --merge joins lines that share an id.
+    Stopped or killed, the same command resumes.
+    Exit code 0: all valid, 1: some failed, 2: the command or the contract is wrong, 3: out of time or disk space, 130: stopped.
+
+    \b
+      trueup sift replies.jsonl --schema invoice.json --out sifted
+      trueup sift batch_output.jsonl batch_errors.jsonl -c contract.yaml -o sifted
+    """
+    spec = read_spec(options)
+    _refuse_format(options["format_"], options["encoding"])
+    if table is not None:
+        _refuse_table(Path(table))
+    code = run_batch(list(files), spec, Path(out), options)
+    if table is not None and code in {0, 1}:
+        _write_table(Path(out), Path(table))
+    return code
+
+
+def _refuse_format(form: str, encoding: str) -> None:
+    """Say before anything is judged that a package is missing, or that an encoding does not exist."""
+    from trueup.batch.tables.writing import Unwritable, require_writer
+
+    try:
+        require_writer(form)
+        "".encode(encoding)  # a codec from bytes to bytes, such as base64, is not one for text
+    except Unwritable as error:
+        raise Stopped(str(error)) from None
+    except LookupError:
+        raise Stopped(f"--encoding {encoding}: there is no such encoding") from None
+
+
+def _refuse_table(target: Path) -> None:
+    """Say what is wrong with the name of a table before anything is judged."""
+    from trueup.batch.table import KINDS
+
+    if target.suffix not in KINDS:
+        raise Stopped(f"--table {target}: a table is a file that ends in {' or '.join(KINDS)}")
+
+
+def _write_table(out: Path, target: Path) -> None:
+    from trueup.batch.table import BadTable, write_table
+
+    try:
+        write_table(out / "validated.jsonl", target)
+    except BadTable as error:
+        raise Stopped(f"--table: {error}") from None
+
+
+def run_batch(files: list[str], spec: "Spec", out: Path, options: dict[str, Any], *, flips: bool = False) -> int:
+    """Run a sift and tell how it went; gives the exit code."""
+    from trueup.batch.sift import WORK, OutOfTime
+    from trueup.cli.display.sift import account
+    from trueup.cli.progress.sift import Shower
+
+    if options["engine"].partition(":")[0] not in {"local", "ray"}:
+        raise Stopped(f"--engine {options['engine']}: there are local and ray[:ADDRESS]")
+    if options["engine"].startswith("ray") and find_spec("ray") is None:
+        raise Stopped("--engine ray needs a package: pip install 'trueup[ray]'")
+    if "-" in files and sys.stdin.isatty() and not (out / WORK).exists():
+        raise Stopped("'-' is standard input: pipe a JSONL file in")
+    as_json = options["as_json"]
+    quiet = options["progress"] == "none"
+    shower = Shower(options["progress"])
+    try:
+        result = _run(files, spec, out, _options(options, flips=flips), shower)
+    except (KeyboardInterrupt, OutOfTime) as stop:
+        shower.close(shown=False)
+        why = "Stopped" if isinstance(stop, KeyboardInterrupt) else f"Stopped: {stop}"
+        click.echo(f"{why}. Completed work is kept: run the same command to resume.", err=True)
+        return 130 if isinstance(stop, KeyboardInterrupt) else OUT_OF_TIME
+    except BaseException:
+        shower.close(shown=False)
+        raise
+    shower.close(shown=not result.already)
+    _write_page(out)
+    if as_json:
+        from trueup.cli.terminal.json_text import document
+        from trueup.cli.terminal.output import write
+
+        write(document(result.summary, indented=True) + "\n")
+    elif not quiet:
+        with contextlib.suppress(BrokenPipeError):  # the account is for people; the code says it all the same
+            click.echo(account(result.summary, out, already=result.already), err=True, nl=False)
+    return result.exit_code
+
+
+def _write_page(out: Path) -> None:
+    """The page comes on top: where it cannot be written, what was sifted is there all the same."""
+    from trueup.batch.full import is_full
+    from trueup.batch.report import Missing, write_report
+
+    try:
+        write_report(out)
+    except (Missing, OSError) as error:
+        if is_full(error):
+            raise
+        click.echo(f"report.html was not written: {error}", err=True)
+
+
+def _options(given: dict[str, Any], *, flips: bool) -> "Options":
+    from trueup.batch.sift import Options
+    from trueup.batch.sources import Form
+    from trueup.batch.tables.rows import Columns
+    from trueup.batch.work import Guard
+
+    return Options(
+        engine=given["engine"],
+        workers=given["workers"] or 0,
+        guard=Guard(given["unit_timeout"], given["max_memory"]),
+        max_line=given["max_line"],
+        fresh=given["fresh"],
+        flips=flips,
+        time_limit=given["time_limit"],
+        merge=given.get("merge") or "",
+        grow=given.get("grow", False),
+        form=Form(Columns(given.get("id_column", ""), given.get("reply_column", "")), given.get("encoding", "utf-8")),
+        format=given.get("format_", "jsonl"),
+    )
+
+
+def _run(files: list[str], spec: "Spec", out: Path, options: "Options", shower: Any) -> "Result":
+    """Run, with every way it can fail turned into one message."""
+    from trueup.batch.contracts import BadContract
+    from trueup.batch.full import writing
+    from trueup.batch.manifest import Lost, Unknown
+    from trueup.batch.pipeline.rundir.lock import Fenced
+    from trueup.batch.sift import Refused, sift
+    from trueup.batch.sources import Unreadable
+    from trueup.batch.stored import Broken
+    from trueup.batch.work import EngineFailed
+
+    _stop_on_term()
+    try:
+        with resumable("Free some space: the same command resumes where it stopped."), writing(out):
+            return sift(files, spec, out, options, shower, _stdin(files))
+    except (Refused, Unreadable, BadContract, Unknown, Broken) as error:
+        raise Stopped(str(error)) from None
+    except (EngineFailed, Lost, Fenced) as error:
+        raise Stopped(f"{error}. Completed work is kept: run the same command to resume.") from None
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        raise Stopped(
+            f"{error.strerror or error}{where}. Completed work is kept: run the same command to resume."
+        ) from None
+
+
+def _stdin(files: list[str]) -> BinaryIO | None:
+    if "-" not in files:
+        return None
+    return None if sys.stdin.isatty() else sys.stdin.buffer
+
+
+def _stop_on_term() -> None:
+    """Let an orderly end of the process be like Ctrl-C."""
+    import signal
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)

@@ -1,0 +1,82 @@
+"""`trueup verify`: a run in; whether every unit is there exactly once, as it was written, and still valid."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from trueup.cli.options.runs import find_run, told
+
+if TYPE_CHECKING:
+    from trueup.batch.pipeline.verifying.recheck import Rechecked
+    from trueup.batch.pipeline.verifying.verify import Problem
+
+
+@click.command()
+@click.argument("run")
+@click.option(
+    "--sample", type=click.IntRange(min=0), metavar="N",
+    help="Judge N stored outcomes of each step again.  [default: 200]",
+)  # fmt: skip
+@click.option("--all", "everything", is_flag=True, help="Judge every stored outcome again.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON document.")
+def verify(run: str, sample: int | None, everything: bool, as_json: bool) -> int:
+    """Verify a RUN: at each step, units in = valid + failed, none missing, no duplicates, nothing invented.
+
+    Files are compared with the journal line by line, the snapshot with its hashes, the money with the recorded replies. A sample
+    of what is stored is judged again under the run's own pipeline: a unit that is stored as valid and would be refused, or
+    would have another value, is a problem. Exit code 0: everything is right, 1: something is not.
+
+    \b
+      trueup verify runs/first
+      trueup verify runs/first --all
+    """
+    from trueup.batch.pipeline.rundir.directory import RunDir
+    from trueup.batch.pipeline.verifying.recheck import SAMPLE, recheck
+    from trueup.batch.pipeline.verifying.verify import verify as look
+    from trueup.cli.display.run import print_json
+    from trueup.cli.terminal.layout import count
+    from trueup.cli.terminal.output import write
+
+    if everything and sample is not None:
+        raise click.UsageError("--all judges every outcome again: leave out --sample")
+    with told():
+        found = RunDir.look(find_run(run))
+        problems = list(look(found))
+        rechecked = recheck(found, None if everything else SAMPLE if sample is None else sample)
+    wrong = [*problems, *rechecked.problems]
+    if as_json:
+        rows = [problem._asdict() for problem in wrong]
+        print_json({"ok": not wrong, "judged": rechecked.judged, "stored": rechecked.stored, "problems": rows})
+        return 1 if wrong else 0
+    for problem in wrong:
+        _show(problem)
+    if wrong:
+        write(f"✗ {count(len(wrong), 'problem')}; {_advice(run, problems, rechecked)}\n")
+        return 1
+    units, chunks = count(found.state.run["units"], "unit"), count(len(found.state.chunks), "chunk")
+    write(f"✓ {units}, {chunks}: every unit is there once, at every step\n")
+    write(
+        f"✓ {rechecked.judged:,} of {count(rechecked.stored, 'stored outcome')} judged again: all agree with the contract\n"
+    )
+    return 0
+
+
+def _show(problem: "Problem") -> None:
+    from trueup.cli.terminal.output import write
+    from trueup.verdict.display import safe_line
+
+    where = "/".join(part for part in (problem.chunk, problem.step) if part)
+    units = f" ({', '.join(problem.units[:5])}{', …' if len(problem.units) > 5 else ''})" if problem.units else ""
+    write(safe_line(f"{where or 'run'}: {problem.kind}: {problem.message}{units}") + "\n")
+
+
+def _advice(run: str, problems: "list[Problem]", rechecked: "Rechecked") -> str:
+    """What to do about problems: files are repaired, outcomes judged again."""
+    from trueup.verdict.display import safe_line
+
+    told = []
+    if problems:
+        told.append(f"`trueup repair {safe_line(run)}` puts right what it can")
+    if rechecked.problems:
+        told.append(f"`trueup revalidate {safe_line(run)} --apply` lets the run agree with its contract")
+    return "; ".join(told)

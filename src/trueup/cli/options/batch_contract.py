@@ -1,0 +1,70 @@
+"""The options that say what units are judged by; they leave as one contract for a batch.
+
+`--contract` names everything at once; `--schema`, `--tools` and the options beside them make a contract on the spot.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trueup.cli.options.coercion import NAMES as COERCION
+from trueup.cli.options.coercion import coercion_options, take_coercion
+from trueup.cli.options.references import Unavailable, no_file
+
+if TYPE_CHECKING:
+    from trueup.batch.contracts import Spec
+
+Command = Callable[..., Any]
+_MADE = ("schema", "tools", "order", "accept", "strict")
+
+
+def contract_options(command: Command) -> Command:
+    """Add the options to a command."""
+    for option in reversed((
+        click.option("-c", "--contract", metavar="CONTRACT", help="A contract file, a JSON Schema file, or module:name."),
+        click.option("-s", "--schema", metavar="SCHEMA", help="In place of a contract: as for `trueup check`."),
+        click.option("-t", "--tools", metavar="TOOLS", help="In place of a contract: the tools that were offered."),
+        click.option("--order", metavar="ORDER", help="The order of calls; with --tools."),
+        click.option("--accept", type=click.Choice(["none", "lossless", "guess", "lossy"]), help="The boldest fix a reply may need."),
+        coercion_options(None),
+        click.option("--strict", is_flag=True, default=None, help="Refuse wherever there is a warning."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def read_spec(options: dict[str, Any]) -> "Spec":
+    """The contract that the options name; they are taken out."""
+    from trueup.batch.contracts import BadContract, spec_of
+
+    contract = options.pop("contract")
+    typed = [name for name in COERCION if options[name]]
+    made = {**{name: options.pop(name) for name in _MADE}, "coerce": take_coercion(options)}
+    given = {name: value for name, value in made.items() if value is not None}
+    if contract is not None and given:
+        raise click.UsageError(
+            f"--contract says it all: leave out --{(typed or list(given))[0].replace('_', '-')}, or give --schema or --tools in its place"
+        )
+    if contract is None and made["schema"] is None and made["tools"] is None:
+        raise click.UsageError("nothing to judge by: give --contract, --schema or --tools")
+    if made["order"] is not None and made["tools"] is None:
+        raise click.UsageError("--order needs --tools")
+    try:
+        return spec_of(contract) if contract is not None else spec_of(options=_read(given))
+    except BadContract as error:
+        if contract is not None and not Path(contract).exists() and ":" not in contract:
+            raise Unavailable(f"--contract {contract}: {no_file(contract)}") from None
+        option = "--contract" if contract is not None else "--schema" if made["tools"] is None else "--tools"
+        raise Unavailable(f"{option}: {error}") from None
+    except OSError as error:
+        raise Unavailable(f"--contract {contract}: cannot be read: {error.strerror}") from None
+
+
+def _read(given: dict[str, Any]) -> dict[str, Any]:
+    from trueup.cli.commands.schema import read_schema
+    from trueup.cli.options.tools import read_order, read_tools
+
+    readers: dict[str, Callable[[str], Any]] = {"schema": read_schema, "tools": read_tools, "order": read_order}
+    return {name: readers[name](value) if name in readers else value for name, value in given.items()}

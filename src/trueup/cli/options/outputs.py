@@ -1,0 +1,23 @@
+"""Where a command may write: the path of an output enters, and is refused if results of a sift or a run would be replaced."""
+
+from pathlib import Path
+
+from trueup.cli.options.references import Unavailable
+
+_PAGES = ".html"
+_DEEP = 3  # folders between a file of a run and its directory: chunks/NAME/file
+
+
+def keep_results(option: str, path: Path) -> None:
+    """Refuse a path at which a file of a sift or of a run is, or may be; pages may stand beside them."""
+    from trueup.batch.pipeline.rundir.journal import JOURNAL
+    from trueup.batch.sifted import is_sifted
+    from trueup.batch.stored import FILES
+
+    target = path.resolve()
+    results = {Path(name).stem for name in (*FILES, "summary.json")}  # as JSON, and as tables of any format
+    if target.stem in results and target.suffix != _PAGES and is_sifted(target.parent):
+        raise Unavailable(f"{option} {path}: that is a file of a sift; choose another name")
+    run = next((folder for folder in target.parents[:_DEEP] if (folder / JOURNAL).is_file()), None)
+    if run is not None and (target.suffix != _PAGES or target.parent != run):
+        raise Unavailable(f"{option} {path}: that is inside the run {run.name}; choose a path outside it")
