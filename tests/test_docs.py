@@ -1,11 +1,11 @@
 """The documentation tells the truth: its examples run, its generated pages are fresh, its pages fetch nothing.
 
-In README.md and docs/: a `python` block is run (it asserts what it claims), a `pycon` block is a doctest, and the blocks
-of one page share their names; a `console` block runs its `$` lines among the files of examples/ and compares what they print.
+In README.md and docs/: a `python` block is run, and the lines `# → …` below a statement are exactly what it prints. The blocks of
+one page share their names. A `console` block runs its `$` lines and compares what they print. `make snapshots` writes both outputs.
 """
 
+import ast
 import contextlib
-import doctest
 import io
 import os
 import re
@@ -26,8 +26,11 @@ from trueup.contract.lint.run import lint_contract
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-_BLOCK = re.compile(r"^```(python|pycon|console)(?: title=\"[^\"]*\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+_BLOCK = re.compile(
+    r"^(?P<fence>`{3,})(?P<kind>python|console)(?: title=\"[^\"]*\")?\n(?P<text>.*?)^(?P=fence)$",
+    re.MULTILINE | re.DOTALL,
+)
+_OUTPUT = "# →"
 
 
 class Block(NamedTuple):
@@ -38,7 +41,9 @@ class Block(NamedTuple):
 
 
 def blocks_of(text: str) -> list[Block]:
-    return [Block(m[1], m[2], text.count("\n", 0, m.start(2)), m.span(2)) for m in _BLOCK.finditer(text)]
+    return [
+        Block(m["kind"], m["text"], text.count("\n", 0, m.start("text")), m.span("text")) for m in _BLOCK.finditer(text)
+    ]
 
 
 def name_of(path: Path) -> str:
@@ -67,23 +72,50 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     os.environ.update(before)
 
 
-@pytest.mark.parametrize("page", with_blocks("python", "pycon"), ids=name_of)
-def test_python_examples_run(page: Path, desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", with_blocks("python"), ids=name_of)
+def test_python_examples_print_what_they_show(
+    page: Path, desk: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     module = type(sys)("example")  # dataclasses and pydantic look up the module of a class
     monkeypatch.setitem(sys.modules, "example", module)
     names: dict[str, Any] = module.__dict__
-    with collected():
-        for block in blocks_of(page.read_text("utf-8")):
+    text = page.read_text("utf-8")
+    fresh, at = [], 0
+    with collected(), contextlib.redirect_stdout(io.StringIO()) as printed:
+        for block in blocks_of(text):
             if block.kind == "python":
-                exec(compile("\n" * block.line + block.text, str(page), "exec"), names)
-            elif block.kind == "pycon":
-                test = doctest.DocTestParser().get_doctest(block.text, names, name_of(page), str(page), block.line)
-                report = io.StringIO()
-                runner = doctest.DocTestRunner(optionflags=_FLAGS)
-                runner.run(test, out=report.write, clear_globs=False)
-                names.update(test.globs)
-                assert runner.failures == 0, report.getvalue()
+                fresh += [text[at : block.span[0]], run_python(block, names, page, printed)]
+                at = block.span[1]
         names.clear()
+    compare(page, "".join([*fresh, text[at:]]), request)
+
+
+def run_python(block: Block, names: dict[str, Any], page: Path, printed: io.StringIO) -> str:
+    """The block, after it has run, with what each statement printed below it."""
+    lines = block.text.splitlines(keepends=True)
+    fresh, at = [], 0
+    for statement in ast.parse(block.text).body:
+        printed.seek(0)
+        printed.truncate()
+        try:
+            exec(compile(ast.Module([statement], []), "example.py", "exec"), names)
+        except Exception as error:
+            error.add_note(f"in {name_of(page)}, line {block.line + statement.lineno}")
+            raise
+        end = statement.end_lineno or 0
+        shown = [f"{_OUTPUT} {line}".rstrip() + "\n" for line in printed.getvalue().splitlines()]
+        fresh += [*lines[at:end], *shown]
+        at = end
+        while at < len(lines) and lines[at].startswith(_OUTPUT):
+            at += 1
+    return "".join([*fresh, *lines[at:]])
+
+
+def compare(page: Path, fresh: str, request: pytest.FixtureRequest) -> None:
+    """The page shows what its examples printed; `make snapshots` writes it again."""
+    if request.config.getoption("--update-snapshots"):
+        page.write_text(fresh, "utf-8")
+    assert fresh == page.read_text("utf-8"), "output changed: run `make snapshots` and look at the diff"
 
 
 PARTS = [
@@ -136,9 +168,7 @@ def test_console_examples_print_what_they_show(page: Path, desk: Path, request: 
         ]
         at = block.span[1]
     fresh.append(text[at:])
-    if request.config.getoption("--update-snapshots"):
-        page.write_text("".join(fresh), "utf-8")
-    assert "".join(fresh) == page.read_text("utf-8"), "output changed: run `make snapshots` and look at the diff"
+    compare(page, "".join(fresh), request)
 
 
 def test_the_command_line_reference_is_fresh() -> None:

@@ -5,6 +5,7 @@ import functools
 import importlib
 import importlib.util
 import re
+import tokenize
 import tomllib
 from pathlib import Path
 
@@ -94,6 +95,18 @@ def test_readme_is_short_and_starts_with_the_two_commands() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     assert len(text.splitlines()) < 200
     assert text.index("make demo") < text.index("make test") < text.index("```python")
+
+
+def test_prompts_of_an_interpreter_are_only_in_docstrings() -> None:
+    """An example that a reader copies runs; only docstrings, which are tests, have `>>>`."""
+    prompt = re.compile(r"^\W*>>> ")
+    for path in own_files():
+        if path.suffix == ".md":
+            assert not [line for line in path.read_text("utf-8").splitlines() if prompt.match(line)], name_of(path)
+        elif path.suffix == ".py":
+            with tokenize.open(path) as file:
+                comments = [t for t in tokenize.generate_tokens(file.readline) if t.type == tokenize.COMMENT]
+            assert not [t.string for t in comments if prompt.match(t.string)], name_of(path)
 
 
 def test_nothing_names_this_machine_or_a_registry() -> None:

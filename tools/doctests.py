@@ -1,5 +1,6 @@
-"""Griffe extensions: examples in docstrings (`>>> …`) are shown as code in the reference, and only real defaults as values."""
+"""Griffe extensions: the reference shows doctests as code that can be copied and run, and only real defaults as values."""
 
+import doctest
 import re
 from typing import Any
 
@@ -9,11 +10,25 @@ _EXAMPLE = re.compile(r"^>>> .*(?:\n(?!\s*$).*)*", re.MULTILINE)
 
 
 class Doctests(griffe.Extension):
-    """Puts each example into a `pycon` fence, long enough for what it holds."""
+    """Puts each example into a `python` fence, without prompts and with its results as comments."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring is not None:
-            obj.docstring.value = _EXAMPLE.sub(lambda m: f"````pycon\n{m[0]}\n````", obj.docstring.value)
+            obj.docstring.value = _EXAMPLE.sub(lambda m: f"````python\n{as_code(m[0])}````", obj.docstring.value)
+
+
+def as_code(session: str) -> str:
+    """A doctest as code with its results below each statement, as the other pages show them.
+
+    >>> print(as_code(">>> 1 + 1\\n2"), end="")
+    1 + 1
+    # → 2
+    """
+    code = ""
+    for example in doctest.DocTestParser().get_examples(f"{session}\n"):
+        result = f"{example.exc_msg}" if example.exc_msg else example.want.replace("<BLANKLINE>", "")
+        code += example.source + "".join(f"# → {line}".rstrip() + "\n" for line in result.splitlines())
+    return code
 
 
 class Defaults(griffe.Extension):

@@ -24,5 +24,4 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    markdown = pages.with_tests(markdown) if page.file.src_uri == "requirements.md" else markdown
-    return markdown.replace("\n<BLANKLINE>\n", "\n\n")  # doctest's word for it, not a reader's
+    return pages.with_tests(markdown) if page.file.src_uri == "requirements.md" else markdown
