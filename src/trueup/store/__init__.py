@@ -1,1 +1,1 @@
-"""Verdicts, replies, feedback and quota, kept in SQLite or PostgreSQL; nothing below this room does I/O."""
+"""Verdicts, replies, feedback and quota in SQLite or PostgreSQL. Packages below this one do no I/O."""

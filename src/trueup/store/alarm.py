@@ -1,6 +1,6 @@
-"""A warning when a model must be asked again too often: final verdicts enter, a line in the log leaves at the crossing.
+"""Logs a warning when a model must be asked again too often.
 
-The last requests of each model count. It warns once, and anew only after the rate has come down again.
+Counts the last requests of each model. Warns once, and again only after the rate has dropped below the limit.
 """
 
 import logging
@@ -13,7 +13,7 @@ log = logging.getLogger("trueup.store")
 
 RETRY_RATE = 0.2
 LEAST = 20
-_MODELS = 1000  # no more models are watched at once; a name can come from outside
+_MODELS = 1000  # the most models to watch; names can come from outside
 
 
 def _warn(message: str) -> None:
@@ -21,7 +21,7 @@ def _warn(message: str) -> None:
 
 
 class Alarm:
-    """Watches the retry rate of each model over its last requests; `tell` gets one sentence at each crossing."""
+    """Watches the retry rate of each model over its last requests. `tell` gets one sentence at each crossing."""
 
     def __init__(
         self, rate: float = RETRY_RATE, window: int = 200, least: int = LEAST, tell: Callable[[str], None] = _warn
@@ -32,7 +32,7 @@ class Alarm:
         self._raised: set[str] = set()
 
     def note(self, notes: Iterable[Note]) -> None:
-        """Take in what was written."""
+        """Count verdicts that were written."""
         for note in notes:
             if note.final:
                 for each in note.given_up:
@@ -40,11 +40,11 @@ class Alarm:
                 self.count(note.model, note.own_attempts > 1)
 
     def raised(self) -> list[str]:
-        """The models over the rate at this moment."""
+        """The models that are over the rate now."""
         return sorted(self._raised)
 
     def count(self, model: str, retried: bool) -> None:
-        """Take in one request; `retried`: the first call of `model` was not enough."""
+        """Count one request. `retried` is true if the first call of `model` was not enough."""
         if model not in self._last and len(self._last) >= _MODELS:
             return
         last = self._last.setdefault(model, deque())

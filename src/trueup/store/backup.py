@@ -1,7 +1,8 @@
-"""Backup and restore: a store enters, one checked file leaves, and the way back into SQLite or PostgreSQL.
+"""Back up a store into one checked file, and restore it into SQLite or PostgreSQL.
 
-A backup is a file of SQLite with the tables of a store as of one instant, whatever the database. It gets its name when it is whole: an
-interrupted one leaves a hidden `.part` file, which `restore` refuses. A restore happens in one transaction, or not at all.
+A backup is a SQLite file with the tables of a store at one instant, whatever the database. It gets its name when it is
+complete: an interrupted backup leaves a hidden `.part` file, which `restore` refuses. A restore is one transaction, so it
+succeeds completely or changes nothing.
 """
 
 import contextlib
@@ -23,26 +24,26 @@ from trueup.store.sqlite import Sqlite
 from trueup.store.store import Store
 
 T = TypeVar("T")
-_ROWS = 500  # that are written together
-_MARK = "backup"  # the row of `meta` that only a whole backup has
-_KEPT = ("version", _MARK)  # rows of `meta` that say something about the file, not about what is in it
+_ROWS = 500  # rows per statement
+_MARK = "backup"  # the row of `meta` that only a complete backup has
+_KEPT = ("version", _MARK)  # rows of `meta` about the file, not about its content
 
 
 class Copied(NamedTuple):
-    """What was backed up or restored."""
+    """The result of a backup or a restore."""
 
     rows: dict[str, int]
-    """How many rows of each table."""
+    """The number of rows of each table."""
     made: str
     """When the backup was made, as ISO 8601."""
     faults: list[str]
-    """In what the quota disagrees with its ledger; empty if it agrees."""
+    """Where the quota disagrees with its ledger; empty if they agree."""
 
 
 def back_up(store: Store, path: Path, force: bool = False) -> Copied:
-    """Write the `store`, as it is at this instant, into a file at `path`; others may keep writing to it.
+    """Write the `store`, as it is at this instant, to a file at `path`. Others may keep writing to the store.
 
-    A file that is there already is replaced only with `force`, and only once the new one has been checked.
+    An existing file is replaced only with `force`, and only after the new one has been checked.
     """
     if path.exists() and not force:
         raise StoreError(f"{path}: there is a file already; give another name, or --force to replace it")
@@ -51,7 +52,7 @@ def back_up(store: Store, path: Path, force: bool = False) -> Copied:
     store.flush()
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.touch(mode=0o600, exist_ok=True)  # replies are for nobody else
+        part.touch(mode=0o600, exist_ok=True)  # replies are private
         with _explained(Sqlite(part)):
             made = _fill(store, part)
             copied = _checked(part, made)
@@ -68,9 +69,9 @@ def back_up(store: Store, path: Path, force: bool = False) -> Copied:
 
 
 def restore(file: Path, url: str, force: bool = False) -> Copied:
-    """Put what is in the backup `file` into the store at `url`, and audit it there.
+    """Restore the backup `file` into the store at `url`, and audit the result.
 
-    A store that has anything in it is refused, unless `force` says to replace all of it.
+    A store that is not empty is refused, unless `force` allows replacing everything in it.
     """
     made = _made(file)
     with _newest(file) as source, contextlib.closing(source.connect()) as theirs:
@@ -89,9 +90,9 @@ def restore(file: Path, url: str, force: bool = False) -> Copied:
 
 
 def tables(session: Session, backend: Backend) -> dict[str, list[str]]:
-    """The tables of a store with their columns, in one order; `meta` aside, which is about the store itself."""
+    """The tables of a store with their columns, in a fixed order, without `meta`, which is about the store itself."""
     if not isinstance(backend, Sqlite):
-        return _expected()  # others may share the database
+        return _expected()  # other applications may share the database
     names = session.run(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
     )
@@ -101,7 +102,7 @@ def tables(session: Session, backend: Backend) -> dict[str, list[str]]:
 
 
 def _expected() -> dict[str, list[str]]:
-    """The tables that a store of this version has."""
+    """The tables of a store of this version."""
     with tempfile.TemporaryDirectory(prefix="trueup-") as folder:
         backend = Sqlite(Path(folder) / "empty.db")
         with contextlib.closing(backend.connect(writing=True)) as session:
@@ -110,11 +111,11 @@ def _expected() -> dict[str, list[str]]:
 
 
 def _fill(store: Store, part: Path) -> str:
-    """Copy a store into a file; when that was."""
+    """Copy a store into a file; return the time of the copy."""
     backend = store.backend
     if isinstance(backend, Sqlite):
         with contextlib.closing(sqlite3.connect(backend.path)) as source:
-            source.execute("VACUUM INTO ?", (str(part),))  # one snapshot, without what was deleted
+            source.execute("VACUUM INTO ?", (str(part),))  # one snapshot, without deleted rows
     else:
         store.read(lambda theirs: _copy_out(theirs, backend, part))
     return datetime.fromtimestamp(store.read(lambda session: session.now()) / MICROS, UTC).isoformat(timespec="seconds")
@@ -133,13 +134,13 @@ def _copy_out(theirs: Session, backend: Backend, part: Path) -> None:
         session.begin()
         _copy(theirs, session, tables(theirs, backend))
         session.commit()
-        session.run("PRAGMA journal_mode = DELETE")  # one file, and nothing beside it
+        session.run("PRAGMA journal_mode = DELETE")  # leave one file only
 
 
 def _replace(theirs: Session, session: Session, backend: Backend, force: bool) -> dict[str, int]:
     known = tables(session, backend)
     if backend.by_tenant:
-        session.run(f"LOCK TABLE {', '.join(known)} IN ACCESS EXCLUSIVE MODE")  # whoever still writes must wait
+        session.run(f"LOCK TABLE {', '.join(known)} IN ACCESS EXCLUSIVE MODE")  # block other writers
     for table in known:
         if not force and session.run(f"SELECT 1 FROM {table} LIMIT 1"):  # noqa: S608 - our own tables
             said = f"{backend.where}: there is data in this store ({table}); give another one, or --force to replace all of it"
@@ -149,7 +150,7 @@ def _replace(theirs: Session, session: Session, backend: Backend, force: bool) -
 
 
 def _copy(theirs: Session, session: Session, known: dict[str, list[str]]) -> dict[str, int]:
-    """Copy the rows of all tables; how many of each there were."""
+    """Copy the rows of all tables; return the number of rows of each."""
     counts = {}
     for table, columns in known.items():
         listed = ", ".join(columns)
@@ -177,7 +178,7 @@ def _groups(rows: Iterator[Row]) -> Iterator[Sequence[Row]]:
 
 
 def _checked(part: Path, made: str) -> Copied:
-    """What is in a file that was just written; one that is damaged is refused."""
+    """Describe a file that was just written; refuse a damaged one."""
     backend = Sqlite(part)
     with contextlib.closing(backend.connect()) as session:
         _refuse_damaged(session, part)
@@ -186,7 +187,7 @@ def _checked(part: Path, made: str) -> Copied:
 
 
 def _made(file: Path) -> str:
-    """When a backup was made; a file that is none, is not whole or is damaged is refused."""
+    """When a backup was made. Refuses a file that is not a backup, or is incomplete or damaged."""
     if not file.is_file():
         raise StoreUnavailable(f"{file}: there is no such file")
     backend = Sqlite(file)
@@ -207,7 +208,7 @@ def _made(file: Path) -> str:
 
 @contextlib.contextmanager
 def _newest(file: Path) -> Iterator[Sqlite]:
-    """The backup with tables of the newest version; an older one is brought up to date in a copy of it."""
+    """The backup with tables of the newest version; an older backup is migrated in a copy."""
     backend = Sqlite(file)
     with contextlib.closing(backend.connect()) as session:
         version = int(session.run("SELECT value FROM meta WHERE name = 'version'")[0][0])
@@ -238,7 +239,7 @@ def _audit(session: Session) -> list[str]:
 
 @contextlib.contextmanager
 def _explained(backend: Backend) -> Iterator[None]:
-    """A driver's error as one of ours."""
+    """Convert a driver's error into one of ours."""
     try:
         yield
     except StoreError:

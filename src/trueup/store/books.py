@@ -1,7 +1,8 @@
-"""The books of one transaction: entries, buckets and limits are read once, changed in memory, and written once before the commit.
+"""The books of one transaction: entries, buckets and limits are read once, changed in memory, and written once before the
+commit.
 
-Many moves share a transaction, so what all of them count is one row each, however many they are. Whoever changes these tables
-by SQL of their own calls `close` first. A transaction that is rolled back takes its books with it.
+Many moves share a transaction, so each counter is written once, however many moves change it. Call `close` before you change
+these tables with other SQL. If a transaction is rolled back, its books are discarded.
 """
 
 from collections.abc import Iterable
@@ -18,7 +19,7 @@ _COLUMNS = (
     "buckets", "digest", "sending",
 )  # fmt: skip
 _FIND = f"SELECT tenant, key, {', '.join(_COLUMNS)} FROM ledger WHERE "  # noqa: S608 - our own columns
-_FIND_ALL = (  # in this order each is one search: a list of pairs with IN would be a scan of all
+_FIND_ALL = (  # each row in this order is one index search; a list of pairs with IN would scan the table
     f"SELECT tenant, key, {', '.join(_COLUMNS)} FROM wanted CROSS JOIN ledger WHERE tenant = whose AND key = which"  # noqa: S608
 )
 _ENTRIES = f"ledger (tenant, key, {', '.join(_COLUMNS)})"
@@ -31,10 +32,10 @@ _STANDING = (
     "SELECT used, held FROM buckets "
     "WHERE tenant = ? AND scope = ? AND name = ? AND unit = ? AND period = ? AND start = ?"
 )
-_MOST = 64  # places that are looked up at once
-_MOST_TENANTS = 10_000  # whose scans are remembered
-_MOST_TERMS = 1000  # tenants whose limits are
-SCAN = 1_000_000  # microseconds after which a tenant's holds are looked through again for what has expired
+_MOST = 64  # places looked up in one statement
+_MOST_TENANTS = 10_000  # tenants whose last scan is remembered
+_MOST_TERMS = 1000  # tenants whose limits are remembered
+SCAN = 1_000_000  # microseconds between two searches for a tenant's expired holds
 
 
 class Entry(NamedTuple):
@@ -51,19 +52,19 @@ class Entry(NamedTuple):
     at: int
     expires: int
     settled: int
-    buckets: str  # of entries from 0.1; of later ones they follow from what else is here
+    buckets: str  # only for entries from 0.1; later entries derive it from their other columns
     digest: str
-    sending: int  # 1: it was captured before its reply had left as a whole
+    sending: int  # 1: captured before its whole reply was sent
 
     def counted_in(self, unit: str) -> "tuple[Bucket, ...] | list[Bucket]":
-        """Every bucket that it is counted in."""
+        """Every bucket that counts this entry."""
         if self.buckets:
             return [bucket for bucket in _old(self.buckets) if bucket.unit == unit]
         return buckets_at(self.person, self.model, unit, self.at)
 
 
 class Memo:
-    """What is remembered from one transaction to the next: limits that did not change, and when holds were looked through."""
+    """What is remembered between transactions: unchanged limits, and when each tenant's holds were last searched."""
 
     def __init__(self) -> None:
         self.version: Any = None
@@ -71,7 +72,7 @@ class Memo:
         self.scanned: dict[str, int] = {}
 
     def scan_due(self, tenant: str, now: int) -> bool:
-        """Whether a tenant's holds should be looked through again; that is then taken to be done."""
+        """Whether to search a tenant's holds again; records the search as done."""
         if 0 <= now - self.scanned.get(tenant, -SCAN) < SCAN:
             return False
         if len(self.scanned) >= _MOST_TENANTS:
@@ -96,20 +97,20 @@ class Books:
 
     @property
     def now(self) -> int:
-        """The time of this transaction, by the clock of the store."""
+        """The time of this transaction, by the store's clock."""
         if not self._now:
             self._now = self._session.now()
         return self._now
 
     def load(self, places: Iterable[Place]) -> None:
-        """Look several entries up at once."""
+        """Look up several entries in one statement."""
         wanted = [place for place in dict.fromkeys(places) if place not in self._entries]
         for at in range(0, len(wanted), _MOST):
             some = wanted[at : at + _MOST]
             if len(some) == 1:
                 rows = self._session.run(f"{_FIND}tenant = ? AND key = ?", some[0])
             else:
-                size = 1 << (len(some) - 1).bit_length()  # few statements of their own, each prepared once
+                size = 1 << (len(some) - 1).bit_length()  # few distinct statements, each prepared once
                 marks = ", ".join(["(?, ?)"] * size)
                 values = [text for place in some + [some[-1]] * (size - len(some)) for text in place]
                 rows = self._session.run(f"WITH wanted (whose, which) AS (VALUES {marks}) {_FIND_ALL}", values)
@@ -118,7 +119,7 @@ class Books:
                 self._entries[row[:2]] = Entry._make(row[2:])
 
     def find(self, place: Place) -> Entry | None:
-        """The entry of a key, if there is one."""
+        """The entry of a key, or None."""
         if place not in self._entries:
             self.load((place,))
         return self._entries[place]
@@ -130,7 +131,7 @@ class Books:
         return entry
 
     def count(self, tenant: str, buckets: Iterable[Bucket], used: int, held: int) -> None:
-        """Add to what was used and what is on hold."""
+        """Add to the used and held amounts."""
         counts = self._counts
         for bucket in buckets:
             sums = counts.get((tenant, bucket))
@@ -141,7 +142,7 @@ class Books:
                 sums[1] += held
 
     def standing(self, tenant: str, bucket: Bucket) -> tuple[int, int]:
-        """What was used and what is on hold now, with what this transaction has added."""
+        """The used and held amounts, including the changes of this transaction."""
         place = (tenant, bucket)
         stored = self._standings.get(place)
         if stored is None:
@@ -151,7 +152,7 @@ class Books:
         return stored[0] + used, stored[1] + held
 
     def limits(self, tenant: str, person: str, model: str) -> dict[tuple[str, str, str], int]:
-        """The limits that apply, by scope, unit and period; the most particular one wins."""
+        """The limits that apply, by scope, unit and period; the most specific one wins."""
         memo = self._memo
         if self._version is None:
             rows = self._session.run("SELECT value FROM meta WHERE name = 'limits'")
@@ -165,7 +166,7 @@ class Books:
         return terms.applying(person, model)
 
     def overdue(self, tenant: str) -> list[tuple[Place, Entry]]:
-        """What is on hold although its time is over."""
+        """Holds whose time is over."""
         rows = self._session.run(f"{_FIND}tenant = ? AND state = 'held' AND expires <= ?", (tenant, self.now))
         found = []
         for row in rows:
@@ -176,11 +177,11 @@ class Books:
         return found
 
     def scan_due(self, tenant: str) -> bool:
-        """Whether it is time to look for what is overdue."""
+        """Whether it is time to search for expired holds."""
         return self._memo.scan_due(tenant, self.now)
 
     def write(self) -> None:
-        """Write what was changed; to be called before the commit."""
+        """Write all changes; call it before the commit."""
         if self._changed:
             rows: list[Row] = []
             for place in self._changed:
@@ -196,7 +197,7 @@ class Books:
             self._standings = {}
 
     def close(self) -> None:
-        """Write what was changed and know nothing any more, for somebody who is about to change the tables."""
+        """Write all changes and forget everything, before other code changes the tables."""
         self.write()
         self._entries = {}
         self._version = None

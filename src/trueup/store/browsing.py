@@ -1,8 +1,7 @@
-"""Browsing: filters and a place enter, the newest verdicts before that place leave, as a page for people.
+"""Pages of verdicts for people: the newest ones that match some filters, before a given place.
 
-Any combination of filters answers soon: the rows of the rarest filter are visited in pieces, newest first, until the page is full or
-the patience of whoever asks is over. A page then says how far back it has looked, and where to look on. Nothing is skipped, nothing comes twice:
-places are exact, and verdicts that are stored meanwhile stand before them.
+Any combination of filters answers quickly: rows of the rarest filter are visited in pieces, newest first, until the page is
+full or the caller's patience is over. A page then says how far back it has looked, and where to continue.
 """
 
 import re
@@ -18,20 +17,20 @@ from trueup.store.records import Raw
 from trueup.store.selecting import COLUMNS, MOST, Place, contains, fact, text_of
 from trueup.store.session import Row, Session
 
-_FIRST, _LARGE_PIECE, _MOST_PIECE = 250, 1_000, 8_000  # rows of a filter that are visited at once
-_QUICK, _SLOW = 0.015, 0.03  # seconds of a piece after which the next one is larger or smaller
-_REACH = 2_000  # rows by which filters are compared
-_BODIES, _MOST_BYTES = 200, 2_000_000  # replies that are read at once
-_EXCERPT = 240  # letters
-_BEFORE = 60  # letters of an excerpt that stand before what was looked for
+_FIRST, _LARGE_PIECE, _MOST_PIECE = 250, 1_000, 8_000  # rows of a filter per piece
+_QUICK, _SLOW = 0.015, 0.03  # target seconds per piece; the next piece is made larger or smaller
+_REACH = 2_000  # rows used to compare filters
+_BODIES, _MOST_BYTES = 200, 2_000_000  # replies read together
+_EXCERPT = 240  # characters
+_BEFORE = 60  # characters of an excerpt before the match
 _HELPFUL = {"helpful": 1, "not_helpful": 0}
 
 Patience = Callable[[], bool]
-"""Whether it is over."""
+"""Whether the time is up."""
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """Which verdicts are looked for; what is None does not matter."""
+    """Filters for verdicts; None means any value."""
 
     since: float | None = None
     until: float | None = None
@@ -47,9 +46,9 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     ok: bool | None = None
     label: str | None = None
     labelled: bool | None = None
-    """Whether anybody has said anything about it."""
+    """Whether the verdict has any feedback."""
     text: str | None = None
-    """What the reply contains, in any case of its letters."""
+    """Text that the reply contains, ignoring case."""
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -76,32 +75,32 @@ class Seen(msgspec.Struct, frozen=True):
     fingerprint: str
     conversation: str
     excerpt: str | None
-    """The beginning of the reply, or the part around what was looked for; None if the reply is not there."""
+    """The beginning of the reply, or the part around the match; None if the reply is not stored."""
     found: tuple[int, int] | None = None
-    """Where in the excerpt that is which was looked for."""
+    """Where the match is in the excerpt."""
 
 
 class Page(NamedTuple):
-    """Some verdicts, newest first."""
+    """A page of verdicts, newest first."""
 
     rows: list[Seen]
     next: Place | None
-    """Where to look on; None if nothing is left."""
+    """Where to continue; None if nothing is left."""
     is_searched: bool
-    """Whether the page is full or nothing is left; otherwise patience was over."""
+    """True if the page is full or nothing is left; False if the patience was over."""
     reached: float
-    """How far back it has looked, in seconds since 1970; 0: to the beginning."""
+    """How far back it has looked, in seconds since 1970; 0 means to the beginning."""
 
 
 class Count(NamedTuple):
-    """A number of verdicts; one that is not exact is a lower bound."""
+    """A number of verdicts; if it is not exact, it is a lower bound."""
 
     n: int
     is_exact: bool
 
 
 def seconds(some: float) -> Patience:
-    """A patience of some seconds, from now on."""
+    """A patience of some seconds, starting now."""
     end = time.monotonic() + some
     return lambda: time.monotonic() > end
 
@@ -109,7 +108,7 @@ def seconds(some: float) -> Patience:
 def page(
     session: Session, filters: Filters, before: Place | None = None, limit: int = 100, is_over: Patience | None = None
 ) -> Page:
-    """The newest verdicts that the filters choose, before a place."""
+    """The newest verdicts that match the filters, before a place."""
     search = Search(session, filters, before, is_over=is_over)
     places: list[Place] = [(row[0], row[1]) for row in search.rows(limit + 1)]
     is_full = len(places) > limit
@@ -120,7 +119,7 @@ def page(
 
 
 def named(session: Session, where: str, values: Sequence[Any], limit: int, *, newest: bool = False) -> list[Seen]:
-    """Verdicts that a condition of ours chooses, oldest first, such as those of one request; the first ones, or the newest."""
+    """Verdicts that match an internal condition, oldest first, such as those of one request; the first ones, or the newest."""
     order = "v.at DESC, v.id DESC" if newest else "v.at, v.id"
     found = session.run(f"SELECT v.at, v.id FROM verdicts v WHERE {where} ORDER BY {order} LIMIT {int(limit)}", values)  # noqa: S608 - our own words
     places = [(row[0], row[1]) for row in found]
@@ -128,14 +127,14 @@ def named(session: Session, where: str, values: Sequence[Any], limit: int, *, ne
 
 
 def count_after(session: Session, filters: Filters, after: Place, most: int, is_over: Patience | None = None) -> Count:
-    """How many verdicts the filters choose that are newer than a place; no more than `most`."""
+    """How many verdicts that match the filters are newer than a place, up to `most`."""
     search = Search(session, filters, None, after=after, is_over=is_over)
     n = sum(1 for _ in search.rows(most))
     return Count(n, search.is_done and n < most)
 
 
 class Search:
-    """A look for verdicts, newest first. `place` is how far it has come, `is_done` whether nothing is left.
+    """A search for verdicts, newest first. `place` is how far it has come, `is_done` whether nothing is left.
 
     Its rows are `(at, id, *columns)`.
     """
@@ -155,11 +154,11 @@ class Search:
         self.place = before
         self.is_done = False
         self.visited = 0
-        """Rows of the rarest filter that were visited."""
+        """How many rows of the rarest filter were visited."""
         self._way = self._rarest(_ways(filters))
 
     def rows(self, most: int) -> Iterator[Row]:
-        """Up to so many rows; ends early when patience is over, after one piece at least."""
+        """Up to this many rows. Ends early when the patience is over, after at least one piece."""
         size, left = max(_FIRST, min(most, _LARGE_PIECE)), most
         while left and not self.is_done:
             began = time.monotonic()
@@ -173,7 +172,7 @@ class Search:
                     if not left:
                         return
             if self._text and found and self.place != (found[-1][0], found[-1][1]):
-                return  # patience was over among the replies
+                return  # the patience ended while reading replies
             self.is_done = visited < size
             if self._is_over():
                 return
@@ -181,9 +180,10 @@ class Search:
             size = min(size * 2, _MOST_PIECE) if took < _QUICK else max(size // 2, _FIRST) if took > _SLOW else size
 
     def _piece(self, size: int, most: int) -> tuple[list[Row], int]:
-        """The next rows of the rarest filter: those that all filters choose and the last one, each with its place and whether it is chosen.
+        """The next rows of the rarest filter: those that match all filters, plus the last one, each with its place and
+        whether it matches.
 
-        How many were visited leaves too. Of those that are chosen, the first `most` are enough.
+        Also returns how many rows were visited. The first `most` matches are enough.
         """
         way, terms, values = self._way, *self._range()
         sql = (
@@ -213,7 +213,9 @@ class Search:
         return terms, values
 
     def _with_text(self, found: list[Row]) -> Iterator[Row]:
-        """The same rows; chosen are those whose reply holds the text. Ends early when patience is over, but not before some were read."""
+        """The same rows; only those whose reply contains the text match. Ends early when the patience is over, but not before
+        some were read.
+        """
         for some in groups(found):
             holding = holders(self._session, [row[1] for row in some if row[2]], self._text)
             for row in some:
@@ -222,7 +224,9 @@ class Search:
                 return
 
     def _rarest(self, ways: "list[_Way]") -> "_Way":
-        """The way along the fewest rows: the one that is through first, else the one whose next rows reach back the furthest."""
+        """The index with the fewest rows to walk: the one that finishes first, else the one whose next rows reach back
+        furthest.
+        """
         if len(ways) == 1:
             return ways[0]
         reached = [self._reach(way) for way in ways]
@@ -250,7 +254,7 @@ class Search:
 
 
 class _Way(NamedTuple):
-    """Rows to walk along, newest first: those of one filter, by its index."""
+    """Rows to walk, newest first: those of one filter, by its index."""
 
     source: str
     where: tuple[str, ...]
@@ -260,13 +264,13 @@ class _Way(NamedTuple):
     alike: str = "verdicts v"
     """Where to count without reading verdicts."""
     alone: tuple[str, ...] = ()
-    """The conditions that do so."""
+    """The conditions for that."""
     counted: str = ""
-    """What to count instead, where the rows have no order in time."""
+    """What to count instead, where the rows are not ordered by time."""
 
 
 def _ways(filters: Filters) -> list[_Way]:
-    """Every index that could be walked along; the one of time only where there is no other."""
+    """Every index that could be used; the time index only if there is no other."""
     ways: list[_Way] = []
     for name in ("conversation", "fingerprint", "model", "contract", "state", "tenant", "outcome"):
         value = getattr(filters, name)
@@ -293,7 +297,7 @@ def _ways(filters: Filters) -> list[_Way]:
 
 
 def indexed(name: str, value: str) -> tuple[tuple[str, ...], str]:
-    """The conditions of a column as its index says them, with their value; none if no index holds it."""
+    """The conditions of a column in the form of its index, with their value; none if it has no index."""
     cell = pack(value)
     if name in ("state", "tenant"):
         return (f"substr(v.{name}, 1, {MOST}) = ?", f"v.{name} <> ''"), cell[:MOST]
@@ -303,7 +307,7 @@ def indexed(name: str, value: str) -> tuple[tuple[str, ...], str]:
 
 
 def condition(filters: Filters) -> tuple[str, tuple[Any, ...]]:
-    """All filters but time and text, as one condition on a verdict."""
+    """All filters except time and text, as one condition on a verdict."""
     terms, values = ["1 = 1"], []
     for name in ("model", "contract", "fingerprint", "state", "tenant", "conversation", "outcome"):
         value = getattr(filters, name)
@@ -327,7 +331,7 @@ def condition(filters: Filters) -> tuple[str, tuple[Any, ...]]:
 
 
 def label_terms(word: str) -> tuple[str, list[Any]]:
-    """That somebody said a word: as an outcome, as a label, or as a yes or no."""
+    """The condition that someone gave this feedback: as an outcome, as a label, or as a yes or no."""
     cell = pack(word)
     said = f"(l.outcome = ? AND l.outcome <> '') OR (substr(l.label, 1, {MOST}) = ? AND l.label <> '' AND l.label || '' = ?)"
     if word in _HELPFUL:
@@ -336,12 +340,12 @@ def label_terms(word: str) -> tuple[str, list[Any]]:
 
 
 def groups(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """Rows in groups whose replies are read at once."""
+    """Split rows into groups whose replies are read together."""
     return (rows[start : start + _BODIES] for start in range(0, len(rows), _BODIES))
 
 
 def holders(session: Session, ids: Sequence[str], text: str) -> set[str]:
-    """Those of some verdicts whose reply holds a text; most of the others are known without reading them."""
+    """The verdicts whose reply contains a text; most others are ruled out without reading them."""
     plain = plain_needle(text)
 
     def holds(body: bytes) -> bool:
@@ -353,7 +357,7 @@ def holders(session: Session, ids: Sequence[str], text: str) -> set[str]:
 
 
 def bodies(session: Session, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """The bodies of some verdicts as far as they are there, a few megabytes at once."""
+    """The stored bodies of some verdicts, a few megabytes at a time."""
     group: list[str] = []
     size = 0
     for name, length in by_ids(session, "SELECT verdict, length(body) FROM replies WHERE verdict IN ({})", ids):
@@ -366,7 +370,7 @@ def bodies(session: Session, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
 
 
 def plain_needle(text: str) -> bytes:
-    """What a body of ASCII must hold, its letters in lower case, if its reply holds a text; empty if that cannot be said."""
+    """The lower-case ASCII that a body must contain if its reply contains the text; empty if that is unknown."""
     is_plain = text.isascii() and text.isprintable() and not set(text) & set('"\\\\')
     return text.lower().encode() if is_plain else b""
 
@@ -374,7 +378,7 @@ def plain_needle(text: str) -> bytes:
 def by_ids(session: Session, sql: str, ids: Sequence[str]) -> Iterator[Row]:
     for start in range(0, len(ids), 500):
         some = list(ids[start : start + 500])
-        some += some[-1:] * ((1 << (len(some) - 1).bit_length()) - len(some))  # few statements, each prepared once
+        some += some[-1:] * ((1 << (len(some) - 1).bit_length()) - len(some))  # few distinct statements, each prepared once
         yield from session.run(sql.format(", ".join("?" * len(some))), some)
 
 
@@ -382,7 +386,7 @@ _RAWS = 50
 
 
 def raws(session: Session, ids: Sequence[str]) -> Iterator[Raw]:
-    """The rows of some verdicts with their bodies, in the same order, a few at once."""
+    """The rows of some verdicts with their bodies, in the same order, a few at a time."""
     sql = f"SELECT {_COLUMNS}, r.body, c.body FROM verdicts v LEFT JOIN replies r ON r.verdict = v.id "  # noqa: S608 - our own words
     sql += "LEFT JOIN contexts c ON c.verdict = v.id WHERE v.id IN ({})"
     for start in range(0, len(ids), _RAWS):
@@ -414,13 +418,13 @@ def _row(row: Row, reply: str | None, text: str) -> Seen:
 
 
 def excerpted(reply: str, text: str) -> tuple[str, tuple[int, int] | None]:
-    """The beginning of a reply in one line, or the part around a text, and where that is.
+    """The beginning of a reply in one line, or the part around a text, and where that text is.
 
     >>> excerpted("One\\n  two", "TWO")
     ('One two', (4, 7))
     """
     words = text.split()
-    # Not by `lower()`: that may change the length of a text, and so every place behind.
+    # not with `lower()`, which can change the length of a text and so shift every later position
     wanted = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE) if words else None
     match = wanted.search(reply) if wanted else None
     start = max(0, match.start() - _BEFORE) if match and match.end() > _EXCERPT else 0

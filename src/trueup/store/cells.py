@@ -1,7 +1,7 @@
-r"""Text of any kind in a database: a string enters, one that every database can hold leaves, and the way back.
+r"""Encode any text so that every database can store it, and decode it again.
 
-A NUL and half a surrogate pair are written as `\u0000` and `\ud83d`, a backslash twice; all else stays as it is.
-Long texts are kept as bytes instead. Nothing is lost and no two texts become one.
+NUL and half surrogates are written as `\u0000` and `\ud83d`, a backslash as two; everything else is unchanged. Long texts are
+stored as bytes instead. The encoding is lossless and unique.
 """
 
 import re
@@ -12,7 +12,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def pack(text: str) -> str:
-    r"""A text as a cell can hold it.
+    r"""A text as a cell can store it.
 
     >>> pack("a\x00b\\c")
     'a\\u0000b\\\\c'
@@ -35,17 +35,17 @@ def unpack(cell: str) -> str:
 
 
 def to_bytes(text: str) -> bytes:
-    """A long text as bytes, half surrogates included."""
+    """A long text as bytes, including half surrogates."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def to_text(blob: bytes) -> str:
-    """The text of `to_bytes`."""
+    """The text that `to_bytes` encoded."""
     return bytes(blob).decode("utf-8", "surrogatepass")
 
 
 def calm(text: str) -> str:
-    """A cell of a CSV file that no spreadsheet takes for a formula.
+    """A CSV cell that no spreadsheet reads as a formula.
 
     >>> calm("=1+1"), calm("plain")
     ("'=1+1", 'plain')

@@ -1,6 +1,6 @@
-"""Changes of the rules: for each contract and fingerprint, when its verdicts were made and how many of them refused.
+"""For each contract and fingerprint: when its verdicts were made, and how many of them were refused.
 
-Counts the stored verdicts, so deleted ones are missing.
+Counts stored verdicts, so deleted ones are missing.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from trueup.store.session import Session
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One set of rules of a contract: its first and last verdict (seconds since 1970), and what it refused."""
+    """One version of a contract's rules: its first and last verdict (seconds since 1970), and what it refused."""
 
     contract: str
     fingerprint: str
@@ -28,12 +28,12 @@ class Change(msgspec.Struct, frozen=True):
         return self.refused / self.verdicts if self.verdicts else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as JSON-able data, its rate included."""
+        """The row as JSON-able data, including its rate."""
         return {**msgspec.structs.asdict(self), "refusal_rate": round(self.refusal_rate, 6)}
 
 
 def changes(session: Session, contract: str | None = None, since: float = 0.0) -> list[Change]:
-    """Each contract and fingerprint among the verdicts, in the order of their first verdict."""
+    """Each contract and fingerprint among the verdicts, ordered by first verdict."""
     term, values = (
         ("at >= ?", [int(since * MICROS)])
         if contract is None

@@ -1,7 +1,7 @@
-"""Columns of Parquet and Arrow files: names with the kind of their values enter, a schema of Arrow and files leave.
+"""Write Parquet and Arrow files from named columns with a kind each.
 
-Kinds are `text`, `integer`, `number`, `boolean`, and lists of them, written `text[]`. A file is written batch by batch, each a row
-group of its own, so that memory does not grow with it. pyarrow is in the extra `tables`.
+Kinds are `text`, `integer`, `number`, `boolean`, and lists of them, written `text[]`. Each batch becomes one row group, so
+memory does not grow with the file. pyarrow is in the extra `tables`.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ _KINDS = {"text": "string", "integer": "int64", "number": "float64", "boolean": 
 
 
 class Column(NamedTuple):
-    """A column: its name, the kind of its values, and a note for those who read the file."""
+    """A column: its name, the kind of its values, and a note for readers of the file."""
 
     name: str
     kind: str = "text"
@@ -23,7 +23,7 @@ Batch = dict[str, list[Any]]
 
 
 def schema_of(columns: Iterable[Column]) -> Any:
-    """The schema of columns, as Arrow has it."""
+    """The Arrow schema of some columns."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
     return pa.schema([pa.field(column.name, _type(pa, column.kind), metadata=column.note) for column in columns])
@@ -36,7 +36,7 @@ def _type(pa: Any, kind: str) -> Any:
 
 
 def write_parquet(path: Path, columns: Iterable[Column], batches: Iterable[Batch]) -> int:
-    """Write a Parquet file; how many rows."""
+    """Write a Parquet file; return the number of rows."""
     import pyarrow as pa
     from pyarrow import parquet
 

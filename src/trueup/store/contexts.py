@@ -1,7 +1,8 @@
-"""The context of a judgement as it is stored: a context enters, its names and what is kept of it leave, and the way back.
+"""Store the context of a judgement: always its names, and its values if the store keeps contexts.
 
-Names are always stored. Values only if the store was told to keep them: as JSON, redacted like replies, up to a number of bytes; of
-what does not fit, the largest goes first, and the row says what is missing and why. State and conversation have columns of their own.
+Values are kept only if the store was told to keep them: as JSON, redacted like replies, up to a number of bytes. If a context
+is too large, the largest values are dropped first, and the row says what is missing and why. State and conversation have
+their own columns.
 """
 
 import functools
@@ -15,12 +16,12 @@ import orjson
 
 from trueup.store.cells import pack, to_bytes, to_text, unpack
 
-UNKNOWN = "?"  # in place of the names, where nobody said what a reply was judged with
+UNKNOWN = "?"  # in place of the names, if the names were not recorded
 USUAL = 32_000  # bytes of a context
-_AS_WITHOUT = ("history", "question")  # where they are empty, a reply is judged as without them
+_AS_WITHOUT = ("history", "question")  # if these are empty, a reply is judged as if they were absent
 _MOST_NAMES, _MOST_NAME = 50, 100
-_CUT = "…"  # stands for the names that are not listed
-_QUESTION_MARK = "\\u003f"  # a name, where UNKNOWN is none
+_CUT = "…"  # in place of names that are not listed
+_QUESTION_MARK = "\\u003f"  # a name, where UNKNOWN is not one
 _BLANK = re.compile(r"\s")
 _AS_IT_IS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 
@@ -28,7 +29,7 @@ Missing = Literal["not_kept", "too_large", "redacted", "expired"]
 
 
 def bytes_kept(keep: bool | int) -> int:
-    """How many bytes of a context are kept: 0 for False, the usual number for True.
+    """How many bytes of a context are kept: 0 for False, the default for True.
 
     >>> bytes_kept(True), bytes_kept(1_000), bytes_kept(False)
     (32000, 1000, 0)
@@ -41,7 +42,7 @@ def bytes_kept(keep: bool | int) -> int:
 
 
 def names_of(context: Mapping[str, Any] | str | None) -> str:
-    """The names in a context, a space between them; what is a text already are names.
+    """The names in a context, separated by spaces; a text is taken as names already joined.
 
     >>> names_of({"state": "ASKING", "data": {}, "history": []}), names_of({}), names_of(None)
     ('state data', '', '?')
@@ -69,7 +70,7 @@ def _escaped(blank: re.Match[str]) -> str:
 
 
 def clean_names(names: str, clean: Callable[[str], str]) -> str:
-    """Joined names without what must not be kept: a name can be a key too.
+    """Joined names without those that must not be kept: a name can contain a key too.
 
     >>> clean_names("state ada", lambda name: name.replace("ada", "[redacted]"))
     'state [redacted]'
@@ -80,12 +81,12 @@ def clean_names(names: str, clean: Callable[[str], str]) -> str:
 
 
 def listed(names: str) -> tuple[str, ...]:
-    """The names that were joined; none where they are not known."""
+    """The names that were joined; none if they are unknown."""
     return () if names == UNKNOWN else tuple(unpack(name) for name in names.split(" ") if name)
 
 
 def copied(context: Mapping[str, Any]) -> dict[str, Any]:
-    """A context that stays as it is now, though its lists may grow: a history does."""
+    """A snapshot of a context that stays the same even if its lists grow, as a history does."""
     return {name: list(value) if type(value) is list else value for name, value in context.items()}
 
 
@@ -96,7 +97,7 @@ def word_in(context: Mapping[str, Any], name: str) -> str:
 
 
 def values_of(context: Mapping[str, Any], state: str, conversation: str) -> dict[str, Any]:
-    """What of a context has to be kept: all that no column of the verdict holds."""
+    """The part of a context that must be kept: everything that has no column of the verdict."""
     columns = {"state": state, "conversation": conversation}
     return {
         str(name): value
@@ -106,9 +107,9 @@ def values_of(context: Mapping[str, Any], state: str, conversation: str) -> dict
 
 
 def written(values: Mapping[str, Any], clean: Sequence[tuple[str, Any]] | None, most: int) -> bytes:
-    """The row of a context: its values as JSON, and what is missing; it has at most about `most` bytes.
+    """The row of a context: its values as JSON, and what is missing; about `most` bytes at most.
 
-    `clean` holds the same names and values in the same order, redacted; None if there was nothing to redact.
+    `clean` has the same names and values in the same order, redacted; None if there was nothing to redact.
     """
     missing: dict[str, Missing] = {}
     parts: dict[str, bytes] = {}
@@ -133,7 +134,7 @@ def written(values: Mapping[str, Any], clean: Sequence[tuple[str, Any]] | None, 
 
 
 def _listed(missing: dict[str, Missing]) -> bytes:
-    """What is missing as JSON; of very many names, the first ones and a mark for the others."""
+    """What is missing, as JSON; of very many names, the first ones and a mark for the rest."""
     shown = list(missing.items())[:_MOST_NAMES]
     if len(missing) > _MOST_NAMES:
         shown.append((_CUT, next(why for why in list(missing.values())[_MOST_NAMES:])))
@@ -141,7 +142,7 @@ def _listed(missing: dict[str, Missing]) -> bytes:
 
 
 def _json(value: Any) -> bytes | None:
-    """A value as JSON that gives the same value back; None if there is no such JSON."""
+    """JSON that decodes to the same value; None if there is no such JSON."""
     try:
         written = orjson.dumps(value, option=_AS_IT_IS)
         if b"null" in written:
@@ -149,11 +150,11 @@ def _json(value: Any) -> bytes | None:
         return written
     except ValueError:
         return None
-    except TypeError:  # a half surrogate, a large integer, or not data at all
+    except TypeError:  # a half surrogate, a large integer, or not data
         try:
             said = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
             return to_bytes(said) if json.loads(said) == value else None
-        except (TypeError, ValueError, RuntimeError):  # no JSON, too deep, or changed meanwhile
+        except (TypeError, ValueError, RuntimeError):  # not JSON, too deep, or changed meanwhile
             return None
 
 
@@ -164,7 +165,7 @@ def _text(name: str) -> bytes:
 def read(
     names: str, state: str, conversation: str, body: bytes | None, was_kept: bool
 ) -> tuple[dict[str, Any] | None, dict[str, Missing]]:
-    """The context of a stored verdict as far as it is there, and what is missing with the reason; None if nothing is known of it."""
+    """The stored context of a verdict, and what is missing with the reason; None if nothing is known of it."""
     context: dict[str, Any] = {}
     missing: dict[str, Missing] = {}
     columns = {"state": state, "conversation": conversation}

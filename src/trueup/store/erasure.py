@@ -1,8 +1,8 @@
-"""Erasure: a tenant enters, or one of its users, and what the store knows about them is deleted; how many rows of what leaves.
+"""Erase the data of a tenant, or of one of its users, and report how many rows of each table were deleted.
 
-Names, keys and texts go. What was used stays in the sums of the tenant and of the models, which bills are made of, unless these are to
-go as well. Rows are looked for without a lock and deleted a few at a time, under the locks that all writers take, so gateways keep running. A
-request under way is left alone.
+Names, keys and texts are deleted. Usage stays in the sums of the tenant and of the models, which bills are made from, unless
+these are erased as well. Rows are searched without a lock and deleted a few at a time, under the locks that all writers take,
+so gateways keep running. A request in progress is left alone.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ from trueup.store.session import Backend, Row, Session
 from trueup.store.writer import Writer
 
 _BITE = 500
-# On hold, or charged and still being sent: its request is under way.
+# On hold, or charged and still being sent: the request is in progress.
 _UNDER_WAY = "(state = 'held' OR (sending <> 0 AND expires > ?))"
 _OWN_FEEDBACK = (
     "SELECT f.verdict FROM feedback f JOIN verdicts v ON v.id = f.verdict WHERE f.person = ? AND v.tenant = ?"
@@ -42,13 +42,13 @@ class Erased(NamedTuple):
     """What was deleted, or would be."""
 
     rows: dict[str, int]
-    """How many rows of each table."""
+    """The number of rows of each table."""
     left: int
-    """Requests that were under way or came meanwhile; a second erasure finds them."""
+    """Requests that were in progress or arrived meanwhile; a second erasure finds them."""
 
 
 class Whose(NamedTuple):
-    """Whose data to erase, as the database stores the names. Without a `person`: the whole tenant."""
+    """Whose data to erase, with names as the database stores them. Without a `person`, the whole tenant."""
 
     tenant: str
     person: str | None
@@ -61,13 +61,13 @@ class Whose(NamedTuple):
 
 
 class Eraser:
-    """The erasure of one tenant or user. `reading` opens a session to look for rows with, so that no writer waits for the search."""
+    """The erasure of one tenant or user. `reading` opens a session for searching, so that no writer waits for the search."""
 
     def __init__(self, writer: Writer, reading: Reading, quota: Quota, whose: Whose, sums: bool) -> None:
         self._writer, self._reading, self._quota, self._whose, self._sums = writer, reading, quota, whose, sums
 
     def run(self) -> Erased:
-        """Delete everything, and say what that was."""
+        """Delete everything, and report what was deleted."""
         whose = self._whose
         now = self._writer.submit(_begin(whose.tenant), whose.tenant).result()
         where, values = whose.where()
@@ -87,7 +87,7 @@ class Eraser:
     def _each(
         self, lock: str, sql: str, values: Sequence[Any], bite: Callable[[list[Row], Session], Counter[str]]
     ) -> Counter[str]:
-        """Look for rows as of one instant, and delete them a bite at a time; what has changed meanwhile is looked at again there."""
+        """Search rows at one instant and delete them in batches; rows that changed meanwhile are checked again."""
         gone: Counter[str] = Counter()
         with self._reading() as session:
             found = session.stream(sql, values)
@@ -152,7 +152,7 @@ def _begin(tenant: str) -> Callable[[Session], int]:
 
 
 def _verdicts(rows: list[Row], session: Session) -> Counter[str]:
-    """Verdicts with all that belongs to them."""
+    """Verdicts and everything that belongs to them."""
     ids = [row[0] for row in rows]
     counts = Counter({table: len(_delete(session, table, "verdict", ids)) for table in OF_VERDICTS})
     counts["verdicts"] = len(_delete(session, "verdicts", "id", ids))
@@ -160,14 +160,14 @@ def _verdicts(rows: list[Row], session: Session) -> Counter[str]:
 
 
 def _own_feedback(person: str, rows: list[Row], session: Session) -> Counter[str]:
-    """What a user said about replies to others of the same tenant."""
+    """Feedback of a user on replies to others of the same tenant."""
     return Counter(
         feedback=len(_delete(session, "feedback", "verdict", [row[0] for row in rows], "person = ?", (person,)))
     )
 
 
 def _entries(whose: Whose, now: int, rows: list[Row], session: Session) -> Counter[str]:
-    """Settled entries of the ledger with the replies that were kept for them; what they counted stays in the sums."""
+    """Settled entries of the ledger and the replies kept for them; the sums keep their counts."""
     session.books.close()
     where, values = whose.where()
     keys = [row[0] for row in rows]
@@ -184,7 +184,7 @@ def _entries(whose: Whose, now: int, rows: list[Row], session: Session) -> Count
 
 
 def _attempts(whose: Whose, rows: list[Row], session: Session) -> Counter[str]:
-    """What attempts have cost, where their entry is gone; the sums keep it."""
+    """Costs of attempts whose entry is gone; the sums keep them."""
     going = [row[:3] for row in rows if _is_of(row[3], whose)]
     if not going:
         return Counter()
@@ -203,7 +203,7 @@ def _attempts(whose: Whose, rows: list[Row], session: Session) -> Counter[str]:
 
 
 def _replays(tenant: str, rows: list[Row], session: Session) -> Counter[str]:
-    """Replies that were kept for an entry that is gone: nobody can tell whose they were, and nobody gets them any more."""
+    """Replies kept for entries that are gone: their owner is unknown, and nobody can fetch them."""
     unowned = (
         "tenant = ? AND NOT EXISTS (SELECT 1 FROM ledger l WHERE l.tenant = replays.tenant AND l.key = replays.key)"
     )
@@ -211,7 +211,7 @@ def _replays(tenant: str, rows: list[Row], session: Session) -> Counter[str]:
 
 
 def _buckets(session: Session, whose: Whose, sums: bool) -> Counter[str]:
-    """Sums that name a user, and with `sums` all of them; those that the ledger still counts in stay."""
+    """Sums that name a user, and all of them with `sums`; those that the ledger still uses stay."""
     session.books.close()
     condition, values = _of_buckets(whose, sums)
     if sums and whose.person is None:
@@ -236,7 +236,7 @@ def _of_buckets(whose: Whose, sums: bool) -> tuple[str, tuple[str, ...]]:
 
 
 def _names(limit: Limit, whose: Whose, sums: bool) -> bool:
-    """Whether a limit belongs to the data that is erased."""
+    """Whether a limit belongs to the erased data."""
     if pack(limit.tenant) != whose.tenant:
         return False
     if whose.person is None:
@@ -245,7 +245,7 @@ def _names(limit: Limit, whose: Whose, sums: bool) -> bool:
 
 
 def _is_of(origin: str, whose: Whose) -> bool:
-    """Whether an attempt is of the user: it was counted in one of the user's buckets."""
+    """Whether an attempt belongs to the user: it was counted in one of the user's buckets."""
     if whose.person is None:
         return True
     return any(bucket.scope == "user" and bucket.name == whose.person for bucket in ledger.costs_in(origin))
@@ -254,7 +254,7 @@ def _is_of(origin: str, whose: Whose) -> bool:
 def _delete(
     session: Session, table: str, column: str, values: list[str], also: str = "1 = 1", more: tuple[Any, ...] = (), columns: str = ""
 ) -> list[Row]:  # fmt: skip
-    """Delete the rows with these values of a column; what was in their `columns`."""
+    """Delete the rows with these values of a column; return their `columns`."""
     if not values:
         return []
     marks = ", ".join("?" * len(values))
@@ -263,7 +263,7 @@ def _delete(
 
 
 def shred_log(backend: Backend) -> bool:
-    """Overwrite what is still in a write-ahead log of the database's own; whether nothing is left in it."""
+    """Overwrite what is left in the database's own write-ahead log; return whether nothing is left in it."""
     session = backend.connect(writing=True)
     try:
         return session.shred(log=True)

@@ -1,12 +1,12 @@
-"""What can go wrong with a store, as exceptions that say what, where and what to do.
+"""Errors of a store, as exceptions that say what, where and what to do.
 
-A refusal by quota is one of them: it is an answer to whoever asked, not a fault of the store.
+A refusal by quota is one of them: it is an answer to the caller, not a fault of the store.
 """
 
 from datetime import UTC, datetime
 
 MICROS = 1_000_000
-MOST = 10**15  # no count of tokens or money is written larger, whoever claims it: a sum of many still fits its column
+MOST = 10**15  # the largest count of tokens or money that is stored, so that a sum of many still fits its column
 
 
 class StoreError(Exception):
@@ -14,15 +14,15 @@ class StoreError(Exception):
 
 
 class StoreFull(StoreError):
-    """There is no room left on the disk; nothing that was acknowledged is lost."""
+    """The disk is full; nothing that was acknowledged is lost."""
 
 
 class StoreBusy(StoreError):
-    """The queue of the writer stayed full, or another process held the database, for too long."""
+    """The writer's queue stayed full, or another process held the database, for too long."""
 
 
 class StoreClosed(StoreError):
-    """The store was closed, or its writer has ended."""
+    """The store is closed, or its writer has ended."""
 
 
 class StoreUnavailable(StoreError):
@@ -30,7 +30,7 @@ class StoreUnavailable(StoreError):
 
 
 class NotStorable(StoreError):
-    """No table takes these values: a text too long for its index, a number too large; to try again would not help."""
+    """No table can store these values: a text is too long for its index, or a number too large. Retrying would not help."""
 
 
 class UnknownVerdict(StoreError):
@@ -44,8 +44,8 @@ class QuotaError(StoreError):
 class QuotaExceeded(QuotaError):
     """A limit leaves no room for this reservation.
 
-    `scope` and `name` say whose limit it is, `unit` and `period` what it counts and for how long; `limit`, `used` and `held` are its
-    numbers, and `resets` is when it starts again, in microseconds since 1970, or None if it never does.
+    `scope` and `name` say whose limit it is, `unit` and `period` what it counts and for how long. `limit`, `used` and `held`
+    are its numbers. `resets` is when it starts again, in microseconds since 1970, or None if it never does.
     """
 
     def __init__(
@@ -61,11 +61,11 @@ class QuotaExceeded(QuotaError):
 
 
 class KeyReused(QuotaError):
-    """The same key of the same tenant came with another user, model or amount."""
+    """The same key of the same tenant was used with another user, model or amount."""
 
 
 class NotHeld(QuotaError):
-    """A reservation can no longer be settled this way; `state` says what became of it."""
+    """A reservation can no longer be settled this way; `state` says how it ended."""
 
     def __init__(self, tenant: str, key: str, state: str) -> None:
         self.state = state

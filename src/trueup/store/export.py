@@ -1,7 +1,7 @@
-"""Export: rows of a store enter, a JSON Lines, CSV or Parquet file leaves, whole or not at all.
+"""Export rows of a store to a JSON Lines, CSV or Parquet file, completely or not at all.
 
-JSON Lines keeps every character. In CSV no cell is taken for a formula. Parquet (extra `tables`) holds replies and
-verdicts as JSON text, which keeps what its own strings cannot.
+JSON Lines keeps every character. No CSV cell is read as a formula. Parquet (extra `tables`) has replies and verdicts as JSON
+text, which preserves what its own strings cannot.
 """
 
 import csv
@@ -26,7 +26,7 @@ Item = dict[str, Any]
 
 
 def export(store: "Store", path: Path, what: str = "verdicts", *, bodies: bool = True, **options: Any) -> int:
-    """Write verdicts, feedback or labels into a file, its kind told by its ending; how many rows."""
+    """Write verdicts, feedback or labels to a file; its ending decides the format. Returns the number of rows."""
     writers: dict[str, Callable[[Path, Iterable[Item]], int]] = {
         ".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet,
     }  # fmt: skip
@@ -64,7 +64,7 @@ def _verdict(stored: Any, bodies: bool) -> Item:
 
 def _jsonl(path: Path, rows: Iterable[Item]) -> int:
     count = 0
-    with path.open("w", encoding="ascii") as file:  # escapes keep what UTF-8 cannot
+    with path.open("w", encoding="ascii") as file:  # escapes preserve what UTF-8 cannot encode
         for row in rows:
             file.write(json.dumps(row, separators=(",", ":")) + "\n")
             count += 1

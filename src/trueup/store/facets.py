@@ -1,8 +1,8 @@
-"""Facets: filters enter, how many verdicts they choose leaves, and how many of each model, contract, code and so on.
+"""Count the verdicts that match some filters, in total and by model, contract, code and so on.
 
-Each number is exact, or a lower bound that says so: counting stops at a cap, and when the patience of whoever asks is over. A facet leaves out its
-own filter, so that it shows what another value would give. Where the time range holds no more verdicts than the cap, all of them are looked at together,
-and patience matters only to whoever looks for a text.
+Each number is exact, or marked as a lower bound: counting stops at a cap, or when the caller's patience is over. A facet
+ignores its own filter, so it shows what another value would give. If the time range has no more verdicts than the cap, all of
+them are read together, and patience matters only for a text search.
 """
 
 from collections import Counter
@@ -31,28 +31,28 @@ from trueup.store.session import Row, Session
 CAP = 10_000
 _COLUMNS = ("model", "contract", "state", "tenant", "outcome", "ok", "codes")
 FACETS = ("model", "contract", "state", "tenant", "outcome", "ok", "code", "rule", "label")
-_SMALL = 2_000  # verdicts that tell which values are frequent
-_MOST_VALUES = 100  # of one facet
-_MOST_PROBES = 40  # of one facet
-_MOST_STEPS = 2_000  # values that are looked through for a beginning
-_MOST_PROBED = 500  # verdicts of a value that is rare
+_SMALL = 2_000  # verdicts sampled to find frequent values
+_MOST_VALUES = 100  # values per facet
+_MOST_PROBES = 40  # values per facet
+_MOST_STEPS = 2_000  # values searched for a prefix
+_MOST_PROBED = 500  # verdicts of a rare value
 _WORDS = {1: "helpful", 0: "not_helpful"}
 _HOUR = 3600 * MICROS
 _ONLY_TIME = frozenset({"since", "until"})
 
 
 class Counts(NamedTuple):
-    """How many verdicts filters choose."""
+    """How many verdicts match the filters."""
 
     total: Count
     facets: dict[str, dict[str, Count]]
-    """For each facet its values, the most frequent first."""
+    """The values of each facet, most frequent first."""
     is_hurried: bool
-    """Whether patience was over, so that more of it may give better numbers."""
+    """Whether the patience was over, so that more of it may give better numbers."""
 
 
 class _Sample(NamedTuple):
-    """The newest verdicts that filters choose, or all of them."""
+    """The newest verdicts that match the filters, or all of them."""
 
     total: Count
     is_whole: bool
@@ -60,26 +60,26 @@ class _Sample(NamedTuple):
 
 
 _Looked = tuple[_Sample, Callable[[str], _Sample]]
-"""What all filters choose, and for a facet what they choose without its own."""
+"""The matches of all filters, and for each facet the matches without its own filter."""
 
 
 def counts(
     session: Session, filters: Filters, is_over: Patience | None = None, *, cap: int = CAP, is_shared: bool = True
 ) -> Counts:
-    """The numbers under the filters; `is_shared` unless values that only others have must not be told."""
+    """The numbers under the filters. Set `is_shared` to False if values of other tenants must not be revealed."""
     patience = is_over or (lambda: False)
     look = _together if _size(session, filters, cap + 1) <= cap else _apart
     sample, known_of = look(session, filters, cap, patience, is_shared)
     facets: dict[str, dict[str, Count]] = {facet: {} for facet in FACETS}
     is_whole = sample.is_whole
-    for facet in sorted(FACETS, key=lambda each: (getattr(filters, each) is None, each != "ok")):  # what is seen first
+    for facet in sorted(FACETS, key=lambda each: (getattr(filters, each) is None, each != "ok")):  # visible first
         given = None if facet == "tenant" and not is_shared else getattr(filters, facet)
         known = sample if given is None else known_of(facet)
         is_whole = is_whole and known.is_whole
         found = {value: Count(n, known.is_whole) for value, n in known.values[facet].items()}
         if is_shared and not known.is_whole:
             _complete(session, _without(filters, facet), facet, found, cap, patience)
-        if given is not None:  # what is chosen is counted already, often better than beside the others
+        if given is not None:  # chosen values are already counted, often more exactly than beside the others
             word = _word(given)
             found[word] = max(sample.total, found.get(word, sample.total), key=lambda count: (count.is_exact, count.n))
         often = known.values[facet]
@@ -89,9 +89,9 @@ def counts(
 
 
 def values(session: Session, facet: str, begins: str = "", most: int = 50) -> list[str]:
-    """Values that a facet has anywhere in the store and that begin so, in the order of their index.
+    """Values that a facet has anywhere in the store and that start with this prefix, in index order.
 
-    Of very many values, those are found that begin as it is written here, or with other usual capitals.
+    If there are very many values, finds only those that start with the prefix as written, or with other usual capitals.
     """
     if facet == "ok":
         found = ["false", "true"]
@@ -105,11 +105,11 @@ def values(session: Session, facet: str, begins: str = "", most: int = 50) -> li
 
 
 def _values(session: Session, facet: str, start: str, most: int) -> list[str]:
-    """So many values of a facet from a start on."""
+    """This many values of a facet, beginning at a start."""
 
     def steps(table: str, column: str, where: str, start: str = start) -> list[str]:
         cells = _steps(session, table, column, where, pack(start), most)
-        is_cut = column.startswith("substr")  # of a long text, the index holds the beginning only
+        is_cut = column.startswith("substr")  # the index has only the beginning of a long text
         return [unpack(cell) for cell in cells if len(cell) < MOST or not is_cut]
 
     if facet in ("code", "rule"):
@@ -128,7 +128,7 @@ def _values(session: Session, facet: str, start: str, most: int) -> list[str]:
 
 
 def times(session: Session, filters: Filters) -> list[tuple[float, int, int]]:
-    """Judged and refused replies by the hour, as they were counted when they came; only time, model, contract and `ok` matter."""
+    """Judged and refused replies by hour, as counted on arrival; only time, model, contract and `ok` matter."""
     terms, cells = ["hour >= ?"], [round((filters.since or 0.0) * MICROS) // _HOUR * _HOUR]
     more: list[Any] = []
     if filters.until is not None:
@@ -153,7 +153,7 @@ def times(session: Session, filters: Filters) -> list[tuple[float, int, int]]:
 
 
 def _steps(session: Session, table: str, column: str, where: str, start: str, most: int) -> list[str]:
-    """The distinct values of an indexed column, from a start on: from one to the next, without the rows between them."""
+    """The distinct values of an indexed column, beginning at a start; skips the rows between them."""
     rows = session.run(
         f"WITH RECURSIVE steps (x, n) AS ("  # noqa: S608 - our own words
         f"SELECT (SELECT {column} FROM {table} WHERE {where} AND {column} >= ? ORDER BY {column} LIMIT 1), 1 UNION ALL "
@@ -165,14 +165,14 @@ def _steps(session: Session, table: str, column: str, where: str, start: str, mo
 
 
 def _size(session: Session, filters: Filters, most: int) -> int:
-    """How many verdicts the time range of filters holds; no more than `most`."""
+    """How many verdicts the time range of the filters has, up to `most`."""
     times, values = _times(filters, "v.at")
     sql = f"SELECT count(*) FROM (SELECT 1 FROM verdicts v WHERE {' AND '.join(times)} LIMIT {int(most)}) n"  # noqa: S608 - our own words
     return int(session.run(sql, values)[0][0])
 
 
 def _together(session: Session, filters: Filters, cap: int, is_over: Patience, is_shared: bool) -> _Looked:  # noqa: ARG001
-    """Samples of a time range that holds few verdicts: each is looked at once, for all facets."""
+    """Samples of a time range with few verdicts: each is read once, for all facets."""
     apart = [facet for facet in FACETS if getattr(filters, facet) is not None and (is_shared or facet != "tenant")]
     base, cells = condition(replace(filters, **dict.fromkeys(apart)))
     times, moments = _times(filters, "v.at")
@@ -196,7 +196,7 @@ def _together(session: Session, filters: Filters, cap: int, is_over: Patience, i
 
 
 def _with_text(session: Session, found: Sequence[Row], text: str, is_over: Patience) -> tuple[list[Row], bool]:
-    """Those of some rows whose reply holds a text, and whether all were read."""
+    """The rows whose reply contains a text, and whether all were read."""
     rows: list[Row] = []
     for number, some in enumerate(groups(found)):
         if number and is_over():
@@ -207,7 +207,7 @@ def _with_text(session: Session, found: Sequence[Row], text: str, is_over: Patie
 
 
 def _apart(session: Session, filters: Filters, cap: int, is_over: Patience, is_shared: bool) -> _Looked:
-    """Samples of what filters choose among many verdicts; for a facet, without its own filter."""
+    """Samples of the matches among many verdicts; for each facet, without its own filter."""
 
     def known_of(facet: str) -> _Sample:
         return _sampled(session, _without(filters, facet), (facet,), cap, is_over, is_shared)
@@ -218,7 +218,7 @@ def _apart(session: Session, filters: Filters, cap: int, is_over: Patience, is_s
 def _sampled(
     session: Session, filters: Filters, facets: Sequence[str], cap: int, is_over: Patience, is_shared: bool
 ) -> _Sample:
-    """The newest verdicts that the filters choose, up to the cap; a few of them where indexes tell the numbers."""
+    """The newest verdicts that match the filters, up to the cap; only a few of them if indexes have the numbers."""
     is_told = is_shared and _is_only_time(filters)
     search = Search(session, filters, columns=_COLUMNS, is_over=is_over)
     rows = [row[1:] for row in search.rows(min(cap, _SMALL) if is_told else cap)]
@@ -271,10 +271,10 @@ def _labels(session: Session, ids: Sequence[str]) -> Iterable[str]:
 def _complete(
     session: Session, filters: Filters, facet: str, found: dict[str, Count], cap: int, is_over: Patience
 ) -> None:
-    """Add what a sample of the newest verdicts does not tell: values that are not in it and, if only time matters, exact numbers."""
+    """Add what a sample of the newest verdicts lacks: values that are not in it and, if only time matters, exact numbers."""
     is_only_time = _is_only_time(filters)
     known = values(session, facet, most=_MOST_PROBES + 1)
-    if len(known) > _MOST_PROBES:  # who looks for a rare one writes its beginning
+    if len(known) > _MOST_PROBES:  # to find a rare value, type its beginning
         known = [value for value, _ in sorted(found.items(), key=lambda item: -item[1].n)[:_MOST_VALUES]]
     for value in known:
         if is_over():
@@ -296,7 +296,7 @@ def _probe(session: Session, filters: Filters, facet: str, value: str, most: int
 
 
 def _indexed(session: Session, filters: Filters, facet: str, value: str, cap: int) -> Count | None:
-    """How many verdicts of a time have a value, counted along its index; None if there is no index."""
+    """How many verdicts of a time have a value, counted by its index; None if there is no index."""
     at, source = "v.at", "verdicts v"
     terms: tuple[str, ...] = ()
     cells: list[Any] = []

@@ -1,7 +1,7 @@
-"""Feedback: what people and systems say about verdicts enters, rows leave, and the same rows as labels.
+"""Store feedback on verdicts, by people and systems, and read it back as labels.
 
-Somebody may say several things about a verdict, or about a code or a rule among its findings (`subject`). `right` and `wrong` replace each
-other, other outcomes add up, and what is said without an outcome replaces what the same person said before.
+An author may say several things about a verdict, or about a code or a rule among its findings (`subject`). `right` and
+`wrong` replace each other, other outcomes add up, and a statement without an outcome replaces the same author's previous one.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,11 +15,11 @@ from trueup.store.session import Row, Session
 
 Item = dict[str, Any]
 DRAWN = ("", "random", "uncertain")
-MOST = 200  # letters of an outcome
-MOST_SUBJECT = 1000  # letters of a subject: a rule may be named by its expression
+MOST = 200  # characters of an outcome
+MOST_SUBJECT = 1000  # characters of a subject; a rule may be named by its expression
 DECISIONS = ("right", "wrong")
 _HELPFUL = {"helpful": True, "not_helpful": False}
-_COMMENT = "comment"  # the outcome of a label that says nothing but its note
+_COMMENT = "comment"  # the outcome of a label that has only a note
 _AT_ONCE = 500
 _COLUMNS = "verdict, subject, person, kind, at, helpful, label, outcome, note, drawn"
 _INSERT = (
@@ -34,7 +34,7 @@ _UNLESS_OLDER = " WHERE excluded.at >= feedback.at"
 
 
 class Said(NamedTuple):
-    """One thing that somebody said."""
+    """One statement of an author."""
 
     verdict: str
     helpful: bool | None = None
@@ -45,25 +45,25 @@ class Said(NamedTuple):
     outcome: str = ""
     drawn: str = ""
     at: float = 0.0
-    """When, in seconds since 1970; 0: now."""
+    """When, in seconds since 1970; 0 means now."""
     decided: str = ""
-    """The decision that was labelled, `accepted` or `refused`; empty: that of the verdict."""
+    """The labelled decision, `accepted` or `refused`; empty means the decision of the verdict."""
 
     @property
     def kind(self) -> str:
-        """What a later word replaces: the one of the same kind."""
+        """The kind; a later statement of the same kind replaces this one."""
         if not self.outcome:
             return ""
         return "decision" if self.outcome in DECISIONS else f"label:{self.outcome}"
 
     def plain(self) -> "Said":
-        """The same in the one form that rows have: `helpful` and a mere comment are not outcomes."""
+        """The statement in the one form that rows have: `helpful` and a mere comment are not outcomes."""
         if self.outcome in _HELPFUL:
             return self._replace(helpful=_HELPFUL[self.outcome], outcome="")
         return self._replace(outcome="") if self.outcome == _COMMENT else self
 
     def refuse_odd(self) -> None:
-        """Raise ValueError for what no row can mean."""
+        """Raise ValueError for values that have no meaning."""
         kind, colon, name = self.subject.partition(":")
         if self.subject and not (kind in ("code", "rule") and colon and name):
             raise ValueError(f"subject is empty, 'code:V005' or 'rule:NAME'; got {self.subject[:100]!r}")
@@ -77,18 +77,18 @@ class Said(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """How many labels were imported, and how many were left out."""
+    """How many labels were imported, and how many were skipped."""
 
     stored: int
-    """Labels whose verdict is in the store; one that was there already counts too."""
+    """Labels whose verdict is in the store, including labels that already existed."""
     unknown: int
-    """Labels whose verdict is not, which were left out."""
+    """Labels whose verdict is missing; skipped."""
     contradicted: int = 0
-    """Labels that speak of another decision than that of their verdict, which were left out too."""
+    """Labels about another decision than that of their verdict; also skipped."""
 
 
 def insert(session: Session, said: Sequence[Said], redaction: Redaction) -> Imported:
-    """Store what was said, but for what is about no verdict of this store, or about another decision than that of its verdict."""
+    """Store labels, except those without a verdict in this store and those about another decision than that of their verdict."""
     now = session.now()
     ids = list(dict.fromkeys(pack(each.verdict) for each in said))
     marks = ", ".join("?" * len(ids))
@@ -101,7 +101,7 @@ def insert(session: Session, said: Sequence[Said], redaction: Redaction) -> Impo
 
 
 def insert_all(session: Session, said: Sequence[Said], redaction: Redaction, tenant: str | None = None) -> None:
-    """Store what was said about verdicts that must all be there, and be of the `tenant` if one is given; else nothing is stored."""
+    """Store labels on verdicts that must all exist, and belong to the `tenant` if one is given; otherwise store nothing."""
     _refuse_unknown(session, said, tenant)
     insert(session, said, redaction)
 
@@ -118,7 +118,7 @@ def _refuse_unknown(session: Session, said: Sequence[Said], tenant: str | None) 
 
 
 def retract(session: Session, said: Sequence[Said], tenant: str | None = None) -> int:
-    """Delete what was said, each word of its user about its subject; how many there were. Verdicts must be there as in `insert_all`."""
+    """Delete labels, each by its user and subject; return how many there were. Verdicts must exist, as in `insert_all`."""
     _refuse_unknown(session, said, tenant)
     done = 0
     for each in said:
@@ -137,7 +137,7 @@ def _row(said: Said, now: int, redaction: Redaction) -> tuple[Any, ...]:
 
 
 def feedback_rows(session: Session, verdict: str = "") -> Iterator[Item]:
-    """Feedback of one verdict or of all, in the order it came."""
+    """Feedback on one verdict or on all, in order of arrival."""
     where, values = ("WHERE verdict = ?", (pack(verdict),)) if verdict else ("", ())
     order = "ORDER BY at, verdict, subject, person, kind"
     for row in session.run(f"SELECT {_COLUMNS} FROM feedback {where} {order}", values):  # noqa: S608 - our own words
@@ -157,7 +157,7 @@ def label_rows(
     session: Session, *, verdicts: Sequence[str] | None = None, since: float = 0.0, until: float | None = None,
     **equal: str,
 ) -> Iterator[Item]:  # fmt: skip
-    """Labels in the order they came, with these properties; each says one thing."""
+    """Labels in order of arrival, with these properties; each says one thing."""
     terms, values = ["at >= ?"], [round(since * MICROS)]
     more: list[Any] = []
     if until is not None:
@@ -196,7 +196,9 @@ def _labels(row: Item) -> Iterator[Item]:
 
 
 def said_in(label: Any, at: int) -> Said:
-    """What a label says: a mapping as `Store.labels` or an export of feedback gives it, or an object with the same attributes."""
+    """A label's content: a mapping as `Store.labels` or an export of feedback returns it, or an object with the same
+    attributes.
+    """
     given = (
         label
         if isinstance(label, Mapping)
@@ -235,7 +237,7 @@ def _groups(ids: Iterable[str]) -> Iterator[list[str]]:
 
 
 def said_in_groups(labels: Iterable[Any]) -> Iterator[list[Said]]:
-    """What labels say, in groups."""
+    """The content of labels, in groups."""
     left = (said_in(label, at) for at, label in enumerate(labels))
     while some := list(islice(left, _AT_ONCE)):
         yield some

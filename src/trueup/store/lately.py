@@ -1,7 +1,7 @@
-"""Lately: what the store has seen since a time. A session enters; calls, outcomes over time, quotas and refusals leave.
+"""What the store has seen since a given time: calls, outcomes over time, quotas and refusals.
 
-However many verdicts there are, a look stays short: few rows are read one by one, and more are taken as a sample, which says so. Whoever
-belongs to a `tenant` gets what is theirs; None stands for all.
+A look stays quick however many verdicts there are: few rows are read one by one, and more are sampled, which the result says.
+With a `tenant`, the result covers only its data; None means all tenants.
 """
 
 from collections import Counter
@@ -14,19 +14,21 @@ from trueup.store.records import decode
 from trueup.store.selecting import choose
 from trueup.store.session import Row, Session
 
-MOST = 20_000  # rows that are read one by one
+MOST = 20_000  # rows read one by one
 ACCEPTED = "accepted"  # the outcome of a request whose first reply was good
 EARLIER = "refused"  # the outcome of an attempt that was followed by another
 _CALL = (
     "v.id, v.request, v.at, v.model, v.outcome, v.attempts, v.latency, v.tokens_in, v.tokens_out, v.cost, v.codes, v.ok"
 )
-_PRIME = 1009  # microseconds: times that are whole seconds must fall into a sample as any others
+_PRIME = 1009  # microseconds: whole-second times must be sampled like any others
 _TOP = 50  # quotas
-_EXCERPT = 400  # letters of a reply
+_EXCERPT = 400  # characters of a reply
 
 
 class Call(NamedTuple):
-    """One judged reply: the last of its request, unless its outcome is `refused`. Times are microseconds, money is in millionths."""
+    """One judged reply: the last of its request, unless its outcome is `refused`. Times are in microseconds, money in
+    millionths.
+    """
 
     id: str
     request: str
@@ -47,9 +49,9 @@ class Calls(NamedTuple):
 
     rows: list[Call]
     stride: int
-    """1: every reply since then; n: about one of n, evenly over the time."""
+    """1: every reply since then; n: about one in n, evenly over the time."""
     is_cut: bool
-    """Whether there were earlier ones since then, which are not here."""
+    """Whether there were earlier replies since then that are not included."""
 
 
 class Refusal(NamedTuple):
@@ -64,18 +66,18 @@ class Refusal(NamedTuple):
     outcome: str
     codes: tuple[str, ...]
     message: str
-    """What its first error says; empty if it was not kept."""
+    """The message of its first error; empty if it was not kept."""
     text: str | None
     """The beginning of the reply; None if it was not kept."""
 
 
 def calls(session: Session, since: int, tenant: str | None = None, *, stride: int = 1, most: int = MOST) -> Calls:
-    """The latest replies since a time in microseconds, and no more than `most`; with a `stride`, a sample of them."""
+    """The latest replies since a time in microseconds, up to `most`; with a `stride`, a sample of them."""
     chosen = choose(since=since / MICROS, tenant=tenant)
     part = f"(v.at / {_PRIME})"
     sampled = (
         "" if stride == 1 else f" AND {part} - {part} / {int(stride)} * {int(stride)} = 0"
-    )  # a remainder, without the sign that drivers read
+    )  # a remainder without a percent sign, which drivers would interpret
     rows = session.run(
         f"SELECT {_CALL} FROM verdicts v {chosen.where}{sampled} ORDER BY v.at DESC, v.attempt DESC LIMIT {int(most) + 1}",  # noqa: S608 - our own words, as below
         chosen.values,
@@ -84,16 +86,17 @@ def calls(session: Session, since: int, tenant: str | None = None, *, stride: in
 
 
 def count_about(session: Session, since: int) -> int:
-    """How many replies there were since a time, by the tallies: those of the hour in which it lies are all counted."""
+    """How many replies there were since a time, by the tallies, including the whole hour of that time."""
     hour = since - since % (3600 * MICROS)
     rows = session.run("SELECT sum(n) FROM tallies WHERE hour >= ? AND what = 'judged'", (hour,))
     return int(rows[0][0] or 0)
 
 
 def outcomes(session: Session, since: int, step: int, names: "list[str]") -> dict[str, Counter[int]]:
-    """How often requests ended with each of these outcomes, by stretches of `step` microseconds since 1970.
+    """How often requests ended with each of these outcomes, in intervals of `step` microseconds since 1970.
 
-    What was accepted is counted from the tallies, so `since` and `step` are whole hours; the rest from an index that holds only the rest.
+    Accepted ones are counted from the tallies, so `since` and `step` are whole hours; the rest from an index that has only
+    the rest.
     """
     found: dict[str, Counter[int]] = {}
     for name in names:
@@ -108,7 +111,7 @@ def outcomes(session: Session, since: int, step: int, names: "list[str]") -> dic
 
 
 def quotas(session: Session, tenant: str | None = None) -> list[Standing]:
-    """How each limit of a tenant as a whole stands in its running period; the one with the least left first, and no more than 50."""
+    """The standing of each tenant-wide limit in its current period; the least remaining first, at most 50."""
     now = session.now()
     limits: dict[tuple[str, str, str], int] = {
         (row[0], row[1], row[2]): row[3]
@@ -134,7 +137,7 @@ def quotas(session: Session, tenant: str | None = None) -> list[Standing]:
 
 
 def _used(session: Session, unit: str, period: str, start: int, tenant: str | None) -> list[Row]:
-    """What the tenants with the highest sums used in a period."""
+    """The tenants with the highest sums of a period."""
     whose, values = ("", ()) if tenant is None else ("AND tenant = ? ", (tenant,))
     return session.run(
         "SELECT tenant, used, held FROM buckets WHERE scope = 'tenant' AND name = '' AND unit = ? AND period = ? AND start = ? "  # noqa: S608
@@ -144,7 +147,7 @@ def _used(session: Session, unit: str, period: str, start: int, tenant: str | No
 
 
 def refusals(session: Session, since: int, tenant: str | None = None, most: int = 12) -> list[Refusal]:
-    """The latest replies that were refused."""
+    """The latest refused replies."""
     chosen = choose(since=since / MICROS, tenant=tenant, ok=False)
     rows = session.run(
         "SELECT v.id, v.at, v.model, v.contract, v.state, v.tenant, v.outcome, v.codes, r.body FROM verdicts v "  # noqa: S608

@@ -1,7 +1,7 @@
-"""A lease: a name and a time enter; whoever asks first gets it, and everyone else is refused until the time is over.
+"""A lease: the first process to ask for a name gets it, and all others are refused until its time is over.
 
-For work that one of several processes, on one machine or many, does for all of them. The clock is the store's. A process that dies
-with a lease gives it back by the passing of its time.
+For work that one of several processes, on one machine or many, does for all. It uses the store's clock. If a process dies
+with a lease, the lease expires.
 """
 
 from trueup.store.errors import MICROS
@@ -12,13 +12,13 @@ _PUT = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = 
 
 
 def take_lease(writer: Writer, name: str, seconds: float) -> bool:
-    """Whether this caller may do the work called `name` now; nobody else may for some `seconds`."""
+    """Whether this caller may now do the work called `name`; nobody else may for `seconds`."""
     row = f"lease {name}"
 
     def work(session: Session) -> bool:
         now = session.now()
         found = session.run("SELECT value FROM meta WHERE name = ?", (row,))
-        if found and now < int(found[0][0]) <= now + int(seconds * MICROS):  # one from the future is a clock set wrong
+        if found and now < int(found[0][0]) <= now + int(seconds * MICROS):  # a time in the future means that a clock was set wrong
             return False
         session.run(_PUT, (row, str(now + int(seconds * MICROS))))
         return True

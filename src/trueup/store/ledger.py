@@ -1,9 +1,8 @@
-"""The ledger's moves: the books of a transaction enter, entries change, what became of a reservation leaves.
+"""The ledger's moves: they change entries in the books of a transaction and return the state of a reservation.
 
-Held → captured | released | expired, each exactly once; captured → released once more, if the reply turned out to be worth
-nothing. Every move changes the ledger and the buckets in the same transaction, so `used` is always the sum of what was
-captured and `held` the sum of what is on hold. A refusal is raised before anything of its own is changed. The caller holds the
-tenant's lock.
+Held → captured | released | expired, each exactly once; captured → released once more, if the reply turns out to be
+worthless. Every move changes the ledger and the buckets in the same transaction, so `used` is always the sum of captured
+amounts and `held` the sum of holds. A refusal is raised before the move changes anything. The caller holds the tenant's lock.
 """
 
 from typing import NamedTuple
@@ -27,11 +26,11 @@ class Wish(NamedTuple):
     estimate: int
     lifetime: int
     digest: str
-    new: bool  # the key was made for it, so there is no earlier request
+    new: bool  # the key was generated for this wish, so there is no earlier request
 
 
 def reserve(books: Books, wish: Wish) -> tuple[Entry, bool]:
-    """Put an amount on hold, or find the reservation that this key already has; True means it is the caller's own."""
+    """Put an amount on hold, or find the existing reservation of this key. True means that it is the caller's own."""
     place, now = wish.place, books.now
     tenant = place[0]
     if books.scan_due(tenant):
@@ -56,9 +55,9 @@ def reserve(books: Books, wish: Wish) -> tuple[Entry, bool]:
 
 
 def capture(books: Books, place: Place, token: str, amount: int | None, sending: bool = False) -> Entry:
-    """Turn a hold into use, once; again it changes nothing, and too late it is refused.
+    """Capture a hold, once. Repeating it changes nothing; after the hold has expired, it is refused.
 
-    With `sending` the reply is still to be sent; whoever dies over it leaves a charge that a retry of the key takes over.
+    With `sending`, the reply is still to be sent; if the process dies meanwhile, a retry of the key takes the charge over.
     """
     entry = _own(books, place, token, "captured")
     if entry.state == "captured":
@@ -67,29 +66,29 @@ def capture(books: Books, place: Place, token: str, amount: int | None, sending:
 
 
 def finish(books: Books, place: Place, token: str) -> Entry:
-    """The reply of something captured has been sent."""
+    """Record that the reply of a captured entry was sent."""
     entry = _own(books, place, token, "captured")
     return books.put(place, entry._replace(sending=0)) if entry.sending else entry
 
 
 def release(books: Books, place: Place, token: str) -> Entry:
-    """Give a hold back, once; again, or after it expired, it changes nothing."""
+    """Give a hold back, once. Repeating it, or calling it after the hold has expired, changes nothing."""
     entry = _own(books, place, token, "released", "expired")
     return _settle(books, place, entry, "released", 0) if entry.state == "held" else entry
 
 
 def refund(books: Books, place: Place, token: str) -> Entry:
-    """Give back what is on hold or was captured, once; again, or after it expired, it changes nothing."""
+    """Give back a held or captured amount, once. Repeating it, or calling it after the hold has expired, changes nothing."""
     entry = _own(books, place, token, "captured", "released", "expired")
     return _settle(books, place, entry, "released", 0) if entry.state in ("held", "captured") else entry
 
 
 def spend(books: Books, session: Session, place: Place, token: str, attempt: int, cost: int) -> bool:
-    """Count the cost of one attempt, whatever becomes of its reply; whether a cost budget is used up now."""
+    """Count the cost of one attempt, whether or not its reply is used. Returns whether a cost budget is now used up."""
     entry = books.find(place)
     if entry is None:
         raise NotHeld(*place, "unknown")
-    # An attempt belongs to the period of its reservation, so that what was put on hold there is what is used.
+    # An attempt belongs to the period of its reservation, so the period of the hold is the period of the use.
     costs = entry.counted_in("cost")
     fresh = session.run(
         "INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING cost",
@@ -110,7 +109,7 @@ def spend(books: Books, session: Session, place: Place, token: str, attempt: int
 
 
 def expire(books: Books, tenant: str) -> int:
-    """Let go of what was held too long, by the store's clock; how many there were."""
+    """Expire holds by the store's clock; return how many there were."""
     overdue = books.overdue(tenant)
     for place, entry in overdue:
         _settle(books, place, entry, "expired", 0)
@@ -118,7 +117,7 @@ def expire(books: Books, tenant: str) -> int:
 
 
 def costs_in(origin: str) -> list[Bucket]:
-    """The buckets that an attempt's cost was counted in, by what its row says."""
+    """The buckets that count an attempt's cost, according to its row."""
     parts = orjson.loads(origin)
     if parts and isinstance(parts[0], int):
         at, person, model = parts
@@ -127,7 +126,7 @@ def costs_in(origin: str) -> list[Bucket]:
 
 
 def _origin(entry: Entry) -> str:
-    """What an attempt keeps of its reservation, to tell its buckets by; the entry itself may be opened again later."""
+    """The part of a reservation that an attempt keeps to identify its buckets; the entry itself may be opened again later."""
     if entry.buckets:
         return orjson.dumps([list(bucket) for bucket in entry.counted_in("cost")]).decode()
     return orjson.dumps([entry.at, entry.person, entry.model]).decode()
@@ -147,19 +146,19 @@ def _own(books: Books, place: Place, token: str, *already: str) -> Entry:
 
 
 def _let_go(books: Books, place: Place, entry: Entry) -> Entry:
-    """An entry as it stands now: one that is on hold may have expired."""
+    """An entry as of now: a hold may have expired."""
     if entry.state == "held" and entry.expires <= books.now:
         return _settle(books, place, entry, "expired", 0)
     return entry
 
 
 def _is_deserted(entry: Entry, now: int) -> bool:
-    """Whether it was charged for a reply that nobody finished sending."""
+    """Whether it was charged for a reply that was never sent completely."""
     return entry.state == "captured" and bool(entry.sending) and entry.expires <= now
 
 
 def _take_over(books: Books, wish: Wish, old: Entry) -> None:
-    """Let a retry have the charge of a reply that nobody finished sending; a retry that is refused leaves it as it was."""
+    """Let a retry take over the charge of a reply that was never sent completely; a refused retry leaves it unchanged."""
     freed = _settle(books, wish.place, old, "released", 0)
     try:
         _refuse_over(books, wish)
@@ -178,7 +177,7 @@ def _settle(books: Books, place: Place, entry: Entry, state: str, captured: int,
 
 
 def _refuse_other(wish: Wish, old: Entry) -> None:
-    """The same key with something else to do is a mistake of the caller."""
+    """Refuse a key that was used for another request: a mistake of the caller."""
     same = (old.person, old.model, old.amount) == (wish.person, wish.model, wish.amount)
     if same and old.digest and wish.digest and old.state in ("held", "captured"):
         same = old.digest == wish.digest
@@ -190,7 +189,7 @@ def _refuse_other(wish: Wish, old: Entry) -> None:
 
 
 def _refuse_over(books: Books, wish: Wish) -> None:
-    """Refuse what a limit leaves no room for, even after everything overdue was let go of."""
+    """Refuse an amount that a limit leaves no room for, after releasing all expired holds."""
     tenant = wish.place[0]
     limits = books.limits(tenant, wish.person, wish.model)
     if not limits:

@@ -1,7 +1,7 @@
-"""Limits and the buckets they are counted in: who, for what, over which period.
+"""Limits and the buckets that count towards them: who, what, and over which period.
 
-A limit belongs to a tenant, a user or a model, counts replies or cost, and starts anew each hour, day or month (UTC)
-or never. `*` stands for any tenant, user or model that has no limit of its own. Cost is in millionths of a unit of money.
+A limit belongs to a tenant, a user or a model, counts replies or cost, and starts again each hour, day or month (UTC) or
+never. `*` means any tenant, user or model without its own limit. Cost is in millionths of a unit of money.
 """
 
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ _MOST_PEOPLE = 100
 
 
 class Bucket(NamedTuple):
-    """Where something is counted: one scope, one unit, one stretch of time. Texts are as the database holds them."""
+    """A counter: one scope, one unit, one period of time. Texts are packed for the database."""
 
     scope: str
     name: str
@@ -32,7 +32,7 @@ class Bucket(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """How much a tenant, a user or a model may use in a period; -1 means that there is no bound."""
+    """How much a tenant, a user or a model may use in a period; -1 means no limit."""
 
     tenant: str
     scope: str
@@ -43,7 +43,7 @@ class Limit(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """How a bucket stands: what was used, what is on hold, and the limit, when there is one."""
+    """The state of a bucket: used, on hold, and the limit, if there is one."""
 
     tenant: str
     scope: str
@@ -57,7 +57,7 @@ class Standing(NamedTuple):
 
 
 def start_of(period: str, now: int) -> int:
-    """When the running hour, day or month began.
+    """When the current hour, day or month began.
 
     >>> start_of("day", 90_000_000_000), start_of("total", 5)
     (86400000000, 0)
@@ -72,7 +72,7 @@ def start_of(period: str, now: int) -> int:
 
 
 def end_of(period: str, start: int) -> int | None:
-    """When a period that began then starts anew; None means never."""
+    """When a period that began then starts again; None means never."""
     if period == "total":
         return None
     if period == "month":
@@ -81,17 +81,17 @@ def end_of(period: str, start: int) -> int | None:
 
 
 class Terms:
-    """Every limit that may apply to a tenant; found once, and kept until limits change."""
+    """Every limit that may apply to a tenant; looked up once, and kept until limits change."""
 
     __slots__ = ("_found", "_plain", "_rows")
 
     def __init__(self, rows: list[Row]) -> None:
-        self._rows = sorted(rows, key=lambda row: (row[0] != ANY, row[2] != ANY))  # later rows are more particular
+        self._rows = sorted(rows, key=lambda row: (row[0] != ANY, row[2] != ANY))  # later rows are more specific
         self._plain = all(row[1] == "tenant" for row in rows)
         self._found: dict[tuple[str, str], dict[tuple[str, str, str], int]] = {}
 
     def applying(self, person: str, model: str) -> dict[tuple[str, str, str], int]:
-        """The limits for a user and a model, by scope, unit and period; the most particular one wins."""
+        """The limits for a user and a model, by scope, unit and period; the most specific one wins."""
         place = ("", "") if self._plain else (person, model)
         found = self._found.get(place)
         if found is None:
@@ -110,15 +110,15 @@ class Terms:
 
 
 def terms_of(session: Session, tenant: str) -> Terms:
-    """Every limit of a tenant, its users and models, and those of any tenant."""
+    """Every limit of a tenant, its users and models, and the limits for any tenant."""
     return Terms(
         session.run("SELECT tenant, scope, name, unit, period, amount FROM limits WHERE tenant IN (?, '*')", (tenant,))
     )
 
 
 def buckets_at(person: str, model: str, unit: str, at: int) -> tuple[Bucket, ...]:
-    """Every bucket in which something of this user and model is counted: all periods, so that a limit that is set in the middle
-    of one finds what was used before.
+    """Every bucket that counts this user and model: all periods, so a limit that is set in the middle of a period includes
+    earlier use.
     """
     return _buckets(person, model, unit, at // _HOUR)
 

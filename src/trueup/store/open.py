@@ -1,4 +1,4 @@
-"""Opening a store: a path or an address enters, a Store leaves, its tables brought up to date.
+"""Open a store at a path or an address, and bring its tables up to date.
 
 `verdicts.db`, `sqlite:verdicts.db` and `sqlite:///var/lib/verdicts.db` are SQLite; `postgresql://…` is PostgreSQL.
 """
@@ -29,14 +29,14 @@ def open_store(
 ) -> Store:
     """Open the store at `url`: a path, `sqlite:///path` or `postgresql://host/name`.
 
-    - `redaction`: what is not kept of a reply; None: only keys and tokens are taken out.
-    - `retention`: for how many days things are kept; None: the defaults of `Retention`.
+    - `redaction`: what to remove from a reply; None: only keys and tokens.
+    - `retention`: for how many days data is kept; None: the defaults of `Retention`.
     - `capacity`: how many verdicts may wait to be written.
-    - `alarm`: writes a warning to the log if a model must be asked again too often; None: at the usual rate.
-    - `clock`: gives microseconds since 1970, for tests; None: the system's clock.
+    - `alarm`: logs a warning if a model must be asked again too often; None: at the default rate.
+    - `clock`: returns microseconds since 1970, for tests; None: the system's clock.
     - `create`: whether a missing file is created; otherwise it is refused.
-    - `keep_context`: whether the context of a judgement is kept with the reply, so that it can be judged again: True, or at most so many bytes of
-      each; False: only the names of what it holds, and the state.
+    - `keep_context`: whether the context of a judgement is kept with the reply, so that it can be judged again. True, or the
+      most bytes of each; False: only the state and the names of the context.
     """
     return Store(backend_of(str(url), clock, create), redaction, retention, capacity, alarm, keep_context=keep_context)
 
@@ -60,7 +60,7 @@ def backend_of(url: str, clock: Clock | None = None, create: bool = True) -> Bac
 
 
 def file_of(url: str) -> Path | None:
-    """The file of SQLite that a URL names, or None if it names a PostgreSQL; what can be neither is StoreUnavailable.
+    """The SQLite file that a URL names, or None if it names PostgreSQL; raises StoreUnavailable if it names neither.
 
     >>> str(file_of("sqlite:///var/lib/verdicts.db")), file_of("postgresql://db/trueup")
     ('/var/lib/verdicts.db', None)
@@ -81,10 +81,10 @@ def file_of(url: str) -> Path | None:
 
 
 def _refuse_no_address(url: str, rest: str) -> None:
-    """The parts of the address are not repeated: one of them may be a password."""
+    """Parts of the address are not repeated: one of them may be a password."""
     try:
         right = rest.startswith("//") and urlsplit(url).port != 0
-    except ValueError:  # a port that is not a number, brackets that do not close
+    except ValueError:  # a port that is not a number, or unbalanced brackets
         right = False
     if not right:
         raise StoreUnavailable("the address of PostgreSQL cannot be read; give postgresql://user@host:5432/name")

@@ -1,7 +1,7 @@
-"""PostgreSQL as a store: a URL enters, sessions leave; needs the extra `postgres`.
+"""PostgreSQL as a store; needs the extra `postgres`.
 
-Writers of different tenants go on side by side: each transaction first takes the locks of its tenants, in one order.
-The clock is the server's. A password in the URL never appears in a message.
+Writers of different tenants work in parallel: each transaction first takes the locks of its tenants, in one order. The clock
+is the server's. A password in the URL never appears in a message.
 """
 
 import re
@@ -12,9 +12,9 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 from trueup.store.errors import NotStorable, StoreBusy, StoreError, StoreFull, StoreUnavailable
 from trueup.store.session import Clock, Row, lock_number
 
-_MARK = re.compile(r"('[^']*')|\?")  # one inside quotes is a letter
+_MARK = re.compile(r"('[^']*')|\?")  # doubled inside quotes, a quote is a character
 _dialect: dict[str, str] = {}
-_TOO_LARGE = "54"  # the class of errors about the server's own limits, such as a text too long for an index
+_TOO_LARGE = "54"  # the error class for the server's own limits, such as a text too long for an index
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
 
@@ -26,7 +26,7 @@ def _translated(sql: str) -> str:
 
 
 def without_password(url: str) -> str:
-    """A URL as it may be shown.
+    """A URL that is safe to show.
 
     >>> without_password("postgresql://ada:secret@db:5432/trueup?password=secret")
     'postgresql://ada@db:5432/trueup'
@@ -48,7 +48,7 @@ class PostgresSession:
         self._db: psycopg.Connection[Row] = psycopg.connect(
             url, autocommit=True, connect_timeout=10, application_name="trueup", prepare_threshold=3
         )
-        if writing:  # one that hangs in mid-transaction must not hold its tenants' locks for ever; a reader may be slow
+        if writing:  # a session that hangs in mid-transaction must not keep its tenants' locks; a reader may be slow
             self._db.execute("SET idle_in_transaction_session_timeout = '60s'")
         self._db.execute("SET lock_timeout = '30s'")
 
@@ -98,7 +98,7 @@ class PostgresSession:
 
 
 class Postgres:
-    """A database of PostgreSQL."""
+    """A PostgreSQL database."""
 
     blob = "BYTEA"
     by_tenant = True
@@ -128,7 +128,7 @@ class Postgres:
             error, pg.LockNotAvailable | pg.DeadlockDetected | pg.SerializationFailure | pg.TooManyConnections
         ):
             return StoreBusy(f"{self.where}: {self._said(error)}; try again")
-        unsent = isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None  # of a type that no cell takes
+        unsent = isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None  # a type that no cell can store
         too_large = (error.sqlstate or "").startswith(_TOO_LARGE)
         if unsent or too_large or isinstance(error, psycopg.DataError | psycopg.IntegrityError):
             return NotStorable(f"{self.where}: does not take this: {self._said(error)}")
@@ -137,7 +137,7 @@ class Postgres:
         return StoreError(f"{self.where}: {self._said(error)}")
 
     def _said(self, error: BaseException) -> str:
-        """The first line of a driver's message, without our password; what follows may quote values."""
+        """The first line of a driver's message, without our password; later lines may quote values."""
         text = (str(error).splitlines() or [type(error).__name__])[0]
         for secret in self._secrets:
             text = text.replace(secret, "…")

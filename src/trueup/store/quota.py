@@ -1,8 +1,8 @@
-"""Quota: reserve before asking, capture when the reply was worth it, release when it was not; spend for each attempt.
+"""Quota: reserve before asking, capture if the reply was worth it, release if it was not; spend for each attempt.
 
-Each reservation is settled exactly once, no matter how often that is tried, from which process, and what crashes: the tenant and
-the key name it. One that nobody settles is given back after five minutes by the store's clock. What was captured too early can
-be given back once. A reply that was charged can be kept with its capture, for a client that asks again.
+Each reservation, named by tenant and key, is settled exactly once, however often and from whichever process that is tried,
+through any crash. A reservation that nobody settles is given back after five minutes by the store's clock. An early capture
+can be refunded once. A charged reply can be kept with its capture, for a client that asks again.
 """
 
 import asyncio
@@ -26,20 +26,20 @@ from trueup.store.writer import Job, Waiter, Writer
 
 T = TypeVar("T")
 LIFETIME = 300.0
-LONGEST = 366 * 86_400.0  # seconds that anything can be on hold
+LONGEST = 366 * 86_400.0  # the longest hold, in seconds
 _LIMITS_CHANGED = "INSERT INTO meta VALUES ('limits', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 State = Literal["held", "captured", "released", "expired"]
 
 
 class Reservation(NamedTuple):
-    """An amount on hold, or what became of it."""
+    """An amount on hold, and how it ended."""
 
     tenant: str
     """Whose quota it counts against."""
     key: str
     """The id of the request."""
     token: str
-    """What proves that the hold is your own."""
+    """Proves that the hold is your own."""
     user: str
     """The user; empty if none was named."""
     model: str
@@ -55,11 +55,11 @@ class Reservation(NamedTuple):
     fresh: bool
     """False if the key belongs to an earlier request."""
     sending: bool = False
-    """True if it was captured for a stream that has not come to its end."""
+    """True if it was captured for a stream that has not ended yet."""
 
 
 class Read(Protocol):
-    """Does something with a session that writes nothing."""
+    """Does something with a read-only session."""
 
     def __call__(self, work: Callable[[Session], T], /) -> T: ...
 
@@ -67,8 +67,8 @@ class Read(Protocol):
 class Quota:
     """The ledger of a store; `store.quota` is one. Methods that start with `a` are for asyncio.
 
-    It is made of the store's `writer` and a function to `read` with. `redaction` says which replies are not kept with their
-    capture; None: those with keys and tokens in them. `retention` says how long the others are; None: a day.
+    Built from the store's `writer` and a function to `read` with. `redaction` decides which replies are not kept with their
+    capture; None: those with keys and tokens. `retention` decides how long the others are kept; None: a day.
     """
 
     def __init__(
@@ -84,21 +84,23 @@ class Quota:
         return self._days != 0 and self._redaction.bodies == "all"
 
     def may_keep(self, body: bytes, stream: bool = False) -> bool:
-        """Whether the reply with this `body` may be kept as it is; `stream` says that it is one of many events."""
+        """Whether the reply with this `body` may be kept unchanged; `stream` means that it is one of many events."""
         return self.keeps and replays.is_keepable(self._redaction, body, stream)
 
     def reserve(
         self, tenant: str, key: str = "", *, user: str = "", model: str = "", amount: int = 1, estimate: int = 0,
         lifetime: float = LIFETIME, token: str = "", digest: str = "",
     ) -> Reservation:  # fmt: skip
-        """Put an `amount` of replies on hold for a `tenant`, or raise QuotaExceeded; `estimate` is the cost to put on hold with it.
+        """Put an `amount` of replies on hold for a `tenant`, or raise QuotaExceeded; `estimate` is the cost to put on hold
+        with it.
 
-        `key` is an id of the request; empty: a new one is made. `user` and `model` count against their own limits; empty: they do not.
-        After `lifetime` seconds, by default five minutes, the hold is given back. `token` proves that a hold is your own; empty: a new one is made.
-        `digest` stands for what is asked; the same key with another one is refused; empty: not compared.
+        `key` is an id of the request; empty: a new one is generated. `user` and `model` count against their own limits;
+        empty: they do not. After `lifetime` seconds, by default five minutes, the hold is given back. `token` proves that a
+        hold is your own; empty: a new one is generated. `digest` identifies the request; the same key with another digest is
+        refused; empty: not compared.
 
-        The same tenant and key again give the reservation there is: `fresh` is then False, and `state` says how it
-        stands. A released or expired one is opened again.
+        The same tenant and key again return the existing reservation: `fresh` is then False, and `state` is its state. A
+        released or expired one is opened again.
         """
         wish = _wish(tenant, key, user, model, amount, estimate, lifetime, token, digest)
         return self._wait(lambda session: _reserved(session, wish), wish.place[0])
