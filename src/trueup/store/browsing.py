@@ -378,7 +378,8 @@ def plain_needle(text: str) -> bytes:
 def by_ids(session: Session, sql: str, ids: Sequence[str]) -> Iterator[Row]:
     for start in range(0, len(ids), 500):
         some = list(ids[start : start + 500])
-        some += some[-1:] * ((1 << (len(some) - 1).bit_length()) - len(some))  # few distinct statements, each prepared once
+        # few distinct statements, each prepared once
+        some += some[-1:] * ((1 << (len(some) - 1).bit_length()) - len(some))
         yield from session.run(sql.format(", ".join("?" * len(some))), some)
 
 

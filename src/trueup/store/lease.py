@@ -18,7 +18,8 @@ def take_lease(writer: Writer, name: str, seconds: float) -> bool:
     def work(session: Session) -> bool:
         now = session.now()
         found = session.run("SELECT value FROM meta WHERE name = ?", (row,))
-        if found and now < int(found[0][0]) <= now + int(seconds * MICROS):  # a time in the future means that a clock was set wrong
+        # a later time than this means that a clock was set wrong
+        if found and now < int(found[0][0]) <= now + int(seconds * MICROS):
             return False
         session.run(_PUT, (row, str(now + int(seconds * MICROS))))
         return True

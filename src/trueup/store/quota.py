@@ -109,7 +109,7 @@ class Quota:
         self, tenant: str, key: str = "", *, user: str = "", model: str = "", amount: int = 1, estimate: int = 0,
         lifetime: float = LIFETIME, token: str = "", digest: str = "",
     ) -> Reservation:  # fmt: skip
-        """The same as `Quota.reserve`, for asyncio. Who is cancelled, or told that the store failed, leaves nothing on hold."""
+        """Like `Quota.reserve`, for asyncio. If the caller is cancelled or the store fails, nothing stays on hold."""
         wish = _wish(tenant, key, user, model, amount, estimate, lifetime, token, digest)
         place = None if wish.new else wish.place
         try:
@@ -121,66 +121,74 @@ class Quota:
             raise
 
     def capture(self, held: Reservation, amount: int | None = None) -> Reservation:
-        """Turn the hold `held` into use; a smaller `amount` gives the rest back, None takes all. Once captured, again changes nothing.
+        """Capture the hold `held`. A smaller `amount` gives the rest back; None captures all. Repeating a capture changes
+        nothing.
 
-        Raises NotHeld when it was released, expired or taken over: the reply must then not be given away.
+        Raises NotHeld if it was released, expired or taken over: the reply must then not be delivered.
         """
         return self._wait(_capture(held, amount), pack(held.tenant))
 
     async def acapture(
         self, held: Reservation, amount: int | None = None, *, replay: Replay | None = None, sending: bool = False
     ) -> Reservation:
-        """The same as `Quota.capture`, for asyncio.
+        """Like `Quota.capture`, for asyncio.
 
-        `replay` is the reply, kept in the same commit for whoever asks again with this key; None: it is not kept. `sending` says that the
-        reply is a stream that has yet to be sent, after which comes `afinish`.
+        `replay` is the reply, kept in the same commit for a client that asks again with this key; None: it is not kept.
+        `sending` means that the reply is a stream that is still to be sent; call `afinish` afterwards.
         """
         place = _place(held)
         return await self._await(_capture(held, amount, replay, sending), place, place)
 
     async def afinish(self, held: Reservation, replay: Replay | None = None) -> Reservation:
-        """The stream of `held`, which is captured, has ended; `replay` is what was sent of it, None if it is not kept."""
+        """Record that the stream of the captured `held` has ended; `replay` is what was sent of it, None if it is not kept."""
         place = _place(held)
         return await self._await(_finish(held, replay), place, place, owed=True)
 
     def release(self, held: Reservation) -> Reservation:
-        """Give the hold `held` back. Again, or after it expired, changes nothing; once captured it raises NotHeld."""
+        """Give the hold `held` back. Repeating it, or calling it after the hold has expired, changes nothing; a captured one
+        raises NotHeld.
+        """
         return self._wait(_release(held), pack(held.tenant))
 
     async def arelease(self, held: Reservation) -> Reservation:
-        """The same as `Quota.release`, for asyncio."""
+        """Like `Quota.release`, for asyncio."""
         place = _place(held)
         return await self._await(_release(held), place, place)
 
     def refund(self, held: Reservation) -> Reservation:
-        """Give `held` back, on hold or captured too early. Again, or after it expired, changes nothing.
+        """Give `held` back, whether on hold or captured too early. Repeating it, or calling it after it has expired, changes
+        nothing.
 
-        The key can then be used again, as after `release`. Raises NotHeld when it was taken over by a later request.
+        The key can then be used again, as after `release`. Raises NotHeld if a later request has taken it over.
         """
         return self._wait(_refund(held), pack(held.tenant))
 
     async def arefund(self, held: Reservation) -> Reservation:
-        """The same as `Quota.refund`, for asyncio. `held` is given back even if nobody waits for it any more, as soon as the store can write."""
+        """Like `Quota.refund`, for asyncio. `held` is given back as soon as the store can write, even if no caller waits for
+        it.
+        """
         place = _place(held)
         return await self._await(_refund(held), place, place, lasting=False, owed=True)
 
     async def areplay(self, held: Reservation) -> Replay | None:
-        """The reply that was kept when `held` was captured; None if none was, or no longer."""
+        """The reply that was kept when `held` was captured; None if none was kept, or if it has expired."""
         place = _place(held)
         age = None if self._days is None else int(self._days * 86_400 * MICROS)
         return await asyncio.to_thread(self._read, lambda session: replays.find(session, place, age))
 
     def spend(self, held: Reservation, attempt: int, cost: int) -> bool:
-        """Count the `cost` of one `attempt` of `held`, once for each number; True if a cost budget is now used up."""
+        """Count the `cost` of one `attempt` of `held`, once for each attempt number. Returns True if a cost budget is now
+        used up.
+        """
         return bool(self._wait(_spend(held, attempt, cost), pack(held.tenant)))
 
     async def aspend(self, held: Reservation, attempt: int, cost: int) -> bool:
-        """The same as `Quota.spend`, for asyncio."""
+        """Like `Quota.spend`, for asyncio."""
         place = _place(held)
         return bool(await self._await(_spend(held, attempt, cost), place, place))
 
     def expire(self) -> int:
-        """Give back everything that was held too long, of all tenants; how much there was."""
+        """Give back all expired holds of all tenants; return how many there were."""
         tenants = self._read(lambda s: s.run("SELECT DISTINCT tenant FROM ledger WHERE state = 'held'"))
         return sum(self._wait(_expire(row[0]), row[0]) for row in tenants)
 
@@ -188,10 +196,10 @@ class Quota:
         self, tenant: str, amount: int | None, *, scope: Scope = "tenant", name: str = "", unit: Unit = "replies",
         period: Period = "month",
     ) -> None:  # fmt: skip
-        """Set the limit of a `tenant` to an `amount`; None takes it away, -1 says that there is none, whatever holds for `*`.
+        """Set the limit of a `tenant` to `amount`. None removes it; -1 means no limit, even if `*` has one.
 
-        `scope` is what is limited (`tenant`, `user` or `model`), `name` which one of them (empty: the tenant itself), `unit` what is counted
-        (`replies` or `cost`), and `period` for how long (`hour`, `day`, `month` or `total`).
+        `scope` is what is limited (`tenant`, `user` or `model`), `name` which one of them (empty: the tenant itself), `unit`
+        what is counted (`replies` or `cost`), and `period` for how long (`hour`, `day`, `month` or `total`).
         """
         limit = Limit(pack(tenant), scope, pack(name), unit, period, 0 if amount is None else amount)
         _refuse_bad_limit(limit)
@@ -212,14 +220,16 @@ class Quota:
         return sorted(Limit(unpack(row[0]), row[1], unpack(row[2]), *row[3:]) for row in rows)
 
     def standings(self, tenant: str | None = None) -> list[Standing]:
-        """How every bucket stands: what was counted from the first day on, and the newest period of each limit.
+        """The state of every bucket: the total since the first day, and the newest period of each limit.
 
-        Of one `tenant`, or of all if None.
+        For one `tenant`, or for all if None.
         """
         return self._read(lambda session: _standings(session, None if tenant is None else pack(tenant)))
 
     def audit(self, tenant: str | None = None) -> list[str]:
-        """Everything in which buckets and ledger disagree, for one `tenant` or, if None, for all; an empty list proves that they agree."""
+        """Every difference between buckets and ledger, for one `tenant` or, if None, for all. An empty list means that they
+        agree.
+        """
         return self._read(lambda session: _audit(session, None if tenant is None else pack(tenant)))
 
     def _wait(self, work: Callable[[Session], T], tenant: str) -> T:
@@ -240,8 +250,8 @@ class Quota:
         return result
 
     def _owe(self, work: Callable[[Session], Any], place: Place) -> None:
-        """Queue what must be done, and wait for nothing."""
-        with contextlib.suppress(StoreError):  # a store that is closed: what is on hold expires by itself
+        """Queue work that must be done, without waiting for it."""
+        with contextlib.suppress(StoreError):  # if the store is closed, holds expire on their own
             self._writer.give(Job(work, place[0], None, place, lasting=False, owed=True))
 
 
@@ -314,7 +324,7 @@ def _refund(held: Reservation) -> Callable[[Session], Reservation]:
 
 def _spend(held: Reservation, attempt: int, cost: int) -> Callable[[Session], bool]:
     _refuse_odd("attempt", attempt, 0)
-    if type(cost) is not int or cost < 0:  # one that is too large is counted as the most there is
+    if type(cost) is not int or cost < 0:  # a larger cost is counted as the maximum
         raise ValueError(f"cost is a whole number, 0 or more; got {cost!r}")
     place = _place(held)
     return lambda s: ledger.spend(s.books, s, place, held.token, attempt, min(cost, MOST))
@@ -332,7 +342,7 @@ def _reservation(place: Place, entry: Entry, own: bool) -> Reservation:
 
 
 def _refuse_odd(what: str, value: Any, least: int) -> None:
-    """Only whole numbers are counted, and none that a sum of many would not fit with: databases round in different ways."""
+    """Accept only whole numbers, small enough that a sum of many fits its column: databases round in different ways."""
     if type(value) is not int or not least <= value <= MOST:
         raise ValueError(f"{what} is a whole number from {least} to {MOST:,}; got {value!r}")
 

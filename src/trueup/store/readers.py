@@ -1,6 +1,6 @@
-"""Sessions for reading: each sees the store as of one instant; a few are kept open for the next reader.
+"""Read sessions: each sees the store at one instant, and a few are kept open for the next reader.
 
-Readers never wait for the writer. A kept connection that was lost meanwhile is replaced without a word.
+Readers never wait for the writer. A kept connection that was lost meanwhile is replaced silently.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ _KEPT = 4
 
 
 class Readers:
-    """The reading sessions of one store."""
+    """The read sessions of one store."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -23,13 +23,13 @@ class Readers:
 
     @contextlib.contextmanager
     def session(self) -> Iterator[Session]:
-        """A session for one reader; a driver's error leaves as one of ours."""
+        """A session for one reader. Converts a driver's errors into ours."""
         session: Session | None = None
         try:
             session = self._open()
             yield session
             session.rollback()
-        except GeneratorExit:  # whoever read row by row wants no more
+        except GeneratorExit:  # a caller that reads row by row stopped early
             self._drop(session)
             raise
         except BaseException as error:
@@ -41,7 +41,7 @@ class Readers:
         self._keep(session)
 
     def close(self) -> None:
-        """Close what is kept; sessions under way are closed when their readers are done."""
+        """Close the kept sessions; sessions in use are closed when their readers are done."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
@@ -76,5 +76,5 @@ class Readers:
 
     def _drop(self, session: Session | None) -> None:
         if session is not None:
-            with contextlib.suppress(Exception):  # it may be broken already
+            with contextlib.suppress(Exception):  # it may already be broken
                 session.close()

@@ -1,6 +1,6 @@
-"""A judged reply as rows: a verdict and what is known about the call enter, rows of the tables leave, and the way back.
+"""Convert a judged reply, with what is known about its call, into rows of the tables, and back.
 
-Numbers are whole: microseconds, tokens, millionths of money. Secrets are taken out before anything is written.
+Numbers are whole: microseconds, tokens, millionths of money. Secrets are removed before anything is written.
 """
 
 import functools
@@ -26,24 +26,24 @@ from trueup.store.session import Row, Session
 from trueup.verdict.verdict import Verdict
 
 HOUR = 3600 * MICROS
-_AT_ONCE = 4_000_000  # bytes that are looked through together
+_AT_ONCE = 4_000_000  # bytes searched together
 _turn = itertools.count()
 _chances: deque[str] = deque()
-if hasattr(os, "register_at_fork"):  # where processes can be forked, each has chances of its own
+if hasattr(os, "register_at_fork"):  # after a fork, each process draws its own random numbers
     os.register_at_fork(after_in_child=_chances.clear)
 _write = msgspec.json.Encoder().encode
 _TEXTS = frozenset(
     {"request", "tenant", "person", "model", "contract", "state", "outcome", "fingerprint", "conversation"}
 )
-WHOLE, REDACTED, NONE = "whole", "redacted", "none"  # what is left of the text of a reply
-_WITH_CONTEXT = " context"  # stands behind that word where the context was kept
+WHOLE, REDACTED, NONE = "whole", "redacted", "none"  # what is left of a reply's text
+_WITH_CONTEXT = " context"  # appended to that word if the context was kept
 _SOURCES = frozenset({"source", "input", "history", "question"})  # the parts of a context that evidence may quote
 _MOST_CONVERSATION = 256
 _VERDICTS = f"verdicts ({', '.join(COLUMNS)})"  # by name: a newer trueup may add columns while this process runs
 
 
 class GivenUp(msgspec.Struct, frozen=True):
-    """A model that was asked for a request and given up for another one."""
+    """A model that was asked for a request and then given up for another one."""
 
     model: str
     attempts: int = 1
@@ -52,7 +52,7 @@ class GivenUp(msgspec.Struct, frozen=True):
 
 
 class Note(msgspec.Struct, frozen=True):
-    """One verdict on its way to the store, with what the caller knows about the call."""
+    """A verdict to be stored, with what the caller knows about the call."""
 
     id: str
     verdict: Verdict
@@ -81,10 +81,10 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """One verdict as it was stored."""
+    """A stored verdict."""
 
     id: str
-    """The id of the verdict; it sorts by time."""
+    """The id of the verdict; ids sort by time."""
     at: float
     """When it was stored, in seconds since 1970."""
     request: str
@@ -92,9 +92,9 @@ class Stored(msgspec.Struct, frozen=True):
     attempt: int
     """The number of the attempt in its request."""
     tenant: str
-    """Whose request it was; empty if not known."""
+    """The tenant of the request; empty if unknown."""
     user: str
-    """The user; empty if not known."""
+    """The user; empty if unknown."""
     model: str
     """The model that was asked."""
     contract: str
@@ -104,7 +104,7 @@ class Stored(msgspec.Struct, frozen=True):
     ok: bool
     """Whether the reply passed."""
     outcome: str
-    """What came of the request."""
+    """The outcome of the request."""
     reason: str
     """The kind of failure; empty if there is none."""
     codes: tuple[str, ...]
@@ -118,31 +118,35 @@ class Stored(msgspec.Struct, frozen=True):
     tokens_out: int
     """Output tokens."""
     cost: int
-    """what it cost, in millionths of your unit of money."""
+    """The cost, in millionths of your unit of money."""
     body: dict[str, Any] | None = None
     """The whole verdict, as in `Verdict.to_dict`; None if it was not kept."""
     fingerprint: str = ""
-    """The fingerprint of the contract that judged; empty if not known."""
+    """The fingerprint of the contract that judged; empty if unknown."""
     engine: str = ""
-    """The version of trueup that judged; empty if not known."""
+    """The version of trueup that judged; empty if unknown."""
     conversation: str = ""
-    """The conversation that the reply is part of; empty if not known."""
+    """The conversation that the reply is part of; empty if unknown."""
     context: dict[str, Any] | None = None
-    """What is still there of the context that the reply was judged with; None if nothing is known about it."""
+    """The stored part of the context that the reply was judged with; None if nothing is known about it."""
     missing: dict[str, str] = {}
-    """What is missing of that context: each name with `not_kept`, `too_large`, `redacted` or `expired`; empty if nothing is. A redacted part is in `context` too, as
-    far as it could be kept. The name `?` says that the store does not know what the context was."""
+    """What is missing of that context: each name with `not_kept`, `too_large`, `redacted` or `expired`; empty if nothing is
+    missing. A redacted part is in `context` too, as far as it could be kept. The name `?` means that the store does not know
+    the context.
+    """
     kept: str = ""
-    """What is left of the reply: `whole`, `redacted`, `none` if its text was not to be kept, or `expired`."""
+    """What is left of the reply: `whole`, `redacted`, `none` if its text was not kept, or `expired`."""
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict itself, with its reply; None if it was not kept. Its evidence has the texts of the sources if their context was kept."""
+        """The verdict itself, with its reply; None if it was not kept. Its evidence has the texts of the sources if their
+        context was kept.
+        """
         if self.body is None:
             return None
         verdict = Verdict.from_dict(self.body)
         if verdict.evidence and self.context and not self.missing.keys() & _SOURCES:
-            from trueup.grounding.kept import with_texts  # of use to grounded contracts alone
+            from trueup.grounding.kept import with_texts  # only grounded contracts use it
 
             verdict.evidence = with_texts(verdict.evidence, self.context)
         return verdict
@@ -154,9 +158,10 @@ class Stored(msgspec.Struct, frozen=True):
 
 
 class Raw(NamedTuple):
-    """One row of a store as it lies there: cheap to read and to send to another process, which decodes it with `stored`.
+    """One raw row of a store: cheap to read and to send to another process, which decodes it with `stored`.
 
-    Times and money are whole: microseconds since 1970, millionths. Texts are packed (`cells.unpack`), and `codes` has spaces between them.
+    Times and money are whole: microseconds since 1970, millionths. Texts are packed (`cells.unpack`), and `codes` are
+    separated by spaces.
     """
 
     id: str
@@ -180,27 +185,27 @@ class Raw(NamedTuple):
     fingerprint: str
     engine: str
     context: str
-    """The names of the context, a space between them; `?` if not known."""
+    """The names of the context, separated by spaces; `?` if unknown."""
     conversation: str
     kept: str
-    """`whole`, `redacted` or `none`, and `context` behind it where the context was kept; empty for verdicts of before."""
+    """`whole`, `redacted` or `none`, followed by `context` if the context was kept; empty for older verdicts."""
     body: bytes | None
-    """The verdict as JSON, as in `Verdict.to_dict`; None if it is not there."""
+    """The verdict as JSON, as in `Verdict.to_dict`; None if it is not stored."""
     values: bytes | None
     """The row of the context; None if there is none."""
 
     @property
     def place(self) -> "tuple[int, str]":
-        """Where the row stands; `Store.rows` takes it as `after` and `upto`."""
+        """The row's place; `Store.rows` takes it as `after` and `upto`."""
         return self.at, self.id
 
     def stored(self) -> Stored:
-        """The row as `Store.get` gives it."""
+        """The row as `Store.get` returns it."""
         return read(self)
 
 
 def new_id() -> str:
-    """An id that sorts by time, and cannot be guessed.
+    """An id that sorts by time and cannot be guessed.
 
     >>> len(new_id()), new_id() < new_id()
     (32, True)
@@ -213,14 +218,14 @@ def new_id() -> str:
 
 
 def _throw() -> str:
-    """Chances for some more ids: the system is asked once for many."""
+    """Random numbers for some more ids: one system call for many."""
     thrown = secrets.token_hex(8 * 256)
     _chances.extend(thrown[at : at + 16] for at in range(0, len(thrown), 16))
     return _chances.pop()
 
 
 def insert(session: Session, notes: Sequence[Note], redaction: Redaction, keep: int = 0) -> None:
-    """Write verdicts, their bodies, facts and tallies; one that is there already changes nothing.
+    """Write verdicts with their bodies, facts and tallies; a verdict that already exists changes nothing.
 
     `keep` is how many bytes of a context are kept.
     """
@@ -246,7 +251,7 @@ def insert(session: Session, notes: Sequence[Note], redaction: Redaction, keep: 
     session.many(
         "INSERT INTO tallies VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (hour, model, contract, what) DO UPDATE SET n = tallies.n + excluded.n",
-        [(*place, n) for place, n in sorted(tallies.items())],  # in one order, so that two writers never wait in a ring
+        [(*place, n) for place, n in sorted(tallies.items())],  # in a fixed order, so that writers cannot deadlock
     )
 
 
@@ -263,17 +268,20 @@ def _facts(verdict: Verdict, words: tuple[str, ...]) -> dict[str, None]:
 
 @functools.lru_cache(maxsize=1024)
 def _rule_fact(rule: str, words: tuple[str, ...]) -> str:
-    """A rule may be named by its expression, and an expression may hold a key: it is kept as in the text of its contract."""
+    """A rule may be named by its expression, and an expression may contain a key; it is redacted as in the text of its
+    contract.
+    """
     return fact_of(f"rule:{Redaction(words=words).clean(rule)}")
 
 
 def _unknown(session: Session, notes: Sequence[Note]) -> list[Note]:
-    """The notes that are not in the store yet: a group that is written again after a broken connection may be."""
+    """The notes that are not in the store yet: a group that is retried after a broken connection may be."""
     found = {note.id: note for note in notes}
     ids = list(found)
     for at in range(0, len(ids), 500):
         some = ids[at : at + 500]
-        some += some[-1:] * ((1 << (len(some) - 1).bit_length()) - len(some))  # few statements, each prepared once
+        # few distinct statements, each prepared once
+        some += some[-1:] * ((1 << (len(some) - 1).bit_length()) - len(some))
         marks = ", ".join("?" * len(some))
         for row in session.run(f"SELECT id FROM verdicts WHERE id IN ({marks})", some):  # noqa: S608
             del found[row[0]]
@@ -281,7 +289,7 @@ def _unknown(session: Session, notes: Sequence[Note]) -> list[Note]:
 
 
 def read(row: Row) -> Stored:
-    """A row of verdicts, with the body and the row of the context behind it."""
+    """A row of verdicts, followed by the body and the row of the context."""
     values = dict(zip(COLUMNS, row, strict=False))
     for name in _TEXTS:
         values[name] = unpack(values[name])
@@ -310,7 +318,7 @@ def read(row: Row) -> Stored:
 
 
 def encode(data: Any) -> bytes:
-    """JSON-able data as bytes; half surrogates too, which JSON itself has no bytes for."""
+    """JSON-able data as bytes, including half surrogates, which UTF-8 cannot encode."""
     try:
         return orjson.dumps(data)
     except TypeError:  # a half surrogate, or an integer beyond 64 bits
@@ -320,7 +328,7 @@ def encode(data: Any) -> bytes:
 
 
 def decode(blob: bytes) -> Any:
-    """The data of `encode`, integers of any size exact."""
+    """The data that `encode` wrote, with exact integers of any size."""
     try:
         return msgspec.json.decode(blob)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -330,7 +338,7 @@ def decode(blob: bytes) -> Any:
 
 
 def reason_of(verdict: Verdict) -> str:
-    """The code of the first error, which is the reason of a refusal; empty when there is none."""
+    """The code of the first error, which is the reason of a refusal; empty if there is none."""
     errors = verdict.findings.errors
     return errors[0].code if errors else ""
 
@@ -352,7 +360,7 @@ def _row(note: Note, now: int, kept: str, redaction: Redaction) -> tuple[Any, ..
 
 @functools.lru_cache(maxsize=256)
 def _names(names: str, redaction: Redaction) -> str:
-    """The names of a context without what must not be kept."""
+    """The names of a context, without those that must not be kept."""
     return contexts.clean_names(names, redaction.clean)
 
 
@@ -368,11 +376,11 @@ def _outcome(verdict: Verdict) -> str:
     return "accepted" if verdict.ok else "failed"
 
 
-Kept = tuple[str, bytes | None, bytes | None]  # a word about it, the body, and the row of the context
+Kept = tuple[str, bytes | None, bytes | None]  # the word about it, the body, and the row of the context
 
 
 def _bodies(notes: Sequence[Note], redaction: Redaction, keep: int) -> list[Kept]:
-    """What is kept of each note, without what must not be; all bodies are looked through at once."""
+    """The kept part of each note, redacted; all bodies are searched together."""
     kept = redaction.bodies
     if kept == "none":
         return [(NONE, None, None)] * len(notes)
@@ -390,17 +398,19 @@ def _bodies(notes: Sequence[Note], redaction: Redaction, keep: int) -> list[Kept
 
 
 def _unquoted(note: Note) -> Note:
-    """A note whose verdict quotes nothing of its sources: they are the context's, which may not be kept, or not as long."""
+    """A note whose verdict does not quote its sources: they belong to the context, which may not be kept, or not as long."""
     verdict = note.verdict
     if not verdict.evidence and all(found.code[0] != "E" for found in verdict.findings):
         return note
-    from trueup.grounding.kept import without_texts  # of use to grounded contracts alone
+    from trueup.grounding.kept import without_texts  # only grounded contracts use it
 
     return msgspec.structs.replace(note, verdict=without_texts(verdict))
 
 
 def _kept(note: Note, body: bytes, redaction: Redaction, keep: int, is_clean: bool) -> Kept:
-    """What is kept of one note. What named fields hold goes from the context and from the reply, whichever of them holds it."""
+    """The kept part of one note. Values of redacted fields are removed from both the context and the reply, whichever has
+    them.
+    """
     values = _values(note) if keep else None
     rows = None if values is None else contexts.written(values, None, keep)
     suspect = not is_clean and redaction.suspects(body)
@@ -408,7 +418,7 @@ def _kept(note: Note, body: bytes, redaction: Redaction, keep: int, is_clean: bo
         plain = note.verdict.to_dict()
         shown, known = redaction.clean(
             [plain, [{name: value} for name, value in values.items()]]
-        )  # no two names become one
+        )  # two names must not become one
         rows = contexts.written(values, [next(iter(each.items())) for each in known], keep)
         suspect = encode(shown) != encode(plain)
         body = encode(shown) if suspect else body
@@ -422,7 +432,7 @@ def _kept(note: Note, body: bytes, redaction: Redaction, keep: int, is_clean: bo
 
 
 def _values(note: Note) -> dict[str, Any] | None:
-    """The context that is to be kept; None if there is none, or only what columns hold."""
+    """The context to keep; None if there is none, or if columns already have all of it."""
     if not isinstance(note.context, dict):
         return None
     return contexts.values_of(note.context, note.state, note.conversation) or None
@@ -436,7 +446,7 @@ def _body(verdict: Verdict) -> bytes:
 
 
 def _quick(verdict: Verdict) -> bytes:
-    """What `to_dict` says of a usual verdict, written without making it first."""
+    """The same as `to_dict` for a common verdict, written without building it first."""
     reply = verdict.reply
     return _write(
         {
@@ -451,7 +461,7 @@ def _quick(verdict: Verdict) -> bytes:
 
 
 def _tallies(notes: Sequence[Note], hour: int) -> Counter[tuple[int, str, str, str]]:
-    """How often what happened: judged replies and their codes, and of each final one how its request ended."""
+    """Count what happened: judged replies and their codes, and for each final one how its request ended."""
     alike: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
     tallies: Counter[tuple[int, str, str, str]] = Counter()
     for note in notes:

@@ -1,7 +1,7 @@
-"""Redaction: a verdict's data enters, the same without what must not be kept leaves; the input is not changed.
+"""Remove from a verdict's data what must not be kept; the input is not changed.
 
-Keys of providers are always taken out. Patterns are matched in linear time; fields are named by key, at any depth, and
-what they hold goes from the reply's text as well.
+Keys of providers are always removed. Patterns are matched in linear time. Fields are named by key, at any depth, and their
+values are removed from the reply's text as well.
 """
 
 import functools
@@ -18,7 +18,7 @@ Bodies = Literal["all", "refused", "none"]
 
 
 class Redaction(msgspec.Struct, frozen=True):
-    r"""What is kept of a reply and what is not.
+    r"""What is kept of a reply, and what is not.
 
     >>> rules = Redaction(patterns=(r"\b\d{16}\b",), fields=("email",))
     >>> rules.clean({"email": "ada@example.org", "note": "card 4111111111111111"})
@@ -26,11 +26,11 @@ class Redaction(msgspec.Struct, frozen=True):
     """
 
     patterns: tuple[str, ...] = ()
-    """Regular expressions; whatever matches is replaced. Empty: none beside those for keys and tokens."""
+    """Regular expressions; every match is replaced. Empty: only keys and tokens."""
     fields: tuple[str, ...] = ()
     """Names of fields whose values are replaced, at any depth and in the text as well; empty: none."""
     words: tuple[str, ...] = ()
-    """Exact texts that are replaced, such as keys of your own; empty: none."""
+    """Exact texts to replace, such as your own keys; empty: none."""
     bodies: Bodies = "all"
     """Which replies are stored with their text: `all`, only the `refused` ones, or `none`."""
 
@@ -40,14 +40,14 @@ class Redaction(msgspec.Struct, frozen=True):
         _compiled(self.patterns, self.words)  # reports a bad pattern now
 
     def suspects(self, written: bytes) -> bool:
-        """Whether data, `written` as JSON, may hold something to take out; no is certain."""
+        """Whether data, `written` as JSON, may contain something to remove; False is certain."""
         if self.patterns or self.fields or _hint(written):
             return True
         plain, odd = _sought(self.words)
         return odd or any(word in written for word in plain)
 
     def clean(self, data: Any) -> Any:
-        """The `data` with every secret, pattern and named field taken out. Deep data costs no stack."""
+        """The `data` without secrets, pattern matches and named fields. Deep data needs no stack."""
         find = _compiled(self.patterns, self.words)
         hidden = {name.casefold() for name in self.fields}
         said = _hidden_values(data, hidden) if hidden else []
@@ -87,7 +87,7 @@ def _hint(written: bytes) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _sought(words: tuple[str, ...]) -> tuple[tuple[bytes, ...], bool]:
-    """Words as JSON has them, and whether there are some that JSON writes in another way, which may always be there."""
+    """Words as JSON writes them, and whether JSON writes some of them in another way, so that they may always be there."""
     plain = [w for w in words if w.isascii() and w.isprintable() and '"' not in w and "\\" not in w]
     return tuple(word.encode() for word in plain), len(plain) < len(words)
 
@@ -96,7 +96,7 @@ _cache: dict[tuple[tuple[str, ...], tuple[str, ...]], Any] = {}
 
 
 def _compiled(patterns: tuple[str, ...], words: tuple[str, ...]) -> Any:
-    """One linear-time pattern of everything that is taken out."""
+    """One linear-time pattern of everything to remove."""
     known = _cache.get((patterns, words))
     if known is None:
         import re2
@@ -116,7 +116,7 @@ def _compiled(patterns: tuple[str, ...], words: tuple[str, ...]) -> Any:
 
 
 def _hidden_values(data: Any, hidden: set[str]) -> list[str]:
-    """What the named fields hold, longest first: the reply's own text says it too."""
+    """The values of the named fields, longest first: the reply's own text contains them too."""
     found: set[str] = set()
     todo: list[tuple[Any, bool]] = [(data, False)]
     while todo:
@@ -141,7 +141,7 @@ def _without(text: str, said: list[str]) -> str:
 def _scrub(find: Any, text: str) -> str:
     if text.isascii() or not _has_half(text):
         return str(find.sub(MARK, text)) if find.search(text) else text
-    # re2 takes no half surrogates: the text is scrubbed between them.
+    # re2 rejects half surrogates: the text between them is scrubbed.
     parts = re.split("([\ud800-\udfff]+)", text)
     return "".join(part if at % 2 else _scrub(find, part) for at, part in enumerate(parts))
 

@@ -1,7 +1,7 @@
-"""Replies that were charged, kept for a while: for a client that asks again with the same key because it did not get one.
+"""Keep charged replies for a while, for a client that asks again with the same key because it did not get one.
 
-A reply enters in the commit that charges it; the same bytes leave for the same tenant and key. `Retention.replays` says for how
-long. What redaction would change is not kept at all, for a reply with holes is not the reply.
+A reply is stored in the commit that charges it; the same bytes are returned for the same tenant and key. `Retention.replays`
+says for how long. A reply that redaction would change is not kept at all: a reply with holes is not the reply.
 """
 
 from typing import NamedTuple
@@ -17,15 +17,15 @@ class Replay(NamedTuple):
     """A reply as it was sent."""
 
     headers: list[tuple[str, str]]
-    """Its headers, the content type among them."""
+    """Its headers, including the content type."""
     body: bytes
     """Its body; of a stream, everything that was sent."""
     stream: bool = False
-    """Whether it was sent piece by piece."""
+    """Whether it was sent in pieces."""
 
 
 def keep(session: Session, place: Place, replay: Replay, now: int) -> None:
-    """Keep a reply beside the entry that it was charged with."""
+    """Keep a reply beside the entry that charged it."""
     head = orjson.dumps([replay.stream, replay.headers]).decode()
     session.insert(
         "replays", [(*place, now, head, replay.body)],
@@ -34,7 +34,7 @@ def keep(session: Session, place: Place, replay: Replay, now: int) -> None:
 
 
 def find(session: Session, place: Place, age: int | None) -> Replay | None:
-    """The reply that is kept, if one is that has not reached its `age`, in microseconds."""
+    """The kept reply, if there is one younger than `age`, in microseconds."""
     rows = session.run("SELECT head, body, at FROM replays WHERE tenant = ? AND key = ?", place)
     if not rows or (age is not None and rows[0][2] < session.now() - age):
         return None
@@ -43,18 +43,18 @@ def find(session: Session, place: Place, age: int | None) -> Replay | None:
 
 
 def drop(session: Session, place: Place) -> None:
-    """Forget a reply whose charge was given back."""
+    """Forget a reply whose charge was refunded."""
     session.run("DELETE FROM replays WHERE tenant = ? AND key = ?", place)
 
 
 def is_keepable(rules: Redaction, body: bytes, stream: bool) -> bool:
-    """Whether the rules let a reply be kept as it is."""
+    """Whether the rules allow a reply to be kept unchanged."""
     if rules.bodies != "all":
         return False
     if not rules.suspects(body):
         return True
     if stream:
-        return False  # what is taken out may be spread over several events
+        return False  # what redaction removes may be spread over several events
     try:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:

@@ -1,6 +1,6 @@
-"""Retention: how long what is kept; rows that are older are deleted in small bites, so that nobody waits.
+"""Delete rows that are older than their retention, in small batches, so that no writer waits.
 
-Rates outlive verdicts, and sums outlive the ledger: what a deleted entry had counted stays counted in its buckets.
+Rates outlive verdicts, and sums outlive the ledger: the counts of a deleted entry stay in its buckets.
 """
 
 import time
@@ -18,7 +18,7 @@ from trueup.store.session import Session
 from trueup.store.writer import Writer
 
 _BITE = 500
-OF_VERDICTS = ("replies", "contexts", "facts", "feedback")  # tables whose rows go with their verdict
+OF_VERDICTS = ("replies", "contexts", "facts", "feedback")  # tables whose rows are deleted with their verdict
 _DAY = 86_400 * MICROS
 _MONTH = 31 * _DAY
 _TENANTS = (
@@ -29,14 +29,18 @@ _TENANTS = (
 
 
 class Retention(msgspec.Struct, frozen=True):
-    """Days to keep; None means forever. A feedback goes with its verdict."""
+    """Days to keep data; None means forever. Feedback is deleted with its verdict."""
 
     replies: float | None = 30
     """How many days the texts of replies are kept; None: forever."""
     contexts: float | None = None
-    """How many days the contexts of judgements are kept, if they are kept at all; None: as long as the replies, and never longer."""
+    """How many days the contexts of judgements are kept, if they are kept at all; None: as long as the replies, and never
+    longer.
+    """
     verdicts: float | None = 365
-    """How many days verdicts are kept, with their feedback and the texts of contracts that no other verdict needs; None: forever."""
+    """How many days verdicts are kept, with their feedback and the texts of contracts that no other verdict needs; None:
+    forever.
+    """
     tallies: float | None = None
     """How many days the hourly counts are kept; None: forever."""
     ledger: float | None = 90
@@ -52,12 +56,12 @@ class Retention(msgspec.Struct, frozen=True):
 
     @property
     def days_of_contexts(self) -> float | None:
-        """How many days contexts are kept: without its reply, a context is of no use."""
+        """How many days contexts are kept: without its reply, a context is useless."""
         return min((days for days in (self.contexts, self.replies) if days is not None), default=None)
 
 
 def prune(writer: Writer, retention: Retention, rest: float = 0.0) -> dict[str, int]:
-    """Delete what is older than its time; how many rows of each kind went. After each bite it rests `rest` times as long."""
+    """Delete expired rows; return how many of each kind. After each batch, rest `rest` times as long."""
     gone: Counter[str] = Counter()
     for days, bite in (
         (retention.replies, partial(_bodies, "replies")),
@@ -109,7 +113,7 @@ def _verdicts(session: Session, before: int) -> Counter[str]:
 
 
 def _contracts(session: Session, before: int) -> Counter[str]:
-    """Texts of contracts that no verdict was made under any more."""
+    """Texts of contracts that no stored verdict uses any more."""
     rows = session.run(
         "DELETE FROM contracts WHERE at < ? AND NOT EXISTS (SELECT 1 FROM verdicts v WHERE v.fingerprint = contracts.fingerprint "
         "AND v.fingerprint <> '') RETURNING fingerprint",
@@ -129,7 +133,7 @@ def _replays(session: Session, before: int) -> Counter[str]:
 
 
 def _ledger(tenant: str, session: Session, before: int) -> Counter[str]:
-    """Delete settled entries and their attempts; what they had counted is folded into their buckets."""
+    """Delete settled entries and their attempts; their counts are folded into their buckets."""
     session.books.close()
     folded: Counter[Bucket] = Counter()
     entries = session.run(
@@ -156,7 +160,7 @@ def _ledger(tenant: str, session: Session, before: int) -> Counter[str]:
 
 
 def fold(session: Session, tenant: str, counted: Counter[Bucket]) -> None:
-    """Keep in the buckets what deleted rows had counted, so that the sums still agree with the ledger."""
+    """Keep the counts of deleted rows in the buckets, so that the sums still agree with the ledger."""
     for place, n in (+counted).items():
         session.run(
             "UPDATE buckets SET folded = folded + ? "
@@ -166,7 +170,7 @@ def fold(session: Session, tenant: str, counted: Counter[Bucket]) -> None:
 
 
 def _old_buckets(tenant: str, session: Session, before: int) -> int:
-    """Delete sums of periods that are long over, and that nothing in the ledger belongs to any more."""
+    """Delete sums of long-past periods that nothing in the ledger uses any more."""
     old = "tenant = ? AND period <> 'total' AND held = 0 AND start < ?"
     if not session.run(f"SELECT 1 FROM buckets WHERE {old} LIMIT 1", (tenant, before - _MONTH)):  # noqa: S608
         return 0

@@ -1,7 +1,7 @@
-"""The tables, by version: a session enters, and leaves with the newest tables under it.
+"""The tables, by version; brings a store to the newest version.
 
-Each version is a list of statements that both databases understand, run once and in one transaction. A store
-written by a newer trueup is refused, not guessed at. A version that has been released is never edited.
+Each version is a list of statements that both databases understand, run once and in one transaction. A store written by a
+newer trueup is refused, not guessed at. A released version is never edited.
 """
 
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ _FIRST = (
         cost BIGINT NOT NULL)""",
     "CREATE INDEX verdicts_at ON verdicts (at)",
     "CREATE INDEX verdicts_request ON verdicts (request)",
-    # Bodies lie apart: they are large, and their time to live is shorter.
+    # Bodies are separate: they are large, and are kept for a shorter time.
     "CREATE TABLE replies (verdict TEXT PRIMARY KEY, at BIGINT NOT NULL, body {blob} NOT NULL)",
     "CREATE INDEX replies_at ON replies (at)",
     """CREATE TABLE feedback (
         verdict TEXT NOT NULL, person TEXT NOT NULL, at BIGINT NOT NULL, helpful BIGINT, label TEXT NOT NULL,
         note {blob} NOT NULL, PRIMARY KEY (verdict, person))""",
-    # Counted as verdicts come in, so that rates over a year cost a few rows and outlive the verdicts.
+    # Counted as verdicts arrive, so that rates over a year need few rows and outlive the verdicts.
     """CREATE TABLE tallies (
         hour BIGINT NOT NULL, model TEXT NOT NULL, contract TEXT NOT NULL, what TEXT NOT NULL, n BIGINT NOT NULL,
         PRIMARY KEY (hour, model, contract, what))""",
@@ -48,10 +48,10 @@ _FIRST = (
     "CREATE INDEX attempts_at ON attempts (at)",
 )
 
-# Verdicts from before have no fingerprint; theirs stays empty.
+# Verdicts from before this version have an empty fingerprint.
 _FINGERPRINTS = ("ALTER TABLE verdicts ADD COLUMN fingerprint TEXT NOT NULL DEFAULT ''",)
 
-# A reply that was charged is kept for a while, for a client that did not get it. `sending`: charged, and not yet sent as a whole.
+# A charged reply is kept for a while, for a client that did not get it. `sending`: charged, but not completely sent yet.
 _REPLAYS = (
     "ALTER TABLE ledger ADD COLUMN digest TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE ledger ADD COLUMN sending BIGINT NOT NULL DEFAULT 0",
@@ -61,9 +61,9 @@ _REPLAYS = (
     "CREATE INDEX replays_at ON replays (at)",
 )
 
-# What it takes to judge a reply again, and an index for each filter. `context` names what the reply was judged with; of verdicts from
-# before nobody knows ('?'). `kept` says what became of the reply's text: whole, redacted, none; '' for verdicts from before.
-# Indexes hold no row that an ordinary filter would not ask for: most verdicts have no state, and passed.
+# What it takes to judge a reply again, and an index for each filter. `context` names what the reply was judged with; it is
+# unknown ('?') for older verdicts. `kept` says what is left of the reply's text: whole, redacted, none; '' for older
+# verdicts. Indexes omit rows that an ordinary filter would not ask for: most verdicts have no state, and passed.
 _REJUDGEABLE = (
     "ALTER TABLE verdicts ADD COLUMN engine TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE verdicts ADD COLUMN context TEXT NOT NULL DEFAULT '?'",
@@ -83,14 +83,14 @@ _REJUDGEABLE = (
     # `code:V005` or `rule:NAME`, for each finding of a verdict; a verdict without findings has none.
     "CREATE TABLE facts (fact TEXT NOT NULL, at BIGINT NOT NULL, verdict TEXT NOT NULL, PRIMARY KEY (fact, at, verdict))",
     "CREATE INDEX facts_verdict ON facts (verdict)",
-    # Codes of earlier verdicts stand in one text, a space between them; each text is cut once, letter by letter.
+    # Earlier verdicts have their codes in one text, separated by spaces; each text is split here, character by character.
     """WITH RECURSIVE walk (codes, n, word) AS (
         SELECT DISTINCT codes, 1, CAST('' AS TEXT) FROM verdicts WHERE codes <> ''
         UNION ALL SELECT codes, n + 1, CASE WHEN substr(codes, n, 1) = ' ' THEN '' ELSE word || substr(codes, n, 1) END
         FROM walk WHERE n <= length(codes))
     INSERT INTO facts (fact, at, verdict) SELECT DISTINCT 'code:' || w.word, v.at, v.id
         FROM verdicts v JOIN walk w ON w.codes = v.codes WHERE w.word <> '' AND substr(w.codes, w.n, 1) IN (' ', '')""",
-    # One person may say several things: about the verdict or a finding of it (`subject`), each once by `kind`.
+    # One person may say several things: about the verdict or one of its findings (`subject`), each once by `kind`.
     """CREATE TABLE feedback_kinds (
         verdict TEXT NOT NULL, subject TEXT NOT NULL, person TEXT NOT NULL, kind TEXT NOT NULL, at BIGINT NOT NULL,
         helpful BIGINT, label TEXT NOT NULL, outcome TEXT NOT NULL, note {blob} NOT NULL, drawn TEXT NOT NULL,
@@ -108,7 +108,7 @@ VERSIONS: tuple[Sequence[str], ...] = (_FIRST, _FINGERPRINTS, _REPLAYS, _REJUDGE
 
 
 def migrate(backend: Backend, session: Session, versions: Sequence[Sequence[str]] = VERSIONS) -> int:
-    """Bring the tables to the newest version; several processes may do so at once. The version found before."""
+    """Bring the tables to the newest version, which several processes may do together. Returns the version before."""
     session.begin(["trueup schema"])
     try:
         session.run("CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)")

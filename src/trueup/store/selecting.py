@@ -1,7 +1,7 @@
-"""Filters of stored verdicts: names and values enter, the end of a query leaves; each filter has an index.
+"""Translate filters of stored verdicts into the end of a query; each filter has an index.
 
-A filter repeats the condition of its index as it stands there: that is how both databases see that the index will do. Texts of any
-length are indexed by their beginning, because PostgreSQL takes no long ones. Only `text` is looked for row by row.
+A filter repeats the condition of its index literally, so that both databases see that the index applies. Texts of any length
+are indexed by their beginning, because PostgreSQL rejects long ones. Only `text` is searched row by row.
 """
 
 from collections.abc import Sequence
@@ -18,34 +18,34 @@ COLUMNS = (
     "codes", "attempts", "latency", "tokens_in", "tokens_out", "cost", "fingerprint", "engine", "context", "conversation",
     "kept",
 )  # fmt: skip
-MOST = 200  # letters of a text that an index holds
-_WHOLE = ("model", "contract", "fingerprint", "conversation")  # indexed where they are not empty
+MOST = 200  # characters of a text in an index
+_WHOLE = ("model", "contract", "fingerprint", "conversation")  # indexed unless empty
 _BEGINNING = ("state", "tenant")  # the same, by their beginning
 _OTHERS = ("since", "until", "after", "upto", "code", "rule", "label", "text", "limit")
-_WORDS = {"helpful": 1, "not_helpful": 0}  # what labels call a yes and a no
+_WORDS = {"helpful": 1, "not_helpful": 0}  # the labels for yes and no
 
 Place = tuple[int, str]
-"""Where a verdict stands among all: its time in microseconds since 1970, and its id."""
+"""A verdict's position among all: its time in microseconds since 1970, and its id."""
 
 
 class Chosen(NamedTuple):
-    """The verdicts that filters choose."""
+    """The verdicts that match some filters."""
 
     joins: str
-    """What stands behind `FROM verdicts v`."""
+    """What follows `FROM verdicts v`."""
     where: str
-    """The conditions, behind all joins."""
+    """The conditions, after all joins."""
     values: tuple[Any, ...]
     at: str
-    """The column that holds the time, in the index that is used."""
+    """The time column of the index that is used."""
     id: str
-    """The same for the id."""
+    """Its id column."""
     text: str
-    """What the reply must contain, in any case of its letters; empty: anything."""
+    """What the reply must contain, ignoring case; empty: anything."""
     limit: int | None
 
     def tail(self, order: str) -> str:
-        """What stands behind the joins of a query."""
+        """What follows the joins of a query."""
         cut = "" if self.limit is None or self.text else f" LIMIT {int(self.limit)}"
         return f"{self.where} ORDER BY {order}{cut}"
 
@@ -60,7 +60,7 @@ def choose(
     code: str | None = None, rule: str | None = None, label: str | None = None, text: str | None = None,
     limit: int | None = None, **equal: Any,
 ) -> Chosen:  # fmt: skip
-    """The verdicts with these properties. What is None does not matter."""
+    """The verdicts with these properties; None means any value."""
     facts = [f"{kind}:{name}" for kind, name in (("code", code), ("rule", rule)) if name is not None]
     at, by = ("f.at", "f.verdict") if facts else ("v.at", "v.id")
     terms = _Terms()
@@ -89,7 +89,9 @@ def choose(
 
 
 def fact(said: str) -> str:
-    """A fact about a verdict, `code:V005` or `rule:NAME`, as its table holds it; a long one by its beginning and a hash of it all."""
+    """A fact about a verdict, `code:V005` or `rule:NAME`, as its table stores it: a long one by its beginning and a hash of
+    all of it.
+    """
     if len(said) > MOST:
         mark = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         said = f"{said[: MOST - len(mark)]}{mark}"
@@ -97,7 +99,7 @@ def fact(said: str) -> str:
 
 
 def contains(body: bytes | None, text: str) -> bool:
-    """Whether the reply in a stored body contains a text, in any case of its letters."""
+    """Whether the reply in a stored body contains a text, ignoring case."""
     if body is None:
         return False
     return text.casefold() in text_of(body).casefold()
@@ -142,11 +144,11 @@ def _equal(terms: _Terms, name: str, value: Any) -> None:
     if column not in COLUMNS:
         raise ValueError(f"verdicts have no {name!r}; they have {', '.join((*COLUMNS, *_OTHERS))}")
     if column == "ok":
-        terms.add(f"v.ok = {int(bool(value))}")  # as the index says it
+        terms.add(f"v.ok = {int(bool(value))}")  # in the index's own form
         return
     cell = pack(value) if isinstance(value, str) else int(value)
     if column in _BEGINNING and cell:
-        # SQLite would put the value of a plain `=` into the other term, and no longer know the index.
+        # With a plain `=`, SQLite would put the value into the other term, and no longer match the index.
         terms.add(
             f"substr(v.{column}, 1, {MOST}) = ? AND v.{column} <> '' AND v.{column} || '' = ?", str(cell)[:MOST], cell
         )
@@ -159,7 +161,7 @@ def _equal(terms: _Terms, name: str, value: Any) -> None:
 
 
 def _labelled(terms: _Terms, label: str) -> None:
-    """Whoever said it: as an outcome, as a label, or as a yes or no."""
+    """The author's statement, as an outcome, a label, or a yes or no."""
     cell = pack(label)
     found = ["SELECT verdict FROM feedback WHERE outcome = ? AND outcome <> ''"]
     found += [f"SELECT verdict FROM feedback WHERE substr(label, 1, {MOST}) = ? AND label <> '' AND label || '' = ?"]  # noqa: S608 - our own words

@@ -1,7 +1,7 @@
-"""One connection to a database, in the few words that this room needs; SQLite and PostgreSQL each have a file.
+"""The interface of one database connection, as this package needs it; SQLite and PostgreSQL each have a file.
 
-SQL enters with `?` for its values, rows leave. A driver's own error becomes a StoreError with what to do about it.
-Times are whole microseconds since 1970 by the clock of the store: PostgreSQL's own, or this machine's for SQLite.
+SQL uses `?` for its values. A driver's own error becomes a StoreError that says what to do. Times are whole microseconds
+since 1970 by the clock of the store: PostgreSQL's own, or this machine's for SQLite.
 """
 
 import hashlib
@@ -15,28 +15,28 @@ Clock = Callable[[], int]
 
 
 class Session(Protocol):
-    """A connection; between `begin` and `commit` everything counts or nothing does."""
+    """A connection; everything between `begin` and `commit` takes effect, or nothing does."""
 
-    books: Any  # of the transaction under way; see `books.py`
+    books: Any  # of the current transaction; see `books.py`
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[Row]: ...
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None: ...
 
     def insert(self, table: str, rows: Sequence[Sequence[Any]], tail: str = "") -> None:
-        """Whole rows into a table, in as few statements as the database likes; `tail` says what happens to those that are there."""
+        """Write whole rows to a table, in as few statements as the database likes; `tail` says what to do with existing rows."""
 
     def stream(self, sql: str, values: Sequence[Any] = (), size: int = 500) -> Iterator[Row]: ...
 
     def begin(self, locks: Iterable[str] = (), lasting: bool = True) -> None:
-        """Start to write; no other writer touches the rows of these tenants until the end.
+        """Begin to write; no other writer touches the rows of these tenants until the end.
 
-        What is not `lasting` survives the death of this process, and may be lost with the power; what is committed later is never
-        kept without it.
+        A commit that is not `lasting` survives the death of this process, but may be lost in a power cut; nothing committed
+        later is ever kept without it.
         """
 
     def snapshot(self) -> None:
-        """Start to read: until the end everything is seen as of one instant."""
+        """Begin to read: everything is seen at one instant until the end."""
 
     def commit(self) -> None: ...
 
@@ -45,25 +45,25 @@ class Session(Protocol):
     def now(self) -> int: ...
 
     def shred(self, log: bool = False) -> bool:
-        """From now on overwrite what is deleted, where the database can; with `log` also what is in its log. Whether that is done."""
+        """Overwrite deleted data from now on, if the database can; with `log`, also in its log. Returns whether that is done."""
 
     def close(self) -> None: ...
 
 
 class Backend(Protocol):
-    """A kind of database: opens sessions, and tells what its errors mean."""
+    """A kind of database: opens sessions and interprets its errors."""
 
     blob: str
     where: str
-    by_tenant: bool  # writers of different tenants go on side by side
+    by_tenant: bool  # writers of different tenants work in parallel
 
     def connect(self, writing: bool = False) -> Session: ...
 
     def explain(self, error: BaseException) -> StoreError | None:
-        """A driver's error as one of ours, or None when it is not a driver's."""
+        """A driver's error as one of ours, or None if it is not a driver's."""
 
     def broken(self, error: BaseException) -> bool:
-        """Whether the connection is of no more use after this error."""
+        """Whether the connection is unusable after this error."""
 
 
 def lock_number(name: str) -> int:

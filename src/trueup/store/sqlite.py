@@ -1,4 +1,4 @@
-"""SQLite as a store: a path enters, sessions leave. Write-ahead log, every commit on disk before it is acknowledged.
+"""SQLite as a store: write-ahead log, every commit on disk before it is acknowledged.
 
 Readers never wait for the writer. Writers of several processes take turns; one that waits too long gets StoreBusy.
 """
@@ -18,9 +18,10 @@ from trueup.store.session import Clock, Row
 
 PATIENCE = 30.0
 _LARGEST_CACHE = 64 << 20
-_ROWS = 64  # of one statement
+_ROWS = 64  # per statement
 _WAITING = "PRAGMA synchronous = FULL"  # a commit waits for the disk
-_TRUSTING = "PRAGMA synchronous = NORMAL"  # a commit is the system's, until the next one that waits for the disk
+# a commit reaches the system, and the disk with the next one that waits for it
+_TRUSTING = "PRAGMA synchronous = NORMAL"
 _BINDING = "Error binding parameter"  # a value of a type that no cell takes
 
 
@@ -58,7 +59,7 @@ class SqliteSession:
             self.run("PRAGMA query_only = 1")
 
     def _begin_wal(self) -> None:
-        """Switch to the write-ahead log; SQLite does not wait by itself when two processes do so at once."""
+        """Switch to the write-ahead log; SQLite itself does not wait if two processes do so together."""
         until = time.monotonic() + PATIENCE
         while True:
             try:
@@ -76,7 +77,7 @@ class SqliteSession:
         self._db.executemany(sql, rows)
 
     def insert(self, table: str, rows: Sequence[Sequence[Any]], tail: str = "") -> None:
-        """Rows by their powers of two: each number of rows is one statement, prepared once and run without a break."""
+        """Split rows by powers of two: each size is one statement, prepared once and run without a break."""
         at, size = 0, _ROWS
         while at < len(rows):
             while size > len(rows) - at:
@@ -113,7 +114,7 @@ class SqliteSession:
         self.run("PRAGMA secure_delete = ON")
         if not log:
             return True
-        self.run("PRAGMA busy_timeout = 500")  # whoever writes waits as long as this does
+        self.run("PRAGMA busy_timeout = 500")  # writers wait as long as this takes
         return bool(self.run("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] == 0)
 
     def close(self) -> None:
@@ -121,7 +122,7 @@ class SqliteSession:
 
 
 class Sqlite:
-    """A file of SQLite."""
+    """A SQLite file."""
 
     blob = "BLOB"
     by_tenant = False
@@ -135,8 +136,8 @@ class Sqlite:
         if not writing and not self.path.exists():
             raise StoreUnavailable(f"{self.where}: there is no such store yet")
         if writing and not self.path.exists():
-            with contextlib.suppress(OSError):  # SQLite says it better
-                self.path.touch(mode=0o600)  # what people wrote is for nobody else on this machine
+            with contextlib.suppress(OSError):  # SQLite's own message is better
+                self.path.touch(mode=0o600)  # other users of this machine must not read it
         return SqliteSession(self.path, self._clock, writing)
 
     def explain(self, error: BaseException) -> StoreError | None:
@@ -148,7 +149,7 @@ class Sqlite:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL or "disk is full" in text:
             return self._full()
-        if code == sqlite3.SQLITE_IOERR:  # a write-ahead log that cannot grow is told as an I/O error
+        if code == sqlite3.SQLITE_IOERR:  # a write-ahead log that cannot grow is reported as an I/O error
             return StoreFull(f"{self.where}: the disk does not take what is written ({text}); free some space")
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreBusy(f"{self.where}: another process has held the database for {PATIENCE:.0f} s; try again")

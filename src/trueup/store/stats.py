@@ -1,4 +1,4 @@
-"""Rates over time: a session enters, one row for each model and stretch of time leaves.
+"""Rates over time: one row for each model and interval.
 
 Rows come from tallies that were counted when verdicts were written, so a year costs as little as a day.
 """
@@ -18,7 +18,7 @@ _STEP = {"hour": 3600 * MICROS, "day": 86_400 * MICROS}
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """How a model did in a stretch of time that begins at `at` (seconds since 1970)."""
+    """The rates of a model in an interval that begins at `at` (seconds since 1970)."""
 
     at: float
     model: str
@@ -46,7 +46,7 @@ class Rate(msgspec.Struct, frozen=True):
         return self.attempts / self.asked if self.asked else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as JSON-able data, rates included."""
+        """The row as JSON-able data, including rates."""
         rates = {name: round(getattr(self, name), 6) for name in ("failure_rate", "retry_rate", "mean_attempts")}
         return {**msgspec.structs.asdict(self), **rates}
 
@@ -55,7 +55,7 @@ def rates(
     session: Session, *, by: By = "all", since: float = 0.0, until: float | None = None, model: str | None = None,
     contract: str | None = None,
 ) -> list[Rate]:  # fmt: skip
-    """Rates of each model, in all or by hour or day (UTC), oldest first."""
+    """Rates of each model, in total or by hour or day (UTC), oldest first."""
     if by not in ("hour", "day", "all"):
         raise ValueError(f"by is one of hour, day, all; got {by!r}")
     hour = _STEP["hour"]
@@ -68,7 +68,7 @@ def rates(
         if value is not None:
             terms.append(term)
             values.append(value)  # type: ignore[arg-type]
-    what = "hour, model, what, n" if by != "all" else "0, model, what, sum(n)"  # a year has few sums, and many hours
+    what = "hour, model, what, n" if by != "all" else "0, model, what, sum(n)"  # a year has few sums, but many hours
     group = "GROUP BY model, what" if by == "all" else ""
     rows = session.run(f"SELECT {what} FROM tallies WHERE {' AND '.join(terms)} {group}", values)  # noqa: S608 - our own words
     sums: dict[tuple[int, str], Counter[str]] = {}
@@ -79,14 +79,14 @@ def rates(
 
 
 class Recent(msgspec.Struct, frozen=True):
-    """What became of the latest requests."""
+    """The outcomes of the latest requests."""
 
     requests: int
     """How many there were."""
     outcomes: tuple[tuple[str, int], ...]
-    """Each outcome with how often it occurred, the most frequent first."""
+    """Each outcome with its count, most frequent first."""
     models: tuple[tuple[str, int, int], ...]
-    """Each model with its requests, and how many of them needed more than one attempt; the most used first."""
+    """Each model with its requests, and how many of them needed more than one attempt; most used first."""
     is_cut: bool
     """Whether there were more, which are not counted."""
 
@@ -94,7 +94,7 @@ class Recent(msgspec.Struct, frozen=True):
 def recent(session: Session, since: float, tenant: str | None = None, most: int = 20_000) -> Recent:
     """The requests since a time, in seconds since 1970; of a `tenant`, or of all if it is None.
 
-    At most the latest verdicts are looked at, so the cost is bounded however many there are.
+    Reads only the latest verdicts, so the cost is bounded however many there are.
     """
     rows = session.run(
         "SELECT id, request, tenant, model, outcome, attempts FROM verdicts WHERE at >= ? "

@@ -1,7 +1,7 @@
-"""Store: verdicts, replies, feedback, quota and rates in one database; `open_store` makes one.
+"""Verdicts, replies, feedback, quota and rates in one database; `open_store` opens it.
 
-Writing goes through one thread and is acknowledged after the commit. Reading never waits for it. Threads may share
-a store; each process opens its own. A database that cannot do something raises a StoreError that says why.
+Writing goes through one thread and is acknowledged after the commit. Reading never waits for it. Threads may share a store;
+each process opens its own. If a database cannot do something, a StoreError says why.
 """
 
 import asyncio
@@ -41,15 +41,15 @@ T = TypeVar("T")
 _TIMES = frozenset({"since", "until", "after", "upto"})
 _ROWS = "SELECT " + ", ".join(f"v.{name}" for name in COLUMNS)
 _ROWS += ", r.body, c.body FROM verdicts v {} LEFT JOIN replies r ON r.verdict = v.id LEFT JOIN contexts c ON c.verdict = v.id {}"
-_MOST_WAITING = 1000  # verdicts in the queue beside which a context is still kept
+_MOST_WAITING = 1000  # verdicts in the queue up to which contexts are still kept
 _NOBODY = "\x00"  # whose lock is held by nobody's work
 
 
 class Store:
     """An open store. It is a context manager; leaving it writes what is queued and closes it.
 
-    Made by `open_store`: `backend` is the database, and the other options are those of `open_store`. `quota` is its ledger, `retention`
-    and `alarm` are those in force.
+    Created by `open_store`: `backend` is the database, and the other options are those of `open_store`. `quota` is its
+    ledger, `retention` and `alarm` are those in force.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Store:
 
     @property
     def backend(self) -> Backend:
-        """The database behind it, for whoever needs a session of their own."""
+        """The database itself, for callers that need their own session."""
         return self._backend
 
     @property
@@ -87,11 +87,11 @@ class Store:
 
     @property
     def trouble(self) -> StoreError | None:
-        """Why verdicts wait to be written, or None when all is well."""
+        """Why verdicts are waiting to be written, or None if all is well."""
         return self._writer.trouble
 
     async def areach(self, seconds: float = 5.0) -> StoreError | None:
-        """Why the database cannot be written to within some `seconds`; None if it answers, or if only its disk is full."""
+        """Why the database cannot be written to within this many `seconds`; None if it answers, or if only its disk is full."""
         try:
             async with asyncio.timeout(seconds):
                 await asyncio.wrap_future(self._writer.submit(lambda _: None, _NOBODY, patience=0))
@@ -100,7 +100,7 @@ class Store:
         except TimeoutError:
             return StoreBusy(f"{self.where}: nothing could be written for {seconds:g} s")
         except StoreError:
-            pass  # `trouble` tells of what waits to be written
+            pass  # `trouble` reports what is waiting to be written
         return None
 
     @property
@@ -110,7 +110,7 @@ class Store:
 
     @property
     def crowded(self) -> bool:
-        """Whether the queue is nearly full; who can wait should not begin anything new."""
+        """Whether the queue is nearly full; callers that can wait should not start anything new."""
         return self._writer.crowded
 
     def record_verdict(
@@ -121,23 +121,24 @@ class Store:
     ) -> str:  # fmt: skip
         """Store a `verdict` with its reply, and return its id once it is on disk.
 
-        - `request`: an id that all attempts of one request share; empty: each stands alone.
+        - `request`: an id that all attempts of one request share; empty: each is its own request.
         - `attempt`: the number of the attempt in its request.
-        - `tenant`, `user`: whose request it is; empty: not known.
-        - `model`: the model that was asked; empty: as the reply names it.
-        - `contract`: the contract that judged, or only its name; of a contract, the fingerprint and its text are stored as well. Empty: not
-          known.
+        - `tenant`, `user`: whose request it is; empty: unknown.
+        - `model`: the model that was asked; empty: the one that the reply names.
+        - `contract`: the contract that judged, or only its name; for a contract, its fingerprint and text are stored as well.
+          Empty: unknown.
         - `state`: the state that the reply was judged in; empty: that of the `context`, if there is one.
-        - `outcome`: what came of the request; empty: `accepted` or `failed`, as the verdict says.
+        - `outcome`: the outcome of the request; empty: `accepted` or `failed`, according to the verdict.
         - `attempts`: how many attempts the request took.
         - `latency`: how many seconds the reply took.
-        - `cost`: what it cost, in millionths of your unit of money.
+        - `cost`: its cost, in millionths of your unit of money.
         - `final`: whether the request ended with this verdict; earlier attempts are stored with False.
         - `id`: an id from elsewhere; empty: a new one.
-        - `wait`: whether to wait for the disk; otherwise the id comes immediately.
+        - `wait`: whether to wait for the disk; otherwise the id is returned immediately.
         - `patience`: how many seconds to wait for room in a full queue, before StoreBusy or StoreFull is raised.
         - `fingerprint`: the fingerprint of the contract; empty: that of `contract`, if it is one.
-        - `context`: the context that the reply was judged with. Its names are stored; its values only with `keep_context`. None: not known.
+        - `context`: the context that the reply was judged with. Its names are stored; its values only with `keep_context`.
+          None: unknown.
         - `conversation`: an id that all replies of one conversation share; empty: that of the `context`, if there is one.
         """
         rules = None if isinstance(contract, str) else contract
@@ -159,13 +160,13 @@ class Store:
         return note.id
 
     def note(self, note: Note) -> None:
-        """Queue the `note` of a verdict, and wait for nothing; a full queue is StoreBusy, or StoreFull."""
+        """Queue the `note` of a verdict without waiting; a full queue raises StoreBusy or StoreFull."""
         self._writer.record(note, wait=False, patience=0.0)
 
     async def arecord_verdict(self, verdict: Verdict, **known: Any) -> str:
         """The same for asyncio; waits for room in the queue, and for the disk only with `wait=True`.
 
-        `verdict` and what is `known` beside it are those of `record_verdict`.
+        `verdict` and the `known` facts about it are those of `record_verdict`.
         """
         wait = known.pop("wait", False)
         if wait or not self._writer.has_room():
@@ -173,9 +174,9 @@ class Store:
         return self.record_verdict(verdict, wait=False, **known)
 
     def keepable(self, context: Mapping[str, Any] | None) -> dict[str, Any] | str | None:
-        """What a `Note` takes along of a `context`: all of it if contexts are kept, or only its names.
+        """What a `Note` keeps of a `context`: all of it if contexts are kept, otherwise only its names.
 
-        While much waits to be written, it is only the names: contexts are large, and must not pile up in the queue.
+        While many writes are waiting, only the names are kept: contexts are large, and must not pile up in the queue.
         """
         if self._keep and context is not None and self._writer.trouble is None and self._writer.queued < _MOST_WAITING:
             return copied(context)
@@ -185,25 +186,26 @@ class Store:
         self, verdict: str, helpful: bool | None = None, *, label: str = "", note: str = "", user: str = "",
         subject: str = "", outcome: str = "", drawn: str = "",
     ) -> None:  # fmt: skip
-        """Store what a person, or a system downstream, says about a verdict or about one of its findings.
+        """Store what a person, or a downstream system, says about a verdict or about one of its findings.
 
         - `verdict`: its id.
-        - `helpful`: whether the reply was; None: not said.
-        - `label`, `note`: a word and a text of your own; empty: none.
-        - `user`: who says it; empty: not known.
+        - `helpful`: whether the reply was; None: not stated.
+        - `label`, `note`: your own word and text; empty: none.
+        - `user`: the author; empty: unknown.
         - `subject`: what it is about: `code:V005` or `rule:NAME` for findings, empty for the verdict as a whole.
-        - `outcome`: `right` or `wrong`, whether the verdict or the finding is correct; or a word for what came of it, such as `refunded`; empty: not said.
+        - `outcome`: `right` or `wrong`, whether the verdict or the finding is correct; or a word for the consequence, such as
+          `refunded`; empty: not stated.
         - `drawn`: how the reply was chosen: `random` from a random sample, `uncertain` from a queue; empty: otherwise.
 
-        `right` and `wrong` of one user about one subject replace each other, other outcomes add up. What is said without an outcome replaces
-        what the same user said before without one.
+        One author's `right` and `wrong` about one subject replace each other; other outcomes add up. Feedback without an
+        outcome replaces the same author's earlier feedback without one.
         """
         self.record_all([Said(verdict, helpful, label, note, user, subject, outcome, drawn)])
 
     def record_all(self, said: Sequence[Said], *, tenant: str | None = None) -> None:
-        """Store several things that were `said`, all or none: of a verdict that is not there, UnknownVerdict is raised.
+        """Store several pieces of feedback, all or none. Raises UnknownVerdict if a verdict does not exist.
 
-        With a `tenant`, a verdict of another one is not there either.
+        With a `tenant`, another tenant's verdict does not exist either.
         """
         for each in said:
             each.refuse_odd()
@@ -212,18 +214,18 @@ class Store:
         self._writer.submit(lambda session: insert_all(session, rows, self._redaction, tenant)).result()
 
     def retract(self, said: Sequence[Said], *, tenant: str | None = None) -> int:
-        """Delete what was `said`, and return how many such words there were: each is named by its verdict, subject, user and outcome.
+        """Delete feedback, each piece named by its verdict, subject, author and outcome; return how many there were.
 
-        Of a verdict that is not there, UnknownVerdict is raised. With a `tenant`, a verdict of another one is not there either.
+        Raises UnknownVerdict if a verdict does not exist. With a `tenant`, another tenant's verdict does not exist either.
         """
         rows = [each.plain() for each in said]
         return self._writer.submit(lambda session: retract(session, rows, tenant)).result() if rows else 0
 
     def import_labels(self, labels: Iterable[Any]) -> Imported:
-        """Store `labels` as `Store.labels` or an export of feedback gives them; how many were stored, and how many were left out:
-        those about unknown verdicts, and those that speak of another decision than that of their verdict.
+        """Store `labels` as `Store.labels` or an export of feedback returns them. Returns how many were stored, and how many
+        were skipped: those about unknown verdicts, and those about another decision than that of their verdict.
 
-        To import the same labels again changes nothing. A label that is older than what is there is ignored.
+        Importing the same labels again changes nothing. A label older than the stored one is ignored.
         """
         self.flush()
         done = Imported(0, 0)
@@ -244,13 +246,13 @@ class Store:
         return records.read(rows[0])
 
     def verdicts(self, *, since: float = 0.0, until: float | None = None, **filters: Any) -> Iterator[Stored]:
-        """Stored verdicts in the order they came, from `since` until `until`, in seconds since 1970; None: until now.
+        """Stored verdicts in order of arrival, from `since` until `until`, in seconds since 1970; None: until now.
 
         The `filters` are values that they must have, such as `model="m", ok=False`, or:
 
         - `code`, `rule`: the code of a finding, or the name of the rule that it broke.
-        - `label`: what somebody said about it, such as `wrong`.
-        - `text`: what the reply contains, in any case of its letters.
+        - `label`: feedback on it, such as `wrong`.
+        - `text`: what the reply contains, ignoring case.
         - `limit`: how many at most.
         """
         chosen = choose(since=since, until=until, **filters)
@@ -258,15 +260,16 @@ class Store:
             yield records.read(row)
 
     def rows(self, **filters: Any) -> Iterator[Raw]:
-        """The rows of verdicts as they lie in the store, by time and id: for who reads very many, and decodes them elsewhere.
+        """The raw rows of verdicts, by time and id: for callers that read very many, and decode them elsewhere.
 
-        The `filters` are those of `verdicts`, and `after` and `upto`: the rows behind one place, up to and with another; `ranges` gives places.
+        The `filters` are those of `verdicts`, plus `after` and `upto`: the rows after one place, up to and including another.
+        `ranges` returns places.
         """
         chosen = choose(**filters)
         return map(Raw._make, self._chosen(chosen, chosen.in_order))
 
     def ranges(self, size: int, **filters: Any) -> "list[tuple[Place | None, Place]]":
-        """Ranges of about `size` verdicts each, as `after` and `upto` of `rows`; together they hold each verdict once.
+        """Ranges of about `size` verdicts each, as `after` and `upto` of `rows`; together they contain each verdict once.
 
         The `filters` are those of `verdicts`, without `text` and `limit`.
         """
@@ -286,7 +289,7 @@ class Store:
         return found if last is None else [*found, (begin, last)]
 
     def _ranges_in_time(self, size: int, filters: dict[str, Any]) -> "list[tuple[Place | None, Place]]":
-        """The same where only time matters: the index has that order, so the database steps over what lies between two ends."""
+        """The same if only time matters: the index has that order, so the database skips everything between two ends."""
         found: list[tuple[Place | None, Place]] = []
         begin: Place | None = filters.get("after")
         with self._reading() as session:
@@ -329,9 +332,9 @@ class Store:
                     yield row
 
     def contract_text(self, fingerprint: str) -> str | None:
-        """What the contract with this `fingerprint` was made of, as JSON; None if it is not known.
+        """The definition of the contract with this `fingerprint`, as JSON; None if it is unknown.
 
-        `trueup.contract.text.rebuilt` makes the contract of it.
+        `trueup.contract.text.rebuilt` builds the contract from it.
         """
         rows = self.read(
             lambda session: session.run("SELECT text FROM contracts WHERE fingerprint = ?", (pack(fingerprint),))
@@ -349,15 +352,15 @@ class Store:
         ]
 
     def feedback(self, verdict: str = "") -> list[dict[str, Any]]:
-        """What people said about the `verdict` with this id; empty: about all."""
+        """Feedback on the `verdict` with this id; empty: on all."""
         return self.read(lambda session: list(feedback_rows(session, verdict)))
 
     def labels(self, **filters: Any) -> Iterator[dict[str, Any]]:
-        """What people and systems said, each word a label: `verdict`, `outcome`, `author`, `at`, `subject`, `note`, `drawn`, and `decided`, which
-        is `accepted` or `refused`.
+        """Feedback of people and systems, each piece as a label: `verdict`, `outcome`, `author`, `at`, `subject`, `note`,
+        `drawn`, and `decided`, which is `accepted` or `refused`.
 
-        The `filters` are `verdicts` (their ids), `outcome`, `author`, `subject`, `drawn`, `since` and `until`. Feedback that only says whether a
-        reply was helpful has the outcome `helpful` or `not_helpful`; a mere note has `comment`.
+        The `filters` are `verdicts` (their ids), `outcome`, `author`, `subject`, `drawn`, `since` and `until`. Feedback that
+        only says whether a reply was helpful has the outcome `helpful` or `not_helpful`; a mere note has `comment`.
         """
         with self._reading() as session:
             yield from label_rows(session, **filters)
@@ -372,7 +375,7 @@ class Store:
         return self.read(lambda session: rates(session, **options))
 
     def rules(self, *, contract: str | None = None, since: float = 0.0) -> "list[Change]":
-        """Each set of rules that verdicts were made under, oldest first, with how many of them refused.
+        """Each version of a contract's rules that has verdicts, oldest first, with how many of them refused.
 
         `contract` is the name of one; None: all. `since` is in seconds since 1970.
         """
@@ -381,7 +384,8 @@ class Store:
         return self.read(lambda session: changes(session, contract, since))
 
     def export(self, path: str | Path, what: str = "verdicts", **options: Any) -> int:
-        """Write `what`, `verdicts`, `feedback` or `labels`, into the .jsonl, .csv or .parquet file at `path`, and return how many rows.
+        """Write `what`, `verdicts`, `feedback` or `labels`, to the .jsonl, .csv or .parquet file at `path`, and return the
+        number of rows.
 
         The `options` are those of `verdicts` or `labels`, and `bodies`: whether replies and contexts are written too.
         """
@@ -390,9 +394,11 @@ class Store:
         return export(self, Path(path), what, **options)
 
     def prune(self, retention: Retention | None = None, *, rest: float = 0.0) -> dict[str, int]:
-        """Delete what is older than `retention` says, and return how many rows of what; None: the store's own retention.
+        """Delete what is older than `retention` allows, and return how many rows of each kind; None: the store's own
+        retention.
 
-        It deletes a few rows at a time, and then waits `rest` times as long: with 3, other writers have three quarters of the time.
+        Deletes a few rows at a time, and then waits `rest` times as long: with 3, other writers have three quarters of the
+        time.
         """
         try:
             return prune(self._writer, retention or self.retention, rest)
@@ -400,10 +406,10 @@ class Store:
             self._texts.forget()
 
     def erase(self, tenant: str, user: str | None = None, *, sums: bool = False, dry: bool = False) -> "Erased":
-        """Delete what the store knows about a `tenant`, or about one `user` of it, and return how many rows of what.
+        """Delete everything the store has about a `tenant`, or about one `user` of it, and return how many rows of each kind.
 
-        What was used stays in the sums of the tenant and its models; with `sums` these go too, and the tenant's limits. With `dry` nothing
-        is deleted. Requests under way are left.
+        Usage stays in the sums of the tenant and its models; `sums` deletes these too, and the tenant's limits. With `dry`,
+        nothing is deleted. Requests in progress are left alone.
         """
         from trueup.store.erasure import Eraser, Whose, preview, shred_log
 
@@ -416,7 +422,7 @@ class Store:
         return erased
 
     def lease(self, name: str, seconds: float) -> bool:
-        """Whether this process may do the work called `name`; no other one, on any machine, may for some `seconds` then."""
+        """Whether this process may now do the work called `name`; no other process, on any machine, may for `seconds`."""
         return take_lease(self._writer, name, seconds)
 
     def follow(self, redaction: Redaction, retention: Retention, keep_context: bool | int = False) -> None:
@@ -424,12 +430,12 @@ class Store:
         self._redaction, self.retention, self._keep = redaction, retention, bytes_kept(keep_context)
 
     def read(self, work: Callable[[Session], T]) -> T:
-        """Call `work` with a session that sees the store as of one instant, and writes nothing."""
+        """Call `work` with a read-only session that sees the store at one instant."""
         with self._reading() as session:
             return work(session)
 
     def close(self) -> None:
-        """Write what is queued, then close; what could not be written raises StoreFull."""
+        """Write what is queued, then close; raises StoreFull for what could not be written."""
         self._closed = True
         self._readers.close()
         self._writer.close()

@@ -1,6 +1,6 @@
-"""The texts of contracts: notes of verdicts enter, each contract's text is stored once, by its fingerprint.
+"""Store the text of each contract once, by its fingerprint.
 
-A text is made where the store writes, once a day in each process, so that judging never waits for it.
+A text is written by the store's writer, once a day in each process, so that judging never waits for it.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _MOST_KNOWN = 10_000
 
 
 class Texts:
-    """What one process has stored of the contracts that it knows."""
+    """What one process has stored of the contracts it knows."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}  # fingerprints, and the day on which their text was last stored
@@ -40,7 +40,7 @@ class Texts:
         session.insert("contracts", sorted(rows), "ON CONFLICT (fingerprint) DO NOTHING")
 
     def forget(self) -> None:
-        """Texts may have been deleted: look again before the next verdict."""
+        """Texts may have been deleted: check again before the next verdict."""
         self._known = {}
 
     def written(self, notes: Sequence[Note]) -> None:  # noqa: ARG002 - what was inserted last is what was written

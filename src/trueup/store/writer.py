@@ -1,10 +1,10 @@
-"""The one thread that writes: jobs and records enter a bounded queue, whole groups of them are committed at once.
+"""The only thread that writes: it takes jobs and records from a bounded queue and commits them in groups.
 
-A job is a function of a session and has a waiting caller; a record may have one. Their callers hear of success only
-after the commit. A full queue makes callers wait, then raises StoreBusy. After a lost connection the group is tried
-again whole, a few times: all that is written here may be written twice. On a full disk jobs are still tried one by
-one; jobs that are owed, and records that nobody waits for, stay in the queue until they can be written; none is dropped
-silently. What no table takes fails alone, and holds up nothing.
+A job is a function of a session and has a waiting caller; a record may have one. Callers learn of success only after the
+commit. A full queue makes callers wait, then raises StoreBusy. After a lost connection the whole group is retried a few
+times: everything written here may safely be written twice. On a full disk, jobs are still tried one by one; jobs that are
+owed, and records without a waiting caller, stay in the queue until they can be written; nothing is dropped silently. A job
+that no table can store fails alone and does not hold up the others.
 """
 
 import asyncio
@@ -31,13 +31,13 @@ Bulk = Callable[[Session, Sequence[Any]], None]
 Written = Callable[[Sequence[Any]], None]
 _GROUP = 1000
 _PAUSE = 0.5  # seconds between two tries while the disk is full
-_MOMENT = 0.001  # seconds that jobs wait for others to join them, where others are to be expected
-_TRIES = (0.0, 0.0, 0.02, 0.1, 0.3)  # seconds before each try; there is another one after a lost connection only
+_MOMENT = 0.001  # seconds that jobs wait for others to join them, if others are expected
+_TRIES = (0.0, 0.0, 0.02, 0.1, 0.3)  # seconds before each try; only a lost connection causes another one
 _MARK = object()  # a place in the queue, nothing to write
 
 
 class Waiter:
-    """Somebody in an event loop who waits for a job; all of one group are notified together."""
+    """A caller in an event loop that waits for a job; all callers of one group are notified together."""
 
     __slots__ = ("future", "loop")
 
@@ -46,7 +46,7 @@ class Waiter:
         self.future: asyncio.Future[Any] = self.loop.create_future()
 
     def set_running_or_notify_cancel(self) -> bool:
-        """Whether somebody still waits."""
+        """Whether the caller still waits."""
         return not self.future.cancelled()
 
     def set_result(self, result: Any) -> None:
@@ -57,25 +57,25 @@ class Waiter:
 
 
 class Job(NamedTuple):
-    """Work with the tenant whose rows it touches; work without one is run apart from the others."""
+    """Work with the tenant whose rows it touches; work without a tenant runs apart from the others."""
 
     work: Work
     tenant: str
     done: "Future[Any] | Waiter | None"
-    place: "Place | None" = None  # the entry of the ledger that it is about
-    lasting: bool = True  # whether it must outlast a power cut
-    owed: bool = False  # it is done whether or not somebody waits, and tried again until it can be
+    place: "Place | None" = None  # the ledger entry that it is about
+    lasting: bool = True  # whether it must survive a power cut
+    owed: bool = False  # it is done whether or not a caller waits, and retried until it succeeds
 
 
 class Record(NamedTuple):
-    """Something to insert; `done` is None where nobody waits for it."""
+    """Something to insert; `done` is None if no caller waits for it."""
 
     value: Any
     done: "Future[None] | None"
 
 
 class Writer:
-    """The queue and its thread; `bulk` inserts records, `written` hears of them once they are on disk."""
+    """The queue and its thread. `bulk` inserts records; `written` is called once they are on disk."""
 
     def __init__(
         self, backend: Backend, bulk: Bulk, written: Written, capacity: int = 10_000, linger: float = 0.05
@@ -84,12 +84,12 @@ class Writer:
         self._capacity, self._linger = capacity, linger
         self._jobs: deque[Job] = deque()
         self._records: deque[Record] = deque()
-        self._owed: list[Job] = []  # jobs that must be done, and could not be so far
+        self._owed: list[Job] = []  # jobs that are owed, but have not succeeded yet
         self._expected = 0  # how many jobs the last group had
-        self._due = 0.0  # when records that nobody waits for are written at the latest
+        self._due = 0.0  # when records without a waiting caller are written at the latest
         self._memo = Memo()
         self._change = threading.Condition()
-        self._out = 0  # records that are being written: until the commit they take their room in the queue
+        self._out = 0  # records that are being written: they take up room in the queue until the commit
         self._hurried = self._closing = self._ended = False
         self.trouble: StoreError | None = None
         self._session: Session | None = backend.connect(writing=True)
@@ -100,11 +100,11 @@ class Writer:
 
     @property
     def queued(self) -> int:
-        """How much waits to be written."""
+        """How many writes are waiting."""
         return len(self._jobs) + len(self._records) + self._out
 
     def submit(self, work: Callable[[Session], T], tenant: str = "", patience: float = 5.0) -> "Future[T]":
-        """Queue a job; its result is there once it has been committed."""
+        """Queue a job; its result is available once it has been committed."""
         done: Future[T] = Future()
         with self._change:
             if len(self._jobs) >= self._capacity or self._closing or self._ended:
@@ -114,7 +114,7 @@ class Writer:
         return done
 
     def give(self, job: Job) -> None:
-        """Queue a job from an event loop, which must not wait; one that is owed always finds room."""
+        """Queue a job from an event loop, which must not block; an owed job always finds room."""
         with self._change:
             if self._closing or self._ended or (len(self._jobs) >= self._capacity and not job.owed):
                 self._make_room(lambda: len(self._jobs) < self._capacity, 0)
@@ -123,7 +123,7 @@ class Writer:
                 self._change.notify_all()
 
     def record(self, value: Any, wait: bool, patience: float = 5.0) -> "Future[None] | None":
-        """Queue a record; with `wait` there is a future that ends when it has been committed."""
+        """Queue a record; with `wait`, return a future that is done when it has been committed."""
         done: Future[None] | None = Future() if wait else None
         with self._change:
             if self.trouble is not None and wait:
@@ -141,7 +141,7 @@ class Writer:
 
     @property
     def crowded(self) -> bool:
-        """Whether so much waits that new work should not be begun: four fifths of the room for records are taken."""
+        """Whether new work should not be started because four fifths of the room for records are taken."""
         return (len(self._records) + self._out) * 5 >= self._capacity * 4
 
     def flush(self) -> None:
@@ -151,11 +151,11 @@ class Writer:
         done.result()
 
     def has_room(self) -> bool:
-        """Whether a record would be queued at once."""
+        """Whether a record would be queued immediately."""
         return len(self._records) + self._out < self._capacity
 
     def close(self) -> None:
-        """Write what is queued, then end; what cannot be written is told."""
+        """Write what is queued, then end; report what cannot be written."""
         with self._change:
             self._closing = True
             self._change.notify_all()
@@ -167,7 +167,7 @@ class Writer:
             raise StoreFull(f"{left} verdicts could not be written before the store was closed: {self.trouble}")
 
     def _at_exit(self) -> None:
-        """A process that ends without closing the store writes what it has queued; one that was forked has nothing to write."""
+        """A process that ends without closing the store writes what it has queued; a forked one has nothing to write."""
         if os.getpid() == self._process:
             try:
                 self.close()
@@ -201,14 +201,14 @@ class Writer:
                 self._session.close()
 
     def _next_group(self) -> tuple[list[Job], list[Record]]:
-        """What to write next: jobs as soon as there are any, records a little later, when there may be more to write at once."""
+        """What to write next: jobs as soon as there are any, records a little later, so that more can be written together."""
         with self._change:
             ripe = self._wait_for_work()
             full = len(self._jobs) >= self._capacity
             jobs = self._owed + [self._jobs.popleft() for _ in range(min(len(self._jobs), _GROUP))]
             self._owed = []
             records = [self._records.popleft() for _ in range(min(len(self._records), _GROUP))] if ripe else []
-            # Whoever has gone away meanwhile is not served; whoever is still here can no longer go.
+            # Skip callers that have gone away meanwhile; the others can no longer leave.
             jobs = [job for job in jobs if job.owed or job.done is None or job.done.set_running_or_notify_cancel()]
             records = [one for one in records if one.done is None or one.done.set_running_or_notify_cancel()]
             self._out = len(records)
@@ -218,7 +218,7 @@ class Writer:
         return jobs, records
 
     def _wait_for_work(self) -> bool:
-        """Wait until there is something to write; whether records are to be written with it."""
+        """Wait until there is something to write; return whether to write records with it."""
         tried = False
         while True:
             ripe = self._ripe(tried)
@@ -242,7 +242,7 @@ class Writer:
         self._expected = len(self._jobs)
 
     def _ripe(self, tried: bool) -> bool:
-        """Whether records are to be written now; in trouble, only now and then."""
+        """Whether to write records now; in trouble, only now and then."""
         if not self._records or (self.trouble is not None and not tried and not self._jobs):
             return False
         return (
@@ -256,15 +256,15 @@ class Writer:
             self._settle(jobs, outcome, records)
             return
         if isinstance(outcome, StoreUnavailable) or (isinstance(outcome, StoreBusy) and not self._backend.by_tenant):
-            self._keep(records, outcome)  # first, so that whoever is told finds the trouble that he is told of
-            for job in jobs:  # nobody can write: to wait again for each of them would help none
+            self._keep(records, outcome)  # first, so that a notified caller can see the trouble
+            for job in jobs:  # writing fails for all: waiting again for each of them would not help
                 self._fail(job, outcome)
             return
         self._one_by_one(jobs)
         self._write_records(records)
 
     def _one_by_one(self, jobs: list[Job]) -> None:
-        """One of them spoiled the group: each alone, quota before anything large."""
+        """One of them spoiled the group: run each alone, quota before anything large."""
         busy: dict[str, Exception] = {}
         for job in jobs:
             alone = busy.get(job.tenant) or self._together([job], [])
@@ -288,11 +288,11 @@ class Writer:
             self._leave(records)
             self._tell(records[0].done, outcome)
         else:
-            for record in records:  # a record that no table takes fails alone
+            for record in records:  # a record that no table can store fails alone
                 self._write_records([record])
 
     def _together(self, jobs: list[Job], records: list[Record]) -> list[Any] | Exception:
-        """All in one transaction: what each job gave, or why nothing was written."""
+        """Run all in one transaction; return each job's result, or why nothing was written."""
         error: Exception
         for pause in _TRIES:
             if pause:
@@ -335,7 +335,7 @@ class Writer:
                 log.debug("closing failed: %s", worse)
 
     def _leave(self, records: list[Record]) -> None:
-        """They have left the queue, written or not; whoever is told so finds room where they were."""
+        """They have left the queue, written or not; a notified caller finds their room free."""
         with self._change:
             self._out -= len(records)
             self._change.notify_all()
@@ -350,26 +350,26 @@ class Writer:
         self._leave(records)
         try:
             self._written([record.value for record in records if record.value is not _MARK])
-        except Exception:  # whoever listens has a fault of his own; what is written stays written
+        except Exception:  # a fault of the listener; what is written stays written
             log.exception("verdicts were written, but not heard of")
         for record in records:
             if record.done is not None:
                 record.done.set_result(None)
 
     def _keep(self, records: list[Record], why: StoreError) -> None:
-        """Records that cannot be written now: who waits is told, the others go back to the front of the queue."""
+        """Records that cannot be written now: waiting callers are notified, the others return to the front of the queue."""
         with self._change:
             self._out -= len(records)
             self._records.extendleft(record for record in reversed(records) if record.done is None)
             if self.trouble is None and self._records:
                 log.error("verdicts wait to be written: %s", why)
-            self.trouble = why if self._records else None  # where nothing waits, the next one is tried
-            self._ended = self._closing  # close() tells how much was left
+            self.trouble = why if self._records else None  # if nothing is waiting, the next one is tried
+            self._ended = self._closing  # close() reports how much was left
         for record in records:
             self._tell(record.done, why)
 
     def _fail(self, job: Job, why: Exception) -> None:
-        """A job could not be done: notify whoever waits, and retry what is owed."""
+        """A job failed: notify its waiting caller, and retry what is owed."""
         if job.owed and isinstance(why, StoreError) and not isinstance(why, NotStorable) and not self._closing:
             self._owed.append(job._replace(done=None))
         self._tell(job.done, why)
@@ -397,14 +397,14 @@ class Writer:
 
 
 def _deliver_to(loop: asyncio.AbstractEventLoop, results: "list[tuple[asyncio.Future[Any], Any]]") -> None:
-    with contextlib.suppress(RuntimeError):  # the loop is closed: no one waits there any more
+    with contextlib.suppress(RuntimeError):  # the loop is closed: no caller waits there any more
         loop.call_soon_threadsafe(_deliver, results)
 
 
 def _deliver(results: "list[tuple[asyncio.Future[Any], Any]]") -> None:
     for future, result in results:
         if future.done():
-            continue  # whoever waited has gone
+            continue  # the waiting caller has gone
         if isinstance(result, BaseException):
             future.set_exception(result)
         else:
@@ -412,7 +412,7 @@ def _deliver(results: "list[tuple[asyncio.Future[Any], Any]]") -> None:
 
 
 def _attempt(work: Work, session: Session) -> Any:
-    """What work gives; a refusal is a result too, for it changed nothing and spoils no group."""
+    """The result of work; a refusal is a result too, because it changed nothing and spoils no group."""
     try:
         return work(session)
     except StoreError as refusal:
