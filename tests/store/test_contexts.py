@@ -126,7 +126,7 @@ def test_what_is_too_large_goes_largest_first(tmp_path: Path) -> None:
         stored = store.get(store.record_verdict(GOOD, context=context))
         assert stored.context == {"a": "x" * 50, "c": "z" * 30}
         assert stored.missing == {"b": "too_large", "when": "not_kept", "f": "not_kept"}
-    with pytest.raises(ValueError, match="keep_context is True, False or a number of bytes; got -1"):
+    with pytest.raises(ValueError, match="keep_context must be True, False or a number of bytes; got -1"):
         open_store(tmp_path / "s.db", keep_context=-1)
 
 

@@ -94,8 +94,8 @@ def test_an_older_label_does_not_replace_a_newer_one(opened: Store, clock: Hand)
     ("label", "said"),
     [
         ({"outcome": "right"}, "label 2: 'verdict' must be"), ("text", "label 2: 'verdict'"),
-        ({"verdict": "v", "outcome": 1}, "label 2: 'outcome' must be a text"), ({"verdict": "v", "at": "now"}, "'at' must be"),
-        ({"verdict": "v", "helpful": 1}, "'helpful' must be"), ({"verdict": "v", "decided": "yes"}, "label 2: decided is"), ({"verdict": "v", "subject": "x"}, "label 2: subject is"),
+        ({"verdict": "v", "outcome": 1}, "label 2: 'outcome' must be a string"), ({"verdict": "v", "at": "now"}, "'at' must be"),
+        ({"verdict": "v", "helpful": 1}, "'helpful' must be"), ({"verdict": "v", "decided": "yes"}, "label 2: decided must be"), ({"verdict": "v", "subject": "x"}, "label 2: subject must be"),
     ],
 )  # fmt: skip
 def test_a_label_that_cannot_be_read_is_named(tmp_path: Path, label: Any, said: str) -> None:

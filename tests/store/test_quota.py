@@ -263,9 +263,9 @@ def test_only_whole_amounts_are_counted_on_every_database_alike(opened: Store, o
         with pytest.raises(ValueError, match=r"whole number|can be captured"):
             wrong()
     if odd != 10**30:  # a cost that a provider claims counts as the most there is
-        with pytest.raises(ValueError, match="cost is a whole number, 0 or more"):
+        with pytest.raises(ValueError, match="cost must be a whole number, 0 or more"):
             quota.spend(held, 1, odd)
-    with pytest.raises(TypeError, match="names, ids and keys are texts"):
+    with pytest.raises(TypeError, match="names, ids and keys must be strings"):
         quota.reserve(5, "k")  # type: ignore[arg-type]
     quota.capture(held)
     assert (used(opened), quota.limits(), quota.audit()) == ((10, 0), [], [])

@@ -41,7 +41,7 @@ def test_failure_rate_and_reasons_by_model_over_time(opened: Store, clock: Hand)
     assert opened.stats(model="m", since=clock.micros / 1e6 - 3600)[0].failed == 2
     assert opened.stats(model="nobody") == []
     assert whole["m"].to_dict()["failure_rate"] == 0.1
-    with pytest.raises(ValueError, match="by is one of"):
+    with pytest.raises(ValueError, match="by must be hour"):
         opened.stats(by="week")
 
 

@@ -182,7 +182,7 @@ def test_bodies_may_be_kept_of_refusals_only_or_not_at_all(database: Callable[[]
         with open_store(database(), redaction=Redaction(bodies=bodies)) as store:  # type: ignore[arg-type]
             ids = [store.record_verdict(v) for v in (GOOD, BAD)]
             assert [store.get(made).body is not None for made in ids] == kept
-    with pytest.raises(ValueError, match="bodies is one of"):
+    with pytest.raises(ValueError, match="bodies must be"):
         Redaction(bodies="some")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="pattern '\\(' cannot be used"):
         Redaction(patterns=("(",))

@@ -110,7 +110,7 @@ def checked_metrics(metrics: Any, known: Mapping[str, Any]) -> dict[str, Any]:
     for name, given in metrics.items():
         value = scalar(given)
         if not isinstance(name, str) or not name:
-            raise ValueError(f"the name of a metric must be a text; got {name!r:.60}")
+            raise ValueError(f"the name of a metric must be a string; got {name!r:.60}")
         if name in known:
             raise ValueError(f"the metric {name!r} exists already; choose another name")
         if not isinstance(value, str | bool | int | float | None) or (isinstance(value, float) and not isfinite(value)):

@@ -21,7 +21,7 @@ def pack(text: str) -> str:
         if text.isascii() and text.isprintable() and "\\" not in text:
             return text
     except AttributeError:
-        raise TypeError(f"names, ids and keys are texts; got {text!r}") from None
+        raise TypeError(f"names, ids and keys must be strings; got {text!r}") from None
     return _ODD.sub(_write, text)
 
 

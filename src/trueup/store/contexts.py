@@ -37,7 +37,7 @@ def bytes_kept(keep: bool | int) -> int:
     if isinstance(keep, bool):
         return USUAL if keep else 0
     if type(keep) is not int or keep < 0:
-        raise ValueError(f"keep_context is True, False or a number of bytes; got {keep!r}")
+        raise ValueError(f"keep_context must be True, False or a number of bytes; got {keep!r}")
     return keep
 
 

@@ -55,7 +55,7 @@ class QuotaExceeded(QuotaError):
         self.limit, self.used, self.held, self.resets = limit, used, held, resets
         whose = f"{scope} {name!r}" if name else f"the {scope}"
         what = "replies" if unit == "replies" else "cost"
-        when = "" if resets is None else f"; it starts anew at {_said(resets)}"
+        when = "" if resets is None else f"; it starts again at {_said(resets)}"
         per = "in all" if period == "total" else f"per {period}"
         super().__init__(f"quota of {whose} is used up: {used} of {limit} {what} {per}, {held} on hold{when}")
 

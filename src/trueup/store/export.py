@@ -41,7 +41,7 @@ def export(store: "Store", path: Path, what: str = "verdicts", *, bodies: bool =
     elif what == "labels":
         rows = store.labels(**options)
     else:
-        raise StoreError(f"there are verdicts, feedback and labels to export; got {what!r}")
+        raise StoreError(f"only verdicts, feedback and labels can be exported; got {what!r}")
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         count = write(part, rows)

@@ -66,11 +66,11 @@ class Said(NamedTuple):
         """Raise ValueError for values that have no meaning."""
         kind, colon, name = self.subject.partition(":")
         if self.subject and not (kind in ("code", "rule") and colon and name):
-            raise ValueError(f"subject is empty, 'code:V005' or 'rule:NAME'; got {self.subject[:100]!r}")
+            raise ValueError(f"subject must be empty, 'code:V005' or 'rule:NAME'; got {self.subject[:100]!r}")
         if self.drawn not in DRAWN:
-            raise ValueError(f"drawn is 'random', 'uncertain' or empty; got {self.drawn[:100]!r}")
+            raise ValueError(f"drawn must be 'random', 'uncertain' or empty; got {self.drawn[:100]!r}")
         if self.decided not in _DECIDED.values():
-            raise ValueError(f"decided is 'accepted', 'refused' or empty; got {self.decided[:100]!r}")
+            raise ValueError(f"decided must be 'accepted', 'refused' or empty; got {self.decided[:100]!r}")
         for what, text, most in (("subject", self.subject, MOST_SUBJECT), ("outcome", self.outcome, MOST)):
             if len(text) > most:
                 raise ValueError(f"{what} has at most {most:,} characters; got {len(text):,}")
@@ -210,7 +210,7 @@ def said_in(label: Any, at: int) -> Said:
     texts = {name: given.get(name) or "" for name in _FIELDS}
     for name, value in texts.items():
         if not isinstance(value, str):
-            raise ValueError(f"label {at + 1}: {name!r} must be a text; got {str(value)[:100]!r}")  # noqa: TRY004 - as below
+            raise ValueError(f"label {at + 1}: {name!r} must be a string; got {str(value)[:100]!r}")  # noqa: TRY004 - as below
     when, helpful = given.get("at") or 0.0, given.get("helpful")
     if isinstance(when, bool) or not isinstance(when, int | float) or not 0 <= when < 1e11:
         raise ValueError(f"label {at + 1}: 'at' must be seconds since 1970; got {str(when)[:100]!r}")

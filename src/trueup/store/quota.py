@@ -265,7 +265,7 @@ def _wish(
     _refuse_odd("amount", amount, 1)
     _refuse_odd("estimate", estimate, 0)
     if not 0 < lifetime <= LONGEST:
-        raise ValueError(f"lifetime is a number of seconds, more than 0 and at most {LONGEST:,.0f}; got {lifetime!r}")
+        raise ValueError(f"lifetime must be a number of seconds, more than 0 and at most {LONGEST:,.0f}; got {lifetime!r}")
     return Wish(
         (pack(tenant), pack(key) if key else new_id()), token or secrets.token_hex(8), pack(user), pack(model),
         amount, estimate, int(lifetime * MICROS), digest, not key,
@@ -325,7 +325,7 @@ def _refund(held: Reservation) -> Callable[[Session], Reservation]:
 def _spend(held: Reservation, attempt: int, cost: int) -> Callable[[Session], bool]:
     _refuse_odd("attempt", attempt, 0)
     if type(cost) is not int or cost < 0:  # a larger cost is counted as the maximum
-        raise ValueError(f"cost is a whole number, 0 or more; got {cost!r}")
+        raise ValueError(f"cost must be a whole number, 0 or more; got {cost!r}")
     place = _place(held)
     return lambda s: ledger.spend(s.books, s, place, held.token, attempt, min(cost, MOST))
 

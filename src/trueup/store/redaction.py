@@ -36,7 +36,7 @@ class Redaction(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if self.bodies not in ("all", "refused", "none"):
-            raise ValueError(f"bodies is one of all, refused, none; got {self.bodies!r}")
+            raise ValueError(f"bodies must be all, refused or none; got {self.bodies!r}")
         _compiled(self.patterns, self.words)  # reports a bad pattern now
 
     def suspects(self, written: bytes) -> bool:

@@ -83,7 +83,7 @@ def choose(
         terms.add(f"{at} <= ?", upto[0])
         terms.add(f"({at}, {by}) <= (?, ?)", *upto)
     if limit is not None and limit < 0:
-        raise ValueError(f"limit is a number of verdicts, 0 or more; got {limit!r}")
+        raise ValueError(f"limit must be a number of verdicts, 0 or more; got {limit!r}")
     joined = "JOIN facts f ON f.verdict = v.id" if facts else ""
     return Chosen(joined, f"WHERE {' AND '.join(terms.said)}", tuple(terms.values), at, by, text or "", limit)
 

@@ -57,7 +57,7 @@ def rates(
 ) -> list[Rate]:  # fmt: skip
     """Rates of each model, in total or by hour or day (UTC), oldest first."""
     if by not in ("hour", "day", "all"):
-        raise ValueError(f"by is one of hour, day, all; got {by!r}")
+        raise ValueError(f"by must be hour, day or all; got {by!r}")
     hour = _STEP["hour"]
     terms, values = ["hour >= ?"], [int(since * MICROS) // hour * hour]
     for term, value in (
