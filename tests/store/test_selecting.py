@@ -116,7 +116,9 @@ def test_rows_travel_and_are_decoded_elsewhere(filled: Store) -> None:
         assert again.stored() == filled.get(row.id)
 
 
-@pytest.mark.parametrize(("wrong", "said"), [({"mood": 1}, "no 'mood'; they have id"), ({"limit": -1}, "limit must be")])
+@pytest.mark.parametrize(
+    ("wrong", "said"), [({"mood": 1}, "no 'mood'; they have id"), ({"limit": -1}, "limit must be")]
+)
 def test_a_filter_that_there_is_not_says_so(tmp_path: Path, wrong: dict[str, Any], said: str) -> None:
     with open_store(tmp_path / "s.db") as store, pytest.raises(ValueError, match=said):
         list(store.rows(**wrong))

@@ -265,7 +265,9 @@ def _wish(
     _refuse_odd("amount", amount, 1)
     _refuse_odd("estimate", estimate, 0)
     if not 0 < lifetime <= LONGEST:
-        raise ValueError(f"lifetime must be a number of seconds, more than 0 and at most {LONGEST:,.0f}; got {lifetime!r}")
+        raise ValueError(
+            f"lifetime must be a number of seconds, more than 0 and at most {LONGEST:,.0f}; got {lifetime!r}"
+        )
     return Wish(
         (pack(tenant), pack(key) if key else new_id()), token or secrets.token_hex(8), pack(user), pack(model),
         amount, estimate, int(lifetime * MICROS), digest, not key,
