@@ -6,6 +6,7 @@ STAMP  := $(VENV)/.installed
 DEMO   := .venv-demo
 STUDIO := .venv-studio
 BENCH  := .venv-bench
+ADAPTERS := .venv-adapters
 PROBES := $(wildcard ../shared/data/probes.jsonl)
 PIP    := -m pip --disable-pip-version-check -qq
 # One worker more than there are cores, since some tests wait; a worker that has none left takes some of another's.
@@ -25,10 +26,15 @@ help: ## show this list
 	@echo "make TARGET, where TARGET is one of:"
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-setup: $(STAMP) ## install everything for development into .venv
+setup: $(STAMP) $(ADAPTERS)/.installed ## install everything for development into .venv, and what adapters need into .venv-adapters
 
 $(STAMP): requirements/dev.lock requirements/local.lock pyproject.toml tools/environment.py
 	@$(PYTHON) tools/environment.py $(VENV) requirements/dev.lock --no-deps requirements/local.lock --editable --compile --fetch-uv
+	@touch $@
+
+# The libraries of some adapters hold back packages of the development environment; uv comes from there.
+$(ADAPTERS)/.installed: requirements/adapters.lock tools/environment.py | $(STAMP)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PYTHON) tools/environment.py $(ADAPTERS) requirements/adapters.lock
 	@touch $@
 
 $(DEMO)/.installed: requirements/core.lock tools/environment.py
@@ -74,7 +80,7 @@ layers: $(STAMP) ## import-linter: no room imports a higher one
 	@echo "== import-linter"
 	@$(BIN)/lint-imports --no-logo
 
-unit: $(STAMP) ## pytest: tests, doctests, the examples of README and docs
+unit: $(STAMP) $(ADAPTERS)/.installed ## pytest: tests, doctests, the examples of README and docs
 	@echo "== pytest"
 	@$(PYTEST) -q --durations=30
 
@@ -164,6 +170,9 @@ lock: $(STAMP) ## choose new versions of everything and write the lock
 	@$(BIN)/python -m uv --quiet pip compile pyproject.toml --extra gateway --extra postgres --extra telemetry --universal --generate-hashes \
 	    --python-version 3.11 --no-emit-index-url --no-annotate --constraint requirements/dev.lock \
 	    --custom-compile-command "make lock" --output-file requirements/gateway.lock
+	@$(BIN)/python -m uv --quiet pip compile pyproject.toml --group adapters --universal --generate-hashes --python-version 3.11 \
+	    --no-emit-index-url --no-annotate --upgrade \
+	    --custom-compile-command "make lock" --output-file requirements/adapters.lock
 
 clean: ## remove what make made
-	rm -rf $(VENV) $(DEMO) $(STUDIO) $(BENCH) site build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache
+	rm -rf $(VENV) $(DEMO) $(STUDIO) $(BENCH) $(ADAPTERS) site build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache

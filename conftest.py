@@ -4,7 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.adapters.elsewhere import ADAPTERS, HERE
 from trueup.verdict.catalogue import OWN
+
+collect_ignore = [f"src/trueup/adapters/{name}.py" for name in ADAPTERS if name not in HERE]
 
 
 @pytest.fixture(autouse=True)

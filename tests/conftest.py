@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
+from tests.adapters.elsewhere import INSIDE, PYTHON
 from tests.effort import PROFILE, RETRIED, SOAK
 from trueup.ask.clients.weights import find as find_weights
 
@@ -61,6 +62,7 @@ NEEDS: dict[str, Callable[[], bool]] = {
     "node": lambda: all(map(shutil.which, ("node", "npm"))),
     "database": _has_database,
     "checkout": lambda: (ROOT / ".git").exists() and shutil.which("git") is not None,
+    "adapters": PYTHON.exists,  # `make setup` installs them
 }
 
 _skipped: list[str] = []
@@ -100,7 +102,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Leave a note for the end of `make test`: what was skipped and why, and which tests ran twice."""
-    if session.config.getoption("collectonly", default=False) or hasattr(session.config, "workerinput"):
+    config = session.config
+    if INSIDE or config.getoption("collectonly", default=False) or hasattr(config, "workerinput"):
         return
     lines = [f"skipped, {why}" for why in sorted(_skipped)] or ["nothing was skipped"]
     lines += [f"passed only when it was run again: {test}" for test in _retried]

@@ -129,7 +129,7 @@ def test_nothing_names_this_machine_or_a_registry() -> None:
     assert not found
 
 
-@pytest.mark.parametrize("lock", ["core.lock", "studio.lock", "gateway.lock", "dev.lock"])
+@pytest.mark.parametrize("lock", ["core.lock", "studio.lock", "gateway.lock", "dev.lock", "adapters.lock"])
 def test_a_lock_is_hashed_and_names_no_host(lock: str) -> None:
     text = (ROOT / "requirements" / lock).read_text("utf-8")
     assert "://" not in text
@@ -212,6 +212,19 @@ def test_the_locks_agree() -> None:
         for name in ("core.lock", "studio.lock", "gateway.lock", "dev.lock")
     ]
     assert pins[0].items() <= pins[1].items() <= pins[2].items(), "run `make lock`"
+
+
+def test_every_adapter_is_short_tested_and_documented() -> None:
+    from tests.adapters.elsewhere import ADAPTERS
+    from tests.adapters.test_page import sections
+
+    shown = {name for _, adapters, _ in sections() for name in adapters}
+    for name in ADAPTERS:
+        lines = (SRC / "adapters" / f"{name}.py").read_text("utf-8").splitlines()
+        assert len(lines) <= 150, f"{name}: {len(lines)} lines"
+        assert (ROOT / "tests" / "adapters" / f"test_{name}.py").exists(), name
+        assert name in shown, f"docs/howto/integrations.md has no section that imports trueup.adapters.{name}"
+    assert ADAPTERS
 
 
 def test_every_family_of_shapes_is_measured_by_the_bench() -> None:

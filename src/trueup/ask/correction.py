@@ -6,6 +6,8 @@ not help and the same request is sent again.
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from trueup.ask.compose import Composer, Faulty
 from trueup.ask.faults import failure_in, fault_of
 from trueup.ask.messages import Messages
@@ -21,7 +23,11 @@ _UNTOLD = frozenset({"nothing", "cut", "unreadable", "context", "bug"})  # there
 
 
 def correction(
-    contract: "Contract[Any]", verdict: Verdict, context: dict[str, Any] | None = None, policy: Policy = DEFAULT
+    contract: "Contract[Any]",
+    verdict: Verdict,
+    context: dict[str, Any] | None = None,
+    policy: Policy = DEFAULT,
+    nth: int = 1,
 ) -> Messages:
     """The messages that ask for a better reply, in the shape of OpenAI; empty where the verdict is ok or telling does not help.
 
@@ -39,7 +45,29 @@ def correction(
         name=contract.name, language=contract.language, calls=contract.call_options, accept=contract.accept,
     )  # fmt: skip
     faulty = Faulty(verdict, situation=situation_of(contract, context or {}, purpose))
-    return composer.compose(purpose, "text", faulty, 1, max(1, policy.repairs))
+    return composer.compose(purpose, "text", faulty, nth, max(nth, policy.repairs))
+
+
+def correction_text(
+    contract: "Contract[Any]",
+    verdict: Verdict,
+    context: dict[str, Any] | None = None,
+    nth: int = 1,
+    most: int = 1,
+) -> str:
+    """The same as one text, for callers whose framework sends it: never empty for a refused verdict.
+
+    >>> from trueup import Contract
+    >>> contract = Contract({"required": ["name"]})
+    >>> correction_text(contract, contract.check("{}"), nth=2, most=3).splitlines()[0]
+    'Your reply was not valid. Correct it; this is correction 2 of 3.'
+    """
+    if verdict.ok:
+        return ""
+    messages = correction(contract, verdict, context, msgspec.structs.replace(DEFAULT, repairs=max(nth, most)), nth)
+    answers = [message for message in messages if message["role"] == "tool"]
+    texts = [str(message["content"]) for message in answers or messages[-1:]]
+    return "\n\n".join(texts) or verdict.hint or verdict.reason
 
 
 def purpose_of(verdict: Verdict) -> Purpose:

@@ -1,0 +1,150 @@
+"""LangChain: an output parser, and a runnable that asks again.
+
+`ContractOutputParser` ends a chain. It repairs the model's message and returns the value; a refused message raises LangChain's
+`OutputParserException`, with the correction as its `observation` and the verdict in its `__cause__`. `ContractRunnable` takes
+the place of the model and asks again until a reply keeps the contract.
+
+>>> from trueup import Contract
+>>> parser = ContractOutputParser(contract=Contract({"properties": {"age": {"type": "integer"}}}))
+>>> parser.invoke('Here you are: {"age": "36",}')
+{'age': 36}
+>>> parser.invoke('{"age": "old"}')
+Traceback (most recent call last):
+langchain_core.exceptions.OutputParserException: reply refused: V001 $.age: Field "age": Expected integer, got string ...
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+from pydantic import ConfigDict
+
+from trueup.ask.answer import Answer
+from trueup.ask.correction import correction_text
+from trueup.ask.policy import Policy
+from trueup.contract.contract import Contract
+from trueup.verdict.verdict import Rejected, Verdict
+from trueup.watch.missing import library
+
+with library("langchain-core>=1.0"):
+    from langchain_core.exceptions import OutputParserException
+    from langchain_core.language_models import LanguageModelInput
+    from langchain_core.output_parsers import BaseTransformOutputParser
+    from langchain_core.outputs import Generation
+    from langchain_core.prompt_values import PromptValue
+    from langchain_core.runnables import Runnable, RunnableConfig, RunnableSerializable
+
+
+class ContractOutputParser(BaseTransformOutputParser[Any]):
+    """Parses a message or a text under a contract. In a stream it yields the value so far, and the judged value last."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    contract: Contract[Any]
+    """The contract that judges."""
+    context: dict[str, Any] | None = None
+    """What is known about the conversation, as in `Contract.check`; None: nothing."""
+    on_verdict: Callable[[Verdict], object] | None = None
+    """A function that is called with each verdict, refused or not; None: none."""
+
+    def get_format_instructions(self) -> str:
+        return self.contract.instructions()
+
+    def parse(self, text: str) -> Any:
+        return self._settled(self.contract.check(text, self.context))
+
+    def parse_result(self, result: list[Generation], *, partial: bool = False) -> Any:
+        return self._settled(self.contract.check(getattr(result[0], "message", result[0].text), self.context))
+
+    async def aparse_result(self, result: list[Generation], *, partial: bool = False) -> Any:
+        return self._settled(await self.contract.acheck(getattr(result[0], "message", result[0].text), self.context))
+
+    def _transform(self, input: Iterator[Any]) -> Iterator[Any]:
+        stream = self.contract.stream(input, context=self.context)
+        yield from (stream.partial for _ in stream.steps() if stream.has_more())
+        yield self._settled(stream.verdict)
+
+    async def _atransform(self, input: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        stream = self.contract.stream(input, context=self.context)
+        async for _ in stream.asteps():
+            if stream.has_more():
+                yield stream.partial
+        yield self._settled(stream.verdict)
+
+    def _settled(self, verdict: Verdict) -> Any:
+        if self.on_verdict is not None:
+            self.on_verdict(verdict)
+        return _unwrapped(self.contract, verdict, self.context, verdict.ok)
+
+
+class ContractRunnable(RunnableSerializable[LanguageModelInput, Any]):
+    """Asks a chat model, or any runnable that takes messages, until a reply keeps the contract. Streams as the parser does."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    contract: Contract[Any]
+    """The contract that judges."""
+    model: Runnable[Any, Any]
+    """The model that is asked. Its own retries are off if it is a model of OpenAI or Anthropic; set `max_retries=0` on others."""
+    policy: Policy | None = None
+    """How often to ask again, and what stops it; None: the defaults of `Policy`."""
+    context: dict[str, Any] | None = None
+    """What is known about the conversation, as in `Contract.check`; None: nothing."""
+    on_answer: Callable[[Answer[Any]], object] | None = None
+    """A function that is called with each `Answer`: its verdict, every attempt, what it cost; None: none."""
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
+        def ask(given: Any, run_manager: Any, config: RunnableConfig) -> Any:
+            return self._settled(self.contract.ask(*self._asked(given, config, options), context=self.context))
+
+        return self._call_with_config(ask, input, config)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
+        async def ask(given: Any, run_manager: Any, config: RunnableConfig) -> Any:
+            asked = self._asked(given, config, options)
+            return self._settled(await self.contract.aask(*asked, context=self.context))
+
+        return await self._acall_with_config(ask, input, config)
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
+        def ask(given: Iterator[Any], run_manager: Any, config: RunnableConfig) -> Iterator[Any]:
+            asked = self._asked(next(given), config, options)
+            stream = self.contract.ask_stream(*asked, context=self.context)
+            yield from (part.value for part in stream if part.kind == "value")
+            yield self._settled(stream.answer)
+
+        yield from self._transform_stream_with_config(iter([input]), ask, config)
+
+    async def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
+        async def ask(given: AsyncIterator[Any], run_manager: Any, config: RunnableConfig) -> AsyncIterator[Any]:
+            asked = self._asked(await anext(given), config, options)
+            stream = self.contract.aask_stream(*asked, context=self.context)
+            async for part in stream:
+                if part.kind == "value":
+                    yield part.value
+            yield self._settled(stream.answer)
+
+        async for part in self._atransform_stream_with_config(_alone(input), ask, config):
+            yield part
+
+    def _asked(self, given: Any, config: RunnableConfig, options: dict[str, Any]) -> tuple[Any, ...]:
+        """Whom to ask what, and how; with this configuration, the calls of the model are children of this run."""
+        model = self.model.bind(**options).with_config(config)
+        return model, given.to_messages() if isinstance(given, PromptValue) else given, self.policy
+
+    def _settled(self, answer: Answer[Any]) -> Any:
+        if self.on_answer is not None:
+            self.on_answer(answer)
+        return _unwrapped(self.contract, answer.verdict, self.context, answer.ok)
+
+
+async def _alone(given: Any) -> AsyncIterator[Any]:
+    yield given
+
+
+def _unwrapped(contract: Contract[Any], verdict: Verdict, context: dict[str, Any] | None, ok: bool) -> Any:
+    """The value of a reply that was accepted; for any other, LangChain's exception with what to tell the model."""
+    if ok:
+        return verdict.reply.text if contract.schema is None else verdict.value
+    rejected, told = Rejected(verdict), correction_text(contract, verdict, context)
+    message, said = f"{rejected}\n{verdict.hint}", verdict.reply.text
+    raise OutputParserException(message, observation=told, llm_output=said, send_to_llm=True) from rejected

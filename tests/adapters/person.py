@@ -1,0 +1,20 @@
+"""What the tests of adapters share: a contract with a rule, and replies that are good, broken, and refused."""
+
+from pydantic import BaseModel
+
+from trueup import Contract
+
+
+class Person(BaseModel):
+    name: str
+    age: int
+
+
+CONTRACT = Contract(Person, rules=["age >= 0"])
+ADA = Person(name="Ada", age=36)
+GOOD = '{"name": "Ada", "age": 36}'
+BROKEN = 'Sure! Here it is:\n```json\n{"name": "Ada", "age": "36",}\n```'
+"""Nothing is lost: a fence, a comma too many, a number as text."""
+REFUSED = '{"name": "Ada", "age": -5}'
+"""Valid under the schema, and against the rule."""
+MISSING = '{"name": "Ada"}'

@@ -1,0 +1,200 @@
+"""LangChain: the parser and the runnable in real chains, over a real client and a server on loopback."""
+
+import asyncio
+from typing import Any
+
+import orjson
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.exceptions import OutputParserException
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from tests.adapters.person import ADA, BROKEN, CONTRACT, GOOD, MISSING, REFUSED, Person
+from trueup import Contract, Policy, Rejected, Verdict
+from trueup.adapters.langchain import ContractOutputParser, ContractRunnable
+from trueup.testing.script import Fail, Say
+from trueup.testing.server import ScriptedServer
+
+PROMPT = ChatPromptTemplate.from_messages([("system", "Be brief."), ("human", "Who is {who}?")])
+
+
+def model_of(server: ScriptedServer) -> ChatOpenAI:
+    return ChatOpenAI(base_url=f"{server.url}/v1", api_key=SecretStr("none"), model="m", max_retries=0)
+
+
+@pytest.fixture
+def verdicts() -> list[Verdict]:
+    return []
+
+
+def test_a_chain_gives_the_repaired_value(verdicts: list[Verdict]) -> None:
+    parser = ContractOutputParser(contract=CONTRACT, on_verdict=verdicts.append)
+    with ScriptedServer([BROKEN]) as server:
+        assert (PROMPT | model_of(server) | parser).invoke({"who": "Ada"}) == ADA
+    assert {fix.code for fix in verdicts[0].fixes} >= {"W001", "S001"}
+    assert verdicts[0].reply.text == BROKEN
+
+
+def test_a_chain_can_be_awaited() -> None:
+    parser = ContractOutputParser(contract=CONTRACT)
+
+    async def ask(server: ScriptedServer) -> Any:
+        return await (PROMPT | model_of(server) | parser).ainvoke({"who": "Ada"})
+
+    with ScriptedServer([BROKEN]) as server:
+        assert asyncio.run(ask(server)) == ADA
+
+
+@pytest.mark.parametrize("reply", [REFUSED, MISSING, "I do not know.", ""])
+def test_a_refused_reply_raises_what_langchain_expects(reply: str) -> None:
+    parser = ContractOutputParser(contract=CONTRACT)
+    with pytest.raises(OutputParserException) as caught:
+        parser.invoke(AIMessage(reply))
+    error = caught.value
+    assert isinstance(error.__cause__, Rejected)
+    assert error.llm_output == reply
+    assert error.send_to_llm
+    assert error.observation
+    assert not reply or reply in error.observation, "the correction quotes the reply"
+
+
+def test_langchains_own_retry_sees_a_refused_reply() -> None:
+    chain = ContractOutputParser(contract=CONTRACT)
+    with ScriptedServer([MISSING, GOOD]) as server:
+        again = (model_of(server) | chain).with_retry(
+            retry_if_exception_type=(OutputParserException,), wait_exponential_jitter=False, stop_after_attempt=2
+        )
+        assert again.invoke("Who is Ada?") == ADA
+
+
+def test_a_stream_yields_the_value_so_far_and_then_the_judged_one() -> None:
+    parser = ContractOutputParser(contract=CONTRACT)
+    with ScriptedServer([Say(GOOD, piece=4)]) as server:
+        parts = list((model_of(server) | parser).stream("Who is Ada?"))
+    assert len(parts) > 2
+    assert parts[0].data != ADA.model_dump()
+    assert parts[-1] == ADA
+
+
+def test_an_asynchronous_stream_ends_in_the_exception() -> None:
+    parser = ContractOutputParser(contract=CONTRACT)
+    parts: list[Any] = []
+
+    async def read(server: ScriptedServer) -> None:
+        async for part in (model_of(server) | parser).astream("Who is Ada?"):
+            parts.append(part)  # noqa: PERF401 - they are looked at after the exception
+
+    with ScriptedServer([Say(REFUSED, piece=4)]) as server, pytest.raises(OutputParserException):
+        asyncio.run(read(server))
+    assert parts[-1].data == {"name": "Ada", "age": -5}
+
+
+def test_a_text_under_reply_rules_comes_back_as_text() -> None:
+    parser = ContractOutputParser(contract=Contract(reply=True))
+    assert parser.invoke("Yes, I can help you with that.") == "Yes, I can help you with that."
+    assert list(parser.transform(iter(["Yes, I can help ", "you with that."])))[-1] == "Yes, I can help you with that."
+    with pytest.raises(OutputParserException):
+        parser.invoke("Yes")
+
+
+def test_tool_calls_of_a_message_are_judged() -> None:
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    message = AIMessage("", tool_calls=[{"name": "add", "args": {"a": 1, "b": "x"}, "id": "1"}])
+    with pytest.raises(OutputParserException, match=r"\$\.calls\[0\]\.args\.b") as caught:
+        ContractOutputParser(contract=Contract(tools=[add])).invoke(message)
+    assert "The call was not made" in (caught.value.observation or "")
+
+
+def test_the_context_reaches_the_contract() -> None:
+    contract = Contract(states={"IDLE": {"forbid": [{"terms": ["confirmed"]}]}, "DONE": {}})
+    idle = ContractOutputParser(contract=contract, context={"state": "IDLE"})
+    done = ContractOutputParser(contract=contract, context={"state": "DONE"})
+    assert done.invoke("Your booking is confirmed.")
+    with pytest.raises(OutputParserException):
+        idle.invoke("Your booking is confirmed.")
+
+
+def test_format_instructions_are_those_of_the_contract() -> None:
+    assert ContractOutputParser(contract=CONTRACT).get_format_instructions() == CONTRACT.instructions()
+
+
+class Runs(BaseCallbackHandler):
+    """Which runs LangChain reports, and inside which."""
+
+    def __init__(self) -> None:
+        self.parents: dict[Any, Any] = {}
+        self.models: list[Any] = []
+
+    def on_chain_start(
+        self, serialized: Any, inputs: Any, *, run_id: Any, parent_run_id: Any = None, **rest: Any
+    ) -> None:
+        self.parents[run_id] = parent_run_id
+
+    def on_chat_model_start(
+        self, serialized: Any, messages: Any, *, run_id: Any, parent_run_id: Any = None, **rest: Any
+    ) -> None:
+        self.models.append(parent_run_id)
+
+
+def test_the_runnable_asks_again_and_langchain_sees_every_call() -> None:
+    runs, answers = Runs(), []
+    with ScriptedServer([MISSING, BROKEN]) as server:
+        ask = ContractRunnable(contract=CONTRACT, model=model_of(server), on_answer=answers.append)
+        assert (PROMPT | ask).invoke({"who": "Ada"}, {"callbacks": [runs]}) == ADA
+        assert "Required field is missing" in str(server.requests[1].messages)
+    assert answers[0].outcome == "repaired"
+    assert len(runs.models) == 2
+    assert set(runs.models) <= set(runs.parents), "the calls are children of a run"
+
+
+def test_the_runnable_can_be_awaited_and_batched() -> None:
+    async def ask(server: ScriptedServer) -> Any:
+        runnable = ContractRunnable(contract=CONTRACT, model=model_of(server))
+        return await runnable.ainvoke([HumanMessage("Who is Ada?")])
+
+    with ScriptedServer([MISSING, GOOD]) as server:
+        assert asyncio.run(ask(server)) == ADA
+    with ScriptedServer(then=GOOD) as server:
+        runnable = ContractRunnable(contract=CONTRACT, model=model_of(server))
+        assert runnable.batch(["Who is Ada?"] * 3) == [ADA] * 3
+
+
+def test_the_runnable_raises_when_no_reply_keeps_the_contract() -> None:
+    with ScriptedServer([MISSING, MISSING]) as server:
+        ask = ContractRunnable(contract=CONTRACT, model=model_of(server), policy=Policy(repairs=1))
+        with pytest.raises(OutputParserException, match="V002"):
+            ask.invoke("Who is Ada?")
+
+
+def test_the_runnable_says_that_the_model_could_not_be_reached() -> None:
+    with ScriptedServer([Fail(401, "no such key")]) as server:
+        ask = ContractRunnable(contract=CONTRACT, model=model_of(server))
+        with pytest.raises(OutputParserException, match="no such key"):
+            ask.invoke("Who is Ada?")
+
+
+def streamed(runnable: ContractRunnable, *, awaited: bool) -> list[Any]:
+    async def read() -> list[Any]:
+        return [part async for part in runnable.astream("Who is Ada?")]
+
+    return asyncio.run(read()) if awaited else list(runnable.stream("Who is Ada?"))
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_a_stream_of_the_runnable_ends_with_the_judged_value(awaited: bool) -> None:
+    with ScriptedServer([Say(MISSING, piece=4), Say(GOOD, piece=4)]) as server:
+        parts = streamed(ContractRunnable(contract=Contract(Person), model=model_of(server)), awaited=awaited)
+    assert len(parts) > 2
+    assert parts[-1] == ADA
+
+
+def test_options_that_are_bound_to_the_runnable_reach_the_model() -> None:
+    with ScriptedServer([Say(GOOD)]) as server:
+        ask = ContractRunnable(contract=CONTRACT, model=model_of(server)).bind(seed=7)
+        assert ask.invoke("Who is Ada?") == ADA
+        assert orjson.loads(server.requests[0].body)["seed"] == 7
