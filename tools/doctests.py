@@ -1,10 +1,18 @@
-"""Griffe extensions: the reference shows doctests as code that can be copied and run, and only real defaults as values."""
+"""Griffe extensions: the reference shows doctests as code that can be copied and run, and only real defaults as values.
+
+The options of `Contract` are shown as `trueup.contract.options` declares them.
+"""
 
 import doctest
+import inspect
 import re
 from typing import Any
 
 import griffe
+
+from trueup.contract.contract import Contract
+from trueup.contract.given import about_option, type_of
+from trueup.contract.options import OPTIONS
 
 _EXAMPLE = re.compile(r"^>>> .*(?:\n(?!\s*$).*)*", re.MULTILINE)
 
@@ -37,3 +45,27 @@ class Defaults(griffe.Extension):
     def on_attribute(self, *, attr: griffe.Attribute, **_: Any) -> None:
         if "instance-attribute" in attr.labels and "class-attribute" not in attr.labels:
             attr.value = None
+
+
+class ContractOptions(griffe.Extension):
+    """Puts the declared options in place of the `**options` of `Contract`, and a sentence beside each in the tables for type checkers."""
+
+    def on_class_members(self, *, cls: griffe.Class, **_: Any) -> None:
+        if cls.path == "trueup.contract.contract.Contract" and Contract.__doc__:
+            cls.docstring = griffe.Docstring(inspect.cleandoc(Contract.__doc__), parent=cls)
+            init = cls.members["__init__"]
+            assert isinstance(init, griffe.Function)
+            init.parameters = griffe.Parameters(
+                griffe.Parameter("self", kind=griffe.ParameterKind.positional_or_keyword),
+                *(_parameter(name) for name in OPTIONS),
+            )
+        elif cls.path.startswith("trueup.contract.options."):
+            for name, member in cls.members.items():
+                if name in OPTIONS and isinstance(member, griffe.Attribute):
+                    member.annotation = type_of(name)
+                    member.docstring = griffe.Docstring(about_option(name), parent=member)
+
+
+def _parameter(name: str) -> griffe.Parameter:
+    kind = griffe.ParameterKind.positional_or_keyword if name == "schema" else griffe.ParameterKind.keyword_only
+    return griffe.Parameter(name, annotation=type_of(name), kind=kind, default=repr(OPTIONS[name].default))

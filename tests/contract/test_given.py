@@ -15,7 +15,7 @@ from trueup.ask.conversation import Conversation
 from trueup.ask.stream import AskStream, AsyncAskStream
 from trueup.ask.sync import ask
 from trueup.conform.refusals import SchemaError
-from trueup.contract.given import options_of
+from trueup.contract.options import OPTIONS
 from trueup.watch.observe import Observed, observed
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -59,7 +59,7 @@ def test_a_slip_in_an_option_gets_the_one_that_was_meant(slip: str, meant: str) 
 
 
 def test_an_option_like_no_other_gets_them_all() -> None:
-    with pytest.raises(TypeError, match=f"it takes schema, tools, .*{options_of(Contract.__init__)[-1]}$"):
+    with pytest.raises(TypeError, match=f"it takes schema, tools, .*{[*OPTIONS][-1]}$"):
         Contract(zzz=1)  # type: ignore[call-overload]
 
 

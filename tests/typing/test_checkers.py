@@ -14,9 +14,7 @@ import pytest
 from trueup.checks.order import Order
 from trueup.checks.rules import RULE_KEYS, SECTIONS
 from trueup.contract.calls import CallOptions
-from trueup.contract.contract import Contract
-from trueup.contract.forms import CallTable, Given, OrderTable, RulesTable, RuleTable
-from trueup.contract.given import options_of
+from trueup.contract.forms import CallTable, OrderTable, RulesTable, RuleTable
 
 PROGRAM = Path(__file__).with_name("user_program.py")
 CACHE = Path(__file__).resolve().parents[2] / ".cache" / "mypy_user"
@@ -88,9 +86,8 @@ def test_pyright_understands_a_users_program(tmp_path: Path) -> None:
         (OrderTable, Order.__struct_fields__),
         (RulesTable, SECTIONS),
         (RuleTable, RULE_KEYS),
-        (Given, options_of(Contract.__init__)[1:]),
     ],
-    ids=["calls", "order", "rules", "rule", "Contract"],
+    ids=["calls", "order", "rules", "rule"],
 )
 def test_the_tables_for_editors_name_every_option(table: type, names: tuple[str, ...]) -> None:
     assert table.__optional_keys__ == set(names)  # type: ignore[attr-defined]

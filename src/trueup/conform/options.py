@@ -4,11 +4,11 @@ Wherever a schema can be given, they can be given beside it: a profile, a mappin
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import msgspec
 
-Profile = Literal["off", "standard", "eager"]
+from trueup.verdict.catalogue import Profile
 
 
 class Options(msgspec.Struct, frozen=True):

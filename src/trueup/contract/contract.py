@@ -11,20 +11,20 @@ from warnings import warn
 import msgspec
 from orjson import dumps
 
-from trueup.conform.options import Options, Profile, read_options
+from trueup.conform.options import read_options
 from trueup.conform.schema import Schema, compile_schema
 from trueup.contract.conversation import arrived, completed
 from trueup.contract.envelope import SCHEMA as ENVELOPE
 from trueup.contract.envelope import enclosed, encloses, lists_calls, opened, with_passed
 from trueup.contract.fallbacks import read_fallbacks, with_fallbacks
-from trueup.contract.given import named, refuse_bad_options, refuse_unknown, told
+from trueup.contract.given import SignatureOfOptions, documented, named, options_of, refuse_unknown, told
 from trueup.contract.incoming import STREAM_STARTS, WHOLE, called_before, incoming, is_stream
 from trueup.contract.integers import alias_test, either, integral_test
 from trueup.contract.limits import depth_over, too_large
 from trueup.contract.merge import NO_CALLS, Account, Judged, merge
+from trueup.contract.options import DEFAULTS, OPTIONS, Loaded, refuse_bad_values
 from trueup.recover.json.clean import WRITABLE_DEPTH, looks_odd
 from trueup.verdict.bugs import tried
-from trueup.verdict.catalogue import Accept
 from trueup.verdict.codec import as_json, decode
 from trueup.verdict.facts import Finding, Fix
 from trueup.verdict.reply import Reply, ToolCall
@@ -57,29 +57,17 @@ if TYPE_CHECKING:
     from trueup.contract.forms import (
         AsyncRunOptions,
         AsyncRunStreamOptions,
-        Beside,
-        CallsGiven,
         CallTable,
-        ChecksGiven,
-        Given,
-        GroundedGiven,
-        JsonSchema,
-        Loaded,
         Messages,
         Model,
-        OrderGiven,
-        QualityGiven,
-        RelevanceGiven,
-        ReplyGiven,
-        RulesGiven,
         RunOptions,
         RunStreamOptions,
-        StatesGiven,
         Tools,
     )
     from trueup.contract.items import Items, X
     from trueup.contract.judge import Judge
     from trueup.contract.meaning import Meaning, ScoreCheck
+    from trueup.contract.options import Beside, Given
     from trueup.contract.shown import Guide
     from trueup.contract.stream import Stream
     from trueup.verdict.events import Subscriber
@@ -91,30 +79,7 @@ _BESIDE = frozenset({"W002", "W010"})  # something stands beside the value that 
 class Contract(Generic[T]):
     """What a valid reply is.
 
-    - `schema`: a pydantic model, a dataclass, a TypedDict, a msgspec Struct or another annotation; a JSON Schema, as a dict or as the
-      path of a file; or True for any JSON value. None: the reply is text.
-    - `tools`: what may be called: functions, classes, or definitions in any provider's shape. None: a reply with a `schema` may make none, and those of any other reply are not judged, unless the context
-      says which tools were `offered`.
-    - `order`: the order of calls, as a list of names, an `Order` or its fields. None: any order.
-    - `calls`: how calls are judged, as `CallOptions` or its fields. None: the defaults.
-    - `rules`: what must be true of the data: expressions, or a mapping of sections. None: no rules.
-    - `input`: the fields of a unit's input that rules use beside those of the reply; True allows any. None: no field is declared.
-    - `reply`: what a text must be worth: True for the usual rules, or a mapping of settings. None: any text passes.
-    - `states`: what may be said in each state of the conversation. None: there are no states.
-    - `fallbacks`: for a state, the text to send if no reply keeps the contract; `default` stands for all others. None: no text.
-    - `checks`: checks of your own: functions, `CustomCheck`s, or names of installed ones. None: no such checks.
-    - `quality`: a learned score of the reply: the `model` that `trueup learn` wrote, `below`, `level` and `shadow`. None: no score.
-    - `relevance`: whether the reply is about the question, in English: True, or a mapping with `below` and `level`. None: not judged.
-    - `grounded`: which values must stand in the source that the context gives: True for all, a list of fields, or a mapping of settings. None: none,
-      unless the schema says so by `x-grounded`.
-    - `accept`: the boldest fix that is still ok: `none`, `lossless`, `guess` or `lossy`.
-    - `coerce`: how far values are brought to their types: `off`, `standard`, `eager`, `Options`, or a mapping of their fields.
-    - `strict`: whether a warning refuses the reply too.
-    - `max_size`: the longest reply that is read, in characters.
-    - `max_depth`: the deepest nesting that is read.
-    - `name`: a name for logs, the store and the gateway; empty by default.
-    - `language`: the language of what is said to the model; empty: English.
-    - `version`: a version of your own, for your records; empty by default.
+    OPTIONS
 
     >>> contract = Contract({"type": "object", "properties": {"age": {"type": "integer"}}})
     >>> verdict = contract.check('```json\\n{"age": "36",}\\n```')
@@ -128,49 +93,28 @@ class Contract(Generic[T]):
         "accept", "language", "max_depth", "max_size", "name", "options", "schema", "strict", "version",
     )  # fmt: skip
 
+    __signature__ = SignatureOfOptions()
+
     @overload
     def __init__(self, schema: type[T], **options: "Unpack[Given]") -> None: ...
     @overload
     def __init__(self, schema: "TypeForm[T]", **options: "Unpack[Given]") -> None: ...
     @overload
     def __init__(self: "Contract[Any]", schema: Any = None, **options: "Unpack[Given]") -> None: ...
-    @named("Contract")
-    def __init__(
-        self,
-        schema: "TypeForm[T] | JsonSchema | None" = None,
-        *,
-        tools: "Tools | None" = None,
-        order: "OrderGiven | None" = None,
-        calls: "CallsGiven | None" = None,
-        rules: "RulesGiven | None" = None,
-        input: Sequence[str] | bool | None = None,  # noqa: A002 - as in contract files and in the context
-        reply: "ReplyGiven | None" = None,
-        states: "StatesGiven | None" = None,
-        fallbacks: Mapping[str, str] | None = None,
-        checks: "ChecksGiven | None" = None,
-        quality: "QualityGiven | None" = None,
-        relevance: "RelevanceGiven | None" = None,
-        grounded: "GroundedGiven | None" = None,
-        accept: Accept = "guess",
-        coerce: Profile | Options | Mapping[str, Any] = "standard",
-        strict: bool = False,
-        max_size: int = 10_000_000,
-        max_depth: int = 500,
-        name: str = "",
-        language: str = "",
-        version: str = "",
-    ) -> None:
-        self._given = {option: value for option, value in locals().items() if option != "self"}
-        refuse_bad_options(accept, coerce, strict, max_size, max_depth)
-        self.name, self.language, self.version = name, language, version
+    def __init__(self, schema: Any = None, **options: Any) -> None:
+        if not OPTIONS.keys() >= options.keys():
+            refuse_unknown("Contract", options, OPTIONS)
+        given: Loaded = {**DEFAULTS, "schema": schema, **options}  # type: ignore[typeddict-item]
+        self._given: dict[str, Any] = {**given}
+        refuse_bad_values(self._given)
+        self.name, self.language, self.version = given["name"], given["language"], given["version"]
+        self.options = read_options(given["coerce"])
+        self.accept, self.strict = given["accept"], given["strict"]
+        self.max_size, self.max_depth = given["max_size"], given["max_depth"]
+        tools, order, calls = given["tools"], given["order"], given["calls"]
         if schema is None and encloses(calls):
             schema = ENVELOPE
         self.schema: Schema | None = None if schema is None else compile_schema(schema)
-        self.accept = accept
-        self.options = read_options(coerce)
-        self.strict = strict
-        self.max_size = max_size
-        self.max_depth = max_depth
         self._made: Judge | None = None
         self._guide: Any = _UNMADE
         self._early: Any = _UNMADE
@@ -178,11 +122,8 @@ class Contract(Generic[T]):
         if tools is None and (order is not None or calls is not None):
             raise ValueError("order and calls speak of tools; give tools as well")
         self._calls = None if tools is None else self._call_judge(tools, order, calls)
-        self._fallbacks = read_fallbacks(fallbacks)
-        scores = {} if quality is None and not relevance else self._make_scores(quality, relevance)
-        self._meaning = self._make_meaning(
-            rules, input, reply, with_fallbacks(states, self._fallbacks), checks, scores, grounded
-        )
+        self._fallbacks = read_fallbacks(given["fallbacks"])
+        self._meaning = self._make_meaning(given)
         self._listens = self._calls is not None or (self._meaning is not None and self._meaning.listens)
         self._text_only = self._calls is None and self._meaning is None
         self._validates = self._calls is not None or (self.schema is not None and self.schema.is_type)
@@ -190,7 +131,7 @@ class Contract(Generic[T]):
         self._way: ShortWay | None = None
         if self.schema is not None:
             self._is_valid = self.schema.is_valid
-            self._shallow = max_depth < WRITABLE_DEPTH
+            self._shallow = self.max_depth < WRITABLE_DEPTH
             self._plain = not self.schema.is_type
             whole = self._plain and self.schema.has_integer and self.options.profile != "off"
             self._integral = either(
@@ -214,7 +155,7 @@ class Contract(Generic[T]):
         """
         from trueup.contract.lint.run import load_contract  # what reads files is loaded where files are read
 
-        refuse_unknown("Contract.load", options, Contract.__init__)
+        refuse_unknown("Contract.load", options, OPTIONS)
         return load_contract(path, {**options})
 
     @classmethod
@@ -526,16 +467,11 @@ class Contract(Generic[T]):
         }  # with the model itself in place of its path
         return scores
 
-    def _make_meaning(
-        self,
-        rules: Any,
-        given: Any,
-        reply: Any,
-        states: Any,
-        checks: Any,
-        scores: "dict[str, ScoreCheck]",
-        grounded: Any,
-    ) -> "Meaning | None":
+    def _make_meaning(self, given: "Loaded") -> "Meaning | None":
+        rules, reply, grounded = given["rules"], given["reply"], given["grounded"]
+        quality, relevance, checks = given["quality"], given["relevance"], given["checks"]
+        scores = {} if quality is None and not relevance else self._make_scores(quality, relevance)
+        states = with_fallbacks(given["states"], self._fallbacks)
         named = self.schema is not None and self.schema.names_grounded
         asked = (rules, reply, states, grounded)
         if all(part is None for part in asked) and not checks and not scores and not named:
@@ -545,8 +481,8 @@ class Contract(Generic[T]):
         from trueup.contract.meaning import make_meaning  # loaded where a contract asks for more than structure
 
         return make_meaning(
-            rules, reply, states, checks, scores, strict=self.strict, schema=self.schema, given=given, grounded=grounded,
-            tools=self.tools,
+            rules, reply, states, checks, scores, strict=self.strict, schema=self.schema, given=given["input"],
+            grounded=grounded, tools=self.tools,
         )  # fmt: skip
 
     def _arguments_check(self, tool: Tool) -> Callable[[Any], Verdict]:
@@ -853,7 +789,7 @@ class Contract(Generic[T]):
         """
         from trueup.ask.running import RunStream, run  # as above
 
-        refuse_unknown("run", options, RunStream.__init__)
+        refuse_unknown("run", options, options_of(RunStream.__init__))
         return run(self, call, messages, policy, **options)
 
     async def arun(
@@ -866,7 +802,7 @@ class Contract(Generic[T]):
         """
         from trueup.ask.running import AsyncRunStream, arun  # as above
 
-        refuse_unknown("arun", options, AsyncRunStream.__init__)
+        refuse_unknown("arun", options, options_of(AsyncRunStream.__init__))
         return await arun(self, call, messages, policy, **options)
 
     def run_stream(
@@ -995,6 +931,9 @@ class Contract(Generic[T]):
     def member_errors(self, slot: str | int, value: Any) -> list[Finding]:
         """What is wrong with one closed member of the root, and cannot become right any more."""
         return [] if self.schema is None else self._judge.member_errors(slot, value)
+
+
+Contract.__doc__ = documented(Contract.__doc__)
 
 
 def _within(context: dict[str, Any] | None, judge: Callable[..., Verdict], *given: Any) -> Verdict:

@@ -19,12 +19,12 @@ import msgspec
 import orjson
 
 from trueup.conform.schema import Schema
+from trueup.contract.options import OPTIONS
 
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
-_COMPILED = frozenset({"schema", "tools", "reply", "checks", "quality"})  # these count in their compiled form
-_UNCOUNTED = frozenset({"name", "input"})  # neither changes a verdict
+_COUNTED = frozenset(name for name, option in OPTIONS.items() if option.counts == "as given")
 _SORTED = orjson.OPT_SORT_KEYS
 _MOST_DEPTH = 100
 
@@ -53,9 +53,7 @@ class Fingerprint:
 
 
 def _hashed(contract: "Contract[Any]", given: Mapping[str, Any], settings: Any) -> str:
-    plain = {
-        name: _plain(value) for name, value in given.items() if name not in _COMPILED | _UNCOUNTED and value is not None
-    }
+    plain = {name: _plain(value) for name, value in given.items() if name in _COUNTED and value is not None}
     schema, meaning = contract.schema, contract.meaning
     parts: dict[str, Any] = {
         **plain,

@@ -15,12 +15,14 @@ from trueup.checks.rules import Rules
 from trueup.checks.scoring import Model as QualityModel
 from trueup.checks.state import States
 from trueup.checks.unknown_names import Mentions
-from trueup.conform.options import Options, Profile
 from trueup.conform.schema import Schema
 from trueup.contract.acting import Errors
 from trueup.contract.calls import CallOptions
+from trueup.contract.options import Beside as Beside  # with the options of a contract that are declared there
+from trueup.contract.options import Given as Given
+from trueup.contract.options import Loaded as Loaded
 from trueup.contract.plugins import CustomCheck
-from trueup.verdict.catalogue import Accept, Level
+from trueup.verdict.catalogue import Level
 from trueup.verdict.events import Subscriber
 from trueup.verdict.reply import ToolCall
 from trueup.verdict.tool import Tool
@@ -126,42 +128,6 @@ QualityGiven: TypeAlias = QualityTable | Mapping[str, Any]
 RelevanceGiven: TypeAlias = bool | RelevanceTable | Mapping[str, Any]
 GroundedGiven: TypeAlias = bool | Sequence[str] | GroundedTable | Mapping[str, Any]
 ChecksGiven: TypeAlias = Sequence[str | Mapping[str, Any] | CustomCheck | Callable[..., Any]]
-
-
-class Beside(TypedDict, total=False):
-    """What a contract takes beside the schema, the tools, and how these are called."""
-
-    order: OrderGiven | None
-    rules: RulesGiven | None
-    input: Sequence[str] | bool | None
-    reply: ReplyGiven | None
-    states: StatesGiven | None
-    fallbacks: Mapping[str, str] | None
-    checks: ChecksGiven | None
-    quality: QualityGiven | None
-    relevance: RelevanceGiven | None
-    grounded: GroundedGiven | None
-    accept: Accept
-    coerce: Profile | Options | Mapping[str, Any]
-    strict: bool
-    max_size: int
-    max_depth: int
-    name: str
-    language: str
-    version: str
-
-
-class Given(Beside, total=False):
-    """The options of `Contract` beside the schema, for functions that pass them on: `**options: Unpack[Given]`."""
-
-    tools: Tools | None
-    calls: CallsGiven | None
-
-
-class Loaded(Given, total=False):
-    """What `Contract.load` takes beside the path: each option wins over the one in the file."""
-
-    schema: Any
 
 
 class RunGiven(TypedDict, total=False):

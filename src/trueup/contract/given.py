@@ -1,14 +1,13 @@
-"""The options of a contract as its users see them: the name that a misspelled one meant, the values they take, a line for `repr`.
+"""Options as users see them: signature and docstring of `Contract`, a line for `repr`, and the name that a misspelled one meant.
 
-Options enter, words about them leave, or a refusal of one that is wrong; nothing is kept here. Their types: `forms`.
+Options enter, words about them leave, or a refusal of a misspelled one; nothing is kept here. The options themselves: `options`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, ForwardRef, TypeVar
 
-from trueup.conform.options import read_options
-from trueup.verdict.catalogue import GRADES
+from trueup.contract.options import OPTIONS, Loaded
 from trueup.verdict.likeness import nearest
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -31,7 +30,7 @@ def named(owner: str) -> Callable[[F], F]:
         @wraps(function)
         def refusing(*given: Any, **options: Any) -> Any:
             if not known.issuperset(options):
-                refuse_unknown(owner, options, function)
+                refuse_unknown(owner, options, options_of(function), _rest_of(function))
             return function(*given, **options)
 
         @wraps(function)
@@ -43,12 +42,11 @@ def named(owner: str) -> Callable[[F], F]:
     return decorate
 
 
-def refuse_unknown(owner: str, options: Iterable[str], function: Any) -> None:
-    """Raise TypeError for the first option that the function does not take."""
-    known = options_of(function)
+def refuse_unknown(owner: str, options: Iterable[str], known: Collection[str], rest: Sequence[str] = ()) -> None:
+    """Raise TypeError for the first option that is not `known`; `rest` are names to mention that cannot be given by keyword."""
     for name in options:
         if name not in known:
-            raise TypeError(no_such_option(name, owner, [*known, *_rest_of(function)]))
+            raise TypeError(no_such_option(name, owner, [*known, *rest]))
 
 
 def options_of(function: Any) -> tuple[str, ...]:
@@ -100,17 +98,12 @@ def told(name: str, given: Mapping[str, Any]) -> str:
     for option, value in given.items():
         if option == "schema" and value is not None:
             words.append(f"schema {_short(value)}")
-        elif option in _PLAIN:
-            if value != _PLAIN[option]:
-                words.append(f"{option}={value!r:.60}")
-        elif option not in ("schema", "name", "language", "version") and value is not None:
-            words.append(option)
+        elif OPTIONS[option].default is None:
+            if value is not None and option != "schema":
+                words.append(option)
+        elif OPTIONS[option].default != "" and value != OPTIONS[option].default:
+            words.append(f"{option}={value!r:.60}")
     return (f" {name!r}:" if name else "") + (f" {', '.join(words)}" if words else "")
-
-
-_PLAIN: dict[str, Any] = {
-    "accept": "guess", "coerce": "standard", "strict": False, "max_size": 10_000_000, "max_depth": 500,
-}  # fmt: skip
 
 
 def _short(schema: Any) -> str:
@@ -120,15 +113,40 @@ def _short(schema: Any) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-def refuse_bad_options(accept: Any, coerce: Any, strict: Any, max_size: Any, max_depth: Any) -> None:
-    """Say which option is wrong, and what it takes."""
-    if accept not in GRADES:
-        raise ValueError(f"accept is one of {', '.join(GRADES)}; got {accept!r}")
-    read_options(coerce)
-    if not isinstance(strict, bool):
-        raise TypeError(f"strict is True or False; got {strict!r}")
-    for name, number, highest in (("max_size", max_size, None), ("max_depth", max_depth, 500)):
-        if not isinstance(number, int) or isinstance(number, bool):
-            raise TypeError(f"{name} is a whole number; got {number!r}")
-        if number < 1 or (highest and number > highest):
-            raise ValueError(f"{name} is {f'between 1 and {highest}' if highest else 'at least 1'}; got {number!r}")
+def documented(docstring: str | None) -> str | None:
+    """The docstring of `Contract` with a line for each option, in place of the word OPTIONS."""
+    lines = (f"- `{name}`: {about_option(name)}" for name in OPTIONS)
+    return docstring and docstring.replace("OPTIONS", "\n    ".join(lines))
+
+
+def about_option(name: str) -> str:
+    """What an option is for, and what its default means where the default does not say it.
+
+    >>> about_option("order")
+    'the order of calls, as a list of names, an `Order` or its fields. None: any order.'
+    """
+    option = OPTIONS[name]
+    about = option.about[:1].lower() + option.about[1:]
+    return f"{about} {'Empty' if option.default == '' else 'None'}: {option.unset}." if option.unset else about
+
+
+def type_of(name: str) -> str:
+    """The type of an option, as it is written in the table."""
+    form = Loaded.__annotations__[name].__origin__
+    return form.__forward_arg__ if isinstance(form, ForwardRef) else form.__name__
+
+
+class SignatureOfOptions:
+    """The `__signature__` of a class that takes the options of a contract, made when somebody asks for it."""
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        """The signature; a subclass with a constructor of its own has its own."""
+        if "__init__" in vars(owner) and vars(owner).get("__signature__") is not self:
+            raise AttributeError("__signature__")
+        from inspect import Parameter, Signature  # takes milliseconds to import
+
+        def parameter(name: str) -> Parameter:
+            kind = Parameter.POSITIONAL_OR_KEYWORD if name == "schema" else Parameter.KEYWORD_ONLY
+            return Parameter(name, kind, default=OPTIONS[name].default, annotation=type_of(name))
+
+        return Signature([parameter(name) for name in OPTIONS], return_annotation=None)

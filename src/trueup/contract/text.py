@@ -13,6 +13,7 @@ import msgspec
 import orjson
 
 from trueup.conform.schema import Schema
+from trueup.contract.options import OPTIONS
 from trueup.verdict.tool import Tool
 
 if TYPE_CHECKING:
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
 _MOST_TEXT = 1_000_000
 _MOST_DEPTH = 100
-_DEFAULTS: dict[str, Any] = {
-    "accept": "guess", "coerce": "standard", "strict": False, "max_size": 10_000_000, "max_depth": 500,
-    "name": "", "language": "", "version": "",
-}  # fmt: skip
 
 
 def text_of(contract: "Contract[Any]", clean: Callable[[Any], Any] | None = None) -> str:
@@ -91,7 +88,8 @@ def _options(contract: "Contract[Any]", lost: list[str]) -> dict[str, Any]:
         ):
             lost.append(f"schema: the Python type {_name(source)}")
     for name, value in given.items():
-        if value is None or (name in _DEFAULTS and value == _DEFAULTS[name]):
+        default = OPTIONS[name].default
+        if value is None or (default is not None and value == default):
             continue
         if name not in ("schema", "tools"):
             options[name] = _plain(value, name, lost)

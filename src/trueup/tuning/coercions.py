@@ -11,11 +11,11 @@ from trueup.tuning.edits import Edit, Put, with_path
 from trueup.tuning.evidence import Seen, judged
 from trueup.tuning.proposals import NEEDED, Proposal, Workshop, of
 from trueup.tuning.schemas import schema_place
-from trueup.verdict.catalogue import FIXES
+from trueup.verdict.catalogue import FIXES, GRADES
 from trueup.verdict.paths import Parts, folded, parse
 
 _NEXT = {"off": "standard", "standard": "eager"}
-_GRADES = ("none", "lossless", "guess", "lossy")
+_GRADES = tuple(GRADES)
 
 
 def coercions(shop: Workshop) -> Iterator[Proposal]:

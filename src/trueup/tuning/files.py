@@ -14,7 +14,8 @@ from trueup.contract.contract import Contract
 from trueup.contract.files.documents import parse_document
 from trueup.contract.files.extends import Whole, read_whole
 from trueup.contract.files.faults import ContractError
-from trueup.contract.lint.run import NOT_OPTIONS, load_contract
+from trueup.contract.lint.run import load_contract
+from trueup.contract.options import options_in
 from trueup.tuning.edits import Add, Edit, Remove, changed, moved
 from trueup.tuning.tomltext import edited as edited_toml
 from trueup.tuning.yamltext import CannotEdit, Tree, edited
@@ -122,10 +123,7 @@ class ContractFile:
 
 def contract_of(data: dict[str, Any]) -> Contract:
     """The contract that the data of a file makes."""
-    options = {key: part for key, part in data.items() if key not in NOT_OPTIONS}
-    if "version" in options:
-        options["version"] = str(options["version"])
-    return Contract(**options)
+    return Contract(**options_in(data))
 
 
 def _alone(data: Any, path: Parts) -> Parts:

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 Grade = Literal["lossless", "guess", "lossy"]
 Level = Literal["error", "warning"]
 Accept = Literal["none", "lossless", "guess", "lossy"]
+Profile = Literal["off", "standard", "eager"]  # how far values are coerced
 
 GRADES: dict[str, int] = {"none": 0, "lossless": 1, "guess": 2, "lossy": 3}
 

@@ -9,6 +9,7 @@ import click
 from trueup.cli.options.coercion import coercion_options, take_coercion
 from trueup.cli.options.references import Unavailable, no_file
 from trueup.cli.terminal.output import Color
+from trueup.contract.options import OPTIONS
 
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
@@ -65,12 +66,12 @@ _MOST_ERRORS = 10  # that --value names
 @click.option("--state", metavar="NAME", help="The state that the conversation is in; short for --context.")
 @click.option(
     "--accept",
-    type=click.Choice(["none", "lossless", "guess", "lossy"]),
-    default="guess",
+    type=click.Choice(OPTIONS["accept"].choices),
+    default=OPTIONS["accept"].default,
     show_default=True,
     help="The boldest fix a reply may need and still be ok.",
 )
-@coercion_options("standard")
+@coercion_options(OPTIONS["coerce"].default)
 @click.option(
     "--strict",
     is_flag=True,
@@ -78,16 +79,16 @@ _MOST_ERRORS = 10  # that --value names
 )
 @click.option(
     "--max-size",
-    type=click.IntRange(min=1),
-    default=10_000_000,
+    type=click.IntRange(min=OPTIONS["max_size"].least),
+    default=OPTIONS["max_size"].default,
     show_default=True,
     metavar="N",
     help="Refuse replies longer than N characters.",
 )
 @click.option(
     "--max-depth",
-    type=click.IntRange(min=1, max=500),
-    default=500,
+    type=click.IntRange(min=OPTIONS["max_depth"].least, max=OPTIONS["max_depth"].most),
+    default=OPTIONS["max_depth"].default,
     show_default=True,
     metavar="N",
     help="Refuse replies nested deeper than N.",

@@ -10,6 +10,7 @@ import click
 from trueup.cli.filtering import filter_options, run_filter
 from trueup.cli.options.coercion import coercion_options, take_coercion
 from trueup.cli.options.references import Unavailable, python_object, read_json
+from trueup.contract.options import OPTIONS
 
 _HOW = "give a .json file, module:Class, JSON text that starts with '{', 'any' or 'none'"
 
@@ -60,12 +61,12 @@ def _tell_slips(schema: Any, where: str, quiet: bool) -> None:
 @click.argument("given", metavar="SCHEMA")
 @click.option(
     "--accept",
-    type=click.Choice(["none", "lossless", "guess", "lossy"]),
-    default="guess",
+    type=click.Choice(OPTIONS["accept"].choices),
+    default=OPTIONS["accept"].default,
     show_default=True,
     help="The boldest fix a reply may need.",
 )
-@coercion_options("standard")
+@coercion_options(OPTIONS["coerce"].default)
 @filter_options
 def schema(given: str, accept: Any, max_line: int, timeout: float, log: str | None, **options: Any) -> int:
     """Check units against a JSON Schema: the first phase as a filter.

@@ -12,6 +12,7 @@ import click
 from trueup.cli.options.coercion import NAMES as COERCION
 from trueup.cli.options.coercion import coercion_options, take_coercion
 from trueup.cli.options.references import Unavailable, no_file
+from trueup.contract.options import OPTIONS
 
 if TYPE_CHECKING:
     from trueup.batch.contracts import Spec
@@ -27,7 +28,7 @@ def contract_options(command: Command) -> Command:
         click.option("-s", "--schema", metavar="SCHEMA", help="In place of a contract: as for `trueup check`."),
         click.option("-t", "--tools", metavar="TOOLS", help="In place of a contract: the tools that were offered."),
         click.option("--order", metavar="ORDER", help="The order of calls; with --tools."),
-        click.option("--accept", type=click.Choice(["none", "lossless", "guess", "lossy"]), help="The boldest fix a reply may need."),
+        click.option("--accept", type=click.Choice(OPTIONS["accept"].choices), help="The boldest fix a reply may need."),
         coercion_options(None),
         click.option("--strict", is_flag=True, default=None, help="Refuse wherever there is a warning."),
     )):  # fmt: skip

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trueup.contract.options import OPTIONS
+
 if TYPE_CHECKING:
     from trueup.conform.options import Options
 
@@ -20,7 +22,7 @@ def coercion_options(default: str | None) -> Callable[[Command], Command]:
 
     def add(command: Command) -> Command:
         for option in reversed((
-            click.option("--coerce", type=click.Choice(["off", "standard", "eager"]), default=default, show_default=default is not None,
+            click.option("--coerce", type=click.Choice(OPTIONS["coerce"].choices), default=default, show_default=default is not None,
                          help="How far values are brought to the schema's types."),
             click.option("--enum-prefix", multiple=True, metavar="TEXT", help="A prefix to ignore before enum values; may be repeated."),
             click.option("--enum-delimiter", multiple=True, metavar="TEXT", help="A separator between several enum values; may be repeated."),

@@ -11,10 +11,11 @@ from trueup.contract.files.documents import Barred, Find, anywhere, read_source
 from trueup.contract.files.faults import ContractError, Fault, Marks, Place, fault
 from trueup.contract.files.fitting import shape_faults
 from trueup.contract.files.paths import resolved
+from trueup.contract.options import FILE_KEYS
 from trueup.verdict.paths import Parts
 
 MAX_CHAIN = 20
-WHOLE = frozenset({"schema", "examples"})  # never mixed: each belongs to its own file
+WHOLE = frozenset(key for key, option in FILE_KEYS.items() if not option.merges)  # each belongs to its own file
 
 
 class Whole(NamedTuple):

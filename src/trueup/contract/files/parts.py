@@ -18,15 +18,10 @@ TEXTS: Shape = {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}
 SWITCH: Shape = {"type": "boolean"}
 
 
-def mapping(properties: dict[str, Shape], description: str, **more: Any) -> Shape:
+def mapping(properties: dict[str, Shape], description: str = "", **more: Any) -> Shape:
     """An object with these keys and no others."""
-    return {
-        "type": "object",
-        "description": description,
-        "properties": properties,
-        "additionalProperties": False,
-        **more,
-    }
+    about = {"description": description} if description else {}
+    return {"type": "object", **about, "properties": properties, "additionalProperties": False, **more}
 
 
 def some(shape: Shape) -> Shape:
@@ -60,7 +55,6 @@ RULE: Shape = {
 }
 
 RULES: Shape = {
-    "description": "Business rules over the value: a list of rules, or simple checks and rules.",
     "anyOf": [
         {"type": "array", "items": RULE},
         mapping(
@@ -111,7 +105,6 @@ REPLY_RULE: Shape = mapping(
 )
 
 REPLY: Shape = {
-    "description": "Whether the reply is worth charging for: true for the usual rules, or each rule by itself.",
     "anyOf": [
         SWITCH,
         mapping(
@@ -152,10 +145,8 @@ QUALITY: Shape = mapping(
         "level": SCORE_LEVEL,
         "shadow": said(SWITCH, "Whether the score is only recorded, without a finding.", default=False),
     },
-    "A learned score of the reply.",
 )
 RELEVANCE: Shape = {
-    "description": "Whether the reply is about the user's question, for English: true for the defaults, or a table.",
     "anyOf": [
         SWITCH,
         mapping(
@@ -170,7 +161,6 @@ RELEVANCE: Shape = {
 
 FIELDS = {"type": "array", "items": TEXT}
 GROUNDED: Shape = {
-    "description": "Which values must stand in the source that the context gives: true for all, a list of fields, or a table.",
     "anyOf": [
         SWITCH,
         FIELDS,
@@ -237,7 +227,6 @@ EXCUSES: Shape = said(
                         "within": said(TEXTS, "Patterns of longer phrases; a match inside one of them does not count."),
                         "names": said(TEXTS, "Fields of the context with names."),
                     },
-                    "",
                 ),
             ]
         }
@@ -280,7 +269,6 @@ STATE: Shape = {
 }
 STATES: Shape = {
     "type": "object",
-    "description": "What each state of the conversation forbids.",
     "properties": {
         "start": said(
             TEXT,

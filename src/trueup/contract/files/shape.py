@@ -1,7 +1,7 @@
 """The shape of a contract file: every key it may have, what each takes, and a sentence for editors.
 
-This is the one description: lint and loading judge files by it, and the JSON Schema that ships for editors
-(`contract.schema.json`) is written from it.
+Lint and loading judge files by it, and the JSON Schema that ships for editors (`contract.schema.json`) is written from it. The keys
+and their sentences are declared in `contract/options.py`; here is what a file may give for each.
 """
 
 from functools import cache
@@ -9,6 +9,7 @@ from typing import Any
 
 from trueup.conform.schema import Schema, compile_schema
 from trueup.contract.files import parts
+from trueup.contract.options import FILE_KEYS, OPTIONS, Option
 from trueup.shelf.table import SHELF
 
 Shape = dict[str, Any]
@@ -57,76 +58,42 @@ CHECK: Shape = {
 }
 
 
-def _keys() -> dict[str, Shape]:
-    """The keys of a contract file; parts that other rooms read are described by what reads them."""
-    return {
-        "name": {"type": "string", "description": "The contract's name in logs and reports."},
-        "version": {"type": ["string", "number"], "description": "Your own version of it."},
-        "language": {"type": "string", "description": "The language of its texts, such as en or es."},
-        "description": {"type": "string", "description": "What it is for, in a sentence."},
-        "extends": {
-            "anyOf": [TEXT, TEXTS],
-            "description": "Contract files that this one starts from, relative to this file; later ones win.",
-        },
-        "schema": {
-            "anyOf": [TEXT, {"type": "object"}, {"type": "boolean"}],
-            "description": "The JSON Schema of the reply's value: inline, or the path of a file, or true for any value.",
-        },
-        "tools": {
-            "anyOf": [TEXT, {"type": "array"}, {"type": "object"}],
-            "description": "The tools that are offered, in any provider's shape: inline, or the path of a file.",
-        },
-        "order": {
-            "anyOf": [TEXTS, {"$ref": "#/$defs/Order"}],
-            "description": "The order of calls: a sequence of names, or rules about it.",
-        },
-        "calls": {"$ref": "#/$defs/CallOptions", "description": "How calls are judged."},
-        "rules": parts.RULES,
-        "input": {
-            "anyOf": [{"type": "array", "items": TEXT}, {"type": "boolean"}],
-            "description": "Fields that come with a unit's input, beside the value: rules may use them. True: any field.",
-        },
-        "reply": parts.REPLY,
-        "states": parts.STATES,
-        "fallbacks": {
-            "type": "object",
-            "additionalProperties": TEXT,
-            "description": "For each state, the text to send when no reply passes; `default` for all others.",
-        },
-        "checks": {"type": "array", "items": CHECK, "description": "Checks, by name: ready ones and custom ones."},
-        "quality": parts.QUALITY,
-        "relevance": parts.RELEVANCE,
-        "grounded": parts.GROUNDED,
-        "accept": {
-            "enum": ["none", "lossless", "guess", "lossy"],
-            "description": "The boldest fix a reply may need and still be ok.",
-            "default": "guess",
-        },
-        "coerce": {
-            "anyOf": [{"enum": ["off", "standard", "eager"]}, {"$ref": "#/$defs/Options"}],
-            "description": "How far values are brought to the schema's types.",
-            "default": "standard",
-        },
-        "strict": {"type": "boolean", "description": "Whether a warning refuses a reply.", "default": False},
-        "max_size": {
-            "type": "integer",
-            "minimum": 1,
-            "description": "The longest reply, in characters.",
-            "default": 10_000_000,
-        },
-        "max_depth": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 500,
-            "description": "The deepest nesting of a reply that is read.",
-            "default": 500,
-        },
-        "examples": {
-            "type": "array",
-            "items": EXAMPLE,
-            "description": "Example replies, and the expected result of each.",
-        },
-    }
+# What each key takes. The keys themselves, their sentences, defaults and limits are declared with the options.
+TAKES: dict[str, Shape] = {
+    "$schema": TEXT,
+    "name": TEXT,
+    "version": {"type": ["string", "number"]},
+    "language": TEXT,
+    "description": TEXT,
+    "extends": {"anyOf": [TEXT, TEXTS]},
+    "schema": {"anyOf": [TEXT, {"type": "object"}, {"type": "boolean"}]},
+    "tools": {"anyOf": [TEXT, {"type": "array"}, {"type": "object"}]},
+    "order": {"anyOf": [TEXTS, {"$ref": "#/$defs/Order"}]},
+    "calls": {"$ref": "#/$defs/CallOptions"},
+    "rules": parts.RULES,
+    "input": {"anyOf": [TEXTS, {"type": "boolean"}]},
+    "reply": parts.REPLY,
+    "states": parts.STATES,
+    "fallbacks": {"type": "object", "additionalProperties": TEXT},
+    "checks": {"type": "array", "items": CHECK},
+    "quality": parts.QUALITY,
+    "relevance": parts.RELEVANCE,
+    "grounded": parts.GROUNDED,
+    "accept": {"enum": [*OPTIONS["accept"].choices]},
+    "coerce": {"anyOf": [{"enum": [*OPTIONS["coerce"].choices]}, {"$ref": "#/$defs/Options"}]},
+    "strict": {"type": "boolean"},
+    "max_size": {"type": "integer"},
+    "max_depth": {"type": "integer"},
+    "examples": {"type": "array", "items": EXAMPLE},
+}
+
+
+def _key(name: str, option: Option) -> Shape:
+    """What a key takes, with everything that its declaration says."""
+    default = None if option.default == "" else option.default
+    limits = {"minimum": option.least, "maximum": option.most, "default": default}
+    given = {word: limit for word, limit in limits.items() if limit is not None}
+    return {**TAKES[name], "description": option.file_sentence, **given}
 
 
 def _parts() -> dict[str, Shape]:
@@ -162,7 +129,7 @@ def file_schema() -> Shape:
         "title": "trueup contract",
         "description": "What a valid reply of a language model is.",
         "type": "object",
-        "properties": {"$schema": {"type": "string", "description": "This schema, for editors."}, **_keys()},
+        "properties": {name: _key(name, FILE_KEYS[name]) for name in TAKES},
         "additionalProperties": False,
         "$defs": _parts(),
     }

@@ -18,9 +18,8 @@ from trueup.contract.lint.rules import lint_rules
 from trueup.contract.lint.schemas import refused_at
 from trueup.contract.lint.tools import lint_tools, offered
 from trueup.contract.lint.words import lint_words
+from trueup.contract.options import options_in
 from trueup.verdict.paths import Parts
-
-NOT_OPTIONS = frozenset({"$schema", "description", "examples"})  # for editors, people, and lint
 
 _OF_SHAPE = frozenset({"N005", "N006"})
 
@@ -47,7 +46,7 @@ def lint_contract(
     contract: Contract | None = None
     if not any(found.level == "error" for found in faults):
         try:
-            contract = Contract(**{**_options(whole.data), **(options or {})})
+            contract = Contract(**{**options_in(whole.data), **(options or {})})
         except (ValueError, TypeError) as error:
             faults.append(_refused(error, whole))
     ordered = tuple(sorted(faults, key=lambda found: found.sort_key))
@@ -115,14 +114,6 @@ def _named(source: Any, marks: Any) -> Iterable[Fault]:
     from trueup.contract.lint.grounded import lint_named  # as above
 
     return lint_named(source, marks)
-
-
-def _options(data: dict[str, Any]) -> dict[str, Any]:
-    """The data of a file as options of a contract."""
-    options = {key: part for key, part in data.items() if key not in NOT_OPTIONS}
-    if "version" in options:
-        options["version"] = str(options["version"])
-    return options
 
 
 def _refused(error: Exception, whole: Whole) -> Fault:

@@ -10,23 +10,9 @@ from typing import Any
 
 from trueup.contract.files.documents import KINDS, LIMITS, parse_document
 from trueup.contract.files.faults import ContractError
-from trueup.contract.files.shape import file_schema
+from trueup.contract.options import FILE_KEYS
 
-OPENED = (
-    "schema",
-    "tools",
-    "order",
-    "rules",
-    "reply",
-    "states",
-    "checks",
-    "quality",
-    "relevance",
-    "grounded",
-    "extends",
-    "coerce",
-    "fallbacks",
-)
+OPENED = tuple(key for key, option in FILE_KEYS.items() if option.identifies)
 """What makes a file a contract: any one of these."""
 _LINE = re.compile(rf"""^\s{{0,2}}["'\[]?({"|".join(OPENED)})["']?\s*[:=\]]""", re.MULTILINE)
 PIPELINE = "config.yaml"
@@ -74,7 +60,7 @@ def _has_parts(data: Any, kind: str) -> bool:
     if not isinstance(data, dict) or "upstreams" in data:
         return False
     keys = {key for key in data if isinstance(key, str)}
-    known = len(keys & file_schema()["properties"].keys())
+    known = len(keys & FILE_KEYS.keys())
     if kind == ".json" and known < len(data):  # most JSON is something else
         return False
     return not keys.isdisjoint(OPENED) and known >= len(data) - known

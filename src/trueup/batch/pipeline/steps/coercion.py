@@ -13,8 +13,8 @@ import msgspec
 from trueup.batch.pipeline.config import Pipeline, Step
 from trueup.conform.options import Options
 from trueup.contract.files.faults import ContractError, Fault
-from trueup.contract.given import refuse_bad_options
 from trueup.contract.lint.nearest import did_you_mean
+from trueup.contract.options import refuse_bad_values
 from trueup.verdict.paths import Parts
 
 ENUMS: dict[str, Any] = {"enum_prefixes": ["shadow "], "enum_delimiters": [" | "]}
@@ -49,7 +49,7 @@ def lint_reading(pipeline: Pipeline, step: Step) -> list[Fault]:
     """Faults in how a step reads replies: its `accept`, `strict` and `coerce`."""
     config, faults = step.config, list[Fault]()
     try:
-        refuse_bad_options(config.get("accept", "guess"), "standard", config.get("strict", False), 1, 1)
+        refuse_bad_values({name: config[name] for name in ("accept", "strict") if name in config})
     except (ValueError, TypeError) as error:
         word = str(error).partition(" ")[0]
         faults.append(pipeline.fault("N006", ("pipeline", "steps", step.index, word), str(error)))
