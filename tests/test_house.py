@@ -109,6 +109,15 @@ def test_prompts_of_an_interpreter_are_only_in_docstrings() -> None:
             assert not [t.string for t in comments if prompt.match(t.string)], name_of(path)
 
 
+def test_nothing_installs_trueup_by_its_name() -> None:
+    """It is not on a package index: `pip install` with its name could fetch a stranger's package. A path to it is fine."""
+    command = r"\b(?:uvx|(?:pip\d?|pipx|uv|uv pip|uv tool|poetry|conda) (?:install|add|run))\b[^\n`#]*?(?<![\w./\\-])trueup(?![\w/.-])"
+    by_name = re.compile(rf"{command}|(?<![\w./])trueup\[[a-z]")
+    for path in own_files():
+        if path.name != Path(__file__).name and path.suffix != ".jsonl":
+            assert not by_name.search(path.read_text("utf-8")), name_of(path)
+
+
 def test_nothing_names_this_machine_or_a_registry() -> None:
     # Built from pieces, so that this file does not name them either.
     words = [

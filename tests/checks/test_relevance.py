@@ -1,6 +1,7 @@
 """Relevance: what is near its question and what is not, what is not judged, and that nothing is fetched."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from trueup import Contract
 from trueup.checks import relevance
 from trueup.checks.relevance import is_english, likeness
 from trueup.learning.calibration import auc
+from trueup.verdict.extras import install
 
 ROOT = Path(__file__).resolve().parents[2]
 PAIRS: dict[str, list[list[str]]] = json.loads((ROOT / "bench" / "data" / "questions.json").read_text("utf-8"))
@@ -125,10 +127,10 @@ def test_without_the_extra_a_contract_says_how_to_install_it(monkeypatch: pytest
     relevance.folder.cache_clear()
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     try:
-        with pytest.raises(ModuleNotFoundError, match=r"pip install 'trueup\[relevance\]'"):
+        with pytest.raises(ModuleNotFoundError, match=re.escape(install("relevance"))):
             Contract(relevance=True)
         (tmp_path / "contract.yaml").write_text("relevance: true\n", "utf-8")
-        with pytest.raises(ValueError, match=r"N021 .*pip install 'trueup\[relevance\]'"):
+        with pytest.raises(ValueError, match="N021 .*" + re.escape(install("relevance"))):
             Contract.load(tmp_path / "contract.yaml")
     finally:
         relevance.folder.cache_clear()
@@ -151,7 +153,7 @@ def test_a_missing_library_is_a_fault_of_the_file_and_no_traceback(
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     (tmp_path / "contract.yaml").write_text("relevance: true\n", "utf-8")
     relevance.load.cache_clear()
-    with pytest.raises(ValueError, match=r"N021 .*pip install 'trueup\[relevance\]'"):
+    with pytest.raises(ValueError, match="N021 .*" + re.escape(install("relevance"))):
         Contract.load(tmp_path / "contract.yaml")
 
 

@@ -12,6 +12,7 @@ import pytest
 import trueup
 from tests.cli.running import Run, clean_environment
 from trueup.cli.main import COMMANDS, EXTRAS, GROUPS, main
+from trueup.verdict.extras import install
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -81,7 +82,7 @@ def test_a_package_that_is_missing_is_named_with_its_extra(run: Run, tmp_path: P
         "it._list = broken\n"
     )
     done = run("explain", PYTHONPATH=str(tmp_path))
-    assert (done.code, done.err) == (2, "trueup: httptools.parser is not installed: pip install 'trueup[gateway]'\n")
+    assert (done.code, done.err) == (2, f"trueup: httptools.parser is not installed: {install('gateway')}\n")
 
 
 def test_it_runs_as_a_module(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogR
 from prometheus_client import CollectorRegistry, generate_latest
 
 from trueup.verdict.events import Checked, Event, Failed, FellBack, Finished, Judged, Violation
+from trueup.verdict.extras import install
 from trueup.watch.lines import fields_of, line_of, visible
 from trueup.watch.log import log_events
 from trueup.watch.prometheus import MOST_LABELS, prometheus_events
@@ -262,7 +264,7 @@ def test_a_missing_package_says_how_to_install_it(monkeypatch: pytest.MonkeyPatc
     for name in ("structlog", "prometheus_client", "opentelemetry", "opentelemetry._logs"):
         monkeypatch.setitem(sys.modules, name, None)
     for subscriber in (structlog_events, prometheus_events, telemetry_events):
-        with pytest.raises(ModuleNotFoundError, match=r"pip install 'trueup\[telemetry\]'"):
+        with pytest.raises(ModuleNotFoundError, match=re.escape(install("telemetry"))):
             subscriber()
 
 

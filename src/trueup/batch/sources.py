@@ -25,6 +25,7 @@ from trueup.batch.ranges import Long, Range, Spoiled, lines_of
 from trueup.batch.tables.kinds import kind_of
 from trueup.batch.tables.rows import Columns, renamed
 from trueup.batch.tables.table import BadTable, Table
+from trueup.verdict.extras import install
 
 _CHUNK = 1 << 20
 _EDGE = 65_536
@@ -354,7 +355,7 @@ def _unpacked(path: str, packing: str) -> Iterator[bytes]:
         try:
             import zstandard
         except ImportError:
-            raise Unreadable(f"{shown(path)}: .zst needs a package: pip install 'trueup[sift]'") from None
+            raise Unreadable(f"{shown(path)}: .zst needs a package: {install('sift')}") from None
         try:
             with zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True) as opened:
                 yield from _chunks(cast("BinaryIO", opened))
@@ -372,7 +373,7 @@ def _fsspec(path: str) -> Any:
     try:
         import fsspec  # type: ignore[import-untyped]
     except ImportError:
-        raise Unreadable(f"{shown(path)}: addresses need a package: pip install 'trueup[sift]'") from None
+        raise Unreadable(f"{shown(path)}: addresses need a package: {install('sift')}") from None
     try:
         return fsspec.core.url_to_fs(path)[0]
     except (ImportError, ValueError) as error:

@@ -13,11 +13,11 @@ from typing import Any
 from trueup.checks.folding import words
 from trueup.checks.quality import BadQuality, Scored, question_in, read_level, read_table, read_threshold, said
 from trueup.verdict.catalogue import Level
+from trueup.verdict.extras import install
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply
 
 BELOW = 0.5
-INSTALL = "relevance needs wordllama: pip install 'trueup[relevance]'"
 _OPTIONS = ("below", "level")
 _FEWEST = 5  # words of a question or a reply that can be judged
 _MOST_TEXT = 4_000  # characters of either that are looked at
@@ -117,7 +117,9 @@ def load(place: str) -> tuple[Any, Any]:
         with safe_open(str(Path(place) / _WEIGHTS), framework="np") as opened:
             return tokenizer, opened.get_tensor("embedding.weight")
     except Exception as error:  # noqa: BLE001 - both libraries raise types of their own, or are missing
-        raise BadQuality(f"relevance: the word vectors in {place} cannot be read: {error!s:.200}; {INSTALL}") from None
+        raise BadQuality(
+            f"relevance: the word vectors in {place} cannot be read: {error!s:.200}; {_install()}"
+        ) from None
 
 
 @lru_cache(maxsize=1)
@@ -127,12 +129,16 @@ def folder() -> Path:
 
     spec = find_spec("wordllama")
     if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(INSTALL, name="wordllama")
+        raise ModuleNotFoundError(_install(), name="wordllama")
     found = Path(spec.origin).parent
     lacking = [name for name in (_WEIGHTS, _TOKENS) if not (found / name).is_file()]
     if lacking:
-        raise ModuleNotFoundError(f"the installed wordllama has no {lacking[0]}; {INSTALL}", name="wordllama")
+        raise ModuleNotFoundError(f"the installed wordllama has no {lacking[0]}; {_install()}", name="wordllama")
     return found
+
+
+def _install() -> str:
+    return f"relevance needs wordllama: {install('relevance')}"
 
 
 def compile_relevance(spec: Any, language: str = "") -> Relevance:

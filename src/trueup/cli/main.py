@@ -172,8 +172,10 @@ def _guarded(run: Callable[[], Any]) -> int:
         if os.environ.get("TRUEUP_DEBUG"):
             raise
         _drop_output()
+        from trueup.verdict.extras import install
+
         if isinstance(error, ModuleNotFoundError) and (extra := EXTRAS.get((error.name or "").partition(".")[0])):
-            _say(f"trueup: {error.name} is not installed: pip install 'trueup[{extra}]'")
+            _say(f"trueup: {error.name} is not installed: {install(extra)}")
             return 2
         _say(f"trueup: {safe(_own_fault(error))}")
         return FAULT

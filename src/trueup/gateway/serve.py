@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("trueup.gateway")
 
-MISSING = "the gateway needs its packages: pip install 'trueup[gateway]'"
 CONFIG_VARIABLE = "TRUEUP_GATEWAY_CONFIG"
 _PAUSE = 1.0  # seconds before a worker that ended by itself is replaced
 Listening = Callable[[str], object]

@@ -18,10 +18,10 @@ import orjson
 from trueup.shelf.fences import Block, blocks
 from trueup.shelf.options import Options
 from trueup.shelf.seen import Look, Seen, Told, not_judged
+from trueup.verdict.extras import install
 from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex
 
-INSTALL = "code needs sqlglot for SQL: pip install 'trueup[shelf]', or name the other languages: {code: [python, json]}"
 LANGUAGES = ("python", "json", "sql")
 _SPELLED = {"py": "python", "python3": "python", "py3": "python", "pycon": "", "json5": "", "jsonc": "", "jsonl": "", "postgresql": "sql", "postgres": "sql", "mysql": "sql", "sqlite": "sql"}  # fmt: skip
 _DIALECTS = {"postgresql": "postgres", "postgres": "postgres", "mysql": "mysql", "sqlite": "sqlite"}
@@ -57,7 +57,7 @@ def compile_check(given: Mapping[str, Any]) -> Look:
             raise options.bad("code", f"{written!r} is not a language that is checked{also}")
     dialect = _dialect(options)
     if (not named or "sql" in named) and find_spec("sqlglot") is None:
-        raise ModuleNotFoundError(INSTALL, name="sqlglot")
+        raise _no_sqlglot()
     return lambda seen: _look(seen, named, dialect)
 
 
@@ -74,11 +74,16 @@ def _dialect(options: Options) -> str:
     return given[0].lower()
 
 
+def _no_sqlglot() -> ModuleNotFoundError:
+    others = "or name the other languages: {code: [python, json]}"
+    return ModuleNotFoundError(f"code needs sqlglot for SQL: {install('shelf')}, {others}", name="sqlglot")
+
+
 def _load_sql() -> Any:
     try:
         import sqlglot
     except ModuleNotFoundError:
-        raise ModuleNotFoundError(INSTALL, name="sqlglot") from None
+        raise _no_sqlglot() from None
     logger = logging.getLogger("sqlglot")
     if _quiet not in logger.filters:
         logger.addFilter(_quiet)

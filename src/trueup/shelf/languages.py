@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from trueup.shelf.fences import without_code
 from trueup.shelf.options import Options
 from trueup.shelf.seen import Look, Seen, Told
+from trueup.verdict.extras import install
 from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex
 
-INSTALL = "language needs py3langid: pip install 'trueup[shelf]'"
 # The languages of the model, which is not read before a reply is judged; a test compares them.
 KNOWN = frozenset(
     """ace af am an ar ary arz as az ba bcl be bg bn br bs ca crh cs cy da de dz el en eo es et eu ext fa fi fo fr fuv fy ga gcf gcr gd gl gom grc gu gug
@@ -81,7 +81,7 @@ def compile_check(given: Mapping[str, Any]) -> Look:
     if not wanted:
         raise options.bad("language", "name at least one language, such as es")
     if find_spec("py3langid") is None:
-        raise ModuleNotFoundError(INSTALL, name="py3langid")
+        raise ModuleNotFoundError(f"language needs py3langid: {install('shelf')}", name="py3langid")
     allowed = frozenset(_code(name) for name in wanted)
     for name in wanted:
         if _code(name) not in KNOWN:

@@ -10,10 +10,10 @@ from typing import Any
 
 from trueup.shelf.options import Options
 from trueup.shelf.seen import Look, Seen, Told
+from trueup.verdict.extras import install
 from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex
 
-INSTALL = "no_phone needs phonenumbers: pip install 'trueup[shelf]'"
 _RUN = lazy_regex(
     r"[+(\d](?:(?<=\+)(?<![\w+].)|(?<=[(\d])(?<![\w.,/=#%&$€£@+\-].)(?<!\d:.))[\d ().\-/]{6,41}", re.ASCII
 )
@@ -36,7 +36,7 @@ def compile_check(given: Mapping[str, Any]) -> Look:
     try:
         from phonenumbers import SUPPORTED_REGIONS
     except ModuleNotFoundError:
-        raise ModuleNotFoundError(INSTALL, name="phonenumbers") from None
+        raise ModuleNotFoundError(f"no_phone needs phonenumbers: {install('shelf')}", name="phonenumbers") from None
     for region in regions:
         if region not in SUPPORTED_REGIONS:
             near = nearest(region, SUPPORTED_REGIONS)

@@ -18,6 +18,7 @@ import msgspec
 from trueup.store.cells import calm, pack
 from trueup.store.columns import Column, write_parquet
 from trueup.store.errors import StoreError, StoreFull
+from trueup.verdict.extras import install
 
 if TYPE_CHECKING:
     from trueup.store.store import Store
@@ -97,7 +98,7 @@ def _parquet(path: Path, rows: Iterable[Item]) -> int:
     try:
         import pyarrow  # type: ignore[import-untyped]  # noqa: F401, ICN001
     except ImportError:
-        raise StoreError("Parquet needs a writer: pip install 'trueup[tables]'") from None
+        raise StoreError(f"Parquet needs a writer: {install('tables')}") from None
     source = iter(rows)
     first = next(source, None)
     if first is None:

@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 from trueup.store.errors import NotStorable, StoreBusy, StoreError, StoreFull, StoreUnavailable
 from trueup.store.session import Clock, Row, lock_number
+from trueup.verdict.extras import install
 
 _MARK = re.compile(r"('[^']*')|\?")  # doubled inside quotes, a quote is a character
 _dialect: dict[str, str] = {}
@@ -107,7 +108,7 @@ class Postgres:
         try:
             import psycopg  # noqa: F401 - told here, once, that it is missing
         except ImportError:
-            raise StoreUnavailable("PostgreSQL needs a driver: pip install 'trueup[postgres]'") from None
+            raise StoreUnavailable(f"PostgreSQL needs a driver: {install('postgres')}") from None
         self._url = url
         self._secrets = _secrets(url)
         self.where = without_password(url)

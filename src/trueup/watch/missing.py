@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from trueup.verdict.extras import install, quoted
+
 
 def needed(module: str, extra: str = "telemetry") -> Any:
     """The module, imported when it is first needed.
@@ -16,7 +18,7 @@ def needed(module: str, extra: str = "telemetry") -> Any:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         package = module.split(".", 1)[0]
-        raise ModuleNotFoundError(f"{package} is not installed: pip install 'trueup[{extra}]'", name=package) from error
+        raise ModuleNotFoundError(f"{package} is not installed: {install(extra)}", name=package) from error
 
 
 @contextmanager
@@ -26,10 +28,10 @@ def library(requirement: str) -> Iterator[None]:
     >>> with library("example-library>=2"):
     ...     import example_library
     Traceback (most recent call last):
-    ModuleNotFoundError: this adapter needs example-library>=2 (No module named 'example_library'): pip install 'example-library>=2'
+    ModuleNotFoundError: this adapter needs example-library>=2 (No module named 'example_library'): pip install "example-library>=2"
     """
     try:
         yield
     except ImportError as error:
-        message = f"this adapter needs {requirement} ({error}): pip install '{requirement}'"
+        message = f"this adapter needs {requirement} ({error}): pip install {quoted(requirement)}"
         raise type(error)(message, name=error.name) from error

@@ -1,6 +1,6 @@
 """Events as Prometheus metrics: checks by contract, state and result, findings by code, the time of a check.
 
-Needs `trueup[telemetry]`. Labels come from contexts, so their number is bounded: the hundred-and-first state and all
+Needs the extra `telemetry`. Labels come from contexts, so their number is bounded: the hundred-and-first state and all
 after it are counted under `other`. No server is started.
 """
 

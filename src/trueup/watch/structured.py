@@ -1,4 +1,4 @@
-"""Events in structlog: one event is one entry, its fields plain scalars. Needs `trueup[telemetry]`."""
+"""Events in structlog: one event is one entry, its fields plain scalars. Needs the extra `telemetry`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Events in OpenTelemetry: a check is a `gen_ai.evaluation.result` event of the span under way. Needs `trueup[telemetry]`.
+"""Events in OpenTelemetry: a check is a `gen_ai.evaluation.result` event of the span under way. Needs the extra `telemetry`.
 
 Events go to the logger provider of the application; nothing is exported unless the application has set that up.
 """

@@ -1,6 +1,7 @@
 """The local model itself: in this process, over loopback with the real SDKs, and what is said when it cannot run."""
 
 import asyncio
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from tests.waiting import wait_for
 from trueup import Contract, Policy
 from trueup.ask.clients import local, weights
 from trueup.ask.clients.local import LocalError, LocalModel, shared
+from trueup.verdict.extras import install
 
 ENDLESS: Any = {  # a reply that only a limit ends
     "messages": [{"role": "user", "content": "Tell a very long story."}], "max_tokens": 2000, "ignore_eos": True,
@@ -236,7 +238,7 @@ def test_a_missing_runner_or_missing_weights_say_what_to_install(monkeypatch: py
     with pytest.raises(weights.NotInstalled, match="trueup local install"):
         LocalModel()
     monkeypatch.setattr(weights, "runner", lambda: None)
-    with pytest.raises(weights.NotInstalled, match=r"pip install 'trueup\[local\]'"):
+    with pytest.raises(weights.NotInstalled, match=re.escape(install("local"))):
         LocalModel()
 
 

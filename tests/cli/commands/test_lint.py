@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import Run
+from trueup.verdict.extras import install
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 WRONG = "name: shop\nshema: person.json\naccept: gues\ntools: [{name: look}]\norder: [lok]\n"
@@ -177,7 +178,7 @@ def test_a_pipeline_without_its_extra_says_which(run: Run, tmp_path: Path, comma
     shutil.copytree(EXAMPLES / "pipelines" / "reviews", tmp_path / "reviews")
     done = run(command, "reviews", PYTHONPATH=without(tmp_path, "jinja2"))
     assert (done.code, done.out) == (2, "")
-    assert done.err.endswith("prompts need Jinja2: pip install 'trueup[pipelines]'\n")
+    assert done.err.endswith(f"prompts need Jinja2: {install('pipelines')}\n")
     assert len(done.err.splitlines()) == 1
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.cli.running import COMMAND, Run, clean_environment
 from trueup.ask.clients import weights
+from trueup.verdict.extras import install
 
 needs_model = pytest.mark.needs("model")
 
@@ -45,10 +46,10 @@ sys.argv = ["trueup", "local", *{args!r}]
 main()
 """
     for runner, args, status, words in (
-        (None, ["status"], 1, "pip install 'trueup[local]'"),
+        (None, ["status"], 1, install("local")),
         ("1", ["status"], 1, weights.INSTALL_WEIGHTS),
-        (None, ["install"], 2, "pip install 'trueup[local]'"),
-        (None, ["serve"], 2, "pip install 'trueup[local]'"),
+        (None, ["install"], 2, install("local")),
+        (None, ["serve"], 2, install("local")),
         ("1", ["serve"], 2, weights.INSTALL_WEIGHTS),
     ):
         script = code.format(runner=runner, args=args)

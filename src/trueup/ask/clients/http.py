@@ -16,6 +16,7 @@ from trueup.ask.clients.request import Failure, Request, TransportFailure, failu
 from trueup.ask.policy import ALL_MODES
 from trueup.ask.shapes.openai import as_openai
 from trueup.read.reader import read
+from trueup.verdict.extras import install
 from trueup.verdict.secrets import masked
 
 MAX_BYTES = 64_000_000
@@ -176,5 +177,5 @@ def _httpx() -> Any:
     try:
         import httpx
     except ImportError:
-        raise ModuleNotFoundError("asking over HTTP needs httpx: pip install 'trueup[http]'") from None
+        raise ModuleNotFoundError(f"asking over HTTP needs httpx: {install('http')}") from None
     return httpx

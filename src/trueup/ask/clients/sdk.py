@@ -10,6 +10,7 @@ from typing import Any
 
 from trueup.ask.clients.client import Client, kinds_of
 from trueup.ask.clients.request import Failure, Request, TransportFailure
+from trueup.verdict.extras import quoted
 
 
 class Sdk(Client):
@@ -86,7 +87,8 @@ def recent(client: Any, method: str, package: str, version: str) -> Any:
     for name in method.split("."):
         held = getattr(held, name, None)
     if held is None:
-        raise TypeError(f"this version of {package} is too old; pip install '{package}>={version}'")
+        wanted = quoted(f"{package}>={version}")
+        raise TypeError(f"this version of {package} is too old: pip install {wanted}")
     return client
 
 

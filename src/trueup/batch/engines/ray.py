@@ -27,6 +27,7 @@ from trueup.batch.engines.pipes import Ended, Helper
 from trueup.batch.frames import Sift
 from trueup.batch.full import DiskFull
 from trueup.batch.work import Done, EngineFailed, Guard, Job, Task
+from trueup.verdict.extras import install
 
 __all__ = ["Sift", "run"]  # the first has its own room now
 
@@ -61,7 +62,7 @@ def carry(
 ) -> Iterator[Any]:
     """What a cluster makes of tasks, by what a `packed` parcel opens on its nodes; a task that Ray keeps losing is done `here`."""
     if importlib.util.find_spec("ray") is None:
-        raise EngineFailed("--engine ray needs a package: pip install 'trueup[ray]'")
+        raise EngineFailed(f"--engine ray needs a package: {install('ray')}")
     address = address or _known_address()
     _reach(address)
     with tempfile.TemporaryFile() as errors:
@@ -189,7 +190,7 @@ def _reach(address: str) -> None:
     """Refuse a host and port where nobody listens: Ray would try for minutes. Ray reports every other fault of an address itself."""
     if address.startswith("ray://") and importlib.util.find_spec("grpc") is None:
         direct = "give the address of the head node, such as 10.0.0.1:6379"
-        raise EngineFailed(f"{address} is an address for Ray's client: {direct}, or pip install 'ray[client]'")
+        raise EngineFailed(f'{address} is an address for Ray\'s client: {direct}, or pip install "ray[client]"')
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdecimal():
         return

@@ -11,6 +11,7 @@ from trueup.batch.ranges import Long, Range, Spoiled
 from trueup.batch.tables import arrow, delimited, parquet
 from trueup.batch.tables.rows import Columns, Reading, Shape, holds_no_reply, listed
 from trueup.batch.tables.table import LEAST, BadTable, Table, is_damage
+from trueup.verdict.extras import install
 
 _KINDS: dict[str, Any] = {"parquet": parquet, "arrow": arrow}
 _HEAD = 65_536
@@ -55,7 +56,7 @@ def _require() -> None:
     try:
         import pyarrow as pa  # type: ignore[import-untyped]  # noqa: F401
     except ImportError:
-        raise BadTable("Parquet and Arrow need a package: pip install 'trueup[tables]'") from None
+        raise BadTable(f"Parquet and Arrow need a package: {install('tables')}") from None
 
 
 def lines_of_table(

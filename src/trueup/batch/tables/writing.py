@@ -17,6 +17,7 @@ from trueup.batch.full import writing
 from trueup.batch.tables.records import FAILED, VALID, cells_of, value_columns
 from trueup.store.cells import calm
 from trueup.store.columns import Batch, Column, schema_of, write_parquet
+from trueup.verdict.extras import install
 
 FORMATS = ("jsonl", "parquet", "arrow", "csv", "datasets")
 NAMES = ("validated", "failures")
@@ -55,7 +56,7 @@ def require_writer(form: str) -> None:
     try:
         import pyarrow  # type: ignore[import-untyped]  # noqa: F401, ICN001
     except ImportError:
-        raise Unwritable(f"--format {form} needs a package: pip install 'trueup[tables]'") from None
+        raise Unwritable(f"--format {form} needs a package: {install('tables')}") from None
 
 
 def write_tables(out: Path, work: Path, form: str, schema: Any) -> None:

@@ -12,6 +12,7 @@ import click
 
 from trueup.cli.options.references import Unavailable
 from trueup.cli.terminal.output import Color
+from trueup.verdict.extras import install
 
 if TYPE_CHECKING:
     from trueup.gateway.config import Caller, Config, StudioKey
@@ -105,7 +106,7 @@ def check(file: str, whose: bool, color: Color) -> int:
     try:
         from trueup.gateway.settings import read_config
     except ImportError as error:
-        raise Unavailable(f"{error.name} is not installed: pip install 'trueup[gateway]'") from None
+        raise Unavailable(f"{error.name} is not installed: {install('gateway')}") from None
     from trueup.verdict.display import safe_line
 
     config, faults = read_config(file)

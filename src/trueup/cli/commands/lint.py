@@ -7,6 +7,7 @@ import click
 
 from trueup.cli.options.references import Unavailable
 from trueup.cli.terminal.output import Color
+from trueup.verdict.extras import install
 
 if TYPE_CHECKING:
     from trueup.contract.files.faults import Fault
@@ -90,7 +91,7 @@ def _look(file: str, run_them: bool) -> Looked:
         try:
             from trueup.gateway.settings import read_config
         except ImportError as error:
-            raise Unavailable(f"{error.name} is not installed: pip install 'trueup[gateway]'") from None
+            raise Unavailable(f"{error.name} is not installed: {install('gateway')}") from None
         return Looked(file, tuple(read_config(file)[1]), 0)
     from trueup.contract.lint.run import lint_contract
 

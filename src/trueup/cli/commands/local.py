@@ -11,6 +11,7 @@ import click
 
 from trueup.ask.clients import weights
 from trueup.cli.options.references import Unavailable
+from trueup.verdict import extras
 from trueup.verdict.display import safe_line
 
 
@@ -24,7 +25,7 @@ def install() -> None:
     """Fetch the weights (93 MB) into this environment."""
     if weights.runner() is None:
         raise Unavailable(
-            f"the runner is not installed: {weights.INSTALL_RUNNER}, then `{weights.INSTALL_WEIGHTS}` again"
+            f"the runner is not installed: {extras.install('local')}, then `{weights.INSTALL_WEIGHTS}` again"
         )
     if (found := weights.find()) is not None and weights.verify(found):
         click.echo(f"installed already: {found}")
@@ -71,7 +72,7 @@ def status(as_json: bool) -> None:
 
         write(document(facts, indented=is_terminal()) + "\n")
     else:
-        missing = f"missing: {weights.INSTALL_RUNNER}"
+        missing = f"missing: {extras.install('local')}"
         click.echo(f"model    {weights.NAME} (SmolLM2-135M-Instruct, 4 bits, Apache-2.0)")
         click.echo(f"runner   {'xllamacpp ' + facts['runner'] if facts['runner'] else missing}")
         if found is None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trueup.cli.options.references import Unavailable
+from trueup.verdict.extras import install
 
 if TYPE_CHECKING:
     from trueup.gateway.config import Config
@@ -50,7 +51,7 @@ def serve(
         from trueup.gateway.serve import serve as run
         from trueup.gateway.settings import read_config
     except ImportError as error:
-        raise Unavailable(f"{error.name} is not installed: pip install 'trueup[gateway]'") from None
+        raise Unavailable(f"{error.name} is not installed: {install('gateway')}") from None
     found, faults = read_config(config)
     for fault in faults:
         click.echo(safe_line(str(fault)), err=True)
@@ -82,7 +83,7 @@ def _demo(listen: str | None) -> int:
         from trueup.ask.clients.weights import NotInstalled
         from trueup.gateway.demo import demo
     except ImportError as error:
-        raise Unavailable(f"{error.name} is not installed: pip install 'trueup[gateway]'") from None
+        raise Unavailable(f"{error.name} is not installed: {install('gateway')}") from None
     port = _address(listen)[1] if listen is not None else 8080
     try:
         demo(click.echo, threading.Event().wait, port)

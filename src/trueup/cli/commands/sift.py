@@ -10,6 +10,7 @@ import click
 
 from trueup.cli.full_disk import resumable
 from trueup.cli.options.batch_contract import contract_options, read_spec
+from trueup.verdict.extras import install
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,7 +133,7 @@ def run_batch(files: list[str], spec: "Spec", out: Path, options: dict[str, Any]
     if options["engine"].partition(":")[0] not in {"local", "ray"}:
         raise Stopped(f"--engine {options['engine']}: there are local and ray[:ADDRESS]")
     if options["engine"].startswith("ray") and find_spec("ray") is None:
-        raise Stopped("--engine ray needs a package: pip install 'trueup[ray]'")
+        raise Stopped(f"--engine ray needs a package: {install('ray')}")
     if "-" in files and sys.stdin.isatty() and not (out / WORK).exists():
         raise Stopped("'-' is standard input: pipe a JSONL file in")
     as_json = options["as_json"]

@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from trueup.cli.options.references import Unavailable
+from trueup.verdict.extras import install
 
 if TYPE_CHECKING:
     import socket
@@ -74,7 +75,7 @@ def studio(
         from trueup.studio.serving import serve
         from trueup.studio.settings import LOOPBACK, Key, Settings
     except ImportError as error:
-        raise Unavailable(f"{error.name} is not installed: pip install 'trueup[studio]'") from None
+        raise Unavailable(f"{error.name} is not installed: {install('studio')}") from None
     where, wanted = _address(listen) if listen is not None else (_HERE, port)
     secret = new_secret()
     own = () if where in _EVERYWHERE else (_as_sent(where),)

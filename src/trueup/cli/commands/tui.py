@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from trueup.cli.options.runs import RUNS, Refused
+from trueup.verdict.extras import install
 
 
 @click.command()
@@ -22,7 +23,7 @@ def tui(folder: Path) -> None:
     try:
         from trueup.tui.app import RunsApp
     except ModuleNotFoundError as error:
-        raise Refused(f"{error.name} is not installed; `pip install 'trueup[tui]'` brings it") from None
+        raise Refused(f"{error.name} is not installed: {install('tui')}") from None
     if not folder.is_dir() and folder != RUNS:
         raise Refused(f"{folder}: there is no such folder")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

@@ -2,7 +2,7 @@
 
 `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER`, `OTEL_SDK_DISABLED` and the others
 mean what the SDK's documentation says. Where the application has set up a provider already, that one is used. A collector that
-cannot be reached costs no request anything. Needs `trueup[telemetry]`.
+cannot be reached costs no request anything. Needs the extra `telemetry`.
 """
 
 import logging

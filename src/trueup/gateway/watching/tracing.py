@@ -1,7 +1,7 @@
 """Spans and events of OpenTelemetry: a request is a span, each call of an upstream one inside it, what happens are its events.
 
 Names follow the conventions for generative AI; our own begin with `trueup.`. Nothing is exported unless the application has set
-that up, no text of a request or a reply is in a span, and a trace that the client has begun is carried on. Needs `trueup[telemetry]`.
+that up, no text of a request or a reply is in a span, and a trace that the client has begun is carried on. Needs the extra `telemetry`.
 """
 
 from collections.abc import Callable

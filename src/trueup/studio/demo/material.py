@@ -14,7 +14,7 @@ def example(name: str) -> Path:
     top = _PACKED if _PACKED.is_dir() else _CHECKOUT
     path = top / name
     if not path.exists():
-        raise FileNotFoundError(f"the example {name!r} is missing; install trueup again")
+        raise FileNotFoundError(f"the example {name!r} is missing from this installation of trueup")
     return path
 
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trueup.verdict.extras import install
+
 if TYPE_CHECKING:
     from jinja2 import Template, nodes
 
@@ -34,7 +36,7 @@ class Prompts:
         try:
             from trueup.batch.pipeline.prompts.sandbox import Sandbox
         except ImportError:
-            raise PromptError("prompts need Jinja2: pip install 'trueup[pipelines]'") from None
+            raise PromptError(f"prompts need Jinja2: {install('pipelines')}") from None
         self._sandbox = Sandbox(folder)
         self._compiled: dict[str, Template] = {}
 

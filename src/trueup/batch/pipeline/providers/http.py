@@ -13,6 +13,7 @@ from trueup.ask.clients.request import Failure, Request, TransportFailure, failu
 from trueup.ask.secrets import spellings
 from trueup.batch.pipeline.providers.wire import body_of, headers_of
 from trueup.read.reader import read
+from trueup.verdict.extras import install
 from trueup.verdict.secrets import MARK, masked
 
 MOST_REPLY = 64 << 20
@@ -35,7 +36,7 @@ class Http:
             try:
                 import aiohttp
             except ImportError:
-                raise ModuleNotFoundError("asking providers needs aiohttp: pip install 'trueup[pipelines]'") from None
+                raise ModuleNotFoundError(f"asking providers needs aiohttp: {install('pipelines')}") from None
             timeout = aiohttp.ClientTimeout(total=None, connect=30)
             self._session = aiohttp.ClientSession(
                 headers=self._headers,
