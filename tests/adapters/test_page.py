@@ -1,5 +1,6 @@
 """The page of integrations: every section is run by itself, in the environment of its library."""
 
+import asyncio
 import os
 import re
 import sys
@@ -36,11 +37,14 @@ def run(code: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.chdir(folder)
     names: dict[str, Any] = module.__dict__
     before = dict(os.environ)
+    asyncio.set_event_loop(loop := asyncio.new_event_loop())  # or a synchronous call may make one, and leave it open
     try:
         with collected():
             exec(compile(code, str(PAGE), "exec"), names)
             names.clear()
+            loop.close()
     finally:
+        asyncio.set_event_loop(None)
         os.environ.clear()
         os.environ.update(before)
 

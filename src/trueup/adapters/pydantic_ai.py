@@ -1,0 +1,127 @@
+"""pydantic-ai: a contract for the output of an agent.
+
+`ContractCapability` judges and repairs whatever the model sends as the output, before pydantic-ai parses it: the arguments of
+the output tool, JSON in a text, or plain text. `contract_text` lets the model answer in a text where a tool call is expected.
+`contract_validator` judges an output that is parsed already. Each raises `ModelRetry` with a correction for a refused
+output, so the agent's own retries send it; the verdict is in its `__cause__`.
+
+>>> import asyncio
+>>> from pydantic_ai import Agent
+>>> from pydantic_ai.models.test import TestModel
+>>> from trueup import Contract
+>>> contract = Contract({"type": "object", "properties": {"age": {"type": "integer"}}})
+>>> agent = Agent(TestModel(custom_output_text='Here you are: {"age": "36",}'), output_type=contract_text(contract))
+>>> asyncio.run(agent.run("How old is Ada?")).output
+{'age': 36}
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from pydantic_core import to_json
+
+from trueup.ask.correction import correction_text
+from trueup.contract.contract import Contract
+from trueup.verdict.verdict import Rejected, Verdict
+from trueup.watch.missing import library
+
+with library("pydantic-ai-slim>=2.0"):
+    from pydantic_ai import ModelRetry, RunContext, TextOutput
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.output import OutputContext
+
+Known = dict[str, Any] | Callable[[RunContext[Any]], dict[str, Any]]
+"""The context of a check, as in `Contract.check`, or a function that makes it from the context of the run."""
+OnVerdict = Callable[[Verdict], object]
+
+
+class ContractCapability(AbstractCapability[Any]):
+    """Judges and repairs the output of an agent: `Agent(model, output_type=Person, capabilities=[ContractCapability(contract)])`.
+
+    - `contract`: the contract that judges. One with a schema judges structured output, one without a schema judges text.
+    - `context`: what is known about the conversation, or a function that makes it from the `RunContext`; None: nothing.
+    - `on_verdict`: a function that is called with each verdict, refused or not; None: none.
+    """
+
+    def __init__(
+        self, contract: Contract[Any], *, context: Known | None = None, on_verdict: OnVerdict | None = None
+    ) -> None:
+        self._judge = _Judge(contract, context, on_verdict)
+
+    async def wrap_output_validate(
+        self,
+        ctx: RunContext[Any],
+        *,
+        output_context: OutputContext,
+        output: str | dict[str, Any],
+        handler: Callable[[Any], Awaitable[Any]],
+    ) -> Any:
+        contract = self._judge.contract
+        if ctx.partial_output or contract.schema is None:
+            return await handler(output)
+        data = (await self._judge.judged(ctx, output)).data
+        wanted = (
+            {} if output_context.object_def is None else output_context.object_def.json_schema.get("properties", {})
+        )
+        if wanted.keys() == {"response"} != contract.schema.root_keys:  # around an output that is not an object
+            data = {"response": data}
+        return await handler(data)
+
+    async def before_output_process(self, ctx: RunContext[Any], *, output_context: OutputContext, output: Any) -> Any:
+        if isinstance(output, str) and self._judge.contract.schema is None and not ctx.partial_output:
+            await self._judge.judged(ctx, output)
+        return output
+
+
+def contract_text(
+    contract: Contract[Any], *, context: Known | None = None, on_verdict: OnVerdict | None = None
+) -> TextOutput[Any]:
+    """Reads the model's text under a contract, as an entry of `output_type`, alone or beside a type that the model sends by a tool call.
+
+    `contract`, `context` and `on_verdict` are those of `ContractCapability`.
+    """
+    judge = _Judge(contract, context, on_verdict)
+
+    async def read(ctx: RunContext[Any], text: str) -> Any:
+        if ctx.partial_output and contract.schema is not None:
+            return contract.stream().feed(text)
+        verdict = await judge.judged(ctx, text)
+        return text if contract.schema is None else verdict.value
+
+    return TextOutput(read)
+
+
+def contract_validator(
+    contract: Contract[Any], *, context: Known | None = None, on_verdict: OnVerdict | None = None
+) -> Callable[[RunContext[Any], Any], Awaitable[Any]]:
+    """Judges an output that pydantic-ai has parsed: `agent.output_validator(contract_validator(contract))`.
+
+    `contract`, `context` and `on_verdict` are those of `ContractCapability`.
+    """
+    judge = _Judge(contract, context, on_verdict)
+
+    async def validate(ctx: RunContext[Any], output: Any) -> Any:
+        if ctx.partial_output:
+            return output
+        value = (await judge.judged(ctx, output)).value
+        return value if isinstance(value, type(output)) else output
+
+    return validate
+
+
+class _Judge:
+    """What the three have in common: the verdict on an output, or `ModelRetry` with what to tell the model."""
+
+    def __init__(self, contract: Contract[Any], context: Known | None, on_verdict: OnVerdict | None) -> None:
+        self.contract, self._context, self._on_verdict = contract, context, on_verdict
+
+    async def judged(self, ctx: RunContext[Any], output: Any) -> Verdict:
+        known = self._context(ctx) if callable(self._context) else self._context
+        reply = output if isinstance(output, str) else to_json(output).decode()
+        verdict = await self.contract.acheck(reply, known)
+        if self._on_verdict is not None:
+            self._on_verdict(verdict)
+        if verdict.ok:
+            return verdict
+        told = correction_text(self.contract, verdict, known, nth=ctx.retry + 1, most=ctx.max_retries)
+        raise ModelRetry(told) from Rejected(verdict)

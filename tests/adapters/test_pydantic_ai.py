@@ -1,0 +1,160 @@
+"""pydantic-ai: agents in every output mode, over the real client of OpenAI and a server on loopback."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from pydantic_ai import Agent, NativeOutput, PromptedOutput, RunContext, UnexpectedModelBehavior
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+
+from tests.adapters.person import ADA, BROKEN, CONTRACT, GOOD, MISSING, REFUSED, Person
+from trueup import Contract, Rejected, Verdict
+from trueup.adapters.pydantic_ai import ContractCapability, contract_text, contract_validator
+from trueup.testing.script import Call, Say, Step
+from trueup.testing.server import ScriptedServer
+
+
+def ask(script: list[Any], output_type: Any, *, deps: Any = None, streams: bool = False, **options: Any) -> Any:
+    """The output of an agent, and what it sent; of a stream, all outputs."""
+    validator = options.pop("validator", None)
+
+    async def run(server: ScriptedServer) -> Any:
+        provider = OpenAIProvider(base_url=f"{server.url}/v1", api_key="none")
+        async with provider.client:
+            agent = Agent(OpenAIChatModel("m", provider=provider), output_type=output_type, deps_type=object, **options)
+            if validator is not None:
+                agent.output_validator(validator)
+            if streams:
+                async with agent.run_stream("Who is Ada?", deps=deps) as result:
+                    return [part async for part in result.stream_output(debounce_by=None)]
+            return (await agent.run("Who is Ada?", deps=deps)).output
+
+    with ScriptedServer(script) as server:
+        output = asyncio.run(run(server))
+        return output, [request.messages for request in server.requests]
+
+
+def tool(arguments: str | dict[str, Any]) -> Step:
+    """A call of the output tool."""
+    return Say(None, (Call("final_result", arguments),))
+
+
+@pytest.mark.parametrize(
+    ("output_type", "reply"),
+    [(Person, tool(BROKEN)), (NativeOutput(Person), BROKEN), (PromptedOutput(Person), BROKEN)],
+    ids=["tool", "native", "prompted"],
+)
+def test_a_broken_output_is_repaired_before_it_is_parsed(output_type: Any, reply: Any) -> None:
+    verdicts: list[Verdict] = []
+    capability = ContractCapability(CONTRACT, on_verdict=verdicts.append)
+    output, sent = ask([reply], output_type, capabilities=[capability])
+    assert output == ADA
+    assert len(sent) == 1
+    assert verdicts[0].fixes
+
+
+@pytest.mark.parametrize(
+    ("output_type", "replies"),
+    [(Person, [tool(REFUSED), tool(GOOD)]), (NativeOutput(Person), [REFUSED, GOOD])],
+    ids=["tool", "native"],
+)
+def test_a_refused_output_is_asked_for_again_with_the_correction(output_type: Any, replies: list[Any]) -> None:
+    output, sent = ask(replies, output_type, capabilities=[ContractCapability(CONTRACT)], retries=2)
+    assert output == ADA
+    told = str(sent[1][-1])
+    assert "Your reply was not valid. Correct it; this is correction 1 of 2." in told
+    assert "age >= 0" in told
+
+
+def test_the_verdict_is_the_cause_when_the_retries_are_used_up() -> None:
+    with pytest.raises(UnexpectedModelBehavior) as caught:
+        ask([tool(REFUSED)] * 2, Person, capabilities=[ContractCapability(CONTRACT)], retries=1)
+    causes: list[BaseException] = []
+    error: BaseException | None = caught.value
+    while error is not None:
+        causes.append(error)
+        error = error.__cause__
+    rejected = [cause for cause in causes if isinstance(cause, Rejected)]
+    assert rejected
+    assert rejected[0].verdict.data == {"name": "Ada", "age": -5}
+
+
+def test_an_output_that_is_not_an_object_keeps_its_envelope() -> None:
+    contract = Contract(list[int])
+    output, _ = ask([tool('{"response": [1, "2",]}')], list[int], capabilities=[ContractCapability(contract)])
+    assert output == [1, 2]
+
+
+def test_a_text_is_judged_too() -> None:
+    capability = ContractCapability(Contract(reply=True))
+    output, sent = ask(["Yes", "Yes, I can help you with that."], str, capabilities=[capability])
+    assert output == "Yes, I can help you with that."
+    assert len(sent) == 2
+
+
+def test_a_schema_leaves_the_text_of_another_output_alone() -> None:
+    output, _ = ask(["I do not know her."], [Person, str], capabilities=[ContractCapability(CONTRACT)])
+    assert output == "I do not know her."
+
+
+def test_a_model_may_answer_in_a_text_where_a_tool_call_is_expected() -> None:
+    verdicts: list[Verdict] = []
+    text = contract_text(CONTRACT, on_verdict=verdicts.append)
+    output, sent = ask([MISSING, BROKEN], [Person, text])
+    assert output == ADA
+    assert [verdict.ok for verdict in verdicts] == [False, True]
+    assert "Required field is missing" in str(sent[1])
+
+
+def test_a_parsed_output_is_validated() -> None:
+    output, sent = ask([tool(REFUSED), tool(GOOD)], Person, validator=contract_validator(CONTRACT))
+    assert output == ADA
+    assert "age >= 0" in str(sent[1])
+
+
+def test_a_validator_returns_the_type_that_the_agent_promises() -> None:
+    schema = {"type": "object", "properties": {"age": {"type": "integer"}}}
+    output, _ = ask([tool(GOOD)], Person, validator=contract_validator(Contract(schema)))
+    assert output == ADA
+
+
+def test_the_context_may_come_from_the_run() -> None:
+    contract = Contract(Person, rules=["age >= least"], input=["least"])
+
+    def known(ctx: RunContext[Any]) -> dict[str, Any]:
+        return {"input": {"least": ctx.deps}}
+
+    for least, requests in ((30, 1), (40, 2)):
+        replies = [tool(GOOD), tool({"name": "Ada", "age": 41})]
+        capability = ContractCapability(contract, context=known)
+        _, sent = ask(replies[:requests], Person, deps=least, capabilities=[capability])
+        assert len(sent) == requests
+
+
+@pytest.mark.parametrize("kind", ["capability", "validator", "text"])
+def test_a_stream_is_judged_at_its_end(kind: str) -> None:
+    verdicts: list[Verdict] = []
+    keep: dict[str, Any] = {"on_verdict": verdicts.append}
+    options: dict[str, Any] = {
+        "capability": {"capabilities": [ContractCapability(CONTRACT, **keep)], "output_type": NativeOutput(Person)},
+        "validator": {"validator": contract_validator(CONTRACT, **keep), "output_type": NativeOutput(Person)},
+        "text": {"output_type": contract_text(CONTRACT, **keep)},
+    }[kind]
+    outputs, _ = ask([Say(GOOD, piece=4)], streams=True, **options)
+    assert outputs[-1] == ADA
+    assert verdicts
+    assert all(verdict.reply.text.replace(" ", "") == GOOD.replace(" ", "") for verdict in verdicts)
+
+
+class Team(BaseModel):
+    people: list[Person]
+
+
+def test_two_agents_share_a_capability() -> None:
+    capability = ContractCapability(Contract(Team))
+    reply = '{"people": [{"name": "Ada", "age": "36"}],}'
+    for _ in range(2):
+        output, _ = ask([reply], PromptedOutput(Team), capabilities=[capability])
+        assert output == Team(people=[ADA])
