@@ -13,10 +13,10 @@ LIMIT = 100.0  # µs of CPU, beyond the call and the check
 def loop(rounds: int) -> Result:
     """CPU µs of an ask whose first reply is accepted, beside the check alone."""
     from trueup import Contract, Policy
-    from trueup.ask.aio import aask
+    from trueup.ask.budgets.tokens import estimate
     from trueup.ask.clients.call import Call
     from trueup.ask.clients.request import Request
-    from trueup.ask.tokens import estimate
+    from trueup.ask.drivers.aio import aask
 
     contract = Contract(cases.SCHEMA)
     text = cases.COMPACT

@@ -31,7 +31,7 @@ TINY = 2 << 10  # ten lines in several ranges, so that every worker is started
 RUN = """
 import sys
 from pathlib import Path
-from trueup.batch.contracts import spec_of
+from trueup.batch.judging.contracts import spec_of
 from trueup.batch.engines import desk, ray
 from trueup.batch.sift import Options, sift
 file, contract, out, engine, size, shared = sys.argv[1:]
@@ -103,10 +103,10 @@ def _only(folder: Path, name: str, lines: int, low: int, high: int) -> Path:
 
 def _judged(path: Path, contract: Path) -> tuple[float, int, tuple[int, int]]:
     """The CPU of judging a file range by range, its lines, and the bytes of records and of ids."""
-    from trueup.batch.contracts import spec_of
-    from trueup.batch.ranges import ranges_of
-    from trueup.batch.sources import open_sources
-    from trueup.batch.work import Job, Task, judge_range, read_part, write_part
+    from trueup.batch.input.ranges import ranges_of
+    from trueup.batch.input.sources import open_sources
+    from trueup.batch.judging.contracts import spec_of
+    from trueup.batch.judging.work import Job, Task, judge_range, read_part, write_part
 
     spec = spec_of(contract)
     sources = open_sources([str(path)], path.parent)
@@ -127,9 +127,9 @@ def _judged(path: Path, contract: Path) -> tuple[float, int, tuple[int, int]]:
 
 def _compared(folder: Path) -> dict[str, float]:
     """The comparison of ids in one go, and in as many buckets as there ever are."""
-    from trueup.batch.duplicates import groups_in
-    from trueup.batch.sieve import ID_ROW, ID_SIZE
-    from trueup.batch.stored import Place
+    from trueup.batch.judging.sieve import ID_ROW, ID_SIZE
+    from trueup.batch.merging.duplicates import groups_in
+    from trueup.batch.merging.stored_ranges import Place
 
     dice, rows, tables = random.Random(3), 4_000, 300
     places = []
@@ -158,7 +158,7 @@ def _driven(folder: Path, path: Path, contract: Path) -> dict[str, float]:
 
 
 def _phases(folder: Path, path: Path, contract: Path, size: int) -> dict[str, float]:
-    from trueup.batch.contracts import spec_of
+    from trueup.batch.judging.contracts import spec_of
     from trueup.batch.sift import Options, sift
 
     best: dict[str, float] = {}

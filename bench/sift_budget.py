@@ -17,11 +17,11 @@ from typing import Any
 from orjson import dumps
 
 import sift_ways
-from trueup.batch import sieve, work
-from trueup.batch.ranges import RANGE_SIZE, Range, lines_of
-from trueup.batch.records import failed_line, valid_line
-from trueup.batch.sources import Source
-from trueup.batch.units import Unit
+from trueup.batch.input.ranges import RANGE_SIZE, Range, lines_of
+from trueup.batch.input.sources import Source
+from trueup.batch.input.units import Unit
+from trueup.batch.judging import sieve, work
+from trueup.batch.judging.records import failed_line, valid_line
 from trueup.contract.contract import Contract
 from trueup.verdict.codec import decode
 

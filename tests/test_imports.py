@@ -37,7 +37,7 @@ def test_importing_the_contract_loads_two_libraries_and_next_to_nothing_else() -
     assert loaded - own(loaded) <= {"threading", "_weakrefset"}
     rooms = {name.split(".")[1] for name in own(loaded) if "." in name}
     assert rooms == {"conform", "contract", "recover", "verdict"}
-    assert "trueup.contract.judge" not in loaded, "what mends is loaded where there is something to mend"
+    assert "trueup.contract.judging.judge" not in loaded, "what mends is loaded where there is something to mend"
 
 
 def test_a_first_broken_check_loads_one_library_and_no_more_than_its_fault_needs() -> None:
@@ -65,7 +65,7 @@ def compile(pattern, flags=0):
     compiled.append((frame.f_globals["__name__"], pattern))
     return real(pattern, flags)
 re._compiler.compile = compile
-import trueup.contract.calls, trueup.contract.judge, trueup.recover.readings
+import trueup.contract.calls, trueup.contract.judging.judge, trueup.recover.readings
 print([row for row in compiled if row[0].startswith("trueup")])
 """
     done = subprocess.run([sys.executable, "-c", counted], capture_output=True, text=True, check=True)

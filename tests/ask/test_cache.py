@@ -21,7 +21,7 @@ from trueup.ask.clients.call import Call
 from trueup.ask.clients.http import Http
 from trueup.ask.clients.request import Request
 from trueup.ask.conversation import Conversation
-from trueup.ask.replay import entry_of, key_of, raw_in
+from trueup.ask.requests.replay import entry_of, key_of, raw_in
 from trueup.verdict.events import Finished, Replied, Sent
 from trueup.verdict.tool import Tool
 from trueup.watch.observe import observed

@@ -9,9 +9,9 @@ from tests.ask.stage import BAD, GOOD, PROSE, SCHEMA, Model, StageClock
 from trueup import Contract, Policy, Price
 from trueup.ask.cache import MemoryCache
 from trueup.ask.clients.request import Failure
+from trueup.ask.drivers.sync import ask
 from trueup.ask.memory import Memory
 from trueup.ask.report import Report
-from trueup.ask.sync import ask
 from trueup.verdict.events import Abandoned, FellBack, Sent, SteppedDown, Waiting
 from trueup.watch.progress import Progress, _Line, later, said
 

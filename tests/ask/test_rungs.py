@@ -8,15 +8,15 @@ import pytest
 
 from tests.ask.stage import BAD, GOOD, PROSE, SCHEMA, Log, Model, StageClock
 from trueup import Contract, Policy, Rung
-from trueup.ask.aio import aask
 from trueup.ask.answer import Answer
 from trueup.ask.clients.client import Client
 from trueup.ask.clients.request import Failure, Request, TransportFailure
 from trueup.ask.conversation import Conversation
+from trueup.ask.drivers.aio import aask
+from trueup.ask.drivers.sync import ask
 from trueup.ask.memory import Memory
 from trueup.ask.rungs import find_ladder, provider_of
 from trueup.ask.stream import AskStream, AsyncAskStream
-from trueup.ask.sync import ask
 from trueup.testing.server import ScriptedServer
 from trueup.verdict.events import BreakerChanged, SteppedDown
 from trueup.watch.progress import said

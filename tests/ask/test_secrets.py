@@ -18,13 +18,13 @@ from tests.ask.clients.kinds import KINDS, run_stream
 from tests.ask.stage import SCHEMA, Log, Model, StageClock
 from tests.growth import assert_linear
 from trueup import Contract, Policy, Rejected
-from trueup.ask.aio import aask
 from trueup.ask.clients.find import find_client
 from trueup.ask.clients.http import Http
 from trueup.ask.clients.request import Failure, failure_of
+from trueup.ask.drivers.aio import aask
+from trueup.ask.drivers.sync import ask
 from trueup.ask.memory import Memory
 from trueup.ask.secrets import Secrets, secrets_in, spellings
-from trueup.ask.sync import ask
 from trueup.read.reader import read
 from trueup.store.redaction import Redaction
 from trueup.testing.script import Erring, Fail, Raw

@@ -10,7 +10,7 @@ from tests.backtesting.making import NEW, OLD, REPLIES, contracts, write_contrac
 from trueup.backtesting import backtest as room
 from trueup.backtesting.backtest import backtest
 from trueup.backtesting.result import Backtest
-from trueup.batch.work import EngineFailed, Guard
+from trueup.batch.judging.work import EngineFailed, Guard
 
 TEXTS = [text for texts in REPLIES.values() for text in texts]
 

@@ -14,7 +14,7 @@ from trueup import Contract
 from trueup.backtesting.backtest import backtest
 from trueup.backtesting.markdown import markdown
 from trueup.backtesting.result import Backtest
-from trueup.batch.contracts import spec_of
+from trueup.batch.judging.contracts import spec_of
 from trueup.batch.sift import Options, sift
 from trueup.cli.main import main as commands
 from trueup.store.open import open_store

@@ -17,7 +17,7 @@ from trueup.backtesting.labels import mark_of
 from trueup.backtesting.result import Backtest, Rate
 from trueup.backtesting.tally import excerpt
 from trueup.backtesting.words import interval
-from trueup.batch.html import put_page
+from trueup.batch.reporting.html import put_page
 from trueup.material.case import Case, Label, Recorded
 from trueup.statistics.proportions import mcnemar, wilson
 

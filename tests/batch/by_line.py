@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trueup import Contract
-from trueup.batch.records import line_of
-from trueup.batch.sieve import Sieve
-from trueup.batch.tally import Tally
-from trueup.batch.units import NEVER_UNITS, read_unit
+from trueup.batch.counting.tally import Tally
+from trueup.batch.input.units import NEVER_UNITS, read_unit
+from trueup.batch.judging.records import line_of
+from trueup.batch.judging.sieve import Sieve
 
 
 class Judged(NamedTuple):

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trueup.batch.contracts import spec_of
+from trueup.batch.judging.contracts import spec_of
+from trueup.batch.judging.work import Guard
 from trueup.batch.sift import Options, sift
-from trueup.batch.work import Guard
 
 SCHEMA = {
     "type": "object",

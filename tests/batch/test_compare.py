@@ -20,10 +20,10 @@ from trueup.batch.comparing.differences import differences
 from trueup.batch.comparing.join import Mark, Spill, joined
 from trueup.batch.comparing.sides import Reader, open_side
 from trueup.batch.flips import Flip, Flips
-from trueup.batch.html import render
-from trueup.batch.report import collect
+from trueup.batch.reporting.html import render
+from trueup.batch.reporting.report import collect
 from trueup.batch.sift import Options, OutOfTime, Progress, sift
-from trueup.batch.sifted import Piece
+from trueup.batch.siftdir.directory import Piece
 from trueup.contract.contract import Contract
 
 GROWN = [{"name": "grown", "expr": "age >= 18", "error": "{name} is {age}"}]
@@ -155,7 +155,7 @@ def test_half_a_surrogate_pair_is_part_of_a_record(tmp_path: Path) -> None:
 
 def test_a_sift_that_is_not_finished_is_compared_as_far_as_it_is(tmp_path: Path) -> None:
     from tests.batch.sifting import write
-    from trueup.batch.contracts import spec_of
+    from trueup.batch.judging.contracts import spec_of
 
     lines = [unit(f"u{n}") for n in range(2000)]
     file = write(tmp_path / "lines.jsonl", lines)

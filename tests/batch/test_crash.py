@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 
 from tests.batch.by_line import expected, found, text_of
+from tests.batch.merging.test_merge import CONTRACT, HOW, some_lines
 from tests.batch.sifting import SCHEMA, bytes_of, run_files, unit, write
-from tests.batch.test_merging import CONTRACT, HOW, some_lines
 from tests.effort import SOAK
-from trueup.batch import duplicates
-from trueup.batch import manifest as manifest_room
-from trueup.batch.contracts import Spec, spec_of
-from trueup.batch.full import DiskFull
+from trueup.batch.disk.full_disk import DiskFull
+from trueup.batch.judging.contracts import Spec, spec_of
+from trueup.batch.merging import duplicates
 from trueup.batch.sift import Options, Refused, Tell, sift
+from trueup.batch.siftdir import manifest as manifest_room
 
 KILLS = 2000 if SOAK else 20
 SEEDS = 1000 if SOAK else 8

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from tests.batch.sifting import SCHEMA, run_files
 from trueup import Contract
-from trueup.batch.filters import Filter, RulesFilter
-from trueup.batch.ranges import Range, lines_of, ranges_of
-from trueup.batch.report import write_report
-from trueup.batch.sieve import Sieve
-from trueup.batch.sources import Source
-from trueup.batch.units import read_unit, too_long
-from trueup.batch.work import Job, Task, judge_range, part_path, write_part
+from trueup.batch.input.ranges import Range, lines_of, ranges_of
+from trueup.batch.input.sources import Source
+from trueup.batch.input.units import read_unit, too_long
+from trueup.batch.judging.filters import Filter, RulesFilter
+from trueup.batch.judging.sieve import Sieve
+from trueup.batch.judging.work import Job, Task, judge_range, part_path, write_part
+from trueup.batch.reporting.report import write_report
 
 CONTRACT = Contract(SCHEMA)
 

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from trueup.batch import duplicates
+from trueup.batch.merging import duplicates
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = ("scale", "scale_model", "scale_simulation", "sift_ways", "tree", "cases")

@@ -16,11 +16,11 @@ import zstandard
 
 from tests.batch.sifting import SCHEMA, bytes_of, read_run, run, run_files, unit, write
 from trueup import Contract
-from trueup.batch.contracts import spec_of
-from trueup.batch.ranges import Range
+from trueup.batch.input.ranges import Range
+from trueup.batch.input.sources import Source, Unreadable
+from trueup.batch.judging.contracts import spec_of
+from trueup.batch.judging.work import IDLE, EngineFailed, Job, Task, judge_range, read_part, write_part
 from trueup.batch.sift import Options, OutOfTime, Refused, sift
-from trueup.batch.sources import Source, Unreadable
-from trueup.batch.work import IDLE, EngineFailed, Job, Task, judge_range, read_part, write_part
 
 
 @pytest.mark.spec("B1", "B2", "B10", "B11")

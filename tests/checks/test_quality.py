@@ -16,8 +16,8 @@ from trueup import Contract
 from trueup.backtesting.needs import needs
 from trueup.checks.scoring import FORMAT, MOST_BYTES, BadModel, Evaluation, Facts, Model, Scorer, grams, read_model
 from trueup.contract.files.faults import ContractError
-from trueup.contract.holder import hold
 from trueup.contract.lint.run import lint_contract
+from trueup.contract.streaming.holding_back import hold
 
 FACTS = Facts(labels=100, good=60, bad=40)
 PASSED = Evaluation(passed=True)
@@ -166,7 +166,7 @@ def test_a_stream_is_held_back_where_a_score_can_refuse_it(options: dict[str, An
 
 
 def test_a_sift_records_the_finding(tmp_path: Path) -> None:
-    from trueup.batch.contracts import spec_of
+    from trueup.batch.judging.contracts import spec_of
     from trueup.batch.sift import Options, sift
 
     lines = [

@@ -24,7 +24,7 @@ from typing import Any
 _MOST = 1 << 17  # bytes of one request: arguments and environment
 _READ_AT_START = ("PYTHON", "LANG", "LC_")  # variables that count when an interpreter starts
 _BESIDES = (
-    "trueup.contract.judge", "trueup.contract.lint.run", "trueup.contract.files.yamlfile", "trueup.batch.sift",
+    "trueup.contract.judging.judge", "trueup.contract.lint.run", "trueup.contract.files.yamlfile", "trueup.batch.sift",
     "trueup.batch.pipeline.running.run", "rich.console", "rich.syntax", "rich.table",
 )  # fmt: skip
 

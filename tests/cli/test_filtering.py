@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.cli.running import Run
-from trueup.batch.trace import TRACE
+from trueup.batch.judging.trace import TRACE
 from trueup.cli.main import COMMANDS, main
 
 SCHEMAS: dict[str, dict[str, Any]] = {

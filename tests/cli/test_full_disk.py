@@ -13,7 +13,7 @@ from tests.batch.pipeline.making import asking, reply, write_pipeline
 from tests.cli.running import COMMAND, Ran, clean_environment
 from tests.small_disk import enlarge, fill, small_disk
 from trueup.batch.compare import compare
-from trueup.batch.full import DiskFull
+from trueup.batch.disk.full_disk import DiskFull
 
 SCHEMA = json.dumps({"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]})
 UNITS = [{"unit_id": f"u{n}", "raw_response": json.dumps({"answer": "x" * 2000})} for n in range(600)]

@@ -10,10 +10,10 @@ import pytest
 from pydantic import BaseModel
 
 from trueup import Contract, Policy, Price
-from trueup.ask.aio import aask
 from trueup.ask.conversation import Conversation
+from trueup.ask.drivers.aio import aask
+from trueup.ask.drivers.sync import ask
 from trueup.ask.stream import AskStream, AsyncAskStream
-from trueup.ask.sync import ask
 from trueup.conform.refusals import SchemaError
 from trueup.contract.options import OPTIONS
 from trueup.watch.observe import Observed, observed

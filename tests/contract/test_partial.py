@@ -26,7 +26,7 @@ from pydantic.dataclasses import dataclass as validated
 
 from tests.recover.material import same
 from trueup import Contract, Partial
-from trueup.contract.lent import Lent
+from trueup.contract.streaming.copy_on_write import Lent
 from trueup.verdict.verdict import Verdict
 
 pytestmark = pytest.mark.spec("A15")

@@ -50,7 +50,7 @@ def test_a_sift_beside_other_threads_takes_a_contract_object(tmp_path: Path) -> 
 
 
 def test_what_cannot_travel_says_so() -> None:
-    from trueup.batch.contracts import BadContract, spec_of
+    from trueup.batch.judging.contracts import BadContract, spec_of
 
     spec = spec_of(Contract(tools=[lambda day: day]))
     assert not spec.travels

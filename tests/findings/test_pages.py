@@ -11,16 +11,16 @@ from unittest.mock import patch
 import pytest
 
 from trueup import Contract, Policy
-from trueup.ask.loop import Loop, Traits
-from trueup.ask.plan import Finish, Send
-from trueup.batch.contracts import spec_of
+from trueup.ask.loop.loop import Loop, Traits
+from trueup.ask.loop.plan import Finish, Send
+from trueup.batch.judging.contracts import spec_of
+from trueup.batch.judging.work import Guard
 from trueup.batch.pipeline.config import read_config
 from trueup.batch.pipeline.lint.run import lint_pipeline
 from trueup.batch.pipeline.rundir.create import create_run
 from trueup.batch.pipeline.running.run import execute
 from trueup.batch.sift import Options as SiftOptions
 from trueup.batch.sift import sift
-from trueup.batch.work import Guard
 from trueup.conform.options import Options
 from trueup.contract.lint.examples import run_examples
 from trueup.contract.lint.run import lint_contract

@@ -10,9 +10,9 @@ import pytest
 
 from tests.batch.pipeline.making import ANSWER, GOOD, asking, reply, run_pipeline, write_pipeline
 from trueup import Contract
-from trueup.batch.contracts import spec_of
+from trueup.batch.judging.contracts import spec_of
 from trueup.batch.sift import Options, sift
-from trueup.batch.sifted import read_sifted
+from trueup.batch.siftdir.directory import read_sifted
 from trueup.material.case import Case, Label, Recorded
 from trueup.material.labels import BadLabels, read_labels
 from trueup.material.selection import Selection

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from tests.recover.material import same, scalars_of, strictly
 from trueup import Contract, Verdict
-from trueup.contract import judge as judging
+from trueup.contract.judging import judge as judging
 from trueup.recover import choose as choosing
 from trueup.recover.readings import readings
 from trueup.verdict.catalogue import GRADE, GRADES

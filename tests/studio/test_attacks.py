@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Error as PlaywrightError
 
 from tests.studio.conftest import KEYS, SECRETS, Desk, serving
-from trueup.batch.contracts import spec_of
+from trueup.batch.judging.contracts import spec_of
 from trueup.batch.sift import sift
 from trueup.contract.contract import Contract
 from trueup.store.labels import Said

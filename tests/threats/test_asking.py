@@ -8,8 +8,8 @@ import pytest
 from tests.ask.stage import SCHEMA, Model, StageClock
 from trueup import Contract, Policy
 from trueup.ask.clients.request import Failure
+from trueup.ask.drivers.sync import ask
 from trueup.ask.memory import Memory
-from trueup.ask.sync import ask
 
 CONTRACT = Contract(SCHEMA)
 

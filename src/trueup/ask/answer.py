@@ -10,7 +10,7 @@ from typing import Any, Generic
 import msgspec
 
 from trueup.ask.clients.request import Failure
-from trueup.ask.plan import Outcome, Purpose
+from trueup.ask.loop.plan import Outcome, Purpose
 from trueup.ask.policy import Mode
 from trueup.verdict.facts import Finding, Findings
 from trueup.verdict.reply import Reply, ToolCall

@@ -8,17 +8,17 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic
 
-from trueup.ask.aio import aask
 from trueup.ask.answer import Answer
-from trueup.ask.clock import Clock
+from trueup.ask.drivers.aio import aask
+from trueup.ask.drivers.clock import Clock
+from trueup.ask.drivers.sync import ask
 from trueup.ask.memory import Memory
-from trueup.ask.messages import Messages as History
-from trueup.ask.messages import opened
-from trueup.ask.outgoing import Hook
 from trueup.ask.policy import Policy
+from trueup.ask.replies.accepted import taken
+from trueup.ask.requests.messages import Messages as History
+from trueup.ask.requests.messages import opened
+from trueup.ask.requests.outgoing import Hook
 from trueup.ask.rungs import find_ladder, provider_of
-from trueup.ask.sync import ask
-from trueup.ask.taken import taken
 from trueup.contract.acting import Errors, Execution, Registry, aexecute, execute
 from trueup.contract.given import named
 from trueup.verdict.events import Event

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from trueup.ask.compose import Composer, Faulty
-from trueup.ask.faults import failure_in, fault_of
-from trueup.ask.messages import Messages
-from trueup.ask.plan import Purpose
+from trueup.ask.loop.plan import Purpose
 from trueup.ask.policy import DEFAULT, Policy
+from trueup.ask.replies.faults import failure_in, fault_of
+from trueup.ask.requests.compose import Composer, Faulty
+from trueup.ask.requests.messages import Messages
 from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:

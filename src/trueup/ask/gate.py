@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from trueup.ask.received import growing
-from trueup.ask.strictness import says_null
+from trueup.ask.replies.unwrapping import growing
+from trueup.ask.requests.strictness import says_null
 from trueup.conform.validating import validating
 from trueup.read.deltas import Delta, delta_of
 from trueup.verdict.bugs import tried
@@ -47,7 +47,9 @@ class Gate:
         self, contract: "Contract", context: Mapping[str, Any], attempt: int, hold: Hold = "sentence",
         request: "Request | None" = None, is_last: Callable[[Verdict], bool] | None = None,
     ) -> None:  # fmt: skip
-        from trueup.contract.holder import hold as held  # its patterns are made when something is streamed
+        from trueup.contract.streaming.holding_back import (
+            hold as held,  # its patterns are made when something is streamed
+        )
 
         self._contract = contract
         self._context = dict(context)

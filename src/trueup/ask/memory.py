@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from copy import copy
 from typing import TYPE_CHECKING
 
-from trueup.ask.breaker import Breakers
+from trueup.ask.retries.breaker import Breakers
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from trueup.ask.allowance import Measure
+    from trueup.ask.budgets.allowance import Measure
 
 _NOTHING: frozenset[str] = frozenset()
 

@@ -7,18 +7,18 @@ import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, Self
 
-from trueup.ask.aio import aask
 from trueup.ask.answer import Answer
-from trueup.ask.clock import SYSTEM, Clock
+from trueup.ask.drivers.aio import aask
+from trueup.ask.drivers.clock import SYSTEM, Clock
+from trueup.ask.drivers.sync import ask
 from trueup.ask.gate import Hold, Part
-from trueup.ask.making import Hook, amake, make
 from trueup.ask.memory import MODES, Memory
 from trueup.ask.policy import DEFAULT, Policy
 from trueup.ask.run import Run, RunPart
 from trueup.ask.rungs import find_ladder, provider_of
+from trueup.ask.runs.calls import Hook, amake, make
+from trueup.ask.runs.turns import Settings, Turns
 from trueup.ask.stream import AskStream, AsyncAskStream
-from trueup.ask.sync import ask
-from trueup.ask.turns import Settings, Turns
 from trueup.contract.acting import Errors
 from trueup.contract.given import named
 from trueup.verdict.events import Event
@@ -26,7 +26,7 @@ from trueup.verdict.verdict import T
 
 if TYPE_CHECKING:
     from trueup.ask.cache import Cache
-    from trueup.ask.outgoing import Hook as RequestHook
+    from trueup.ask.requests.outgoing import Hook as RequestHook
     from trueup.contract.contract import Contract
     from trueup.contract.forms import Messages, Model, Tools
 

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 
 from trueup.ask.answer import Answer
 from trueup.ask.clients.request import Failure, Request, failure_of, reply_in
-from trueup.ask.clock import SYSTEM, Clock
+from trueup.ask.drivers.clock import SYSTEM, Clock
+from trueup.ask.drivers.time_limits import abandoned, alate, late, limit
+from trueup.ask.drivers.worker import END, GRACE, Cancelled, Inline, Job, Late, Pieces, pause, seeing
 from trueup.ask.gate import Gate, Hold, Part
-from trueup.ask.late import abandoned, alate, late, limit
-from trueup.ask.loop import Loop
+from trueup.ask.loop.loop import Loop
+from trueup.ask.loop.plan import Finish, Send, Step
 from trueup.ask.memory import MODES, Memory
-from trueup.ask.outgoing import Hook
-from trueup.ask.plan import Finish, Send, Step
 from trueup.ask.policy import DEFAULT, Policy
+from trueup.ask.requests.outgoing import Hook
 from trueup.ask.rungs import find_ladder
-from trueup.ask.worker import END, GRACE, Cancelled, Inline, Job, Late, Pieces, pause, seeing
 from trueup.contract.given import named
 from trueup.verdict.events import Event
 from trueup.verdict.verdict import T, Verdict

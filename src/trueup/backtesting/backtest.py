@@ -20,8 +20,8 @@ from trueup.backtesting.needs import runs_own_code
 from trueup.backtesting.result import Backtest
 from trueup.backtesting.tally import EXAMPLES, Tally
 from trueup.backtesting.work import Counted, Job, Piece, Specs, Task, judge_block, on_pool, on_ray
-from trueup.batch.contracts import spec_of
-from trueup.batch.work import Guard
+from trueup.batch.judging.contracts import spec_of
+from trueup.batch.judging.work import Guard
 from trueup.material.blocks import Block, Given, close_stores
 from trueup.material.selection import Selection
 from trueup.material.sources import EVERYTHING, Material, Named, SourceLike, blocks_of_stream, open_material

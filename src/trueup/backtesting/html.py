@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def page(found: "Backtest") -> str:
     """The backtest as a page."""
-    from trueup.batch.html import render
+    from trueup.batch.reporting.html import render
 
     return render(page_data(found), "backtest", "trueup.backtesting")
 

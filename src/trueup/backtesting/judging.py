@@ -12,10 +12,10 @@ import msgspec
 from orjson import dumps
 
 from trueup import __version__
-from trueup.ask.faults import is_of_asking
+from trueup.ask.replies.faults import is_of_asking
 from trueup.backtesting.needs import lost, needs
 from trueup.batch.comparing.differences import ABSENT, differences
-from trueup.batch.records import NO_SOURCE
+from trueup.batch.judging.records import NO_SOURCE
 from trueup.contract.contract import Contract
 from trueup.material.case import Case, Reason, Recorded
 from trueup.material.selection import rule_of

@@ -6,9 +6,9 @@ code of the user's own, which may look at whatever it is given.
 
 from typing import Any
 
-from trueup.contract.clean import sees_fields
 from trueup.contract.contract import Contract
-from trueup.contract.meaning import Meaning
+from trueup.contract.judging.fast_path import sees_fields
+from trueup.contract.meaning.meaning import Meaning
 from trueup.expressions.language import compile_expression
 
 ANYTHING = "anything"

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Protocol
 from trueup import __version__
 from trueup.backtesting.judging import Judged, Pair
 from trueup.backtesting.tally import EXAMPLES, Tally
-from trueup.batch.contracts import Spec
 from trueup.batch.engines.local import Pool, live
-from trueup.batch.work import IDLE, Guard
+from trueup.batch.judging.contracts import Spec
+from trueup.batch.judging.work import IDLE, Guard
 from trueup.material.blocks import Block, Index, cases_in
 from trueup.material.case import Reason
 from trueup.material.selection import Selection
@@ -109,7 +109,7 @@ def on_pool(job: Job, tasks: Iterator[Task], workers: int, guard: Guard) -> Iter
 
 def on_ray(job: Job, tasks: Iterator[Task], workers: int, guard: Guard, address: str) -> Iterator[Counted]:
     """Judge blocks as tasks of Ray; workers read the sources themselves."""
-    from trueup.batch.engines.luggage import pack  # only where a cluster is asked for
+    from trueup.batch.engines.packing import pack  # only where a cluster is asked for
     from trueup.batch.engines.ray import carry, packed_parcel
 
     first = next(tasks, None)
@@ -138,7 +138,7 @@ class Parcel(NamedTuple):
 
     def desk(self) -> "Desk":
         """What answers tasks on a node."""
-        from trueup.batch.engines.luggage import unpack
+        from trueup.batch.engines.packing import unpack
 
         new, old = self.job.spec
         specs = Specs(unpack(new, self.luggage[0]), None if old is None else unpack(old, self.luggage[1]))
@@ -156,8 +156,8 @@ class Desk:
         """The tally of a block, or why there is none."""
         import socket
 
-        from trueup.batch.engines.desk import Failure
-        from trueup.batch.work import EngineFailed
+        from trueup.batch.engines.node_worker import Failure
+        from trueup.batch.judging.work import EngineFailed
 
         try:
             return next(self._pool.run(iter([task]), 1))

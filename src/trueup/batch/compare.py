@@ -12,14 +12,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
-from trueup.batch import grounds
 from trueup.batch.comparing.differences import ABSENT, differences
 from trueup.batch.comparing.join import Mark, Spill, joined, parts_for
 from trueup.batch.comparing.sides import FAULTS, Changed, Reader, Side, open_side
-from trueup.batch.explained import explained
+from trueup.batch.counting import grounding_rates
+from trueup.batch.disk.full_disk import writing
 from trueup.batch.flips import Flip, Flips
-from trueup.batch.full import writing
-from trueup.batch.sifted import Missing, line_at, settled
+from trueup.batch.reporting.explanations import explained
+from trueup.batch.siftdir.directory import Missing, line_at, settled
 from trueup.verdict.catalogue import FINDINGS, FIXES, OWN
 from trueup.verdict.paths import folded, render
 
@@ -265,7 +265,7 @@ def _findings(left: Reader, right: Reader) -> dict[str, list[Row]]:
 
 def _grounded(left: Reader, right: Reader) -> list[Row]:
     """The values of each field on both sides, and how many of them are grounded; what differs most first."""
-    both = [grounds.account(reader.tally.grounds).get("fields", {}) for reader in (left, right)]
+    both = [grounding_rates.account(reader.tally.grounds).get("fields", {}) for reader in (left, right)]
     rows = [
         {"key": path, **{name: {"a": a.get(name), "b": b.get(name)} for name in ("values", "rate")}}
         for path in {**both[0], **both[1]}

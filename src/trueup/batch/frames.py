@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any
 
-from trueup.batch.contracts import spec_of
-from trueup.batch.ranges import Spoiled
-from trueup.batch.sieve import Sieve
+from trueup.batch.input.ranges import Spoiled
+from trueup.batch.judging.contracts import spec_of
+from trueup.batch.judging.sieve import Sieve
 from trueup.batch.tables.nanoseconds import values_of
 from trueup.batch.tables.rows import ID, Columns, Reading, Shape, holds_no_reply, listed, refuse_twins
 

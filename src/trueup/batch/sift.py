@@ -16,22 +16,22 @@ from typing import Any, BinaryIO, NamedTuple, Self
 import orjson
 
 from trueup import __version__
-from trueup.batch.choosing import HOW, edits_of
-from trueup.batch.contracts import Spec
-from trueup.batch.duplicates import groups_in
-from trueup.batch.editing import Editor, Lines
-from trueup.batch.folders import address_of
-from trueup.batch.growing import Changed, growth_of, looks_grown, stay_judged
-from trueup.batch.manifest import FORMAT, Edit, Manifest, dropped, edited, judged, no_edits, planned
-from trueup.batch.merge import Merge
+from trueup.batch.counting.tally import Tally
+from trueup.batch.input.folders import address_of
+from trueup.batch.input.ranges import RANGE_SIZE, ranges_of
+from trueup.batch.input.sources import Form, Source, changed, open_sources
+from trueup.batch.judging.contracts import Spec
+from trueup.batch.judging.work import Done, Guard, Job, Task, part_path, read_part
+from trueup.batch.merging.choosing import HOW, edits_of
+from trueup.batch.merging.duplicates import groups_in
+from trueup.batch.merging.editing import Editor, Lines
+from trueup.batch.merging.merge import Merge
+from trueup.batch.merging.stored_ranges import FILES, Place, Shelf
 from trueup.batch.pipeline.rundir.lock import Busy, Lock
-from trueup.batch.ranges import RANGE_SIZE, ranges_of
-from trueup.batch.sources import Form, Source, changed, open_sources
-from trueup.batch.stored import FILES, Place, Shelf
-from trueup.batch.summary import read_summary
+from trueup.batch.siftdir.growing import Changed, growth_of, looks_grown, stay_judged
+from trueup.batch.siftdir.manifest import FORMAT, Edit, Manifest, dropped, edited, judged, no_edits, planned
+from trueup.batch.siftdir.summary import read_summary
 from trueup.batch.tables.writing import NAMES, TABLES, clear_tables, target_of, write_tables
-from trueup.batch.tally import Tally
-from trueup.batch.work import Done, Guard, Job, Task, part_path, read_part
 
 WORK = ".sift"
 BUCKETS = "buckets"

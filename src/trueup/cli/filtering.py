@@ -19,7 +19,7 @@ from trueup.verdict.display import safe_line
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from trueup.batch.filters import Filter
+    from trueup.batch.judging.filters import Filter
 
 OUT_OF_TIME = 3
 
@@ -39,8 +39,8 @@ def filter_options(command: Any) -> Any:
 
 def run_filter(made: "Filter", max_line: int, timeout: float, log: str | None) -> int:
     """Judge every line of standard input; gives the exit code."""
-    from trueup.batch.filters import stream_lines
-    from trueup.batch.full import writing
+    from trueup.batch.disk.full_disk import writing
+    from trueup.batch.judging.filters import stream_lines
 
     if sys.stdin.isatty():
         raise click.UsageError("units come on standard input: pipe a JSONL file in")
@@ -81,7 +81,7 @@ def run_filter(made: "Filter", max_line: int, timeout: float, log: str | None) -
 
 def _unnamed(units: int) -> bytes:
     """The warning about units without an id: a JSON line, but not a failure record."""
-    from trueup.batch.records import error_of, line_of
+    from trueup.batch.judging.records import error_of, line_of
     from trueup.verdict.facts import finding
 
     message = "1 unit has no unit_id" if units == 1 else f"{units} units have no unit_id"

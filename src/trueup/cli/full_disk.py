@@ -24,7 +24,7 @@ def resumable(how: str) -> Iterator[None]:
     except NoSpace:
         raise
     except Exception as error:
-        from trueup.batch.full import describe, full_disk
+        from trueup.batch.disk.full_disk import describe, full_disk
 
         full = full_disk(error)
         if full is None:

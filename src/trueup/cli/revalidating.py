@@ -59,7 +59,7 @@ def _apply(run: Any, pipeline: "Pipeline") -> "Adopted":
     """Take the pipeline over; what people look at follows."""
     from trueup.batch.pipeline.reporting.report import report_run
     from trueup.batch.pipeline.revalidating.adopting import adopt
-    from trueup.batch.report import REPORT
+    from trueup.batch.reporting.report import REPORT
 
     adopted = adopt(run, pipeline)
     run.write_manifest()

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
-from trueup.contract.incoming import without_surrogates
+from trueup.contract.judging.incoming import without_surrogates
 from trueup.contract.runners import BadArguments, Unregistered, runners, start
 from trueup.read.answers import Result, refusal_result, tool_results
 from trueup.read.outcomes import says_failure

@@ -24,11 +24,11 @@ from trueup.checks.toolset import Toolset
 from trueup.checks.unknown_names import USUAL, Mentions, pattern_fault, undefined
 from trueup.conform.functions import function_tool
 from trueup.conform.schema import refuse_bad_schema
-from trueup.contract.arguments import ArgumentJudge, Check, keep_made
-from trueup.contract.incoming import without_surrogates
-from trueup.contract.leaks import as_call, invented, is_signature, unbundled, with_ids
-from trueup.contract.merge import Account, Judged, parted
+from trueup.contract.judging.incoming import without_surrogates
+from trueup.contract.judging.merge import Account, Judged, parted
 from trueup.contract.runners import is_runner
+from trueup.contract.tool_calls.arguments import ArgumentJudge, Check, keep_made
+from trueup.contract.tool_calls.leaks import as_call, invented, is_signature, unbundled, with_ids
 from trueup.read.answers import answer_refusals
 from trueup.read.definitions import definitions
 from trueup.read.history import Earlier

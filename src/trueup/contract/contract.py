@@ -13,16 +13,16 @@ from orjson import dumps
 
 from trueup.conform.options import read_options
 from trueup.conform.schema import Schema, compile_schema
-from trueup.contract.conversation import arrived, completed
-from trueup.contract.envelope import SCHEMA as ENVELOPE
-from trueup.contract.envelope import enclosed, encloses, lists_calls, opened, with_passed
-from trueup.contract.fallbacks import read_fallbacks, with_fallbacks
 from trueup.contract.given import SignatureOfOptions, documented, named, options_of, refuse_unknown, told
-from trueup.contract.incoming import STREAM_STARTS, WHOLE, called_before, incoming, is_stream
-from trueup.contract.integers import alias_test, either, integral_test
-from trueup.contract.limits import depth_over, too_large
-from trueup.contract.merge import NO_CALLS, Account, Judged, merge
+from trueup.contract.judging.conversation import arrived, completed
+from trueup.contract.judging.incoming import STREAM_STARTS, WHOLE, called_before, incoming, is_stream
+from trueup.contract.judging.integers import alias_test, either, integral_test
+from trueup.contract.judging.limits import depth_over, too_large
+from trueup.contract.judging.merge import NO_CALLS, Account, Judged, merge
+from trueup.contract.meaning.fallbacks import read_fallbacks, with_fallbacks
 from trueup.contract.options import DEFAULTS, OPTIONS, Loaded, refuse_bad_values
+from trueup.contract.tool_calls.envelope import SCHEMA as ENVELOPE
+from trueup.contract.tool_calls.envelope import enclosed, encloses, lists_calls, opened, with_passed
 from trueup.recover.json.clean import WRITABLE_DEPTH, looks_odd
 from trueup.verdict.bugs import tried
 from trueup.verdict.codec import as_json, decode
@@ -40,19 +40,17 @@ if TYPE_CHECKING:
 
     from trueup.ask.answer import Answer
     from trueup.ask.cache import Cache
-    from trueup.ask.clock import Clock
+    from trueup.ask.drivers.clock import Clock
     from trueup.ask.gate import Hold
     from trueup.ask.memory import Memory
-    from trueup.ask.outgoing import Hook
     from trueup.ask.policy import Policy
+    from trueup.ask.requests.outgoing import Hook
     from trueup.ask.run import Run
     from trueup.ask.running import AsyncRunStream, RunStream
     from trueup.ask.stream import AskStream, AsyncAskStream
     from trueup.ask.words.prompts import Form
     from trueup.conform.dialects import Provider
     from trueup.contract.calls import CallJudge, CallOptions
-    from trueup.contract.clean import ShortWay
-    from trueup.contract.early import Early
     from trueup.contract.fingerprint import Fingerprint
     from trueup.contract.forms import (
         AsyncRunOptions,
@@ -65,11 +63,13 @@ if TYPE_CHECKING:
         Tools,
     )
     from trueup.contract.items import Items, X
-    from trueup.contract.judge import Judge
-    from trueup.contract.meaning import Meaning, ScoreCheck
+    from trueup.contract.judging.fast_path import ShortWay
+    from trueup.contract.judging.judge import Judge
+    from trueup.contract.meaning.meaning import Meaning, ScoreCheck
     from trueup.contract.options import Beside, Given
-    from trueup.contract.shown import Guide
     from trueup.contract.stream import Stream
+    from trueup.contract.streaming.early_faults import Early
+    from trueup.contract.streaming.visible_value import Guide
     from trueup.verdict.events import Subscriber
 
 _UNMADE = object()
@@ -219,7 +219,7 @@ class Contract(Generic[T]):
         verdict = _within(context, self._check_structure, reply, known)
         if self._meaning is None:
             return verdict
-        from trueup.ask.awaiting import bounded  # a door to the room above: judging itself waits for nothing
+        from trueup.ask.drivers.awaiting import bounded  # a door to the room above: judging itself waits for nothing
         from trueup.checks.steps import arun
 
         return await arun(self._meaning.steps(verdict, known), bounded)
@@ -247,7 +247,7 @@ class Contract(Generic[T]):
     def short_way(self) -> "ShortWay | None":
         """How `clean` judges, for who judges many replies; None where every reply needs a `check`."""
         if self._way is None and self._brief:
-            from trueup.contract.clean import short_way  # of use where files are sifted
+            from trueup.contract.judging.fast_path import short_way  # of use where files are sifted
 
             assert self.schema is not None
             depth = self.max_depth if self._shallow else None
@@ -309,7 +309,9 @@ class Contract(Generic[T]):
         if len(reply.text) > self.max_size:
             return too_large(reply, reply.text, self.max_size)
         if damage:
-            from trueup.contract.judge import damaged  # with all that mends, loaded where there is something to mend
+            from trueup.contract.judging.judge import (
+                damaged,  # with all that mends, loaded where there is something to mend
+            )
 
             return damaged(reply, reply.text, damage, None if self.schema is None else self._judge)
         if read_findings and self._judges_what_arrived:
@@ -446,7 +448,7 @@ class Contract(Generic[T]):
         """What judges a reply that is not plain, valid JSON; made when the first one comes, with all that mends."""
         judge = self._made
         if judge is None:
-            from trueup.contract.judge import Judge
+            from trueup.contract.judging.judge import Judge
 
             assert self.schema is not None
             judge = Judge(self.schema, self.options, self.accept, self.strict, self.max_depth, self._integral)
@@ -459,7 +461,7 @@ class Contract(Generic[T]):
         return make_call_judge(tools, order, options, self._arguments_check, self.accept)
 
     def _make_scores(self, quality: Any, relevance: Any) -> "dict[str, ScoreCheck]":
-        from trueup.contract.scored import make_scores  # loaded where a contract has a score
+        from trueup.contract.meaning.scores import make_scores  # loaded where a contract has a score
 
         scores = make_scores(quality, relevance, self.language)
         self._given |= {
@@ -478,7 +480,7 @@ class Contract(Generic[T]):
             return None
         if rules is not None and self.schema is None:
             raise ValueError("rules speak of data; give a schema as well (True takes any JSON value)")
-        from trueup.contract.meaning import make_meaning  # loaded where a contract asks for more than structure
+        from trueup.contract.meaning.meaning import make_meaning  # loaded where a contract asks for more than structure
 
         return make_meaning(
             rules, reply, states, checks, scores, strict=self.strict, schema=self.schema, given=given["input"],
@@ -542,14 +544,14 @@ class Contract(Generic[T]):
 
     def item_contract(self, path: "Sequence[Any]") -> "Contract[Any] | None":
         """The contract for the items of the list at a path; None where this one does not say what they are."""
-        from trueup.contract.guides import item_contract  # as above
+        from trueup.contract.streaming.type_guides import item_contract  # as above
 
         return item_contract(self, self._given["schema"], path)
 
     def guide(self) -> "Guide | None":
         """What is known of the members of a value before all of it has come; None where nothing is."""
         if self._guide is _UNMADE:
-            from trueup.contract.guides import guide_of  # loaded where streams are read
+            from trueup.contract.streaming.type_guides import guide_of  # loaded where streams are read
 
             self._guide = guide_of(self, self._given["schema"])
         made: Guide | None = self._guide
@@ -558,12 +560,12 @@ class Contract(Generic[T]):
     def early(self) -> "Early | None":
         """What finds faults of a growing value that are certain before it closes, for one stream; None where there can be none."""
         if self._early is _UNMADE:
-            from trueup.contract.early import limits_of  # as above
+            from trueup.contract.streaming.early_faults import limits_of  # as above
 
             self._early = limits_of(self)
         if self._early is None:
             return None
-        from trueup.contract.early import Early
+        from trueup.contract.streaming.early_faults import Early
 
         return Early(self, self._early)
 
@@ -671,7 +673,7 @@ class Contract(Generic[T]):
         >>> Contract({"type": "object"}).ask(lambda messages: '{"name": "Ada"}', "Who wrote the first program?").value
         {'name': 'Ada'}
         """
-        from trueup.ask.sync import ask  # the one door to the room above
+        from trueup.ask.drivers.sync import ask  # the one door to the room above
 
         return ask(
             self, call, messages, policy,
@@ -694,7 +696,7 @@ class Contract(Generic[T]):
         wait: "Callable[[float], Awaitable[object]] | None" = None,
     ) -> "Answer[T]":
         """The same, asynchronously. The options are those of `Contract.ask`; `wait` is awaited, and cancelling the task ends the ask."""
-        from trueup.ask.aio import aask  # as above
+        from trueup.ask.drivers.aio import aask  # as above
 
         return await aask(
             self, call, messages, policy,
@@ -946,7 +948,7 @@ def _within(context: dict[str, Any] | None, judge: Callable[..., Verdict], *give
 
 def _wait(awaited: Any) -> Any:
     """Run what an asynchronous check gives to its end."""
-    from trueup.ask.awaiting import finish  # a door to the room above, as `acheck`
+    from trueup.ask.drivers.awaiting import finish  # a door to the room above, as `acheck`
 
     return finish(awaited)
 

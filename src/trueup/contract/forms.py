@@ -29,10 +29,10 @@ from trueup.verdict.tool import Tool
 
 if TYPE_CHECKING:
     from trueup.ask.cache import Cache
-    from trueup.ask.clock import Clock
+    from trueup.ask.drivers.clock import Clock
     from trueup.ask.gate import Hold
     from trueup.ask.memory import Memory
-    from trueup.ask.outgoing import Hook as RequestHook
+    from trueup.ask.requests.outgoing import Hook as RequestHook
 
 # A JSON Schema, the path of a file that holds one, a compiled schema, or True for any JSON value.
 JsonSchema: TypeAlias = dict[str, Any] | bool | str | os.PathLike[str] | Schema

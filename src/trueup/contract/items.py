@@ -11,7 +11,7 @@ import msgspec
 
 from trueup.conform.survey import types_along
 from trueup.conform.validating import validating
-from trueup.contract.conversation import completed
+from trueup.contract.judging.conversation import completed
 from trueup.contract.lint.nearest import did_you_mean
 from trueup.contract.stream import Stream, inside
 from trueup.verdict.facts import Finding

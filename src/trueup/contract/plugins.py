@@ -15,8 +15,8 @@ from typing import Any
 
 from trueup.checks.custom import checked_metrics
 from trueup.checks.steps import MOST, Steps, is_async, pending, refuse, run
-from trueup.contract.outcome import Outcome
-from trueup.contract.shelved import ShelfCheck, read_ready
+from trueup.contract.meaning.outcome import Outcome
+from trueup.contract.meaning.ready_checks import ShelfCheck, read_ready
 from trueup.shelf.options import BadOption
 from trueup.shelf.table import SHELF
 from trueup.verdict.bugs import is_fault, pointed, refusal

@@ -14,7 +14,7 @@ from trueup.conform.functions import argument_maker, function_name
 from trueup.conform.signatures import call as call_function
 from trueup.conform.signatures import context_parameter
 from trueup.conform.validating import validating
-from trueup.contract.arguments import made_for
+from trueup.contract.tool_calls.arguments import made_for
 from trueup.read.registries import held_tools, is_collection
 from trueup.verdict.context import Context
 from trueup.verdict.reply import ToolCall

@@ -13,9 +13,9 @@ import msgspec
 
 from trueup.checks.sentences import last_sentences
 from trueup.conform.validating import validating
-from trueup.contract.looping import EVERY, Looping
+from trueup.contract.judging.repetition import EVERY, Looping
 from trueup.contract.partial import Partial
-from trueup.contract.shown import Shown
+from trueup.contract.streaming.visible_value import Shown
 from trueup.read.arriving import Arriving
 from trueup.read.sources import apieces, pieces
 from trueup.recover.envelopes import may_wrap

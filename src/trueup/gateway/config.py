@@ -12,7 +12,7 @@ import msgspec
 
 from trueup.ask.policy import Policy
 from trueup.contract.contract import Contract
-from trueup.contract.holder import Way
+from trueup.contract.streaming.holding_back import Way
 from trueup.gateway.client.tls import Tls
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention

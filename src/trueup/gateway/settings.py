@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from trueup.ask.loop import Loop, Traits
+from trueup.ask.loop.loop import Loop, Traits
 from trueup.ask.policy import Policy, Price
 from trueup.contract.contract import Contract
 from trueup.contract.files.documents import read_document

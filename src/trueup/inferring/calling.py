@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from trueup.checks.order import order_findings, read_order
-from trueup.contract.incoming import called_before
+from trueup.contract.judging.incoming import called_before
 from trueup.inferring.draft import Loosened, Path, draft
 from trueup.inferring.evidence import Budget, Place, observe
 from trueup.inferring.reading import NOTHING, Observed, observed, reader

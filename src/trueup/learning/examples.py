@@ -15,7 +15,7 @@ from trueup.checks.machines import state_name
 from trueup.checks.quality import said
 from trueup.checks.scoring import grams
 from trueup.contract.contract import Contract
-from trueup.contract.meaning import prose
+from trueup.contract.meaning.meaning import prose
 from trueup.material.case import REASONS, RIGHT, WRONG, Case, Label
 from trueup.verdict.bugs import tried
 from trueup.verdict.verdict import Verdict

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from trueup.batch.placing import placed
+from trueup.batch.disk.placing import placed
 from trueup.checks.scoring import MOST_BYTES, BadModel, Model
-from trueup.contract.scored import load_model
+from trueup.contract.meaning.scores import load_model
 
 
 class NotReplaced(ValueError):

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from trueup.batch.ranges import Range
-from trueup.batch.sources import PLAIN, Source
+from trueup.batch.input.ranges import Range
+from trueup.batch.input.sources import PLAIN, Source
 from trueup.material.case import Case, Label
 from trueup.material.lines import UNKNOWN, Origin, case_of_line
 from trueup.material.selection import Selection

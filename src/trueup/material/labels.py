@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from trueup.batch.units import read_row
+from trueup.batch.input.units import read_row
 from trueup.material.case import ACCEPTED, REFUSED, RIGHT, WRONG, Label
 
 Index = Mapping[str, tuple[Label, ...]]

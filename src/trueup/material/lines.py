@@ -5,9 +5,9 @@ Lines are read by `batch.units`, so whatever can be sifted is a case. A line tha
 
 from typing import Any, NamedTuple
 
-from trueup.batch.ranges import Long, Spoiled
-from trueup.batch.records import unit_fields
-from trueup.batch.units import Row, Unit, is_stored, read_row, spoiled, too_long, unit_of, unreadable
+from trueup.batch.input.ranges import Long, Spoiled
+from trueup.batch.input.units import Row, Unit, is_stored, read_row, spoiled, too_long, unit_of, unreadable
+from trueup.batch.judging.records import unit_fields
 from trueup.material.case import Case, Label, Reason, Recorded
 from trueup.material.labels import label_of, latest
 from trueup.read.reading import Reading

@@ -12,11 +12,11 @@ from pathlib import Path
 from random import Random
 from typing import Any, Self
 
+from trueup.batch.input.ranges import Range
+from trueup.batch.input.sources import Source, Unreadable, open_sources, shown
 from trueup.batch.pipeline.rundir.disk import Damaged
-from trueup.batch.ranges import Range
-from trueup.batch.sifted import Missing as NoSift
-from trueup.batch.sifted import is_sifted, read_sifted, settled
-from trueup.batch.sources import Source, Unreadable, open_sources, shown
+from trueup.batch.siftdir.directory import Missing as NoSift
+from trueup.batch.siftdir.directory import is_sifted, read_sifted, settled
 from trueup.material.blocks import (
     Block,
     Given,

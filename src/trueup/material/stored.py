@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.contract.incoming import STREAM_STARTS, is_stream
+from trueup.contract.judging.incoming import STREAM_STARTS, is_stream
 from trueup.material.case import Case, Label, Reason, Recorded
 from trueup.material.lines import WHY, of_no_model, of_one_attempt
 from trueup.material.selection import Selection
@@ -146,7 +146,7 @@ def _judged(reply: Reply) -> Any:
 
 def case_of_stored(stored: Stored, labels: tuple[Label, ...] = ()) -> Case:
     """The case of one stored verdict."""
-    from trueup.batch.units import unit_of
+    from trueup.batch.input.units import unit_of
 
     context = {} if stored.context is None else stored.context
     missing, why = tuple(stored.missing), tuple(WHY[each] for each in stored.missing.values())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from trueup.checks.fields import Ranged, read_checks
-from trueup.contract.meaning import record
+from trueup.contract.meaning.meaning import record
 from trueup.expressions.errors import ExpressionError
 from trueup.expressions.language import Expression, compile_expression
 from trueup.expressions.work import BUDGET

@@ -12,7 +12,7 @@ from trueup.backtesting.needs import lost, needs
 from trueup.checks.rules import Rule
 from trueup.checks.spoken import spoken_texts
 from trueup.contract.contract import Contract
-from trueup.contract.meaning import prose, record
+from trueup.contract.meaning.meaning import prose, record
 from trueup.expressions.errors import ExpressionError
 from trueup.expressions.language import Expression
 from trueup.expressions.work import BUDGET

@@ -12,7 +12,7 @@ from trueup.checks.machines import collected
 from trueup.checks.spoken import spoken_texts
 from trueup.checks.state import States, compile_states
 from trueup.checks.violations import Lookout
-from trueup.contract.meaning import prose
+from trueup.contract.meaning.meaning import prose
 from trueup.tuning.evidence import Evidence, Seen, finding_vote
 from trueup.tuning.units import Unit, unit_of
 from trueup.verdict.paths import Parts, value_at

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from trueup.ask.answer import Answer
     from trueup.ask.cache import Cache
-    from trueup.ask.clock import Clock
+    from trueup.ask.drivers.clock import Clock
     from trueup.ask.gate import Hold
     from trueup.ask.memory import Memory
-    from trueup.ask.outgoing import Hook
     from trueup.ask.policy import Policy
+    from trueup.ask.requests.outgoing import Hook
     from trueup.ask.run import Run
     from trueup.ask.running import AsyncRunStream, RunStream
     from trueup.ask.stream import AskStream, AsyncAskStream

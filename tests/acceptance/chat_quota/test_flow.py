@@ -12,7 +12,7 @@ import pytest
 
 from tests.acceptance.chat_quota.validate_response import CONTRACT, result_of
 from trueup import Contract, Policy, Reply
-from trueup.batch.contracts import spec_of
+from trueup.batch.judging.contracts import spec_of
 from trueup.batch.sift import sift
 from trueup.contract.plugins import check
 from trueup.gateway.config import Caller, Config, Route, Upstream

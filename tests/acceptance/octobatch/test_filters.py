@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from tests.acceptance.octobatch.reading import by_id, flat_rows, lines, rows
 from tests.cli.running import COMMAND, Run, clean_environment
 from trueup import Contract
-from trueup.batch.filters import Filter, RulesFilter
+from trueup.batch.judging.filters import Filter, RulesFilter
 
 SCORE = {
     "type": "object",

@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 
 from tests.ask.stage import StageClock
 from trueup import Contract, Policy
-from trueup.ask.aio import aask
 from trueup.ask.answer import Answer
-from trueup.ask.clients.bridge import wait
+from trueup.ask.clients.event_loop import wait
 from trueup.ask.clients.find import find_client
 from trueup.ask.clients.http import Http
 from trueup.ask.clients.request import Request
+from trueup.ask.drivers.aio import aask
+from trueup.ask.drivers.sync import ask
 from trueup.ask.gate import Part
 from trueup.ask.memory import Memory
 from trueup.ask.stream import AskStream, AsyncAskStream
-from trueup.ask.sync import ask
 from trueup.testing.server import ScriptedServer
 
 KEY = "none"  # what every client is given as its key; a test may put another one here

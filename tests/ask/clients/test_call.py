@@ -12,8 +12,8 @@ from trueup import Contract, Policy
 from trueup.ask.clients.call import Call
 from trueup.ask.clients.find import find_client
 from trueup.ask.clients.request import Failure, TransportFailure, failure_of, retry_after
+from trueup.ask.drivers.sync import ask
 from trueup.ask.memory import Memory
-from trueup.ask.sync import ask
 
 CONTRACT = Contract(SCHEMA)
 

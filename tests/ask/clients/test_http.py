@@ -7,10 +7,10 @@ import pytest
 
 from tests.ask.stage import GOOD, SCHEMA
 from trueup import Contract, Policy
-from trueup.ask.aio import aask
 from trueup.ask.clients.http import Http, completions_url
+from trueup.ask.drivers.aio import aask
+from trueup.ask.drivers.sync import ask
 from trueup.ask.memory import Memory
-from trueup.ask.sync import ask
 from trueup.testing.script import Bomb, Fail, Hang, Redirect, Say, Slow, Zipped
 from trueup.testing.server import ScriptedServer
 

@@ -13,11 +13,11 @@ from functools import partial
 import litellm
 from tests.ask.stage import BAD, GOOD, SCHEMA, StageClock
 from trueup import Contract, Policy
-from trueup.ask.aio import aask
+from trueup.ask.drivers.aio import aask
 from trueup.ask.clients.find import find_client
 from trueup.ask.memory import Memory
 from trueup.ask.stream import AskStream, AsyncAskStream
-from trueup.ask.sync import ask
+from trueup.ask.drivers.sync import ask
 from trueup.testing.script import Cut, Fail, KeepAlive, Say
 from trueup.testing.server import ScriptedServer
 

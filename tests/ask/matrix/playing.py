@@ -17,7 +17,7 @@ from tests.ask.matrix.expected import EXPECTED, Expected, expected_of
 from tests.ask.stage import Log
 from trueup import Contract, Policy, Price
 from trueup.ask.answer import Answer
-from trueup.ask.interrupt import frames
+from trueup.ask.drivers.interrupt import frames
 from trueup.ask.memory import Memory
 from trueup.ask.stream import AskStream, AsyncAskStream
 from trueup.testing.misbehaviours import MISBEHAVIOURS

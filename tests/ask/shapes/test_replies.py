@@ -13,7 +13,7 @@ from tests.ask.clients.kinds import KINDS, aclose, closing, run
 from tests.ask.stage import StageClock
 from trueup import Contract, Conversation, Policy, Reply, ToolCall, execute
 from trueup.ask.memory import Memory
-from trueup.ask.messages import assistant, said
+from trueup.ask.requests.messages import assistant, said
 from trueup.ask.shapes.anthropic import as_anthropic
 from trueup.ask.shapes.mistral import as_mistral
 from trueup.ask.shapes.openai import as_openai

@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field, field_validator
 
 from tests.ask.stage import SCHEMA, Model, StageClock
 from trueup import Contract, Policy
+from trueup.ask.drivers.sync import ask
 from trueup.ask.memory import Memory
-from trueup.ask.sync import ask
 from trueup.ask.words.faults import own_path
 from trueup.ask.words.narrow import narrowed
 from trueup.verdict.catalogue import GRADES

@@ -11,8 +11,8 @@ import pytest
 
 from tests.ask.stage import SCHEMA, Model, StageClock
 from trueup import Contract, Policy
+from trueup.ask.drivers.sync import ask
 from trueup.ask.memory import Memory
-from trueup.ask.sync import ask
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "prompts.json"
 NODE = {

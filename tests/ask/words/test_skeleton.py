@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup import Contract
-from trueup.ask.loop import Loop, Traits
+from trueup.ask.loop.loop import Loop, Traits
 from trueup.ask.policy import Policy
 from trueup.ask.words.shape import shape
 from trueup.ask.words.skeleton import skeleton

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.ask.stage import SCHEMA, Model, StageClock
 from trueup import Contract, Policy
+from trueup.ask.drivers.sync import ask
 from trueup.ask.memory import Memory
-from trueup.ask.sync import ask
 from trueup.ask.words.faults import defects, fault_lines
 from trueup.ask.words.fields import merge, missing
 from trueup.ask.words.prompts import format_text, repair_text

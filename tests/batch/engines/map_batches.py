@@ -9,7 +9,7 @@ from typing import Any
 import ray
 import ray.data
 
-from trueup.batch.engines.courier import _leave_out
+from trueup.batch.engines.driver_process import _leave_out
 from trueup.batch.engines.ray import Sift
 
 

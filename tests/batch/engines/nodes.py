@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, Self
 
-from trueup.batch.engines.courier import _leave_out
+from trueup.batch.engines.driver_process import _leave_out
 from trueup.batch.engines.ray import _environment
 
 ROOT = Path(__file__).resolve().parents[3]

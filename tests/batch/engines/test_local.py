@@ -10,7 +10,7 @@ import pytest
 
 from tests.batch.sifting import bytes_of, run, run_files, unit
 from trueup import Contract, Verdict
-from trueup.batch.work import EngineFailed
+from trueup.batch.judging.work import EngineFailed
 
 
 class Poison:

@@ -17,11 +17,11 @@ from tests.batch.sifting import SCHEMA, bytes_of, run_files, unit, write
 from tests.batch.tables.tables import KINDS, file_of, rows_of
 from tests.effort import SOAK
 from tests.waiting import wait_for
-from trueup.batch.contracts import spec_of
 from trueup.batch.engines import ray as engine
-from trueup.batch.engines.desk import Parcel
+from trueup.batch.engines.node_worker import Parcel
 from trueup.batch.engines.ray import _reach
-from trueup.batch.work import EngineFailed
+from trueup.batch.judging.contracts import spec_of
+from trueup.batch.judging.work import EngineFailed
 
 pytest.importorskip("ray")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.batch.sifting import run_files, write
-from trueup.batch.ranges import Range
-from trueup.batch.sources import Form, Unreadable, open_sources
+from trueup.batch.input.ranges import Range
+from trueup.batch.input.sources import Form, Unreadable, open_sources
 from trueup.batch.tables import delimited
 from trueup.batch.tables.rows import Columns
 

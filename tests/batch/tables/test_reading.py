@@ -23,10 +23,10 @@ import pytest
 from tests.batch.sifting import SCHEMA, Ran, bytes_of, run_files, unit, write
 from tests.batch.tables.tables import KINDS, REPLIES, file_of, lines_of_rows, rows_of, save
 from tests.effort import SOAK
-from trueup.batch.contracts import spec_of
-from trueup.batch.ranges import Range
+from trueup.batch.input.ranges import Range
+from trueup.batch.input.sources import Form, Source, Unreadable, open_sources
+from trueup.batch.judging.contracts import spec_of
 from trueup.batch.sift import Options, Refused, sift
-from trueup.batch.sources import Form, Source, Unreadable, open_sources
 from trueup.batch.tables.reading import lines_of_table
 from trueup.batch.tables.rows import Columns
 from trueup.verdict.extras import install

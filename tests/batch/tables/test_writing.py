@@ -15,7 +15,7 @@ import pytest
 
 from tests.batch.sifting import SCHEMA, bytes_of, run, run_files, unit, write
 from tests.batch.tables.tables import REPLIES, rows_of
-from trueup.batch.contracts import spec_of
+from trueup.batch.judging.contracts import spec_of
 from trueup.batch.sift import Options, Refused, sift
 from trueup.batch.tables import writing
 from trueup.batch.tables.records import value_columns

@@ -8,9 +8,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from tests.batch.sifting import SCHEMA, unit, write
-from trueup.batch.contracts import spec_of
+from trueup.batch.counting.tally import Tally
+from trueup.batch.judging.contracts import spec_of
 from trueup.batch.sift import Options, Progress, sift
-from trueup.batch.tally import Tally
 from trueup.cli.progress.sift import parts_of
 from trueup.cli.terminal.bars import drawn
 

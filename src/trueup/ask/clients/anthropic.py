@@ -11,8 +11,8 @@ from typing import Any
 from trueup.ask.clients.parameters import merged, parameters_of
 from trueup.ask.clients.request import Request
 from trueup.ask.clients.sdk import Sdk, awaits, needed, recent, single
+from trueup.ask.requests.strictness import held_schema
 from trueup.ask.shapes.anthropic import as_anthropic
-from trueup.ask.strictness import held_schema
 
 _MAX_TOKENS = 4096  # the protocol wants a limit
 

@@ -13,8 +13,8 @@ import msgspec
 from trueup.ask.clients.parameters import merged, numbers, parameters_of
 from trueup.ask.clients.request import Failure, Request, TransportFailure
 from trueup.ask.clients.sdk import Sdk, needed, recent
+from trueup.ask.requests.strictness import held_schema
 from trueup.ask.shapes.bedrock import as_bedrock
-from trueup.ask.strictness import held_schema
 from trueup.verdict.tool import Tool
 
 _ours: ContextVar[bool] = ContextVar("trueup_sends_once", default=False)

@@ -15,9 +15,9 @@ from trueup.ask.clients.client import Client
 from trueup.ask.clients.identity import identity, title
 from trueup.ask.clients.parameters import chat_parameters
 from trueup.ask.clients.request import Request
+from trueup.ask.drivers.worker import apieces_of, arun
 from trueup.ask.policy import MODES
 from trueup.ask.shapes.openai import plain
-from trueup.ask.worker import apieces_of, arun
 
 _NAMES = ("model", "temperature", "max_tokens", "response_format", "tools", "tool_choice", "timeout")
 

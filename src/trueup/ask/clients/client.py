@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, Literal
 
 from trueup.ask.clients.request import Request
+from trueup.ask.drivers.worker import apieces_of, arun
 from trueup.ask.policy import MODES, Mode
-from trueup.ask.worker import apieces_of, arun
 from trueup.conform.dialects import Provider
 
 

@@ -12,7 +12,7 @@ import weakref
 from copy import copy
 from typing import Any
 
-from trueup.ask.clients import bridge
+from trueup.ask.clients import event_loop
 
 _lock = threading.Lock()
 _copies: "weakref.WeakKeyDictionary[Any, Any]" = weakref.WeakKeyDictionary()
@@ -57,4 +57,4 @@ def _emptied(transport: Any) -> Any:
 def _close(copied: Any) -> None:
     """Close the connections in the loop that they belong to, at the latest when the program ends."""
     with contextlib.suppress(Exception):  # the program ends: there is nobody to tell
-        bridge.leave(copied.aclose())
+        event_loop.leave(copied.aclose())

@@ -10,8 +10,8 @@ from trueup.ask.clients.parameters import merged, numbers, parameters_of, plain_
 from trueup.ask.clients.request import Request
 from trueup.ask.clients.sdk import Sdk, needed
 from trueup.ask.policy import ALL_MODES
+from trueup.ask.requests.strictness import held_schema
 from trueup.ask.shapes.gemini import as_gemini
-from trueup.ask.strictness import held_schema
 
 
 class Gemini(Sdk):

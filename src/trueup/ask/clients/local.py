@@ -25,8 +25,8 @@ from trueup.ask.clients.client import Client
 from trueup.ask.clients.parameters import chat_parameters
 from trueup.ask.clients.request import Request
 from trueup.ask.clients.weights import NAME, find, locate
+from trueup.ask.drivers.worker import arun, stopping
 from trueup.ask.shapes.openai import as_texts
-from trueup.ask.worker import arun, stopping
 
 MAX_TOKENS = 512  # of a reply whose length the caller does not limit
 _BATCH = 64  # tokens of a prompt that are read at once: a call can be stopped in between

@@ -10,8 +10,8 @@ from trueup.ask.clients.parameters import merged, numbers, openai_tool
 from trueup.ask.clients.request import Request
 from trueup.ask.clients.sdk import Sdk, awaits, needed
 from trueup.ask.policy import MODES
+from trueup.ask.requests.strictness import held_schema
 from trueup.ask.shapes.ollama import as_ollama
-from trueup.ask.strictness import held_schema
 
 
 class Ollama(Sdk):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trueup.ask.clients.request import Request
-from trueup.ask.strictness import held_schema, tool_schema
+from trueup.ask.requests.strictness import held_schema, tool_schema
 from trueup.conform.dialects import Provider
 from trueup.verdict.tool import Tool
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from functools import cached_property
 from typing import Any
 
-from trueup.ask.clients import bridge
+from trueup.ask.clients import event_loop
 from trueup.ask.clients.connections import own_connections
 from trueup.ask.clients.parameters import parameters_of
 from trueup.ask.clients.pydantic_ai_shapes import as_chunk, as_completion, as_last_chunk, as_model_messages
@@ -49,7 +49,11 @@ class PydanticAI(Sdk):
 
     def _call(self, request: Request, *, stream: bool) -> Any:
         model = _named(self._bridged, request.model)
-        return bridge.pieces_of(self._streamed(model, request)) if stream else bridge.wait(self._asked(model, request))
+        return (
+            event_loop.pieces_of(self._streamed(model, request))
+            if stream
+            else event_loop.wait(self._asked(model, request))
+        )
 
     def _acall(self, request: Request, *, stream: bool) -> Any:
         model = _named(self._model, request.model)

@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from trueup.ask.clients.rejections import kind_of
-from trueup.ask.clients.waits import retry_after as retry_after
-from trueup.ask.plan import FailureKind
+from trueup.ask.loop.plan import FailureKind
 from trueup.ask.policy import Mode
+from trueup.ask.retries.rejections import kind_of
+from trueup.ask.retries.waits import retry_after as retry_after
 from trueup.verdict.bugs import bug_of
 from trueup.verdict.facts import Finding
 from trueup.verdict.tool import Tool
@@ -108,7 +108,7 @@ def failure_of(error: BaseException, mode: Mode = "text") -> Failure | None:
         return error.failure
     if bug_of(error) is not None:  # a check that cannot reach a service of its own
         return None
-    from trueup.ask.clients.exceptions import failure_in_exception  # of use only where something went wrong
+    from trueup.ask.retries.exceptions import failure_in_exception  # of use only where something went wrong
     from trueup.ask.shapes.parts import MessageError
 
     if isinstance(error, MessageError):  # another provider may take the messages
@@ -134,7 +134,7 @@ def _never_connected(error: BaseException) -> bool:
 
 def reply_in(error: BaseException) -> Any:
     """The reply that an exception of an SDK carries, in the provider's shape; None where there is none to judge."""
-    from trueup.ask.clients.exceptions import carried_reply
+    from trueup.ask.retries.exceptions import carried_reply
 
     return None if isinstance(error, TransportFailure) else carried_reply(error)
 

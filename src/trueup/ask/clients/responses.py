@@ -11,8 +11,8 @@ from trueup.ask.clients.parameters import merged, numbers
 from trueup.ask.clients.request import Request
 from trueup.ask.clients.sdk import Sdk, awaits, needed, single
 from trueup.ask.policy import ALL_MODES
+from trueup.ask.requests.strictness import held_schema, tool_schema
 from trueup.ask.shapes.responses import as_responses
-from trueup.ask.strictness import held_schema, tool_schema
 
 
 class Responses(Sdk):

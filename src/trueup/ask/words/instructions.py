@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from trueup.ask.words.prompts import Form, format_text, tools_text
 from trueup.ask.words.templates import Words, find_words
-from trueup.contract.envelope import SCHEMA as ENVELOPE
-from trueup.contract.envelope import WITH_CALL
+from trueup.contract.tool_calls.envelope import SCHEMA as ENVELOPE
+from trueup.contract.tool_calls.envelope import WITH_CALL
 from trueup.verdict.likeness import nearest
 from trueup.verdict.tool import Tool
 

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from trueup.batch.full import writing
+from trueup.batch.disk.full_disk import writing
 
 _MARK = struct.Struct("<16sB16sIQ")
 _KEY = 16

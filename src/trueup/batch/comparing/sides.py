@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueup.batch.comparing.join import digest_of
-from trueup.batch.groups import Seen
+from trueup.batch.counting.groups import Seen
+from trueup.batch.counting.tally import Tally
+from trueup.batch.judging.records import line_of, merged
 from trueup.batch.pipeline.rundir.disk import decode
-from trueup.batch.records import line_of, merged
-from trueup.batch.sifted import Missing, Moved, Piece, is_sifted, read_sifted
-from trueup.batch.tally import Tally
+from trueup.batch.siftdir.directory import Missing, Moved, Piece, is_sifted, read_sifted
 
 Row = dict[str, Any]
 METADATA = "_metadata"

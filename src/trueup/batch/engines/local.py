@@ -17,8 +17,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from trueup.batch.full import is_full
-from trueup.batch.work import IDLE, Done, EngineFailed, Guard, Job, Task, judge_range, write_part
+from trueup.batch.disk.full_disk import is_full
+from trueup.batch.judging.work import IDLE, Done, EngineFailed, Guard, Job, Task, judge_range, write_part
 
 _TICK = 0.1
 _MOST_DEATHS = 40  # of one range, before the run gives up

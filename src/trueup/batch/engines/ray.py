@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from trueup import __version__
+from trueup.batch.disk.full_disk import DiskFull
 from trueup.batch.engines import local
-from trueup.batch.engines.courier import Ready, Start, Suspect
-from trueup.batch.engines.desk import Failure, Parcel
-from trueup.batch.engines.luggage import pack
+from trueup.batch.engines.driver_process import Ready, Start, Suspect
+from trueup.batch.engines.node_worker import Failure, Parcel
+from trueup.batch.engines.packing import pack
 from trueup.batch.engines.pipes import Ended, Helper
 from trueup.batch.frames import Sift
-from trueup.batch.full import DiskFull
-from trueup.batch.work import Done, EngineFailed, Guard, Job, Task
+from trueup.batch.judging.work import Done, EngineFailed, Guard, Job, Task
 from trueup.verdict.extras import install
 
 __all__ = ["Sift", "run"]  # the first has its own room now
@@ -66,7 +66,7 @@ def carry(
     address = address or _known_address()
     _reach(address)
     with tempfile.TemporaryFile() as errors:
-        courier = Helper("trueup.batch.engines.courier", errors=errors, environment=_environment(address))
+        courier = Helper("trueup.batch.engines.driver_process", errors=errors, environment=_environment(address))
         try:
             courier.send(Start(hashlib.sha256(packed).hexdigest(), packed, parts, address, workers))
             yield from _Exchange(courier, here).run(tasks)

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-from trueup.batch.ranges import Long, Range, Spoiled
+from trueup.batch.input.ranges import Long, Range, Spoiled
 from trueup.batch.tables.rows import ID, Columns, Shape
 from trueup.batch.tables.table import BadTable, Table
 

@@ -7,7 +7,7 @@ read fail one by one: their number is known even where their bytes are damaged.
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-from trueup.batch.ranges import Long, Range, Spoiled
+from trueup.batch.input.ranges import Long, Range, Spoiled
 from trueup.batch.tables import arrow, delimited, parquet
 from trueup.batch.tables.rows import Columns, Reading, Shape, holds_no_reply, listed
 from trueup.batch.tables.table import LEAST, BadTable, Table, is_damage

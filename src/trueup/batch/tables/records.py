@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from trueup.batch.groups import writable
+from trueup.batch.counting.groups import writable
+from trueup.batch.input.units import Row, read_row
 from trueup.batch.tables.rows import MARK
-from trueup.batch.units import Row, read_row
 from trueup.store.columns import Column
 
 _JSON, _MORE, _AGAIN = ({MARK: how} for how in (b"json", b"more", b"again"))

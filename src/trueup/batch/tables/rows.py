@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from trueup.batch.ranges import Long, Spoiled
-from trueup.batch.records import line_of
+from trueup.batch.input.ranges import Long, Spoiled
+from trueup.batch.input.units import Row, beside_reply, is_plain, read_row, read_unit, twice
+from trueup.batch.judging.records import line_of
 from trueup.batch.tables.arrays import reader, text_reader
 from trueup.batch.tables.table import BadTable
 from trueup.batch.tables.values import plain
-from trueup.batch.units import Row, beside_reply, is_plain, read_row, read_unit, twice
 
 ID, REPLY = "unit_id", "raw_response"
 MARK = b"trueup"  # on a column that a sift wrote: how it is read back

@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from trueup.batch.full import writing
+from trueup.batch.disk.full_disk import writing
 from trueup.batch.tables.records import FAILED, VALID, cells_of, value_columns
 from trueup.store.cells import calm
 from trueup.store.columns import Batch, Column, schema_of, write_parquet

@@ -127,7 +127,7 @@ def _cores() -> int:
 
 
 def _engine(options: dict[str, Any]) -> dict[str, Any]:
-    from trueup.batch.work import Guard
+    from trueup.batch.judging.work import Guard
 
     name, _, address = options.pop("engine").partition(":")
     if name not in ("local", "ray"):
@@ -160,7 +160,7 @@ def _run(
 ) -> "tuple[Backtest | None, bool]":
     """The result, and whether it is complete; of one that was stopped, what is known so far."""
     from trueup.backtesting.backtest import backtest as judge
-    from trueup.batch.work import EngineFailed
+    from trueup.batch.judging.work import EngineFailed
     from trueup.cli.display.backtest import Shower
 
     shower = Shower(options["progress"])
@@ -194,7 +194,7 @@ def _refuse_contracts(new: str, against: str | None) -> None:
 
 def _refuse_contract(option: str, given: str | None) -> None:
     """Say what is wrong with a contract in one message."""
-    from trueup.batch.contracts import BadContract, spec_of
+    from trueup.batch.judging.contracts import BadContract, spec_of
     from trueup.cli.options.references import no_file
 
     if given is None:
@@ -224,7 +224,7 @@ def _show(found: "Backtest", options: dict[str, Any]) -> None:
 
         show(found)
     if options["html"] is not None:
-        from trueup.batch.html import put_page
+        from trueup.batch.reporting.html import put_page
 
         with _naming(options["html"]):
             put_page(Path(options["html"]), found.to_html())

@@ -77,7 +77,7 @@ def place_of(given: str) -> Path:
 
 def _write_page(path: Path, found: Any) -> None:
     from trueup.batch.compare import page_data
-    from trueup.batch.html import put_page, render
+    from trueup.batch.reporting.html import put_page, render
 
     try:
         put_page(path, render(page_data(found), "compare"))

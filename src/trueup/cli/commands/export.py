@@ -9,8 +9,8 @@ import click
 from trueup.cli.options.references import Unavailable
 
 if TYPE_CHECKING:
-    from trueup.batch.exporting import Exported
-    from trueup.batch.pairs import Pair, Skipped
+    from trueup.batch.exporting.fine_tuning import Exported
+    from trueup.batch.exporting.pairs import Pair, Skipped
 
 FORMATS = ("openai", "anthropic", "gemini", "completion")
 
@@ -66,8 +66,8 @@ def export(place: str, out: Path, held_out: Path | None, share: float | None, **
       trueup export runs/reviews --step split -o train.jsonl --held-out validation.jsonl
       trueup export sifted --to gemini --prompt question -o train.jsonl
     """
-    from trueup.batch.exporting import SHARE, Wish, export_pairs
-    from trueup.batch.pairs import PREFERENCES
+    from trueup.batch.exporting.fine_tuning import SHARE, Wish, export_pairs
+    from trueup.batch.exporting.pairs import PREFERENCES
     from trueup.cli.options.outputs import keep_results
     from trueup.cli.options.runs import told
 
@@ -104,7 +104,7 @@ def _pairs(place: str, options: dict[str, Any]) -> "Iterator[Pair | Skipped]":
             raise Unavailable("--prompt is for sifted folders; a run has recorded its prompts")
         with told():
             return pairs_of(RunDir.look(find_run(place)), options["step"], as_written=as_written)
-    from trueup.batch.pairs import pairs_in
+    from trueup.batch.exporting.pairs import pairs_in
 
     if options["step"]:
         raise Unavailable(f"--step is for runs; {place} is not a run")
@@ -125,7 +125,7 @@ def _note_unfinished(place: str) -> None:
 
 
 def _report(found: "Exported", out: Path, held_out: Path | None) -> None:
-    from trueup.batch.pairs import NO_PROMPT
+    from trueup.batch.exporting.pairs import NO_PROMPT
     from trueup.cli.terminal.layout import count
     from trueup.cli.terminal.output import write
     from trueup.verdict.display import safe_line

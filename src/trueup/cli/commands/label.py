@@ -101,7 +101,7 @@ def _cases(sources: tuple[str, ...], selection: "Selection", options: dict[str, 
 
 
 def _judged(found: "Iterable[Case]", contract: str) -> "Iterator[Case]":
-    from trueup.batch.contracts import BadContract, spec_of
+    from trueup.batch.judging.contracts import BadContract, spec_of
     from trueup.labelling.judging import with_verdicts
 
     try:

@@ -48,7 +48,7 @@ def learn(contract: str, sources: tuple[str, ...], out: str | None, as_json: boo
     Exit code 0: the model passes, 1: it does not, or there are too few labels, 2: the command, the contract or a source is
     wrong, 3: the disk is full, 130: stopped.
     """
-    from trueup.batch.contracts import BadContract, spec_of
+    from trueup.batch.judging.contracts import BadContract, spec_of
     from trueup.learning.files import NotReplaced, refuse_other, write_model
     from trueup.learning.learn import TooFew
     from trueup.learning.learn import learn as train

@@ -18,7 +18,7 @@ def report(folder: str) -> None:
       trueup report sifted
       trueup report runs/first
     """
-    from trueup.batch.report import Missing, write_report
+    from trueup.batch.reporting.report import Missing, write_report
     from trueup.cli.commands.compare import place_of
     from trueup.cli.options.runs import is_run, told
 

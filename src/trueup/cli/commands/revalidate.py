@@ -71,7 +71,7 @@ def _run_of(given: str) -> Path | None:
 
 def _flips(path: Path) -> str:
     """The first flips of each kind, a line each."""
-    from trueup.batch.units import read_row
+    from trueup.batch.input.units import read_row
 
     lines: dict[tuple[str, str], list[str]] = {}
     with path.open("rb") as opened:

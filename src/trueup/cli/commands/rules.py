@@ -29,7 +29,7 @@ def rules(given: str, step: str | None, max_line: int, timeout: float, log: str 
       trueup rules rules.yaml < units.jsonl > valid.jsonl 2> failures.jsonl
       trueup rules pipelines/reviews/config.yaml --step grade < units.jsonl
     """
-    from trueup.batch.filters import RulesFilter
+    from trueup.batch.judging.filters import RulesFilter
     from trueup.contract.contract import Contract
 
     spec = _section(given, step)

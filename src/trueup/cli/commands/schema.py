@@ -80,7 +80,7 @@ def schema(given: str, accept: Any, max_line: int, timeout: float, log: str | No
       trueup schema invoice.json < replies.jsonl | trueup rules rules.yaml
       trueup schema card.json --enum-prefix "shadow " --enum-delimiter " | " < units.jsonl
     """
-    from trueup.batch.filters import Filter
+    from trueup.batch.judging.filters import Filter
     from trueup.conform.options import STANDARD
     from trueup.conform.schema import SchemaError
     from trueup.contract.contract import Contract

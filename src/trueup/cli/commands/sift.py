@@ -15,7 +15,7 @@ from trueup.verdict.extras import install
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from trueup.batch.contracts import Spec
+    from trueup.batch.judging.contracts import Spec
     from trueup.batch.sift import Options, Result
 
 OUT_OF_TIME = 3
@@ -109,14 +109,14 @@ def _refuse_format(form: str, encoding: str) -> None:
 
 def _refuse_table(target: Path) -> None:
     """Say what is wrong with the name of a table before anything is judged."""
-    from trueup.batch.table import KINDS
+    from trueup.batch.exporting.flat_table import KINDS
 
     if target.suffix not in KINDS:
         raise Stopped(f"--table {target}: a table is a file that ends in {' or '.join(KINDS)}")
 
 
 def _write_table(out: Path, target: Path) -> None:
-    from trueup.batch.table import BadTable, write_table
+    from trueup.batch.exporting.flat_table import BadTable, write_table
 
     try:
         write_table(out / "validated.jsonl", target)
@@ -164,8 +164,8 @@ def run_batch(files: list[str], spec: "Spec", out: Path, options: dict[str, Any]
 
 def _write_page(out: Path) -> None:
     """The page comes on top: where it cannot be written, what was sifted is there all the same."""
-    from trueup.batch.full import is_full
-    from trueup.batch.report import Missing, write_report
+    from trueup.batch.disk.full_disk import is_full
+    from trueup.batch.reporting.report import Missing, write_report
 
     try:
         write_report(out)
@@ -176,10 +176,10 @@ def _write_page(out: Path) -> None:
 
 
 def _options(given: dict[str, Any], *, flips: bool) -> "Options":
+    from trueup.batch.input.sources import Form
+    from trueup.batch.judging.work import Guard
     from trueup.batch.sift import Options
-    from trueup.batch.sources import Form
     from trueup.batch.tables.rows import Columns
-    from trueup.batch.work import Guard
 
     return Options(
         engine=given["engine"],
@@ -198,14 +198,14 @@ def _options(given: dict[str, Any], *, flips: bool) -> "Options":
 
 def _run(files: list[str], spec: "Spec", out: Path, options: "Options", shower: Any) -> "Result":
     """Run, with every way it can fail turned into one message."""
-    from trueup.batch.contracts import BadContract
-    from trueup.batch.full import writing
-    from trueup.batch.manifest import Lost, Unknown
+    from trueup.batch.disk.full_disk import writing
+    from trueup.batch.input.sources import Unreadable
+    from trueup.batch.judging.contracts import BadContract
+    from trueup.batch.judging.work import EngineFailed
+    from trueup.batch.merging.stored_ranges import Broken
     from trueup.batch.pipeline.rundir.lock import Fenced
     from trueup.batch.sift import Refused, sift
-    from trueup.batch.sources import Unreadable
-    from trueup.batch.stored import Broken
-    from trueup.batch.work import EngineFailed
+    from trueup.batch.siftdir.manifest import Lost, Unknown
 
     _stop_on_term()
     try:

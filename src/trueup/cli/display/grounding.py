@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from trueup.batch.grounds import KINDS, TITLES
+from trueup.batch.counting.grounding_rates import KINDS, TITLES
 from trueup.cli.terminal.layout import count, short
 from trueup.verdict.display import safe_line
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.batch.flips import WORDS
-from trueup.batch.summary import levels_of
+from trueup.batch.siftdir.summary import levels_of
 from trueup.cli.display.grounding import grounded_lines
 from trueup.cli.terminal.layout import count, short
 from trueup.verdict.display import safe_line

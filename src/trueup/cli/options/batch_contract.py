@@ -15,7 +15,7 @@ from trueup.cli.options.references import Unavailable, no_file
 from trueup.contract.options import OPTIONS
 
 if TYPE_CHECKING:
-    from trueup.batch.contracts import Spec
+    from trueup.batch.judging.contracts import Spec
 
 Command = Callable[..., Any]
 _MADE = ("schema", "tools", "order", "accept", "strict")
@@ -38,7 +38,7 @@ def contract_options(command: Command) -> Command:
 
 def read_spec(options: dict[str, Any]) -> "Spec":
     """The contract that the options name; they are taken out."""
-    from trueup.batch.contracts import BadContract, spec_of
+    from trueup.batch.judging.contracts import BadContract, spec_of
 
     contract = options.pop("contract")
     typed = [name for name in COERCION if options[name]]

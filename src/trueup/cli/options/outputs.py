@@ -10,9 +10,9 @@ _DEEP = 3  # folders between a file of a run and its directory: chunks/NAME/file
 
 def keep_results(option: str, path: Path) -> None:
     """Refuse a path at which a file of a sift or of a run is, or may be; pages may stand beside them."""
+    from trueup.batch.merging.stored_ranges import FILES
     from trueup.batch.pipeline.rundir.journal import JOURNAL
-    from trueup.batch.sifted import is_sifted
-    from trueup.batch.stored import FILES
+    from trueup.batch.siftdir.directory import is_sifted
 
     target = path.resolve()
     results = {Path(name).stem for name in (*FILES, "summary.json")}  # as JSON, and as tables of any format

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Literal
 
-from trueup.batch.groups import ranked
+from trueup.batch.counting.groups import ranked
 from trueup.batch.sift import Progress
 from trueup.cli.terminal.bars import drawn, one_line
 from trueup.verdict.display import safe_line

@@ -43,7 +43,7 @@ class _Reading(NamedTuple):
     def model(self, given: Any) -> Any:
         """The quality model that a contract names or holds; None where it cannot be used."""
         from trueup.checks.scoring import BadModel, read_model  # loaded where a contract has a score
-        from trueup.contract.scored import load_model
+        from trueup.contract.meaning.scores import load_model
 
         path, hint = ("quality", "model"), ""
         try:
@@ -67,7 +67,7 @@ class _Reading(NamedTuple):
         given = options.get("file") if isinstance(options, dict) else None
         if not isinstance(given, str):
             return item
-        from trueup.contract.shelved import with_terms  # loaded where a contract has terms in a file
+        from trueup.contract.meaning.ready_checks import with_terms  # loaded where a contract has terms in a file
         from trueup.shelf.options import BadOption
 
         path, hint = ("checks", index, "terms", "file"), "A path is relative to the file that names it."

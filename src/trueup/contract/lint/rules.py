@@ -11,7 +11,7 @@ from trueup.contract.files.faults import Fault, Marks, Place, fault
 from trueup.contract.lint.nearest import did_you_mean
 from trueup.contract.lint.values import allowed, never_given
 from trueup.contract.lint.values import said as said_of_value
-from trueup.contract.provided import Provided, declared, said, suggested
+from trueup.contract.meaning.unknown_names import Provided, declared, said, suggested
 from trueup.expressions.errors import CONSTANTS, ExpressionError
 from trueup.expressions.language import Expression, compile_expression
 from trueup.expressions.messages import compile_message

@@ -11,11 +11,11 @@ from typing import Any
 from trueup.checks.dialogue import BadStates, read_dialogue
 from trueup.checks.patterns import pattern_notes
 from trueup.checks.state import States, compile_states
-from trueup.contract.fallbacks import DEFAULT, with_fallbacks
 from trueup.contract.files.extends import Origins
 from trueup.contract.files.faults import Fault, fault
 from trueup.contract.lint.nearest import did_you_mean
 from trueup.contract.lint.tools import unknown_tool
+from trueup.contract.meaning.fallbacks import DEFAULT, with_fallbacks
 from trueup.verdict.paths import Parts
 
 _CODES = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.contract.incoming import without_surrogates
+from trueup.contract.judging.incoming import without_surrogates
 from trueup.gateway.errors import Refused, not_json
 from trueup.verdict.likeness import nearest
 

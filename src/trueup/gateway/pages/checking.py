@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueup.contract.contract import Contract
-from trueup.contract.conversation import completed
+from trueup.contract.judging.conversation import completed
 from trueup.gateway.config import Caller, Config, Route
 from trueup.gateway.door.exchange import checked_context, refuse_bad_source, refuse_odd_context, who
 from trueup.gateway.door.visit import Visit

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueup.ask.clients.request import Failure, Request, TransportFailure, failure_in, retry_after
-from trueup.ask.clock import SYSTEM
+from trueup.ask.drivers.clock import SYSTEM
 from trueup.ask.shapes.parts import MessageError
 from trueup.gateway.client.link import CutOff
 from trueup.gateway.client.upstream import READING, Line, Reply, broken

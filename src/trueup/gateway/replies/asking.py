@@ -14,9 +14,9 @@ import msgspec
 
 from trueup.ask.answer import Answer
 from trueup.ask.clients.request import Failure, Request, TransportFailure, failure_in, retry_after
-from trueup.ask.faults import unplaced
-from trueup.ask.loop import Loop, known
-from trueup.ask.plan import Finish, Send, Step
+from trueup.ask.loop.loop import Loop, known
+from trueup.ask.loop.plan import Finish, Send, Step
+from trueup.ask.replies.faults import unplaced
 from trueup.ask.shapes.parts import MessageError
 from trueup.gateway.client.upstream import READING, Line, broken
 from trueup.gateway.client.upstream import Reply as Answered

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from trueup.ask.loop import Traits
+from trueup.ask.loop.loop import Traits
 from trueup.ask.memory import Memory
-from trueup.ask.opening import Opening, opening_of
 from trueup.ask.policy import MODES, Policy
+from trueup.ask.requests.first_call import Opening, opening_of
 from trueup.ask.rungs import Rung
 from trueup.contract.contract import Contract
 from trueup.gateway.config import POLICY, Route

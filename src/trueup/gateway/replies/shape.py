@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueup.ask.answer import Answer
-from trueup.contract.beside import beside, is_written, parted
 from trueup.contract.contract import Contract
-from trueup.contract.holder import spoken
+from trueup.contract.streaming.holding_back import spoken
+from trueup.contract.tool_calls.rest_of_reply import beside, is_written, parted
 from trueup.gateway.door.exchange import Exchange
 from trueup.gateway.protocols.kept import is_name
 from trueup.verdict.codec import written

@@ -14,8 +14,8 @@ import msgspec
 
 from trueup.ask.answer import Answer
 from trueup.ask.clients.request import Failure, Request, TransportFailure
-from trueup.ask.plan import Send, Step
-from trueup.contract.holder import Holder, Way, hold
+from trueup.ask.loop.plan import Send, Step
+from trueup.contract.streaming.holding_back import Holder, Way, hold
 from trueup.gateway.client.upstream import READING, Reply
 from trueup.gateway.client.within import Within
 from trueup.gateway.errors import Refused

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from trueup.batch.pipeline.rundir.logs import RUN_LOG, TRACE_LOG
-from trueup.batch.sifted import Missing
+from trueup.batch.siftdir.directory import Missing
 from trueup.studio.endpoint import Endpoint, Nothing, Stream
 from trueup.studio.places import named
 from trueup.studio.refusal import Refusal

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from trueup.contract.contract import Contract
-from trueup.contract.meaning import record
+from trueup.contract.meaning.meaning import record
 from trueup.grounding.check import Grounding
 from trueup.grounding.documents import Document
 from trueup.grounding.sources import BadSource, sources_in

@@ -8,7 +8,7 @@ from trueup.ask.correction import correction
 from trueup.ask.words.templates import WordsError
 from trueup.conform.schema import SchemaError
 from trueup.contract.contract import Contract
-from trueup.contract.incoming import is_stream
+from trueup.contract.judging.incoming import is_stream
 from trueup.read.reader import read, read_document
 from trueup.read.reading import Reading
 from trueup.studio.judging.units import Units

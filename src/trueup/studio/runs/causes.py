@@ -11,7 +11,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trueup.batch.records import RETRYABLE
+from trueup.batch.judging.records import RETRYABLE
 from trueup.studio.runs.finding import Place
 from trueup.studio.runs.guarding import cut
 from trueup.studio.runs.pictures import about_code

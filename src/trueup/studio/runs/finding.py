@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from trueup.batch.pipeline.rundir.journal import JOURNAL
-from trueup.batch.sifted import is_sifted
+from trueup.batch.siftdir.directory import is_sifted
 from trueup.studio import places
 from trueup.studio.refusal import Refusal
 from trueup.studio.settings import Settings

@@ -19,8 +19,8 @@ from trueup.batch.pipeline.rundir.directory import MANIFEST
 from trueup.batch.pipeline.rundir.disk import Damaged
 from trueup.batch.pipeline.rundir.journal import JOURNAL
 from trueup.batch.pipeline.rundir.lock import is_held
-from trueup.batch.sifted import FILES, Missing, Sifted, read_sifted, settled
-from trueup.batch.summary import levels_of
+from trueup.batch.siftdir.directory import FILES, Missing, Sifted, read_sifted, settled
+from trueup.batch.siftdir.summary import levels_of
 from trueup.studio.places import named
 from trueup.studio.runs.finding import Place
 from trueup.studio.runs.following import following

@@ -11,7 +11,7 @@ import msgspec
 
 from trueup.backtesting.backtest import backtest as judge_again
 from trueup.backtesting.result import Backtest
-from trueup.batch.work import EngineFailed
+from trueup.batch.judging.work import EngineFailed
 from trueup.contract.text import rebuilt
 from trueup.material.case import REASONS
 from trueup.material.selection import Selection

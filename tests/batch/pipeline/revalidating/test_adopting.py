@@ -32,7 +32,7 @@ from tests.batch.pipeline.making import (
 )
 from tests.effort import SOAK
 from trueup.ask.clients.request import Request
-from trueup.batch.full import DiskFull
+from trueup.batch.disk.full_disk import DiskFull
 from trueup.batch.pipeline.config import read_config
 from trueup.batch.pipeline.reporting.status import status
 from trueup.batch.pipeline.retrying.retry import retry, would_retry

@@ -11,7 +11,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
-from trueup.ask.tokens import counter, estimate
+from trueup.ask.budgets.tokens import counter, estimate
+from trueup.batch.judging.records import merged
 from trueup.batch.pipeline.config import Pipeline, Step
 from trueup.batch.pipeline.estimating.cost import Prices
 from trueup.batch.pipeline.estimating.estimate import GUESSED_PROMPT, GUESSED_REPLY
@@ -26,7 +27,6 @@ from trueup.batch.pipeline.steps.fan_out import FanOut
 from trueup.batch.pipeline.steps.llm import LlmStep
 from trueup.batch.pipeline.units.items import Unit
 from trueup.batch.pipeline.units.sampling import Units, sampled
-from trueup.batch.records import merged
 
 SAMPLE = 200  # units whose prompts are made, of those that wait for the same step
 _CHILDREN = 20  # of one unit that are followed; they stand for all of its children

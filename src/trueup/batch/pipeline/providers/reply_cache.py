@@ -12,7 +12,7 @@ import msgspec
 
 from trueup.ask.cache import FileCache
 from trueup.ask.clients.request import Request
-from trueup.ask.replay import key_of
+from trueup.ask.requests.replay import key_of
 from trueup.batch.pipeline.running.outcomes import Unit
 from trueup.batch.pipeline.steps.llm import LlmStep, Recorded
 

@@ -5,7 +5,7 @@ from typing import Any
 from trueup.ask.clients.anthropic import message_parameters
 from trueup.ask.clients.parameters import chat_parameters
 from trueup.ask.clients.request import Request
-from trueup.ask.messages import role
+from trueup.ask.requests.messages import role
 
 
 def body_of(provider: str, request: Request) -> tuple[str, dict[str, Any]]:

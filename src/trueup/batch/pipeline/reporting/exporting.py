@@ -6,7 +6,7 @@ that nothing leaves as valid which is not.
 
 from collections.abc import Iterator
 
-from trueup.batch.pairs import Pair, Skipped, written
+from trueup.batch.exporting.pairs import Pair, Skipped, written
 from trueup.batch.pipeline.prompts.templates import Prompts
 from trueup.batch.pipeline.providers.choose import chosen
 from trueup.batch.pipeline.rundir.directory import NoRun, RunDir

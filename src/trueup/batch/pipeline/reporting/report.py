@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from trueup import __version__
-from trueup.batch.groups import Seen
+from trueup.batch.counting.groups import Seen
+from trueup.batch.counting.tally import Tally
 from trueup.batch.pipeline.estimating.cost import shown
 from trueup.batch.pipeline.reporting.status import standing, status
 from trueup.batch.pipeline.rundir.directory import RunDir
@@ -20,8 +21,7 @@ from trueup.batch.pipeline.rundir.disk import read_records
 from trueup.batch.pipeline.rundir.replies import last_replies
 from trueup.batch.pipeline.rundir.state import Money
 from trueup.batch.pipeline.running.metadata import METADATA, grounds_of, notes_of
-from trueup.batch.report import Row, can_show, left_out, page_data, rates_by_field, write_page
-from trueup.batch.tally import Tally
+from trueup.batch.reporting.report import Row, can_show, left_out, page_data, rates_by_field, write_page
 
 _COUNTED = ("valid", "failed", "retried", "pending", "fixed", "warned", "seconds")
 

@@ -9,14 +9,14 @@ import shutil
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from trueup.batch import grounds
+from trueup.batch.counting import grounding_rates
+from trueup.batch.judging.records import RETRYABLE
 from trueup.batch.pipeline.config import Step
 from trueup.batch.pipeline.prompts.templates import PromptError, Prompts, fields_of
 from trueup.batch.pipeline.rundir.directory import OwnedRun, RunDir
 from trueup.batch.pipeline.rundir.disk import line, read_records
 from trueup.batch.pipeline.running.results import publish
 from trueup.batch.pipeline.steps.llm import LlmStep
-from trueup.batch.records import RETRYABLE
 from trueup.verdict.paths import folded
 
 Row = dict[str, Any]
@@ -184,7 +184,7 @@ def _move(
     rows: list[tuple[Row, Row]] = []  # the unit, and what is known of its earlier tries
     moved: dict[str, dict[str, int]] = {}
     codes: dict[str, dict[str, int]] = {}
-    evidence: dict[str, grounds.Table] = {}
+    evidence: dict[str, grounding_rates.Table] = {}
     for chunk, failure, more in chosen:
         earlier = {"unit_id": failure["unit_id"], "chunk": chunk, "step": step.name, "attempts": more}
         raw = "" if _had_no_reply(failure) else failure["raw_response"]  # an error page is not a reply
@@ -194,7 +194,7 @@ def _move(
         for code in {error["code"] for error in failure["errors"]}:
             _add(codes.setdefault(chunk, {}), code)
         if failure.get("evidence"):
-            grounds.note_record(evidence.setdefault(chunk, {}), failure)
+            grounding_rates.note_record(evidence.setdefault(chunk, {}), failure)
     for source in moved:
         run.archive(run.file(source, step.name, "failures"))
     chunks = write_chunks(run, rows, run.pipeline.chunk_size, run.state.next_number("retry"), maker)

@@ -7,6 +7,8 @@ once more. `revalidate` does so under another pipeline, `verify` under the run's
 from collections.abc import Container, Iterator
 from typing import Any, NamedTuple
 
+from trueup.batch.judging.records import stage_of
+from trueup.batch.judging.sieve import broke
 from trueup.batch.pipeline.config import Pipeline, Step
 from trueup.batch.pipeline.rundir.directory import RunDir
 from trueup.batch.pipeline.rundir.disk import decode, line, read_records
@@ -17,8 +19,6 @@ from trueup.batch.pipeline.running.outcomes import broken, failure_record
 from trueup.batch.pipeline.steps.expression import ExpressionStep, UnitError
 from trueup.batch.pipeline.steps.fan_out import PARENT, FanOut
 from trueup.batch.pipeline.steps.llm import Recorded, context_of, evidence_told, passed_row, reply_of, step_contract
-from trueup.batch.records import stage_of
-from trueup.batch.sieve import broke
 from trueup.verdict.facts import Findings
 from trueup.verdict.verdict import Verdict
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trueup.batch.folders import address_of
-from trueup.batch.full import writing
+from trueup.batch.disk.full_disk import writing
+from trueup.batch.input.folders import address_of
 from trueup.batch.pipeline.config import Pipeline
 from trueup.batch.pipeline.reporting.status import manifest
 from trueup.batch.pipeline.rundir.directory import MANIFEST, RunDir

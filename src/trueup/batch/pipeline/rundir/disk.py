@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.batch.full import DiskFull, writing
+from trueup.batch.disk.full_disk import DiskFull, writing
 
 encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from trueup.batch import grounds
+from trueup.batch.counting import grounding_rates
 from trueup.batch.pipeline.rundir.journal import Record
 
 Status = Literal["ready", "running", "paused", "done", "failed"]
@@ -54,7 +54,7 @@ class Done(msgspec.Struct):
     fixes: Tally = msgspec.field(default_factory=dict)  # the fixes and warnings of these: units by code
     warnings: Tally = msgspec.field(default_factory=dict)
     resent: Tally = msgspec.field(default_factory=dict)  # requests of batches that were sent again, by reason
-    grounded: grounds.Table = msgspec.field(default_factory=dict)  # evidence by model and field
+    grounded: grounding_rates.Table = msgspec.field(default_factory=dict)  # evidence by model and field
 
     @property
     def failures(self) -> int:
@@ -72,7 +72,7 @@ class Done(msgspec.Struct):
         """Count the evidence that records have."""
         for record in records:
             if record.get("evidence"):
-                grounds.note_record(self.grounded, record)
+                grounding_rates.note_record(self.grounded, record)
 
 
 class Batch(msgspec.Struct):
@@ -226,7 +226,7 @@ class State:
             done.moved += sum(moved.values())
             _subtract(done.failed, moved)
             _subtract(done.codes, record.get("codes", {}).get(source, {}))
-            grounds.take(done.grounded, record.get("grounds", {}).get(source, {}))
+            grounding_rates.take(done.grounded, record.get("grounds", {}).get(source, {}))
         self._open_again("failed units are to be asked about again; run it again to resume")
 
     def _adopted(self, record: Record) -> None:
@@ -328,7 +328,7 @@ class State:
             row: dict[str, Any] = {"step": name, "scope": self.scopes[index], "valid": 0, "failed": 0, "pending": 0}
             row |= {"retried": 0, "fixed": 0, "warned": 0, "stages": {}, "codes": {}, "fixes": {}, "warnings": {}}
             row["resent"] = {}
-            evidence: grounds.Table = {}
+            evidence: grounding_rates.Table = {}
             row["seconds"] = 0.0
             money = Money()
             for chunk in self.chunks.values():
@@ -342,7 +342,7 @@ class State:
                 for count in ("fixed", "warned", "seconds"):
                     row[count] += getattr(done, count)
                 money.add(done.money)
-                grounds.add(evidence, done.grounded)
+                grounding_rates.add(evidence, done.grounded)
                 tallies = {
                     "stages": done.failed, "codes": done.codes, "fixes": done.fixes, "warnings": done.warnings,
                     "resent": done.resent,
@@ -351,7 +351,7 @@ class State:
                     for key, number in counts.items():
                         row[target][key] = row[target].get(key, 0) + number
             row["money"] = money
-            if rates := grounds.account(evidence):
+            if rates := grounding_rates.account(evidence):
                 row["grounded"] = rates
             rows.append(row)
         return rows

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from trueup.ask.clients.request import Request
+from trueup.batch.judging.sieve import broke
 from trueup.batch.pipeline.estimating.cost import money_of
 from trueup.batch.pipeline.prompts.templates import PromptError
 from trueup.batch.pipeline.providers.reply_cache import Keeping
@@ -20,7 +21,6 @@ from trueup.batch.pipeline.rundir.state import Chunk, Money
 from trueup.batch.pipeline.running.outcomes import Outcomes, Unit, broken, failure_record
 from trueup.batch.pipeline.running.phases import Phases
 from trueup.batch.pipeline.steps.llm import Ask, LlmStep, Recorded
-from trueup.batch.sieve import broke
 from trueup.verdict.facts import Finding
 
 T = TypeVar("T")

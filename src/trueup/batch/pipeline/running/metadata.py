@@ -7,8 +7,8 @@ is judged again after a crash gives the same line, byte for byte. A reply cannot
 from collections.abc import Mapping
 from typing import Any
 
-from trueup.batch.notes import fix_lines
-from trueup.batch.records import error_of, evidence_of
+from trueup.batch.judging.log_lines import fix_lines
+from trueup.batch.judging.records import error_of, evidence_of
 from trueup.verdict.verdict import Verdict
 
 METADATA = "_metadata"

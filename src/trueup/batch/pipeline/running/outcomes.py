@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
+from trueup.batch.judging.records import error_of, stage_of
 from trueup.batch.pipeline.rundir.directory import OwnedRun
 from trueup.batch.pipeline.rundir.disk import line
 from trueup.batch.pipeline.rundir.journal import Record
 from trueup.batch.pipeline.rundir.state import Chunk, Done, Money
 from trueup.batch.pipeline.running.metadata import grounds_of, notes_of
-from trueup.batch.records import error_of, stage_of
 from trueup.verdict.facts import Finding, finding
 
 Unit = dict[str, Any]

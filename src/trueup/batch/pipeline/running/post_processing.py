@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from trueup.batch.full import is_full, writing
+from trueup.batch.disk.full_disk import is_full, writing
 from trueup.batch.pipeline.rundir.directory import OwnedRun
 from trueup.batch.pipeline.steps.script import args_of, run_script
 

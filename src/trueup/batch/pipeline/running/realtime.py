@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from trueup.batch.full import is_full
+from trueup.batch.disk.full_disk import is_full
 from trueup.batch.pipeline.providers.calling import Caller
 from trueup.batch.pipeline.providers.reply_cache import Keeping
 from trueup.batch.pipeline.rundir.directory import OwnedRun

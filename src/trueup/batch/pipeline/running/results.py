@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from trueup.batch.full import writing
+from trueup.batch.disk.full_disk import writing
 from trueup.batch.pipeline.rundir.directory import OwnedRun, RunDir
 from trueup.batch.pipeline.rundir.disk import line
 from trueup.batch.pipeline.rundir.state import Chunk

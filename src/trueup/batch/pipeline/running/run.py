@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trueup.batch.full import is_full
+from trueup.batch.disk.full_disk import is_full
 from trueup.batch.pipeline.config import Pipeline
 from trueup.batch.pipeline.estimating.cost import Prices, Purse, prices_of
 from trueup.batch.pipeline.estimating.estimate import estimate, recorded

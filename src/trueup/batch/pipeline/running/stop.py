@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from trueup.batch.full import describe
+from trueup.batch.disk.full_disk import describe
 
 Kind = Literal["paused", "interrupted", "cost", "timeout", "provider", "disk", "failed", "config", "fenced", "internal"]
 

@@ -11,10 +11,11 @@ import msgspec
 from msgspec.structs import replace
 
 from trueup.ask.clients.request import Failure, Request
-from trueup.ask.loop import Loop
+from trueup.ask.loop.loop import Loop
+from trueup.ask.loop.plan import Finish, Send, Wait
 from trueup.ask.memory import Memory
-from trueup.ask.plan import Finish, Send, Wait
 from trueup.ask.policy import Mode, Policy
+from trueup.batch.judging.records import NO_SOURCE, evidence_of, merged, stage_of
 from trueup.batch.pipeline.config import MODES, Pipeline, Step
 from trueup.batch.pipeline.prompts.templates import Prompts, fields_of
 from trueup.batch.pipeline.retrying.unmendable import HOPELESS
@@ -22,7 +23,6 @@ from trueup.batch.pipeline.running.metadata import METADATA, log_lines, metadata
 from trueup.batch.pipeline.running.outcomes import Unit, failure_record
 from trueup.batch.pipeline.running.phases import PhasedContract, Phases
 from trueup.batch.pipeline.steps.coercion import coercion_of
-from trueup.batch.records import NO_SOURCE, evidence_of, merged, stage_of
 from trueup.contract.contract import Contract
 from trueup.grounding.sources import lacking_in, source_of_unit
 from trueup.verdict.facts import Finding

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
+from trueup.batch.input.units import given_twice
 from trueup.batch.pipeline.config import Pipeline
 from trueup.batch.pipeline.units.items import ItemsError
-from trueup.batch.units import given_twice
 from trueup.contract.files.documents import LIMITS, parse_document
 from trueup.contract.files.faults import ContractError, Fault, Place, fault
 from trueup.contract.lint.nearest import did_you_mean

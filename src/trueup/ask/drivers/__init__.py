@@ -1,0 +1,1 @@
+"""What carries out the plan: calls, waits and clocks, synchronous and asynchronous."""

@@ -1,0 +1,93 @@
+"""The synchronous driver: carries out the plan's steps, one after the other, and decides nothing.
+
+A call is made in a worker, so that it ends promptly when its time is over, when `cancel` is set, and on Ctrl-C. So does a wait.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from trueup.ask.answer import Answer
+from trueup.ask.clients.request import failure_of, reply_in
+from trueup.ask.drivers.clock import SYSTEM, Clock
+from trueup.ask.drivers.time_limits import abandoned, late, limit
+from trueup.ask.drivers.worker import Cancelled, Late, pause, run
+from trueup.ask.loop.loop import Loop
+from trueup.ask.loop.plan import Finish, Send, Step
+from trueup.ask.memory import MODES, Memory
+from trueup.ask.policy import DEFAULT, Policy
+from trueup.ask.requests.outgoing import Hook
+from trueup.ask.rungs import find_ladder
+from trueup.contract.given import named
+from trueup.verdict.events import Event
+from trueup.verdict.verdict import T
+
+if TYPE_CHECKING:
+    from trueup.ask.cache import Cache
+    from trueup.contract.contract import Contract
+    from trueup.contract.forms import Messages, Model
+
+
+@named("ask")
+def ask(
+    contract: "Contract[T]",
+    call: "Model",
+    messages: "Messages",
+    policy: Policy | None = None,
+    *,
+    on_event: Callable[[Event], object] | None = None,
+    on_request: Hook | None = None,
+    context: Mapping[str, Any] | None = None,
+    cancel: threading.Event | None = None,
+    memory: Memory | None = None,
+    cache: "Cache | None" = None,
+    clock: Clock | None = None,
+    wait: Callable[[float], bool] | None = None,
+) -> Answer[T]:
+    """Ask a model until its reply keeps the contract, or a budget runs out. `Contract.ask` is this."""
+    ladder = find_ladder(call, policy, sync=True)
+    options: dict[str, Any] = {
+        "context": context,
+        "on_event": on_event,
+        "memory": memory or MODES,
+        "clock": clock or SYSTEM,
+        "on_request": on_request,
+        "cache": cache,
+    }
+    loop = Loop(contract, ladder.rungs, messages, policy or DEFAULT, **options)
+    waiting = wait or partial(pause, cancel=cancel)
+    try:
+        step = loop.start()
+        while not isinstance(step, Finish):
+            if cancel is not None and cancel.is_set():
+                step = loop.cancelled()
+            elif isinstance(step, Send):
+                step = _send(loop, cancel)
+            else:
+                step = loop.cancelled() if waiting(step.seconds) else loop.waited()
+    except KeyboardInterrupt:
+        loop.cancelled()  # what the call has cost is counted, and told to the subscribers
+        raise
+    finally:
+        ladder.close()
+    return loop.answer()
+
+
+def _send(loop: Loop, cancel: threading.Event | None) -> Step:
+    request = loop.request()
+    try:
+        raw = run(partial(loop.client.send, request), limit(loop, request), cancel)
+    except Late as given_up:
+        return loop.failed(late(loop, given_up.job.is_stopped(), request.timeout))
+    except Cancelled as given_up:
+        abandoned(loop, given_up.job.is_stopped())
+        return loop.cancelled()
+    except Exception as error:
+        raw = reply_in(error)
+        failure = failure_of(error, request.mode) if raw is None else None
+        if failure is not None:
+            return loop.failed(failure)
+        if raw is None:
+            raise
+    return loop.replied(raw)

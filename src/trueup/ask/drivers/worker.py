@@ -1,0 +1,451 @@
+"""Workers: threads that make blocking calls, so that the caller can stop waiting at any time.
+
+A function enters with the seconds that it may take; its result leaves, or `Late` or `Cancelled` is raised, promptly, while the function may still
+be running: it is then interrupted, and its worker is used again only when it has really ended. Workers are daemon threads: none keeps a
+process from exiting. A call runs in a copy of its caller's context (`contextvars`).
+"""
+
+import os
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import Context, ContextVar, copy_context
+from typing import Any, Final, Protocol, TypeVar
+
+from trueup.ask.drivers.interrupt import interrupt
+
+R = TypeVar("R")
+END: Final = object()  # what `Pieces.take` returns after the last piece
+GRACE = 0.04  # seconds that a call is given to end once it was interrupted
+_LOOKS = 8  # at whether it has, meanwhile, in a coroutine
+_SOON = 0.001  # seconds until a call that could not be interrupted, because it was not waiting, is interrupted again
+_AHEAD = 8  # pieces of a stream that are read before they are asked for
+_IDLE = 30.0  # seconds after which a worker without work ends
+_LOOK = 0.02  # seconds between two looks at `cancel`
+_SIGNAL = 0.1  # seconds between two looks for a signal, which the system may have given to another thread
+_REST = 3600.0  # seconds between two looks at nothing in particular: a lock takes no longer wait than some
+_HUNT = 60.0  # seconds for which a call that was given up is interrupted again and again
+_PIECE, _DONE, _RAISED = "piece", "done", "raised"
+_Message = tuple[str, Any]
+
+_idle: deque["_Worker"] = deque()
+_present: ContextVar["Job | None"] = ContextVar("trueup_call", default=None)
+_seen: ContextVar["list[Job] | None"] = ContextVar("trueup_calls_seen", default=None)
+if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
+    os.register_at_fork(after_in_child=_idle.clear)
+
+
+class Cancel(Protocol):
+    """What can end a wait: a `threading.Event`, or anything like it."""
+
+    def is_set(self) -> bool: ...
+    def wait(self, timeout: float | None = None) -> bool: ...
+
+
+class GivenUp(Exception):
+    """A call was not waited for any longer; `job` is what may still be running."""
+
+    def __init__(self, job: "Job") -> None:
+        super().__init__("the call was given up")
+        self.job = job
+
+
+class Late(GivenUp):
+    """It took longer than it may."""
+
+
+class Cancelled(GivenUp):
+    """The caller does not want it any more."""
+
+
+class Job:
+    """One call in a worker: its messages go to `tell`, as they come, in the worker's thread; `last` is the last of them."""
+
+    __slots__ = (
+        "_context", "_over", "_room", "_stops", "_tell", "_work", "begun", "ended", "given_up", "last", "reached",
+        "thread",
+    )  # fmt: skip
+
+    def __init__(
+        self, work: Callable[[], Any], tell: Callable[[_Message], object] | None = None, *, pieces: bool = False
+    ) -> None:
+        self._work = work
+        self._tell = tell
+        self._context: Context | None = copy_context()
+        self._context.run(_present.set, self)
+        self._room: queue.SimpleQueue[bool] | None = None
+        if pieces:
+            self._room = queue.SimpleQueue()
+            for _ in range(_AHEAD):
+                self._room.put(True)
+        self._stops: list[Callable[[], object]] = []
+        self._over = threading.Lock()  # held until it has ended
+        self._over.acquire()
+        self.thread = 0
+        self.last: _Message = (_DONE, END)
+        self.begun = False
+        self.ended = False
+        self.given_up = False
+        self.reached = False  # it was interrupted: it ends by itself, if not at once
+
+    def start(self) -> None:
+        """Hand it to a worker that is free, or to a new one."""
+        self.begun = True
+        try:
+            worker = _idle.pop()
+        except IndexError:
+            worker = _Worker()
+        worker.jobs.put(self)
+
+    def carry_out(self) -> _Message:
+        """Do the work, in the worker's thread; the last message leaves."""
+        self.thread = threading.get_ident()
+        context, self._context = self._context, None  # each knows the other: a job that has ended leaves no cycle
+        if context is None or self.given_up:  # before it began
+            return _DONE, END
+        try:
+            return context.run(self._call if self._room is None else self._pull)
+        except BaseException as error:  # noqa: BLE001 - it belongs to the caller
+            return _RAISED, error
+
+    def finish(self, last: _Message) -> None:
+        """It has ended: give the last message."""
+        self.last = last
+        self._work = _nothing  # a connection that stays open remembers the context of its call, and with it this job
+        self.ended = True
+        self._over.release()
+        self._say(last)
+
+    def _call(self) -> _Message:
+        return _DONE, self._work()
+
+    def _pull(self) -> _Message:
+        assert self._room is not None
+        pieces = iter(self._work())
+        try:
+            while self._room.get():
+                piece = next(pieces, END)
+                if piece is END or self.given_up:
+                    break
+                self._say((_PIECE, piece))
+        finally:
+            close = getattr(pieces, "close", None)
+            if close is not None:
+                close()
+        return _DONE, END
+
+    def _say(self, message: _Message) -> None:
+        if self._tell is None:
+            return
+        try:
+            self._tell(message)
+        except RuntimeError:  # the event loop that waited is closed
+            self.given_up = True
+
+    def taken(self) -> None:
+        """A piece was taken: there is room for another."""
+        if self._room is not None:
+            self._room.put(True)
+
+    def give_up(self) -> None:
+        """Stop it: nobody waits for it any longer. What cannot be stopped is left running and interrupted again later."""
+        if self.ended or self.given_up:
+            return
+        self.given_up = True
+        if self._room is not None:
+            self._room.put(False)
+        for stop in tuple(self._stops):
+            stop()
+        self.reached = bool(self._stops) or interrupt(self.thread, self._is_over)
+        if not self.ended:
+            threading.Thread(target=self._hunt, name="trueup-interrupt", daemon=True).start()
+
+    def _is_over(self) -> bool:
+        return self.ended
+
+    def _hunt(self) -> None:
+        """Interrupt it until it ends: it may look up a name now and connect later, or connect once more.
+
+        Soon at first: whoever gave it up may close the client, and a connection that was closed under a reader cannot be shut down.
+        """
+        pause, left = _SOON, _HUNT
+        while not self.ended and left > 0:
+            time.sleep(pause)
+            left -= pause
+            pause = min(2 * pause, 1.0)
+            if not self.ended:
+                self.reached = interrupt(self.thread, self._is_over) or self.reached
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for its end; whether it has come."""
+        if self._over.acquire(timeout=seconds):
+            self._over.release()  # for whoever waits as well
+            return True
+        return False
+
+    def is_stopped(self) -> bool:
+        """Whether it has ended after it was given up, or will soon, because it was reached; waits for that a moment."""
+        return self.wait(GRACE) or self.reached
+
+    async def ais_stopped(self) -> bool:
+        """The same in a coroutine."""
+        import asyncio  # here and below: whoever asks synchronously does not wait for it to load
+
+        for _ in range(_LOOKS):
+            if self.ended:
+                return True
+            await asyncio.sleep(GRACE / _LOOKS)
+        return self.ended or self.reached
+
+    @contextmanager
+    def stopping(self, stop: Callable[[], object]) -> Iterator[None]:
+        """While this is open, `stop` is called when the call is given up; it must not wait."""
+        self._stops.append(stop)
+        try:
+            if self.given_up:
+                stop()
+            yield
+        finally:
+            self._stops.remove(stop)
+
+
+def _nothing() -> None:
+    """The work of a job that has ended."""
+
+
+class _Worker:
+    """A thread that carries out one job after the other."""
+
+    __slots__ = ("jobs",)
+
+    def __init__(self) -> None:
+        self.jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        threading.Thread(target=self._serve, name="trueup-call", daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                job = self.jobs.get(timeout=_IDLE)
+            except queue.Empty:
+                try:
+                    _idle.remove(self)
+                except ValueError:  # a job is on its way
+                    continue
+                return
+            last = job.carry_out()
+            _idle.append(self)  # before the caller knows, so that its next call finds this worker
+            job.finish(last)
+            del job, last  # an idle worker keeps nothing alive
+
+
+class _Patience:
+    """What ends a wait for a job before the job does: its time, `cancel`, and the end of the call that it is made in."""
+
+    __slots__ = ("_cancel", "_job", "_outer")
+
+    def __init__(self, job: Job, cancel: Cancel | None) -> None:
+        self._job = job
+        self._cancel = cancel
+        self._outer = _present.get()
+
+    def wait(self, arrived: Callable[[float], bool], seconds: float | None) -> None:
+        """Begin the job and return when `arrived`, which waits for so many seconds at most, says so; or give the job up, and raise."""
+        try:
+            if not self._job.begun:
+                self._job.start()
+            self._wait(arrived, seconds)
+        except BaseException:
+            self._job.give_up()
+            raise
+
+    def _wait(self, arrived: Callable[[float], bool], seconds: float | None) -> None:
+        look = self._look()
+        end = None if seconds is None else time.monotonic() + seconds
+        left = look if seconds is None else seconds
+        while True:
+            if self._is_cancelled():
+                raise Cancelled(self._job)
+            if left <= 0:
+                raise Late(self._job)
+            if arrived(min(look, left)):
+                return
+            left = look if end is None else end - time.monotonic()
+
+    def _look(self) -> float:
+        """How often to look at what does not wake this thread."""
+        if self._cancel is not None or self._outer is not None:
+            return _LOOK
+        return _SIGNAL if threading.get_ident() == threading.main_thread().ident else _REST
+
+    def _is_cancelled(self) -> bool:
+        """Whether the caller wants no more, or the call that this one is made in was given up."""
+        return (self._cancel is not None and self._cancel.is_set()) or (
+            self._outer is not None and self._outer.given_up
+        )
+
+
+class Pieces:
+    """What a blocking iterable yields, taken by a thread that waits; the job begins with the first `take`."""
+
+    def __init__(self, work: Callable[[], Any], cancel: Cancel | None = None) -> None:
+        self._messages: queue.SimpleQueue[_Message] = queue.SimpleQueue()
+        self._job = Job(work, self._messages.put, pieces=True)
+        self._patience = _Patience(self._job, cancel)
+        self._message: _Message = (_DONE, END)
+
+    def take(self, seconds: float | None) -> Any:
+        """The next piece, or `END`; waits at most so many seconds."""
+        self._patience.wait(self._arrived, seconds)
+        kind, value = self._message
+        if kind == _RAISED:
+            raise value
+        self._job.taken()
+        return value
+
+    def _arrived(self, seconds: float) -> bool:
+        try:
+            self._message = self._messages.get(timeout=seconds)
+        except queue.Empty:
+            return False
+        return True
+
+    def close(self) -> bool:
+        """Give the iterable up, unless it has ended or was given up before; False if it cannot be stopped. It is closed in its own thread."""
+        if not self._job.begun or self._job.given_up:
+            return True
+        self._job.give_up()
+        return self._job.is_stopped()
+
+
+class Inline:
+    """The same in the thread of the caller, for as long as it takes."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self._work = work
+        self._pieces: Iterator[Any] | None = None
+
+    def take(self, _: float | None = None) -> Any:
+        """The next piece, or `END`."""
+        if self._pieces is None:
+            self._pieces = iter(self._work())
+        return next(self._pieces, END)
+
+    def close(self) -> bool:
+        """Close the iterable."""
+        close = getattr(self._pieces, "close", None)
+        if close is not None:
+            close()
+        return True
+
+
+def run(work: Callable[[], R], seconds: float | None = None, cancel: Cancel | None = None) -> R:
+    """What a blocking function returns; raises `Late` after so many seconds and `Cancelled` as soon as `cancel` is set.
+
+    Without either, the function is called in this thread.
+
+    >>> run(lambda: 1 + 1, seconds=5.0)
+    2
+    """
+    if seconds is None and cancel is None:
+        return work()
+    job = Job(work)
+    _Patience(job, cancel).wait(job.wait, seconds)
+    kind, value = job.last
+    if kind == _RAISED:
+        raise value
+    found: R = value
+    return found
+
+
+def pause(seconds: float, cancel: Cancel | None = None) -> bool:
+    """Do nothing for so many seconds, or until `cancel` is set: whether it was.
+
+    >>> pause(0.001)
+    False
+    """
+    outer = _present.get()
+    cancel = cancel or threading.Event()
+    if outer is None:
+        return cancel.wait(seconds)
+    end = time.monotonic() + seconds
+    while not outer.given_up and (left := end - time.monotonic()) > 0:
+        if cancel.wait(min(left, _LOOK)):
+            return True
+    return outer.given_up
+
+
+async def arun(work: Callable[[], R]) -> R:
+    """What a blocking function returns, awaited; cancelling the task gives the function up."""
+    pieces = _Awaited(work, pieces=False)
+    try:
+        found: R = await pieces.take()
+    finally:
+        pieces.close()
+    return found
+
+
+async def apieces_of(work: Callable[[], Iterable[R]]) -> AsyncIterator[R]:
+    """What a blocking iterable yields, awaited piece by piece; closing the iterator gives the iterable up."""
+    pieces = _Awaited(work, pieces=True)
+    try:
+        while (piece := await pieces.take()) is not END:
+            yield piece
+    finally:
+        pieces.close()
+
+
+class _Awaited:
+    """The messages of one job, awaited."""
+
+    def __init__(self, work: Callable[[], Any], *, pieces: bool) -> None:
+        import asyncio
+
+        self._loop = asyncio.get_running_loop()
+        self._messages: asyncio.Queue[_Message] = asyncio.Queue()
+        self._job = Job(work, self._tell, pieces=pieces)
+        seen = _seen.get()
+        if seen is not None:
+            seen.append(self._job)
+        self._job.start()
+
+    def _tell(self, message: _Message) -> None:
+        self._loop.call_soon_threadsafe(self._messages.put_nowait, message)
+
+    async def take(self) -> Any:
+        kind, value = await self._messages.get()
+        if kind == _RAISED:
+            raise value
+        self._job.taken()
+        return value
+
+    def close(self) -> None:
+        self._job.give_up()
+
+
+class seeing:  # noqa: N801 - it reads as a word: `with seeing(jobs): …`
+    """Adds the jobs that are begun by what is awaited in this block: after a timeout, they may still be running."""
+
+    __slots__ = ("_jobs", "_token")
+
+    def __init__(self, jobs: list[Job]) -> None:
+        self._jobs = jobs
+
+    def __enter__(self) -> None:
+        self._token = _seen.set(self._jobs)
+
+    def __exit__(self, *_: object) -> None:
+        _seen.reset(self._token)
+
+
+@contextmanager
+def stopping(stop: Callable[[], object]) -> Iterator[None]:
+    """While this is open, `stop` is called when the call that this thread makes is given up; it must not wait."""
+    job = _present.get()
+    if job is None:
+        yield
+    else:
+        with job.stopping(stop):
+            yield

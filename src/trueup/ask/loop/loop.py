@@ -1,0 +1,587 @@
+"""Loop: one ask between the plan and a driver. It judges, composes and keeps the books; it sends and sleeps nothing.
+
+A driver starts it, carries out the step it gives, and tells it what came of that: a reply, a failure, a wait that is over.
+What to do next is the plan's decision. When the step is `Finish`, `answer()` has everything.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from trueup.ask.answer import Answer, Attempt
+from trueup.ask.clients.request import UNSENDABLE, Failure, Request, failure_in
+from trueup.ask.correction import purpose_of, situation_of
+from trueup.ask.drivers.clock import SYSTEM, Clock
+from trueup.ask.loop import plan
+from trueup.ask.loop.attempts import Books
+from trueup.ask.memory import MODES, Memory
+from trueup.ask.policy import DEFAULT, Mode, Policy
+from trueup.ask.policy import MODES as LADDER
+from trueup.ask.replies.faults import ANSWER, echoed, excused, fault_of, is_usable, rank, unplaced
+from trueup.ask.replies.faults import failure_in as failure_found
+from trueup.ask.replies.unwrapping import received
+from trueup.ask.requests.compose import Composer, Faulty
+from trueup.ask.requests.messages import opened
+from trueup.ask.requests.outgoing import Hook, Outgoing
+from trueup.ask.retries.breaker import Place
+from trueup.ask.retries.health import Health
+from trueup.ask.rungs import Rung
+from trueup.ask.shapes.parts import MessageError
+from trueup.ask.words.fields import merge, missing
+from trueup.contract.judging.conversation import history_in
+from trueup.read.messages import question_in
+from trueup.read.reader import read
+from trueup.verdict.catalogue import FINDINGS
+from trueup.verdict.codec import written
+from trueup.verdict.events import Aborted, Event
+from trueup.verdict.facts import NO_FINDINGS, Findings, finding, promoted
+from trueup.verdict.reply import Reply
+from trueup.verdict.secrets import masked
+from trueup.verdict.verdict import Verdict
+
+if TYPE_CHECKING:
+    from trueup.ask.budgets.allowance import Fit
+    from trueup.ask.cache import Cache
+    from trueup.ask.secrets import Secrets
+    from trueup.contract.contract import Contract
+
+
+class Asked(Protocol):
+    """What the loop must know of a client: a key to remember it by, the modes it is asked in, whose shapes it takes.
+
+    It may also say what it is `able` to do beyond its modes, that it `takes_tools`, and which `secrets` it sends.
+    """
+
+    key: str
+    modes: tuple[Mode, ...]
+    provider: str
+    finishes: bool  # it always says how a reply ended, so one that does not say was cut off
+
+
+class Retries(Protocol):
+    """A budget of retries that many asks share."""
+
+    def allows(self) -> bool:
+        """Whether a failed call may be repeated."""
+        ...
+
+    def take(self) -> None:
+        """A failed call will be repeated."""
+        ...
+
+
+class Traits(msgspec.Struct, frozen=True):
+    """A client as the loop sees it, for who sends by other means."""
+
+    key: str = ""
+    modes: tuple[Mode, ...] = ("text",)
+    provider: str = "openai"
+    finishes: bool = False
+    passes_on: bool = True  # the provider's own reply is passed on: nothing may have to be taken off it
+    place: Place | None = None  # of its circuit breaker; None: each of its models has one
+
+
+class Loop:
+    """One ask in the making.
+
+    >>> from trueup import Contract
+    >>> loop = Loop(Contract({"type": "object"}), Traits(), "Give me an object.")
+    >>> loop.start().purpose, loop.request().messages[-1]["content"]
+    ('ask', 'Give me an object.')
+    >>> loop.replied('{"a": 1}')
+    Finish(outcome='accepted', reason='')
+    >>> loop.answer().value
+    {'a': 1}
+    """
+
+    def __init__(
+        self,
+        contract: "Contract",
+        client: Asked | list[Rung] | tuple[Rung, ...],
+        messages: Any,
+        policy: Policy = DEFAULT,
+        *,
+        context: Mapping[str, Any] | None = None,
+        on_event: Callable[[Event], object] | None = None,
+        memory: Memory = MODES,
+        clock: Clock = SYSTEM,
+        on_request: Hook | None = None,
+        cache: "Cache | None" = None,
+        streams: bool = False,
+        retries: Retries | None = None,
+    ) -> None:
+        if not isinstance(policy, Policy):
+            raise TypeError(f"policy is a Policy(…), such as Policy(repairs=1); got {type(policy).__name__}")
+        self.contract = contract
+        self.policy = policy
+        self.messages = opened(messages)
+        self._rungs = tuple(client) if isinstance(client, list | tuple) else (Rung(client),)
+        self._composers: dict[int, Composer] = {}
+        keys = tuple(rung.client.key for rung in self._rungs)
+        schema = None if contract.schema is None else contract.schema.source
+        places = tuple(place for rung in self._rungs if (place := getattr(rung.client, "place", None)) is not None)
+        self._health = Health(memory, policy, keys, schema, places if len(places) == len(keys) else ())
+        self._retries = retries
+        self._secrets: Secrets | None = None
+        self._context = known(context, self.messages)
+        if contract.meaning is not None and contract.meaning.grounding is not None:
+            contract.meaning.grounding.refuse_bad(self._context)  # before anything is sent
+        self._clock = clock
+        self._books = Books(policy, clock, on_event, contract.name, [label(rung.client) for rung in self._rungs])
+        self._outgoing = Outgoing(policy, on_request, cache, streams=streams, measured=memory.measured)
+        self._under_way = False  # a request was sent, and nothing came of it yet
+        self._raw: Any = None  # what the provider sent last
+        self._past = plan.Past()
+        self._step: plan.Step | None = None
+        self._faulty: Faulty | None = None
+        self._part: Verdict | None = None  # the best part of the faulty replies
+        self._fallback = self._find_fallback()
+
+    @property
+    def rungs(self) -> tuple[Rung, ...]:
+        """The clients that it asks, in order."""
+        return self._rungs
+
+    @property
+    def step(self) -> plan.Step:
+        """What is to be done now."""
+        if self._step is None:
+            raise RuntimeError("the loop has not been started")
+        return self._step
+
+    def start(self, at: float | None = None, *, anywhere: bool = False) -> plan.Step:
+        """The first step; `at` is the time of the clock at which it was taken, if that is over.
+
+        A context without a known state ends the ask before anything is sent, unless it may be `anywhere`.
+        """
+        self._books.open(at, NO_FINDINGS if anywhere else unplaced(self.contract, self._context))
+        ladder = tuple(
+            self._health.rung(index, model, self._modes(index), rung.share)
+            for index, rung in enumerate(self._rungs)
+            for model in ((rung.model,) if rung.model else self.policy.models or ("",))
+        )
+        if self.policy.money is not None:
+            own = self.policy.parameters.get("model")  # which every request is sent with
+            self.policy.check_prices([own] if own else [rung.model for rung in ladder])
+        self._health.guard(ladder)
+        resting = self._health.resting(ladder, self._clock.now()) if at is None else ()  # the first rung has been asked
+        return self._take(plan.Began(ladder, 0.0, self._fallback is not None, bool(self._books.unplaced), resting))
+
+    def request(self, at: float | None = None) -> Request:
+        """The request of the present step, which must be a `Send`; `at` is when it was sent, where that is over."""
+        send = self.step
+        if not isinstance(send, plan.Send):
+            raise RuntimeError(f"the step is {type(send).__name__}, there is nothing to send")  # noqa: TRY004
+        if self._outgoing.request is None:
+            self._ready(send)
+        request, stored = self._outgoing.request, self._outgoing.stored is not None
+        assert request is not None
+        if not stored:
+            self._tell_state(self._health.sending(self._rung, self._clock.now()))
+        self._under_way = True
+        self._books.sent(send, request, self._outgoing.fit, self._past, at, stored=stored)
+        return request
+
+    def _ready(self, send: plan.Send) -> "Fit | None":
+        request = self._composer.request(send, self._faulty)
+        return self._outgoing.ready(request, self._own_client, self._past.tokens, self._past.cost)
+
+    @property
+    def _present(self) -> Request:
+        """The request of the present step, or of the last one that was to be sent."""
+        return self._outgoing.request or self._composer.request(self._sent, self._faulty)
+
+    def replied(self, raw: Any) -> plan.Step:
+        """A reply came in, in whatever shape the provider gives it."""
+        return self.judged(self.judge(raw))
+
+    def judge(self, raw: Any) -> Verdict:
+        """The verdict on a reply under the present step; fields that were asked for alone are merged and judged whole."""
+        self._raw = raw
+        raw = self.received(raw)
+        return self._whole(raw, self.contract.check(raw, self._context))
+
+    async def ajudge(self, raw: Any) -> Verdict:
+        """The same with asynchronous custom checks awaited."""
+        self._raw = raw
+        raw = self.received(raw)
+        return self._whole(raw, await self.contract.acheck(raw, self._context))
+
+    def received(self, raw: Any) -> Any:
+        """A raw reply as the contract judges it: out of the tool and the wrapper that the present request asked for."""
+        schema = self.contract.schema
+        dialect = getattr(self._own_client, "dialect", "")
+        return received(raw, self._present, dialect, None if schema is None else schema.is_valid)
+
+    def _whole(self, raw: Any, verdict: Verdict) -> Verdict:
+        send, faulty = self.step, self._faulty
+        if isinstance(send, plan.Send) and send.fields and faulty is not None and faulty.asked is not None:
+            verdict = self._merged(raw, verdict, faulty)
+        return self.completed(verdict)
+
+    def completed(self, verdict: Verdict) -> Verdict:
+        """A verdict with what only asking knows: how a reply must end, that it says something, and something real."""
+        reply = verdict.reply
+        codes = {(found.code, found.level) for found in verdict.findings} if verdict.findings else ()
+        if ("R003", "warning") in codes:  # the rest can be had: ask again
+            return _cut(verdict)
+        unread = ("R001", "error") in codes  # of a client that speaks a known protocol
+        if self.client.finishes and (unread or (reply.finish == "unknown" and reply.provider)):
+            return _with(verdict, "A002", "Ask again: part of the reply may be missing.")
+        if not verdict.ok:
+            return self._without_echo(verdict)
+        if not reply.calls and not verdict.calls and not reply.text.strip():
+            refused = reply.refusal or reply.finish in {"refusal", "filter"}
+            return _with(verdict, "P010" if refused else "P002", ANSWER)
+        if reply.finish == "refusal":  # what was said before does not count as an answer
+            return _with(verdict, "P010", ANSWER)
+        return self._without_echo(verdict)
+
+    def _without_echo(self, verdict: Verdict) -> Verdict:
+        """A verdict that refuses a value with placeholders of the prompt in it; such a value is never given, not even degraded."""
+        if verdict.data is None or "<" not in verdict.reply.text:
+            return verdict
+        path = echoed(verdict.data, self._composer.placeholders)
+        return verdict if path is None else _with(verdict, "A006", "Give a real value in place of <…>.", path)
+
+    def judged(self, verdict: Verdict, *, whole: bool = True) -> plan.Step:
+        """A reply was judged: book it, and go on. One that is not `whole` was given up, and is never given to the caller."""
+        failed = failure_found(verdict)
+        if failed is not None and self._outgoing.stored is None:
+            return self.failed(failure_in(failed, self._sent.mode), verdict)
+        asked = None
+        if self.policy.repair == "fields" and not verdict.ok:
+            asked = missing(verdict, self._composer.schema)
+        fault = fault_of(verdict, fields=asked is not None)
+        chance = self._clock.chance()
+        stored = self._outgoing.stored is not None
+        if stored and fault is not None:
+            return self._outdated()
+        self._under_way = False
+        tokens, cost = self._books.replied(self._sent, verdict, fault, self._outgoing, lambda: self._present)
+        if fault is None and not self._sent.fields:
+            self._outgoing.keep(self._raw)
+        if fault is not None and fault.kind in {"format", "prose", "state"}:
+            self._faulty = Faulty(
+                verdict, asked, chance, situation_of(self.contract, self._context, purpose_of(verdict))
+            )
+        usable = fault is not None and whole and self._keep(verdict)
+        if not stored:
+            self._tell_state(self._health.answered(self._past.model, self._rung))
+        resting = self._resting()
+        again = self._retries is None or self._retries.allows()
+        return self._take(plan.Judged(self._books.elapsed(), fault, chance, tokens, cost, usable, resting, again))
+
+    def _outdated(self) -> plan.Step:
+        """The reply in the cache does not keep the contract as it is today: the same step again, with the model."""
+        before = self._past
+        self._outgoing.outdated()
+        return self._go_on(before, plan.Waited(self._books.elapsed()))
+
+    def _keep(self, verdict: Verdict) -> bool:
+        """Whether something of a faulty reply may be given in the end; where the policy wants that, keep the part."""
+        if self.policy.otherwise != "text":
+            return is_usable(verdict)
+        from trueup.ask.replies.salvage import salvage  # of use only where asking goes wrong
+
+        part = salvage(self.contract, verdict, self._context)
+        if part is not None and (self._part is None or rank(part) <= rank(self._part)):
+            self._part = part
+        return part is not None
+
+    def ends_with(self, verdict: Verdict) -> bool:
+        """Whether to give up a stream with these faults would end the ask with nothing, where all of the reply may be a degraded answer."""
+        fault = fault_of(verdict)
+        if fault is None or any(found.code[0] != "V" for found in verdict.errors):
+            return False
+        event = plan.Judged(self._books.elapsed(), fault, resting=self._resting())
+        _, given_up = plan.step(self.policy, self._past, event)
+        _, read_on = plan.step(self.policy, self._past, msgspec.structs.replace(event, usable=True))
+        return isinstance(given_up, plan.Finish) and given_up != read_on
+
+    def aborted(self, verdict: Verdict, received: int, heard: Sequence[Any] = ()) -> plan.Step:
+        """A stream was given up at a certain fault, after so many characters: book it as a faulty reply, and go on.
+
+        `heard` are the pieces that arrived: providers count the input in the first of them.
+        """
+        most = self._sent.max_tokens if self._outgoing.request is None else self._outgoing.request.max_tokens
+        saved = None if most is None else max(0, most - received // 4)
+        codes = ", ".join(dict.fromkeys(found.code for found in verdict.errors))
+        self.emit(Aborted, reason=codes, received=received, saved=saved)
+        self._books.abort(saved, read(list(heard)).reply.usage if heard else {})
+        return self.judged(verdict, whole=False)
+
+    def failed(self, failure: Failure, verdict: Verdict | None = None, heard: Sequence[Any] = ()) -> plan.Step:
+        """No reply came, or only a part of one: `heard` are the pieces of a stream that arrived."""
+        if self._outgoing.stored is not None:
+            return self._outdated()
+        own = failure.code == UNSENDABLE and failure.unsent  # a provider may use the same word
+        if own and len(self._past.ladder) == 1:
+            raise MessageError(failure.reason)  # there is nobody else to ask: the caller must change the messages
+        failure = self._limit_rejected(self._masked(failure))
+        if failure.kind == "feature" and not self._can_omit(failure.feature):
+            failure = msgspec.structs.replace(failure, kind="fatal")
+        tokens, cost = self._cost_of_failure(failure, verdict, heard)
+        state = self._health.failed(self._past.model, self._rung, self._sent, failure, self._clock.now())
+        self._tell_state(state)
+        return self._take(
+            plan.Failed(
+                self._books.elapsed(), failure.kind, self._clock.chance(), failure.retry_after, failure.feature,
+                self._resting(), tokens, cost, self._retries is None or self._retries.allows(),
+            )
+        )  # fmt: skip
+
+    def _limit_rejected(self, failure: Failure) -> Failure:
+        """A failure; where the provider rejected the limit that the budgets set, it is that of a feature, and a lower one is tried."""
+        request = self._outgoing.request
+        own = self._outgoing.limited and self._sent.max_tokens is None
+        if not own or request is None or failure.status is None or failure.status >= 500:
+            return failure
+        from trueup.ask.budgets.allowance import too_high
+
+        feature = too_high(request, f"{failure.code} {failure.reason}")
+        return msgspec.structs.replace(failure, kind="feature", feature=feature) if feature else failure
+
+    def _cost_of_failure(
+        self, failure: Failure, verdict: Verdict | None, heard: Sequence[Any]
+    ) -> tuple[int, float | None]:
+        """Book a failure; what it cost is counted by the provider, or estimated if it may have worked on the request."""
+        self._under_way = False
+        reply = verdict.reply if verdict is not None else read(list(heard)).reply if heard else Reply()
+        return self._books.failed(self._sent, failure, reply, self._outgoing, lambda: self._present)
+
+    def _can_omit(self, feature: str) -> bool:
+        """Whether a feature is the loop's own to leave out, and not the caller's."""
+        if feature in self.policy.parameters:
+            return False
+        send = self._sent
+        return feature != "tool_choice" or self._composer.must_call or send.mode == "tool" or send.reduced
+
+    def spent(self, reply: Reply) -> dict[str, int]:
+        """The usage of the present call, estimated as far as the provider did not count, if `reply` is all that came of it."""
+        return self._outgoing.allowance.spent(self._present, reply)
+
+    def waited(self) -> plan.Step:
+        """The wait is over."""
+        return self._take(plan.Waited(self._books.elapsed()))
+
+    def cancelled(self, heard: Sequence[Any] = ()) -> plan.Step:
+        """The caller wants no answer any more; `heard` are the pieces of a stream that arrived."""
+        if self._under_way:
+            self._cost_of_failure(Failure("the ask was cancelled", "fatal", code="cancelled"), None, heard)
+        return self._take(plan.Cancelled(self._books.elapsed()))
+
+    def answer(self) -> Answer:
+        """What came of it, once the step is `Finish`."""
+        finish = self.step
+        if not isinstance(finish, plan.Finish):
+            raise RuntimeError("the loop is not finished")  # noqa: TRY004
+        outcome = finish.outcome
+        kept = self._part if outcome == "degraded" else None
+        verdict = self._books.verdict(outcome) if kept is None else kept
+        if outcome == "fallback":
+            verdict, outcome = self._fall_back(verdict)
+        stopped = self._books.stopped(finish.reason, self._past)
+        return Answer(
+            verdict, outcome, tuple(self._books.attempts), reason=finish.reason, stopped=stopped,
+            seconds=self._books.elapsed(), next_messages=lambda: self._next(verdict), warned=self._books.warned,
+        )  # fmt: skip
+
+    @property
+    def client(self) -> Any:
+        """The client of the present rung, which the present request is for; one that has the reply, if the cache does."""
+        return self._outgoing.stored or self._own_client
+
+    @property
+    def _own_client(self) -> Any:
+        return self._rungs[self._index].client
+
+    @property
+    def _index(self) -> int:
+        return self._past.ladder[self._past.model].client if self._past.ladder else 0
+
+    @property
+    def _rung(self) -> plan.Rung:
+        return self._past.ladder[self._past.model]
+
+    @property
+    def _composer(self) -> Composer:
+        """What puts together the requests for the present client, in the shapes of its provider."""
+        return self._composer_for(self._index)
+
+    def _composer_for(self, index: int) -> Composer:
+        known = self._composers.get(index)
+        if known is not None:
+            return known
+        contract, client = self.contract, self._rungs[index].client
+        schema = None if contract.schema is None else contract.schema.source
+        known = self._composers[index] = Composer(
+            self.messages, self.policy, schema=schema, tools=contract.tools, provider=client.provider,
+            name=contract.name, language=contract.language, takes_tools=getattr(client, "takes_tools", True),
+            calls=contract.call_options, accept=contract.accept, passes_on=getattr(client, "passes_on", False),
+        )  # fmt: skip
+        return known
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What every check of this ask is told of the conversation."""
+        return self._context
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the deadline; None without one."""
+        deadline = self.policy.deadline
+        return None if deadline is None else max(0.0, deadline - self._books.elapsed())
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        return self._books.attempts
+
+    def emit(self, kind: type[Event], /, **facts: Any) -> None:
+        """Tell the subscribers something that belongs to the present call."""
+        self._books.emit(kind, self._sent, **facts)
+
+    @property
+    def _sent(self) -> plan.Send:
+        """The request that is under way or was the last."""
+        return self._books.last
+
+    def _take(self, event: plan.Event) -> plan.Step:
+        before = self._past
+        self._advance(event)
+        if self._retries is not None and isinstance(self._step, plan.Wait):
+            self._retries.take()
+        return self._go_on(before, event)
+
+    def _advance(self, event: plan.Event) -> None:
+        before = self._past
+        self._past, self._step = plan.step(self.policy, before, event)
+        self._outgoing.clear()
+        if self._past.model != before.model:
+            self._faulty = None
+
+    def _go_on(self, before: plan.Past, event: plan.Event) -> plan.Step:
+        """The step to carry out; one that the budgets have no room for is not: the plan passes to the next rung, or ends."""
+        while self._outgoing.limited and isinstance(self._step, plan.Send):
+            fit = self._ready(self._step)
+            if fit is None or fit.refused is None:
+                break
+            self._books.refused(fit)
+            self._advance(plan.Unaffordable(self._books.elapsed(), fit.refused, self._resting()))
+        self._books.planned(before, self._past, self.step, event)
+        return self.step
+
+    def _resting(self) -> tuple[float, ...]:
+        return self._health.resting(self._past.ladder, self._clock.now())
+
+    def _tell_state(self, state: str | None) -> None:
+        """Tell that the circuit breaker of the present rung changed, if it did."""
+        if state is not None:
+            self._books.breaker(self._rung, state, self._health.failures(self._rung))
+
+    def _masked(self, failure: Failure) -> Failure:
+        """A failure without the keys that the client sends, should the provider or the SDK repeat them."""
+        if self._secrets is None:
+            from trueup.ask.secrets import Secrets  # of use only where a call failed
+
+            self._secrets = Secrets(rung.client for rung in self._rungs)
+        reason, code = self._secrets.masked(failure.reason), self._secrets.masked(failure.code)
+        if (reason, code) == (failure.reason, failure.code):
+            return failure
+        return msgspec.structs.replace(failure, reason=reason, code=code)
+
+    def _modes(self, index: int) -> tuple[Mode, ...]:
+        """The modes that the policy, the client and the schema allow; text is always left."""
+        rung = self._rungs[index]
+        composer, modes, client = self._composer_for(index), self.policy.modes, rung.client
+        if rung.mode is not None:
+            return composer.allowed((rung.mode,))
+        if modes == LADDER:  # the default: what is usual for the client
+            beside = getattr(client, "beside_tools", ()) if composer.tools and composer.takes_tools else ()
+            return composer.allowed(beside or client.modes)
+        return composer.allowed(tuple(mode for mode in modes if mode in getattr(client, "able", client.modes)))
+
+    def _merged(self, raw: Any, whole: Verdict, faulty: Faulty) -> Verdict:
+        """The fields that came, put into the value that lacked them; a whole reply that is ok is taken as it is."""
+        assert faulty.asked is not None
+        from trueup.contract.contract import Contract
+
+        contract = self.contract
+        part = Contract(faulty.asked.schema, accept=contract.accept, coerce=contract.options).check(raw)
+        if not isinstance(part.data, dict) or failure_found(part) is not None:
+            return whole
+        if whole.ok and not (part.ok and part.data.keys() <= faulty.asked.places.keys()):
+            return whole
+        data = merge(faulty.verdict.data, part.data, faulty.asked)
+        reply = msgspec.structs.replace(part.reply, text=written(data).decode(), calls=())
+        return contract.check(reply, self._context)
+
+    def _find_fallback(self) -> Any:
+        """The reply to fall back on: the state's own, or the policy's, which must keep the contract."""
+        own = self.contract.fallback(self._context)
+        if own is not None:
+            return own
+        given = self.policy.fallback
+        if given is not None:
+            verdict = self._check_fallback(given)
+            if not verdict.ok:
+                raise ValueError(f"the policy's fallback does not keep the contract: {verdict.errors[0]}")
+        return given
+
+    def _check_fallback(self, given: Any) -> Verdict:
+        text = given if isinstance(given, str) and self._composer.schema is None else written(given).decode()
+        return excused(self.contract.check(text, self._context))
+
+    def _fall_back(self, last: Verdict) -> tuple[Verdict, plan.Outcome]:
+        verdict = self._check_fallback(self._fallback)
+        return (verdict, "fallback") if verdict.ok else (last, "failed")
+
+    def _next(self, verdict: Verdict) -> list[Any]:
+        """The messages to go on with: the conversation with the reply, or the request to correct it."""
+        from trueup.ask.requests.messages import said
+
+        if verdict.ok:
+            return [*self.messages, *said(verdict.reply, self.client.provider)]
+        if not self._books.attempts:
+            return list(self.messages)
+        send = self._sent
+        purpose = purpose_of(verdict)
+        faulty = Faulty(verdict, None, self._clock.chance(), situation_of(self.contract, self._context, purpose))
+        nth = self._past.repairs + 1
+        return self._composer.compose(purpose, send.mode, faulty, nth, max(nth, self.policy.repairs))
+
+
+@lru_cache(maxsize=256)
+def _without_keys(name: str) -> str:
+    return masked(name)
+
+
+def label(client: Asked) -> str:
+    """What a client is called in attempts and events: its kind and address, without the keys that an address may have."""
+    return _without_keys(getattr(client, "label", client.key))
+
+
+def known(context: Mapping[str, Any] | None, messages: list[Any]) -> dict[str, Any]:
+    """The context of every check: the caller's, with the conversation as its history."""
+    found = dict(context or {})
+    history_in(found)  # refused before anything is sent
+    found.setdefault("history", messages)
+    if "question" not in found and (question := question_in(messages)):
+        found["question"] = question
+    return found
+
+
+def _cut(verdict: Verdict) -> Verdict:
+    """A verdict on a stream that broke off, refused for that whatever its contract makes of what arrived."""
+    said = [promoted(found) if found.code == "R003" else found for found in verdict.findings]
+    findings = Findings(sorted(said, key=lambda found: found.level != "error"))
+    return verdict.with_findings(findings, runs=False)
+
+
+def _with(verdict: Verdict, code: str, hint: str, path: str = "$") -> Verdict:
+    """A verdict that also says what only asking knows: how a reply must end, that it says something, and something real."""
+    found = finding(code, path, FINDINGS[code].title.rstrip("."), None, {}, hint)
+    findings = Findings((found, *verdict.findings))
+    return verdict.with_findings(findings, runs=False)

@@ -1,0 +1,1 @@
+"""Replies after they came: unwrapped, judged for their faults, kept in the conversation."""

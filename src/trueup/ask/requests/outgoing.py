@@ -1,0 +1,113 @@
+"""Requests on their way out: each composed request passes the caller's hook, the cache and the budgets before a driver sees it.
+
+A request enters; it leaves as it may be sent, with its estimate if there is a budget, or with the reply that the cache has for it. One that
+does not fit the budgets is refused here, and the plan decides what follows.
+"""
+
+from collections.abc import Callable, Coroutine
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from trueup.ask.clients.request import Request
+from trueup.ask.policy import Policy
+
+if TYPE_CHECKING:
+    from trueup.ask.budgets.allowance import Allowance, Fit, Measure
+    from trueup.ask.cache import Cache
+    from trueup.ask.requests.replay import Stored
+
+Hook = Callable[[Request], Request | None]
+
+
+class Outgoing:
+    """The requests of one ask."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        hook: Hook | None,
+        cache: "Cache | None",
+        *,
+        streams: bool,
+        measured: "dict[str, Measure] | None" = None,
+    ) -> None:
+        if hook is not None and not callable(hook):
+            raise TypeError(f"on_request is a function that takes a Request; got {type(hook).__name__}")
+        if cache is not None and not all(callable(getattr(cache, name, None)) for name in ("get", "put", "drop")):
+            raise TypeError(f"cache is one such as FileCache(path) or MemoryCache(); got {type(cache).__name__}")
+        self._policy = policy
+        self._hook = hook
+        self._cache = cache
+        self._streams = streams
+        self._measured = measured
+        self._key: str | None = None
+        self._passed_by: str | None = None  # the key of a reply that was not valid: it is not looked up again
+        self.limited = policy.tokens is not None or policy.money is not None
+        self.request: Request | None = None  # that of the present step, once it is ready
+        self.fit: Fit | None = None
+        self.stored: Stored | None = None
+
+    @cached_property
+    def allowance(self) -> "Allowance":
+        """The budgets, and what estimates; made where there is a budget, or where a call came to no end."""
+        from trueup.ask.budgets.allowance import Allowance
+
+        return Allowance(self._policy, self._measured)
+
+    def clear(self) -> None:
+        """A new step begins."""
+        self.request = self.fit = self.stored = self._key = None
+
+    def ready(self, request: Request, client: Any, tokens: int, cost: float) -> "Fit | None":
+        """Make a request ready; how it fits the budgets, after so many `tokens` and such a `cost`, or None without a budget."""
+        if self._hook is not None:
+            request = self._hooked(request)
+        self.request = request
+        if self._cache is not None and self._looked_up(self._cache, request, client):
+            return None
+        if self.limited:
+            self.fit = self.allowance.fit(request, tokens, cost)
+            self.request = self.fit.request
+        return self.fit
+
+    def _hooked(self, request: Request) -> Request:
+        assert self._hook is not None
+        changed: Any = self._hook(request)
+        if changed is None:
+            return request
+        if isinstance(changed, Request):
+            return changed
+        if isinstance(changed, Coroutine):
+            changed.close()
+            raise TypeError("on_request is a plain function, in `aask` too; got a coroutine function")
+        raise TypeError(f"on_request returns a Request, or None to leave it as it is; got {type(changed).__name__}")
+
+    def _looked_up(self, cache: "Cache", request: Request, client: Any) -> bool:
+        from trueup.ask.requests.replay import Stored, key_of, raw_in  # of use only with a cache
+
+        self._key = key_of(client, request, streams=self._streams)
+        if self._key is None or self._key == self._passed_by:
+            return False
+        entry = cache.get(self._key)
+        raw = None if entry is None else raw_in(entry, streams=self._streams)
+        if raw is not None:
+            self.stored = Stored(client, raw)
+        return raw is not None
+
+    def keep(self, raw: Any) -> None:
+        """A valid reply came: put what the provider sent into the cache, unless it came from there."""
+        if self._cache is None or self._key is None or self.stored is not None or raw is None:
+            return
+        from trueup.ask.requests.replay import entry_of
+
+        entry = entry_of(raw)
+        if entry is not None:
+            self._cache.put(self._key, entry)
+
+    def outdated(self) -> None:
+        """The reply in the cache is not valid, or no longer: drop it, so that the model is asked."""
+        assert self._cache is not None
+        assert self._key is not None
+        self._cache.drop(self._key)
+        self._passed_by = self._key
+        self.clear()

@@ -1,0 +1,1 @@
+"""One range judged: a line enters, its record leaves."""

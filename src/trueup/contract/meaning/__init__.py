@@ -1,0 +1,1 @@
+"""What a contract asks beyond structure: rules, scores, ready checks, custom ones."""

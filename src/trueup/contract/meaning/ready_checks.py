@@ -1,0 +1,233 @@
+"""Ready checks in a contract: a name of the shelf and its options enter, a check that judges verdicts leaves.
+
+They see the reply's text without reasoning and without calls that leaked into it, each string of its value, and the arguments of its calls
+where they are asked to. Options are read when the contract is made: a bad one, a file that cannot be read or a package that is missing is an
+error there.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from trueup.checks.spoken import visible
+from trueup.checks.steps import Steps
+from trueup.contract.meaning.meaning import prose
+from trueup.contract.meaning.outcome import Outcome
+from trueup.contract.meaning.strings import Leaf, Strings, leaves_of
+from trueup.shelf.options import COMMON, BadOption, Options
+from trueup.shelf.reading import Reading
+from trueup.shelf.seen import MOST, NOT_JUDGED, Seen, Told, not_judged
+from trueup.shelf.table import SHELF, Ready, level_of, load, options_of, reads_calls
+from trueup.verdict.catalogue import FINDINGS, FindingKind, Level
+from trueup.verdict.facts import Finding, Span
+from trueup.verdict.paths import Parts, render
+from trueup.verdict.reply import ToolCall
+from trueup.verdict.verdict import Verdict
+
+if TYPE_CHECKING:
+    from trueup.contract.files.documents import Source
+
+_MOST_FILE = 1_000_000  # characters of a file of terms
+
+
+class _Place(NamedTuple):
+    """What a check finds, and where."""
+
+    told: Told
+    path: str = "$"
+    span: Span | None = None
+    said: str = ""
+    """What stands there, as it is read; empty if the finding has no place."""
+
+
+class ShelfCheck:
+    """A ready check with its options, as a contract keeps it."""
+
+    __slots__ = ("_calls", "_look", "_wants", "kind", "level", "name", "options", "row")
+    awaits = False
+
+    def __init__(self, row: Ready, options: Mapping[str, Any]) -> None:
+        self.row = row
+        self.name = row.name
+        self.options = dict(options)
+        self.level = cast("Level", level_of(row, options))
+        self.kind: FindingKind = FINDINGS[row.code]
+        self._calls = reads_calls(row, options)
+        self._wants = _wanted(row, options)
+        self._look = load(row, options)
+
+    @property
+    def function(self) -> str:
+        """What the fingerprint knows it by."""
+        return f"trueup.shelf:{self.name}"
+
+    def judge(self, verdict: Verdict, context: Mapping[str, Any]) -> Steps[Outcome]:
+        """What the check finds; it never waits."""
+        yield from ()  # a check is a generator, since others may wait
+        places = list(islice(self._places(verdict, context), MOST + 1))
+        if len(places) > MOST:
+            places[MOST] = _Place(not_judged(f"what comes after the first {MOST} findings of {self.name}"))
+        return Outcome([self._finding(*place[:3]) for place in places])
+
+    def _finding(self, told: Told, path: str, span: Span | None) -> Finding:
+        level = "warning" if told.code == NOT_JUDGED else self.level
+        return Finding(told.code or self.kind.code, path, told.message, span, dict(told.data), told.hint, level)
+
+    def _places(self, verdict: Verdict, context: Mapping[str, Any]) -> Iterator[_Place]:
+        seen = Seen(shown(verdict), context, verdict.data)
+        if self.row.plain:
+            yield from self._signs(seen)
+        else:
+            yield from self._wholes(seen)
+        if self._calls:
+            for call in verdict.calls if verdict.calls or verdict.refused else verdict.reply.calls:
+                yield from self._in_strings(Strings(_arguments(call)), context)
+
+    def _signs(self, seen: Seen) -> Iterator[_Place]:
+        """What stands in the text and in the strings of the value; what is in both is found once, with its path and its place."""
+        in_text = [
+            _Place(told, "$", told.span, _said(seen.text, told.span, is_json=True))
+            for told in islice(self._look(seen), MOST + 1)
+        ]
+        if seen.data is not None:
+            for place in self._in_strings(Strings(leaves_of(seen.data), self._wants), seen.context):
+                if place.said:
+                    same = next((at for at, one in enumerate(in_text) if _is_same(one.said, place.said)), None)
+                    yield place if same is None else place._replace(span=in_text.pop(same).span)
+                elif self._wants:
+                    yield place
+        if self._wants is None:
+            yield from in_text
+
+    def _in_strings(self, strings: Strings, context: Mapping[str, Any]) -> Iterator[_Place]:
+        """What stands in strings; a place in them is a path, and has none in the text of the reply."""
+        for told in self._look(Seen(strings.text, context)):
+            path = render(strings.path(told.span[0])) if told.span else "$"
+            yield _Place(told, path, None, _said(strings.text, told.span))
+
+    def _wholes(self, seen: Seen) -> Iterator[_Place]:
+        """What is wrong with the text as a whole, or with the strings of the value."""
+        if isinstance(seen.data, str) and seen.data:
+            at = seen.text.find(seen.data)  # the reply is a text, in quotes or not
+            for told in self._look(Seen(seen.data, seen.context)):
+                yield _Place(told, "$", None if at < 0 or not told.span else (at + told.span[0], at + told.span[1]))
+        elif seen.data is None:
+            yield from () if self._wants else (_Place(told, "$", told.span) for told in self._look(seen))
+        else:
+            leaves = [
+                leaf for leaf in leaves_of(seen.data, names=False) if self._wants is None or self._wants(leaf.path)
+            ]
+            if self.row.name == "language":
+                yield from map(_Place, self._look(seen._replace(data=[leaf.text for leaf in leaves])))
+            else:
+                for leaf in leaves:
+                    part = Seen(leaf.text, seen.context, None if self._wants else leaf.text)
+                    yield from (_Place(told, render(leaf.path)) for told in self._look(part))
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two stretches are of the same thing: in a text, the name of a field may belong to it."""
+    return bool(one) and (other in one or one in other)
+
+
+def _said(text: str, span: Span | None, *, is_json: bool = False) -> str:
+    return "" if span is None else Reading(text[slice(*span)], is_json=is_json).text
+
+
+def _arguments(call: ToolCall) -> list[Leaf]:
+    """What a call is given."""
+    return leaves_of(call.raw_args if call.args is None else call.args, ("calls", call.index, "args"))
+
+
+def _wanted(row: Ready, options: Mapping[str, Any]) -> Callable[[Parts], bool] | None:
+    """Which fields of a value are judged; None: all of them, and the text around them."""
+    given = options.get("fields")
+    if given is None:
+        return None
+    listed: Sequence[Any] = [given] if isinstance(given, str) else given
+    if not isinstance(listed, list | tuple) or not listed or not all(isinstance(one, str) and one for one in listed):
+        raise BadOption(f"{row.name}.fields: takes a field or a list of fields; got {given!r:.60}")
+    from trueup.grounding.settings import BadGrounding, covers, read_field  # loaded where a check names fields
+
+    try:
+        patterns = [read_field(one) for one in listed]
+    except BadGrounding as error:
+        raise BadOption(f"{row.name}.{error}") from None
+    return lambda path: any(covers(pattern, path) for pattern in patterns)
+
+
+def shown(verdict: Verdict) -> str:
+    """The text of a reply as the user sees it, with blanks where reasoning and leaked calls are: places stay what they are."""
+    text = prose(verdict, keep_places=True).text
+    seen = visible(text)
+    return text if len(seen) == len(text) else seen.rjust(len(text))
+
+
+def read_ready(name: str, given: Any) -> tuple[ShelfCheck, ...]:
+    """The ready checks that a name of the shelf stands for, with what a contract gives beside it."""
+    row = SHELF[name]
+    options = options_of(row, given)
+    if row.group:
+        return tuple(_grouped(row, options))
+    if row.name == "terms" and options.get("file") is not None:
+        options = _with_file(options, options["file"])
+    try:
+        return (ShelfCheck(row, options),)
+    except BadOption as error:
+        if isinstance(given, Mapping):
+            raise
+        raise BadOption(str(error).replace(f"{name}.{row.main}:", f"{name}:", 1)) from None
+
+
+def _with_file(options: Mapping[str, Any], path: Any) -> dict[str, Any]:
+    from trueup.contract.files.documents import anywhere
+
+    if not isinstance(path, str | Path):
+        raise BadOption(f"terms.file: takes the path of a file; got {path!r:.60}")
+    return with_terms(options, anywhere(Path(path)))
+
+
+def _grouped(row: Ready, options: Mapping[str, Any]) -> Iterator[ShelfCheck]:
+    """The checks of a group; `region` is for telephone numbers, `allow` for e-mail addresses, and the others are for all."""
+    Options(row.name, {key: value for key, value in options.items() if key not in COMMON}, ("region", "allow"))
+    own = {"no_phone": "region", "no_email": "allow"}
+    for name in row.group:
+        mine = {key: value for key, value in options.items() if key in (*COMMON, own.get(name))}
+        try:
+            yield ShelfCheck(SHELF[name], mine)
+        except BadOption as error:
+            raise BadOption(f"{row.name}{str(error).removeprefix(name)}") from None
+
+
+def with_terms(options: Mapping[str, Any], source: "Source") -> dict[str, Any]:
+    """The options of `terms` with those of a file put in: lines of text, or a list or a mapping in JSON, YAML or TOML."""
+    try:
+        held = _terms_in(source)
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise BadOption(f"terms.file: {options['file']!r:.120}: {said}") from None
+    merged = {key: value for key, value in options.items() if key != "file"}
+    for key, terms in held.items():
+        before = merged.get(key) or []
+        if isinstance(before, str | list | tuple):  # anything else is reported where the option is read
+            merged[key] = [*([before] if isinstance(before, str) else before), *terms]
+    return merged
+
+
+def _terms_in(source: "Source") -> dict[str, list[str]]:
+    """The terms in a file; ValueError if it holds something else."""
+    from trueup.contract.files.documents import KINDS, read_source  # loaded where a contract has terms in a file
+    from trueup.contract.files.faults import ContractError
+    from trueup.shelf.terms import read_terms
+
+    if source.path.suffix.lower() in KINDS:
+        try:
+            return read_terms(read_source(source).data)
+        except ContractError as error:
+            raise ValueError(error.faults[0].message) from None
+    if source.text is not None:
+        return read_terms(source.text)
+    if source.path.stat().st_size > _MOST_FILE:
+        raise ValueError(f"the file is longer than {_MOST_FILE:,} bytes")
+    return read_terms(source.path.read_text("utf-8"))
