@@ -1,7 +1,7 @@
-"""A model that makes the same two mistakes every time: the demo uses it to show a repair, whatever the local model says.
+"""A model that makes the same two mistakes every time, so that the demo can show a repair whatever the local model replies.
 
-A chat completion over loopback enters. The first reply leaves the age out; the reply to a correction has it, as a text, in a fence and
-with a comma too many. The name and the age come from the question. Nothing is sent anywhere.
+Serves chat completions over loopback. The first reply omits the age; the reply to a correction has it as a string, in a fence
+and with an extra comma. The name and the age come from the question. Nothing leaves this machine.
 """
 
 import json
@@ -19,7 +19,7 @@ _AGE = re.compile(r"\d+")
 
 @contextmanager
 def careless() -> Iterator[str]:
-    """The model on a free port of this machine; its address."""
+    """Start the model on a free port of this machine; return its address."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
         thread = threading.Thread(target=server.serve_forever, name="trueup-careless", daemon=True)
         thread.start()
@@ -31,7 +31,7 @@ def careless() -> Iterator[str]:
 
 
 def reply(messages: list[Any]) -> str:
-    """What the model says; a conversation that quotes its first reply is a correction.
+    """The model's reply; a conversation that quotes its first reply is a correction.
 
     >>> reply([{"role": "user", "content": "Bob is 5. Who is this?"}])
     '{"name": "Bob"}'
@@ -72,4 +72,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(raw)
 
     def log_message(self, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""

@@ -1,6 +1,6 @@
 """The gateway's configuration as frozen values: upstreams, contracts, routes, clients, limits. `settings.py` reads a file.
 
-Keys come from here or the environment and from nowhere else. Nothing in a request can name another upstream.
+Keys come only from here or from the environment. Nothing in a request can name another upstream.
 """
 
 from base64 import b64encode
@@ -20,59 +20,59 @@ from trueup.verdict.secrets import masked
 
 Speaks = Literal["openai", "anthropic"]
 
-# Invalid text is withheld: a best reading is given only where a route says so. A long reply may take its two minutes.
-# One request causes at most six calls: what a client's SDK repeats multiplies them.
+# Invalid text is withheld: a best reading is returned only if a route allows it. A long reply may take two minutes. One
+# request causes at most six calls, because the retries of a client's SDK multiply them.
 DEFAULTS: dict[str, Any] = {
     "otherwise": "failed", "timeout": 120.0, "deadline": 180.0, "attempts": 6, "retries": 2, "eager": True, "waits": 2,
 }  # fmt: skip
 POLICY = Policy(**DEFAULTS)
 
 
-ENDPOINTS = ("embeddings", "moderations", "count_tokens")  # those that are on by default
+ENDPOINTS = ("embeddings", "moderations", "count_tokens")  # on by default
 
 
 class TokenSource(msgspec.Struct, frozen=True):
-    """Where a token that expires comes from: a command, a file, or the metadata server of the machine."""
+    """The source of an expiring token: a command, a file, or the machine's metadata server."""
 
     command: tuple[str, ...] = ()
-    """The command that prints it, and its arguments; empty: none."""
+    """The command that prints it, with its arguments; empty: none."""
     file: str = ""
-    """The file that holds it; empty: none."""
+    """The file that contains it; empty: none."""
     metadata: bool = False
-    """Whether the metadata server of Google Cloud is asked."""
+    """Whether to ask the metadata server of Google Cloud."""
     seconds: float = 300.0
-    """How long a token is used that does not say when it expires."""
+    """How long to use a token that does not say when it expires."""
 
 
 class AwsKeys(msgspec.Struct, frozen=True):
     """The credentials of an AWS account or role."""
 
     access_key: str
-    """The id of the key."""
+    """The key's id."""
     secret_key: str
     """The key itself."""
     session_token: str = ""
-    """The token of a session, for credentials that expire; empty: they do not."""
+    """The session token, for credentials that expire; empty: they do not expire."""
 
-    def __repr__(self) -> str:  # a key must not get into a log by way of a repr
+    def __repr__(self) -> str:  # keeps the key out of logs that print a repr
         return "AwsKeys(…)"
 
 
 class Access(msgspec.Struct, frozen=True):
-    """How an upstream in a cloud is addressed, and how its requests are signed."""
+    """How to address an upstream in a cloud and sign its requests."""
 
     kind: Literal["azure", "bedrock", "vertex"]
     """The cloud."""
     key: str = ""
-    """The key of Azure, or of Bedrock; empty: requests carry a token or a signature."""
+    """The key for Azure or Bedrock; empty: requests use a token or a signature."""
     version: str = ""
     """The version of Azure's API, such as `2024-10-21`; empty: the newer paths, which need none."""
     region: str = ""
     """The region of Bedrock or Vertex; empty for Azure."""
     project: str = ""
-    """The project of Vertex; empty for the others."""
+    """The Vertex project; empty for the others."""
     token: TokenSource | None = None
-    """Where tokens of Azure and Vertex, or credentials of AWS, come from; None: a key is used."""
+    """Where tokens for Azure and Vertex, or AWS credentials, come from; None: a key is used."""
     aws: AwsKeys | None = None
     """The credentials that sign requests to Bedrock; None: a key or a command is used."""
     server: str = ""
@@ -88,29 +88,30 @@ class Access(msgspec.Struct, frozen=True):
 
 
 class Upstream(msgspec.Struct, frozen=True):
-    """A provider, or a server that speaks like one."""
+    """A provider, or a server with a compatible API."""
 
     name: str
-    """The name by which routes and models choose it."""
+    """The name that routes and models refer to it by."""
     url: str
     """Its address, without `/v1/…`."""
     protocol: Speaks = "openai"
-    """The protocol it speaks."""
+    """The protocol it uses."""
     key: str = ""
-    """The key that is sent to it; empty: none."""
+    """The key sent to it; empty: none."""
     private: bool = False
-    """Whether it may have a private or local address, as a name that leads there or written out."""
+    """Whether it may have a private or local address, whether by name or written out."""
     headers: dict[str, str] = {}
-    """Further headers of every request; none by default."""
+    """Extra headers for every request; none by default."""
     access: Access | None = None
-    """How it is addressed and signed for, if it is in a cloud of Azure, AWS or Google; None: it takes a key."""
+    """How to address it and sign requests, if it is in a cloud of Azure, AWS or Google; None: it takes a key."""
     responses: bool = True
     """Whether it has OpenAI's Responses API; if not, such requests are translated to chat completions."""
     tenant: str = ""
-    """The only tenant that it is for, and whose files, batches and responses it keeps; `*`: all tenants, which then share them; empty: it is
-    for all, and what it keeps is for nobody."""
+    """The only tenant that may use it, and whose files, batches and responses it keeps. `*`: all tenants, which then share
+    them. Empty: all tenants may use it, and nobody can reach what it keeps.
+    """
     tls: Tls = Tls()
-    """Whose certificates are trusted, and which one is shown; by default those of the system, and none."""
+    """Which certificates to trust and which one to present; by default the system's, and none."""
 
     @property
     def host(self) -> str:
@@ -119,7 +120,7 @@ class Upstream(msgspec.Struct, frozen=True):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Its secrets: the key, a password in the address, and long values of headers."""
+        """Its secrets: the key, a password in the address, and long header values."""
         address = urlsplit(self.url)
         password = address.password or ""
         basic = b64encode(f"{unquote(address.username or '')}:{unquote(password)}".encode()).decode()
@@ -133,59 +134,63 @@ class Upstream(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(filter(None, found)))
 
     def takes_from(self, tenant: str) -> bool:
-        """Whether requests of this `tenant` may be sent to it."""
+        """Whether this `tenant`'s requests may be sent to it."""
         return self.tenant in ("", "*", tenant)
 
     def keeps_for(self, tenant: str) -> bool:
-        """Whether this `tenant` may reach what it keeps."""
+        """Whether this `tenant` may reach the objects it keeps."""
         return bool(self.tenant) and self.tenant in ("*", tenant)
 
-    def __repr__(self) -> str:  # a key must not get into a log by way of a repr
+    def __repr__(self) -> str:  # keeps the key out of logs that print a repr
         return f"Upstream({self.name!r}, {masked(self.url)!r})"
 
 
 class Spare(msgspec.Struct, frozen=True):
-    """An upstream that a route falls back on when those before it cannot answer; it may speak another protocol."""
+    """An upstream to fall back on when earlier ones cannot answer; it may use another protocol."""
 
     upstream: str
     """The name of the upstream."""
     model: str = ""
-    """The model that it is asked for; empty: the one that the client names."""
+    """The model to request from it; empty: the one that the client names."""
     share: float | None = None
-    """Its part of the time for a request, above 0 and below 1; None: an equal part of what the other rungs leave."""
+    """Its share of the time for a request, above 0 and below 1; None: an equal share of what the other rungs leave."""
 
 
 class Route(msgspec.Struct, frozen=True):
-    """Which requests keep which contract, whom they are sent to, and how far asking may go."""
+    """Which requests must keep which contract, where they are sent, and how often to ask again."""
 
     name: str
-    """The name of the route; requests to `/NAME/v1/…` take it."""
+    """The name of the route; requests to `/NAME/v1/…` use it."""
     models: tuple[str, ...] = ()
-    """Patterns of the models it is for; empty: requests choose it by its path only."""
+    """Patterns of the models it is for; empty: requests choose it only by its path."""
     contract: Contract | None = None
     """The contract that replies must keep; None: they are passed through."""
     upstream: str = ""
     """The name of the upstream; empty: the one for the model."""
     policy: Policy = POLICY
-    """How often to ask again, and what stops it; by default a `Policy` that gives no invalid reply and takes at most 180 seconds."""
+    """How often to ask again, and when to stop; by default a `Policy` that returns no invalid reply and takes at most 180
+    seconds.
+    """
     hold: Way = "auto"
-    """What of a stream is held back until it is judged."""
+    """Which part of a stream is held back until it has been judged."""
     chooses: bool = False
     """Whether a client may choose a contract by header."""
     state: str = ""
-    """The state of requests that name none; empty: none."""
+    """The state for requests that do not name one; empty: none."""
     unknown_state: Literal["fallback", "refuse"] = "fallback"
-    """What a request gets whose state the contract does not know: its default `fallback` if it has one, or always an error."""
+    """What a request gets if the contract does not know its state: the default `fallback` if there is one, or always an
+    error.
+    """
     request: Contract | None = None
-    """The contract that the user's messages must keep before anything is asked; None: they are not judged."""
+    """The contract that the user's messages must keep before a model is asked; None: they are not judged."""
     quota: bool | None = None
-    """Whether its replies are charged; None: as the file says for all."""
+    """Whether its replies are charged; None: as set for the whole file."""
     model: str = ""
-    """The model that the upstream is asked for, an alias for the client's; empty: the one that the client names."""
+    """The model to request from the upstream, an alias for the client's; empty: the one that the client names."""
     share: float | None = None
-    """The first upstream's part of the time for a request; None: an equal part of what the fallbacks leave."""
+    """The first upstream's share of the time for a request; None: an equal share of what the fallbacks leave."""
     fallback: tuple[Spare, ...] = ()
-    """The upstreams to ask next, in this order, when one cannot answer; empty: none."""
+    """The upstreams to ask next, in this order, if one cannot answer; empty: none."""
 
     @property
     def binds(self) -> bool:
@@ -194,54 +199,54 @@ class Route(msgspec.Struct, frozen=True):
 
     @property
     def asks_for(self) -> tuple[str, ...]:
-        """The names under which upstreams are asked for a model, where they are not the client's."""
+        """The model names sent to upstreams, where they differ from the client's."""
         names = (self.model, *self.policy.models, *(spare.model for spare in self.fallback))
         return tuple(filter(None, names))
 
 
 class Allowance(msgspec.Struct, frozen=True):
-    """How much a client may use, as its entry in the file says."""
+    """How much a client may use, according to its entry in the file."""
 
     unit: Literal["replies", "cost"]
-    """What is counted: replies that were charged, or the cost of all attempts."""
+    """What is counted: charged replies, or the cost of all attempts."""
     period: Literal["hour", "day", "month", "total"]
-    """When it starts anew; `total`: never."""
+    """When it starts again; `total`: never."""
     amount: int
     """How many replies, or how many millionths of your unit of money."""
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Who may use the gateway, by a key; whose requests these are."""
+    """A client of the gateway: its key, and the tenant it belongs to."""
 
     key: str
     """The key that the client sends; empty if only its hash is known."""
     tenant: str
-    """Whose requests these are."""
+    """The tenant of its requests."""
     user: str = ""
     """The user; empty: as the request says."""
     name: str = ""
-    """What logs call the key; empty: nothing."""
+    """The key's name in logs; empty: none."""
     hash: str = ""
     """The SHA-256 of the key, as `sha256:…`; empty: that of `key`."""
     expires: float | None = None
     """When the key stops working, in seconds since 1970; None: never."""
     routes: tuple[str, ...] = ()
-    """The names of the routes it may use; empty: all, and requests without one."""
+    """The names of the routes it may use; empty: all, including requests without a route."""
     models: tuple[str, ...] = ()
     """Patterns of the models it may ask for; empty: all."""
     per_minute: int = 0
-    """How many requests its client may send in a minute, in each worker; 0: any number."""
+    """How many requests its client may send per minute to each worker; 0: any number."""
     limits: tuple[Allowance, ...] = ()
-    """Limits of its quota; empty: those in the store only."""
+    """Its quota limits; empty: only those in the store."""
     client: str = ""
-    """The client's id, which all of its keys share, so that they count together; empty: none."""
+    """The client's id, shared by all of its keys, so that they count together; empty: none."""
 
     def __repr__(self) -> str:
         return f"Caller({self.tenant!r}, name={self.name!r})"
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How large requests and replies may be, how long they may take, and how many there may be."""
+    """Limits on the size, time and number of requests and replies."""
 
     request: int = 10_000_000
     """The largest request, in bytes."""
@@ -252,7 +257,7 @@ class Limits(msgspec.Struct, frozen=True):
     context: int = 262_144
     """The largest context of a request, in bytes, without its history."""
     replay: int = 1_000_000
-    """The largest reply that is kept for a client that asks again with its key, in bytes."""
+    """The largest reply to keep for a client that asks again with its key, in bytes."""
     head_seconds: float = 10.0
     """Seconds for the head of a request."""
     body_seconds: float = 30.0
@@ -260,13 +265,15 @@ class Limits(msgspec.Struct, frozen=True):
     total_seconds: float = 180.0
     """Seconds for a request and its reply."""
     stop_seconds: float = 30.0
-    """Seconds that running requests get when the gateway stops."""
+    """Seconds that requests in progress get when the gateway stops."""
     connections: int = 1000
     """How many connections to upstreams may be open."""
     at_once: int = 1000
-    """How many requests are worked on at the same time."""
+    """How many requests are handled at the same time."""
     retry_budget: float = 0.2
-    """How many failed calls a worker may repeat, for each request that it gets, beside ten in half a minute; 0: only these ten."""
+    """How many failed calls a worker may repeat per request it receives, in addition to ten in half a minute; 0: only these
+    ten.
+    """
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
@@ -276,23 +283,23 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Logs(msgspec.Struct, frozen=True):
-    """Which logs are written, where to, and in which form."""
+    """Which logs to write, where, and in which format."""
 
     access: str = ""
     """The file with a line for each request; `-`: stdout; empty: none."""
     verdicts: str = ""
-    """The file with a line for each reply that was judged; `-`: stdout; empty: none."""
+    """The file with a line for each judged reply; `-`: stdout; empty: none."""
     format: Literal["json", "text"] = "json"
     """JSON, or `name=value` pairs."""
 
 
 class StudioKey(msgspec.Struct, frozen=True):
-    """Who may open the studio of a gateway; these keys open nothing else."""
+    """A key for the gateway's studio; these keys open nothing else."""
 
     name: str
-    """What the key is called; each has its own name."""
+    """The key's name; each key has its own."""
     role: Literal["reader", "labeller", "editor"]
-    """What it may do: look, also label verdicts, or also change contracts and runs."""
+    """What it may do: read, also label verdicts, or also change contracts and runs."""
     key: str = ""
     """The key; empty if only its hash is known."""
     hash: str = ""
@@ -307,16 +314,16 @@ class StudioKey(msgspec.Struct, frozen=True):
 
 
 class StudioSection(msgspec.Struct, frozen=True):
-    """The studio that the gateway offers at `/studio`."""
+    """The studio that the gateway serves at `/studio`."""
 
     keys: tuple[StudioKey, ...]
-    """Who may open it."""
+    """Its keys."""
     folders: tuple[str, ...] = ()
-    """Absolute folders with contracts and runs; no other file is shown or changed. Empty: none."""
+    """Absolute folders with contracts and runs; the studio shows and changes no other file. Empty: none."""
     hosts: tuple[str, ...] = ()
-    """The names that browsers may open it by, beside this machine's addresses; empty: only by these."""
+    """Host names that browsers may use for it, besides this machine's addresses; empty: only these addresses."""
     secret: str = ""
-    """What its cookies are signed with, for gateways on several machines; empty: something random, until the gateway ends."""
+    """The secret that signs its cookies, for gateways on several machines; empty: a random one, until the gateway ends."""
     file: str = ""
     """The gateway's own file, which the studio never shows; empty: there is none."""
 
@@ -325,24 +332,24 @@ class StudioSection(msgspec.Struct, frozen=True):
 
 
 class Config(msgspec.Struct, frozen=True):
-    """Everything the gateway must know."""
+    """The whole configuration."""
 
     upstreams: dict[str, Upstream]
     """The providers, by name."""
     routes: tuple[Route, ...] = ()
-    """Which requests keep which contract, the first that fits; empty: none."""
+    """Which requests must keep which contract; the first match wins; empty: none."""
     contracts: dict[str, Contract] = {}
     """Contracts that requests may choose, by name; empty: none."""
     models: dict[str, str] = {}
-    """The upstream of a model, by a pattern of its name; empty: the first one that speaks the protocol."""
+    """The upstream of a model, by a pattern of its name; empty: the first one with the right protocol."""
     clients: tuple[Caller, ...] = ()
-    """The keys that are accepted, each with its tenant; empty: everyone has access."""
+    """The accepted keys, each with its tenant; empty: everyone has access."""
     store: str = ""
     """The path or URL of the store; empty: nothing is stored."""
     quota: bool = False
-    """Whether replies are charged to the tenant's quota: valid ones, and where no contract applies each with a 2xx status."""
+    """Whether replies are charged to the tenant's quota: valid ones, and, where no contract applies, those with a 2xx status."""
     progress: bool = False
-    """Whether clients are told of retries and repairs as they happen, unless they want none of it."""
+    """Whether clients are notified of retries and repairs as they happen, unless they opt out."""
     host: str = "127.0.0.1"
     """The address it listens on."""
     port: int = 8080
@@ -356,33 +363,35 @@ class Config(msgspec.Struct, frozen=True):
     redaction: Redaction = Redaction()
     """What is not stored of a reply."""
     retention: Retention = Retention()
-    """For how many days things are stored."""
+    """How many days data is stored."""
     keep_context: bool | int = False
-    """Whether the context of a judgement is stored with the reply: true, or at most so many bytes of each; false: only its names."""
+    """Whether the context of a judgement is stored with the reply: true, or the most bytes of each; false: only its names."""
     telemetry: bool = False
-    """Whether spans and events go to OpenTelemetry."""
+    """Whether spans and events are sent to OpenTelemetry."""
     logs: Logs = Logs()
     """The access log and the verdict log."""
     endpoints: tuple[str, ...] = ENDPOINTS
-    """The other endpoints that are passed through, by name; by default those whose replies hold no text of a model."""
+    """The other endpoints that are passed through, by name; by default those whose replies contain no model text."""
     choose: bool = True
-    """Whether `x-trueup-contract` may name any contract where no route binds one."""
+    """Whether `x-trueup-contract` may name any contract if no route binds one."""
     studio: StudioSection | None = None
     """The studio at `/studio`; None: it is off."""
 
     def route(self, name: str) -> Route | None:
-        """The route with this `name`; None if there is none."""
+        """The route with this `name`, or None."""
         return next((route for route in self.routes if route.name == name), None)
 
     def route_for(self, model: str) -> Route | None:
-        """The first route whose patterns fit `model`, whatever its case; None if there is none."""
+        """The first route whose patterns match `model`, ignoring case, or None."""
         for route in self.routes:
             if any(fits(model, pattern) for pattern in route.models):
                 return route
         return None
 
     def bound_to(self, model: str) -> Route | None:
-        """The route that `model` is bound to: the one for it, or else one with a contract that asks an upstream for it; None if there is none."""
+        """The route that binds `model`: the one for it, or else one with a contract that requests it from an upstream; None
+        if there is none.
+        """
         found = self.route_for(model)
         if found is not None:
             return found
@@ -405,7 +414,7 @@ class Config(msgspec.Struct, frozen=True):
         return self.quota if route is None or route.quota is None else route.quota
 
     def upstream_for(self, model: str, protocol: Speaks, route: Route | None) -> Upstream | None:
-        """Whom to ask: what the `route` says, what the name of `model` says, the first that speaks the `protocol`."""
+        """The upstream to ask: as the `route` says, as the name of `model` says, or the first that uses the `protocol`."""
         if route is not None and route.upstream:
             return self.upstreams[route.upstream]
         for pattern, name in self.models.items():
@@ -421,7 +430,7 @@ class Config(msgspec.Struct, frozen=True):
 
 
 def fits(model: str, pattern: str) -> bool:
-    """Whether a pattern of models is for this one. Some upstreams ignore case, so patterns do too.
+    """Whether a pattern matches this model. Some upstreams ignore case, so patterns do too.
 
     >>> fits("GPT-4o ", "gpt-*"), fits("o3", "gpt-*")
     (True, False)

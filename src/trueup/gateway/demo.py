@@ -1,6 +1,7 @@
-"""The gateway at work in one command: the local model and a careless one as upstreams, a few requests, and lines to copy.
+"""Shows the gateway in one command: the local model and a careless one as upstreams, a few requests, and lines to copy.
 
-Nothing leaves this machine. Verdicts go into a temporary store that is removed at the end. Needs the extras `gateway` and `local`.
+Nothing leaves this machine. Verdicts go to a temporary store that is removed at the end. Needs the extras `gateway` and
+`local`.
 """
 
 import json
@@ -33,7 +34,7 @@ POLITE = {"ASKING": {
     "hint": "Answer in one short friendly sentence. Do not speak of yourself.",
     "fallback": "Hello! Which service would you like to book?",
 }}  # fmt: skip
-# What a schema cannot say: the answer is in the text that the question came with.
+# A check that a schema cannot express: the answer must be in the text of the question.
 FROM_TEXT = [
     {"name": "name_from_text", "expr": "name.lower() in text.lower()", "error": "{name} is not in the text"},
     {"name": "age_from_text", "expr": "str(age) in text", "error": "the text does not say {age}"},
@@ -42,7 +43,7 @@ Say = Callable[[str], object]
 
 
 def demo(say: Say, wait: Callable[[], object], port: int = 8080) -> list[Rate]:
-    """Run the demonstration, then wait for whoever tries it by hand; the rates of what was asked."""
+    """Run the demonstration, then wait while the user tries it by hand; print the rates of the requests."""
     from trueup.ask.clients.local import LocalModel
 
     say("loading the local model …")
@@ -86,7 +87,7 @@ def _config(model: Any, mistaken: str) -> Config:
 
 
 def _play(gateway: Running, model: str, say: Say) -> None:
-    """A few requests, and what came of each."""
+    """Send a few requests and show the result of each."""
     asked = [
         ("no contract: bytes pass unchanged", model, "Say hello in three words."),
         (

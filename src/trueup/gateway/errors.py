@@ -1,14 +1,16 @@
-"""What a client is told when there is no reply for it: a status, a kind, a sentence; each protocol writes it its own way."""
+"""Errors for clients: a status, a kind and a sentence, which each protocol writes in its own way."""
 
 import math
 from typing import Any
 
 _YEAR = 365 * 86_400.0
-NO_RETRY = {"x-should-retry": "false"}  # what the SDKs of OpenAI and Anthropic heed
+NO_RETRY = {"x-should-retry": "false"}  # headers that the SDKs of OpenAI and Anthropic obey
 
 
 class Refused(Exception):
-    """A request that gets an error and no reply. `kind` is a word of OpenAI's; `more` goes into the error as it is."""
+    """A request that gets an error instead of a reply. `kind` is one of OpenAI's words; `more` is added to the error
+    unchanged.
+    """
 
     def __init__(
         self,
@@ -25,12 +27,12 @@ class Refused(Exception):
         self.message = _plain(message)
         self.kind = kind
         self.code = _plain(code)
-        self.headers = dict(headers or {})  # more may be added to them
+        self.headers = dict(headers or {})  # callers may add to them
         self.more = more or {}
 
 
 def _plain(text: str) -> str:
-    """A text without halves of surrogate pairs, which an upstream's error may hold and no JSON may."""
+    """A text without half surrogates, which an upstream's error may contain but JSON must not."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
@@ -44,9 +46,9 @@ def whole_seconds(wait: float) -> str:
 
 
 class Gone(Exception):
-    """The client has closed its connection; nobody is left to be told anything."""
+    """The client has closed its connection, so no answer is needed."""
 
 
 def not_json(error: BaseException) -> Refused:
-    """The refusal of a body that is not a JSON object, with what its decoder says."""
+    """The refusal of a body that is not a JSON object, with the decoder's message."""
     return Refused(400, f"the request is not a JSON object: {str(error)[:200]}", code="invalid_json")

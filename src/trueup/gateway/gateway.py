@@ -1,7 +1,7 @@
-"""The gateway as an ASGI application: replies and checks are served here without a framework, all else by `pages.py`.
+"""The gateway as an ASGI application. Serves replies and checks without a framework; `pages.py` serves everything else.
 
-A request enters; it is read, judged, answered, stored and counted. Whatever goes wrong leaves as an error of the client's own
-protocol; no traceback and no key ever does. A client that goes away ends the work for it, and its quota is settled.
+A request is read, judged, answered, stored and counted. Every failure becomes an error in the client's own protocol, without
+a traceback or a key. If a client leaves, the work for it ends and its quota is settled.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ from trueup.verdict.codec import spelled
 
 log = logging.getLogger("trueup.gateway")
 
-TURN = "trueup.turn"  # what our own server adds to a request; see `deadline.py`
+TURN = "trueup.turn"  # added to a request by our own server; see `deadline.py`
 _SETTLING = 5.0  # seconds for requests that are ended at a stop to settle their quota
 _PLAIN = Chat()  # whose form the errors of our own paths have
 Serves = Callable[[Scope, Receive, Send], Coroutine[Any, Any, None]]
@@ -69,7 +69,7 @@ PROTOCOLS: dict[str, Speaking] = {protocol.path: protocol for protocol in (_PLAI
 
 
 class Gateway:
-    """The application; `serve.py` runs it, a test may call it by itself."""
+    """The application; `serve.py` runs it, and a test may call it directly."""
 
     def __init__(
         self, config: Config, store: Store | None = None, tracing: Tracing | None = None, folder: Path | None = None
@@ -80,17 +80,17 @@ class Gateway:
         self.logs = LogBook(self.metrics)
         self.runtime = self._runtime_of(config)
         self._working: set[asyncio.Task[Any]] = set()
-        self._retired: list[Runtime] = []  # of earlier configurations, as long as requests hold them
+        self._retired: list[Runtime] = []  # of earlier configurations, while requests use them
         self._own_store = store is None and bool(config.store)
         self.keeper = Keeper(self.metrics, lambda: self.store, prunes=self._own_store)
-        self.source: Read | None = None  # where `reload` reads from; None: it cannot
-        self.quiet = False  # whether somebody else reports what a reload cannot follow: the parent of this worker
-        self.followers: list[Callable[[Config], object]] = []  # are called with each configuration that is adopted
+        self.source: Read | None = None  # where `reload` reads from; None: it cannot reload
+        self.quiet = False  # whether this worker's parent reports settings that a reload cannot change
+        self.followers: list[Callable[[Config], object]] = []  # called with each configuration that is adopted
         self._reloading = asyncio.Lock()
         self._tasks: set[asyncio.Future[object]] = set()
         self.began = time.monotonic()
         self.watches = False  # whether changes of its files are applied without a signal
-        self.secret = ""  # what all workers of this gateway know and nobody else does; empty: nothing
+        self.secret = ""  # a secret shared by all workers of this gateway; empty: none
         self.studio = StudioPages(self)
         self._loaded = time.time()
         self.metrics.gauge("trueup_config_loaded_timestamp_seconds", lambda: self._loaded, how="min")
@@ -112,7 +112,7 @@ class Gateway:
 
     @property
     def line(self) -> Line:
-        """The connections of the configuration in force; there are none before `start` and after `stop`."""
+        """The connections of the configuration in force; none before `start` and after `stop`."""
         return self.runtime.line
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -131,7 +131,7 @@ class Gateway:
             await self._live(receive, send)
 
     async def _other(self, scope: Scope, receive: Receive, send: Send, allowed: str) -> None:
-        """Whatever asks for no reply of a model; `allowed` is the only method of a path that was asked for in another way."""
+        """Serve everything that is not a model's reply; `allowed` is the only method of a path requested with another method."""
         path = scope["path"]
         checked = route_of(path)
         opened: Callable[..., Work] | None = None
@@ -148,7 +148,7 @@ class Gateway:
             await self._page(scope, receive, send, partial(self._pages, allowed=allowed))
 
     async def _page(self, scope: Scope, receive: Receive, send: Send, app: Serves, outcome: str = "page") -> None:
-        """A page, with its line in the access log."""
+        """Serve a page, and write its line in the access log."""
         if self.logs.access is None:
             await app(scope, receive, send)
             return
@@ -161,7 +161,7 @@ class Gateway:
                 log_access(self.logs.access, visit)
 
     async def _forward(self, scope: Scope, receive: Receive, send: Send, place: Place) -> None:
-        """Another endpoint of a provider."""
+        """Serve another endpoint of a provider."""
         endpoint = place.methods.get(scope["method"])
         if endpoint is None:
             await self._page(scope, receive, send, partial(self._pages, allowed=", ".join(place.methods)))
@@ -172,7 +172,7 @@ class Gateway:
         await self._serve(scope, receive, send, protocol, opened, unread=unread)
 
     async def start(self) -> None:
-        """Open the logs, the store and the line."""
+        """Open the logs, the store and the connections."""
         await asyncio.to_thread(self.logs.follow, self.config.logs)
         if self._own_store:
             from trueup.store.open import open_store
@@ -195,7 +195,7 @@ class Gateway:
         self.metrics.ready()
 
     async def stop(self) -> None:
-        """Let no new request in, wait for those under way, then close."""
+        """Refuse new requests, wait for those in progress, then close."""
         self.stopping = True
         self.studio.stop()
         until = time.monotonic() + self.config.limits.stop_seconds
@@ -215,16 +215,16 @@ class Gateway:
             await asyncio.to_thread(self._tracing.close)
 
     async def _end_work(self) -> None:
-        """End what is still under way; each request settles its quota, which needs the store."""
+        """End the remaining requests; each settles its quota, which needs the store."""
         for task in self._working:
             task.cancel()
         if self._working:
             await asyncio.wait(self._working, timeout=_SETTLING)
 
     async def adopt(self, config: Config) -> None:
-        """Serve new requests under another configuration; those under way finish under theirs, on their own connections.
+        """Serve new requests under another configuration; those in progress finish under theirs, on their own connections.
 
-        What only a start can change (where it listens, the workers, the store) stays as it is.
+        Settings that only a start can change (the address, the workers, the store) stay the same.
         """
         before, fresh = self.runtime, self._runtime_of(config)
         await asyncio.to_thread(self.logs.follow, config.logs)
@@ -244,7 +244,7 @@ class Gateway:
         await self._close_idle()
 
     async def reload(self) -> bool:
-        """Read the configuration again from its source, and adopt it; one that cannot be used is reported and changes nothing."""
+        """Read the configuration from its source again, and adopt it; a broken one is reported and changes nothing."""
         if self.source is None:
             return False
         async with self._reloading:
@@ -255,7 +255,7 @@ class Gateway:
                 report(error if isinstance(error, NotUsable) else NotUsable([str(error)]))
                 self.metrics.count(RELOAD_FAILURES)
                 return False
-            except Exception:  # code of a contract may raise anything; the gateway serves on
+            except Exception:  # a contract's code may raise anything; the gateway keeps serving
                 log.exception("the changed configuration was not applied; the current one stays in force")
                 self.metrics.count(RELOAD_FAILURES)
                 return False
@@ -271,13 +271,13 @@ class Gateway:
             self._later(self.reload())
 
     def _later(self, work: Coroutine[Any, Any, object]) -> None:
-        """Do some work beside requests; a task that nobody holds may vanish."""
+        """Do some work beside requests; a task without a reference may be collected."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def _hear(self) -> None:
-        """Reload on SIGHUP, where this process can hear it."""
+        """Reload on SIGHUP, if this process can receive it."""
         if self.source is not None and threading.current_thread() is threading.main_thread():
             with contextlib.suppress(NotImplementedError, AttributeError, ValueError):  # Windows
                 asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._on_hangup)
@@ -301,7 +301,7 @@ class Gateway:
             self._later(self._close_idle())
 
     async def _close_idle(self) -> None:
-        """Close the connections that only earlier configurations use, after their last request."""
+        """Close connections that only earlier configurations use, after their last request."""
         idle = [runtime for runtime in self._retired if not runtime.active]
         self._retired = [runtime for runtime in self._retired if runtime.active]
         for runtime in idle:
@@ -326,14 +326,14 @@ class Gateway:
     def _checked(
         self, name: str, visit: Visit, headers: dict[str, str], raw: bytes, caller: Caller | None
     ) -> Work:  # fmt: skip
-        """The work of a request for a verdict."""
+        """Handle a request for a verdict."""
         return visit.runtime.checking.open(name, visit, headers, raw, caller)
 
     async def _serve(
         self, scope: Scope, receive: Receive, send: Send, protocol: Speaking, opened: Callable[..., Work], *,
         unread: bool = False,
     ) -> None:  # fmt: skip
-        """Serve a request; a body that stays `unread` is read by its own work, piece by piece."""
+        """Serve a request; an `unread` body is read by its own handler, piece by piece."""
         runtime = self.runtime
         extensions = scope.get("extensions")
         turn: Turn | None = extensions.get(TURN) if extensions else None
@@ -366,7 +366,7 @@ class Gateway:
             if bug_of(error) is not None:
                 await self._refuse(visit, protocol, bug_refusal(bug_found(error)))
                 return
-            # What nobody thought of: the log has it all, the client a sentence, and the work of others goes on.
+            # An unexpected error: the log has all of it, the client gets a sentence, and other requests continue.
             log.exception("a request failed: %s", type(error).__name__)
             await self._refuse(visit, protocol, Refused(500, "the gateway failed", "server_error", "internal"))
         finally:
@@ -385,8 +385,8 @@ class Gateway:
             if not out.cut():
                 raise ConnectionError(
                     refused.message
-                )  # the server cuts the connection, so that no client takes the reply for complete
-            await asyncio.sleep(0)  # the server hears of it in the next turn of the loop
+                )  # the server cuts the connection, so that the client does not take the reply for complete
+            await asyncio.sleep(0)  # the server notices in the next turn of the loop
             return
         headers = [
             JSON,
@@ -395,7 +395,7 @@ class Gateway:
         await out.whole(refused.status, spelled(protocol.error(refused)), headers)
 
     def _admit(self, runtime: Runtime, scope: Scope) -> tuple[dict[str, str], Caller | None]:
-        """The headers of a request that may come in, and whose it is."""
+        """The headers of an admitted request, and its caller."""
         if self.stopping or self.metrics.active > runtime.config.limits.at_once:
             why = "the gateway is stopping" if self.stopping else "too many requests at once"
             raise Refused(503, why, "server_error", "overloaded", headers={"retry-after": "1"})
@@ -403,7 +403,7 @@ class Gateway:
         return headers, runtime.door.caller(headers)
 
     async def _attended(self, work: Work, turn: Turn, visit: Visit, task: "asyncio.Task[Any]") -> None:
-        """Work for a client of which the server says when it leaves."""
+        """Run the work for a client whose departure the server reports."""
         turn.leaving.add(task)
         try:
             with Within(visit.runtime.seconds, task):
@@ -419,7 +419,7 @@ class Gateway:
             turn.leaving.discard(task)
 
     async def _watched(self, work: Work, receive: Receive, visit: Visit, task: "asyncio.Task[Any]") -> None:
-        """Work for a client that must be listened to, for else nobody hears it leave."""
+        """Run the work for a client while listening to it, because otherwise its departure would go unnoticed."""
         gone = asyncio.ensure_future(_gone(receive, task))
         try:
             with Within(visit.runtime.seconds, task):
@@ -435,7 +435,7 @@ class Gateway:
             gone.cancel()
 
     def _count(self, visit: Visit) -> None:
-        """Count a request that is over."""
+        """Count a finished request."""
         metrics, status = self.metrics, visit.status or visit.out.status
         metrics.tick(REQUESTS, (visit.route, visit.model, visit.outcome, str(status)))
         if visit.outcome not in (REFUSED, GONE):

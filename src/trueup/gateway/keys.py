@@ -1,7 +1,7 @@
-"""Keys of clients: headers enter, the caller whose key it is leaves, or a refusal; also new keys, their hashes and their limits.
+"""Client keys: find the caller of a request by its key, create keys and hashes, and apply their limits.
 
-A key is found by its SHA-256, so neither timing nor a stolen configuration reveals a key. No message, log or repr here holds a
-key, a hash or a header.
+A key is found by its SHA-256, so neither timing nor a stolen configuration reveals a key. No message, log or repr here
+contains a key, a hash or a header.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ def new_key() -> str:
 
 
 def hash_of(key: str) -> str:
-    """The hash of a `key`, as a gateway's file holds it.
+    """The hash of a `key`, as a gateway's file stores it.
 
     >>> hash_of("tu-example")[:15]
     'sha256:2c9bf6be'
@@ -45,12 +45,12 @@ def hash_of(key: str) -> str:
 
 
 def is_hash(text: str) -> bool:
-    """Whether a text is a hash as `hash_of` writes it."""
+    """Whether a string is a hash in the form of `hash_of`."""
     return _FORM.fullmatch(text) is not None
 
 
 def presented(headers: Mapping[str, str]) -> str:
-    """The key that a request brings, in any of the places where clients put it; empty if there is none.
+    """The key that a request carries, in any of the places where clients put it; empty if there is none.
 
     >>> presented({"authorization": "bearer tu-1"}), presented({"api-key": "tu-2"}), presented({})
     ('tu-1', 'tu-2', '')
@@ -59,7 +59,7 @@ def presented(headers: Mapping[str, str]) -> str:
     if own:
         return own
     scheme, _, rest = headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer":  # the name of a scheme has no case
+    if scheme.lower() == "bearer":  # the scheme's name ignores case
         return rest.strip()
     return headers.get("api-key") or (f"{scheme} {rest}" if rest else scheme)
 
@@ -73,15 +73,15 @@ class Rate:
         self.seen: deque[float] = deque(maxlen=per_minute)
 
     def follow(self, before: "Rate") -> None:
-        """Count what was counted before, as far as the limit of today can."""
+        """Keep the previous counts, as far as the new limit allows."""
         self.seen.extend(before.seen)
 
     def wait(self, now: float) -> float:
-        """Seconds until there is room; 0 if this request was let in and counted."""
+        """Seconds until there is room; 0 if this request was admitted and counted."""
         seen = self.seen
         if len(seen) == seen.maxlen and now - seen[0] < _MINUTE:
             return _MINUTE - (now - seen[0])
-        seen.append(now)  # and drops the oldest, which is more than a minute old
+        seen.append(now)  # drops the oldest one, which is over a minute old
         return 0.0
 
 
@@ -125,7 +125,7 @@ class Keyring:
         return caller
 
     def _tell_expired(self, caller: Caller) -> None:
-        """Once for each key: a client that keeps trying must not fill the log."""
+        """Log once for each key: a client that keeps trying must not fill the log."""
         if id(caller) not in self._told:
             self._told.add(id(caller))
             log.warning("an expired key was used: %r of tenant %r", caller.name, caller.tenant)
@@ -144,7 +144,7 @@ def permit(caller: Caller | None, route: Route | None, model: str | None) -> Non
 
 
 def limits_of(callers: Iterable[Caller]) -> list[Limit]:
-    """The limits that clients have in the file, as the store knows them: of the user if the key has one, else of the tenant."""
+    """The limits of clients in the file, in the store's terms: of the user if the key has one, else of the tenant."""
     found = {
         Limit(caller.tenant, "user" if caller.user else "tenant", caller.user, each.unit, each.period, each.amount)
         for caller in callers
@@ -154,7 +154,7 @@ def limits_of(callers: Iterable[Caller]) -> list[Limit]:
 
 
 def set_limits(quota: Quota, callers: Iterable[Caller]) -> None:
-    """Write the limits of the file into the store; a different one that it had before is replaced, and the log says so."""
+    """Write the limits of the file to the store; log each one that replaces a different limit."""
     wanted = limits_of(callers)
     if not wanted:
         return

@@ -1,4 +1,4 @@
-"""A gateway that runs beside a program, in a thread of its own and on a free port: for tests and for trying things out."""
+"""Runs a gateway beside a program, in its own thread and on a free port, for tests and experiments."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from trueup.store.store import Store
 
 
 class Running:
-    """A gateway under way: its address, and the application itself."""
+    """A running gateway: its address, and the application itself."""
 
     def __init__(self, gateway: Gateway, url: str, server: Any, loop: asyncio.AbstractEventLoop) -> None:
         self.gateway = gateway
@@ -23,7 +23,7 @@ class Running:
         self._loop = loop
 
     def adopt(self, config: Config) -> None:
-        """Serve new requests under another `config`; those under way finish under theirs."""
+        """Serve new requests under another `config`; those in progress finish under theirs."""
         asyncio.run_coroutine_threadsafe(self.gateway.adopt(config), self._loop).result()
 
 
@@ -31,10 +31,10 @@ class Running:
 def running(
     config: Config, store: Store | None = None, tracing: Any = None, port: int = 0, studio: Offer | None = None
 ) -> Iterator[Running]:
-    """Run a gateway with this `config` until the block is left; it stops as it would when asked to by a signal.
+    """Run a gateway with this `config` until the block ends; it then stops as on a signal.
 
     `store` is an open store; None: nothing is stored. `tracing` is a tracer; None: no spans. `port` 0 is any free one.
-    `studio` makes the application at `/studio`; None: there is none.
+    `studio` builds the application at `/studio`; None: there is none.
     """
     from trueup.gateway.serve import uvicorn_server
 
@@ -65,7 +65,7 @@ def running(
         yield Running(gateway, f"http://127.0.0.1:{listener.getsockname()[1]}", server, loops[0])
     finally:
         server.should_exit = True
-        with contextlib.suppress(IndexError, RuntimeError):  # it never ran, or has ended by itself
+        with contextlib.suppress(IndexError, RuntimeError):  # it never started, or has already ended
             loops[0].call_soon_threadsafe(leave.set)
         thread.join(60)
         listener.close()

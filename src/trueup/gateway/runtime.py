@@ -1,7 +1,7 @@
-"""One configuration in force: what is worked out of a Config once, for all requests that it serves.
+"""One configuration in force, with everything derived from a Config once for all requests that it serves.
 
-A request takes the runtime once, when it comes in, and keeps it to its end. A reload makes a new runtime; the old one serves the
-requests that took it, and its connections are closed when the last of them is over. Nothing in a runtime is exchanged later.
+A request takes the runtime when it arrives, and keeps it to its end. A reload builds a new runtime; the old one serves the
+requests that took it, and its connections are closed after the last of them. A runtime never changes.
 """
 
 from collections.abc import Callable
@@ -20,11 +20,11 @@ from trueup.gateway.watching.metrics import Metrics
 from trueup.store.redaction import Redaction
 from trueup.store.store import Store
 
-_GRACE = 10.0  # seconds beyond the deadline of a request, in which its own errors are reported
+_GRACE = 10.0  # seconds beyond a request's deadline for reporting its own errors
 
 
 class Runtime:
-    """A configuration with its door, lanes, checking and connections; `active` counts the requests that hold it."""
+    """A configuration with its admission, protocols, checks and connections; `active` counts the requests that use it."""
 
     __slots__ = ("active", "checking", "config", "connections", "door", "lanes", "logs", "redaction", "seconds")
 
@@ -43,13 +43,13 @@ class Runtime:
 
     @property
     def line(self) -> Line:
-        """The connections; there are none before `start` and after `close`."""
+        """The connections; none before `start` and after `close`."""
         if self.connections is None:
             raise Refused(503, "the gateway is not running", "server_error", "not_running")
         return self.connections
 
     def start(self, before: "Runtime | None" = None) -> None:
-        """Make the connections possible; those of the runtime `before` are kept if no upstream and no limit has changed."""
+        """Prepare the connections; those of the runtime `before` are kept if no upstream and no limit has changed."""
         config = self.config
         if before is not None:
             self.door.follow(before.door)
@@ -71,12 +71,12 @@ class Runtime:
 
 
 def redaction_of(config: Config) -> Redaction:
-    """What of a reply is neither stored nor logged: what the file says, and every key."""
+    """What is neither stored nor logged of a reply: what the file says, and every key."""
     return replace(config.redaction, words=tuple(dict.fromkeys((*config.redaction.words, *config.secrets()))))
 
 
 def _line(config: Config) -> Line:
-    """The connections; upstreams of clouds need more than a key."""
+    """The connections; cloud upstreams need more than a key."""
     if all(upstream.access is None for upstream in config.upstreams.values()):
         return Line(config.upstreams, config.limits.reply, config.limits.connections)
     from trueup.gateway.cloud.line import CloudLine

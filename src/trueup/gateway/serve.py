@@ -1,6 +1,6 @@
-"""Serving: a configuration enters, a process (or several) listens until a signal stops it; requests under way are finished.
+"""Serves a configuration in one process or several until a signal stops it; requests in progress are finished.
 
-uvicorn and granian are behind one flag. Both get the same application, the same limits and a deadline for heads.
+One flag selects uvicorn or granian. Both get the same application, the same limits and a deadline for request heads.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("trueup.gateway")
 
 CONFIG_VARIABLE = "TRUEUP_GATEWAY_CONFIG"
-_PAUSE = 1.0  # seconds before a worker that ended by itself is replaced
+_PAUSE = 1.0  # seconds before replacing a worker that ended unexpectedly
 Listening = Callable[[str], object]
 FOLDER_VARIABLE = "TRUEUP_GATEWAY_FOLDER"  # where workers find each other's numbers
 STUDIO_VARIABLE = "TRUEUP_GATEWAY_STUDIO"  # `module:function` that makes the application at /studio
@@ -54,25 +54,25 @@ def _options(config: Config) -> dict[str, Any]:
 
 
 def uvicorn_server(app: "Gateway", config: Config) -> Any:
-    """A server of uvicorn for an application, not yet started."""
+    """A uvicorn server for an application, not started yet."""
     import uvicorn
 
     return uvicorn.Server(uvicorn.Config(app, **_options(config)))
 
 
 def settle() -> None:
-    """Take what is loaded out of the garbage collector's sight, and let it look less often: requests leave little behind."""
+    """Freeze loaded objects for the garbage collector and let it run less often: requests leave little garbage."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
 
 
 def application() -> "Gateway":
-    """The application of a worker: it reads the configuration that the environment names."""
+    """A worker's application: it reads the configuration that the environment names."""
     path = os.environ[CONFIG_VARIABLE]
     folder = os.environ.get(FOLDER_VARIABLE, "")
     sys.setswitchinterval(0.001)  # as in `serve`
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # the server handles it by now
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # the server now handles it
     log_to_stderr()
     try:
         config = load_config(path)
@@ -84,7 +84,7 @@ def application() -> "Gateway":
 
 
 def _made(config: Config, read: Read, folder: Path | None = None) -> "Gateway":
-    """The application of one process, which reloads what `read` reads."""
+    """The application of one process, which reloads from `read`."""
     from trueup.gateway.gateway import Gateway
     from trueup.gateway.serving.deadline import Connection
 
@@ -99,28 +99,30 @@ def _made(config: Config, read: Read, folder: Path | None = None) -> "Gateway":
     gateway.secret = os.environ.get(SECRET_VARIABLE, "")
     gateway.studio.offer = _offer if os.environ.get(STUDIO_VARIABLE) else None
     Connection.ending = gateway.studio.stop
-    gateway.followers.append(_options)  # the deadline for heads is this process's
+    gateway.followers.append(_options)  # this process enforces the deadline for heads
     _options(config)
     settle()
     return gateway
 
 
 def _offer(gateway: "Gateway") -> "Mounted":
-    """The application at `/studio`, as whoever started the gateway has named it."""
+    """The application at `/studio`, as named by the process that started the gateway."""
     module, _, name = os.environ[STUDIO_VARIABLE].partition(":")
     offer: Offer = getattr(importlib.import_module(module), name)
     return offer(gateway)
 
 
 class _OneLine(logging.Formatter):
-    """One message is one line, whatever a name in it holds; only a traceback has more."""
+    """One message is one line, whatever its names contain; only a traceback has more."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
         return visible(super().formatMessage(record))
 
 
 def log_to_stderr() -> None:
-    """Write what the gateway reports to stderr, one line for each event; an application that has set up its log keeps it."""
+    """Write the gateway's reports to stderr, one line for each event; an application that has configured logging keeps its
+    own.
+    """
     logger = logging.getLogger("trueup")
     if logger.handlers or logging.getLogger().handlers:
         return
@@ -175,10 +177,10 @@ def serve(
     config: Config, path: str, *, listening: Listening, changed: Callable[[Config], Config] = lambda config: config,
     watches: bool = False, studio: str = "",
 ) -> None:  # fmt: skip
-    """Serve until a signal says stop; SIGHUP reads the file at `path` again.
+    """Serve until a signal stops it; SIGHUP reads the file at `path` again.
 
     - `listening` is called once, with the address, when every worker serves requests.
-    - `changed` puts what the command line says into a configuration that was read again.
+    - `changed` applies the command line's options to a configuration that was read again.
     - `watches`: whether changes of the files are applied without a signal.
     - `studio`: `module:function` that takes the gateway and returns the application at `/studio`; empty: there is none.
     """
@@ -186,7 +188,7 @@ def serve(
     os.environ[STUDIO_VARIABLE] = studio
     os.environ[SECRET_VARIABLE] = secrets.token_hex(32)
     os.environ[WATCHES_VARIABLE] = "1" if watches else ""
-    sys.setswitchinterval(0.001)  # the writer of the store must not keep the loop waiting
+    sys.setswitchinterval(0.001)  # the store's writer must not delay the loop
     log_to_stderr()
     read = file_reader(path, changed)
     if config.server == "uvicorn" and config.workers == 1:
@@ -221,7 +223,7 @@ def _where(host: str, port: int) -> str:
 
 
 def _uvicorn_alone(app: "Gateway", config: Config, listening: Listening) -> Any:
-    """A server of uvicorn in this process, which says when it listens."""
+    """A uvicorn server in this process, which reports when it listens."""
     import uvicorn
 
     class Alone(uvicorn.Server):
@@ -235,7 +237,7 @@ def _uvicorn_alone(app: "Gateway", config: Config, listening: Listening) -> Any:
 
 @contextlib.contextmanager
 def _deaf_children() -> Iterator[None]:
-    """Processes started here do not hear Ctrl-C until their server can handle it: Python would print a traceback."""
+    """Workers started here ignore Ctrl-C until their server can handle it: Python would print a traceback."""
     resource_tracker.ensure_running()  # its first start would let SIGINT through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -262,7 +264,9 @@ def _uvicorn_workers(config: Config, foreman: Foreman) -> Callable[[], None]:
                     super().keep_subprocess_alive()
 
         def _replace_dead(self) -> None:
-            """Start a worker for each that has died. One that cannot start is tried again, and the others serve on: its store may be down."""
+            """Replace each worker that has died. If one cannot start, it is retried while the others serve: its store may be
+            down.
+            """
             for place, worker in enumerate(self.processes):
                 if self.should_exit.is_set() or worker.is_alive():
                     continue

@@ -1,6 +1,6 @@
-"""The gateway's file: YAML, TOML or JSON enters, a Config leaves, or every fault in it with file, line and column.
+"""Reads the gateway's file (YAML, TOML or JSON) into a Config, or reports every fault with file, line and column.
 
-Keys are named by the environment (`key: $OPENAI_API_KEY`) or written down; contracts are files beside this one. An unknown
+Keys come from the environment (`key: $OPENAI_API_KEY`) or are written in the file; contracts are files beside it. An unknown
 key, a wrong kind of value or an undefined name is reported at its place; nothing is guessed.
 """
 
@@ -50,11 +50,11 @@ _ROUTE = (
     "quota",
 )
 MOST_WORKERS = 256
-MOST_CONTEXT = 10_000_000  # bytes of each context that a store may be told to keep
+MOST_CONTEXT = 10_000_000  # the most bytes of each context that a store may be told to keep
 
 
 def load_config(path: str | Path, environ: Mapping[str, str] = os.environ) -> Config:
-    """The configuration in a file; what is wrong with it is a ContractError that names every fault."""
+    """The configuration in a file; raises a ContractError that names every fault."""
     config, faults = read_config(path, environ)
     errors = [found for found in faults if found.level == "error"]
     if config is None or errors:
@@ -63,7 +63,7 @@ def load_config(path: str | Path, environ: Mapping[str, str] = os.environ) -> Co
 
 
 def read_config(path: str | Path, environ: Mapping[str, str] = os.environ) -> tuple[Config | None, list[Fault]]:
-    """The same for a lint: the configuration, if it can be used, and all faults in the order of the file."""
+    """The same for lint: the configuration, if it is usable, and all faults in the order of the file."""
     path = Path(path)
     try:
         document = read_document(path)
@@ -76,7 +76,7 @@ def read_config(path: str | Path, environ: Mapping[str, str] = os.environ) -> tu
 
 
 class Desk:
-    """Reads the parts of one file and collects what is wrong."""
+    """Reads the parts of one file and collects faults."""
 
     def __init__(
         self, marks: Marks, folder: Path, environ: Mapping[str, str], faults: list[Fault], file: Path | None = None
@@ -148,7 +148,7 @@ class Desk:
         return found
 
     def endpoints(self, data: Any, upstreams: dict[str, Upstream]) -> tuple[str, ...]:
-        """The endpoints that are turned on; what an upstream keeps must be for somebody."""
+        """The endpoints that are turned on; objects that an upstream keeps must belong to a tenant."""
         if data is None:
             return ENDPOINTS
         found = []
@@ -213,7 +213,7 @@ class Desk:
         return tuple(found)
 
     def request(self, data: Any, path: Parts, contracts: dict[str, Contract], state: str) -> Contract | None:
-        """The contract for requests of a route; it must be judged in some state, whatever a client says."""
+        """The request contract of a route; it must be judged in some state, whatever a client says."""
         name = self.one_of(data, path, contracts, "contract")
         contract = contracts.get(name or "")
         if contract is not None and contract.unplaced({}) and (not state or contract.unplaced({"state": state})):
@@ -222,7 +222,7 @@ class Desk:
         return contract
 
     def state(self, data: Any, path: Parts, contract: Contract | None) -> str:
-        """The state of a route; the route's contract must define it."""
+        """The state of a route, which its contract must define."""
         name = self.text(data, path)
         if name and contract is not None:
             for found in contract.unplaced({"state": name}):
@@ -286,7 +286,7 @@ class Desk:
         return ""
 
     def secret(self, data: Any, path: Parts, what: str, needed: bool = False) -> str:
-        """A text, or what a variable of the environment holds; the value itself is in no message."""
+        """A string, or the value of an environment variable; no message contains the value itself."""
         text = self.text(data, path, needed)
         if not text.startswith("$"):
             return text
@@ -296,7 +296,7 @@ class Desk:
         return value
 
     def sent(self, data: Any, path: Parts, what: str) -> str:
-        """A text or a variable's, as `secret`, that is sent as a header: one line of plain characters."""
+        """A string or a variable's value, like `secret`, that is sent as a header: one line of plain characters."""
         text = self.secret(data, path, what)
         if not text.isascii() or not text.isprintable():
             said = f"the {what} holds a line break, or another character that no header can hold"
@@ -365,7 +365,7 @@ class Desk:
 
 
 def _called(path: Parts) -> str:
-    """What a message calls the value at a path."""
+    """How a message calls the value at a path."""
     if not path:
         return "the file"
     return path[-1] if isinstance(path[-1], str) else f"each of {path[-2]}"
@@ -385,7 +385,7 @@ def _wrong(name: str, value: Any, hint: Any, kind: Any) -> str:
 
 
 def _described(hint: Any) -> str:
-    """The kind of value that a type stands for, in words."""
+    """The kind of value that a type means, in words."""
     if get_origin(hint) is Literal:
         return f"one of {', '.join(get_args(hint))}"
     if get_origin(hint) is tuple:

@@ -1,6 +1,6 @@
-"""The gateway's HTTP client: a request for an upstream enters, its answer leaves, whole or piece by piece, with one deadline.
+"""The gateway's HTTP client: sends a request to an upstream and returns its answer, whole or in pieces, under one deadline.
 
-It speaks HTTP/1.1 and nothing else, and trusts nothing that comes back. `docs/decisions/http-client.md` says why it is our own.
+It supports only HTTP/1.1 and trusts nothing in an answer. `docs/decisions/http-client.md` says why it is our own.
 
 | module | what it knows |
 |---|---|
@@ -14,7 +14,7 @@ It speaks HTTP/1.1 and nothing else, and trusts nothing that comes back. `docs/d
 | `memory` | when the memory of a large answer goes back to the system |
 | `within` | how a part of a task is cancelled when its time is over |
 
-What it promises, each with tests in `tests/gateway/client`: no redirect is followed; no answer is larger than its limit, also
-when it is compressed; an answer that was cut off is an error; bytes behind an answer are never taken for the next one; what is
-not read waits in the socket, not in memory; a cancelled request leaves nothing behind; no key is in an error or an answer.
+Its promises, each with tests in `tests/gateway/client`: no redirect is followed; no answer is larger than its limit, even
+compressed; an answer that was cut off is an error; bytes after an answer are never taken for the next one; unread data waits
+in the socket, not in memory; a cancelled request leaves nothing behind; no key is in an error or an answer.
 """

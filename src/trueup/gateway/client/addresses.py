@@ -1,7 +1,7 @@
-"""Hosts of upstreams as addresses: a name or a written address enters, the addresses that may be connected to leave, or a refusal.
+"""Resolves the host of an upstream to the addresses that the gateway may connect to, or refuses it.
 
-Whatever leads to this machine or a private network is refused unless the configuration allows it, except the name `localhost`. The
-addresses that were checked are the ones that are used: the name is not looked up a second time.
+Addresses of this machine or a private network are refused unless the configuration allows them, except for the name
+`localhost`. The checked addresses are the ones that are used: the name is not looked up a second time.
 """
 
 import asyncio
@@ -11,12 +11,12 @@ import socket
 import time
 
 _TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
-_KEPT = 60.0  # seconds that an answer of the name service holds
+_KEPT = 60.0  # seconds that a lookup is valid
 _MOST = 1000
 
 
 class Forbidden(OSError):
-    """A name leads to an address that the configuration does not allow."""
+    """A name resolves to an address that the configuration does not allow."""
 
 
 class Unresolved(OSError):
@@ -24,14 +24,14 @@ class Unresolved(OSError):
 
 
 class Addresses:
-    """Looks names up, and remembers what was found for a minute."""
+    """Looks up names, and caches the results for a minute."""
 
     def __init__(self, private: frozenset[str]) -> None:
         self._private = private
         self._known: dict[tuple[str, int], tuple[float, list[str]]] = {}
 
     async def allow(self, host: str, port: int) -> None:
-        """Refuse a host behind a proxy that is private, as far as that can be seen from here: the proxy looks its name up by itself."""
+        """Refuse a private host behind a proxy, as far as that is visible from here: the proxy looks up the name itself."""
         with contextlib.suppress(Unresolved):
             await self.of(host, port)
 
@@ -63,7 +63,7 @@ class Addresses:
 
 
 def literal(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address that a host is written as, also in the old forms that resolvers take; None for a name.
+    """The address that a host spells out, including the old forms that resolvers accept; None for a name.
 
     >>> literal("2130706433"), literal("0x7f.1"), literal("::1"), literal("models.example")
     (IPv4Address('127.0.0.1'), IPv4Address('127.0.0.1'), IPv6Address('::1'), None)
@@ -86,7 +86,7 @@ def _why(error: Exception) -> str:
 
 
 def is_public(text: str) -> bool:
-    """Whether an address leads to the open network, also when it only carries another one inside.
+    """Whether an address is in the public network; an address that embeds another one is judged by that one too.
 
     >>> is_public("8.8.8.8"), is_public("::ffff:127.0.0.1")
     (True, False)

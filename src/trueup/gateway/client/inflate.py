@@ -1,4 +1,4 @@
-"""Compressed bodies, opened with a cap: pieces of a body enter, plain pieces leave, never more than allowed.
+"""Decompresses bodies piece by piece, up to a limit.
 
 A body that would grow beyond its limit is refused as soon as that is known, so a small one cannot fill the memory.
 """
@@ -14,11 +14,11 @@ class TooLarge(ValueError):
 
 
 class BadEncoding(ValueError):
-    """A body is not compressed the way it says, or in a way that is not known here."""
+    """A body is not compressed the way it claims, or in an unsupported way."""
 
 
 class Inflater:
-    """Opens one body: `identity`, `gzip` or `deflate`.
+    """Decompresses one body: `identity`, `gzip` or `deflate`.
 
     >>> import gzip
     >>> Inflater("gzip", 100).feed(gzip.compress(b"hello"))
@@ -58,11 +58,11 @@ class Inflater:
         except zlib.error as error:
             raise BadEncoding(f"the body is not compressed as it says: {error}") from None
         finally:
-            out.clear()  # an error keeps its frames alive for a while, and what they hold
+            out.clear()  # an error keeps its frames, and their contents, alive for a while
 
     @property
     def whole(self) -> bool:
-        """Whether the body has come to its end."""
+        """Whether the body is complete."""
         return self._opener is None or bool(self._opener.eof)
 
     def _take(self, count: int) -> None:

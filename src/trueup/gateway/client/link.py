@@ -1,7 +1,7 @@
-"""One connection to an upstream: a request's bytes enter, the head and the body of its answer leave, strictly read.
+"""One connection to an upstream: sends a request, and reads the head and the body of its answer strictly.
 
-An answer of two lengths, one that breaks off, one whose head or framing has no end, and one that wants another protocol are
-errors. Bytes behind an answer make the connection useless: they are never taken for the next one. What is not read waits in the
+These are errors: an answer with two lengths, one that breaks off, one with an endless head or framing, and one that switches
+protocols. Bytes after an answer make the connection unusable: they are never taken for the next one. Unread data waits in the
 socket, not in memory.
 """
 
@@ -11,13 +11,13 @@ from typing import Any
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-_MOST_AROUND = 65_536  # bytes of an answer beside its body; a chunk of one byte has five around it
+_MOST_AROUND = 65_536  # bytes of an answer besides its body; a chunk of one byte has five around it
 _MOST_FIELD = 16_384  # bytes of one header
-_FULL = 262_144  # bytes that wait to be read before the socket has to
+_FULL = 262_144  # unread bytes after which reading from the socket pauses
 
 
 class Broken(OSError):
-    """An answer could not be read to its end; its kinds say why."""
+    """An answer could not be read completely; its subclasses say why."""
 
 
 class Closed(Broken):
@@ -25,15 +25,15 @@ class Closed(Broken):
 
 
 class CutOff(Broken):
-    """The answer ended before its end."""
+    """The answer was cut off."""
 
 
 class Garbled(Broken):
-    """What came is not an answer of HTTP/1."""
+    """The bytes are not an HTTP/1 answer."""
 
 
 class _Behind(Exception):
-    """There is more behind the answer; the parser is left by it."""
+    """There is more data after the answer; leaves the parser."""
 
 
 class Link(asyncio.Protocol):
@@ -47,20 +47,20 @@ class Link(asyncio.Protocol):
     def __init__(self, loop: asyncio.AbstractEventLoop, key: Any) -> None:
         self._loop = loop
         self.key = key  # of the pool that it belongs to
-        self.at = 0.0  # when it was put aside
+        self.at = 0.0  # when it became idle
         self.lost = False
         self._transport: Any = None
         self._parser = HttpResponseParser(self)
         self._waiter: asyncio.Future[None] | None = None
-        self._clogged = False  # what was written waits for the other side to read
+        self._clogged = False  # written data waits for the other side to read
         self._start()
         self._asked = False  # nothing is awaited yet
 
     def _start(self) -> None:
         self.status = 0
         self.headers: list[tuple[bytes, bytes]] = []
-        self.ended = False  # the head has come
-        self.complete = False  # and all of the body
+        self.ended = False  # the head has arrived
+        self.complete = False  # the whole body has arrived
         self._pieces: list[bytes] = []
         self._size = self._around = self._body = 0
         self._error: Broken | None = None
@@ -84,7 +84,7 @@ class Link(asyncio.Protocol):
     async def upload(self, head: bytes, pieces: AsyncIterator[bytes]) -> None:
         """Send a request piece by piece, no faster than it is read, and wait for the head of its answer.
 
-        An answer that comes before the end of the request ends the sending, and the connection is of no more use.
+        An answer that arrives before the request is complete ends the sending, and the connection cannot be reused.
         """
         self._start()
         self._asked = self._partial = True
@@ -104,13 +104,13 @@ class Link(asyncio.Protocol):
             await self._more()
 
     async def read(self) -> bytes:
-        """The bytes of the body that are there, as soon as there are any; none at its end."""
+        """The available bytes of the body, as soon as there are any; none at its end."""
         while not self._pieces and not self.complete:
             await self._more()
         return self.taken()
 
     def taken(self) -> bytes:
-        """The bytes of the body that are there at this moment."""
+        """The bytes of the body that are available now."""
         pieces = self._pieces
         self._pieces, self._size = [], 0
         if self._paused:
@@ -125,21 +125,21 @@ class Link(asyncio.Protocol):
 
     @property
     def ends_with_connection(self) -> bool:
-        """Whether nothing but the end of the connection says where the body ends."""
+        """Whether only the end of the connection marks the end of the body."""
         return not any(name in (b"content-length", b"transfer-encoding") for name, _ in self.headers)
 
     @property
     def held(self) -> int:
-        """Bytes of the body that have come so far."""
+        """How many bytes of the body have arrived."""
         return self._body
 
     @property
     def reusable(self) -> bool:
-        """Whether another request may be sent over it."""
+        """Whether it can be reused for another request."""
         return self._keep and not self._partial and not self.lost and not self._transport.get_write_buffer_size()
 
     def cut(self) -> None:
-        """Close it at once."""
+        """Close it immediately."""
         self._keep = False
         if self._transport is not None:
             self._transport.abort()
@@ -170,7 +170,7 @@ class Link(asyncio.Protocol):
             self._fail(Garbled("another protocol"))
         except HttpParserError as error:
             if self.complete:
-                self._keep = False  # something is behind the answer: it stands, the connection does not
+                self._keep = False  # extra data after the answer: the answer is valid, the connection is not
             else:
                 self._fail(Garbled(type(error).__name__))
         if self._error is None and not self.complete:
@@ -190,7 +190,7 @@ class Link(asyncio.Protocol):
             self._waiter.set_result(None)
 
     def eof_received(self) -> None:
-        """The transport closes itself then; a body that only ends with the connection has come to its end."""
+        """The transport closes itself then; a body that is delimited by the connection is complete."""
 
     def connection_lost(self, error: Exception | None) -> None:
         self.lost = True
@@ -223,7 +223,7 @@ class Link(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         if len(name) + len(value) > _MOST_FIELD:
             raise ValueError("a header is too long")
-        if not self.ended:  # and no trailer behind the body
+        if not self.ended:  # or a trailer after the body
             self.headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
@@ -246,4 +246,4 @@ class Link(asyncio.Protocol):
             self._asked = False
             self._keep = self._parser.should_keep_alive()
         else:
-            self.headers.clear()  # of an answer before the answer, such as 100 or 103
+            self.headers.clear()  # an interim answer, such as 100 or 103

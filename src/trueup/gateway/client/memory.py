@@ -1,7 +1,7 @@
-"""Returns the memory of large answers to the system: the number of bytes that were held enters; soon after, the C library releases what is free.
+"""Returns the memory of large answers to the system soon after they are released.
 
-Freed blocks stay with the C library: one small object behind them keeps megabytes in the process. glibc returns them
-when it is told to; elsewhere nothing is done, and nothing is needed.
+Freed blocks stay with the C library: one small object after them keeps megabytes in the process. glibc returns them on
+request; elsewhere nothing is done, and nothing is needed.
 """
 
 import asyncio
@@ -9,13 +9,13 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-LARGE = 1_000_000  # bytes of an answer; below that, a walk over the heap is not worth it
-_PAUSE = 0.5  # seconds until it is done: one walk serves all answers that end meanwhile
+LARGE = 1_000_000  # bytes of an answer; for less, walking the heap is not worth it
+_PAUSE = 0.5  # seconds to wait: one walk serves all answers that end meanwhile
 _due: dict[asyncio.AbstractEventLoop, asyncio.TimerHandle] = {}
 
 
 def give_back(size: int) -> None:
-    """Report that `size` bytes are no longer held; the memory of large answers is returned within a second."""
+    """Report that `size` bytes were released; the memory of large answers is returned within a second."""
     if size < LARGE:
         return
     loop = asyncio.get_running_loop()

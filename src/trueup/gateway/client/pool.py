@@ -1,6 +1,6 @@
-"""The connections to upstreams: an address enters, a link that is open leaves, and comes back when its answer has been read.
+"""The connections to upstreams: returns an open link to an address, and keeps it after its answer has been read.
 
-So many are in use at once and no more; who comes later waits. Those that are put aside are closed after a while.
+The number of links in use is limited; later callers wait. Idle links are closed after a while.
 """
 
 import asyncio
@@ -16,9 +16,9 @@ from trueup.gateway.client.proxies import Proxy, ProxyRefused, Tunnel
 from trueup.gateway.client.tls import Tls, context_of
 from trueup.gateway.client.within import Within
 
-_ASIDE = 15.0  # seconds that a link is kept for the next request
-_CONNECT = 10.0  # seconds for a connection, the handshake with it
-_HEAD_START = 0.25  # seconds that an address has before the next one is tried beside it
+_ASIDE = 15.0  # seconds that an idle link is kept
+_CONNECT = 10.0  # seconds for a connection, including its handshake
+_HEAD_START = 0.25  # seconds before the next address is tried in parallel
 
 
 class Origin(NamedTuple):
@@ -32,11 +32,11 @@ class Origin(NamedTuple):
 
 
 class NoConnection(OSError):
-    """No address of an upstream could be connected to; the cause says why."""
+    """No address of an upstream accepted a connection; the cause says why."""
 
 
 class Pool:
-    """All links, those in use and those put aside."""
+    """All links, in use and idle."""
 
     def __init__(self, private: frozenset[str], most: int) -> None:
         self._addresses = Addresses(private)
@@ -49,7 +49,7 @@ class Pool:
         self._contexts: dict[Tls, ssl.SSLContext] = {}
 
     def idle(self, origin: Origin) -> Link | None:
-        """A link that was put aside, if there is one and there is room; it must be given back."""
+        """An idle link, if there is one and there is room; it must be given back."""
         if len(self._used) + self._opening >= self._most:
             return None
         aside = self._aside.get(origin)
@@ -81,7 +81,7 @@ class Pool:
         return link
 
     def give(self, link: Link) -> None:
-        """Put a link aside for the next request, or close it where its answer was not read to the end."""
+        """Keep a link for the next request, or close it if its answer was not read completely."""
         self._used.discard(link)
         if link.reusable:
             loop = asyncio.get_running_loop()
@@ -104,7 +104,9 @@ class Pool:
         await asyncio.sleep(0)  # the transports end in the next turn of the loop
 
     async def _wait(self, first: bool) -> None:
-        """Until a link is given back; who is woken and does not stay wakes the next, who comes too late is next again."""
+        """Wait until a link is given back. A waiter that is woken and leaves wakes the next one; a waiter that comes too late
+        is next again.
+        """
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         (self._waiting.append if first else self._waiting.appendleft)(turn)
         try:
@@ -122,7 +124,7 @@ class Pool:
                 return
 
     def _clear(self) -> None:
-        """Close what has been aside for long; the oldest come first."""
+        """Close links that have been idle for long, oldest first."""
         self._sweep = None
         loop = asyncio.get_running_loop()
         old = loop.time() - _ASIDE
@@ -147,7 +149,7 @@ class Pool:
             raise NoConnection("timed out") from None
 
     async def _race(self, origin: Origin, addresses: list[str]) -> Link:
-        """The first address that answers; each gets a moment before the next one is tried as well."""
+        """Connect to the first address that answers; each gets a moment before the next one is tried as well."""
         if len(addresses) == 1:
             return await self._open(origin, addresses[0])
         tries: set[asyncio.Task[Link]] = set()
@@ -196,7 +198,7 @@ class Pool:
         return link
 
     async def _through(self, proxy: Proxy, origin: Origin) -> tuple[asyncio.BaseTransport, Link]:
-        """A link through a proxy to an upstream; the proxy sees the address, but not the data."""
+        """A link to an upstream through a proxy; the proxy sees the address, but not the data."""
         loop = asyncio.get_running_loop()
         plain, tunnel = await loop.create_connection(
             lambda: Tunnel(proxy, origin.host, origin.port), proxy.host, proxy.port
@@ -221,6 +223,6 @@ class Pool:
 
 
 def _cut(lost: "asyncio.Task[Link]") -> None:
-    """A connection that came too late in a race."""
+    """Close a connection that lost a race."""
     if not lost.cancelled() and lost.exception() is None:
         lost.result().cut()

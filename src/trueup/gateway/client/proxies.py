@@ -1,7 +1,7 @@
-"""Proxies by the environment's variables: an upstream's address enters, the proxy for it leaves, or None; and the tunnel through one.
+"""Chooses an upstream's proxy from the environment, and opens the tunnel through it.
 
-`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` are read, in small letters first. This machine is never reached through a
-proxy. Only proxies that are spoken to in plain HTTP are supported; another one is an error, never a direct connection.
+Reads `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, in lower case first. This machine is never reached through a
+proxy. Only proxies over plain HTTP are supported; any other is an error, never a direct connection.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ class Proxy(NamedTuple):
     port: int
     authorization: str = ""
 
-    def __repr__(self) -> str:  # a password must not get into a log
+    def __repr__(self) -> str:  # keeps the password out of logs
         return f"Proxy({self.host!r}, {self.port})"
 
 
@@ -33,7 +33,7 @@ class ProxyRefused(OSError):
 
 
 def proxy_for(host: str, port: int, secure: bool, environ: Mapping[str, str]) -> Proxy | None:
-    """The proxy through which a host is reached.
+    """The proxy for a host.
 
     >>> proxy_for("api.example", 443, True, {"HTTPS_PROXY": "http://ada:pw@proxy.example:3128", "NO_PROXY": ".test"})
     Proxy('proxy.example', 3128)
@@ -79,7 +79,7 @@ def _is_exempt(host: str, port: int, listed: str) -> bool:
 
 
 class Tunnel(asyncio.Protocol):
-    """Asks a proxy for a tunnel to a host and waits for its answer; the bytes after that are not read here."""
+    """Asks a proxy for a tunnel to a host and waits for its answer; does not read the bytes after that."""
 
     def __init__(self, proxy: Proxy, host: str, port: int) -> None:
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()

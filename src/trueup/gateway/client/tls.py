@@ -1,7 +1,8 @@
-"""TLS to upstreams: the options of an upstream enter, the context of its connections leaves, or an OSError that names the file.
+"""TLS to upstreams: builds the context of an upstream's connections from its options, or raises an OSError that names the
+file.
 
-Certificates are checked against the system's store and the file that `SSL_CERT_FILE` names, and further authorities of the options. Nothing
-older than TLS 1.2 is spoken.
+Certificates are checked against the system's store, the file in `SSL_CERT_FILE`, and further authorities in the options. TLS
+1.2 is the minimum.
 """
 
 import os
@@ -12,21 +13,21 @@ import msgspec
 
 
 class Tls(msgspec.Struct, frozen=True):
-    """How an upstream's certificate is checked, and which one the gateway shows."""
+    """How to check an upstream's certificate, and which one the gateway presents."""
 
     ca: str = ""
-    """A file of certificates of further authorities to trust (PEM); empty: only those of the system."""
+    """A file (PEM) of further authorities to trust; empty: only the system's."""
     cert: str = ""
     """The gateway's own certificate, for an upstream that asks for one (PEM); empty: none."""
     key: str = ""
-    """The file of the certificate's key; empty: it is in the file of the certificate."""
+    """The file of the certificate's key; empty: it is in the certificate's file."""
     verify: bool = True
-    """Whether the upstream's certificate is checked; only for trying things out."""
+    """Whether the upstream's certificate is checked; turn it off only for experiments."""
 
 
 def context_of(tls: Tls) -> ssl.SSLContext:
     """The context of connections with these options."""
-    made = ssl.create_default_context()  # trusts the file that SSL_CERT_FILE names in place of the system's
+    made = ssl.create_default_context()  # this alone would trust the file in SSL_CERT_FILE instead of the system's
     paths = ssl.get_default_verify_paths()
     if os.environ.get("SSL_CERT_FILE") and Path(paths.openssl_cafile).is_file():
         made.load_verify_locations(paths.openssl_cafile)

@@ -1,8 +1,9 @@
-"""The upstream side: a body enters, the provider's answer leaves, with its status and the few headers that are let through.
+"""The upstream side: sends a body and returns the provider's answer, with its status and the few headers that are let
+through.
 
-No redirect is followed, no cookie kept, no header of the client sent that is not on the list. Answers are capped, also when
-they are compressed, and every attempt has one deadline for everything. Names that lead into private networks are refused
-unless the configuration allows them. A key is never part of an error.
+Follows no redirect, keeps no cookie, and sends no client header that is not on the list. Answers are limited in size, even
+compressed, and every attempt has one deadline. Names that resolve to private networks are refused unless the configuration
+allows them. A key is never part of an error.
 """
 
 import os
@@ -25,17 +26,17 @@ from trueup.gateway.config import Upstream
 from trueup.gateway.errors import Refused
 
 PASSED_ON = frozenset({"accept", "anthropic-version", "anthropic-beta", "openai-beta"})
-# What of an answer's headers reaches the client; all else, cookies and hop-by-hop headers with it, does not.
+# The answer's headers that reach the client; all others, including cookies and hop-by-hop headers, do not.
 LET_THROUGH = frozenset({b"content-type", b"retry-after", b"retry-after-ms", b"request-id", b"x-request-id"})
 LET_THROUGH_PREFIXES = (b"x-ratelimit-", b"anthropic-ratelimit-", b"openai-")
-OURS = frozenset({b"openai-organization", b"openai-project"})  # whose key it is that was used is nobody else's matter
+OURS = frozenset({b"openai-organization", b"openai-project"})  # which key was used is private
 _PATH = "/:@!$&'()*+,;=~%-._"
 _MOST_STARTS = 1000
-_LONGEST_START = 4096  # bytes; a longer head comes from headers that hardly come again
+_LONGEST_START = 4096  # bytes; longer heads come from headers that rarely repeat
 
 
 class Reply:
-    """An answer whose head has come in; its body is read whole or piece by piece, and must be closed."""
+    """An answer whose head has arrived; its body is read whole or in pieces, and must be closed."""
 
     __slots__ = (
         "_inflater",
@@ -70,7 +71,7 @@ class Reply:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers by their small names; of several with one name the first."""
+        """The headers by lower-case name; of several with one name, the first."""
         assert self._link is not None
         return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(self._link.headers)}
 
@@ -89,7 +90,7 @@ class Reply:
         return self._said
 
     def hide(self, secrets: Iterable[str]) -> None:
-        """Take these texts out of the answer too."""
+        """Remove these strings from the answer too."""
         self._secrets = (*self._secrets, *(secret.encode() for secret in secrets if secret))
 
     def clean(self, body: bytes) -> bytes:
@@ -97,7 +98,7 @@ class Reply:
         return scrubbed(self._secrets, body)
 
     async def read(self) -> bytes:
-        """The whole body, opened and capped."""
+        """The whole body, decompressed and limited."""
         link = self._link
         assert link is not None
         if self._said > self._limit:
@@ -111,14 +112,14 @@ class Reply:
                     pieces.append(self._plain(piece))
                 body = b"".join(pieces)
             finally:
-                pieces.clear()  # an error keeps its frames alive for a while, and what they hold
+                pieces.clear()  # an error keeps its frames, and their contents, alive for a while
         self._ended()
         if link.ends_with_connection and self._is_json and not _is_whole(body):
             raise CutOff("the answer was cut off")
         return scrubbed(self._secrets, body)
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The body as it comes; bytes that may be the start of a key wait for those that follow."""
+        """The body as it arrives; bytes that may be the start of a key wait for the following ones."""
         assert self._link is not None
         veil = Veil(self._secrets)
         while piece := await self._link.read():
@@ -134,7 +135,7 @@ class Reply:
             raise BadEncoding("the compressed answer ends too early")
 
     def _plain(self, piece: bytes) -> bytes:
-        """A piece of the body, opened; what is beyond the limit is refused."""
+        """A piece of the body, decompressed; data beyond the limit is refused."""
         if self._inflater is not None:
             return self._inflater.feed(piece)
         self._left -= len(piece)
@@ -143,7 +144,7 @@ class Reply:
         return piece
 
     def close(self) -> None:
-        """Give the connection back when the answer has been read to its end, else cut it."""
+        """Give the connection back if the answer was read completely, else close it."""
         link, self._link = self._link, None
         if link is not None:
             self._pool.give(link)
@@ -155,11 +156,11 @@ class Parcel(NamedTuple):
     """A request to forward unchanged, with our own key and headers."""
 
     method: str
-    path: str  # with the query, if there is one
+    path: str  # including the query, if there is one
     body: "bytes | AsyncIterator[bytes] | None" = None
     content_type: str = ""  # of the body; empty: JSON
-    length: int | None = None  # of a body that comes piece by piece, if it is known
-    limit: int = 0  # bytes of the answer; 0: as for every other
+    length: int | None = None  # of a streamed body, if it is known
+    limit: int = 0  # bytes of the answer; 0: the common limit
 
 
 class Line:
@@ -181,11 +182,11 @@ class Line:
         self._starts: dict[tuple[object, ...], bytes] = {}
 
     async def send(self, upstream: Upstream, path: str, body: bytes | None, given: Mapping[str, str]) -> Reply:
-        """Send one request; what goes wrong on the line is a TransportFailure that says what."""
+        """Send one request; failures of the connection are a TransportFailure that says why."""
         return await self._sent(upstream, self._head(upstream, path, body, given), body or b"", self._limit)
 
     async def forward(self, upstream: Upstream, parcel: Parcel, given: Mapping[str, str]) -> Reply:
-        """Send a request of any method and kind of body; a body that comes piece by piece is not held in memory."""
+        """Send a request of any method and kind of body; a streamed body is not held in memory."""
         headers = {name: given[name] for name in PASSED_ON & given.keys()}
         if parcel.content_type:
             headers["content-type"] = parcel.content_type
@@ -217,14 +218,14 @@ class Line:
                     link.cut()
                     pool.give(link)
                     if kept and isinstance(error, Closed) and link.silent and head.startswith(b"GET "):
-                        link, kept = None, False  # it was closed as it was asked; who only reads may ask twice
+                        link, kept = None, False  # closed as it was sent; a request that only reads may be repeated
                         continue
                 if isinstance(error, READING):
                     raise TransportFailure(_failure(upstream, error)) from None
                 raise
 
     def _head(self, upstream: Upstream, path: str, body: bytes | None, given: Mapping[str, str]) -> bytes:
-        """The head of a request; all but its length is the same again and again."""
+        """The head of a request; all but its length is reused."""
         get = given.get
         place = (upstream.name, path, *map(get, PASSED_ON), body is None)
         start = self._starts.get(place)
@@ -247,7 +248,7 @@ class Line:
         headers = {"host": host + port, **self._heads[upstream.name], **given}
         if (
             origin.proxy is not None and not origin.secure
-        ):  # the proxy reads the request, so the target is the whole address
+        ):  # the proxy reads the request, so the target is the whole URL
             where = f"http://{host}{port}{where}"
             if origin.proxy.authorization:
                 headers["proxy-authorization"] = origin.proxy.authorization
@@ -259,7 +260,7 @@ class Line:
 
 
 async def _chunked(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The pieces of a body whose length is not known, with what HTTP puts around them."""
+    """The pieces of a body of unknown length, in HTTP's chunk framing."""
     async for piece in pieces:
         if piece:
             yield b"%x\r\n%s\r\n" % (len(piece), piece)
@@ -267,7 +268,7 @@ async def _chunked(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def _one_line(text: str) -> str:
-    """A line of a head, which must stay one."""
+    """A header line, which must stay one line."""
     if any(sign in text for sign in "\r\n\0") or not text.isprintable():
         raise Refused(400, f"a header cannot be sent on: {text.partition(':')[0][:100]!r}", code="invalid_value")
     return text
@@ -286,7 +287,7 @@ def _origin(upstream: Upstream, environ: Mapping[str, str]) -> Origin:
 
 
 def broken(upstream: Upstream, error: Exception) -> Failure:
-    """What came of an answer that could not be read to its end."""
+    """The failure of an answer that could not be read completely."""
     return _failure(upstream, error)
 
 
@@ -312,7 +313,7 @@ def _own_headers(upstream: Upstream) -> dict[str, str]:
 
 
 def _failure(upstream: Upstream, error: Exception) -> Failure:
-    """A broken line in words; an address or a key in the error's own text is not repeated."""
+    """A broken connection in words; an address or a key in the error's own text is not repeated."""
     kind = "transient"
     cause = error.__cause__
     if isinstance(error, TooLarge):
@@ -335,7 +336,7 @@ def _failure(upstream: Upstream, error: Exception) -> Failure:
 
 
 def _why(error: BaseException) -> str:
-    """Why there is no connection, in a few words that hold no address."""
+    """Why there is no connection, in a few words without an address."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is refused: {error.verify_message}"
     code = error.errno if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) else None
@@ -343,7 +344,7 @@ def _why(error: BaseException) -> str:
 
 
 def _is_whole(body: bytes) -> bool:
-    """Whether a body is JSON to its end."""
+    """Whether a body is complete JSON."""
     try:
         msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -352,7 +353,7 @@ def _is_whole(body: bytes) -> bool:
 
 
 class Veil:
-    """Bytes of an answer without our keys, piece by piece: what may be the start of a key is held until more has come.
+    """Bytes of an answer without our keys, piece by piece: a possible start of a key is held until more has arrived.
 
     >>> veil = Veil((b"sk-123",))
     >>> veil.feed(b"your key sk-"), veil.feed(b"123 is wrong"), veil.held

@@ -1,10 +1,10 @@
-"""A deadline for a part of a task, as `asyncio.timeout` gives it, in fewer steps: each request passes several.
+"""A deadline for a part of a task, like `asyncio.timeout` but in fewer steps: each request passes several.
 
     with Within(5):
         ...
 
-What takes longer is cancelled, and leaves as a TimeoutError. None means no deadline. All deadlines of a loop share one timer: it
-is set for the first of them to come, and most have been left by then.
+Work that takes longer is cancelled and raises TimeoutError. None means no deadline. All deadlines of a loop share one timer,
+set for the first of them; most deadlines have been left by then.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class _Watch:
         self.timer = self.loop.call_at(at, self.look)
 
     def look(self) -> None:
-        """End what is over, and come back for what is next."""
+        """Cancel what is overdue, and schedule the next check."""
         self.timer, self.at = None, math.inf
         now = self.loop.time() + 0.001  # loops count in milliseconds
         for each in [each for each, at in self.live.items() if at <= now]:
@@ -52,7 +52,7 @@ def _watch(loop: asyncio.AbstractEventLoop) -> _Watch:
 
 
 class Within:
-    """Cancels the present task when its time is over; used once."""
+    """Cancels the current task when its time is over; used once."""
 
     __slots__ = ("_before", "_late", "_seconds", "_task", "_watch")
 
@@ -84,13 +84,13 @@ class Within:
                 raise TimeoutError from error
 
     def extend(self, seconds: float) -> None:
-        """Let it end no sooner than in so many seconds."""
+        """Postpone the deadline by at least this many seconds."""
         watch = self._watch
         if watch is not None and self in watch.live:
             watch.live[self] = max(watch.live[self], watch.loop.time() + seconds)
 
     def end(self) -> None:
-        """Its time is over."""
+        """The time is over."""
         self._late = True
         assert self._task is not None
         self._task.cancel()

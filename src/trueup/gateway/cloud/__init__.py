@@ -1,1 +1,1 @@
-"""Upstreams in Azure, Bedrock and Vertex: how their requests are addressed and signed."""
+"""Upstreams in Azure, Bedrock and Vertex: how to address and sign their requests."""

@@ -1,7 +1,7 @@
-"""Event streams of AWS: bytes enter as they come, the events of Anthropic's protocol leave as server-sent events.
+"""Converts AWS event streams, as they arrive, into server-sent events of Anthropic's protocol.
 
-Each frame has two checksums, which must be right. An exception in a frame leaves as an error of the protocol. A stream that ends inside a
-frame, or a frame that is too long, is refused.
+Each frame has two checksums, which must be right. An exception in a frame becomes an error of the protocol. A stream that
+ends inside a frame, or a frame that is too long, is refused.
 """
 
 import base64
@@ -16,9 +16,9 @@ from trueup.gateway.client.inflate import BadEncoding
 from trueup.gateway.protocols.sse import written
 
 CONTENT_TYPE = b"application/vnd.amazon.eventstream"
-_AROUND = 16  # bytes of a frame beside headers and payload
+_AROUND = 16  # bytes of a frame besides headers and payload
 _MOST = 16_777_216
-_SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}  # of the values of headers, by their type
+_SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}  # sizes of header values, by type
 _ERRORS = {
     "throttlingException": "rate_limit_error", "modelTimeoutException": "timeout_error",
     "serviceUnavailableException": "overloaded_error", "validationException": "invalid_request_error",
@@ -36,7 +36,7 @@ class Frames:
         self._held = b""
 
     def feed(self, piece: bytes) -> bytes:
-        """The events that are whole with this piece."""
+        """The events that this piece completes."""
         data = self._held + piece if self._held else piece
         out: list[bytes] = []
         at = 0

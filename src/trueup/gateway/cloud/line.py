@@ -1,6 +1,7 @@
-"""A line to upstreams of clouds: it addresses and signs their requests, and reads the streams of Bedrock; other upstreams are not affected.
+"""Connections to cloud upstreams: addresses and signs their requests, and reads Bedrock's streams. Other upstreams are not
+affected.
 
-Keys and tokens are taken out of every answer, those that change as well. An upstream without a token counts as failed.
+Keys and tokens, including those that change, are removed from every answer. An upstream without a token counts as failed.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -25,7 +26,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class _Sent(NamedTuple):
-    """A request as a cloud wants it."""
+    """A request as a cloud needs it."""
 
     path: str
     body: bytes
@@ -35,7 +36,7 @@ class _Sent(NamedTuple):
 
 
 class CloudLine(Line):
-    """The connections to all upstreams, of which some are in a cloud."""
+    """The connections to all upstreams, some of them in a cloud."""
 
     def __init__(self, upstreams: Mapping[str, Upstream], limit: int, connections: int = 1000) -> None:
         inner = {_metadata(each.name): _server(each) for each in upstreams.values() if _asks_server(each)}
@@ -76,14 +77,14 @@ class CloudLine(Line):
         return _bedrock(access, upstream, path, body, token, given, self._host(upstream))
 
     def _host(self, upstream: Upstream) -> str:
-        """The host as the header of a request has it."""
+        """The host as in the request's header."""
         origin = self._origins[upstream.name]
         host = f"[{origin.host}]" if ":" in origin.host else origin.host
         return host if origin.port == (443 if origin.secure else 80) else f"{host}:{origin.port}"
 
 
 class Framed(Reply):
-    """A stream of Bedrock's, as server-sent events."""
+    """A Bedrock stream, as server-sent events."""
 
     __slots__ = ("_frames",)
 
@@ -123,7 +124,9 @@ class _Asking:
 
 
 def _azure(access: Access, path: str, body: bytes, token: str) -> _Sent:
-    """Azure: one path for each deployment, under a version; without one, the newer paths, which name the model in the body."""
+    """Azure: one path for each deployment, under a version; without a version, the newer paths, which name the model in the
+    body.
+    """
     headers = {"authorization": f"Bearer {token}"} if token else {"api-key": access.key}
     inner = path.removeprefix("/v1")
     if not access.version:
@@ -135,7 +138,7 @@ def _azure(access: Access, path: str, body: bytes, token: str) -> _Sent:
 
 
 def _vertex(access: Access, upstream: Upstream, path: str, body: bytes, token: str) -> _Sent:
-    """Vertex: Anthropic's messages at the path of a model, all others at the endpoint that speaks like OpenAI."""
+    """Vertex: Anthropic's messages at the path of a model, all others at the OpenAI-compatible endpoint."""
     headers = {"authorization": f"Bearer {token}"}
     where = f"/v1/projects/{quote(access.project, safe='')}/locations/{quote(access.region, safe='')}"
     if upstream.protocol == "openai":
@@ -151,7 +154,7 @@ def _vertex(access: Access, upstream: Upstream, path: str, body: bytes, token: s
 def _bedrock(
     access: Access, upstream: Upstream, path: str, body: bytes, printed: str, given: Mapping[str, str], host: str
 ) -> _Sent:
-    """Bedrock: Anthropic's messages by InvokeModel, all others at the endpoint that speaks like OpenAI."""
+    """Bedrock: Anthropic's messages by InvokeModel, all others at the OpenAI-compatible endpoint."""
     is_stream = False
     if upstream.protocol == "openai":
         path = f"/openai{path}"

@@ -1,4 +1,4 @@
-"""Signatures of AWS, version 4: a request and credentials enter, the headers that sign it leave. Nothing is sent or stored here."""
+"""AWS signatures, version 4: the headers that sign a request with some credentials. Sends and stores nothing."""
 
 import hashlib
 import hmac
@@ -34,7 +34,7 @@ def signed(place: Place, body: bytes, headers: Mapping[str, str], keys: AwsKeys,
     listed = ";".join(names)
     lines = "".join(f"{name}:{' '.join(found[name].split())}\n" for name in names)
     digest = hashlib.sha256(body).hexdigest()
-    # The path is encoded once more than it is sent: every service but S3 wants that.
+    # The path is encoded once more than it is sent: every service but S3 requires that.
     asked = f"{place.method}\n{quote(place.path, safe=_PLAIN)}\n\n{lines}\n{listed}\n{digest}"
     scope = f"{stamp[:8]}/{place.region}/{place.service}/aws4_request"
     text = f"{_ALGORITHM}\n{stamp}\n{scope}\n{hashlib.sha256(asked.encode()).hexdigest()}"

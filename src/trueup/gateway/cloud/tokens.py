@@ -1,7 +1,7 @@
-"""Tokens that expire: where one comes from enters, a token that is still valid leaves.
+"""Tokens that expire: fetches them from their source and returns one that is still valid.
 
-A command prints it, a file holds it, or the metadata server of a cloud gives it. It is fetched again a minute before it expires, by one
-request for all that wait. What a command prints is in no error and no log.
+A command prints it, a file contains it, or a cloud's metadata server returns it. It is fetched again a minute before it
+expires, by one request for all callers. No error or log contains what a command printed.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from trueup.gateway.config import TokenSource
 
 log = logging.getLogger("trueup.gateway")
 
-_EARLY = 60.0  # seconds before its end in which a token is not used if another can be had
+_EARLY = 60.0  # seconds before its end in which a token is used only if no other can be had
 _COMMAND_SECONDS = 30.0
 _NAMES = ("access_token", "accessToken", "token")
 _ENDS = ("expires_on", "expiresOn", "Expiration", "expiration", "expires_at", "expiry")
@@ -27,7 +27,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Token(NamedTuple):
-    """What was fetched, as it was printed, and when it expires by the clock of dates."""
+    """A token as it was printed, and when it expires in wall-clock time."""
 
     text: str
     until: float
@@ -43,7 +43,7 @@ class Tokens:
         self._lock: asyncio.Lock | None = None
 
     async def get(self, upstream: str) -> str:
-        """A valid token; a TransportFailure that names the upstream if there is none."""
+        """A valid token; raises a TransportFailure that names the upstream if there is none."""
         kept = self._kept
         if kept is not None and kept.until - _EARLY > time.time():
             return kept.text
@@ -80,7 +80,7 @@ def _why(error: BaseException) -> str:
 
 
 class _NoToken(ValueError):
-    """A command that printed no token; the message says why, but quotes nothing that it printed."""
+    """A command that printed no token; the message says why, but quotes none of its output."""
 
 
 async def _printed(command: tuple[str, ...]) -> str:
@@ -104,7 +104,7 @@ async def _printed(command: tuple[str, ...]) -> str:
 
 
 def bearer_of(text: str) -> str:
-    """The token in what was printed: the text itself, or a member of a JSON object."""
+    """The token in some output: the text itself, or a member of a JSON object."""
     if not text.startswith("{"):
         return text
     body = _object(text)
@@ -112,7 +112,7 @@ def bearer_of(text: str) -> str:
 
 
 def until_of(text: str, seconds: float, now: float) -> float:
-    """When a token that was printed `now` expires: at its own time, otherwise after this many seconds."""
+    """When a token printed at `now` expires: at its own time, otherwise after this many seconds."""
     body = _object(text) if text.startswith("{") else {}
     lasts = body.get("expires_in") or body.get("expiresIn")
     if isinstance(lasts, int | float | str) and str(lasts).isdigit():
@@ -143,5 +143,5 @@ def _date(value: Any) -> float | None:
 
 
 def members_of(text: str) -> dict[str, Any]:
-    """The members of what was printed, if that is a JSON object."""
+    """The members of some output, if it is a JSON object."""
     return _object(text)

@@ -1,1 +1,1 @@
-"""Requests on their way in: who asks, which route and contract apply, and what is refused before anything is asked."""
+"""Requests on their way in: who is asking, which route and contract apply, and what is refused before a model is asked."""

@@ -1,7 +1,7 @@
-"""Contracts that stay: a route, a model and a body enter; a request that would get around the contract of its model is refused.
+"""Refuses requests that would bypass the contract of their model.
 
-A model is bound to the contract of the route that is for it, under every name that this route asks an upstream for. The path of another
-route, another spelling or a body that can be read in two ways does not undo that.
+A model is bound to the contract of the route for it, under every name that this route requests from an upstream. The path of
+another route, another spelling or a body that can be read in two ways does not change that.
 """
 
 import json
@@ -13,16 +13,16 @@ from trueup.gateway.errors import NO_RETRY, Refused
 from trueup.gateway.protocols.protocol import no_model
 
 _KEY = b'"model"'
-_ESCAPED = b"\\u006"  # how each letter of the key begins if it is escaped
+_ESCAPED = b"\\u006"  # the first characters of an escaped key
 _LENGTH = len("model")
 
 
 def refuse_unbound(config: Config, route: Route | None, model: str) -> None:
-    """Refuse a request that would take a `route` without the contract that its model is bound to."""
+    """Refuse a request that would use a `route` without the contract that its model is bound to."""
     if not config.binds:
         return
     if not model.strip():
-        raise no_model()  # an upstream may then take the one that is bound
+        raise no_model()  # an upstream may then use the bound one
     bound = config.bound_to(model)
     if bound is None or bound is route or not _lacks(route, bound):
         return
@@ -35,7 +35,7 @@ def refuse_unbound(config: Config, route: Route | None, model: str) -> None:
 
 
 def _lacks(route: Route | None, bound: Route) -> bool:
-    """Whether a route has no contract where the other one has."""
+    """Whether a route lacks a contract that the other one has."""
     if route is None:
         return True
     return (bound.contract is not None and route.contract is None) or (
@@ -44,7 +44,7 @@ def _lacks(route: Route | None, bound: Route) -> bool:
 
 
 def refuse_two_models(raw: bytes, body: Mapping[str, Any]) -> None:
-    """Refuse a body that names two models: of a key that stands twice, upstreams may read either, and some read keys in any case."""
+    """Refuse a body that names two models: upstreams may read either of two duplicate keys, and some ignore the case of keys."""
     for key in body:
         if len(key) == _LENGTH and key != "model" and key.casefold() == "model":
             raise _two_models(key)
@@ -54,7 +54,7 @@ def refuse_two_models(raw: bytes, body: Mapping[str, Any]) -> None:
 
 
 def _keys(raw: bytes) -> list[str]:
-    """The keys of a body, each as often as it stands there."""
+    """The keys of a body, each as often as it occurs."""
     keys: list[str] = []
 
     def note(pairs: list[tuple[str, Any]]) -> None:
@@ -63,7 +63,7 @@ def _keys(raw: bytes) -> list[str]:
     try:
         json.loads(raw, object_pairs_hook=note, parse_int=float)
     except (ValueError, RecursionError):
-        return ["model", "model"]  # which this parser cannot say
+        return ["model", "model"]  # which this parser cannot report
     return keys
 
 
