@@ -1,6 +1,6 @@
-"""One request: who sends it, which contract applies, which upstream is asked, what the conversation knows.
+"""One request: who sends it, which contract applies, which upstream to ask, and the conversation's context.
 
-Headers and body enter, an Exchange leaves, or a refusal. A route that binds a contract binds it: no header undoes that.
+Builds an Exchange from headers and body, or refuses the request. If a route binds a contract, no header can undo that.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _NAMES = ("expected_sequence", "offered")
 
 
 class Head(msgspec.Struct):
-    """The few parts of a body that decide where it goes; all else is skipped over, though it must be JSON."""
+    """The few parts of a body that decide where it goes; everything else is skipped, but must be JSON."""
 
     model: Any = None
     stream: Any = None
@@ -51,7 +51,7 @@ _MOST_WAYS = 1000
 
 
 class Exchange(msgspec.Struct):
-    """Everything that is known about one request."""
+    """Everything known about one request."""
 
     protocol: Any
     headers: dict[str, str]
@@ -70,23 +70,23 @@ class Exchange(msgspec.Struct):
     rungs: tuple[Rung, ...] = ()  # the upstreams to try, in order; `upstream` is the current one
     left_out: tuple[str, ...] = ()  # parts of the request that the current upstream's protocol lacks
     waited: float = 0.0  # seconds spent waiting for the upstream
-    span: Any = None  # of OpenTelemetry, where that is wanted
-    parsed: dict[str, Any] | None = None  # the body, where it was read whole
-    native: bool = False  # the client offers functions: it gets calls as calls
+    span: Any = None  # an OpenTelemetry span, if spans are wanted
+    parsed: dict[str, Any] | None = None  # the body, if it was read whole
+    native: bool = False  # the client offers functions, so it gets calls as native calls
     progress: Progress | None = None  # if the client asked for it
     tried: tuple[
         tuple[str, str], ...
     ] = ()  # the model of each call that was passed through, and why it failed, if it did
     judged: bool = False  # the upstream's last answer was read as a reply
-    dropped: tuple[str, ...] = ()  # places of what was not sent on, because nothing had judged it
+    dropped: tuple[str, ...] = ()  # places that were not sent on, because nothing had judged them
 
     @property
     def extended(self) -> bool:
-        """Whether the body holds our own extension, which no upstream gets to see."""
+        """Whether the body contains our own extension, which no upstream may see."""
         return self.head.trueup is not None
 
     def named(self) -> tuple[str, str]:
-        """The model and the user of a request that nothing else reads; a header's user goes before the body's."""
+        """The model and the user of a request that nothing else reads; the header's user wins over the body's."""
         model = self.head.model if isinstance(self.head.model, str) else ""
         if self.user:
             return model, self.user
@@ -98,7 +98,7 @@ class Exchange(msgspec.Struct):
         return model, ""
 
     def identity(self) -> list[bytes | str]:
-        """Everything that makes this request what it is: a retry has the same."""
+        """Everything that identifies this request: a retry has the same."""
         own = sorted(f"{name}: {value}" for name, value in self.headers.items() if name.startswith("x-trueup-"))
         return [self.protocol.path, "" if self.route is None else self.route.name, *own, self.raw]
 
@@ -110,7 +110,7 @@ class Exchange(msgspec.Struct):
 
 
 class Door:
-    """Lets requests in: knows the callers, routes and contracts of a configuration."""
+    """Admits requests: knows the callers, routes and contracts of a configuration."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -121,11 +121,11 @@ class Door:
         self._ways: dict[tuple[str, str, str], tuple[Route | None, tuple[Rung, ...]]] = {}
 
     def caller(self, headers: Mapping[str, str]) -> Caller | None:
-        """Who asks; where callers are configured, nobody else gets in."""
+        """The caller; if callers are configured, nobody else is admitted."""
         return self.keyring.admit(headers)
 
     def follow(self, before: "Door") -> None:
-        """Continue the counts of an earlier configuration's door: the requests of each client in the last minute."""
+        """Continue the counts of an earlier configuration: the requests of each client in the last minute."""
         self.keyring.follow(before.keyring)
 
     def open(
@@ -161,7 +161,7 @@ class Door:
         return Progress() if wanted else None
 
     def _way(self, name: str, model: str, speaks: str, caller: Caller | None) -> tuple[Route | None, tuple[Rung, ...]]:
-        """The route and the upstream of a request; kept for the next request like it."""
+        """The route and the upstream of a request; cached for the next request like it."""
         config = self._config
         route = config.route(name) if name else config.route_for(model)
         if name and route is None:
@@ -189,7 +189,7 @@ class Door:
 
 
 def _read(raw: bytes, whole: bool) -> tuple[Head, dict[str, Any] | None]:
-    """The head of a body, and where a contract may need it, all of it."""
+    """The head of a body, and all of it where a contract may need it."""
     if not whole:
         return _decoded(_head, raw), None
     body = _decoded(_whole, raw)
@@ -198,7 +198,7 @@ def _read(raw: bytes, whole: bool) -> tuple[Head, dict[str, Any] | None]:
 
 
 def _decoded(decoder: "msgspec.json.Decoder[T]", raw: bytes) -> T:
-    """What a body holds; one that is not JSON, or not UTF-8, is refused."""
+    """The content of a body; one that is not JSON, or not UTF-8, is refused."""
     try:
         return decoder.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -219,7 +219,7 @@ def _refuse_large(size: int, place: str, most: int) -> None:
 
 
 def refuse_bad_source(contract: Contract, context: Mapping[str, Any]) -> None:
-    """Refuse a context whose sources a grounded contract cannot look anything up in."""
+    """Refuse a context whose sources a grounded contract cannot use."""
     grounding = None if contract.meaning is None else contract.meaning.grounding
     if grounding is not None:
         try:
@@ -235,7 +235,7 @@ def other_tenant() -> Refused:
 
 
 def who(caller: Caller | None, headers: Mapping[str, str], given: Mapping[str, Any]) -> tuple[str, str]:
-    """Tenant and user; a caller's key says more than a header can, and a header, even an empty one, more than the body."""
+    """Tenant and user; the caller's key wins over a header, and a header, even an empty one, over the body."""
     user = a_name(headers.get("x-trueup-user", given.get("user")), "user")
     if caller is not None:
         return caller.tenant, caller.user or user
@@ -243,7 +243,7 @@ def who(caller: Caller | None, headers: Mapping[str, str], given: Mapping[str, A
 
 
 def _context(headers: Mapping[str, str], given: Mapping[str, Any], route: Route | None, most: int) -> dict[str, Any]:
-    """What the conversation knows: the body's extension, the header `x-trueup-context`, the state by its own header."""
+    """The conversation's context: the body's extension, the header `x-trueup-context`, and the state's own header."""
     context = _of_checks(given)
     said = headers.get("x-trueup-context")
     if said:
@@ -274,12 +274,12 @@ def _right(context: dict[str, Any]) -> dict[str, Any]:
 def checked_context(
     headers: Mapping[str, str], given: Mapping[str, Any], route: Route | None, most: int
 ) -> dict[str, Any]:
-    """The same for a reply that is only checked: its context may have any key, for checks of the user."""
+    """The same for a reply that is only checked: its context may have any key, for the user's own checks."""
     return _right({**given, **_context(headers, given, route, most)})
 
 
 def conversation_of(exchange: Exchange) -> str:
-    """The conversation that a request is part of: what its context says, or `metadata` of the request; empty if neither does."""
+    """The conversation that a request is part of, from its context or the `metadata` of the request; empty if neither has it."""
     said = exchange.context.get("conversation")
     if not said and exchange.parsed is not None:
         metadata = exchange.parsed.get("metadata")
@@ -297,7 +297,7 @@ def _said_context(said: str) -> dict[str, Any]:
 
 
 def _of_checks(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What is meant for the checks, a misspelled `state` among it: they say so."""
+    """The part meant for the checks, including a misspelled `state`, which they report."""
     return {name: value for name, value in given.items() if name not in _OWN}
 
 

@@ -1,8 +1,8 @@
-"""A contract for requests: what a client sends is judged before anything is asked. An exchange enters; it continues, or is refused.
+"""A contract for requests: judges what a client sends before a model is asked.
 
-Judged is the text of every message of the user: a client sends the whole conversation each time, so a text that is looked at only once
-could be put into an earlier message. Text is judged and never changed. Images, audio and files are not looked at, nor is what the
-application itself writes (system messages, earlier replies, outputs of tools).
+It judges the text of every message of the user: a client sends the whole conversation each time, so a text that were judged
+only once could be moved to an earlier message. Text is judged and never changed. Images, audio and files are not judged, and
+neither is the application's own text (system messages, earlier replies, tool outputs).
 """
 
 import asyncio
@@ -29,10 +29,10 @@ log = logging.getLogger("trueup.gateway")
 
 OUTCOME = "request_refused"
 _NOTHING: frozenset[str] = frozenset()
-_AT_ONCE = 50  # messages that are judged before others have their turn
+_AT_ONCE = 50  # messages to judge before other requests get a turn
 _OTHERS = frozenset({"assistant", "system", "developer", "tool", "function", "model"})
-# What holds no text of the user: parts of a message of Anthropic's, and items of OpenAI's responses that have no role. Anywhere else, such
-# a type means nothing to an upstream.
+# Parts without text of the user: some parts of Anthropic's messages, and items of OpenAI's responses without a role.
+# Elsewhere, such a type means nothing to an upstream.
 _SILENT: dict[str, frozenset[str]] = {"/v1/messages": frozenset({"tool_result", "base64"})}
 _ITEMS = frozenset({"reasoning", "function_call_output", "custom_tool_call_output", "computer_call_output"})
 _RESPONSES = "/v1/responses"
@@ -41,7 +41,7 @@ _READ = _WORDS | {"messages", "input", "prompt", "variables", "role", "type"}
 
 
 async def admit(visit: Visit, exchange: Exchange, contract: Contract, store: Store | None, metrics: Metrics) -> None:
-    """Let a request continue if the user's texts keep the `contract`; what was judged is then what is sent."""
+    """Let a request continue if the user's texts keep the `contract`; the judged body is the one that is sent."""
     body = exchange.body()
     path = exchange.protocol.path
     messages = _messages(body, path)
@@ -59,7 +59,7 @@ async def admit(visit: Visit, exchange: Exchange, contract: Contract, store: Sto
                 _record(store, exchange, contract, verdict, context)
             raise _refusal(exchange, verdict, at, stored=store is not None)
     if not exchange.extended:
-        exchange.raw = encode(body)  # a key that stands twice is sent once, with the value that was judged
+        exchange.raw = encode(body)  # a duplicate key is sent once, with the judged value
 
 
 def _messages(body: Body, path: str) -> list[Any]:
@@ -74,7 +74,7 @@ def _messages(body: Body, path: str) -> list[Any]:
 
 
 def _texts(messages: list[Any], body: Body, path: str) -> Iterator[tuple[int, str]]:
-    """The texts of the user, each with the place of its message; values for a stored prompt stand behind the last."""
+    """The user's texts, each with the place of its message; values for a stored prompt come last."""
     silent = _SILENT.get(path, _NOTHING)
     _refuse_odd_keys(body)
     for at, message in enumerate(messages):
@@ -96,7 +96,7 @@ def _texts(messages: list[Any], body: Body, path: str) -> Iterator[tuple[int, st
 
 
 def _is_of_others(message: dict[str, Any], path: str) -> bool:
-    """Whether a message says that somebody else than the user wrote it."""
+    """Whether a message says that someone other than the user wrote it."""
     if "role" not in message:
         has_words = "content" in message or "text" in message
         return not has_words or (path == _RESPONSES and _is_one_of(message, _ITEMS))
@@ -110,7 +110,7 @@ def _is_one_of(part: Any, kinds: frozenset[str]) -> bool:
 
 
 def _words(content: Any, silent: frozenset[str]) -> Iterator[str]:
-    """Every text in the content of a message, in its order; outputs of tools are not the user's."""
+    """Every text in the content of a message, in order; tool outputs are not the user's."""
     left = [content]
     while left:
         part = left.pop()
@@ -125,14 +125,14 @@ def _words(content: Any, silent: frozenset[str]) -> Iterator[str]:
 
 
 def _is_silent(message: dict[str, Any], silent: frozenset[str]) -> bool:
-    """Whether a message is there for something else than words of the user, such as the output of a tool."""
+    """Whether a message carries something other than the user's words, such as a tool's output."""
     content = message.get("content")
     parts = content if isinstance(content, list) else ()
     return any(_is_one_of(part, silent) for part in parts)
 
 
 def _refuse_odd_keys(part: dict[str, Any]) -> None:
-    """Refuse a key that an upstream which ignores case would read as another one, whose value was judged in its place."""
+    """Refuse a key that an upstream which ignores case would read as another key, whose value was judged instead."""
     for key in part:
         if key not in _READ and key.casefold() in _READ:
             said = f"the key {key[:100]!r} must be spelled {key.casefold()!r}"
@@ -140,12 +140,12 @@ def _refuse_odd_keys(part: dict[str, Any]) -> None:
 
 
 def _context(exchange: Exchange, contract: Contract, messages: list[Any]) -> dict[str, Any]:
-    """The context of each message. It has no history: to walk over that for each of them would take quadratic time."""
+    """The context of each message, without a history: walking it for each message would take quadratic time."""
     context = {**exchange.context, "history": []}
     given = context.get("input")
     context["input"] = {**(given if isinstance(given, dict) else {}), "messages": messages}
     if "state" in context and contract.unplaced({"state": context["state"]}):
-        del context["state"]  # of the contract for replies; this one is judged in its start
+        del context["state"]  # of the contract for replies; this one is judged in its start state
     return context
 
 

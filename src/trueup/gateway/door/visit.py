@@ -1,6 +1,6 @@
-"""One request from the moment it comes in: what is known of it so far, for counting it once and for its line in the access log.
+"""One request from the moment it arrives: what is known so far, for its count and its line in the access log.
 
-It is made before anything of the request has been read, and filled in on the way. It holds no text of the request.
+It is created before anything of the request is read, and filled in on the way. It contains no text of the request.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 REFUSED = "refused"  # by the gateway, before a model was asked
 GONE = "gone"  # the client left before its reply was complete
-FAILED = "failed"  # a model was asked, and no valid reply came of it
+FAILED = "failed"  # a model was asked, but gave no valid reply
 
 
 class Visit(msgspec.Struct):
-    """What is known of one request."""
+    """The known facts of one request."""
 
     runtime: "Runtime"
     scope: Any  # of ASGI
@@ -30,12 +30,12 @@ class Visit(msgspec.Struct):
     verdict: str = ""  # its id
     request: str = ""  # the id that all verdicts of this request share
     outcome: str = REFUSED
-    status: int = 0  # if it is not the one that was sent
+    status: int = 0  # if it differs from the one that was sent
     attempts: int = 0
     waited: float = 0.0  # seconds spent waiting for the upstream
 
     def met(self, exchange: "Exchange") -> None:
-        """The request has been read, and may come in."""
+        """Record that the request has been read and admitted."""
         self.tenant, self.request = exchange.tenant, exchange.verdict_id
         if exchange.contract is not None:
             self.verdict = exchange.verdict_id

@@ -1,1 +1,3 @@
-"""Parts of the gateway's file, one module each: an entry enters, a value of the configuration leaves, with a fault for each mistake."""
+"""Parts of the gateway's file, one module each: convert an entry to a value of the configuration, with a fault for each
+mistake.
+"""

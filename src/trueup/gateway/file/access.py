@@ -1,4 +1,4 @@
-"""The `auth` of an upstream in the gateway's file: a word or a mapping enters, an Access leaves, with a fault for each part that is missing."""
+"""Reads the `auth` of an upstream (a word or a mapping) into an Access, with a fault for each missing part."""
 
 import shutil
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ _AWS = {"access_key": "AWS_ACCESS_KEY_ID", "secret_key": "AWS_SECRET_ACCESS_KEY"
 
 
 def read_access(desk: "Desk", data: Any, path: Parts, key: str, key_path: Parts) -> Access | None:
-    """How an upstream of a cloud is addressed and signed for; None if there is no `auth`."""
+    """How to address a cloud upstream and sign its requests; None if there is no `auth`."""
     if data is None:
         return None
     part = {"kind": data} if isinstance(data, str) else desk.mapping(data, path, None)
@@ -33,7 +33,7 @@ def read_access(desk: "Desk", data: Any, path: Parts, key: str, key_path: Parts)
 
 
 def base_of(access: Access | None) -> str:
-    """The address of an upstream that needs none in the file; empty if it does."""
+    """The address of an upstream that needs none in the file; empty if it needs one."""
     if access is None or not access.region:
         return ""
     if access.kind == "bedrock":
@@ -93,7 +93,7 @@ def _bedrock(desk: "Desk", part: dict[str, Any], path: Parts, key: str, key_path
 
 
 def _source(desk: "Desk", data: Any, path: Parts) -> TokenSource | None:
-    """Where a token comes from."""
+    """The source of a token."""
     if data is None:
         return None
     part = desk.mapping(data, path, _SOURCE)

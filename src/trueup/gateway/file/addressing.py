@@ -1,7 +1,7 @@
-"""The addresses in a gateway's file, of upstreams and of the store: a text enters, the address as it is used leaves.
+"""Reads the addresses of upstreams and of the store in a gateway's file.
 
-An upstream's address is a base: an endpoint at its end, a query or a fragment is a fault that names the address to write. A password
-in an address is a warning. No fault repeats one.
+An upstream's address is a base URL: an endpoint at its end, a query or a fragment is a fault that shows the correct address.
+A password in an address is a warning. No fault repeats a password.
 """
 
 import os
@@ -20,7 +20,7 @@ from trueup.verdict.paths import Parts
 if TYPE_CHECKING:
     from trueup.gateway.settings import Desk
 
-# Paths that the gateway adds by itself. Words that a base may end in as well count only behind a version.
+# Paths that the gateway adds itself. Words that a base URL may also end in count only after a version.
 _ENDPOINT = re.compile(
     r"(?:/v\d+)?/chat/completions$"
     r"|/v\d+/(?:completions|responses|messages(?:/(?:batches|count_tokens))?|embeddings|models|moderations|files|batches"
@@ -29,7 +29,7 @@ _ENDPOINT = re.compile(
 
 
 def read_url(desk: "Desk", data: Any, path: Parts) -> str:
-    """The base address of an upstream, without `/v1`."""
+    """The base URL of an upstream, without `/v1`."""
     given = desk.text(data, path, needed=True)
     if not given:
         return ""
@@ -80,7 +80,7 @@ def check_proxy(desk: "Desk", url: str, path: Parts) -> None:
 
 
 def read_tls(desk: "Desk", data: Any, path: Parts) -> Tls:
-    """The TLS options of an upstream, with files that can be read; their paths start at the folder of the configuration."""
+    """The TLS options of an upstream, with readable files; their paths are relative to the configuration's folder."""
     if data is None:
         return Tls()
     part = desk.mapping(data, path, Tls.__struct_fields__)
@@ -125,13 +125,13 @@ def _parts(url: str) -> SplitResult | None:
     try:
         parts = urlsplit(url)
         right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # brackets that do not close, a port that is not a number
+    except ValueError:  # unbalanced brackets, or a port that is not a number
         return None
     return parts if right and not any(sign.isspace() for sign in url) else None
 
 
 def _base(path: str) -> str:
-    """The path of a base address, without what the gateway adds to it.
+    """The path of a base URL, without the part that the gateway adds.
 
     >>> _base("/v1/"), _base("/v1/chat/completions"), _base("/openai/v1")
     ('', '', '/openai')

@@ -1,4 +1,4 @@
-"""The `clients` of a gateway's file: its entries enter, a Caller for each key leaves; faults are reported to the desk.
+"""Reads the `clients` of a gateway's file into a Caller for each key, and reports faults to the desk.
 
 An entry has one key, or several for rotation. No fault repeats a key or a hash.
 """
@@ -33,7 +33,7 @@ def now() -> float:
 
 
 def read_clients(desk: "Desk", data: Any, routes: Iterable[str], quota: bool) -> tuple[Caller, ...]:
-    """The callers of a file whose routes have these names; `quota` says whether limits can be counted at all."""
+    """The callers of a file whose routes have these names; `quota` says whether limits can be counted."""
     known = dict.fromkeys(routes)
     found: list[Caller] = []
     places: list[Parts] = []
@@ -54,7 +54,7 @@ def read_clients(desk: "Desk", data: Any, routes: Iterable[str], quota: bool) ->
 
 
 def refuse_open_door(desk: "Desk", top: dict[str, Any], host: str) -> None:
-    """Report an empty list of clients; warn of an address that others can reach when there are no clients."""
+    """Report an empty list of clients; warn about an address that others can reach if there are no clients."""
     if "clients" in top and not top["clients"]:
         said = "clients is empty, and without clients everyone has access"
         desk.say("N006", ("clients",), said, "Add a client, or leave `clients` out.")
@@ -66,7 +66,7 @@ def refuse_open_door(desk: "Desk", top: dict[str, Any], host: str) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address to listen on.
+    """Whether only this machine can reach a listening address.
 
     >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("0.0.0.0")
     (True, True, True, False)
@@ -78,7 +78,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _shared(desk: "Desk", part: dict[str, Any], here: Parts, routes: dict[str, None]) -> dict[str, Any]:
-    """What all keys of an entry have in common."""
+    """The settings that all keys of an entry share."""
     tenant = desk.text(part.get("tenant"), (*here, "tenant"), needed=True)
     for what in ("tenant", "user"):
         if part.get(what) == ANY:
@@ -97,7 +97,7 @@ def _shared(desk: "Desk", part: dict[str, Any], here: Parts, routes: dict[str, N
 
 
 def _list(desk: "Desk", part: dict[str, Any], here: Parts, name: str) -> list[Any]:
-    """A list of names, or a single name. An empty list is a fault: it could be read as all names."""
+    """A list of names, or a single name. An empty list is a fault: it could be taken for all names."""
     given = part.get(name)
     if name in part and not given:
         desk.say("N006", (*here, name), f"{name} is a list of names", "Leave it out to allow all of them.")
@@ -134,7 +134,7 @@ def _caller(desk: "Desk", key: dict[str, Any], here: Parts, shared: dict[str, An
 
 
 def read_expires(desk: "Desk", data: Any, path: Parts, name: str) -> float | None:
-    """When a key stops working; warns of one that does so soon."""
+    """When a key stops working; warns if that is soon."""
     if data is None:
         return None
     try:
@@ -178,7 +178,7 @@ def _limits(desk: "Desk", data: Any, path: Parts) -> tuple[tuple[Allowance, ...]
 
 
 def _allowance(unit: str, text: Any) -> Allowance | None:
-    """The limit that a text says, in the units of the store; None if it says none.
+    """The limit in a string, in the units of the store; None if it is not one.
 
     >>> _allowance("cost", "2.5 per day").amount, _allowance("replies", "2.5 per day"), _allowance("replies", 5)
     (2500000, None, None)
@@ -202,7 +202,7 @@ def _refuse_same(desk: "Desk", callers: list[Caller], places: list[Parts]) -> No
 
 
 def _refuse_disagreeing(desk: "Desk", callers: list[Caller], places: list[Parts]) -> None:
-    """Report limits of one tenant, user or client that differ: it would be unclear which one applies."""
+    """Report contradictory limits of one tenant, user or client: it would be unclear which one applies."""
     amounts: dict[tuple[str, ...], int] = {}
     for caller, place in zip(callers, places, strict=True):
         said = {limit[:-1]: limit.amount for limit in limits_of([caller])} | {(caller.client,): caller.per_minute}

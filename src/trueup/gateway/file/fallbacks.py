@@ -1,4 +1,4 @@
-"""The fallbacks of a route in the gateway's file: rows enter, spares leave, with a fault for each that cannot be used."""
+"""Reads the fallbacks of a route, with a fault for each that cannot be used."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,6 +1,7 @@
-"""Routes of the gateway's file that no model reaches: a warning for each pattern that an earlier route takes whole.
+"""Warns about routes that no model reaches, because earlier routes take all models of a pattern.
 
-The first route that fits a model is used. A pattern below one that takes all of its models never fits, so its contract is never applied.
+The first route that matches a model is used. A pattern after one that takes all of its models never matches, so its contract
+is never applied.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def warn_of_shadows(desk: "Desk", routes: Sequence[Route], path: Parts) -> None:
-    """Report the patterns of the last route that earlier ones take."""
+    """Report the patterns of the last route that earlier routes take."""
     *earlier, last = routes
     for pattern in last.models:
         first = next((route for route in earlier if any(_covers(other, pattern) for other in route.models)), None)
@@ -25,7 +26,7 @@ def warn_of_shadows(desk: "Desk", routes: Sequence[Route], path: Parts) -> None:
 
 
 def _covers(wide: str, narrow: str) -> bool:
-    """Whether every model that fits `narrow` fits `wide`; False where that is not certain."""
+    """Whether every model that matches `narrow` matches `wide`; False if that is not certain."""
     if "[" in narrow or any(mark in wide for mark in "?["):
         return wide == narrow
     return fits(narrow, wide)

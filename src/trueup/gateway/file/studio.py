@@ -1,6 +1,6 @@
-"""The `studio` of a gateway's file: its section enters, who may open which folders leaves; faults are reported to the desk.
+"""Reads the `studio` section of a gateway's file, and reports faults to the desk.
 
-Its keys are its own: none of them is a client's. No fault repeats a key or a hash.
+The studio has its own keys: none of them is a client's. No fault repeats a key or a hash.
 """
 
 import re

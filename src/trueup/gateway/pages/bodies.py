@@ -1,4 +1,4 @@
-"""Bodies of requests to the gateway's own paths: bytes enter, an object with known keys leaves, or a refusal that says what to send."""
+"""Reads bodies of requests to the gateway's own paths: an object with known keys, or a refusal that says what to send."""
 
 import json
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def object_in(raw: bytes, keys: Sequence[str]) -> dict[str, Any]:
 
 
 def _decoded(raw: bytes) -> dict[str, Any]:
-    """JavaScript may send half a surrogate pair, for example of a stream that was cut inside an emoji."""
+    """JavaScript may send half a surrogate pair, for example from a stream that was cut inside an emoji."""
     try:
         return _object.decode(raw)
     except msgspec.DecodeError:

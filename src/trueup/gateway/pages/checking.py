@@ -1,7 +1,7 @@
-"""`POST /v1/check`: takes a reply or messages, gives a verdict. No upstream is asked, and no quota is charged.
+"""`POST /v1/check`: takes a reply or messages and returns a verdict. No upstream is asked, and no quota is charged.
 
-For applications in any language that ask a model themselves and want its replies judged. A refused reply is a verdict like any
-other, with status 200; only a request that cannot be judged gets an error, which says what to send instead.
+For applications in any language that ask a model themselves and want its replies judged. A refused reply is a verdict like
+any other, with status 200; only a request that cannot be judged gets an error, which says what to send instead.
 """
 
 import json
@@ -68,7 +68,7 @@ class _Asked(NamedTuple):
 
 
 class Checking:
-    """This path of one gateway; `store` gives the open store, or None."""
+    """This path of one gateway; `store` returns the open store, or None."""
 
     def __init__(self, config: Config, metrics: Metrics, store: Callable[[], Store | None]) -> None:
         self._config = config
@@ -154,7 +154,7 @@ class Checking:
             metrics.count("trueup_findings_total", contract=note.contract, model=note.model, code=code)
 
     def _contract(self, route: Route | None, named: Any, header: str | None) -> Contract:
-        """The contract that the route binds, that the body or the header names, or that is the only one."""
+        """The contract that the route binds, that the body or the header names, or the only one."""
         bound = None if route is None else route.contract
         if bound is not None and not named:
             return bound
@@ -193,7 +193,7 @@ def route_of(path: str, end: str = PATH) -> str | None:
 
 
 def _source(body: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """What is judged, and the messages before it: the reply, or without one the end of the messages."""
+    """What to judge, and the messages before it: the reply, or without one the end of the messages."""
     messages = body.get("messages")
     if messages is not None:
         listed = isinstance(messages, list) and messages and all(isinstance(each, dict) for each in messages)
@@ -220,5 +220,5 @@ def _written(verdict: Verdict, note: Note, fingerprint: str, *, stored: bool) ->
     shown = {**{name: said[name] for name in _SHOWN if name in said}, **about}
     try:
         return written(shown)
-    except UnicodeEncodeError:  # half a surrogate pair, which only JSON escapes can carry
+    except UnicodeEncodeError:  # half a surrogate pair, which only JSON escapes can represent
         return json.dumps(shown, separators=(",", ":")).encode()

@@ -1,8 +1,9 @@
-"""`POST /v1/feedback`: takes a verdict's id and what a person, or a system downstream, says about it; stores it. No upstream is asked, no
-quota charged.
+"""`POST /v1/feedback`: stores what a person, or a downstream system, says about a verdict. No upstream is asked, and no quota
+is charged.
 
-The id is the `x-trueup-verdict` of a reply, sent in the body or as the same header. With `code` or `rule`, it is about the findings of that
-code or rule. A verdict of another tenant is not found, as one that does not exist. Several in one request are stored only if all can be.
+The verdict's id is the `x-trueup-verdict` of a reply, sent in the body or as the same header. With `code` or `rule`, the
+feedback is about the findings of that code or rule. Another tenant's verdict is not found, like one that does not exist.
+Several items in one request are stored only if all of them can be.
 """
 
 import asyncio
@@ -38,7 +39,7 @@ MOST_NAME = MOST_SUBJECT - len("rule:")
 
 
 class Feedback:
-    """This path of one gateway; `store` gives the open store, or None."""
+    """This path of one gateway; `store` returns the open store, or None."""
 
     def __init__(self, metrics: Metrics, store: Callable[[], Store | None]) -> None:
         self._metrics = metrics
@@ -78,7 +79,7 @@ class Feedback:
 
 
 def _items(body: dict[str, Any], header: str | None) -> list[Said]:
-    """What is said, each with the id of its verdict."""
+    """The feedback items, each with the id of its verdict."""
     if "items" not in body:
         return [_item(body, header, "")]
     listed = body["items"]

@@ -1,7 +1,8 @@
-"""`GET /v1/models`: a configuration enters, the names that clients can ask for leave, in the shape of OpenAI or Anthropic.
+"""`GET /v1/models`: the names that clients can ask for, in the shape of OpenAI or Anthropic.
 
-The names are those that routes and `models` spell out, and the models of the upstreams. An upstream that does not answer is left out
-of the list, and a header names it; only if nothing else is known is it an error. No key and no address is part of an answer.
+The names are those spelled out in routes and `models`, and the models of the upstreams. An upstream that does not answer is
+left out of the list, and a header names it; that is an error only if nothing else is known. No key and no address is part of
+an answer.
 """
 
 import asyncio
@@ -23,14 +24,14 @@ from trueup.gateway.replies.rungs import rungs_of
 
 log = logging.getLogger("trueup.gateway")
 
-_SECONDS = 10.0  # for the list of one upstream; the names of the routes do not wait longer for it
+_SECONDS = 10.0  # for one upstream's list; the names of the routes do not wait longer for it
 _SIGNS = frozenset("*?[")
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 Row = dict[str, Any]
 
 
 class Listed(NamedTuple):
-    """An answer: what is sent, and the upstreams that could not be asked."""
+    """An answer: its body, and the upstreams that could not be asked."""
 
     body: Row
     without: tuple[str, ...] = ()
@@ -39,7 +40,7 @@ class Listed(NamedTuple):
 async def models(
     config: Config, line: Line, headers: Mapping[str, str], caller: Caller | None, route_name: str = ""
 ) -> Listed:
-    """All models that a client can ask for with its key; with `route_name`, those of this route."""
+    """All models that a client can request with its key; with `route_name`, those of this route."""
     speaks, route = _spoken(headers), _route(config, route_name)
     rows = {name: _row(name, speaks) for name in _names(config, speaks, route)}
     asked = _upstreams(config, speaks, route)
@@ -87,7 +88,7 @@ async def model(
 
 
 def _may_ask(config: Config, headers: Mapping[str, str], caller: Caller | None, route: Route | None, name: str) -> bool:
-    """Whether a client may ask for a model: its key is for it, and some upstream is for its tenant."""
+    """Whether a client may ask for a model: its key allows it, and an upstream is open to its tenant."""
     on = route or config.route_for(name)
     try:
         permit(caller, on, name)
@@ -110,7 +111,7 @@ def _route(config: Config, name: str) -> Route | None:
 
 
 def _names(config: Config, speaks: Speaks, route: Route | None) -> dict[str, None]:
-    """The names that the configuration spells out and that lead to somebody who speaks the protocol."""
+    """The names that the configuration spells out and that lead to an upstream with the protocol."""
     found = dict.fromkeys(_spelt(config, speaks, route))
     return {name: None for name in found if _leads_to(config, speaks, route, name) is not None}
 
@@ -133,7 +134,7 @@ def _leads_to(config: Config, speaks: Speaks, route: Route | None, name: str) ->
 
 
 def _upstreams(config: Config, speaks: Speaks, route: Route | None) -> list[Upstream]:
-    """Who has models that are asked for under their own names: whoever speaks the protocol, or is named by a route with patterns."""
+    """Upstreams whose models are requested under their own names: those with the protocol, or named by a route with patterns."""
     if route is not None and route.models and not any(_SIGNS & set(pattern) for pattern in route.models):
         return []
     if route is not None and route.upstream:
@@ -145,7 +146,7 @@ def _upstreams(config: Config, speaks: Speaks, route: Route | None) -> list[Upst
 
 
 async def _of(config: Config, line: Line, upstream: Upstream, headers: Mapping[str, str]) -> list[Row]:
-    """The models of an upstream as it describes them."""
+    """An upstream's models, as it describes them."""
     path = "/v1/models?limit=1000" if upstream.protocol == "anthropic" else "/v1/models"
     status, body = await _fetched(config, line, upstream, path, headers)
     if status != 200:
@@ -158,7 +159,7 @@ async def _of(config: Config, line: Line, upstream: Upstream, headers: Mapping[s
 async def _fetched(
     config: Config, line: Line, upstream: Upstream, path: str, headers: Mapping[str, str]
 ) -> tuple[int, Row]:
-    """The status and the body of an answer; a body counts only with a status of success."""
+    """The status and the body of an answer; a body counts only if the status is a success."""
     seconds = min(_SECONDS, config.limits.total_seconds)
     try:
         async with asyncio.timeout(seconds):
@@ -181,7 +182,9 @@ async def _fetched(
 
 
 def _path_of(name: str) -> str:
-    """The path of a model, which is never another path: a name may hold slashes, but no way up and nothing behind it."""
+    """The path of a model, which is never another path: a name may contain slashes, but cannot go up or add anything after
+    it.
+    """
     if any(part in ("", ".", "..") for part in name.split("/")):
         raise _unknown(name)
     return f"/v1/models/{quote(name, safe='/:@')}"

@@ -1,6 +1,6 @@
-"""The gateway's paths in OpenAPI's words: nothing enters, a document leaves; tools read it, and a test plays through it.
+"""Describes the gateway's paths as an OpenAPI document, for tools and for a test that exercises it.
 
-Only what the gateway itself looks at is described; everything else in a body is the upstream's matter and allowed.
+Describes only what the gateway itself reads; everything else in a body is up to the upstream, and allowed.
 """
 
 from typing import Any
@@ -141,7 +141,7 @@ def _check() -> dict[str, Any]:
 
 
 def _feedback() -> dict[str, Any]:
-    """The path that takes what people think of a reply."""
+    """The path that stores feedback on replies."""
     about = {
         "verdict": {**_TEXT, "description": "The `x-trueup-verdict` of a reply; or send it as a header of that name."},
         "outcome": {
@@ -190,7 +190,7 @@ def _feedback() -> dict[str, Any]:
 
 
 def _passed(endpoint: Endpoint) -> dict[str, Any]:
-    """An endpoint of providers that is passed through; its body is the upstream's matter."""
+    """An endpoint of providers that is passed through; its body is up to the upstream."""
     said = f"Passed through; `endpoints: [{endpoint.group}]` turns it on."
     places = [
         {

@@ -1,6 +1,6 @@
-"""Everything that is not a model's reply: the list of models, health, readiness, metrics, a status page, and what is not found.
+"""Everything that is not a model's reply: the list of models, health, readiness, metrics, a status page, and 404.
 
-These are small and rare, so a framework serves them. None of them says a key, and none asks an upstream for a reply.
+These are small and rare, so a framework serves them. None of them reveals a key, and none asks an upstream for a reply.
 """
 
 import asyncio
