@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from trueup.gateway.gateway import Gateway
 
 
-INCOMPLETE = "x-trueup-incomplete"  # the upstreams whose models are missing in a list
+INCOMPLETE = "x-trueup-incomplete"  # the upstreams whose models are missing from a list
 
 
 class Pages:
@@ -51,7 +51,7 @@ class Pages:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, allowed: str = "") -> None:
-        """Serve a path; `allowed` is the method of one that is not served here and was asked for in another way."""
+        """Serve a path; `allowed` is the right method of a path that was requested with another one."""
         await (_not_allowed(allowed) if allowed else self._app)(scope, receive, send)
 
     async def healthz(self, request: Request) -> Response:  # noqa: ARG002 - starlette's signature, as below
@@ -96,7 +96,7 @@ class Pages:
         return HTMLResponse(page(shown), headers=HEADERS)
 
     async def _recent(self, tenant: str | None) -> Recent | str:
-        """The requests of the last hour, or why they are not known; one look at the store at a time."""
+        """The requests of the last hour, or why they are unknown; reads the store one request at a time."""
         store = self._gateway.store
         if store is None:
             return "No store is configured. Counters since the start are at /metrics."
@@ -108,7 +108,7 @@ class Pages:
             return "The store does not answer."
 
     async def metrics(self, request: Request) -> Response:  # noqa: ARG002
-        """What was counted, by all workers."""
+        """The counts of all workers."""
         gateway = self._gateway
         await gateway.keeper.look()
         return PlainTextResponse(gateway.metrics.page(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,7 +1,8 @@
-"""The status page at `/`: what is known about a gateway enters, one HTML page leaves.
+"""The status page at `/`: one HTML page about a gateway.
 
-It fetches nothing and runs no script; every word on it is escaped. It shows names of routes, contracts and models, and counts; no text of
-a request or a reply, no key, no address and no tenant. With client keys it needs one, and counts only what belongs to that tenant.
+It fetches nothing and runs no script; every word on it is escaped. It shows names of routes, contracts and models, and
+counts; no text of a request or a reply, no key, no address and no tenant. If there are client keys, it needs one, and counts
+only that tenant's requests.
 """
 
 import base64
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from trueup.gateway.config import Config, Route
 from trueup.store.stats import Recent
 
-_ROWS = 50  # of a table; a gateway may have many routes and models
+_ROWS = 50  # rows of a table; a gateway may have many routes and models
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1a2221; --soft: #5a6664; --line: #d9e0de; --page: #fbfcfc; --good: #0b6e5f; --bad: #b3261e }
 @media (prefers-color-scheme: dark) {
@@ -51,20 +52,21 @@ HEADERS = {
 
 
 class Status(NamedTuple):
-    """What the page shows."""
+    """The content of the page."""
 
     version: str
     uptime: float  # seconds
-    problems: Sequence[str]  # why it is not ready; empty: it is
+    problems: Sequence[str]  # why it is not ready; empty if it is
     routes: Sequence[Route]
     contracts: Sequence[str]
-    recent: Recent | str  # the last hour, or why it is not known
+    recent: Recent | str  # the last hour, or why it is unknown
 
 
 def is_local(host: str, config: Config) -> bool:
-    """Whether a page that needs no key may be shown under this name: an address, this machine's name, or the configured one.
+    """Whether a page that needs no key may be served under this host name: an address, this machine's name, or the configured
+    one.
 
-    A site that points its own name at this machine could otherwise read the page.
+    Otherwise a site that points its own name at this machine could read the page.
 
     >>> config = Config({})
     >>> [is_local(host, config) for host in ("127.0.0.1:8080", "[::1]:80", "localhost", "evil.example", "")]
@@ -82,7 +84,7 @@ def is_local(host: str, config: Config) -> bool:
 
 
 def key_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers as the door reads them: a browser can only send a key as the password of basic authentication."""
+    """Headers in the form that admission reads: a browser can only send a key as the password of basic authentication."""
     scheme, _, said = headers.get("authorization", "").partition(" ")
     if scheme.lower() != "basic":
         return dict(headers)
@@ -166,7 +168,7 @@ def _contract(route: Route) -> str:
 
 
 def _lasted(seconds: float) -> str:
-    """A stretch of time in its two largest units.
+    """A duration in its two largest units.
 
     >>> _lasted(42), _lasted(3700), _lasted(90_061)
     ('42 s', '1 h 1 min', '1 d 1 h')

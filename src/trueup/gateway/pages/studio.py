@@ -1,7 +1,7 @@
 """The studio at `/studio`: off unless the configuration has a section for it.
 
-Which application that is, whoever starts the gateway says: this room serves it and knows nothing of it. It follows each configuration that is
-adopted, so that a key that was taken out opens nothing from the next request on.
+The process that starts the gateway names the application: this package serves it and knows nothing about it. It follows each
+configuration that is adopted, so that a removed key opens nothing from the next request on.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ class Mounted(Protocol):
         """Serve the next requests by this configuration; it has a section for the studio."""
 
     def stop(self) -> None:
-        """End long works soon: the gateway is about to stop."""
+        """End long jobs soon: the gateway is about to stop."""
 
     def close(self) -> None:
         """Close what was opened."""
@@ -39,7 +39,7 @@ Offer = Callable[["Gateway"], Mounted]
 
 
 class StudioPages:
-    """The studio of one gateway; `offer` makes it when a configuration first asks for it."""
+    """The studio of one gateway; `offer` builds it when a configuration first asks for it."""
 
     def __init__(self, gateway: "Gateway") -> None:
         self._gateway = gateway
@@ -47,9 +47,9 @@ class StudioPages:
         self.offer: Offer | None = None
 
     async def follow(self, config: Config) -> None:
-        """Be as the configuration says."""
+        """Apply the configuration."""
         if config.studio is None:
-            return  # nothing leads to it any more
+            return  # nothing refers to it any more
         if self._mounted is None and self.offer is not None:
             self._mounted = await asyncio.to_thread(self.offer, self._gateway)
         if self._mounted is not None:
@@ -60,7 +60,7 @@ class StudioPages:
         return self._gateway.config.studio is not None and (path == MOUNT or path.startswith(f"{MOUNT}/"))
 
     def stop(self) -> None:
-        """End its long works, so that they do not keep the gateway from stopping."""
+        """End its long jobs, so that they do not keep the gateway from stopping."""
         if self._mounted is not None:
             self._mounted.stop()
 

@@ -1,7 +1,8 @@
-"""Endpoints that are passed through beside the three protocols: a path and a method enter, what is known about the endpoint leaves.
+"""The endpoints that are passed through beside the three protocols, found by path and method.
 
-One table says which there are: where the model is named, whether a reply can hold text that a model wrote, and whether it is about
-something that the upstream keeps under our key. Only an id may stand in a path where the table has one; nothing else is sent on.
+One table lists them: where the model is named, whether a reply can contain text that a model wrote, and whether it is about
+something that the upstream keeps under our key. A path may contain an id only where the table has one; nothing else is sent
+on.
 """
 
 import re
@@ -22,18 +23,18 @@ class Endpoint(NamedTuple):
 
     group: str  # its name in `endpoints` of the gateway's file
     method: str
-    path: str  # behind `/v1/`; `*` is an id
+    path: str  # after `/v1/`; `*` is an id
     carries: Carries = "nothing"  # what its body is
     speaks: Speaks | None = "openai"  # None: either, as the client's headers say
-    generates: bool = False  # a reply may hold text, images or speech that a model made
-    kept: bool = False  # about something that the upstream keeps: whose it is must be known
+    generates: bool = False  # a reply may contain text, images or speech that a model made
+    kept: bool = False  # about something that the upstream keeps, so its owner must be known
     large: bool = False  # a reply may be as large as a file
     query: tuple[str, ...] = ()  # the parameters that are passed on
-    many: bool = False  # its body holds requests, each with a model
+    many: bool = False  # its body contains requests, each with a model
 
     @property
     def names_models(self) -> bool:
-        """Whether a request must say which model makes what the reply holds."""
+        """Whether a request must name the model behind the reply's content."""
         return self.generates and (self.many or not self.kept)
 
 
@@ -78,15 +79,15 @@ for _each in ENDPOINTS:
 
 
 class Place(NamedTuple):
-    """A path that some endpoint has."""
+    """A path that matches an endpoint."""
 
     route: str  # the name of the route in the path; empty: none
-    path: str  # what is sent on, without the query
+    path: str  # the part to send on, without the query
     methods: dict[str, Endpoint]
 
 
 def place_of(path: str) -> Place | None:
-    """The endpoint's place that a path names: `/v1/…`, or `/NAME/v1/…`; None if there is none.
+    """The endpoint that a path names: `/v1/…`, or `/NAME/v1/…`; None if there is none.
 
     >>> place_of("/salon/v1/files/file-1/content").path, place_of("/v1/files/../admin"), place_of("/v1/models")
     ('/v1/files/file-1/content', None, None)
@@ -107,12 +108,12 @@ def place_of(path: str) -> Place | None:
 
 
 def _forms(rest: list[str]) -> list[str]:
-    """The path with each part that can be an id taken for one."""
+    """The path with every part that can be an id replaced by `*`."""
     return ["/".join([*rest[:at], "*", *rest[at + 1 :]]) for at in (1, 2) if at < len(rest) and _ID.fullmatch(rest[at])]
 
 
 def query_of(endpoint: Endpoint, raw: bytes) -> str:
-    """The query to send on, with its question mark; a parameter that the endpoint does not have is refused."""
+    """The query to send on, with its question mark; an unknown parameter is refused."""
     if not raw:
         return ""
     if len(raw) > _MOST_QUERY:

@@ -1,8 +1,8 @@
-"""Passing through with fallbacks: a request without a contract enters; the answer of the first upstream that gives one leaves.
+"""Passes a request without a contract to the first of several upstreams that answers.
 
-An upstream that does not answer in its share of the time, or answers that it is busy, broken or not for us, is passed over as long as
-nothing has been shown. An upstream of the client's own protocol answers byte for byte. The reply of any other is read and written anew in
-the client's protocol: text, calls, usage and how it ended survive, and a stream comes in one piece.
+An upstream that does not answer within its share of the time, or answers that it is busy, broken or not for us, is skipped as
+long as nothing has been shown. An upstream of the client's own protocol answers byte for byte. The reply of any other is
+rewritten in the client's protocol: text, calls, usage and the finish reason are kept, and a stream arrives in one piece.
 """
 
 import time
@@ -35,12 +35,12 @@ from trueup.read.reader import read
 _decode = msgspec.json.Decoder().decode
 _NOT_FOR_US = frozenset(
     {401, 402, 403, 404, 408, 429}
-)  # another upstream may answer; 400 and the like are the client's
-_FEATURES = 4  # calls after which no rejected parameter is left out any more
+)  # another upstream may answer; 400 and the like are the client's fault
+_FEATURES = 4  # calls after which rejected parameters are no longer removed
 
 
 class _Envelope(msgspec.Struct):
-    """What is looked at of an answer or an event that passes: whether it is a reply or an error."""
+    """The part of a passing answer or event that is read: whether it is a reply or an error."""
 
     error: Any = None
     type: Any = None
@@ -50,7 +50,7 @@ _envelope = msgspec.json.Decoder(_Envelope).decode
 
 
 class _Answer(NamedTuple):
-    """An answer that may be sent on: its status, headers and body, or a stream whose first event has come."""
+    """An answer that may be sent on: its status, headers and body, or a stream whose first event has arrived."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
@@ -69,7 +69,7 @@ class _Failed(Exception):
 
 
 async def passed(exchange: Exchange, lanes: Lanes, line: Line, out: Out, tab: Tab, seconds: float) -> tuple[int, int]:
-    """Pass a request through; how many calls that took, and the status that the client got."""
+    """Pass a request through; return how many calls that took, and the status that the client got."""
     rungs = exchange.rungs
     if len(rungs) == 1 and target_of(exchange.protocol, rungs[0].upstream) is exchange.protocol:
         return 1, await pass_through(exchange, line, out, seconds, tab)
@@ -91,7 +91,7 @@ class Falling:
         self.calls = 0
 
     async def run(self, seconds: float) -> int:
-        """Ask one upstream after the other; the status that the client got."""
+        """Ask one upstream after the other; return the status that the client got."""
         over = time.perf_counter() + seconds
         last: _Failed | None = None
         order = self._order()
@@ -103,7 +103,7 @@ class Falling:
             try:
                 answer = await self._asked(rung, left * rung.share / (rung.share + below) if below else left)
             except _Failed as failed:
-                if last is None or failed.failure.code != UNTRANSLATABLE:  # which says less than any other failure
+                if last is None or failed.failure.code != UNTRANSLATABLE:  # says less than any other failure
                     last = failed
                 continue
             return await self._give(answer, over)
@@ -116,7 +116,7 @@ class Falling:
         raise failed_refusal(last.failure, self._exchange, self.calls)
 
     def _order(self) -> list[Rung]:
-        """The rungs, those whose breaker is open last: they are asked only if no other answers."""
+        """The rungs, those with an open breaker last: they are asked only if no other answers."""
         rungs, breakers = self._exchange.rungs, self._lanes.memory.breakers
         if not breakers or not self._policy.breaker:
             return list(rungs)
@@ -124,7 +124,7 @@ class Falling:
         return sorted(rungs, key=lambda rung: breakers.rest(rung.place, now))
 
     async def _asked(self, rung: Rung, seconds: float) -> _Answer:
-        """The answer of a rung; its breaker learns what came of it."""
+        """The answer of a rung, which its breaker is informed of."""
         exchange, policy, breakers = self._exchange, self._policy, self._lanes.memory.breakers
         exchange.upstream = rung.upstream
         place = rung.place
@@ -147,7 +147,7 @@ class Falling:
         return answer
 
     def _tried(self, rung: Rung, reason: str) -> None:
-        """Note a call for the rates of its model."""
+        """Record a call for the rates of its model."""
         exchange = self._exchange
         exchange.tried += ((rung.model or str(exchange.head.model or ""), reason),)
 
@@ -196,7 +196,7 @@ class Falling:
                 reply.close()
 
     async def _foreign(self, rung: Rung) -> _Answer:
-        """The reply of an upstream of another protocol, in the client's words."""
+        """The reply of an upstream of another protocol, in the client's protocol."""
         exchange = self._exchange
         protocol, target = exchange.protocol, target_of(exchange.protocol, rung.upstream)
         body = exchange.body()
@@ -273,7 +273,7 @@ class Falling:
 
 
 async def _first_event(pieces: AsyncIterator[bytes], reply: Reply, rung: Rung) -> bytes:
-    """The bytes of a stream up to its first event that says something; a stream that begins with an error has failed."""
+    """The bytes of a stream up to its first meaningful event; a stream that begins with an error has failed."""
     reader, held = Reader(), []
     async for piece in pieces:
         held.append(piece)
@@ -292,7 +292,7 @@ async def _first_event(pieces: AsyncIterator[bytes], reply: Reply, rung: Rung) -
 
 
 def _refuse_error(said: bytes, reply: Reply, rung: Rung) -> None:
-    """An error in place of a reply, or something that is not one, under a status that promises a reply."""
+    """Whether there is an error instead of a reply, or something that is not a reply, under a status that promises one."""
     try:
         envelope = _envelope(said)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):

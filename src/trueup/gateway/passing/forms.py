@@ -1,7 +1,8 @@
-r"""The model that a form names: the bytes of a multipart body enter, the value of its field `model` leaves.
+r"""Finds the model that a multipart form names in its field `model`.
 
-The form is passed on unchanged, so it must mean the same to everyone who reads it: what one reader could take for another field
-(a boundary inside a line, a second `model`, an odd header) is refused. Nothing is decoded, and no file is opened.
+The form is passed on unchanged, so every reader must understand it the same way: anything that a reader could take for
+another field (a boundary inside a line, a second `model`, an odd header) is refused. Nothing is decoded, and no file is
+opened.
 """
 
 import re
@@ -35,7 +36,7 @@ def boundary_of(content_type: str) -> bytes:
 
 
 class Named(NamedTuple):
-    """The model that a form asks for, and where its name stands."""
+    """The model that a form requests, and where its name is."""
 
     model: str = ""  # empty: it names none
     start: int = 0
@@ -43,7 +44,7 @@ class Named(NamedTuple):
 
 
 def model_in(body: bytes, content_type: str) -> Named:
-    r"""The model that a form asks for.
+    r"""The model that a form requests.
 
     >>> body = b'--b\r\nContent-Disposition: form-data; name="model"\r\n\r\nwhisper-1\r\n--b--\r\n'
     >>> model_in(body, "multipart/form-data; boundary=b")
@@ -53,7 +54,7 @@ def model_in(body: bytes, content_type: str) -> Named:
     parts = (b"\r\n" + body).split(b"\r\n" + mark, _MOST_PARTS + 1)
     if len(parts) > _MOST_PARTS or parts[0] not in (b"", b"\r\n") or parts[-1] not in (b"--", b"--\r\n"):
         raise _odd("it does not begin and end with its boundary")
-    found, at = Named(), len(parts[0]) - 2  # what was put before the body does not count
+    found, at = Named(), len(parts[0]) - 2  # anything before the first boundary does not count
     for part in parts[1:-1]:
         at += 2 + len(mark)
         name, start = _part(part, mark)

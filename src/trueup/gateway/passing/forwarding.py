@@ -1,8 +1,8 @@
-"""Other endpoints of providers, passed through: a request enters, the upstream's answer leaves piece by piece; quota is charged.
+"""Passes other endpoints of providers through: the upstream's answer is sent on piece by piece, and quota is charged.
 
-They cannot bypass a contract: what can return text of a model is refused for a model that a contract is bound to, and nothing is
-sent for a model whose requests are judged. What an upstream keeps (files, batches, responses) is only reached by the tenant whose
-upstream it is. Uploads and answers go through piece by piece; an answer that breaks off breaks off for the client, too.
+They cannot bypass a contract: an endpoint that can return model text is refused for a model with a contract, and nothing is
+sent for a model whose requests are judged. Only the tenant of an upstream can reach what it keeps (files, batches,
+responses). Uploads and answers are passed on piece by piece; an answer that breaks off breaks off for the client, too.
 """
 
 import time
@@ -33,10 +33,10 @@ from trueup.gateway.serving.wire import Out, Receive, Stream, Upload, upload
 from trueup.gateway.watching.metrics import ASKED, ATTEMPTS, FAILURES, Metrics
 from trueup.store.store import Store
 
-_PLAIN = Chat()  # whose form errors inside a stream have
+_PLAIN = Chat()  # the protocol of errors inside a stream
 _whole = msgspec.json.Decoder(dict[str, Any])
 _SMALL = 65_536  # bytes of an answer that is sent in one piece
-# What comes from an upstream may be any file; no browser may take it for a page of the gateway.
+# An upstream may send any file; no browser may take it for a page of the gateway.
 _INERT = [(b"content-security-policy", b"sandbox; default-src 'none'"), (b"x-content-type-options", b"nosniff")]
 
 
@@ -48,7 +48,7 @@ class _Sent(NamedTuple):
     parcel: Parcel
     headers: dict[str, str]
     tab: Tab
-    model: str  # that the upstream is asked for; empty: not known
+    model: str  # requested from the upstream; empty: unknown
     uploaded: Upload | None = None
 
 
@@ -58,17 +58,17 @@ class _Body(NamedTuple):
     model: str = ""
     user: str = ""
     given: dict[str, Any] = {}  # our own extension
-    raw: bytes | None = None  # what is passed on
+    raw: bytes | None = None  # the body that is passed on
     named: Named | None = None  # where a form names the model
-    models: tuple[str, ...] = ()  # of the requests that it holds
+    models: tuple[str, ...] = ()  # of the requests it contains
 
     @property
     def nameless(self) -> bool:
-        """Whether a request in it names no model."""
+        """Whether one of its requests names no model."""
         return not all(map(str.strip, self.models or (self.model,)))
 
     def asking_for(self, model: str) -> bytes | None:
-        """What is passed on, with another model."""
+        """The body to pass on, with another model."""
         if self.raw is None or not model or not self.model:
             return self.raw
         if self.named is None:
@@ -77,7 +77,7 @@ class _Body(NamedTuple):
 
 
 class Forwarding:
-    """These paths of one gateway; `store` gives the open store, or None."""
+    """These paths of one gateway; `store` returns the open store, or None."""
 
     def __init__(self, metrics: Metrics, store: Callable[[], Store | None]) -> None:
         self._metrics = metrics
@@ -101,12 +101,12 @@ class Forwarding:
         visit.model, visit.tenant = body.model, tenant
         visit.route = "" if route is None else route.name
         if endpoint.names_models and config.binds and body.nameless:
-            raise no_model()  # an upstream may then take the one that is bound
+            raise no_model()  # an upstream may then use the bound one
         for model in (body.model, *body.models):
             on = route if model == body.model else _route(config, place.route, model)
             permit(caller, on, model)
             _refuse_unjudged(endpoint, on, headers, body)
-            if model:  # the path of another route does not undo the contract of the model's own
+            if model:  # the path of another route does not cancel the contract of the model's own
                 _refuse_unjudged(endpoint, config.bound_to(model), headers, body)
         speaks = endpoint.speaks or ("anthropic" if "anthropic-version" in headers else "openai")
         upstream = _upstream(config, endpoint, speaks, route, body.model, tenant)
@@ -126,7 +126,7 @@ class Forwarding:
             parcel = parcel._replace(body=uploaded.pieces(), length=uploaded.length)
         tab = NO_TAB
         if endpoint.method == "POST":
-            # An upload is not known before it has been sent, so that no key can stand for it.
+            # An upload is unknown before it has been sent, so no idempotency key can identify it.
             key = "" if uploaded else a_name(headers.get("idempotency-key"), "idempotency-key")
             tab = metered(
                 self._store(), config, route, tenant=tenant, key=key, user=user or body.user, model=body.model,
@@ -137,7 +137,7 @@ class Forwarding:
         )
 
     async def _answer(self, visit: Visit, sent: _Sent, out: Out) -> None:
-        """Pass a request on, and count what became of it."""
+        """Pass a request on, and count its outcome."""
         try:
             await self._pass(visit, sent, out)
         except Refused as refused:
@@ -147,7 +147,7 @@ class Forwarding:
         self._count(visit, sent, status, "" if status < 400 else str(status))
 
     def _count(self, visit: Visit, sent: _Sent, status: int, reason: str) -> None:
-        """Count a request; a call of an upstream counts for the model that it asked, with the `reason` if it failed."""
+        """Count a request; a call counts for the model it asked, with the `reason` if it failed."""
         metrics = self._metrics
         metrics.count("trueup_endpoints_total", endpoint=sent.endpoint.group, status=str(status))
         if visit.attempts and sent.model:
@@ -187,7 +187,7 @@ class Forwarding:
 
 
 async def _pass_on(visit: Visit, reply: Reply, tab: Tab, out: Out) -> None:
-    """Send an answer to the client: a small one whole, any other as it comes. It is charged before its first byte leaves."""
+    """Send an answer to the client: a small one whole, any other as it arrives. It is charged before its first byte is sent."""
     headers = [*shown_headers(reply), *_INERT, (b"x-trueup-outcome", b"passed"), (b"x-trueup-attempts", b"1")]
     overhead = (b"x-trueup-overhead-ms", b"%.3f" % ((time.perf_counter() - visit.began - visit.waited) * 1000))
     good = reply.status < 300
@@ -207,7 +207,7 @@ async def _pass_on(visit: Visit, reply: Reply, tab: Tab, out: Out) -> None:
 
 
 def _read(endpoint: Endpoint, headers: dict[str, str], raw: bytes, one_model: bool) -> _Body:
-    """What is looked at of a body, and the body that is passed on; with `one_model`, it must not name two."""
+    """The part of a body that is read, and the body to pass on; with `one_model`, it must not name two."""
     kind = headers.get("content-type", "")
     if endpoint.carries == "nothing":
         return _Body()
@@ -227,7 +227,7 @@ def _read(endpoint: Endpoint, headers: dict[str, str], raw: bytes, one_model: bo
     if given is not None and not isinstance(given, dict):
         raise Refused(400, "'trueup' must be an object", code="invalid_value")
     user = body.get("user")
-    # Where a contract could be bound, a key that stands twice is sent once, with the value that was looked at.
+    # Where a contract could be bound, a duplicate key is sent once, with the value that was read.
     anew = given is not None or endpoint.generates
     return _Body(
         a_name(body.get("model"), "model"),
@@ -258,7 +258,7 @@ def _route(config: Config, name: str, model: str) -> Route | None:
 
 
 def _refuse_unjudged(endpoint: Endpoint, route: Route | None, headers: dict[str, str], body: _Body) -> None:
-    """Refuse what a contract would have to judge: there is none that can read these replies and requests."""
+    """Refuse what a contract would have to judge: no contract can read these replies and requests."""
     use = "use chat completions, responses or messages"
     if headers.get("x-trueup-contract") or body.given.get("contract"):
         raise Refused(400, f"no contract can judge this endpoint; {use}", code="not_judged", headers=NO_RETRY)

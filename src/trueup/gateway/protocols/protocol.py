@@ -118,12 +118,12 @@ def offered_names(body: Body) -> list[str]:
 
 
 def is_leaked(calls: Sequence[ToolCall]) -> bool:
-    """Whether calls were not made as calls."""
+    """Whether calls were not made as native calls."""
     return any(call.origin != "native" for call in calls)
 
 
 def messages_in(body: Body, name: str = "messages") -> list[Any]:
-    """The messages of a request: a list with something in it, each an object whose role and content a model could read."""
+    """The messages of a request: a non-empty list of objects, each with a role and content that a model could read."""
     value = body.get(name)
     if not isinstance(value, list) or not value:
         raise Refused(400, f"'{name}' must be a list with at least one item", code="invalid_value")
@@ -139,13 +139,15 @@ def messages_in(body: Body, name: str = "messages") -> list[Any]:
 
 
 def refuse_odd_blocks(content: Any, place: str) -> None:
-    """Refuse content that is neither a text nor a list of objects, each with a type that is a text."""
+    """Refuse content that is neither a string nor a list of objects, each with a type that is a string."""
     if type(content) is not list or not all(type(b) is dict and type(b.get("type")) is str for b in content):
         raise Refused(400, f"'{place}' must be a text or a list of objects that have a type", code="invalid_value")
 
 
 def a_name(value: Any, what: str) -> str:
-    """A name that something is counted under, empty if there is none; cut short, two of them could become one."""
+    """A name that something is counted under, empty if there is none; shortening could make two names equal, so long ones are
+    refused.
+    """
     if value is None:
         return ""
     if type(value) is not str or len(value) > MOST_NAME:
@@ -154,7 +156,7 @@ def a_name(value: Any, what: str) -> str:
 
 
 def model_of(body: Body) -> str:
-    """The model that a request names; it must name one."""
+    """The model that a request must name."""
     model = body.get("model")
     if not isinstance(model, str) or not model:
         raise no_model()
@@ -167,7 +169,7 @@ def no_model() -> Refused:
 
 
 def is_on(body: Body, name: str) -> bool:
-    """Whether a request turns something on. Upstreams read `1` or `"true"` in different ways, so that is refused."""
+    """Whether a request turns something on. Upstreams read `1` or `"true"` in different ways, so these are refused."""
     value = body.get(name)
     if value is None or value is True or value is False:
         return value is True

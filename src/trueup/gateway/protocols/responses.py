@@ -1,4 +1,4 @@
-"""OpenAI's responses: requests, replies, errors and events. Unknown fields of a request stay where they are, those of a reply are
+"""OpenAI's responses: requests, replies, errors and events. Unknown fields of a request are kept, those of a reply are
 dropped.
 """
 
@@ -36,7 +36,7 @@ class Responses:
     path = "/v1/responses"
     provider = "openai_responses"
     speaks = "openai"
-    holds = False  # its events number each other; they are kept until the reply is whole
+    holds = False  # its events number each other, so they are kept until the reply is complete
 
     def read(self, body: Body) -> Asked:
         given = body.get("input")
@@ -71,7 +71,7 @@ class Responses:
             )
             if not request.call_tools:
                 new["tool_choice"] = "none"
-            elif request.must_call and body.get("tool_choice") in (None, "auto"):  # who names a tool wants that one
+            elif request.must_call and body.get("tool_choice") in (None, "auto"):  # naming a tool means choosing it
                 new["tool_choice"] = "required"
         return new
 
@@ -194,7 +194,7 @@ def _call(call: ToolCall) -> Body:
 
 
 def _items(message: Any) -> list[Any]:
-    """A message of the loop as items of an input; an assistant's calls are items of their own here."""
+    """A message of the loop as items of an input; an assistant's calls are separate items here."""
     if not isinstance(message, dict) or not message.get("tool_calls"):
         return [message]
     items: list[Any] = [{"role": "assistant", "content": message["content"]}] if message.get("content") else []

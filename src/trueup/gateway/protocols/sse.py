@@ -1,7 +1,7 @@
-"""Server-sent events: bytes of a stream enter in any cut, whole events leave; and an event as bytes.
+"""Server-sent events: splits the bytes of a stream, cut anywhere, into whole events, and writes an event as bytes.
 
-A line ends as the standard says and nowhere else. An event that is longer than its limit is refused. What is written is
-always one event, whatever stands in its data.
+A line ends where the standard says and nowhere else. An event longer than its limit is refused. The output is always one
+event, whatever its data contains.
 """
 
 import re
@@ -12,7 +12,7 @@ _ENDS = re.compile(r"\r\n|\r|\n")
 
 
 class Event(NamedTuple):
-    """One event: its name, its data, and the bytes it came as."""
+    """One event: its name, its data, and its original bytes."""
 
     name: str
     data: bytes
@@ -24,7 +24,7 @@ class TooLong(ValueError):
 
 
 class Reader:
-    """Puts the events of a stream together.
+    """Assembles the events of a stream.
 
     >>> reader = Reader()
     >>> reader.feed(b"event: ping\\ndata: {}\\n\\ndata: [DO"), [e.data for e in reader.feed(b"NE]\\n\\n")]
@@ -35,13 +35,13 @@ class Reader:
 
     def __init__(self, most: int = 4_000_000) -> None:
         self._most = most
-        self._held: list[bytes] = []  # a line that has not ended yet
+        self._held: list[bytes] = []  # an unfinished line
         self._lines: list[bytes] = []
         self._raw: list[bytes] = []
         self._size = 0
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """Take the next bytes; the events that they end."""
+        """Add the next bytes; return the events that they complete."""
         self._size += len(chunk)
         if b"\n" not in chunk and b"\r" not in chunk and not (self._held and self._held[-1].endswith(b"\r")):
             self._held.append(chunk)
@@ -68,7 +68,7 @@ class Reader:
         return events
 
     def end(self) -> list[Event]:
-        """What is left when the stream has ended: an event without its blank line is still one, if it says something."""
+        """The rest when the stream has ended: an event without its blank line still counts, if it has content."""
         last = self.feed(b"\n\n") if self._held or self._lines else []
         return [event for event in last if event.data]
 
@@ -88,8 +88,8 @@ class Reader:
         return Event(name, b"\n".join(data), raw)
 
 
-# What says that a stream has come to its end, by the path of its protocol. Quotes and line breaks in a text are escaped, so no text of a
-# model can say it.
+# The text that marks the end of a stream, by the path of its protocol. Quotes and line breaks in a string are escaped, so no
+# model text can contain it.
 _OVER = {
     "/v1/chat/completions": (b"\ndata: [DONE]", b"\ndata:[DONE]", b'"finish_reason":"', b'"finish_reason": "'),
     "/v1/messages": (b"\nevent: message_stop", b'"message_stop"', b'"stop_reason":"', b'"stop_reason": "'),
@@ -100,7 +100,7 @@ _MARGIN = max(len(mark) for marks in _OVER.values() for mark in marks)
 
 
 class Ending:
-    """Looks in the bytes of a stream for what says that it is over: the last event, the reason of the end, or an error.
+    """Searches the bytes of a stream for its end: the last event, the finish reason, or an error.
 
     >>> ending = Ending("/v1/chat/completions")
     >>> ending.feed(b'data: {"choices": []}\\n\\ndata: [DO'), ending.seen, ending.feed(b"NE]\\n\\n"), ending.seen
@@ -113,10 +113,10 @@ class Ending:
         marks = _OVER.get(path)
         self._marks = () if marks is None else (*marks, *_ERROR)
         self._tail = b"\n"
-        self.seen = marks is None  # of other streams it is not known what ends them
+        self.seen = marks is None  # the end of other streams is unknown
 
     def feed(self, piece: bytes) -> None:
-        """Take the next bytes."""
+        """Add the next bytes."""
         if self.seen:
             return
         text = self._tail + piece

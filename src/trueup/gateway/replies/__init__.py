@@ -1,1 +1,1 @@
-"""Replies under a contract: asking upstreams by the plan, judging, streaming, settling and writing what the client gets."""
+"""Replies under a contract: ask upstreams by the plan, judge, stream, settle, and write the client's reply."""

@@ -1,7 +1,7 @@
-"""Carrying out the plan over the wire: a step enters, the request goes up, what came of it goes back to the loop.
+"""Carries out the plan over the wire: sends each request, and returns its result to the loop.
 
-This is the gateway's own driver: it sends and waits, and decides nothing. Every attempt has one deadline for everything,
-and its cost is counted whatever becomes of its reply.
+This is the gateway's own driver: it sends and waits, and decides nothing. Every attempt has one deadline, and its cost is
+counted whether or not its reply is used.
 """
 
 import asyncio
@@ -63,13 +63,13 @@ async def carry_out(
         else:
             start = time.perf_counter()
             await asyncio.sleep(step.seconds)
-            exchange.waited += time.perf_counter() - start  # for an upstream, so it is not the gateway's own time
+            exchange.waited += time.perf_counter() - start  # spent on an upstream, so it is not the gateway's own time
             step = loop.waited()
     return loop.answer()
 
 
 class Asking:
-    """One request that is asked under a contract."""
+    """One request under a contract."""
 
     def __init__(
         self,
@@ -86,8 +86,8 @@ class Asking:
         self.body: Body = exchange.body()
         self.asked: Asked = exchange.protocol.read(self.body)
         self.raw: Any = None  # the upstream's last answer, decoded
-        self.bytes = b""  # and as it came
-        self.heard: list[Any] = []  # events of a stream that is under way
+        self.bytes = b""  # and its bytes
+        self.heard: list[Any] = []  # events of the current stream
         self._unpaid: Send | None = None  # the attempt that was sent and whose cost has not been counted
         self.on_end: Callable[[Answer], object] | None = None
         self._began = self._sent = 0.0
@@ -114,7 +114,7 @@ class Asking:
 
     @property
     def loop(self) -> Loop:
-        """The ask; after an opening, it is made on first use, in the state after the first request."""
+        """The ask; after an opening, it is created on first use, in the state after the first request."""
         if self._loop is None:
             assert self._opening is not None
             self._loop = self._opening.loop(
@@ -144,7 +144,7 @@ class Asking:
         return await carry_out(self.exchange, self.loop, self.attempt, await self.judging(self.loop.judged, verdict))
 
     async def verdict(self, judge: Callable[..., Verdict], raw: Any, *given: Any) -> Verdict:
-        """The verdict on a reply; a bug in the contract is one too, after which nothing more is asked."""
+        """The verdict on a reply. A bug in the contract is a verdict too, and ends the asking."""
         self.exchange.judged = True
         try:
             return await self.judging(judge, raw, *given)
@@ -152,13 +152,15 @@ class Asking:
             return Verdict(read(raw).reply, None, Findings((bug_found(error),)))
 
     async def judging(self, judge: Callable[..., R], *given: Any) -> R:
-        """What judging gives; made in a thread where a check of the contract waits for something, so that nobody waits with it."""
+        """The result of judging; computed in a thread if a check of the contract waits for something, so that other requests
+        do not wait.
+        """
         contract = self.exchange.contract
         assert contract is not None
         return await in_thread(judge, *given) if contract.awaits else judge(*given)
 
     def end(self, answer: Answer | None = None) -> None:
-        """It is over, for good or ill: tell what became of it, once."""
+        """The request is over: report its outcome, once."""
         tell, self.on_end = self.on_end, None
         if tell is not None:
             found = self.answer_so_far() if answer is None else answer
@@ -189,13 +191,13 @@ class Asking:
         )
 
     def answer_so_far(self) -> Answer:
-        """What came of it when it was broken off."""
+        """The outcome of a request that was broken off."""
         if not isinstance(self.loop.step, Finish):
             self.loop.cancelled(self.heard)
         return self.loop.answer()
 
     async def attempt(self, send: Send) -> Step:
-        """Ask once, take in the whole reply, and judge it."""
+        """Ask once, read the whole reply, and judge it."""
         failed = await self._fetch(self.loop.request(), send)
         if failed is not None:
             await self.unpaid()
@@ -210,11 +212,11 @@ class Asking:
         return await self.paid(send, await self.judging(self.loop.judged, verdict))
 
     def _forget(self) -> None:
-        """The reply is not in the client's protocol: it is written anew from what was read."""
+        """The reply is not in the client's protocol, so it is rewritten from what was read."""
         self.raw, self.bytes = None, b""
 
     async def _fetch(self, request: Request, send: Send) -> Failure | None:
-        """Send a request and take in the body of its answer; why there is none, if there is none."""
+        """Send a request and read the body of its answer; return why there is none, if there is none."""
         start = time.perf_counter()
         failed: Failure | None
         try:
@@ -232,7 +234,7 @@ class Asking:
         return failed
 
     def _decoded(self) -> Failure | None:
-        """Read the body that came; why it is no reply, if it is none."""
+        """Parse the body; return why it is not a reply, if it is not."""
         try:
             self.raw = _decode(self.bytes)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -242,7 +244,7 @@ class Asking:
         return None
 
     async def paid(self, send: Send, step: Step) -> Step:
-        """Count the cost of the attempt; a cost budget that is used up ends the asking."""
+        """Count the cost of the attempt; an exhausted cost budget ends the asking."""
         last, self._unpaid = self.loop.attempts[-1], None
         cost = last.cost
         if cost is None and self.loop.policy.prices:
@@ -258,14 +260,14 @@ class Asking:
         return self._unpaid is not None
 
     async def unpaid(self) -> None:
-        """Count an attempt that never came to its end: what was asked and heard costs something all the same."""
+        """Count an attempt that did not finish: its request, and what arrived of the reply, still cost something."""
         send, self._unpaid = self._unpaid, None
         if send is not None and self.loop.policy.prices:
             cost = self._guess(read(self.heard).reply if self.heard else Reply(), send.model)
             await asyncio.shield(self.tab.spend(send.attempt, cost))
 
     def _guess(self, reply: Reply, model: str) -> float | None:
-        """The cost of an attempt of which the upstream did not say it."""
+        """The estimated cost of an attempt whose cost the upstream did not report."""
         return self.loop.policy.cost(model or reply.model or self.asked.model, self.loop.spent(reply))
 
     async def send(self, request: Request, send: Send) -> Answered:
@@ -278,16 +280,16 @@ class Asking:
         try:
             return await self._line.send(exchange.upstream, protocol.path, body, exchange.headers)
         except TransportFailure as error:
-            self._unpaid = None  # nothing was answered
+            self._unpaid = None  # no answer
             raise TransportFailure(msgspec.structs.replace(error.failure, unsent=True)) from error
 
     def is_foreign(self, send: Send) -> bool:
-        """Whether a step asks an upstream that does not speak the client's protocol."""
+        """Whether a step asks an upstream with another protocol than the client's."""
         exchange = self.exchange
         return target_of(exchange.protocol, exchange.rungs[send.client].upstream) is not exchange.protocol
 
     def _outgoing(self, request: Request, send: Send, protocol: Speaking) -> bytes:
-        """The body of a request: the very bytes that the client sent, where nothing but the model is to be changed."""
+        """The body of a request: the client's own bytes, if only the model changes."""
         exchange, asked = self.exchange, self.asked
         if protocol is not exchange.protocol:
             try:
@@ -309,7 +311,7 @@ class Asking:
         return encode(protocol.request(self.body, request, asked))
 
     async def failure(self, reply: Answered, request: Request) -> Failure | None:
-        """An answer that is no reply, as a failure."""
+        """Convert an answer that is not a reply to a failure."""
         if reply.status < 300:
             return None
         self._unpaid = None
@@ -337,5 +339,5 @@ class Asking:
 
 
 def _is_plain(message: Any) -> bool:
-    """Whether a message holds nothing but words to the model, so that no check of a reply looks at it."""
+    """Whether a message contains only words to the model, so that no check of a reply reads it."""
     return type(message) is dict and message.get("role") in _OTHERS and isinstance(message.get("content"), str)

@@ -1,7 +1,7 @@
-"""Judging that goes wrong: a bug in the code of a contract enters, a finding or an error for the client leaves.
+"""Handles bugs in the code of a contract: a finding, and an error for the client.
 
-A bug is neither the client's fault nor the model's. It is logged with the line of the user's code; the exception's own words, which may
-quote a reply, are logged at the level DEBUG only. No client is told to try again.
+A bug is neither the client's fault nor the model's. It is logged with the line of the user's code; the exception's own text,
+which may quote a reply, is logged only at the level DEBUG. No client is told to try again.
 """
 
 import asyncio
@@ -30,13 +30,13 @@ def bug_found(error: BaseException) -> Finding:
 
 
 def bug_refusal(found: Finding, more: dict[str, Any] | None = None) -> Refused:
-    """What a client is told of a bug in the contract."""
+    """The error that a client gets for a bug in the contract."""
     message = f"the reply could not be judged: {found.code} {found.message}"
     return Refused(500, message, "server_error", "contract_bug", headers=dict(NO_RETRY), more=more)
 
 
 async def in_thread(judge: Callable[..., R], *given: Any) -> R:
-    """What judging gives in a thread; an exception comes out as the one that went in, where asyncio would copy a TimeoutError."""
+    """The result of judging in a thread. An exception is raised unchanged, where asyncio would copy a TimeoutError."""
     kept: list[R] = []
     error = await asyncio.to_thread(_raised, lambda: kept.append(judge(*given)))
     if error is not None:
@@ -45,7 +45,7 @@ async def in_thread(judge: Callable[..., R], *given: Any) -> R:
 
 
 def _raised(judge: Callable[[], object]) -> BaseException | None:
-    """What judging raises, to be raised where it is awaited."""
+    """An exception of judging, to be raised where it is awaited."""
     try:
         judge()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is

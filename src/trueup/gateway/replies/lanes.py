@@ -1,6 +1,6 @@
-"""Lanes: what is the same for every request under one route, upstream, path and model, worked out once.
+"""Lanes: everything that is the same for all requests with one route, upstream, path and model, computed once.
 
-A request enters; the policy it is asked under, the upstream as the loop sees it, and how its first call begins leave.
+A lane has the policy of a request, the upstream as the loop sees it, and the beginning of its first call.
 """
 
 from typing import Any
@@ -34,7 +34,7 @@ class Lane(msgspec.Struct, frozen=True):
 
 
 class Lanes:
-    """The lanes of one gateway, those of the last models that were asked for; and what is known of its upstreams."""
+    """The lanes of one gateway, for the models requested last, and what is known about its upstreams."""
 
     def __init__(self, deadline: float, retry_budget: float = 0.2) -> None:
         self.memory = Memory()
@@ -68,12 +68,12 @@ class Lanes:
         return lane
 
     def opening(self, lane: Lane) -> Opening | None:
-        """How a request begins; None while its first upstream fails, for then that is not always the same."""
+        """The beginning of a request; None while its first upstream fails, because it is not always the same then."""
         failing = self.memory.breakers and self.memory.breakers.failures(lane.rungs[0].client.place)
         return None if failing else lane.opening
 
     def is_open(self, upstream: str) -> bool:
-        """Whether a circuit breaker of an upstream is open, or about to be tried."""
+        """Whether a circuit breaker of an upstream is open or half open."""
         return any(name == upstream for name, _ in self.memory.breakers.opened())
 
     def _known(self, rung: Rung) -> frozenset[str]:
@@ -95,8 +95,8 @@ def _rungs(exchange: Exchange, asked: Asked) -> tuple[Rung, ...]:
 
 
 def _fitted(policy: Policy, asked: Asked, deadline: float) -> Policy:
-    """The policy of one request: its deadline within the gateway's, its models as rungs, and no call repeated without end."""
-    changes: dict[str, Any] = {"raw": 0} if policy.raw else {}  # events leave for traces, and no text with them
+    """The policy of one request: its deadline within the gateway's, its models as rungs, and no unlimited retries."""
+    changes: dict[str, Any] = {"raw": 0} if policy.raw else {}  # events are sent to traces, without any text
     if policy.models:
         changes["models"] = ()
     if not policy.eager or policy.waits is None:

@@ -1,6 +1,6 @@
-"""Aliases: the body of a request enters, the same body with another model leaves, every other byte unchanged where possible.
+"""Aliases: replaces the model in the body of a request; every other byte is unchanged where possible.
 
-The name is replaced in the bytes. A body in which that is not certain to be right, such as one that names two models, is written anew.
+The name is replaced in the bytes. If that may be wrong, as in a body that names two models, the body is encoded again.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def renamed(raw: bytes, model: str) -> bytes:
-    """A body that asks for `model`.
+    """A body that requests `model`.
 
     >>> renamed(b'{"seed" : 1.0, "model": "small"}', "large")
     b'{"seed" : 1.0, "model": "large"}'
@@ -33,7 +33,7 @@ def renamed(raw: bytes, model: str) -> bytes:
 
 
 def _replaced(raw: bytes, model: str) -> bytes | None:
-    """The body with the text behind its only `"model"` replaced; None if there are several, or no text is behind it."""
+    """The body with the string after its only `"model"` replaced; None if there are several, or no string follows."""
     at = raw.find(_KEY)
     if at < 0 or raw.find(_KEY, at + 1) >= 0:
         return None
@@ -46,7 +46,7 @@ def _replaced(raw: bytes, model: str) -> bytes | None:
 
 
 def _past(raw: bytes, at: int, sign: bytes) -> int:
-    """The place behind a sign that only spaces may precede; -1 if it is not there."""
+    """The place after a character that only spaces may precede; -1 if it is not there."""
     while 0 <= at < len(raw) and raw[at] in _SPACE:
         at += 1
     return at + 1 if at >= 0 and raw[at : at + 1] == sign else -1

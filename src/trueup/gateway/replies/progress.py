@@ -1,7 +1,7 @@
-"""Progress for a client that waits: retries, repairs and steps down a ladder, as they happen.
+"""Progress for a waiting client: retries, repairs and steps down a ladder, as they happen.
 
-Takes the events of an ask; gives comments for a stream, or a header for a reply that is not streamed. Both contain only counts, times
-and kinds of faults: no text of a request or a reply, and no name of a model.
+Turns the events of an ask into comments of a stream, or into a header for other replies. Both contain only counts, times and
+kinds of faults: no text of a request or a reply, and no name of a model.
 """
 
 import json
@@ -40,7 +40,7 @@ class Progress:
         return b"".join(b": trueup " + _written(line) + b"\n\n" for line in fresh)
 
     def lost(self, places: Sequence[str]) -> bytes:
-        """The places of what was not sent on, as a comment of a stream; empty if there are none."""
+        """The places that were not sent on, as a comment of a stream; empty if there are none."""
         return b": trueup " + _written({"event": "dropped", "places": list(places)}) + b"\n\n" if places else b""
 
     def header(self) -> bytes:
@@ -49,7 +49,7 @@ class Progress:
 
 
 def told(event: events.Attempted) -> Body:
-    """An event as a client sees it: the call that it belongs to, the reason, and the delay."""
+    """An event as a client sees it: its call, the reason, and the delay."""
     return {
         "event": event.event, "attempt": event.attempt, "limit": event.limit,
         "repair": isinstance(event, events.Repairing), "nth": getattr(event, "nth", 0), "most": getattr(event, "most", None),

@@ -1,6 +1,6 @@
-"""What became of a request, as verdicts in the store: one for each attempt that got a reply, the last one final.
+"""Stores the outcome of a request as verdicts: one for each attempt that got a reply, the last one final.
 
-Nobody waits for the disk here; a store whose queue is full says so in the log, and the gateway is no longer ready.
+Nothing waits for the disk here; a store whose queue is full is logged, and the gateway is no longer ready.
 """
 
 import logging
@@ -54,7 +54,7 @@ def _final(store: Store, asking: Asking, answer: Answer, last: Attempt | None, u
 
 
 def _number(answer: Answer, last: Attempt | None) -> int:
-    """The number of the last attempt; 0 for what no model said: a fallback, or a part of a reply that was refused."""
+    """The number of the last attempt; 0 for text that no model wrote: a fallback, or a part of a refused reply."""
     is_said = any(attempt.verdict is answer.verdict for attempt in answer.attempts)
     return last.number if last is not None and (is_said or answer.outcome not in ("fallback", "degraded")) else 0
 
@@ -68,7 +68,9 @@ def _fingerprint(exchange: Exchange) -> str:
 
 
 def state_of(exchange: Exchange) -> str:
-    """The state that the reply was judged in, which may be the contract's start; if it is unknown, what the client named."""
+    """The state that the reply was judged in, which may be the contract's start; if it is unknown, the state that the client
+    named.
+    """
     meaning = None if exchange.contract is None else exchange.contract.meaning
     known = "" if meaning is None or meaning.states is None else meaning.states.standing(exchange.context).state
     state = known or exchange.context.get("state")

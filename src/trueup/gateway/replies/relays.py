@@ -1,8 +1,8 @@
-"""The events of a stream as the gateway sees them: which only begin something, which carry text, which must wait.
+"""The role of each event of a stream: which only begin something, which carry text, which must wait.
 
-A decoded event enters, its role leaves: a `head` may be shown at once, `text` goes through the holder, the `rest` waits for
-the verdict. No event is passed on: what is shown is written anew, from judged text and from the fields that the list keeps. These are
-gathered in `frame`, in the form of a whole reply.
+A `head` may be shown immediately, `text` passes through the holder, the `rest` waits for the verdict. No event is passed on:
+the output is written from judged text and from the fields that the list keeps. These are collected in `frame`, in the form of
+a whole reply.
 """
 
 from abc import ABC, abstractmethod
@@ -16,7 +16,7 @@ from trueup.gateway.protocols.protocol import Body
 
 
 class Seen(NamedTuple):
-    """What an event is for, its text, and of a head the event that begins the same for the client."""
+    """The role of an event, its text, and for a head the client's event that begins the same."""
 
     role: Literal["head", "text", "rest"]
     text: str = ""
@@ -32,7 +32,7 @@ class Relay(ABC):
 
     def __init__(self, body: Body) -> None:
         self.frame: Body = {}  # what is kept of the events besides text and calls
-        self.dropped: set[str] = set()  # places of what is lost
+        self.dropped: set[str] = set()  # places of dropped parts
         self.in_text = False  # a head has opened a text
         self._body = body
 
@@ -42,7 +42,7 @@ class Relay(ABC):
 
     @abstractmethod
     def said(self, text: str) -> bytes:
-        """An event that says a text."""
+        """An event that carries a text."""
 
 
 class ChatRelay(Relay):
@@ -81,7 +81,7 @@ class ChatRelay(Relay):
 
 
 class MessagesRelay(Relay):
-    """Events of a message: its start, and that of a text that comes first, are heads."""
+    """Events of a message: its start, and the start of a leading text, are heads."""
 
     def see(self, data: Body) -> Seen:
         kind = data.get("type")
@@ -146,7 +146,7 @@ class ResponsesRelay(Relay):
 
 
 def relay_for(path: str, body: Body) -> Relay:
-    """The relay of a protocol, for the stream that a client's request asks for."""
+    """The relay of a protocol, for the stream that a client requests."""
     if path == "/v1/chat/completions":
         return ChatRelay(body)
     return MessagesRelay(body) if path == "/v1/messages" else ResponsesRelay(body)

@@ -1,7 +1,7 @@
-"""The reply for a client: takes an answer, gives the reply in the client's own protocol, or the error that says why there is none.
+"""Writes the client's reply in its own protocol, or the error that says why there is none.
 
-Every reply is written anew from what was judged and from what the list of fields keeps. Invalid text is withheld: an error names codes
-and places, and quotes nothing.
+Every reply is written from what was judged and from the fields that the list keeps. Invalid text is withheld: an error names
+codes and places, and quotes nothing.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ from trueup.gateway.replies.translating import UNTRANSLATABLE
 from trueup.verdict.facts import Finding
 
 MOST_FINDINGS, MOST_WORDS = 10, 200
-_PASSING = frozenset({429, 502, 503, 529})  # statuses that may be over when a client tries again
+_PASSING = frozenset({429, 502, 503, 529})  # statuses that may have passed when a client tries again
 _GIVEN = frozenset({"accepted", "repaired", "regenerated", "fallback", "degraded"})
 
 
@@ -35,7 +35,7 @@ def rendered(exchange: Exchange, answer: Answer, raw: Any, body: Body) -> bytes:
 
 
 def reply_of(exchange: Exchange, answer: Answer, frame: Body | None, dropped: set[str]) -> Body:
-    """The reply as data: what was judged, in the `frame` that was kept of the upstream's reply."""
+    """The reply as data: the judged parts, in the `frame` that was kept of the upstream's reply."""
     verdict = answer.verdict
     shape = shape_of(exchange, answer)
     own = bool(frame) and not is_ours(answer)
@@ -107,7 +107,7 @@ def _refusal_of(exchange: Exchange, answer: Answer) -> Refused:
 def failed_refusal(failure: Failure, exchange: Exchange, calls: int, reason: str = "") -> Refused:
     """The error for upstreams that gave no reply at all; a fault in the client's own request is reported as such.
 
-    Clients are told not to try again if the gateway has, or if its worker has no retries left.
+    Clients are told not to try again if the gateway has already done so, or if its worker has no retries left.
     """
     refused = _failed(failure, exchange)
     if calls > 1 or refused.status not in _PASSING or (reason == "retries" and refused.status >= 500):
@@ -116,8 +116,8 @@ def failed_refusal(failure: Failure, exchange: Exchange, calls: int, reason: str
 
 
 def _failed(failure: Failure, exchange: Exchange) -> Refused:
-    """The same, by what went wrong. An HTTP error about the request is quoted. One inside a reply is not, nor is a failure of a server under
-    a contract: some quote what the model wrote.
+    """The error by cause. An HTTP error about the request is quoted. An error inside a reply is not, and neither is a
+    server's failure under a contract: some servers quote the model's text.
     """
     unsendable = 400 if failure.code == UNTRANSLATABLE else 502
     status = failure.status or (504 if failure.code == "timeout" else unsendable)

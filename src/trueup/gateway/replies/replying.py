@@ -1,6 +1,6 @@
-"""Replies to requests: an exchange enters, the reply of a model leaves, judged under its contract or passed through.
+"""Replies to requests: a model's reply, judged under its contract or passed through.
 
-What became of it is stored, logged, traced and counted here, and its quota is settled.
+The outcome is stored, logged, traced and counted here, and its quota is settled.
 """
 
 import asyncio
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 
 class Replying:
-    """Gives replies for a `gateway`, whose store, logs and counters it uses; without a `tracing` there are no spans."""
+    """Answers requests for a `gateway`, whose store, logs and counters it uses; without a `tracing` there are no spans."""
 
     def __init__(self, gateway: "Gateway", tracing: Tracing | None) -> None:
         self._gateway = gateway
         self._metrics = gateway.metrics
         self._logs = gateway.logs
         self._tracing = tracing
-        self._alarm = Alarm()  # of a gateway without a store; a store has its own
+        self._alarm = Alarm()  # for a gateway without a store; a store has its own
 
     def open(
         self, protocol: Speaking, name: str, visit: Visit, headers: dict[str, str], raw: bytes, caller: Caller | None
