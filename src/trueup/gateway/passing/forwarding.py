@@ -288,7 +288,7 @@ def _upstream(
 
 
 def _content_type(endpoint: Endpoint, headers: dict[str, str]) -> str:
-    """The content type of a form, which holds its boundary; everything else is JSON."""
+    """The content type of a form, which contains its boundary; everything else is JSON."""
     given = headers.get("content-type", "")
     is_form = endpoint.carries in ("form", "upload") and not given.lower().startswith("application/json")
     return given if is_form else ""

@@ -1,7 +1,7 @@
-"""Passing through: where no contract applies, what the client sent goes up and what came goes down, byte for byte.
+"""Passing through: without a contract, the request goes up and the answer comes down, byte for byte.
 
-Only our key and headers differ. Quota is captured before the first byte of a reply with a 2xx status leaves. A body that breaks
-off leaves the client with a broken one too, never with a whole one.
+Only our key and headers differ. Quota is captured before the first byte of a reply with a 2xx status is sent. If a body
+breaks off, the client's breaks off too, and never looks complete.
 """
 
 import time
@@ -22,7 +22,7 @@ _MOST_HEADER = 1000
 
 
 async def pass_through(exchange: Exchange, line: Line, out: Out, seconds: float, tab: Tab) -> int:
-    """Send a request on to its only upstream and the answer back; the status that came."""
+    """Send a request to its only upstream and the answer back; return its status."""
     body = encode(exchange.body()) if exchange.extended else exchange.raw
     if exchange.rungs[0].model:
         body = renamed(body, exchange.rungs[0].model)
@@ -74,14 +74,14 @@ async def _whole(exchange: Exchange, reply: Reply, out: Out, start: float, tab: 
 
 
 async def break_off(exchange: Exchange, stream: Stream | None, refused: Refused) -> None:
-    """A stream that ends before its time ends with an error; before its first byte it is an error and nothing else."""
+    """A stream that ends too early ends with an error; before its first byte it is only an error."""
     if stream is None or not stream.started:
         raise refused from None
     await stream.write(b"\n\n" + exchange.protocol.error_event(refused))
 
 
 def shown_headers(reply: Reply) -> list[tuple[bytes, bytes]]:
-    """The headers of an upstream that the client may see; a wait is a whole number of seconds, or it is not told."""
+    """The headers of an upstream that the client may see; a wait is a whole number of seconds, or left out."""
     found = reply.let_through()
     if not any(name == b"retry-after" for name, _ in found):
         return found
@@ -91,7 +91,7 @@ def shown_headers(reply: Reply) -> list[tuple[bytes, bytes]]:
 
 
 def told_rung(exchange: Exchange) -> list[tuple[bytes, bytes]]:
-    """The headers that tell which upstream answered, where it is not the first, and what of the request it did not get."""
+    """The headers that say which upstream answered, if it is not the first, and which parts of the request it did not get."""
     found: list[tuple[bytes, bytes]] = []
     if exchange.upstream is not exchange.rungs[0].upstream:
         found.append((b"x-trueup-upstream", exchange.upstream.name.encode("ascii", "replace")))
@@ -101,7 +101,7 @@ def told_rung(exchange: Exchange) -> list[tuple[bytes, bytes]]:
 
 
 def told(exchange: Exchange, outcome: str, attempts: int, clock: bool = True) -> list[tuple[bytes, bytes]]:
-    """The headers that tell what became of a request."""
+    """The headers with the outcome of a request."""
     found = [(b"x-trueup-outcome", outcome.encode()), (b"x-trueup-attempts", b"%d" % attempts)]
     if exchange.contract is not None:
         found.append((b"x-trueup-verdict", exchange.verdict_id.encode()))
@@ -116,6 +116,6 @@ def told(exchange: Exchange, outcome: str, attempts: int, clock: bool = True) ->
 
 
 def overhead(exchange: Exchange) -> tuple[bytes, bytes]:
-    """The header with the time that the gateway took for itself."""
+    """The header with the time that the gateway itself took."""
     seconds = time.perf_counter() - exchange.began - exchange.waited
     return b"x-trueup-overhead-ms", b"%.3f" % (seconds * 1000)

@@ -1,1 +1,1 @@
-"""The protocols that clients speak, one file each: how a request is read and written, a reply mended, an error told."""
+"""The protocols of clients, one file each: how to read and write a request, repair a reply, report an error."""

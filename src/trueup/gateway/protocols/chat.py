@@ -1,5 +1,5 @@
-"""OpenAI's chat completions: requests, replies, errors and chunks. Unknown fields of a request stay where they are, those of a reply
-are dropped.
+"""OpenAI's chat completions: requests, replies, errors and chunks. Unknown fields of a request are kept, those of a reply are
+dropped.
 """
 
 import secrets
@@ -71,9 +71,9 @@ class Chat:
             new["tools"] = kept_tools(body["tools"], request, _tool_name)
             if not request.call_tools:
                 new["tool_choice"] = "none"
-            elif request.must_call and body.get("tool_choice") in (None, "auto"):  # who names a tool wants that one
+            elif request.must_call and body.get("tool_choice") in (None, "auto"):  # naming a tool means choosing it
                 new["tool_choice"] = "required"
-        # What it cost is needed here, whether the client wants to know or not.
+        # The cost is needed here, whether the client asks for it or not.
         if asked.stream and "stream_options" not in request.without:
             options = body.get("stream_options")
             new["stream_options"] = {**(options if isinstance(options, dict) else {}), "include_usage": True}
@@ -102,7 +102,7 @@ class Chat:
         message: Body = {"role": "assistant", "content": said.text or (None if said.calls else ""), "refusal": None}
         finish = choice.get("finish_reason")
         if said.calls:
-            if was.get("function_call") is not None and len(said.calls) == 1:  # as it was before there were tools
+            if was.get("function_call") is not None and len(said.calls) == 1:  # the form from before there were tools
                 message["function_call"] = _call(said.calls[0])["function"]
             else:
                 message["tool_calls"] = [_call(call) for call in said.calls]
@@ -167,7 +167,7 @@ def _call(call: ToolCall) -> Body:
 
 
 def chunk_of(head: Body, delta: Body) -> bytes:
-    """A chunk with nothing in it but `delta` and the kept fields of `head`."""
+    """A chunk with only `delta` and the kept fields of `head`."""
     kept = {name: head[name] for name in _IN_CHUNKS if name in head}
     choice = {"index": 0, "delta": delta, "finish_reason": None}
     return written(encode({"object": "chat.completion.chunk", **kept, "choices": [choice]}))

@@ -1,7 +1,8 @@
-"""The list of fields: each field of each reply and event that an upstream may send, and what happens to it under a contract.
+"""The list of fields: every field of every reply and event that an upstream may send, and what happens to it under a
+contract.
 
-Data only; `kept.py` applies it. A field is judged, kept, the request's own, or dropped. Whatever is not on the list is dropped. A kept
-field is a number, a flag, one of a few words, or an identifier: nothing that a model could say anything in.
+Data only; `kept.py` applies it. A field is judged, kept, the request's own, or dropped. Fields that are not on the list are
+dropped. A kept field is a number, a flag, one of a few words, or an identifier: nothing that a model could write text in.
 """
 
 from enum import Enum
@@ -9,10 +10,10 @@ from typing import Any
 
 
 class Fate(Enum):
-    """What becomes of a field."""
+    """What happens to a field."""
 
     JUDGED = "judged"
-    """Sent as the verdict has it: text and calls."""
+    """Sent as in the verdict: text and calls."""
     NUMBER = "kept: a number"
     """Kept if it is a number."""
     FLAG = "kept: true or false"
@@ -20,7 +21,7 @@ class Fate(Enum):
     NAME = "kept: an identifier"
     """Kept if it is an identifier: letters, digits and `-_.:/@+=`, at most 200 characters."""
     OWN = "the request's own"
-    """Replaced by what the client's own request says."""
+    """Replaced by the value in the client's own request."""
     DROPPED = "dropped"
     """Never sent, unless it is null or empty."""
 
@@ -37,13 +38,14 @@ class Blocks(dict[str, Any]):
 
 
 class Texts:
-    """A text that is judged, or a list of parts with such texts."""
+    """A judged text, or a list of parts with such texts."""
 
     def __init__(self, parts: Blocks | None = None) -> None:
         self.parts = Blocks() if parts is None else parts
 
 
-# A rule is a Fate, Words, Texts, Blocks, a dict of fields, or a list with the rule of its first item: the others are dropped.
+# A rule is a Fate, Words, Texts, Blocks, a dict of fields, or a list with the rule of its first item: all other items are
+# dropped.
 Rule = Any
 
 _TIERS = Words(

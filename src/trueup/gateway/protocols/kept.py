@@ -1,7 +1,7 @@
-"""Applies the list: an upstream's object enters, a new one with only its kept fields leaves.
+"""Applies the list of fields: builds a new object with only the kept fields of an upstream's.
 
-What is judged is left to whoever has the verdict. Every field that is lost is reported by its place. A place never holds a word of the
-upstream: what is not on the list is `*`, and an item of a list has no number.
+Judged fields are left to the owner of the verdict. Every dropped field is reported by its place. A place never contains an
+upstream's text: names that are not on the list are `*`, and items of a list have no number.
 """
 
 import re
@@ -21,7 +21,7 @@ _EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
 def keep(rules: Mapping[str, Rule], source: Any, dropped: set[str], own: Mapping[str, Any], place: str = "") -> Any:
-    """The kept fields of an object; `own` is the client's request. Places of what is lost are added to `dropped`.
+    """The kept fields of an object; `own` is the client's request. Places of dropped fields are added to `dropped`.
 
     >>> from trueup.gateway.protocols.fields import DROPPED
     >>> lost = set()
@@ -68,7 +68,7 @@ def keep(rules: Mapping[str, Rule], source: Any, dropped: set[str], own: Mapping
 def _inner(
     rule: Rule, name: str, value: Any, out: dict[str, Any], dropped: set[str], own: Mapping[str, Any], place: str
 ) -> None:
-    """A field that is a word, or that has fields of its own."""
+    """A field that is a word, or that has its own fields."""
     if type(rule) is dict:
         out[name] = keep(rule, value, dropped, own, f"{place}{name}.")
     elif type(rule) is Words:
@@ -95,7 +95,7 @@ def _first(rule: Rule, value: Any, dropped: set[str], own: Mapping[str, Any], pl
 
 
 def _blocks(rule: Blocks, value: Any, dropped: set[str], own: Mapping[str, Any], place: str) -> None:
-    """Report what is lost of blocks; those that are judged are written by whoever has the verdict."""
+    """Report the dropped parts of blocks; the judged ones are written by the owner of the verdict."""
     for block in value if type(value) is list else (value,):
         kind = block.get("type", "") if type(block) is dict else None
         fields = rule.get(kind) if type(kind) is str else None
@@ -120,7 +120,7 @@ _TYPES: dict[Fate, Any] = {
 
 
 def clean(rules: Mapping[str, Rule]) -> Callable[[Any], bool]:
-    """A quick test whether everything in an object may be sent if its texts are those that were judged.
+    """A quick test whether an object may be sent whole if its texts are the judged ones.
 
     >>> is_clean = clean({"id": NAME, "text": Texts()})
     >>> is_clean({"id": "a-1", "text": "x"}), is_clean({"id": "a 1"}), is_clean({"text": "x", "note": ""})

@@ -1,4 +1,4 @@
-"""Anthropic's messages: requests, replies, errors and events. Unknown fields of a request stay where they are, those of a reply are
+"""Anthropic's messages: requests, replies, errors and events. Unknown fields of a request are kept, those of a reply are
 dropped.
 """
 
@@ -78,7 +78,7 @@ class Messages:
                 new["tool_choice"] = {"type": "none"}
             elif request.must_call:
                 choice = body.get("tool_choice") or {"type": "auto"}
-                if isinstance(choice, dict) and choice.get("type") == "auto":  # who names a tool wants that one
+                if isinstance(choice, dict) and choice.get("type") == "auto":  # naming a tool means choosing it
                     new["tool_choice"] = {**choice, "type": "any"}
         return new
 
@@ -126,7 +126,7 @@ class Messages:
         return written(encode(self.error(refused)), "error")
 
     def events(self, reply: Body, body: Body, started: bool = False, in_text: bool = False) -> list[bytes]:  # noqa: ARG002 - as all protocols
-        """The reply as events; `started` means that the message has been begun, `in_text` that its block 0 is an open text."""
+        """The reply as events; `started` means that the message has begun, `in_text` that its block 0 is an open text."""
         usage = reply.get("usage") or {}
         begun = {**reply, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 0}}
         begun.pop("trueup", None)

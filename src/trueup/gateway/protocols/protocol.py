@@ -1,4 +1,4 @@
-"""What every protocol gives the gateway, and what they share. A protocol knows shapes; it decides and sends nothing."""
+"""The interface of every protocol, and what they share. A protocol knows shapes; it decides and sends nothing."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -16,18 +16,18 @@ _FUNCTIONS = (None, "function", "custom")
 
 
 class Asked(NamedTuple):
-    """What a request asks for."""
+    """The parts of a request that matter here."""
 
     model: str
     messages: list[Any]
     stream: bool
-    own_format: bool  # the client holds the model to a format of its own
+    own_format: bool  # the client demands its own format
     user: str = ""
-    native: bool = False  # the client offers functions and sets no format: it gets calls as calls
+    native: bool = False  # the client offers functions and sets no format, so it gets calls as native calls
 
 
 class Said(NamedTuple):
-    """A reply to be written in a protocol: what it says and calls, how it ended, what it cost."""
+    """A reply to be written in a protocol: its text and calls, how it ended, and its usage."""
 
     text: str
     calls: Sequence[ToolCall] = ()
@@ -35,7 +35,7 @@ class Said(NamedTuple):
     usage: Mapping[str, int] = {}
     id: str = ""
     created: int = 0
-    finish: str = ""  # as in `Reply.finish`; empty: it came to its end
+    finish: str = ""  # as in `Reply.finish`; empty: it is complete
 
 
 class Speaking(Protocol):
@@ -51,15 +51,17 @@ class Speaking(Protocol):
     def request(self, body: Body, request: Request, asked: Asked) -> Body: ...
 
     def frame(self, raw: Body, body: Body, dropped: set[str]) -> Body:
-        """What may be kept of an upstream's reply besides its text and calls; places of what is lost are added to `dropped`."""
+        """The parts of an upstream's reply that may be kept besides its text and calls; places of dropped parts are added to
+        `dropped`.
+        """
         ...
 
     def says(self, raw: Body, text: str) -> bool:
-        """Whether a reply holds nothing but a text that was judged and fields that are kept, so that it may be sent as it is."""
+        """Whether a reply has only a judged text and kept fields, so that it may be sent unchanged."""
         ...
 
     def composed(self, said: Said, frame: Body | None = None) -> Body:
-        """A reply that says nothing but `said`, in the `frame` of an upstream's reply if there is one."""
+        """A reply that contains only `said`, in the `frame` of an upstream's reply if there is one."""
         ...
 
     def with_usage(self, raw: Body, usage: Mapping[str, int]) -> Body: ...
@@ -81,7 +83,7 @@ def arguments(call: ToolCall) -> str:
 
 
 def kept_tools(tools: Any, request: Request, name_of: Any) -> Any:
-    """Of the client's own tools those that a request may offer."""
+    """The client's own tools that a request may offer."""
     if not isinstance(tools, list) or not request.tools:
         return tools
     names = {tool.name for tool in request.tools}
@@ -89,7 +91,7 @@ def kept_tools(tools: Any, request: Request, name_of: Any) -> Any:
 
 
 def offers_functions(body: Body) -> bool:
-    """Whether a client offers functions of its own, and so can take calls; tools that the provider runs are none.
+    """Whether a client offers functions of its own, and so can take calls; tools that the provider runs do not count.
 
     >>> offers_functions({"tools": [{"type": "web_search"}]}), offers_functions({"tools": [{"name": "ping"}]})
     (False, True)

@@ -96,7 +96,7 @@ class Replying:
                     await asking.unpaid()
 
     async def _passed(self, visit: Visit, exchange: Exchange, out: Out) -> None:
-        """A request without a contract: the answer is passed through."""
+        """Answer a request without a contract: the answer is passed through."""
         runtime, store = visit.runtime, self._gateway.store
         config = runtime.config
         tab = NO_TAB
@@ -155,7 +155,7 @@ class Replying:
         await stream.end()
 
     def _note(self, visit: Visit, asking: Asking, found: Answer, user: str) -> None:
-        """Store and count what became of a request, whether it was answered or not."""
+        """Store and count the outcome of a request, whether it was answered or not."""
         exchange = asking.exchange
         if self._gateway.store is not None:
             record(self._gateway.store, asking, found, user)
@@ -172,7 +172,7 @@ class Replying:
 
 
 def _both(one: Subscriber | None, other: Subscriber | None) -> Subscriber | None:
-    """One subscriber in place of two, of which there may be none."""
+    """One subscriber instead of two optional ones."""
     if one is None or other is None:
         return one or other
 
@@ -184,7 +184,7 @@ def _both(one: Subscriber | None, other: Subscriber | None) -> Subscriber | None
 
 
 def _with_outcome(refused: Refused, exchange: Exchange, answer: Answer) -> Refused:
-    """A refusal with the headers that tell what became of the request."""
+    """A refusal with the headers about the request's outcome."""
     refused.headers.update({k.decode(): v.decode() for k, v in told(exchange, answer.outcome, len(answer.attempts))})
     return refused
 

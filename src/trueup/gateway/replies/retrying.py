@@ -1,14 +1,15 @@
-"""The retry budget of a worker: requests and retries enter as they happen; whether one more call may be repeated leaves.
+"""The retry budget of a worker: counts requests and retries, and decides whether one more call may be repeated.
 
-When an upstream is down, every request wants to repeat its calls, and the repetitions keep it down. So the retries of all requests
-together are at most a share of the requests, beside a few that are always allowed. A step to another upstream is not a retry.
+When an upstream is down, every request wants to repeat its calls, and the repetitions keep it down. So the retries of all
+requests together are limited to a share of the requests, plus a few that are always allowed. A step to another upstream is
+not a retry.
 """
 
 import time
 from collections.abc import Callable
 
-FLOOR = 10  # retries in a window that need no requests: a gateway with little traffic repeats calls too
-_SECONDS = 30.0  # of one window; the present one and the one before it count
+FLOOR = 10  # retries per window that are always allowed, so that a gateway with little traffic can repeat calls too
+_SECONDS = 30.0  # seconds of a window; the current one and the previous one count
 
 
 class RetryBudget:
@@ -27,10 +28,10 @@ class RetryBudget:
         self._now = now
         self._turn = now() + _SECONDS
         self._asked = self._taken = 0
-        self._before = (0, 0)  # requests and retries of the window before
+        self._before = (0, 0)  # requests and retries of the previous window
 
     def count(self, at: float) -> None:
-        """A request came in at a time of the clock."""
+        """Count a request that arrived at this time."""
         if at >= self._turn:
             self._next(at)
         self._asked += 1
@@ -44,7 +45,7 @@ class RetryBudget:
         return self._taken + taken < self._floor + self._share * (self._asked + asked)
 
     def take(self) -> None:
-        """A failed call will be repeated."""
+        """Count a failed call that will be repeated."""
         self._taken += 1
 
     def _next(self, now: float) -> None:

@@ -1,6 +1,6 @@
-"""The rungs of a request: which upstreams are asked in turn, for which model, and for how much of the time.
+"""The rungs of a request: which upstreams to ask in turn, for which model, and with how much of the time.
 
-A configuration, a route and the model that a client names enter; the rungs leave, the first of them first. Nothing is sent here.
+Built from a configuration, a route and the model that a client names. Nothing is sent here.
 """
 
 from collections import Counter
@@ -14,12 +14,12 @@ class Rung(NamedTuple):
     """One upstream that a request may be sent to."""
 
     upstream: Upstream
-    model: str = ""  # what it is asked for; empty: what the client asks for
-    share: float = 1.0  # its part of the time, beside those of the others
+    model: str = ""  # the model to request; empty: the client's
+    share: float = 1.0  # its share of the time, beside those of the others
     place: tuple[str, str] = (
         "",
         "",
-    )  # of its circuit breaker: the upstream, and the model where several rungs share one
+    )  # of its circuit breaker: the upstream, plus the model if several rungs share one
 
 
 def rungs_of(config: Config, route: Route | None, model: str, speaks: Speaks) -> tuple[Rung, ...]:

@@ -1,8 +1,8 @@
-"""The shape of a client's reply: the one that the client asked for, with everything that the model said.
+"""The shape of a client's reply: the one that the client requested, with everything in the model's reply.
 
-Takes an exchange and an answer; gives the text, the calls and the other fields, each None if the model's own are passed on unchanged.
-Under an envelope contract, a client gets the envelope as text. A client that offers tools gets native calls, the words beside them
-as text, and every other field in the reply's `trueup` extension.
+Returns the text, the calls and the other fields for a client, each None if the model's own are passed on unchanged. Under an
+envelope contract, a client gets the envelope as text. A client that offers tools gets native calls, the words beside them as
+text, and every other field in the reply's `trueup` extension.
 """
 
 import secrets
@@ -20,7 +20,7 @@ from trueup.verdict.codec import written
 from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.verdict import Verdict
 
-_OURS = frozenset({"fallback", "degraded"})  # the client gets something else than the model's last reply
+_OURS = frozenset({"fallback", "degraded"})  # the client gets something other than the model's last reply
 
 _CALL = frozenset({"name", "arguments", "id"})
 
@@ -37,7 +37,7 @@ OWN = Shape()  # the model's own text and calls
 
 
 def holds_calls(contract: Contract | None) -> bool:
-    """Whether a contract's replies hold their calls in an envelope."""
+    """Whether a contract's replies have their calls in an envelope."""
     options = None if contract is None else contract.call_options
     return options is not None and options.envelope
 
@@ -71,7 +71,7 @@ def composed_text(exchange: Exchange, answer: Answer, shape: Shape) -> str:
 
 
 def composed_calls(exchange: Exchange, answer: Answer, shape: Shape) -> tuple[ToolCall, ...]:
-    """The calls of a reply that the gateway writes itself: those that wait for the client, and that passed."""
+    """The calls of a reply that the gateway writes itself: those that passed and wait for the client."""
     if shape.calls is not None or answer.outcome == "fallback":
         return shape.calls or ()
     verdict = answer.verdict
@@ -86,18 +86,18 @@ def composed_calls(exchange: Exchange, answer: Answer, shape: Shape) -> tuple[To
 
 
 def is_ours(answer: Answer) -> bool:
-    """Whether the client gets something else than the model's last reply."""
+    """Whether the client gets something other than the model's last reply."""
     return answer.outcome in _OURS
 
 
 def _enclosed(verdict: Verdict) -> dict[str, Any]:
-    """Native calls of the model as the envelope that the contract asks for."""
+    """The model's native calls as the envelope that the contract requires."""
     data: dict[str, Any] = {"toolCalls": [{"name": call.name, "arguments": call.args} for call in verdict.calls]}
     return {**data, **({"content": verdict.reply.text} if verdict.reply.text else {})}
 
 
 def _in_calls(data: dict[str, Any]) -> dict[str, Any]:
-    """Other keys of the calls in an envelope, in a list with an object for each call; nothing if there are none."""
+    """Extra keys of the calls in an envelope, in a list with an object for each call; nothing if there are none."""
     listed = data.get("toolCalls")
     if not isinstance(listed, list):
         return {}
@@ -108,7 +108,7 @@ def _in_calls(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def judged_fields(exchange: Exchange, fields: dict[str, Any], dropped: set[str]) -> dict[str, Any]:
-    """Other fields of a reply's object; where the states of the contract forbid something in their words, none with words."""
+    """Other fields of a reply's object; if the contract's states forbid something in their words, only fields without words."""
     states = (
         None if exchange.contract is None or exchange.contract.meaning is None else exchange.contract.meaning.states
     )
@@ -132,7 +132,7 @@ def _words(value: Any) -> list[str]:
 
 
 def _named(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
-    """The calls, each with an id to answer it by; what is not an identifier is replaced."""
+    """The calls, each with an id for its answer; an invalid identifier is replaced."""
     return tuple(
         call if is_name(call.id) else msgspec.structs.replace(call, id=f"call_{secrets.token_hex(12)}")
         for call in calls

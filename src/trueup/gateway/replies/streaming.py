@@ -1,8 +1,8 @@
-"""Streams under a contract: events of the upstream enter, what the holder lets go leaves, and the rest once the verdict is in.
+"""Streams under a contract: shows what the holder releases from the upstream's events, and the rest after the verdict.
 
-As long as nothing of a reply has been shown, a bad one is asked for again and the client only waits. What has been shown
-stays: if the reply then breaks its contract, the stream ends with an error of its protocol. Quota is captured before the
-first word leaves, once. A violation gives it back; a stream that was cut is judged once, on what was sent.
+Until something of a reply has been shown, a bad one is asked for again and the client only waits. Shown text cannot be taken
+back: if the reply then breaks its contract, the stream ends with an error of its protocol. Quota is captured once, before the
+first word is sent. A violation refunds it; a stream that was cut is judged once, on what was sent.
 """
 
 import math
@@ -34,11 +34,11 @@ from trueup.verdict.verdict import Verdict
 
 _decode = msgspec.json.Decoder().decode
 CHARGED = frozenset({"accepted", "repaired", "regenerated"})
-LEAST = 40  # characters of text that are shown at first, at the least: a reply that says nothing is known before
+LEAST = 40  # the least characters of text to show first, so that a reply without content is known before
 
 
 class Broken(Exception):
-    """A reply of which a part has been shown cannot be brought to its end; `failure` where the line broke."""
+    """A partly shown reply cannot be completed; `failure` if the connection broke."""
 
     def __init__(self, failure: Failure | None = None) -> None:
         super().__init__("the reply broke off")
@@ -46,7 +46,7 @@ class Broken(Exception):
 
 
 class Attempt:
-    """The events of one attempt, and what of them may be shown before the verdict."""
+    """The events of one attempt, and which of them may be shown before the verdict."""
 
     __slots__ = ("decoded", "fits", "holder", "relay", "shown", "time", "verdict_given", "waits")
 
@@ -54,14 +54,14 @@ class Attempt:
         self.relay = relay
         self.holder = holder
         self.decoded: list[Any] = []
-        self.waits = waits  # nothing that comes from now on may be shown before the verdict
+        self.waits = waits  # nothing more may be shown before the verdict
         self.shown = False
         self.time: tuple[Within, float] | None = None  # its deadline, and when it was sent
         self.verdict_given: Verdict | None = None
-        self.fits = True  # the rest of it belongs behind what was shown
+        self.fits = True  # the rest of it belongs after what was shown
 
     def verdict(self, judge: Any) -> Verdict:
-        """What is to be said of what came: a doomed reply is judged by what dooms it, for its end is not known."""
+        """The reply so far, for judging: a doomed reply is judged by what dooms it, because its end is unknown."""
         if not self.holder.doomed:
             verdict: Verdict = judge(self.decoded or b"")
             return verdict
@@ -70,7 +70,7 @@ class Attempt:
 
 
 class Streaming:
-    """One streamed request that is asked under a contract."""
+    """One streamed request under a contract."""
 
     def __init__(self, asking: Asking, tab: Tab, stream: Stream) -> None:
         self._asking = asking
@@ -78,7 +78,7 @@ class Streaming:
         self._stream = stream
         self._begun: Relay | None = None  # its heads have been shown
         self._last: Attempt | None = None
-        self._worth = False  # a valid reply is known as a whole
+        self._worth = False  # a whole valid reply is known
 
     async def run(self) -> Answer:
         """Ask until the plan is finished, showing what may be shown; then show the rest."""
@@ -91,12 +91,14 @@ class Streaming:
         return answer
 
     async def settle(self, left: bool = False) -> None:
-        """Settle a stream that did not come to its end, once: what was sent is charged if it is worth that. `left`: the client went away."""
+        """Settle an incomplete stream, once: the part that was sent is charged if it is worth that. `left`: the client went
+        away.
+        """
         if not self._tab.captured or not self._stream.started or not await self._is_worth_it(left):
             await self._tab.give_back()
 
     async def _is_worth_it(self, left: bool) -> bool:
-        """Whether what was sent keeps the contract by itself."""
+        """Whether the part that was sent keeps the contract on its own."""
         attempt, contract = self._last, self._asking.exchange.contract
         if self._worth:
             return True
@@ -105,13 +107,13 @@ class Streaming:
         if attempt.verdict_given is not None:
             return attempt.verdict_given.ok and attempt.fits
         if left and contract.schema is not None:
-            return attempt.shown  # each member that was shown kept the schema; the client itself cut the rest
+            return attempt.shown  # each shown member kept the schema; the client itself cut the rest
         sent = Said(attempt.holder.shown, finish="stop")
         verdict = await self._asking.verdict(lambda reply: contract.check(reply, self._asking.exchange.context), sent)
         return verdict.ok
 
     async def _tell(self) -> None:
-        """Send new progress to a client that asked for it."""
+        """Send new progress to a client that requested it."""
         progress = self._asking.exchange.progress
         if progress is not None:
             await self._stream.write(progress.comments())
@@ -124,7 +126,7 @@ class Streaming:
     async def _attempt(self, send: Send) -> Step:
         asking = self._asking
         if asking.is_foreign(send):
-            self._last = self._opened()  # nothing of it is in the client's protocol
+            self._last = self._opened()  # none of it is in the client's protocol
             return await asking.attempt(send)
         request = asking.loop.request()
         attempt = self._last = self._opened()
@@ -148,7 +150,7 @@ class Streaming:
         return step
 
     def _opened(self) -> Attempt:
-        """A new attempt: the first is shown piece by piece where that can be done, later ones whole."""
+        """A new attempt: the first is shown piece by piece where possible, later ones whole."""
         exchange = self._asking.exchange
         relay = relay_for(exchange.protocol.path, self._asking.body)
         waits = self._last is not None or exchange.include or not exchange.protocol.holds
@@ -179,7 +181,7 @@ class Streaming:
         return failed
 
     def _take_all_time(self, attempt: Attempt) -> None:
-        """No other upstream can be asked any more: what was kept of the time for those is for this one."""
+        """No other upstream can be asked any more, so this one gets the time kept for them."""
         loop = self._asking.loop
         if attempt.time is None or loop.left is None:
             return
@@ -189,7 +191,7 @@ class Streaming:
         within.extend(min(loop.left, own))
 
     async def _read(self, reply: Reply, attempt: Attempt) -> None:
-        """Read the events, showing what may be shown. A doomed reply is not read on."""
+        """Read the events, showing what may be shown. A doomed reply is not read further."""
         reader = Reader()
         async for piece in reply.pieces():
             for event in reader.feed(piece):
@@ -232,7 +234,7 @@ class Streaming:
         await self._stream.write(attempt.relay.said(text))
 
     def _rest(self, answer: Answer) -> list[bytes]:
-        """Everything that has not been shown, written anew."""
+        """Everything that has not been shown, rewritten."""
         exchange, attempt, begun = self._asking.exchange, self._last, self._begun
         if not self._stream.started:
             self._stream.add(*told_rung(exchange))

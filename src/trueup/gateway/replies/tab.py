@@ -1,12 +1,12 @@
-"""The tab of one request: quota reserved before asking, captured before a reply leaves, given back when none does.
+"""The tab of one request: quota is reserved before asking, captured before a reply is sent, and given back if none is.
 
     async with metered(store, config, route, tenant=…, key=…, user=…, model=…, request=(path, body)) as tab:
         ...
         await tab.settle(reply.status < 300, headers, body)  # before the first byte of the reply leaves
 
-Whatever happens, it is settled at most once: who leaves the block without having captured gives back what was on hold. Without a
-store or without quota it does nothing. A store that cannot write is an error for the client before anything is asked: nothing is
-given away. A request whose key was charged before is answered with the reply that was kept, by raising Replayed.
+It is settled at most once in every case: leaving the block without a capture gives back the hold. Without a store or without
+quota it does nothing. If the store cannot write, the client gets an error before anything is asked: nothing is given away. A
+request whose key was charged before gets the stored reply, by raising Replayed.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ AGAIN = (b"x-trueup-replayed", b"true")
 
 
 class Replayed(Exception):
-    """A request that was answered and charged before; it gets the same reply once more."""
+    """A request that was answered and charged before; it gets the same reply again."""
 
     def __init__(self, replay: Replay) -> None:
         super().__init__("this request was answered before")
@@ -53,8 +53,8 @@ def metered(
 ) -> "Tab":  # fmt: skip
     """The tab of a request on this route; entering it reserves one reply, leaving it gives back what was not captured.
 
-    `key` is the client's idempotency key; empty: it gave none. `request` is everything that makes the request what it is: the same key
-    with another one is refused.
+    `key` is the client's idempotency key; empty: it gave none. `request` is everything that identifies the request: the same
+    key with another request is refused.
     """
     if store is None or not config.charges(route):
         return Tab(None)

@@ -26,7 +26,9 @@ EVENTS: Headers = [
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
-    """The headers of a request by their small names; of several with one name the first. Two of ours must not contradict each other."""
+    """The headers of a request by lower-case name; of several with one name, the first. Two headers of ours must not
+    contradict each other.
+    """
     given = scope["headers"]
     found = {str(name, "latin-1"): str(value, "latin-1") for name, value in reversed(given)}
     if len(found) < len(given):
@@ -46,20 +48,20 @@ def _refuse_contradictions(given: Iterable[tuple[bytes, bytes]], found: dict[str
 class Turn(Protocol):
     """One request as our own server knows it, beyond what ASGI says; see `deadline.py`."""
 
-    leaving: "set[asyncio.Task[Any]]"  # tasks to cancel when the client leaves; who is cancelled is no longer in it
+    leaving: "set[asyncio.Task[Any]]"  # tasks to cancel when the client leaves; a cancelled one is removed
 
     def body(self) -> bytes | None:
-        """The whole body, if it has come in."""
+        """The whole body, if it has arrived."""
 
     def answer(self, status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> bool:
-        """Send a whole reply at once, if that can be done."""
+        """Send a whole reply in one step, if possible."""
 
     def cut(self) -> bool:
-        """Cut the connection, if that can be done."""
+        """Cut the connection, if possible."""
 
 
 def body_of(turn: Turn, limits: Limits) -> bytes | None:
-    """The whole body of a request, if it has come in already; or a refusal."""
+    """The whole body of a request, if it has already arrived; or a refusal."""
     body = turn.body()
     if body is not None and len(body) > limits.request:
         raise _too_large(limits.request)
@@ -99,7 +101,7 @@ async def read_body(receive: Receive, headers: dict[str, str], limits: Limits) -
 
 
 class Upload:
-    """The body of a request, piece by piece: nothing of it is kept, and it has a size and a time."""
+    """The body of a request, piece by piece: nothing of it is kept, and its size and time are limited."""
 
     def __init__(self, receive: Receive, length: int | None, most: int, seconds: float) -> None:
         self._receive = receive
@@ -107,13 +109,13 @@ class Upload:
         self.length = length  # as the head says; None if it does not
 
     async def admit(self) -> None:
-        """Refuse a body that says itself that it is too large, before anything of it is sent on."""
+        """Refuse a body that declares itself too large, before any of it is sent on."""
         if self.length is not None and self.length > self._most:
             await _drain(self._receive)
             raise _too_large(self._most)
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The pieces as they come; too many bytes, or too long a wait for the next piece, is a refusal."""
+        """The pieces as they arrive; too many bytes, or too long a wait for the next piece, is a refusal."""
         left, more = self._most, True
         while more:
             message = await _next(self._receive, self._seconds)
@@ -127,14 +129,14 @@ class Upload:
 
 
 def upload(receive: Receive, headers: dict[str, str], limits: Limits) -> Upload:
-    """The body of a request that is passed on as it comes."""
+    """The body of a request that is passed on as it arrives."""
     said = headers.get("content-length", "")
     length = int(said) if said.isascii() and said.isdigit() else None
     return Upload(receive, length, limits.file, limits.body_seconds)
 
 
 async def _drain(receive: Receive) -> None:
-    """Let the rest of a body that is refused run out for a moment: who is cut off amid sending never reads why."""
+    """Drain the rest of a refused body for a moment: a client that is cut off while sending never reads the reason."""
     try:
         with Within(_PATIENCE):
             while (await _next(receive, None)).get("more_body"):
@@ -169,7 +171,7 @@ CLOSE = {"connection": "close"}
 
 
 class Out:
-    """Where a reply is sent to; it knows whether something has left."""
+    """Where a reply is sent; it knows whether anything has been sent."""
 
     __slots__ = ("_send", "_turn", "size", "started", "status")
 
@@ -191,11 +193,13 @@ class Out:
         await self._send({"type": "http.response.body", "body": body})
 
     def cut(self) -> bool:
-        """Cut the connection, so that no client takes the reply for complete; False if only an exception can do that."""
+        """Cut the connection, so that the client does not take the reply for complete; False if only an exception can do
+        that.
+        """
         return self._turn is not None and self._turn.cut()
 
     async def send(self, message: MutableMapping[str, Any]) -> None:
-        """A message as ASGI wants it."""
+        """A message in ASGI's form."""
         self.started = True
         if message["type"] == "http.response.start":
             self.status = message["status"]
@@ -225,11 +229,11 @@ class Stream:
         self.started = self.ended = False
 
     def add(self, *headers: tuple[bytes, bytes]) -> None:
-        """Say more in the headers, as long as they have not been sent."""
+        """Add headers, unless they have already been sent."""
         self._headers.extend(headers)
 
     async def write(self, piece: bytes) -> None:
-        """Send a piece at once."""
+        """Send a piece immediately."""
         if not piece:
             return
         if self._copy is not None:
@@ -243,7 +247,9 @@ class Stream:
             await self._send({"type": "http.response.start", "status": self.status, "headers": self._headers})
 
     async def finish(self, pieces: Iterable[bytes], settle: Callable[[], Awaitable[None]]) -> None:
-        """Send the last pieces. All are kept, then settled, before any of them leaves: a retry gets the rest, whatever happens meanwhile."""
+        """Send the last pieces. All are kept, then settled, before any of them is sent: a retry gets the rest, whatever
+        happens meanwhile.
+        """
         rest = [piece for piece in pieces if piece]
         if self._copy is not None:
             for piece in rest:

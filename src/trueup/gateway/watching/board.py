@@ -1,8 +1,8 @@
-"""The numbers of one worker: names enter, places in shared memory leave; other workers read the same numbers at any time.
+"""The numbers of one worker in shared memory, which other workers can read at any time.
 
-With a folder, each worker has two files there: its names, appended once each, and its numbers, mapped into memory. Counting is one
-addition in memory. A worker that dies leaves its numbers behind, and the one that takes its place counts on from there. Without a
-folder the numbers are this process's own.
+With a folder, each worker has two files there: its names, appended once each, and its numbers, mapped into memory. Counting
+is one addition in memory. A dead worker leaves its numbers behind, and its replacement continues from them. Without a folder
+the numbers are private to this process.
 """
 
 import contextlib
@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 Kind = Literal["counter", "sum", "max", "min", "times"]
-GAUGES = frozenset({"sum", "max", "min"})  # by how those of several workers become one
+GAUGES = frozenset({"sum", "max", "min"})  # how those of several workers are combined
 CELLS = 65_536
-WIDTH = 13  # cells of a `times`: one for each bound, then how many, then their sum
+WIDTH = 13  # cells of a `times`: one for each bound, then the count, then the sum
 _SIZE = CELLS * 8
 
 
@@ -54,7 +54,7 @@ class Board:
         self.cells = memoryview(self._map).cast("d")
         for series, place in self._places.items():
             if series.kind in GAUGES:
-                self.cells[place] = 0.0  # what is no longer so
+                self.cells[place] = 0.0  # no longer current
 
     def place(self, series: Series) -> int | None:
         """Where a series is counted; None if there is no room for another one."""
@@ -64,7 +64,7 @@ class Board:
             self._used += series.width
             if self._names is not None and not self._append(json.dumps(series).encode() + b"\n"):
                 del self._places[series]
-                self._used = CELLS  # whoever reads the names could not tell the places that follow
+                self._used = CELLS  # readers of the names could not tell the places that follow
                 return None
         return place
 
@@ -84,7 +84,7 @@ class Board:
         return iter(self._places)
 
     def all(self) -> dict[Series, list[float]]:
-        """The numbers of all workers, those that have died among them; gauges only of those that live."""
+        """The numbers of all workers, including dead ones; gauges only of living ones."""
         found: dict[Series, list[float]] = {}
         _add(found, self._places, self.cells, is_alive=True)
         if self._folder is not None:
@@ -151,7 +151,7 @@ def _add(found: dict[Series, list[float]], places: dict[Series, int], numbers: A
 
 
 def _slot(folder: Path) -> tuple[int, int]:
-    """The first place that no living worker has, and its file of names, which is locked as long as this process lives."""
+    """The first place that no living worker has, and its file of names, which stays locked as long as this process lives."""
     for number in range(CELLS):
         names = os.open(folder / f"{number}.names", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         if _locked(names, exclusive=True):
@@ -161,7 +161,7 @@ def _slot(folder: Path) -> tuple[int, int]:
 
 
 def _reserve(cells: int) -> None:
-    """Make room for all cells now: a page of a mapped file that the disk has no room for ends the process."""
+    """Allocate all cells now: writing to a mapped page that the disk has no room for would end the process."""
     if os.fstat(cells).st_size < _SIZE:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(cells, 0, _SIZE)
@@ -197,7 +197,7 @@ def _file(path: Path) -> Iterator[int]:
 
 
 def _end_with_a_line(path: Path) -> None:
-    """Take away the half of a line that a dying worker, or a full disk, left."""
+    """Remove a partial line that a dying worker, or a full disk, left."""
     written = path.read_bytes()
     whole = written.rfind(b"\n") + 1
     if whole < len(written):
@@ -205,7 +205,7 @@ def _end_with_a_line(path: Path) -> None:
 
 
 def _read_names(path: Path) -> list[Series]:
-    """The series in a file of names, in their order; a last line that is still being written does not count."""
+    """The series in a file of names, in order; a last line that is still being written does not count."""
     lines = path.read_bytes().split(b"\n")[:-1]
     return [
         Series(kind, name, tuple((key, value) for key, value in labels))

@@ -1,7 +1,7 @@
-"""What the calls of one request count for: each call for the model that it asked, whatever became of the request in the end.
+"""Counts the calls of one request, each for the model that it asked, whatever the request's outcome.
 
-An answer enters, counters go up: calls, those that gave no valid reply and why, requests for which a model had to be asked again or
-was given up for another one. The rates by model follow from these.
+Counts calls, calls without a valid reply by reason, and requests for which a model had to be asked again or was given up for
+another one. The rates by model follow from these.
 """
 
 from trueup.ask.answer import Answer, Attempt
@@ -13,9 +13,9 @@ from trueup.store.records import GivenUp, reason_of
 
 
 def count_attempts(metrics: Metrics, exchange: Exchange, model: str, answer: Answer, alarm: Alarm | None) -> None:
-    """Count the calls of a request; `model` is the one that was asked for, where a call does not name another.
+    """Count the calls of a request; `model` is the requested one, for calls that do not name another.
 
-    `alarm` warns of models that are asked again too often; None: somebody else does.
+    `alarm` warns about models that are asked again too often; None: another part does.
     """
     attempts = answer.attempts
     contract = "" if exchange.contract is None else exchange.contract.name
@@ -54,7 +54,7 @@ def _count_each(
 
 
 def count_passed(metrics: Metrics, exchange: Exchange, model: str, reason: str) -> None:
-    """Count the calls of a request that was passed through; `reason` is why the only call failed, empty if it did not."""
+    """Count the calls of a request that was passed through; `reason` says why the only call failed, empty if it did not."""
     calls = exchange.tried or ((model, reason),)
     seen: set[str] = set()
     for at, (asked, failed) in enumerate(calls):
@@ -69,7 +69,7 @@ def count_passed(metrics: Metrics, exchange: Exchange, model: str, reason: str) 
 
 
 def given_up(model: str, attempts: tuple[Attempt, ...]) -> tuple[GivenUp, ...]:
-    """The models that were given up for the one that was asked last, each with its calls and the reason of the last of them."""
+    """The models that were given up for the one that was asked last, each with its calls and the reason for the last of them."""
     last = attempts[-1].model or model if attempts else model
     found: dict[str, list[Attempt]] = {}
     for attempt in attempts:
@@ -82,7 +82,7 @@ def given_up(model: str, attempts: tuple[Attempt, ...]) -> tuple[GivenUp, ...]:
 
 
 def failed_for(attempt: Attempt) -> str:
-    """Why a call gave no valid reply: the code of the first finding, a status, or a fault of the line; empty if it gave one."""
+    """Why a call gave no valid reply: the code of the first finding, a status, or a connection fault; empty if it gave one."""
     failure, verdict = attempt.failure, attempt.verdict
     if failure is not None:
         return str(failure.status or failure.code or failure.kind)

@@ -1,8 +1,8 @@
-"""OpenTelemetry's SDK, set up from its own environment variables: spans and events leave by OTLP over HTTP.
+"""Sets up OpenTelemetry's SDK from its own environment variables; spans and events are sent by OTLP over HTTP.
 
-`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER`, `OTEL_SDK_DISABLED` and the others
-mean what the SDK's documentation says. Where the application has set up a provider already, that one is used. A collector that
-cannot be reached costs no request anything. Needs the extra `telemetry`.
+`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER`, `OTEL_SDK_DISABLED`
+and the others mean what the SDK's documentation says. If the application has already set up a provider, that one is used. An
+unreachable collector never delays a request. Needs the extra `telemetry`.
 """
 
 import logging
@@ -24,7 +24,7 @@ _NONE = "none"
 
 
 class Exporting(Tracing):
-    """Spans and events with the providers of this process, which send them on in the background."""
+    """Spans and events with the providers of this process, which send them in the background."""
 
     def __init__(self) -> None:
         trace, logs = needed("opentelemetry.trace"), needed("opentelemetry._logs")
@@ -71,7 +71,7 @@ class Exporting(Tracing):
 
 
 class Masking(logging.Filter):
-    """Takes the headers of exports out of what the exporters log: a collector may repeat them when it refuses."""
+    """Removes the headers of exports from the exporters' logs: a collector may repeat them when it refuses."""
 
     def __init__(self, secrets: list[str]) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class Masking(logging.Filter):
 
 
 def _mask_logs() -> None:
-    """Mask in every logger of the SDK that there is by now; a filter sees only what its own logger says."""
+    """Mask in every existing logger of the SDK; a filter sees only its own logger's records."""
     names = [name for name in os.environ if name.startswith("OTEL_EXPORTER_OTLP_") and name.endswith("HEADERS")]
     values = [part.partition("=")[2].strip() for name in names for part in os.environ[name].split(",")]
     masking = Masking([value for each in values for value in (each, unquote(each)) if len(value) >= 4])
@@ -103,14 +103,14 @@ def check_packages() -> None:
 
 
 def _resource() -> Any:
-    """What the spans say about this process; its name is ours where the environment gives none."""
+    """What the spans say about this process; its name is ours unless the environment gives one."""
     resource = needed("opentelemetry.sdk.resources").Resource
     named = "OTEL_SERVICE_NAME" in os.environ or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
     return resource.create({} if named else {"service.name": SERVICE})
 
 
 def _wanted(variable: str) -> bool:
-    """Whether a signal is exported; only OTLP over HTTP is known here, and anything else is reported."""
+    """Whether a signal is exported; only OTLP over HTTP is supported, and anything else is reported."""
     said = os.environ.get(variable, "otlp").strip().lower()
     protocol = os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf").strip().lower()
     if said not in ("otlp", _NONE, ""):

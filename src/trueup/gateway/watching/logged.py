@@ -1,4 +1,4 @@
-"""What the two logs say: a request that is over, or a verdict, enters; the fields of its line leave.
+"""The fields of a line in the two logs: of a finished request, or of a verdict.
 
 The access log has no text of a request or a reply, and no key. The verdict log has the first 200 characters of a reply, redacted as in
 the store.
@@ -24,12 +24,12 @@ _MOST_TEXT = 100_000  # characters of a reply that are looked through for secret
 
 
 def log_access(lines: Lines, visit: Visit) -> None:
-    """Write the line of a request that is over."""
+    """Write the line of a finished request."""
     lines.put(partial(access_fields, visit, time.time(), time.perf_counter() - visit.began))
 
 
 def access_fields(visit: Visit, now: float, seconds: float) -> Fields:
-    """The fields of a request that is over."""
+    """The fields of a finished request."""
     scope = visit.scope
     client = scope.get("client")
     return {
@@ -44,7 +44,7 @@ def access_fields(visit: Visit, now: float, seconds: float) -> Fields:
 def log_verdicts(
     lines: Lines, exchange: Exchange, model: str, state: str, answer: Answer, redaction: Redaction
 ) -> None:
-    """Write a line for each reply of a request that was judged, the last one with what became of the request."""
+    """Write a line for each judged reply of a request, the last one with the request's outcome."""
     began = time.time() - answer.seconds
     final = answer.verdict
     known: dict[str, Any] = {

@@ -1,7 +1,7 @@
-"""The access log and the verdict log: one event enters, one line leaves, whole, in a file or on stdout.
+"""The access log and the verdict log: writes each event as one whole line, to a file or to stdout.
 
-Lines are written by a thread, so that no request waits for a disk. Several workers may write to one file: each line is one write to
-its end. A file that was moved away is opened anew. Whatever a client or a model wrote, it cannot begin a line of its own. If the
+Lines are written by a thread, so that no request waits for a disk. Several workers may write to one file: each line is one
+complete write. A file that was moved away is opened again. Text of a client or a model cannot start a line of its own. If the
 disk is too slow or full, lines are dropped and counted, and the log says how many.
 """
 
@@ -33,7 +33,7 @@ _BATCH = 65_536
 
 
 class Lines:
-    """One log: events are put into it, its thread writes them as lines."""
+    """One log: events are queued, and its thread writes them as lines."""
 
     def __init__(self, path: str, form: str, dropped: Callable[[int], object]) -> None:
         self._path, self._form, self._dropped = path, form, dropped
@@ -60,7 +60,7 @@ class Lines:
         self._closing = True
         self._wake.set()
         self._thread.join()
-        self._write(self._taken())  # what came while it ended
+        self._write(self._taken())  # what arrived while it ended
         if self._path != STDOUT:
             os.close(self._file)
 
@@ -78,7 +78,7 @@ class Lines:
                 threading.Event().wait(_LINGER)
             try:
                 self._write(self._taken())
-            except Exception:  # a line that cannot be made must not end the log
+            except Exception:  # a line that cannot be written must not end the log
                 log.exception("a line of the log could not be written")
 
     def _taken(self) -> list[bytes]:
@@ -105,7 +105,7 @@ class Lines:
             at = end
 
     def _put_out(self, piece: bytes) -> bool:
-        """Append whole lines; False where the system took none or not all of them."""
+        """Append whole lines; False if the system took none or not all of them."""
         try:
             written = os.write(self._file, b"\n" + piece if self._torn else piece)
         except OSError as error:
@@ -134,7 +134,7 @@ class Lines:
 
 
 class LogBook:
-    """The logs of one worker, as its configuration wants them; None where one is not wanted."""
+    """The logs of one worker, according to its configuration; None for a log that is off."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -143,7 +143,7 @@ class LogBook:
         self.verdicts: Lines | None = None
 
     def follow(self, logs: Logs) -> None:
-        """Write as these settings say from now on; a file that cannot be opened is an OSError, and nothing changes."""
+        """Write with these settings from now on; a file that cannot be opened raises OSError, and nothing changes."""
         if logs == self._logs:
             return
         before = (self.access, self.verdicts)
@@ -171,7 +171,7 @@ class LogBook:
 
 
 def line_of(fields: Fields, form: str) -> bytes:
-    r"""Fields as one line that prints: JSON, or `name=value` pairs.
+    r"""Fields as one printable line: JSON, or `name=value` pairs.
 
     >>> line_of({"model": "m\n2026 forged", "status": 200, "tenant": ""}, "json")
     b'{"model":"m\\n2026 forged","status":200}\n'
@@ -207,13 +207,13 @@ def _dump(value: Any) -> str:
 
 
 def _plain(value: Any) -> str:
-    """A value as it is if it is one plain word, otherwise as JSON."""
+    """A value unchanged if it is one plain word, otherwise as JSON."""
     is_plain = isinstance(value, str) and value.isalnum() and value.isascii()
     return value if is_plain else _dump(value)
 
 
 def _short(value: Any) -> Any:
-    """A value of a line that is too long."""
+    """A shortened value of a line that is too long."""
     if isinstance(value, str):
         return value if len(value) <= 100 else value[:99] + "…"
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""Counters of the gateway, in Prometheus' text form: what happened enters, a page leaves. Needs no package.
+"""Counters of the gateway, as a page in Prometheus' text format. Needs no package.
 
-With a folder, the page has the numbers of all workers that use it. Labels come from requests, so their number is bounded: what comes
-after the hundredth model counts as `other`.
+With a folder, the page has the numbers of all workers that use it. Labels come from requests, so their number is limited:
+after the hundredth model, further ones count as `other`.
 """
 
 import logging
@@ -20,14 +20,15 @@ assert len(BOUNDS) + 2 == WIDTH
 _MOST = 100  # values of one label
 _MOST_SERIES = 2_000  # of one metric
 OTHER = "other"
-UNCOUNTED = "trueup_uncounted_total"  # what found no room; not shown while there is nothing of it
+UNCOUNTED = "trueup_uncounted_total"  # what found no room; hidden while it is 0
 REQUESTS = ("trueup_requests_total", ("route", "model", "outcome", "status"))
 ASKED = ("trueup_asked_total", ("model",))
 ATTEMPTS = ("trueup_attempts_total", ("model",))
 RETRIED = ("trueup_retried_total", ("model",))
 FAILURES = ("trueup_failures_total", ("model", "reason"))
 RELOAD_FAILURES = "trueup_config_reload_failures_total"
-_FROM_THE_START = (RELOAD_FAILURES, "trueup_config_reloads_total", "trueup_prune_failures_total")  # so that 0 is seen
+# so that 0 is visible
+_FROM_THE_START = (RELOAD_FAILURES, "trueup_config_reloads_total", "trueup_prune_failures_total")
 HELP = {
     "trueup_requests_total": "Requests, by route, model, outcome and status.",
     "trueup_asked_total": "Requests for which this model was asked at least once, by model.",
@@ -87,7 +88,7 @@ class Metrics:
         self._cells[self._counter(name, labels)] += n
 
     def tick(self, what: tuple[str, tuple[str, ...]], values: tuple[str, ...], n: int = 1) -> None:
-        """Count something under labels that are always the same ones, which is quicker."""
+        """Count something under labels that are always the same, which is faster."""
         place = self._ticks.get((what, values))
         if place is None:
             place = self._counter(what[0], dict(zip(what[1], values, strict=True)))
@@ -96,7 +97,7 @@ class Metrics:
         self._cells[place] += n
 
     def time(self, name: str, seconds: float) -> None:
-        """Put a time into its histogram."""
+        """Add a time to its histogram."""
         place = self._times.get(name)
         if place is None:
             place = self._board.place(Series("times", name))
@@ -113,22 +114,22 @@ class Metrics:
     def gauge(
         self, name: str, read: Callable[[], float], *, how: Literal["sum", "max", "min"] = "sum", **labels: str
     ) -> None:
-        """Show what `read` returns whenever the page is read; `how` the numbers of several workers become one.
+        """Show the result of `read` whenever the page is read; `how` says how to combine the numbers of several workers.
 
-        A gauge of the same name and labels replaces the earlier one.
+        A gauge with the same name and labels replaces the earlier one.
         """
         series = Series(how, name, self._labels(labels))
         self._gauges[series] = _Gauge(self._place(series), read)
 
     def forget(self, name: str, **labels: str) -> None:
-        """Show a gauge no longer, for what it measured is gone; its number stays at 0."""
+        """Stop showing a gauge whose subject is gone; its number stays at 0."""
         for how in ("sum", "max", "min"):
             gauge = self._gauges.pop(Series(how, name, tuple(labels.items())), None)
             if gauge is not None:
                 self._cells[gauge.place] = 0.0
 
     def publish(self) -> None:
-        """Let the other workers see this one's gauges; counters they always see."""
+        """Let the other workers see this one's gauges; they always see counters."""
         for series, (place, read) in self._gauges.items():
             try:
                 self._cells[place] = read()
@@ -136,7 +137,7 @@ class Metrics:
                 log.debug("the gauge %s cannot be read: %s", series.name, error)
 
     def page(self) -> str:
-        """Everything that was counted by all workers, as Prometheus reads it."""
+        """Everything that all workers counted, in Prometheus' format."""
         self.publish()
         lines: list[str] = []
         before = ""
@@ -161,7 +162,7 @@ class Metrics:
         self._board.ready()
 
     def close(self) -> None:
-        """Count no more; what was counted stays for the other workers."""
+        """Stop counting; the counts stay available to the other workers."""
         self._cells.release()
         self._board.close()
 

@@ -1,7 +1,8 @@
-"""Spans and events of OpenTelemetry: a request is a span, each call of an upstream one inside it, what happens are its events.
+"""OpenTelemetry spans and events: a request is a span, each call of an upstream is a span inside it, and events report the
+steps.
 
-Names follow the conventions for generative AI; our own begin with `trueup.`. Nothing is exported unless the application has set
-that up, no text of a request or a reply is in a span, and a trace that the client has begun is carried on. Needs the extra `telemetry`.
+Names follow the conventions for generative AI; our own begin with `trueup.`. Nothing is exported unless the application has
+set that up, no span contains text of a request or a reply, and a client's trace is continued. Needs the extra `telemetry`.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,7 @@ _NANO = 1_000_000_000
 
 
 class Tracing:
-    """Makes the spans of a gateway, with the providers of the application or those given."""
+    """Creates the spans of a gateway, with the application's providers or the given ones."""
 
     def __init__(self, tracers: Any = None, logs: Any = None) -> None:
         self._trace = needed("opentelemetry.trace")
@@ -54,7 +55,7 @@ class Tracing:
         return listen
 
     def answered(self, span: Any, exchange: Exchange, answer: Answer, at: float) -> None:
-        """Say what became of a request; `at` is when it began, in seconds since 1970."""
+        """Record the outcome of a request; `at` is when it began, in seconds since 1970."""
         codes = sorted({found.code for found in answer.verdict.errors})
         span.set_attributes(
             {
