@@ -65,7 +65,7 @@ def metered(
 
 
 class Copy:
-    """What is sent of a stream, kept for a client that asks again; nothing once it is too large."""
+    """The sent part of a stream, kept for a client that asks again; nothing once it is too large."""
 
     __slots__ = ("_error", "_left", "_pieces", "_tab", "headers")
 
@@ -89,7 +89,7 @@ class Copy:
             self._pieces.clear()
 
     def body(self, whole: bool) -> bytes | None:
-        """All that was sent, with an error behind it where the end is missing; None if that is too much."""
+        """Everything that was sent, followed by an error if the end is missing; None if that is too large."""
         if self._left < 0:
             return None
         if not whole:
@@ -99,7 +99,7 @@ class Copy:
 
 
 class Tab:
-    """What one request is charged."""
+    """The charge for one request."""
 
     __slots__ = (
         "_copy", "_digest", "_given_back", "_held", "_key", "_limits", "_model", "_open", "_quota", "_tenant", "_user", "captured",
@@ -114,7 +114,7 @@ class Tab:
         self._digest = digest
         self._limits = limits
         self._held: Reservation | None = None
-        self._open = False  # captured for a stream that has not come to its end
+        self._open = False  # captured for a stream that has not ended yet
         self._copy: Copy | None = None
         self._given_back = False
         self.captured = False
@@ -167,7 +167,7 @@ class Tab:
         raise Refused(409, said, code="idempotency_key_used", headers=NO_RETRY)
 
     async def spend(self, attempt: int, cost: float | None) -> bool:
-        """Count what an attempt cost, whatever became of its reply; True when a cost budget is used up."""
+        """Count the cost of an attempt, whether or not its reply is used; return True if a cost budget is used up."""
         if self._quota is None or self._held is None or not cost:
             return False
         try:
@@ -176,9 +176,9 @@ class Tab:
             raise unavailable() from None
 
     async def settle(self, charged: bool, headers: Headers | None = None, body: bytes = b"") -> None:
-        """Capture or give back, before the reply leaves: whoever then asks again with the same key finds it settled.
+        """Capture or give back before the reply is sent, so that a repetition with the same key finds it settled.
 
-        `headers` and `body` are a reply of one piece, kept for whoever asks again; None: it is a stream.
+        `headers` and `body` are a reply of one piece, kept for a client that asks again; None: it is a stream.
         """
         if self._held is None or (charged and self.captured):
             return
@@ -189,7 +189,7 @@ class Tab:
         await self._capture(replay, bool(self._key) and headers is None)
 
     async def settle_known(self, charged: bool) -> None:
-        """The same for a stream of which everything that will be sent is known; it is kept in the same commit."""
+        """The same for a stream whose whole output is known; it is kept in the same commit."""
         if charged and self._held is not None and not self.captured:
             await self._capture(self._copied(whole=True), is_open=False)
             return
@@ -197,7 +197,7 @@ class Tab:
         await self.finish()
 
     async def _capture(self, replay: Replay | None, is_open: bool) -> None:
-        """Turn the hold into use; no reply may be sent before that."""
+        """Capture the hold; no reply may be sent before that."""
         assert self._quota is not None
         assert self._held is not None
         try:
@@ -211,13 +211,13 @@ class Tab:
         self.captured, self._open = True, is_open
 
     def copy(self, headers: Headers, error: Callable[[Refused], bytes]) -> Copy | None:
-        """Where the pieces of a stream are kept, if they are; `error` writes an error in place of an end that is missing."""
+        """Where the pieces of a stream are kept, if they are; `error` writes an error in place of a missing end."""
         if self._held is not None and self._key and self._quota is not None and self._quota.keeps:
             self._copy = Copy(self, headers, error, self._limits.replay)
         return self._copy
 
     async def finish(self, whole: bool = True) -> None:
-        """A stream has come to its end, or broke off; what was sent is kept for whoever asks again."""
+        """A stream has ended, or broken off; the sent part is kept for a client that asks again."""
         if not self._open or self._held is None or self._quota is None:
             return
         self._open = False
@@ -226,13 +226,13 @@ class Tab:
             await self._quota.afinish(self._held, replay)
 
     def _copied(self, whole: bool) -> Replay | None:
-        """What was sent of a stream, as it may be kept."""
+        """The sent part of a stream, as it may be kept."""
         copy = self._copy
         body = None if copy is None else copy.body(whole)
         return None if copy is None or body is None else self._kept(copy.headers, body, stream=True)
 
     async def give_back(self) -> None:
-        """Give back what is on hold, or was captured for a reply that is worth nothing; also while the request is cancelled."""
+        """Give back what is on hold, or was captured for a worthless reply; also while the request is being cancelled."""
         held = self._held
         if held is None or self._quota is None or self._given_back:
             return

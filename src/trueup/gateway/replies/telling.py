@@ -1,7 +1,7 @@
-"""What a client may learn about a reply: findings and fixes enter, and leave without any text of the model.
+"""What a client may learn about a reply: findings and fixes without any text of the model.
 
-The code, its name, the place, and the sentence that the catalogue has for the code. In a place, a name that the contract does not know
-is `*`. The store and the log have the whole messages.
+They have the code, its name, the place, and the catalogue's sentence for the code. In a place, a name that the contract does
+not know is `*`. The store and the log have the full messages.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from trueup.verdict.catalogue import FINDINGS
 from trueup.verdict.facts import Finding, Fix
 from trueup.verdict.paths import parse, render
 
-# Findings about the request or the contract, whose messages hold nothing of a reply.
+# Findings about the request or the contract, whose messages contain nothing of a reply.
 _WHOLE = frozenset({"D004", "D006", "D007", "X001"})
 _OURS = frozenset({"calls", "args", "toolCalls", "name", "arguments", "content", "needsMoreWork", "value"})
 
@@ -29,7 +29,7 @@ def told_finding(contract: Contract | None, found: Finding) -> Body:
 
 
 def told_fix(contract: Contract | None, fix: Fix) -> Body:
-    """A fix as a client may see it: neither what was there before nor what took its place."""
+    """A fix as a client may see it, without the text before and after."""
     said = fix.to_dict()
     return {
         "code": fix.code, "name": said["name"], "grade": fix.grade, "path": told_path(contract, fix.path), "span": said["span"],
@@ -37,7 +37,7 @@ def told_fix(contract: Contract | None, fix: Fix) -> Body:
 
 
 def sentence(found: Finding) -> str:
-    """What is wrong, in words that are the same for every reply.
+    """What is wrong, in the same words for every reply.
 
     >>> sentence(Finding("T001", "$.calls[0]", "Tool 'pay_mallory' is not defined"))
     'A call names a tool that was not offered.'
@@ -56,7 +56,7 @@ def unknown_state(contract: Contract | None, found: Sequence[Finding]) -> Refuse
 
 
 def told_path(contract: Contract | None, path: str) -> str:
-    """A place with the names that the contract knows.
+    """A place with only the names that the contract knows.
 
     >>> told_path(Contract({"properties": {"age": {}}}), "$.people[0].age")
     '$["*"][0].age'
@@ -65,7 +65,7 @@ def told_path(contract: Contract | None, path: str) -> str:
         return path
     try:
         parts = parse(path)
-    except ValueError:  # a path of a check of the user's own
+    except ValueError:  # a path of a user's own check
         return "$"
     known = _OURS if contract is None else _names(contract)
     return render(tuple(part if isinstance(part, int) or part in known else "*" for part in parts))

@@ -1,8 +1,9 @@
-"""Translating requests: the body of a client's protocol enters, the body for an upstream that speaks another one leaves.
+"""Translates a request from the client's protocol to that of an upstream.
 
-Messages, system texts, tools, tool results, images and the usual parameters are translated. The names of parts that only change how a
-model works, such as `seed`, leave beside the body, so that the client can see what was left out. A part that changes what the reply is,
-such as a tool that the provider runs itself, is a `MessageError`: such a request is not sent to that upstream.
+Messages, system texts, tools, tool results, images and the usual parameters are translated. The names of untranslatable parts
+that only change how a model works, such as `seed`, are returned beside the body, so that the client can see what was left
+out. A part that changes what the reply is, such as a tool that the provider runs itself, raises a `MessageError`: such a
+request is not sent to that upstream.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,13 +24,14 @@ from trueup.gateway.protocols.protocol import Asked, Body, Speaking
 from trueup.read.definitions import DefinitionError, definitions
 from trueup.verdict.tool import Tool
 
-UNTRANSLATABLE = "untranslatable"  # the code of a failure: an upstream's protocol has no word for a part of the request
+# the code of a failure: an upstream's protocol has no equivalent for a part of the request
+UNTRANSLATABLE = "untranslatable"
 RESPONSES = "/v1/responses"
 _CHAT, _MESSAGES = Chat(), Messages()
 _CARRIED = frozenset({"model", "stream", "stream_options"})  # and what each protocol reads below
-_MOST_NAMES = 50  # parts that were left out; a client may invent as many as it likes
-_STOPS = 4  # as many as OpenAI takes
-_MOST_TOKENS = 16_000  # of a reply of Anthropic's, which wants a limit, where the client sets none
+_MOST_NAMES = 50  # parts that were left out; a client may invent any number
+_STOPS = 4  # OpenAI's limit
+_MOST_TOKENS = 16_000  # for a reply of Anthropic's, which requires a limit, if the client sets none
 _BLOCK = frozenset(
     "type text refusal image_url source id name input tool_use_id content title input_audio file image"
     " file_data file_url filename annotations logprobs".split()
@@ -37,7 +39,7 @@ _BLOCK = frozenset(
 _MESSAGE = frozenset(
     "role content tool_calls tool_call_id type id call_id arguments output status name_of_call refusal".split()
 )
-_USUAL = (None, False, "auto")  # values of parts that say no more than leaving them out
+_USUAL = (None, False, "auto")  # values of parts that mean the same as leaving them out
 _REASONING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 # Parts of a request that change what its reply is: without them it would be another request.
 _NEEDED = frozenset(
@@ -47,17 +49,17 @@ _NEEDED = frozenset(
 
 
 class Translated(NamedTuple):
-    """A request in another protocol, and the names of the parts that it has no word for."""
+    """A request in another protocol, and the names of the parts without an equivalent."""
 
     body: Body
     left_out: tuple[str, ...] = ()
 
 
 class _Wanted(msgspec.Struct):
-    """What a client asks for beside its messages."""
+    """What a client requests besides its messages."""
 
     tools: list[Tool] = []
-    strict: bool = False  # a tool is to be called exactly as its schema says
+    strict: bool = False  # a tool must be called exactly according to its schema
     choice: str = ""  # "any", "none", or empty: the model's own
     tool: str = ""  # the one to call
     parallel: bool = True
@@ -73,14 +75,14 @@ class _Wanted(msgspec.Struct):
 
 
 def target_of(protocol: Speaking, upstream: Upstream) -> Speaking:
-    """The protocol in which an upstream is asked: the client's own where it speaks it."""
+    """The protocol to ask an upstream in: the client's own if the upstream supports it."""
     if upstream.protocol == protocol.speaks and (upstream.responses or protocol.path != RESPONSES):
         return protocol
     return _MESSAGES if upstream.protocol == "anthropic" else _CHAT
 
 
 def instructed(request: Request, body: Body) -> Request:
-    """A request with the instructions of a Responses body as a message of the system, which other protocols have in their place."""
+    """A request with the instructions of a Responses body as a system message, where other protocols have them."""
     said = body.get("instructions")
     if not isinstance(said, str) or not said:
         return request
@@ -88,7 +90,7 @@ def instructed(request: Request, body: Body) -> Request:
 
 
 def translated(body: Body, request: Request, asked: Asked, source: Speaking, target: Speaking) -> Translated:
-    """The body for an upstream; `request` is what the contract's loop asks for, or only the messages."""
+    """The body for an upstream; `request` is the request of the contract's loop, or only the messages."""
     wanted = _READERS[source.path](body)
     needed = sorted(name for name in _NEEDED & body.keys() if body[name] not in (None, False, [], ["text"]))
     if needed:
@@ -104,7 +106,7 @@ def translated(body: Body, request: Request, asked: Asked, source: Speaking, tar
 
 
 def _joined(request: Request, wanted: _Wanted, asked: Asked) -> Request:
-    """The request of the loop with what the client asks for; the loop wins, as it does where nothing is translated."""
+    """The loop's request with the client's options; the loop wins, as it does where nothing is translated."""
     names = {tool.name for tool in request.tools}
     tools = tuple(tool for tool in wanted.tools if tool.name in names) or tuple(wanted.tools)
     own = asked.own_format or request.mode == "text"
@@ -270,7 +272,7 @@ def _strict(body: Body) -> bool:
 
 
 def _unheard(messages: Iterable[Any]) -> list[str]:
-    """Parts of messages that no other protocol has a word for."""
+    """Parts of messages that no other protocol can express."""
     found: list[str] = []
     for message in messages:
         if not isinstance(message, dict):
@@ -292,7 +294,7 @@ def _unheard(messages: Iterable[Any]) -> list[str]:
 
 
 def _shown(name: str) -> str:
-    """The name of a part as a header can hold it; clients choose names."""
+    """The name of a part in a form that a header can carry; clients choose names."""
     return name[:60] if name.isascii() and name.isprintable() else "?"
 
 

@@ -1,7 +1,8 @@
-"""uvicorn's HTTP connection with a deadline and a size for the head of a request; uvicorn itself waits and reads without end.
+"""uvicorn's HTTP connection with a deadline and a size limit for the head of a request; uvicorn itself waits and reads
+without limit.
 
-A connection that has not sent the whole head in its time is closed, one whose head, trailers or chunk sizes outweigh its body by
-far is refused, and one that never reads its reply is cut. An idle one that is kept alive is uvicorn's own matter.
+Closes a connection that has not sent its whole head in time, refuses one whose head, trailers or chunk sizes far outweigh its
+body, and cuts one that never reads its reply. Idle kept-alive connections are left to uvicorn.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-MOST_AROUND = 65_536  # bytes of a request beside its body; a chunk of one byte has five around it
+MOST_AROUND = 65_536  # bytes of a request besides its body; a chunk of one byte has five around it
 _REFUSAL = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
@@ -22,9 +23,9 @@ TURN = "trueup.turn"
 
 
 class Turn:
-    """One request: its body where that has come in, its client's leaving, and a whole reply sent in one piece.
+    """One request: its body if it has arrived, its client's departure, and a whole reply sent in one step.
 
-    The gateway finds it among the extensions of ASGI, which are slower: each is a task or two more for every request.
+    The gateway finds it among the extensions of ASGI. ASGI's own way is slower: it takes one or two more tasks per request.
     """
 
     __slots__ = ("_connection", "_cycle", "leaving")
@@ -35,7 +36,7 @@ class Turn:
         self.leaving = connection.leaving
 
     def body(self) -> bytes | None:
-        """The whole body, if it has come in."""
+        """The whole body, if it has arrived."""
         cycle = self._cycle
         if cycle.more_body or cycle.disconnected:
             return None
@@ -46,7 +47,7 @@ class Turn:
         return body
 
     def answer(self, status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> bool:
-        """Send a whole reply, if nothing stands in the way: no, where uvicorn must wait or say more in the head."""
+        """Send a whole reply, unless uvicorn must wait or add to the head; return whether it was sent."""
         cycle, connection = self._cycle, self._connection
         if cycle.response_started or cycle.disconnected or connection.flow.write_paused or not cycle.keep_alive:
             return False
@@ -69,17 +70,18 @@ class Turn:
 
 
 class Connection(HttpToolsProtocol):
-    """A connection whose heads must come within `seconds`; the gateway sets them when it starts."""
+    """A connection whose heads must arrive within `seconds`, which the gateway sets on startup."""
 
     seconds: ClassVar[float] = 10.0
-    ending: ClassVar[Callable[[], object] | None] = None  # is called when the server begins to stop
+    ending: ClassVar[Callable[[], object] | None] = None  # called when the server begins to stop
     _head: asyncio.TimerHandle | None = None
     _idle = 0.0  # when the last reply was sent
-    _size = _body = 0  # bytes of the present request, and how many of them are its body
+    _size = _body = 0  # bytes of the current request, and how many of them are its body
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        # asyncio does so only for sockets that name their protocol; without it, each event of a stream waits for the last one's ACK
+        # asyncio does so only for sockets that name their protocol; without it, each event of a stream waits for the last
+        # one's ACK
         with suppress(OSError, AttributeError):
             transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.leaving: set[asyncio.Task[Any]] = set()
@@ -88,7 +90,7 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if self._head is None and getattr(self.cycle, "response_complete", False):
-            self._arm()  # the next request of a connection that was kept alive, and no more than a part of its head
+            self._arm()  # the next request of a kept-alive connection, and only part of its head
         self._size += len(data)
         if self._size > MOST_AROUND + 8 * self._body and not self.transport.is_closing():
             self.transport.write(_REFUSAL)
@@ -135,7 +137,7 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def on_response_complete(self) -> None:
-        """As uvicorn does it, but for the timer of a connection that is kept: one stays, and is looked at when it ends."""
+        """Like uvicorn's own, except for the timer of a kept connection: one timer stays, and checks when it ends."""
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
@@ -150,16 +152,16 @@ class Connection(HttpToolsProtocol):
             )
 
     def _unset_keepalive_if_required(self) -> None:
-        """The timer stays: it looks by itself whether the connection has been used."""
+        """The timer stays: it checks whether the connection has been used."""
 
     def timeout_keep_alive_handler(self) -> None:
         self.timeout_keep_alive_task = None
         if self._head is not None or not self.cycle.response_complete:
-            return  # it is being used; the end of that sets the timer again
+            return  # it is in use; the end of that sets the timer again
         left = self._idle + self.timeout_keep_alive - self.loop.time()
         if left > 0.001:
             self.timeout_keep_alive_task = self.loop.call_later(left, self.timeout_keep_alive_handler)
             return
         if self.transport.get_write_buffer_size():
-            self.transport.abort()  # it has not read its last reply: closing would wait for that without end
+            self.transport.abort()  # it has not read its last reply: closing would wait for that forever
         super().timeout_keep_alive_handler()

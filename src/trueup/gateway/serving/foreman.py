@@ -1,7 +1,7 @@
-"""The parent of several workers: it says when all of them serve, and passes on the request to reload, whichever server runs them.
+"""The parent of several workers: reports when all of them serve, and passes on reloads, whichever server runs them.
 
-Workers are known by their places on the board (`board.py`): one that has written its id there serves requests and handles signals. The
-file is read here first, so that a fault is reported once, and no worker is disturbed for it.
+A worker that has written its id to its place on the board (`board.py`) serves requests and handles signals. The file is read
+here first, so that a fault is reported once and does not disturb the workers.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from trueup.gateway.watching.metrics import RELOAD_FAILURES
 
 log = logging.getLogger("trueup.gateway")
 
-_LOOK = 0.02  # seconds between two looks while workers start
+_LOOK = 0.02  # seconds between two checks while workers start
 
 
 class Foreman:
@@ -30,7 +30,7 @@ class Foreman:
     def __init__(self, config: Config, folder: Path, read: Read, listening: Callable[[], object]) -> None:
         self._config, self._folder, self._read = config, folder, read
         self._listening = listening
-        self._wishes: queue.SimpleQueue[bool] = queue.SimpleQueue()  # which a signal's handler may use at any moment
+        self._wishes: queue.SimpleQueue[bool] = queue.SimpleQueue()  # a signal's handler may use it at any moment
         self.ended = threading.Event()
         self.is_up = False  # every worker serves requests
         self.stopped = False  # a signal asked to stop
@@ -49,7 +49,7 @@ class Foreman:
         self._wishes.put(True)
 
     def reload(self) -> None:
-        """Read the configuration, and let every worker take it over if it can be used."""
+        """Read the configuration, and let every worker adopt it if it is usable."""
         if terminal_is_gone():
             os.kill(os.getpid(), signal.SIGTERM)
             return
@@ -72,7 +72,7 @@ class Foreman:
                 self._listening()
                 break
         while self._wishes.get():
-            while not self._wishes.empty() and not self.ended.is_set():  # several requests at once count as one
+            while not self._wishes.empty() and not self.ended.is_set():  # several requests together count as one
                 self._wishes.get()
             if not self.ended.is_set():
                 self._safely()
@@ -80,7 +80,7 @@ class Foreman:
     def _safely(self) -> None:
         try:
             self.reload()
-        except Exception:  # whatever it is, the workers keep serving, and the next request to reload is handled
+        except Exception:  # after any error, the workers keep serving, and the next reload is handled
             log.exception("the configuration could not be read")
 
     def _count_failure(self) -> None:

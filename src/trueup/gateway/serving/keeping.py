@@ -1,6 +1,6 @@
-"""What a worker does besides serving requests: it checks the store, deletes what is past its time, and publishes its gauges.
+"""A worker's work besides serving requests: checks the store, deletes what is past its retention, and publishes gauges.
 
-Nothing here makes a request wait, and nothing that goes wrong here ends the worker: it is logged, counted and tried again.
+Nothing here makes a request wait, and no failure here ends the worker: it is logged, counted and retried.
 """
 
 import asyncio
@@ -18,13 +18,15 @@ log = logging.getLogger("trueup.gateway")
 
 PRUNE_SECONDS = 3600.0
 _TICK = 1.0
-_LOOK = 5  # ticks between two looks at the store
+_LOOK = 5  # ticks between two checks of the store
 _REST = 3.0  # pruning pauses this many times as long as it deletes
-_PATIENCE = 2.0  # seconds in which a healthy store takes a write
+_PATIENCE = 2.0  # seconds in which a healthy store accepts a write
 
 
 class Keeper:
-    """The work of one worker beside requests; `store` returns the open store, or None; it is pruned if that is its own."""
+    """The work of one worker besides requests; `store` returns the open store, or None. It prunes the store if that is its
+    own.
+    """
 
     def __init__(self, metrics: Metrics, store: Callable[[], Store | None], *, prunes: bool) -> None:
         self._metrics = metrics
@@ -42,7 +44,7 @@ class Keeper:
         self._task = asyncio.ensure_future(self._run())
 
     async def stop(self) -> None:
-        """End; a pruning that is under way ends with its store."""
+        """End; a pruning in progress ends with its store."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
@@ -55,7 +57,7 @@ class Keeper:
             self._down = await store.areach(_PATIENCE) is not None
 
     async def prune(self) -> None:
-        """Delete what is past its time, if no other worker has done so within the hour."""
+        """Delete what is past its retention, if no other worker has done so within the hour."""
         store = self._store()
         if store is None or not await asyncio.to_thread(store.lease, "prune", PRUNE_SECONDS * 0.9):
             return

@@ -1,7 +1,7 @@
-"""Applying a changed file: a file enters, a configuration that a running gateway can use leaves.
+"""Applies a changed file: reads it into a configuration that a running gateway can use.
 
-A file with a fault changes nothing: every fault is reported, and the configuration in force stays. Where it listens, how many
-workers there are and which store is used is fixed at startup: such a change is reported, and waits for a restart.
+A file with a fault changes nothing: every fault is reported, and the configuration in force stays. The address, the number of
+workers and the store are fixed on startup: such a change is reported, and needs a restart.
 """
 
 import errno
@@ -33,7 +33,7 @@ class NotUsable(Exception):
 
 
 def file_reader(path: str, changed: Callable[[Config], Config] = lambda config: config) -> Read:
-    """A function that reads the configuration at `path` again; `changed` puts in what the command line says."""
+    """A function that reads the configuration at `path` again; `changed` applies the command line's options."""
 
     def read() -> Config:
         config, faults = read_config(path)
@@ -45,7 +45,7 @@ def file_reader(path: str, changed: Callable[[Config], Config] = lambda config: 
 
 
 def taken_over(running: Config, fresh: Config, *, quiet: bool = False) -> Config:
-    """The fresh configuration as far as the running gateway can follow it; unless `quiet`, what it cannot follow is reported."""
+    """The part of the new configuration that the running gateway can follow; unless `quiet`, the rest is reported."""
     kept = {name: getattr(running, name) for name in FIXED}
     names = dict.fromkeys(_SAID.get(name, name) for name in FIXED if getattr(fresh, name) != kept[name])
     if fresh.meters and not running.store:
@@ -63,7 +63,7 @@ def report(error: NotUsable) -> None:
 
 
 def terminal_is_gone() -> bool:
-    """Whether this process was started from a terminal that has been closed: then SIGHUP means what it always did."""
+    """Whether this process was started from a terminal that has been closed: then SIGHUP keeps its usual meaning."""
     try:
         os.tcgetpgrp(2)
     except OSError as error:
@@ -74,14 +74,14 @@ def terminal_is_gone() -> bool:
 
 
 class Watch:
-    """Whether the files of a configuration have changed: the file itself and every contract and schema that lies beside it."""
+    """Whether the files of a configuration have changed: the file itself, and every contract and schema beside it."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path).absolute()
         self._seen = self._look()
 
     def changed(self) -> bool:
-        """Whether something is different since the last call."""
+        """Whether anything has changed since the last call."""
         before, self._seen = self._seen, self._look()
         return before != self._seen
 
@@ -96,7 +96,7 @@ class Watch:
         return found
 
 
-_EVERY = 1.0  # seconds between two looks
+_EVERY = 1.0  # seconds between two checks
 _KINDS = (".yaml", ".yml", ".toml", ".json", ".py")
 _MOST_FILES = 10_000
 
@@ -112,7 +112,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def watch_files(path: str, wanted: Callable[[], object], ended: threading.Event) -> None:
-    """Call `wanted` after each change of the files, from a thread of its own, until it has `ended`."""
+    """Call `wanted` after each change of the files, from its own thread, until it has `ended`."""
     watch = Watch(path)
 
     def look() -> None:

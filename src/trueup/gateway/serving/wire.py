@@ -1,6 +1,6 @@
-"""The ASGI side: a request's body is read with a cap and a deadline, replies and streams are sent.
+"""The ASGI side: reads a request's body under a size limit and a deadline, and sends replies and streams.
 
-Nothing waits for ever: a body that does not come in its time is refused, a client that is gone ends the work for it.
+Nothing waits forever: a body that does not arrive in time is refused, and the work for a client that has left ends.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
-_PATIENCE = 2.0  # seconds for the rest of a body that is refused
+_PATIENCE = 2.0  # seconds to drain the rest of a refused body
 JSON = (b"content-type", b"application/json")
 EVENTS: Headers = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
