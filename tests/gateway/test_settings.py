@@ -96,7 +96,7 @@ def test_no_key_is_in_a_repr_or_a_fault(file: Path) -> None:
         (("request: 1000", "request: lots"), ["N006 request is a whole number; got 'lots'"]),
         (("tenant: acme", "user: x"), ["N006 tenant is missing"]),
         (("listen: 0.0.0.0:9000", "listen: nowhere"), ["N006 listen is an address and a port"]),
-        (("bodies: refused", "bodies: some"), ["N006 bodies must be all, refused or none; got 'some'"]),
+        (("bodies: refused", "bodies: some"), ["N006 bodies is one of all, refused, none; got 'some'"]),
         (("bodies: refused", "patterns: ['(']"), ["N006 redaction pattern '(' cannot be used: missing )"]),
         (("replies: 7", "replies: soon"), ["N006 replies is a number or null; got 'soon'"]),
         (("keep_context: 5000", "keep_context: yes please"), ["keep_context is true, false or a number of bytes"]),
