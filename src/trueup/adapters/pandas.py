@@ -6,9 +6,11 @@ Importing this module registers the accessor. The index stays, the Series that i
 from collections.abc import Iterator
 from typing import Any
 
-import pandas as pd  # type: ignore[import-untyped]
-
 from trueup.batch.columns import PerRow, columns_of, contexts_of, contract_of, verdicts
+from trueup.watch.missing import library
+
+with library("pandas>=2.2"):
+    import pandas as pd  # type: ignore[import-untyped]
 
 
 @pd.api.extensions.register_series_accessor("trueup")

@@ -6,10 +6,12 @@ Importing this module registers it. A Series gives a frame; an expression gives 
 from collections.abc import Mapping
 from typing import Any
 
-import polars as pl
-
 from trueup.batch.columns import PerRow, columns_of, contexts_of, contract_of, verdicts
 from trueup.verdict.codec import spelled
+from trueup.watch.missing import library
+
+with library("polars>=1.20"):
+    import polars as pl
 
 SCHEMA: dict[str, Any] = {
     "ok": pl.Boolean,
