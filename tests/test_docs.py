@@ -222,6 +222,37 @@ def test_the_built_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
         assert not [url for url in urls if away.match(url)], sheet.relative_to(site)
 
 
+@pytest.mark.needs("browser")
+def test_the_pages_work_from_disk_and_their_search_does_too(site: Path) -> None:
+    from playwright.sync_api import expect, sync_playwright
+
+    asked: list[str] = []
+    wrong: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu", "--disable-component-update"]
+        )
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+        field, found = page.get_by_role("textbox", name="Search"), page.locator(".md-search-result__link")
+        for name in ("reference/api.html", "howto/accept.html", "index.html"):
+            page.goto((site / name).as_uri())
+            field.press_sequentially("trailing comma")
+            expect(found.first).to_be_visible(timeout=60_000)
+        field.clear()
+        field.press_sequentially("xylophonist")
+        expect(page.get_by_text("No matching documents")).to_be_visible(timeout=60_000)
+        field.clear()
+        field.press_sequentially("circuit breakers")
+        found.filter(has_text="Ask until the reply is true").first.click(timeout=60_000)
+        expect(page.get_by_role("heading", level=1)).to_contain_text("Ask until the reply is true", timeout=60_000)
+        browser.close()
+    assert not wrong
+    assert not [url for url in asked if not url.startswith((site.as_uri(), "data:", "about:", "blob:"))]
+
+
 def test_every_finding_page_is_reachable_from_the_catalogue(site: Path) -> None:
     index = (site / "reference" / "codes.html").read_text("utf-8")
     for name in pages.finding_pages():
