@@ -67,10 +67,12 @@ quick: .cache/rooms.txt lint types ## check the rooms you changed, or ROOM=name 
 	@mkdir -p .cache
 	@$(PYTHON) tools/rooms.py $(ROOM) > $@
 
-lint: $(STAMP) ## ruff: rules and formatting
+lint: $(STAMP) ## ruff: rules and formatting; the English of docs, messages and comments
 	@echo "== ruff"
 	@$(BIN)/python -m ruff check .
 	@$(BIN)/python -m ruff format --check .
+	@echo "== prose"
+	@$(BIN)/python tools/prose.py
 
 types: $(STAMP) ## mypy, strict
 	@echo "== mypy"

@@ -8,6 +8,7 @@ import ast
 import functools
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ DOCS = ROOT / "docs"
 FINDING_PAGES = ROOT / "src" / "trueup" / "findings"
 CLI_PAGE = DOCS / "reference" / "cli.md"
 OPEN = ROOT / "tests" / "spec_open.txt"
+STYLE_PAGE = DOCS / "style.md"
+HABITS = ROOT / "tools" / "english" / "rules.toml"
 
 _ROW = re.compile(r"^\| ([A-Z]\d+) \|", re.MULTILINE)
 _KINDS = {"string": "string", "array": "list", "object": "table", "boolean": "boolean", "integer": "integer",
@@ -264,8 +267,24 @@ def shrink_open() -> str:
     return "\n".join(line for line in lines if line.startswith("#") or line not in cited) + "\n"
 
 
+def habits() -> str:
+    """The table of the prose linter's rules, between its two marks in the style guide."""
+    rules = tomllib.loads(HABITS.read_text("utf-8"))
+    rows = [f"| `{name}` | {rule['before']} | {rule['after']} |" for name, rule in rules.items()]
+    return "\n".join(
+        ["<!-- tools/english/rules.toml -->", "| rule | not | but |", "|---|---|---|", *rows, "<!-- end -->"]
+    )
+
+
+def style_page() -> str:
+    """The style guide with the table of rules as it is now."""
+    text = STYLE_PAGE.read_text("utf-8")
+    return re.sub(r"<!-- tools/english/rules\.toml -->.*?<!-- end -->", lambda _: habits(), text, flags=re.DOTALL)
+
+
 def write() -> None:
     CLI_PAGE.write_text(cli_page(), "utf-8")
+    STYLE_PAGE.write_text(style_page(), "utf-8")
     OPEN.write_text(shrink_open(), "utf-8")
 
 

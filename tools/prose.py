@@ -1,11 +1,22 @@
-"""Reads the prose of the project: `python tools/prose.py --extract [FILE or FOLDER…]` prints it, one paragraph a line."""
+"""Checks the prose of the project for habits of translated English: `python tools/prose.py [FILE or FOLDER…]`.
+
+Without arguments it reads the whole project and fails if a folder has more hits than the baseline allows. With arguments it
+prints every hit there. `--extract` prints the prose itself, one paragraph a line; `--rules` explains the rules.
+"""
 
 import argparse
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from english import exempt
 from english.files import files_of, name_of, passages_of, whole_project
+from english.lint import Hit, lint
+from english.rules import rules
+
+
+def hits_in(paths: list[Path]) -> list[Hit]:
+    return exempt.without_exempt(lint((name_of(path), passage) for path in paths for passage in passages_of(path)))
 
 
 def extract(paths: list[Path]) -> int:
@@ -15,19 +26,51 @@ def extract(paths: list[Path]) -> int:
     return 0
 
 
+def explain() -> int:
+    for rule in rules().values():
+        print(f"{rule.name}: {rule.why}\n    not  {rule.before}\n    but  {rule.after}\n")
+    return 0
+
+
+def check(paths: list[Path], allowed: dict[str, int]) -> int:
+    """Prints the hits of every folder that has more than allowed."""
+    hits = hits_in(paths)
+    found = exempt.counts(hits)
+    over = {folder for folder, number in found.items() if number > allowed.get(folder, 0)}
+    for hit in hits:
+        if exempt.folder_of(hit.file) in over:
+            print(hit)
+    for folder in sorted(over & set(allowed)):
+        print(f"{folder}: {found[folder]} hits; the baseline allows {allowed[folder]}")
+    if over:
+        print(f"{len(over)} folders with habits to correct; `python tools/prose.py --rules` explains them")
+    elif allowed:
+        print(f"{sum(found.values())} hits are left in folders that are still being rewritten")
+    return 1 if over else 0
+
+
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="tools/prose.py", description="Read the prose of the project.")
+    parser = argparse.ArgumentParser(prog="tools/prose.py", description="Check the prose of the project.")
     parser.add_argument(
         "places", nargs="*", type=Path, metavar="FILE", help="files or folders; default: the whole project"
     )
     parser.add_argument("--extract", action="store_true", help="print the prose, one paragraph a line")
+    parser.add_argument("--rules", action="store_true", help="explain the rules")
+    parser.add_argument("--lower-baseline", action="store_true", help="write the baseline again with what is left")
+    parser.add_argument("--new-baseline", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     missing = [place for place in options.places if not place.exists()]
     if missing:
         parser.error(f"no such file or folder: {missing[0]}")
+    if options.rules:
+        return explain()
+    paths = list(files_of(options.places) if options.places else whole_project())
     if options.extract:
-        return extract(list(files_of(options.places) if options.places else whole_project()))
-    return 0
+        return extract(paths)
+    if options.lower_baseline or options.new_baseline:
+        exempt.lower(hits_in(paths), start=options.new_baseline)
+        return 0
+    return check(paths, {} if options.places else exempt.baseline())
 
 
 if __name__ == "__main__":

@@ -51,8 +51,8 @@ class _Reader:
         self.fence = ""
         self.comment = False
 
-    def flush(self) -> list[Passage]:
-        done = self.writing.done()
+    def flush(self, *, heading: bool = False) -> list[Passage]:
+        done = self.writing.done(heading=heading)
         self.writing = Writing()
         return done
 
@@ -88,7 +88,7 @@ class _Reader:
         start = match.end()
         if kind in {"heading", "note"}:
             add_inline(self.writing, text[start:], line, column + start)
-            yield from self.flush()
+            yield from self.flush(heading=True)
         elif kind == "item":
             add_inline(self.writing, text[start:], line, column + start)
         elif kind == "table" and not re.fullmatch(r"[\s|:-]+", text):

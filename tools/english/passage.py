@@ -11,6 +11,7 @@ class Passage:
     text: str
     offsets: tuple[int, ...]  # where in `text` a new stretch of the file begins
     places: tuple[tuple[int, int], ...]  # its line and column in the file, both from 1
+    heading: bool = False
 
     @property
     def line(self) -> int:
@@ -46,12 +47,12 @@ class Writing:
             self.add(" ", last, at + len(self.parts[-1]))
         self.add(text, line, column)
 
-    def done(self) -> list[Passage]:
+    def done(self, *, heading: bool = False) -> list[Passage]:
         """The passage, or nothing if it has no word."""
         text = "".join(self.parts)
         if not any(letter.isalpha() for letter in text):
             return []
-        return [Passage(text, tuple(self.offsets), tuple(self.places))]
+        return [Passage(text, tuple(self.offsets), tuple(self.places), heading)]
 
 
 def passage(text: str, line: int, column: int) -> list[Passage]:

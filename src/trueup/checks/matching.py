@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-import re2  # type: ignore[import-untyped]
+import re2
 
 from trueup.checks.patterns import options
 

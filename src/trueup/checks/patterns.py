@@ -9,7 +9,7 @@ import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
-import re2  # type: ignore[import-untyped]
+import re2
 
 from trueup.checks.distinctions import CASE, Note, told_apart
 from trueup.checks.folding import LEADS, SIGN_LEAD, SIGN_TAILS, TAILS, fold, is_spaced

@@ -40,7 +40,7 @@ def matches(pattern: re.Pattern[str], text: str, gate: str) -> Iterator[re.Match
 
 @lru_cache(maxsize=16)
 def _compiled(gate: str) -> Callable[[bytes], Any]:
-    import re2  # type: ignore[import-untyped]
+    import re2
 
     search: Callable[[bytes], Any] = re2.compile(gate).search
     return search

@@ -194,7 +194,7 @@ def pattern_fault(source: str) -> str:
     >>> pattern_fault(r"net_\\w+"), pattern_fault("(?=a)")
     ('', 'invalid perl operator: (?=')
     """
-    import re2  # type: ignore[import-untyped]
+    import re2
 
     try:
         _compiled(source)

@@ -7,7 +7,7 @@ schema, `x-grounded` says the same of one place.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
-import re2  # type: ignore[import-untyped]
+import re2
 
 from trueup.conform.schema import Schema
 from trueup.conform.survey import places_along, subschemas

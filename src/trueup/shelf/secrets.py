@@ -71,7 +71,7 @@ def _inner(form: str) -> str:
 @cache
 def _hint() -> Any:
     """The same forms for an engine that says in one quick pass that none of them is there."""
-    import re2  # type: ignore[import-untyped]
+    import re2
 
     from trueup.checks.patterns import options
 

@@ -76,7 +76,7 @@ class Redaction(msgspec.Struct, frozen=True):
 
 @functools.cache
 def _hinted() -> Any:
-    import re2  # type: ignore[import-untyped]
+    import re2
 
     return re2.compile(HINT)
 

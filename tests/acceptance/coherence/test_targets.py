@@ -7,7 +7,7 @@ import socket
 from typing import Any, NoReturn
 
 import pytest
-import re2  # type: ignore[import-untyped]
+import re2
 
 from tests.acceptance.coherence.bot import CONTRACT, POLICY, ResponseValidator, fsm_in
 from tests.growth import assert_linear
