@@ -1,1 +1,1 @@
-"""A provider's shape in, one Reply out. The only room that knows provider words."""
+"""Reads a reply in any provider's shape into one Reply. The only package that knows provider words."""

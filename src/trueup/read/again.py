@@ -1,8 +1,8 @@
-"""A reply said again: the pieces of the model's own message, as its provider sent them, out of what was read.
+"""Turns a reply back into the pieces of the model's own message, as its provider sent them.
 
-A Reply enters; the content blocks, parts, items or the message of its family leave, with thinking, signatures and encrypted items
-unchanged and in order, so that they can be sent back. Empty members that an SDK adds are left out. Nothing is made up: what was not
-read from a provider gives None.
+Returns the content blocks, parts, items or the message of a Reply's family, with thinking, signatures and encrypted items
+unchanged and in order, so that they can be sent back. Empty members that an SDK adds are left out. Nothing is invented: a
+reply that was not read from a provider gives None.
 """
 
 import base64
@@ -15,7 +15,7 @@ from trueup.read.objects import Row, as_dict, record, rows, word
 from trueup.read.reader import read
 from trueup.verdict.reply import Reply
 
-# What SDKs add for their own use; no provider takes it back.
+# Members that SDKs add for their own use; no provider accepts them back.
 _OURS = frozenset({"parsed", "parsed_output", "parsed_arguments"})
 _TEXT = frozenset({"text", "thought"})
 _CAMEL = {
@@ -26,7 +26,7 @@ _CAMEL = {
 
 
 def body_of(raw: Any) -> Row | None:
-    """The body of the response that was read; the events of a stream are joined to one."""
+    """The body of the response that was read; the events of a stream are joined into one."""
     if isinstance(raw, list | tuple) and not hasattr(raw, "_asdict"):
         items = [streams.unpacked(item) for item in raw if not isinstance(item, str | bytes)]
         family = streams.recognised(items[:4])
@@ -35,9 +35,9 @@ def body_of(raw: Any) -> Row | None:
 
 
 def is_intact(reply: Reply) -> bool:
-    """Whether a reply says what was read: the same text and the same calls, not a part of it and nothing in its place.
+    """Whether a reply is the one that was read: the same text and the same calls, complete and unreplaced.
 
-    Arguments may have been brought to their types; what is sent back are those that the model wrote.
+    Arguments may have been converted to their types; the model's own are sent back.
     """
     again = read(reply.raw).reply
     return again.text == reply.text and _called(again) == _called(reply)
@@ -48,27 +48,27 @@ def _called(reply: Reply) -> list[tuple[str, str]]:
 
 
 def message_in(body: Row) -> Row:
-    """The message of a chat completion, or of what looks like one."""
+    """The message of a chat completion, or of a similar body."""
     choices = rows(body.get("choices"))
     found = record(choices[0]).get("message") if choices else body.get("message")
     return cleaned(record(found)) if found is not None else cleaned(body) if "role" in body else {}
 
 
 def blocks_in(body: Row) -> list[Row]:
-    """The content blocks of Anthropic's message; a blank text is none that could be sent back."""
+    """The content blocks of Anthropic's message; a blank text cannot be sent back."""
     blocks = [cleaned(record(block)) for block in rows(body.get("content"))]
     return [block for block in blocks if block.get("type") != "text" or word(block.get("text")).strip()]
 
 
 def parts_in(body: Row) -> list[Row]:
-    """The parts of Gemini's first candidate, in the words of REST."""
+    """The parts of Gemini's first candidate, in REST's notation."""
     candidates = rows(body.get("candidates"))
     content = record(record(candidates[0]).get("content")) if candidates else body
     return _joined(_camel(cleaned(part)) for part in whole_calls(rows(content.get("parts"))))
 
 
 def _joined(parts: Iterable[Row]) -> list[Row]:
-    """The parts with pieces of one text, or of one thought, put together; a part with a signature stays by itself."""
+    """The parts, with pieces of one text or one thought joined; a part with a signature stays separate."""
     found: list[Row] = []
     for part in parts:
         before = found[-1] if found else {}
@@ -100,7 +100,7 @@ def cleaned(part: Any) -> Any:
 
 
 def _camel(part: Row) -> Row:
-    """A part in REST's words, with bytes in base64: it can be stored as JSON."""
+    """A part in REST's notation, with bytes in base64: it can be stored as JSON."""
     return {_CAMEL.get(name, name): _written(name, held) for name, held in part.items()}
 
 

@@ -1,7 +1,7 @@
-"""Tool results in each provider's shape, for calls that were run and for calls that were refused.
+"""Writes tool results in each provider's shape, for calls that were run and for calls that were refused.
 
-Results enter (call, text, whether it is an error); the messages that a provider takes back leave. Calls that were
-answered already get no second answer. Where a shape has no field for errors, the text says that it is one.
+Takes results (call, text, whether it is an error) and returns the messages that a provider accepts. Calls that already have
+an answer get no second one. If a shape has no field for errors, the text says that it is one.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from trueup.verdict.verdict import Refusal
 
 
 class Result(NamedTuple):
-    """What came of one call: the text for the model, and whether it is an error."""
+    """The result of one call: the text for the model, and whether it is an error."""
 
     call: ToolCall
     text: str
@@ -28,7 +28,9 @@ def _each(make: Callable[[Result], dict[str, Any]]) -> Callable[[Sequence[Result
 
 
 def _text(r: Result) -> str:
-    """The text of a result in a shape without a field for errors: whoever reads the history must know one by its words."""
+    """The text of a result in a shape without a field for errors: a reader of the history must recognise an error by its
+    words.
+    """
     return f"Error: {r.text}" if r.is_error and not says_failure(r.text) else r.text
 
 
@@ -94,12 +96,12 @@ _SHAPES: dict[str, Callable[[Sequence[Result]], Messages]] = {
     "mcp": _each(lambda r: {"content": [{"type": "text", "text": r.text}], "isError": r.is_error}),
 }
 PROVIDERS = tuple(_SHAPES)
-# Families that take their results back in another's shape.
+# Families that take their results back in another family's shape.
 _ALIASES = dict.fromkeys(("llama.cpp", "gluellm", "vllm", "batch", "text", "messages"), "openai")
 
 
 def tool_results(results: Sequence[Result], provider: str) -> Messages:
-    """The messages that tell a model what came of its calls.
+    """The messages that report the results of its calls to a model.
 
     >>> call = ToolCall("ping", id="c1")
     >>> tool_results([Result(call, "pong", False)], "openai")
@@ -112,7 +114,7 @@ def tool_results(results: Sequence[Result], provider: str) -> Messages:
 
 
 def refusal_result(refusal: Refusal) -> Result:
-    """A refused call as a result that tells the model why."""
+    """A refused call as a result that gives the model the reason."""
     return Result(refusal.call, refusal.message, is_error=True)
 
 

@@ -1,7 +1,7 @@
 """Anthropic Messages: a body of content blocks, and the events of its stream.
 
-`input` is an object; in streams it is pieces of JSON text, kept verbatim, for `max_tokens` may cut them. A thinking
-block is reasoning. Blocks of tools that Anthropic runs itself are no calls; their results count as outputs.
+`input` is an object; in streams it is pieces of JSON text, kept verbatim because `max_tokens` may cut them. A thinking block
+is reasoning. Blocks of tools that Anthropic runs itself are not calls; their results count as outputs.
 """
 
 from typing import Any
@@ -34,7 +34,7 @@ def read(body: Row, raw: Any) -> Reading:
 
 
 def join(events: list[Row], done: bool) -> tuple[Row, bool]:
-    """One message out of a stream's events, and whether it came to its end."""
+    """One message from a stream's events, and whether it is complete."""
     body: Row = {"type": "message"}
     blocks: dict[Any, Row] = {}
     pieces: dict[Any, list[str]] = {}
@@ -61,7 +61,7 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:
 
 
 def _take(delta: Row, index: Any, blocks: dict[Any, Row], pieces: dict[Any, list[str]]) -> None:
-    """Put one piece to its block."""
+    """Add one piece to its block."""
     kind = word(delta.get("type"))
     if kind == "signature_delta":
         block = blocks.setdefault(index, {"type": "thinking"})

@@ -1,7 +1,8 @@
-"""A reply while it arrives: chunks of any kind enter, the text that each adds leaves; at the end, all of it in the form `read` takes.
+"""A reply while it arrives: takes chunks of any kind, returns the text that each adds, and at the end all of it in the form
+that `read` takes.
 
-Chunks are pieces of the reply's text, an SDK's objects or their dicts, or the body of a stream: bytes or text of server-sent events
-cut anywhere, or its lines one by one. A stream is either text or events; both in one is a `TypeError`.
+Chunks are pieces of the reply's text, an SDK's objects or their dicts, or the body of a stream: bytes or text of server-sent
+events cut anywhere, or its lines one by one. A stream is either text or events; a mix of both is a `TypeError`.
 """
 
 import codecs
@@ -15,11 +16,11 @@ from trueup.verdict.patterns import lazy_regex
 _FIELDS = ("data:", "event:", "id:", "retry:", ": ")
 _BLANK = "\ufeff\r\n "
 _DONE = "[DONE]"
-_ERROR = lazy_regex(r"event:\s*error\s*")  # what it says may be plain text
+_ERROR = lazy_regex(r"event:\s*error\s*")  # their text may be plain text
 
 
 class Arriving:
-    """What has arrived of one reply."""
+    """The part of one reply that has arrived."""
 
     __slots__ = ("_begun", "_body", "_choosing", "_decoder", "_ends", "_events", "_pieces")
 
@@ -29,11 +30,11 @@ class Arriving:
         self._pieces: list[str | bytes] = []
         self._ends: set[int] = set()  # the pieces before which a line seems to have ended
         self._decoder: codecs.IncrementalDecoder | None = None
-        self._begun: str | None = ""  # the first characters, until they say what the text is
+        self._begun: str | None = ""  # the first characters, until they show what kind of text it is
         self._body: Body | None = None  # the text is the body of a stream
 
     def feed(self, chunk: Any) -> str:
-        """Take the next chunk; the text of the reply that it adds.
+        """Add the next chunk; return the text of the reply that it adds.
 
         >>> arriving = Arriving()
         >>> arriving.feed({"choices": [{"delta": {"content": "Hel"}}]})
@@ -57,7 +58,7 @@ class Arriving:
         return self._choosing.text_of(event)
 
     def whole(self) -> Any:
-        """All that has arrived: text, bytes, or the list of the events."""
+        """Everything that has arrived: text, bytes, or the list of the events."""
         if self._events:
             return self._events
         pieces: list[Any] = self._pieces
@@ -83,7 +84,7 @@ class Arriving:
         return self._decided(self._begun)
 
     def _decided(self, begun: str) -> str:
-        """Say what the text is as soon as its first characters tell; until then nothing is given."""
+        """Decide what kind of text it is as soon as its first characters show it; until then nothing is returned."""
         start = begun.lstrip(_BLANK)
         if not start or any(field.startswith(start) for field in _FIELDS):
             return ""
@@ -105,13 +106,14 @@ class Body:
     __slots__ = ("_choosing", "_data", "_line", "has_events")
 
     def __init__(self) -> None:
-        self.has_events = False  # an event of a provider has come; before, it may be text that only begins like a body
+        # an event of a provider has arrived; before, it may be text that only begins like a body
+        self.has_events = False
         self._choosing = Choosing()
         self._line: list[str] = []  # the pieces of the line that has not ended
         self._data: list[str] = []  # the lines of an event that is written over several
 
     def ends_before(self, piece: str) -> bool:
-        """Whether a piece is a line of its own: lines are handed over without their ends, too."""
+        """Whether a piece is a complete line: lines are passed in without their ends, too."""
         if not self._line or not (not piece or piece.startswith((*_FIELDS, "{"))):
             return False
         line = "".join(self._line)
@@ -121,7 +123,7 @@ class Body:
         return data == _DONE or isinstance(value(data), dict)
 
     def feed(self, text: str) -> str:
-        """Take more of the body; the text of the reply that its events add."""
+        """Add more of the body; return the text of the reply that its events add."""
         if "\n" not in text and "\r" not in text:
             self._line.append(text)
             return ""

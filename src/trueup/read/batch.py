@@ -1,7 +1,7 @@
 """Batch output lines of OpenAI (and Azure, Groq, Together, vLLM, Mistral), Anthropic, Gemini, Vertex and Bedrock.
 
-A line enters; its key, and either the body inside or the failure it reports, leave. A body is no proof of a completion:
-its status is looked at first. A line that is not JSON still gives its key.
+Returns a line's key, and either the body inside or the failure it reports. A body is no proof of a completion: its status is
+checked first. A line that is not JSON still gives its key.
 """
 
 from typing import Any, NamedTuple
@@ -44,7 +44,7 @@ def is_line(body: Row) -> bool:
 
 
 def unwrap(line: Row) -> Line:
-    """Take a batch line apart.
+    """Split a batch line into its parts.
 
     >>> unwrap({"custom_id": "r3", "response": None, "error": {"code": "batch_expired", "message": "Too late"}}).failure
     Failure(message='Too late', code='batch_expired', status=None, failed_generation='', retry_after=None)
@@ -79,7 +79,7 @@ def _anthropic(key: str, result: Row) -> Line:
 
 
 def salvage_key(line: str) -> str:
-    """The key of a line that is not valid JSON, if it can be seen.
+    """The key of a line that is not valid JSON, if it can be found.
 
     >>> salvage_key('{"custom_id": "r7", "response": {"body": {"choices": [')
     'r7'

@@ -1,7 +1,7 @@
 """Bedrock Converse: a message of keyed blocks (no `type`), the events of its stream, and older bodies of plain text.
 
-Blocks are told apart by their only key. The body of InvokeModel is the model's own: Anthropic's is read as Anthropic's;
-the text forms of Titan, Llama and Mistral, and of text-generation-inference, which are like them, are read here.
+The only key of a block shows its kind. The body of InvokeModel is the model's own: Anthropic's is read as Anthropic's; the
+text formats of Titan, Llama, Mistral and text-generation-inference are read here.
 """
 
 from typing import Any
@@ -48,7 +48,7 @@ def fill_blocks(draft: Draft, content: Any) -> None:
 
 
 def read_older(body: Row, raw: Any) -> Reading:
-    """Read what models of text alone answer: Titan, Llama and Mistral to InvokeModel, and servers of generated text."""
+    """Read the answers of text-only models: Titan, Llama and Mistral through InvokeModel, and servers of generated text."""
     draft = Draft()
     ending: Any = body.get("stop_reason")
     counted = usage.counts(body.get("prompt_token_count"), body.get("generation_token_count"))
@@ -63,7 +63,7 @@ def read_older(body: Row, raw: Any) -> Reading:
 
 
 def join(events: list[Row], done: bool) -> tuple[Row, bool]:
-    """One Converse body out of a stream's events, and whether it came to its end."""
+    """One Converse body from a stream's events, and whether it is complete."""
     body: Row = {}
     blocks: dict[Any, Row] = {}
     pieces: dict[Any, list[str]] = {}
@@ -88,7 +88,7 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:
 
 
 def _take(delta: Row, index: Any, blocks: dict[Any, Row], pieces: dict[Any, list[str]]) -> None:
-    """Put one piece to its block."""
+    """Add one piece to its block."""
     thought = delta.get("reasoningContent")
     if thought is not None:
         piece, kind = record(thought).get("text"), "reasoningContent"

@@ -1,7 +1,7 @@
-"""A provider's tool call as a ToolCall: arguments that came as a JSON string, as an object, or not at all.
+"""A provider's tool call as a ToolCall: its arguments may be a JSON string, an object, or absent.
 
-The string is kept verbatim, whatever it holds. Arguments that are no JSON object leave `args` None with the fault
-beside it; nothing is mended here, and an object that gives a key twice is a fault, for only the text tells both.
+The string is kept verbatim, whatever it contains. Arguments that are not a JSON object give `args` None and a fault; nothing
+is repaired here. An object with a duplicate key is a fault, because only the text has both values.
 """
 
 import json
@@ -45,7 +45,7 @@ def custom_call(name: str, text: Any, call_id: str = "", index: int = 0) -> Tool
 
 
 def read_arguments(raw: str) -> tuple[dict[str, Any] | None, str]:
-    """The arguments that a string spells, or None and the reason.
+    """The arguments in a string, or None and the reason.
 
     >>> read_arguments('{"a": 1, "a": 2}')
     (None, "the key 'a' is given twice")
@@ -68,7 +68,7 @@ def read_arguments(raw: str) -> tuple[dict[str, Any] | None, str]:
 
 
 def _slow(raw: str, value: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
-    """Look at every key: the text is suspect of giving one twice."""
+    """Check every key: the text may have a duplicate."""
     twice: list[str] = []
 
     def pairs(found: list[tuple[str, Any]]) -> None:
@@ -91,7 +91,7 @@ def _not_an_object(value: Any) -> str:
 
 
 def as_text(value: Any) -> str:
-    """A value as JSON text; what JSON does not have is written as its words."""
+    """A value as JSON text; values that JSON lacks are written as their words."""
     try:
         return orjson.dumps(value).decode()
     except (TypeError, RecursionError):

@@ -1,6 +1,6 @@
 """Cohere chat, version 2 and version 1, and the events of their streams.
 
-The plan that a model writes down before its calls counts as reasoning.
+The plan that a model writes before its calls counts as reasoning.
 """
 
 from typing import Any
@@ -43,13 +43,13 @@ def read_old(body: Row, raw: Any) -> Reading:
 
 
 def _failure(ending: Any, said: Any = None) -> Failure:
-    """A reply that Cohere gave up: an error of its own passes, any other ending says what it is."""
+    """A reply that Cohere gave up: its own error is passed on, any other ending is named."""
     code = word(ending).lower()
     return Failure(word(said) or f"the reply ended with {word(ending)}", "server_error" if code == "error" else code)
 
 
 def join(events: list[Row], done: bool) -> tuple[Row, bool]:
-    """One version 2 body out of a stream's events, and whether it came to its end."""
+    """One version 2 body from a stream's events, and whether it is complete."""
     body: Row = {}
     plan: list[str] = []
     blocks: dict[Any, Row] = {}
@@ -98,7 +98,7 @@ def _call(call: Row) -> Row:
 
 
 def join_old(events: list[Row], done: bool) -> tuple[Row, bool]:
-    """One version 1 body out of a stream's events: the last one carries the whole response."""
+    """One version 1 body from a stream's events: the last one has the whole response."""
     pieces: list[str] = []
     calls: list[Any] = []
     for event in events:

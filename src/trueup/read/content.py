@@ -1,7 +1,7 @@
-"""Content as a list of typed blocks, the way most providers nest it: text, thinking, refusals, calls, tool outputs.
+"""Content as a list of typed blocks, as most providers nest it: text, thinking, refusals, calls, tool outputs.
 
-Blocks enter in order and fill a Draft. Calls that the provider runs itself are no calls of ours: their results count as
-outputs. A kind of block that nobody knows is passed over; the raw reply keeps it.
+Blocks fill a Draft in order. Calls that the provider runs itself are not ours: their results count as outputs. An unknown
+kind of block is skipped; the raw reply keeps it.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def fill(draft: Draft, content: Any) -> None:
 
 
 def words_of(source: Any) -> str:
-    """The text in a text, in `{"value": …}`, in a block, or in a list of any of these."""
+    """The text in a string, in `{"value": …}`, in a block, or in a list of any of these."""
     if isinstance(source, str):
         return source
     if isinstance(source, list | tuple):

@@ -1,8 +1,8 @@
 """Tool definitions in every common shape, as Tool values (T1).
 
 OpenAI chat, Responses and legacy functions, Anthropic, Gemini, Bedrock, Cohere, MCP `tools/list`, Vercel maps, LangChain
-dicts and objects, the simple list form, and registries of an application's own. A definition without a name is refused
-with its place; tools that the provider runs itself and that have no name are skipped.
+dicts and objects, the simple list form, and an application's own registries. A definition without a name is refused with its
+place; nameless tools that the provider runs itself are skipped.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ _MAPS = ("args", "inputs", "parameter_definitions", "parameterDefinitions")
 _LISTS = ("tools", "functionDeclarations", "function_declarations", "functions")
 _INNER = ("function", "toolSpec", "tool_spec", "custom", "tool")
 _HOLDERS = ("result", "toolConfig", "tool_config")
-# Tools that Gemini and Bedrock run by themselves: a key and nothing to call.
+# Tools that Gemini and Bedrock run themselves: a key without anything to call.
 _BUILT_IN = frozenset(
     "googleSearch google_search googleSearchRetrieval google_search_retrieval codeExecution code_execution urlContext"
     " url_context computerUse computer_use googleMaps google_maps fileSearch file_search enterpriseWebSearch"
@@ -66,13 +66,13 @@ def definitions(source: Any, where: str = "tools") -> list[Tool]:
 
 
 def _is_hosted(body: Mapping[str, Any]) -> bool:
-    """`{"type": "web_search_preview"}`: the provider runs it, and no call of it comes back."""
+    """`{"type": "web_search_preview"}`: the provider runs it, and never returns a call of it."""
     kind = body.get("type")
     return isinstance(kind, str) and kind not in ("function", "custom", "object")
 
 
 def _is_definition(value: Any) -> bool:
-    """Whether the value beside a name can define the tool of that name, as Vercel's maps do."""
+    """Whether the value beside a name can define the tool of that name, as in Vercel's maps."""
     return isinstance(value, dict) and (
         not value or any(key in value for key in (*_SCHEMAS, *_MAPS, "description", "title", "execute"))
     )
@@ -104,7 +104,7 @@ def _dumped(source: Any, where: str) -> Mapping[str, Any]:
 
 
 def _is_schema(schema: Any) -> bool:
-    """Whether this is a schema, and no dict of objects that describe one parameter each."""
+    """Whether this is a schema, and not a dict of objects that describe one parameter each."""
     return isinstance(schema, dict) and not any(hasattr(value, "name") for value in schema.values())
 
 

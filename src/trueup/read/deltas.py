@@ -1,7 +1,7 @@
-"""Pieces of a stream, as they come: the text that a piece adds, the names of tools that it begins to call, and their arguments.
+"""The pieces of a stream: the text that a piece adds, the names of tools that it begins to call, and their arguments.
 
-A chunk of any provider enters: text, a dict, an SDK's object. Three small things leave; the whole reply is read from all chunks
-at the end, by `streams`. Reasoning is not text.
+Takes a chunk of any provider: text, a dict, an SDK's object. The whole reply is read from all chunks at the end, by
+`streams`. Reasoning is not text.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,13 +20,13 @@ class Delta(NamedTuple):
 
 
 _NOTHING = Delta()
-# Helpers of the SDKs repeat each event of the provider in words of their own.
+# Helpers of the SDKs repeat each event of the provider in another form.
 _REPEATS = ("content.", "refusal.", "logprobs.", "tool_calls.function.")
 _REPEATING = frozenset(("text", "thinking", "citation", "signature", "input_json"))
 
 
 def bare(chunk: Any) -> Any:
-    """A chunk out of the event that an SDK puts around it; None for an event that only repeats others.
+    """The chunk inside an SDK's event; None for an event that only repeats others.
 
     >>> bare({"type": "chunk", "chunk": {"choices": []}, "snapshot": {}}), bare({"type": "text", "snapshot": "Hel"})
     ({'choices': []}, None)
@@ -43,12 +43,12 @@ def bare(chunk: Any) -> Any:
 
 
 class Choosing:
-    """Follows one of several choices that come in turn: the first that is seen, as `streams` does at the end."""
+    """Follows one of several interleaved choices: the first that appears, as `streams` does at the end."""
 
     __slots__ = ("_index",)
 
     def __init__(self) -> None:
-        self._index: Any = ...  # no choice has come
+        self._index: Any = ...  # no choice has arrived
 
     def text_of(self, chunk: Any) -> str:
         """The text that a chunk adds to the choice.
@@ -106,7 +106,7 @@ def _of_choice(choice: Any) -> Delta:
 
 
 def _of_calls(calls: Sequence[Any]) -> tuple[tuple[str, ...], str]:
-    """The names of functions, and the pieces of their arguments: text, or an object that is whole already."""
+    """The names of functions, and the pieces of their arguments: text, or a complete object."""
     names = (word(member(call, "name")) for call in calls)
     given = (_arguments(_first(call, "arguments", "args")) for call in calls)
     return tuple(name for name in names if name), "".join(given)
@@ -138,7 +138,7 @@ def _of_plain_delta(chunk: Any) -> Delta:
 
 
 def _of_item(chunk: Any) -> Delta:
-    """An item of a response that begins: a call has its name already."""
+    """A new item of a response: a call already has its name."""
     item = member(chunk, "item")
     return Delta("", (word(member(item, "name")),)) if word(member(item, "type")) == "function_call" else _NOTHING
 
@@ -181,7 +181,7 @@ def _of_message(chunk: Any, kind: str) -> Delta:
 
 
 def _said(content: Any) -> str:
-    """The text of a content that is text, or blocks of which some are."""
+    """The text of a content that is text, or of blocks some of which are."""
     if not isinstance(content, list | tuple):
         return word(content)
     blocks = [{"text": block} if isinstance(block, str) else record(block) for block in content]

@@ -1,7 +1,7 @@
-"""Which family a dict, an event or a list belongs to: the order tables, first hit wins.
+"""Finds the family of a dict, an event or a list, from ordered tables; the first match wins.
 
-A probe looks at a few keys and never deeper than a first item. The order matters: an OpenAI body may carry anything
-beside its `choices`, an error stands last, for a reply may hold one too.
+A probe checks a few keys and never looks deeper than a first item. The order matters: an OpenAI body may have anything beside
+its `choices`, and an error comes last, because a reply may contain one too.
 """
 
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def _is_chat(body: Row) -> bool:
 
 
 def _is_numbered(choice: Row) -> bool:
-    """Whether a choice says where it stands or how it ended: an answer to a question of the user's own has a text too."""
+    """Whether a choice gives its index or how it ended: an answer to a question of the user's own has a text too."""
     return "index" in choice or "finish_reason" in choice
 
 
@@ -213,7 +213,7 @@ def family(body: Row) -> Reader | None:
 
 
 def is_error(body: Row) -> bool:
-    """Whether a dict is what a provider answers instead of a reply.
+    """Whether a dict is what a provider sends instead of a reply.
 
     >>> is_error({"error": {"message": "no"}}), is_error({"error": "no such model"}), is_error({"name": "Ada"})
     (True, True, False)
@@ -229,7 +229,7 @@ def is_error(body: Row) -> bool:
 
 
 def may_be_error(body: Row) -> bool:
-    """Whether a dict has nothing but a message, as the errors of some providers do, and as an answer may have too.
+    """Whether a dict has only a message, as the errors of some providers do, and as an answer may too.
 
     >>> may_be_error({"message": "no such model", "id": "1"}), may_be_error({"message": "hi", "name": "Ada"})
     (True, False)
@@ -273,7 +273,7 @@ STREAMS: tuple[tuple[Callable[[Row], bool], Joiner, Reader], ...] = (
 
 
 def stream(event: Row) -> tuple[Joiner, Reader] | None:
-    """How the stream that an event belongs to is joined and read, or None.
+    """How to join and read the stream that an event belongs to, or None.
 
     >>> stream({"type": "message_start", "message": {}})[1].__module__
     'trueup.read.anthropic'

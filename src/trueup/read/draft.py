@@ -1,7 +1,6 @@
-"""Draft: a reply while it is being read. Pieces enter in the order of the provider's blocks, a Reply leaves.
+"""Draft: a reply while it is being read. Takes pieces in the order of the provider's blocks and builds a Reply.
 
-Pieces of text that stand side by side are one text; where a call or a tool output stood between them, a blank line
-does.
+Adjacent pieces of text are one text; a call or a tool output between them becomes a blank line.
 """
 
 from typing import Any
@@ -14,7 +13,7 @@ from trueup.verdict.reply import Reply, ToolCall, Turn
 
 
 class Draft:
-    """What was read so far of one message."""
+    """The part of one message that was read so far."""
 
     __slots__ = ("_gap", "_mark", "_refused", "_said", "_thought", "_waiting", "calls", "outputs")
 
@@ -51,7 +50,7 @@ class Draft:
     def call(
         self, name: str, arguments: Any = MISSING, call_id: str = "", answered: bool = False, *, failed: bool = False
     ) -> None:
-        """A call of a function; `answered` where its output is known, `failed` where that is an error."""
+        """A call of a function; `answered` if its output is known, `failed` if that output is an error."""
         call = function_call(name, arguments, call_id, len(self.calls), answered)
         self.calls.append(msgspec.structs.replace(call, failed=True) if failed else call)
         self._gap = True
@@ -68,12 +67,12 @@ class Draft:
         self._gap = True
 
     def wait(self) -> None:
-        """The provider waits for something that is no call of a named tool: a click, a command of its own shell."""
+        """The provider waits for something other than a call of a named tool: a click, a command of its own shell."""
         self._waiting += 1
         self._gap = True
 
     def between(self) -> None:
-        """Something else stands here: what is said before and after it are two texts."""
+        """Something else is here: the text before and after it are two texts."""
         self._gap = True
 
     @property

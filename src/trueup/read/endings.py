@@ -1,7 +1,7 @@
 """How a reply ended: every provider's word for it, in the nine words of `Finish`.
 
 A provider's word alone is not trusted: calls beside `stop` make it `tool`, a refusal beside `stop` makes it `refusal`.
-Words that nobody has seen are `unknown`, never an error.
+Unknown words are `unknown`, never an error.
 """
 
 from typing import Any

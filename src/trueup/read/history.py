@@ -24,7 +24,9 @@ _RESPONSE = lazy_regex(
 
 
 class Earlier(NamedTuple):
-    """A message of the model before the reply; `written` says what came of calls that stand in its text: an output without an error."""
+    """A message of the model before the reply; `written` says whether calls written in its text have an output without an
+    error.
+    """
 
     reply: Reply
     written: bool = False
@@ -82,7 +84,7 @@ def _outputs(message: Row, role: str) -> Sequence[Row]:
 
 
 def _settled(reply: Reply, waiting: Waiting, places: list[int]) -> Reply:
-    """A reply with its calls as they stand at the end of the history; calls that repeat an earlier one are left out."""
+    """A reply with its calls as of the end of the history; calls that repeat an earlier one are left out."""
     if not reply.calls:
         return reply
     return msgspec.structs.replace(reply, calls=tuple(waiting.calls[place] for place in places))

@@ -1,7 +1,7 @@
 """Gemini's interactions: a list of steps (or, in their first version, of outputs), and the events of their stream.
 
-A step of a tool that Google runs itself is no call; its result counts as an output. Only steps since the user last
-spoke are read.
+A step of a tool that Google runs itself is not a call; its result counts as an output. Only steps since the user's last
+message are read.
 """
 
 from typing import Any
@@ -80,7 +80,7 @@ def _fill(draft: Draft, step: Row, answered: set[str]) -> None:
 
 
 def join(events: list[Row], done: bool) -> tuple[Row, bool]:
-    """One interaction out of a stream's events, and whether it came to its end."""
+    """One interaction from a stream's events, and whether it is complete."""
     body: Row = {"object": "interaction"}
     steps: dict[Any, Row] = {}
     pieces: dict[Any, list[str]] = {}
@@ -108,7 +108,7 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:
 
 
 def _whole(step: Row, text: str) -> Row:
-    """A step with the pieces that came after it had begun."""
+    """A step with the pieces that arrived after it had begun."""
     kind = step.get("type")
     if not text:
         return step

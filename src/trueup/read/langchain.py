@@ -1,7 +1,7 @@
 """LangChain messages: as objects, as `{"type": "ai", "data": …}`, as `dumpd` writes them, as chunks, inside results.
 
-`invalid_tool_calls` are calls like any other: their text is kept. The provider's own calls in `additional_kwargs` give
-the arguments verbatim; a call that stands in several places is read once.
+`invalid_tool_calls` are calls like any other: their text is kept. The provider's own calls in `additional_kwargs` give the
+arguments verbatim; a call that appears in several places is read once.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ _ENDINGS = ("finish_reason", "stop_reason", "done_reason", "stopReason", "finish
 
 
 def unwrapped(message: Row) -> Row:
-    """The fields of a message, out of `data` or `kwargs`; the type beside them.
+    """The fields of a message, from `data` or `kwargs`, and its type.
 
     >>> unwrapped({"lc": 1, "type": "constructor", "id": ["x", "AIMessage"], "kwargs": {"content": "hi"}})
     {'type': 'AIMessage', 'content': 'hi'}
@@ -47,10 +47,10 @@ def read(body: Row, raw: Any) -> Reading:
 
 
 def read_result(body: Row, raw: Any) -> Reading:
-    """Read an LLMResult, a ChatResult, or a message beside what was parsed from it."""
+    """Read an LLMResult, a ChatResult, or a message beside the value parsed from it."""
     if "generations" not in body:
         return read(record(body.get("raw")), raw)
-    # Asked of the object itself: its dump writes each message as a BaseMessage, without the calls.
+    # Read from the object itself: its dump writes each message as a BaseMessage, without the calls.
     found = rows(member(raw, "generations") or body["generations"])
     if found and isinstance(found[0], list | tuple):
         found = rows(found[0])
@@ -110,7 +110,7 @@ def _verbatim(extra: Row) -> dict[str, str]:
 
 
 def _add(content: list[Any], block: Any) -> None:
-    """Put a block behind the others; a thought that comes in pieces is one."""
+    """Append a block; a thought that arrives in pieces is one."""
     more, last = record(block), record(content[-1]) if content else {}
     for name in ("reasoning", "thinking"):
         alike = more.get("type") == last.get("type") == name and more.get("index") == last.get("index")
@@ -121,7 +121,7 @@ def _add(content: list[Any], block: Any) -> None:
 
 
 def _added(before: Any, more: Any) -> Any:
-    """The tokens of two chunks together: each counts what it adds."""
+    """The sum of two chunks' tokens: each counts what it adds."""
     if not before or not more:
         return more or before
     one, other = record(before), record(more)
@@ -136,7 +136,7 @@ def _added(before: Any, more: Any) -> Any:
 
 
 def join(events: list[Row], done: bool) -> tuple[Row, bool]:
-    """One AI message out of chunks, and whether it came to its end."""
+    """One AI message from chunks, and whether it is complete."""
     content: list[Any] = []
     calls: list[Row] = []
     places: dict[Any, Row] = {}

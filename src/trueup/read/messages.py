@@ -1,8 +1,8 @@
-"""Lists of messages, and single messages: what the model said since the user last spoke, and what was said before.
+"""Lists of messages, and single messages: the model's words since the user's last message, and the conversation before.
 
-The list may hold messages of any provider. Tool outputs are matched to their calls, which are then marked as answered; a call
-that a later message repeats with its output is one call. The text of the reply is what was said after the last output, or all
-of it if nothing was said after it.
+The list may have messages of any provider. Tool outputs are matched to their calls, which are then marked as answered; a call
+that a later message repeats with its output is one call. The text of the reply is the text after the last output, or all of
+it if none follows.
 """
 
 from collections.abc import Sequence
@@ -25,13 +25,13 @@ _ROLES: dict[str, Role] = {
     **dict.fromkeys(("system", "developer", "systemmessage"), "system"),
 }
 _ENDINGS = ("finish_reason", "stop_reason", "finishReason", "stopReason")
-_DOCUMENTS = frozenset(("document", "search_result"))  # blocks of Anthropic that hold a text to cite
+_DOCUMENTS = frozenset(("document", "search_result"))  # blocks of Anthropic with a text to cite
 _IN_TEXT = frozenset(("text", "content"))  # a document's source that is text, and not a file
 _RESULTS = frozenset(("tool_result", "tool-result"))
 
 
 def role_of(message: Row) -> Role:
-    """Who speaks in a message, whatever the framework calls it.
+    """The speaker of a message, whatever the framework calls it.
 
     >>> role_of({"role": "model"}), role_of({"type": "human", "content": "hi"}), role_of({"a": 1})
     ('assistant', 'user', '')
@@ -51,7 +51,7 @@ def role_of(message: Row) -> Role:
 
 
 def outputs_in(message: Row) -> list[Row]:
-    """The outputs that a message of the role `tool` holds: its blocks, or the message itself."""
+    """The outputs in a message of the role `tool`: its blocks, or the message itself."""
     return _outputs(message) or [message]
 
 
@@ -69,7 +69,7 @@ def _outputs(message: Row) -> list[Row]:
 
 
 def fill_message(draft: Draft, message: Row) -> str:
-    """Read one assistant message of any family into a draft; the family's name leaves."""
+    """Read one assistant message of any family into a draft; return the family's name."""
     kind = message.get("type")
     if kind == "constructor" or (isinstance(kind, str) and kind in langchain.AI):
         langchain.fill_message(draft, langchain.unwrapped(message))
@@ -94,7 +94,7 @@ def fill_message(draft: Draft, message: Row) -> str:
 
 
 def read(body: Row, raw: Any) -> Reading:
-    """Read one assistant message that stands alone."""
+    """Read one separate assistant message."""
     draft = Draft()
     provider = fill_message(draft, body)
     ending = next((body[name] for name in _ENDINGS if body.get(name)), None)
@@ -102,7 +102,7 @@ def read(body: Row, raw: Any) -> Reading:
 
 
 class Before(NamedTuple):
-    """What was said before a reply: the messages, the last words of the user, and whether the model has not spoken yet."""
+    """The conversation before a reply: the messages, the user's last words, and whether the model has not spoken yet."""
 
     messages: list[Any]
     question: str
@@ -110,7 +110,7 @@ class Before(NamedTuple):
 
 
 def before_reply(items: Sequence[Any]) -> Before:
-    """What the messages say before the reply, which begins after the last message of the user.
+    """The conversation before the reply, which begins after the user's last message.
 
     >>> before_reply([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "Because."}])[1:]
     ('Why?', True)
@@ -119,13 +119,13 @@ def before_reply(items: Sequence[Any]) -> Before:
 
 
 def in_history(items: Sequence[Any]) -> Before:
-    """The same for messages that all stand before the reply."""
+    """The same for messages that all come before the reply."""
     spoken = any(role_of(record(item)) == "assistant" for item in items)
     return Before(list(items), question_in(items), not spoken)
 
 
 def question_in(items: Sequence[Any]) -> str:
-    """What the user said last, whatever the shape of the message; empty if the user said nothing.
+    """The user's last words, whatever the shape of the message; empty if the user said nothing.
 
     >>> question_in([{"role": "user", "content": [{"type": "text", "text": "Why?"}]}, {"role": "assistant"}])
     'Why?'
@@ -143,7 +143,7 @@ def question_in(items: Sequence[Any]) -> str:
 
 
 def text_in(message: Row) -> str:
-    """All that one message says, also the outputs of tools that it holds; what is not text is written as JSON.
+    """The whole text of one message, including tool outputs; anything else is written as JSON.
 
     >>> text_in({"role": "tool", "content": [{"type": "tool_result", "content": {"city": "Oslo"}}]})
     '{"city":"Oslo"}'
@@ -162,7 +162,7 @@ def text_in(message: Row) -> str:
 
 
 def _block_text(block: Row) -> str:
-    """What one block of a message says: its text, or that of a document or a search result."""
+    """The text of one block of a message: its own, or that of a document or a search result."""
     text = word(block.get("text"))
     if text or block.get("type") not in _DOCUMENTS:
         return text
@@ -174,7 +174,7 @@ def _block_text(block: Row) -> str:
 
 
 def _output_text(output: Row) -> str:
-    """What one output of a tool says."""
+    """The text of one tool output."""
     held = next(
         (output[name] for name in ("content", "output", "response", "result") if output.get(name) is not None), None
     )
@@ -192,7 +192,7 @@ def _written(value: Any) -> str:
 
 
 def _start(items: Sequence[Any]) -> int:
-    """Where the reply begins: after the last message of the user."""
+    """Where the reply begins: after the user's last message."""
     at = len(items)
     while at and role_of(record(items[at - 1])) != "user":
         at -= 1
@@ -200,7 +200,7 @@ def _start(items: Sequence[Any]) -> int:
 
 
 def read_many(items: Any, raw: Any) -> Reading:
-    """Read what the model said since the user last spoke."""
+    """Read the model's words since the user's last message."""
     spoken = [record(item) for item in items[_start(items) :]]
     roles = [role_of(message) for message in spoken]
     if "assistant" not in roles:
@@ -248,7 +248,7 @@ def _without(turn: Turn, again: int) -> Turn:
 
 
 def _text(turns: list[Turn]) -> str:
-    """What was said after the last output of a tool message, or all that was said."""
+    """The text after the last tool output, or all of it."""
     last = max((i for i, turn in enumerate(turns) if turn.role == "tool"), default=-1)
     said = [turn.text for turn in turns[last + 1 :] if turn.text] or [turn.text for turn in turns if turn.text]
     return "\n\n".join(said)

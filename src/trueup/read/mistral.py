@@ -38,7 +38,7 @@ def read(body: Row, raw: Any) -> Reading:
 
 
 def join(events: list[Row], done: bool) -> tuple[Row, bool]:
-    """One response out of a conversation's events, and whether it came to its end."""
+    """One response from a conversation's events, and whether it is complete."""
     body: Row = {"outputs": []}
     outputs: dict[Any, Row] = {}
     ended = done

@@ -1,7 +1,7 @@
-"""Foreign objects as plain dicts, one level at a time: SDK models, dataclasses, named tuples, anything with attributes.
+"""Reads foreign objects as plain dicts, one level at a time: SDK models, dataclasses, named tuples, anything with attributes.
 
-No SDK is imported: an object is asked by what its class can do. A dict passes through untouched and uncopied;
-what is no record at all (text, numbers, functions, iterators) gives None. Nothing is ever consumed or changed.
+No SDK is imported: the object's class decides how it is read. A dict is passed through unchanged and uncopied; something that
+is not a record (text, numbers, functions, iterators) gives None. Nothing is ever consumed or changed.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _EMPTY: Row = {}
 
 
 def record(source: Any) -> Row:
-    """The dict that an object stands for, or an empty one.
+    """The dict form of an object, or an empty one.
 
     >>> record({"a": 1}), record(None)
     ({'a': 1}, {})
@@ -35,7 +35,7 @@ def record(source: Any) -> Row:
 
 
 def as_dict(source: Any) -> Row | None:
-    """The dict that an object stands for, or None.
+    """The dict form of an object, or None.
 
     >>> from types import SimpleNamespace
     >>> as_dict(SimpleNamespace(text="hi", _hidden=1)), as_dict("hi")
@@ -54,7 +54,7 @@ def as_dict(source: Any) -> Row | None:
 
 
 def _dumped(source: Any) -> Row | None:
-    """What the object's own method says it is. Looked up on the class: a mock answers to any name."""
+    """The dict from the object's own method. Looked up on the class: a mock answers to any name."""
     kind = type(source)
     for name, options in _DUMPS:
         method = getattr(kind, name, None)
@@ -70,7 +70,7 @@ def _dumped(source: Any) -> Row | None:
 
 
 def _attributes(source: Any) -> Row | None:
-    """The public attributes of an object: its fields if its class names them, else what it holds."""
+    """The public attributes of an object: its fields if its class names them, else all its values."""
     kind = type(source)
     names: Any = getattr(kind, "__struct_fields__", None) or getattr(kind, "__dataclass_fields__", None)
     if names is None:
@@ -84,9 +84,10 @@ def _attributes(source: Any) -> Row | None:
 
 
 def member(source: Any, name: str) -> Any:
-    """A member of an object as the object itself holds it, or of a dict; None where there is none.
+    """A member of an object as the object itself has it, or of a dict; None if there is none.
 
-    Where a model declares a base class, its dump loses what the value's own class adds: then the value itself is asked.
+    If a model declares a base class, its dump loses the fields that the value's own class adds: then the value itself is
+    read.
 
     >>> member({"a": 1}, "a"), member(None, "a")
     (1, None)
@@ -95,7 +96,7 @@ def member(source: Any, name: str) -> Any:
 
 
 def rows(source: Any) -> list[Any] | tuple[Any, ...]:
-    """The items of a list; one record alone counts as a list of one; anything else as none.
+    """The items of a list; one record counts as a list of one, anything else as none.
 
     >>> rows(None), rows([1, 2]), rows({"a": 1})
     ((), [1, 2], ({'a': 1},))
@@ -108,7 +109,7 @@ def rows(source: Any) -> list[Any] | tuple[Any, ...]:
 
 
 def place(source: Any) -> int | str | None:
-    """The number or name under which pieces belong together; what is neither counts as none.
+    """The number or name that groups pieces; anything else counts as none.
 
     >>> place(3), place([3])
     (3, None)

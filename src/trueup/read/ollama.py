@@ -28,7 +28,7 @@ def read(body: Row, raw: Any) -> Reading:
 
 
 def join(events: list[Row], done: bool) -> tuple[Row, bool]:
-    """One body out of a stream's lines, and whether it came to its end."""
+    """One body from a stream's lines, and whether it is complete."""
     body: Row = {}
     message: Row = {}
     pieces: dict[str, list[str]] = {}
@@ -51,7 +51,7 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:
     else:
         body |= whole
     ended = done or body.get("done") is True
-    body["done"] = True  # what is missing is said once, by the stream
+    body["done"] = True  # the stream itself reports what is missing
     return body, ended
 
 
@@ -69,7 +69,7 @@ def read_llama_cpp(body: Row, raw: Any) -> Reading:
 
 
 def join_llama_cpp(events: list[Row], done: bool) -> tuple[Row, bool]:
-    """One body out of the pieces of a native completion."""
+    """One body from the pieces of a native completion."""
     body: Row = {}
     pieces: list[str] = []
     for event in events:

@@ -1,7 +1,7 @@
-"""OpenAI Chat Completions and the many that speak like it: vLLM, llama.cpp, Groq, Mistral, DeepSeek, OpenRouter, Azure.
+"""OpenAI Chat Completions and the many compatible APIs: vLLM, llama.cpp, Groq, Mistral, DeepSeek, OpenRouter, Azure.
 
-A response body enters, a Reading leaves. The first choice is read. Lax servers are expected: content as a list,
-arguments as an object, legacy `function_call`, reasoning under four names, an error inside a 200.
+Reads the first choice of a response body. Expects lax servers: content as a list, arguments as an object, legacy
+`function_call`, reasoning under four names, an error inside a 200.
 """
 
 from typing import Any
@@ -55,7 +55,7 @@ def read_enclosed(body: Row, raw: Any) -> Reading:
 
 
 def _plain_text(message: Any) -> str:
-    """The text of a message that has nothing but a text, as most have; nothing of any other."""
+    """The text of a message that has only a text, as most do; nothing for any other."""
     if type(message) is not dict:
         return ""
     content = message.get("content")
@@ -74,7 +74,7 @@ def fill_message(draft: Draft, message: Row) -> None:
     if type(content) is str:
         draft.say(content)
     elif isinstance(content, dict) and "type" not in content and "text" not in content:
-        draft.say(as_text(content))  # a lax server that has parsed the answer already
+        draft.say(as_text(content))  # a lax server that has already parsed the answer
     elif content is not None:
         fill(draft, content)
     elif get("audio"):
@@ -95,7 +95,7 @@ def fill_message(draft: Draft, message: Row) -> None:
 
 
 def _think(draft: Draft, message: Row) -> None:
-    """Reasoning under the first of its names that holds any; the others repeat it."""
+    """Reasoning under the first of its names that has any; the others repeat it."""
     get = message.get
     for name in ("reasoning_content", "reasoning", "thinking"):
         found = get(name)
@@ -109,7 +109,7 @@ def _think(draft: Draft, message: Row) -> None:
 
 
 def fill_call(draft: Draft, item: Row, known: set[str] | frozenset[str] = frozenset()) -> None:
-    """Read one tool call: nested under `function` or `custom`, or flat; one already known by its id is passed over."""
+    """Read one tool call: nested under `function` or `custom`, or flat; one that is already known by its id is skipped."""
     get = item.get
     call_id = word(get("id") or get("call_id") or get("tool_call_id") or get("toolCallId"))
     if call_id and call_id in known:

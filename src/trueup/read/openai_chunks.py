@@ -1,7 +1,7 @@
-"""Chunks of a Chat Completions stream, put together to the body that the same reply would have had unstreamed.
+"""Joins the chunks of a Chat Completions stream into the body that the same reply would have had without streaming.
 
-Fragments of a call belong together by index, or by id where a server gives all of them one index or none. One pass,
-each piece joined once. Only the first choice is kept.
+Fragments of a call belong together by index, or by id if a server gives all of them one index or none. One pass, each piece
+joined once. Only the first choice is kept.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ class _Choice:
         self.seen: Row = {}
 
     def add(self, choice: Row) -> None:
-        """Take in one chunk's part of this choice."""
+        """Add one chunk's part of this choice."""
         for name in ("finish_reason", "error"):
             if choice.get(name):
                 self.seen[name] = choice[name]
@@ -66,7 +66,7 @@ class _Choice:
         if call is None:
             call = {"id": call_id, "custom": custom is not None, "part": {}, "more": {}}
             self.calls.append(call)
-        # What stands beside the function, such as a signature of the thoughts before the call, belongs to the call.
+        # Members beside the function, such as a signature of the thoughts before the call, belong to the call.
         call["more"] |= {name: held for name, held in item.items() if name not in _OF_CALL and held is not None}
         if index is not None:
             self.places[index] = call
@@ -76,7 +76,7 @@ class _Choice:
         _extend(call["part"], part)
 
     def body(self) -> Row:
-        """The choice as an unstreamed body has it."""
+        """The choice as in a body without streaming."""
         if "text" in self.pieces and self.message is None:
             return {**self.seen, "text": "".join(self.pieces["text"])}
         message: Row = {name: _joined(pieces) for name, pieces in self.pieces.items()}
@@ -102,7 +102,7 @@ def _is_another(call: Row, call_id: str, part: Row) -> bool:
         return True
     pieces = call["part"].get("pieces")
     if "object" not in call["part"] and (not pieces or (call["id"] and not call_id and not any(pieces))):
-        return False  # the name itself comes in pieces
+        return False  # the name itself arrives in pieces
     if name != call["part"].get("name"):
         return True
     more = part.get("arguments")
@@ -110,7 +110,7 @@ def _is_another(call: Row, call_id: str, part: Row) -> bool:
 
 
 def _extend(part: Row, more: Row) -> None:
-    """Add a fragment's name and arguments; a name said again is the same name."""
+    """Add a fragment's name and arguments; a repeated name is the same name."""
     name = word(more.get("name"))
     if name and name != part.get("name"):
         part["name"] = part.get("name", "") + name
@@ -135,7 +135,7 @@ def _call_body(call: Row) -> Row:
 
 
 def _joined(pieces: list[Any]) -> Any:
-    """Text as one text; where a server sends blocks, all blocks, with the pieces of a text or a thought put together."""
+    """Text as one text; if a server sends blocks, all blocks, with the pieces of a text or a thought joined."""
     if all(isinstance(piece, str) for piece in pieces):
         return "".join(pieces)
     blocks: list[Any] = []
@@ -155,12 +155,12 @@ def _joined(pieces: list[Any]) -> Any:
 
 
 def _is_text(block: Row) -> bool:
-    """Whether a block is a text and nothing else."""
+    """Whether a block is only a text."""
     return block.keys() == {"type", "text"} and isinstance(block["text"], str)
 
 
 def join(events: list[Row], done: bool) -> tuple[Row, bool]:
-    """One body out of many chunks, and whether the stream came to its end."""
+    """One body from many chunks, and whether the stream is complete."""
     first: _Choice | None = None
     position: Any = None
     body: Row = {"object": "chat.completion"}

@@ -1,7 +1,7 @@
 """OpenAI Responses: a body of typed output items, and the events of its stream.
 
-Text is what the final-answer messages say; commentary only where nothing else was said. A call is answered by its
-`call_id`. Items of tools that the provider runs itself are no calls; their results count as outputs.
+The text is that of the final-answer messages; commentary only if there is nothing else. A call is answered by its `call_id`.
+Items of tools that the provider runs itself are not calls; their results count as outputs.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ _RUN_BY_PROVIDER = frozenset(
     "file_search_call web_search_call image_generation_call code_interpreter_call mcp_call program_output"
     " tool_search_output".split()
 )
-# The provider's own tools that its client carries out: the reply waits for what comes of them.
+# The provider's own tools that its client carries out: the reply waits for their results.
 _RUN_BY_CLIENT = frozenset("computer_call local_shell_call shell_call apply_patch_call mcp_approval_request".split())
 _ENDS = frozenset(("response.completed", "response.incomplete", "response.failed", "response.done"))
 
@@ -47,7 +47,7 @@ def read(body: Row, raw: Any) -> Reading:
 
 
 def read_items(items: list[Row], raw: Any) -> Reading:
-    """Read a list of items alone: those since the user last spoke."""
+    """Read a list of items alone: those since the user's last message."""
     spoken = [i for i, item in enumerate(items) if word(item.get("role")) in {"user", "system", "developer"}]
     return read({"output": items[spoken[-1] + 1 if spoken else 0 :]}, raw)
 
@@ -85,7 +85,7 @@ def fill_items(draft: Draft, items: Any) -> None:
 
 
 def join(events: list[Row], done: bool) -> tuple[Row, bool]:  # noqa: ARG001 - all families join alike
-    """One body out of a stream's events: the last whole response if there is one, else its items and pieces."""
+    """One body from a stream's events: the last whole response if there is one, else its items and pieces."""
     body: Row = {"object": "response", "status": "in_progress"}
     items: dict[Any, Row] = {}
     pieces: dict[Any, list[str]] = {}

@@ -1,7 +1,7 @@
-"""Outcomes: whether the output of a tool call says that the call failed or was not made.
+"""Whether the output of a tool call says that the call failed or was not made.
 
-The output of one call enters, in any provider's shape; True or False leaves. A field for errors decides where the shape has one.
-Where it has none, as in OpenAI's, the content does: `{"error": …}`, the name of an exception, or the words of our own results.
+Takes the output of one call in any provider's shape. A field for errors decides if the shape has one. If it has none, as in
+OpenAI's, the content decides: `{"error": …}`, the name of an exception, or the words of our own results.
 """
 
 from typing import Any
@@ -13,11 +13,12 @@ from trueup.verdict.patterns import lazy_regex
 
 _FLAGS = ("is_error", "isError")
 _FAILED = frozenset(("error", "failed", "failure", "denied"))
-_WORKED = frozenset(("success", "ok"))  # not "completed": an item of the Responses API is, whatever its output says
+# not "completed": an item of the Responses API always is, whatever its output says
+_WORKED = frozenset(("success", "ok"))
 _VERCEL = frozenset(("text", "json", "content"))  # the kinds of an `output` that is not an error
 _CONTENT = ("content", "output", "result", "response")
-# How a failed call is answered: in our own words (`read/answers.py`, `ask/words/*.yaml`), and as most programs write an exception.
-# A figure alone after the name is a measurement: `MeanSquaredError: 0.12`, `error: 3 %`.
+# How a failed call is answered: in our own words (`read/answers.py`, `ask/words/*.yaml`), and as most programs write an
+# exception. Only a number after the name is a measurement: `MeanSquaredError: 0.12`, `error: 3 %`.
 _MARK = lazy_regex(
     r"\s*(?:The call (?:of ['\"].{1,200}?['\"] )?was not made\b"
     r"|The tool ['\"].{1,200}?['\"] failed\b"
@@ -66,7 +67,7 @@ def says_failure(content: Any) -> bool:
 
 
 def _held(block: Row) -> Any:
-    """What a block of content holds: text, or data as Bedrock and Cohere have it."""
+    """The content of a block: text, or data in the form of Bedrock and Cohere."""
     if "text" in block:
         return block["text"]
     return block["json"] if "json" in block else record(block.get("document")).get("data")
@@ -91,7 +92,7 @@ def _object_fails(body: Row) -> bool:
         return True
     if kind in _VERCEL and "value" in body:
         return kind == "text" and says_failure(body["value"])
-    if body.get("ok") is True or body.get("success") is True:  # it worked; `error` is about something beside it
+    if body.get("ok") is True or body.get("success") is True:  # it worked; `error` is about something else
         return False
     error = body.get("error")  # a number may be a measurement
     return error is True or (isinstance(error, str | dict | list) and bool(error))

@@ -1,7 +1,8 @@
-"""Schemas of arguments in JSON Schema's own words: Gemini's and OpenAPI's writing, and the simple list of parameters.
+"""Converts schemas of arguments to plain JSON Schema: from Gemini's and OpenAPI's notation, and the simple list of
+parameters.
 
-A schema as a provider writes it enters; plain JSON Schema leaves. Only places that hold schemas are looked at, so a
-property that is called `type` or `nullable`, and data under `default` and `enum`, stay as they are.
+Only places with schemas are read, so a property that is called `type` or `nullable`, and data under `default` and `enum`, are
+unchanged.
 """
 
 from collections.abc import Iterable
@@ -34,7 +35,7 @@ _MAY_BE_NULL = frozenset({"const", "default", "example"})
 
 
 def plain_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema in JSON Schema's own words; a bare map of parameters by name becomes an object of them.
+    """A schema in plain JSON Schema; a bare map of parameters by name becomes an object of them.
 
     >>> plain_schema({"type": "OBJECT", "properties": {"city": {"type": "STRING", "nullable": True}}})
     {'type': 'object', 'properties': {'city': {'type': ['string', 'null']}}}
@@ -90,7 +91,7 @@ def _plain(schema: Any, depth: int) -> Any:
         return schema
     out: dict[str, Any] = {_SNAKE.get(str(key), str(key)): value for key, value in schema.items()}
     for key in [key for key, value in out.items() if value is None and key in _KEYWORDS - _MAY_BE_NULL]:
-        del out[key]  # a dump writes null for what is not said
+        del out[key]  # a dump writes null for absent values
     for key in _ONE:
         if isinstance(out.get(key), dict):
             out[key] = _plain(out[key], depth + 1)
@@ -109,7 +110,7 @@ def _plain(schema: Any, depth: int) -> Any:
 
 
 def _with_type(out: dict[str, Any]) -> None:
-    """Put the type in JSON Schema's words, and `nullable` among the types."""
+    """Write the type in JSON Schema's terms, and `nullable` as one of the types."""
     kind = out.get("type")
     if isinstance(kind, str):
         kind = out["type"] = _type(kind)
@@ -133,7 +134,7 @@ def _with_type(out: dict[str, Any]) -> None:
 
 
 def _with_required(out: dict[str, Any], schema: dict[str, Any]) -> None:
-    """`"required": true` at a property is the old way of saying it; the object's own list is today's."""
+    """`"required": true` at a property is the old notation; the object's own list is the current one."""
     properties = out.get("properties")
     if isinstance(properties, dict):
         flagged = [

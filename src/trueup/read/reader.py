@@ -1,8 +1,8 @@
-"""The door of the room: any provider's reply, in any shape it is held in, becomes one Reply.
+"""The entry point of this package: any provider's reply, in any form, becomes one Reply.
 
-`read` takes what a program holds: text, bytes, a dict, an SDK's object, a list of messages or of stream chunks.
-`read_document` takes a file's text, `read_line` a line of a batch, `read_stream` what is known to be a stream. None of
-them raises for a bad shape: the Reading says what is wrong.
+`read` takes text, bytes, a dict, an SDK's object, a list of messages or of stream chunks. `read_document` takes a file's
+text, `read_line` a line of a batch, `read_stream` something known to be a stream. None of them raises for a bad shape: the
+Reading says what is wrong.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -45,7 +45,7 @@ def read(source: Any, status: int | None = None) -> Reading:
     if type(source) is dict:
         return _read_dict(source, source)
     if isinstance(source, str):
-        return _read_text(str.__str__(source), source)  # of a subclass, the plain text
+        return _read_text(str.__str__(source), source)  # the plain text of a subclass
     if isinstance(source, Reply):
         return Reading(source)
     if isinstance(source, Reading):
@@ -66,7 +66,7 @@ def read(source: Any, status: int | None = None) -> Reading:
 
 
 def read_document(source: str | bytes, status: int | None = None) -> Reading:
-    """Read the text of a file: a response as JSON, a stream's body, or, being none of these, the reply's own text.
+    """Read the text of a file: a response as JSON, a stream's body, or otherwise the reply's own text.
 
     >>> read_document('{"choices": [{"message": {"content": "hi"}}]}').reply.text
     'hi'
@@ -97,7 +97,7 @@ def _read_document(plain: str, raw: Any, status: int | None) -> Reading:
 
 
 def read_stream(source: str | bytes | list[Any] | tuple[Any, ...]) -> Reading:
-    """Read what is known to be the body or the chunks of a stream.
+    """Read the body or the chunks of a stream.
 
     >>> read_stream('data: {"choices": [{"delta": {"content": "h').findings[0].code
     'R003'
@@ -118,7 +118,7 @@ def read_stream(source: str | bytes | list[Any] | tuple[Any, ...]) -> Reading:
 
 
 def read_line(line: str | bytes) -> Reading:
-    """Read one line of a batch's output; a line that is not JSON gives R001 and, if it can be seen, its key.
+    """Read one line of a batch's output; a line that is not JSON gives R001 and, if it can be found, its key.
 
     >>> read_line('{"custom_id": "r2", "result": {"type": "expired"}}').findings[0].data["retryable"]
     True
@@ -162,7 +162,7 @@ def _read_batch(body: Row, raw: Any) -> Reading:
 
 
 def _read_text(plain: str, raw: Any) -> Reading:
-    """Text, unless it clearly is the body of a stream: an event of a known provider must be in it, or nothing but its end."""
+    """Text, unless it clearly is the body of a stream: it must contain an event of a known provider, or only its end."""
     events: Events | None = None
     if looks_like_sse(plain):
         events = from_sse(plain)
@@ -209,7 +209,7 @@ def _read_list(source: Any) -> Reading:
 
 
 def _read_pieces(source: Any) -> Reading:
-    """Pieces of the reply's text, or of a stream's body; its lines may come without their ends."""
+    """Pieces of the reply's text, or of a stream's body; its lines may come without line ends."""
     arriving = Arriving()
     for piece in source:
         arriving.feed(piece)
