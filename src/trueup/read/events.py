@@ -1,7 +1,7 @@
 """The body of a stream as a list of events: SSE, lines of JSON, and Amazon's binary frames.
 
-Text or bytes enter; dicts leave, with a count of the events that could not be read and whether `[DONE]` was seen. Lines
-end as SSE ends them and nowhere else: U+2028 inside a string is text. Time is linear in the length.
+Returns dicts, with a count of the events that could not be read and whether `[DONE]` was seen. Lines end as SSE defines and
+nowhere else: U+2028 inside a string is text. Time is linear in the length.
 """
 
 import base64
@@ -18,7 +18,7 @@ from trueup.verdict.patterns import lazy_regex
 _decode = msgspec.json.Decoder().decode
 _FIELD = ("data:", "event:", "id:", "retry:", ":")
 _FRAME = lazy_regex(r":(event|exception)-type\x07[^a-zA-Z]{1,4}([A-Za-z]+)")
-# What stands in the first line of a stream of JSON lines, and hardly in a model's own words.
+# Found in the first line of a stream of JSON lines, and rarely in a model's own text.
 _LINES = lazy_regex(
     r'"chat\.completion\.chunk"|"type"\s*:\s*"(?:message_start|message-start|response\.[a-z_.]+)"'
     r'|"event_type"\s*:\s*"stream-start"|"messageStart"\s*:\s*\{|"choices"\s*:\s*\[\s*\{[^{}]*"delta"\s*:'
@@ -31,7 +31,7 @@ _SURROGATE = lazy_regex("[\ud800-\udfff]")
 
 
 class Events(NamedTuple):
-    """What a stream's body holds."""
+    """The content of a stream's body."""
 
     items: list[Row]
     broken: int = 0
@@ -39,7 +39,7 @@ class Events(NamedTuple):
 
 
 def looks_like_sse(text: str) -> bool:
-    """Whether a text begins as a stream of server-sent events does. Cheap: a look at its start.
+    """Whether a text begins like a stream of server-sent events. Cheap: it checks only the start.
 
     >>> looks_like_sse('data: {"id": 1}\\n\\n'), looks_like_sse('{"data": 1}')
     (True, False)
@@ -48,7 +48,7 @@ def looks_like_sse(text: str) -> bool:
 
 
 def looks_like_lines(text: str) -> bool:
-    """Whether a text begins as a stream of JSON lines does: its first line is a whole event, and another follows."""
+    """Whether a text begins like a stream of JSON lines: its first line is a whole event, and another follows."""
     if text[:1] != "{":
         return False
     end = text.find("\n")
@@ -56,7 +56,7 @@ def looks_like_lines(text: str) -> bool:
 
 
 def looks_like_data_lines(text: str) -> bool:
-    """Whether a text begins as the data stream of the Vercel AI SDK 3 and 4 does.
+    """Whether a text begins like the data stream of the Vercel AI SDK 3 and 4.
 
     >>> looks_like_data_lines('f:{"messageId":"m"}\\n0:"Hi"\\n'), looks_like_data_lines("0: zero")
     (True, False)
@@ -70,7 +70,7 @@ def looks_like_frames(text: str) -> bool:
 
 
 def value(text: str) -> Any:
-    """The JSON value that a provider wrote; None when it is none. What strict JSON refuses (NaN) is let through."""
+    """The JSON value that a provider wrote, or None. Values that strict JSON refuses (NaN) are accepted."""
     try:
         return _decode(text)
     except (msgspec.MsgspecError, UnicodeEncodeError):
@@ -110,7 +110,7 @@ def from_sse(text: str) -> Events:
 
 
 def _failure(data: str) -> Row:
-    """What an event named `error` says, in the shape that all errors have."""
+    """The content of an event named `error`, in the shape of all errors."""
     body = value(data)
     if isinstance(body, dict):
         return body if body.get("error") or body.get("type") == "error" else {"type": "error", "error": body}
@@ -124,7 +124,7 @@ def _split(text: str) -> list[str]:
 
 
 def _dispatch(data: list[str], items: list[Row]) -> int:
-    """Read one event's data lines; where they are no one value, each line is its own event. The count of faults leaves."""
+    """Read one event's data lines; if they are not one value, each line is its own event. Returns the count of faults."""
     whole = value(data[0] if len(data) == 1 else "\n".join(data))
     if isinstance(whole, dict):
         items.append(whole)
@@ -138,7 +138,7 @@ def _dispatch(data: list[str], items: list[Row]) -> int:
 
 
 def from_lines(text: str) -> Events:
-    """The events of a body of JSON lines; `data:` before a line is forgiven."""
+    """The events of a body of JSON lines; `data:` before a line is accepted."""
     items: list[Row] = []
     broken = 0
     done = False
@@ -154,7 +154,7 @@ def from_lines(text: str) -> Events:
 def from_frames(source: str | bytes) -> Events:
     """The events of Amazon's event stream, each under the name of its type.
 
-    Bytes are taken apart by their lengths. Text, which has lost some, is searched for the names and the JSON behind.
+    Bytes are split by their lengths. Text, which has lost some bytes, is searched for the names and the JSON after them.
     """
     items: list[Row] = []
     broken = 0
@@ -214,7 +214,7 @@ def _chunk(encoded: Any, items: list[Row]) -> int:
 
 
 def healed(text: str) -> str:
-    """Text in which two halves of a surrogate pair, sent in two pieces, are one character again."""
+    """Text in which two halves of a surrogate pair, sent in two pieces, are joined."""
     if not _SURROGATE.search(text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

@@ -1,7 +1,7 @@
 """Gemini generateContent: REST in camelCase, the SDK's dump in snake_case, and chunks of a stream.
 
-Text is spread over parts: those that are not thoughts are one text. Calls end with STOP like anything else. A blocked
-prompt has no candidates, only its reason. A part with code that Gemini ran itself is no call.
+Text is spread over parts: those that are not thoughts are one text. Calls end with STOP like anything else. A blocked prompt
+has no candidates, only its reason. A part with code that Gemini ran itself is not a call.
 """
 
 from typing import Any
@@ -15,11 +15,11 @@ from trueup.read.objects import Row, record, rows, word
 from trueup.read.reading import Reading, silent
 from trueup.verdict.reply import Reply
 
-# What Gemini ran itself: the results, and the calls, which are not the client's.
+# What Gemini ran itself: results, and calls that are not the client's.
 _OUTPUTS = ("codeExecutionResult", "code_execution_result", "functionResponse", "function_response", "toolResponse",
             "tool_response")  # fmt: skip
 _RUN_BY_PROVIDER = ("executableCode", "executable_code", "toolCall", "tool_call")
-# A candidate has one of these at least; other lists of candidates are data.
+# A candidate has at least one of these; other lists of candidates are data.
 CANDIDATE = frozenset("content finishReason finish_reason index tokenCount token_count".split())
 _NUMBERS = {1: "STOP", 2: "MAX_TOKENS", 3: "SAFETY", 4: "RECITATION", 5: "OTHER"}
 
@@ -78,7 +78,7 @@ def fill_parts(draft: Draft, parts: Any) -> None:
 
 
 def join(events: list[Row], done: bool) -> tuple[Row, bool]:
-    """One response out of a stream's chunks, and whether it came to its end."""
+    """One response from a stream's chunks, and whether it is complete."""
     body: Row = {}
     parts: list[Any] = []
     candidate: Row = {}

@@ -1,7 +1,7 @@
-"""Calls of Gemini whose arguments come in fragments, as Vertex streams them: put together to whole calls.
+"""Joins Gemini's calls whose arguments arrive in fragments, as Vertex streams them.
 
-The parts of a content enter and leave in their order; the fragments of one call become one part with `args`. A call
-that was still to go on at the end has its arguments as text without the end, so that it counts as cut off.
+The parts of a content keep their order; the fragments of one call become one part with `args`. An unfinished call has its
+arguments as text without the end, so that it counts as cut off.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _DEEPEST = 100
 
 
 def whole_calls(parts: Any) -> Iterator[Row]:
-    """The parts, with the fragments of each call put together."""
+    """The parts, with the fragments of each call joined."""
     started: Row | None = None
     unread: list[Any] = []
     signed: Row = {}
@@ -63,7 +63,7 @@ def _cut(call: Row) -> Row:
 
 
 def _put(args: Row, piece: Row) -> bool:
-    """Put one fragment where its path says; False where the path leads nowhere."""
+    """Put one fragment where its path says; return False if the path is invalid."""
     path = word(piece.get("jsonPath") or piece.get("json_path"))
     steps = _steps(path)
     if not steps or not isinstance(steps[0], str):
@@ -85,7 +85,7 @@ def _put(args: Row, piece: Row) -> bool:
 
 
 def _steps(path: str) -> list[str | int]:
-    """The names and numbers of a path such as `$.stops[0].city`; none where it is no such path."""
+    """The names and numbers of a path such as `$.stops[0].city`; none if it is not such a path."""
     found = list(_STEP.finditer(path, 1))
     if path[:1] != "$" or len(found) > _DEEPEST or sum(len(step[0]) for step in found) != len(path) - 1:
         return []
@@ -93,7 +93,7 @@ def _steps(path: str) -> list[str | int]:
 
 
 def _value(piece: Row, held: Any) -> Any:
-    """The value of a fragment; text goes on where text is held."""
+    """The value of a fragment; text is appended to existing text."""
     for camel, snake in _VALUES:
         value = piece.get(camel)
         value = piece.get(snake) if value is None else value

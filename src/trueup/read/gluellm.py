@@ -1,6 +1,6 @@
-"""GlueLLM's results: the final response, and the tools that were run on the way to it.
+"""GlueLLM's results: the final response, and the tools that were run before it.
 
-Calls of the history are answered already. The reply ends with the final response, so that is its text.
+Calls of the history are already answered. The reply ends with the final response, so that is its text.
 """
 
 from typing import Any

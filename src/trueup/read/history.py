@@ -1,7 +1,7 @@
-"""History: what the model said and called before the present reply, and what came of each call.
+"""History: the model's earlier messages and calls, and the result of each call.
 
-The messages of a conversation enter, in any provider's shape; the messages of the model leave, their calls marked as answered and
-as failed. Outputs stand in messages of their own, in those of the user, or beside the calls.
+Takes the messages of a conversation in any provider's shape, and returns the model's messages, with their calls marked as
+answered or failed. Outputs may be messages of their own, parts of the user's messages, or beside the calls.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from trueup.read.waiting import Waiting
 from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.reply import Reply
 
-# How the output of a call that was written into the text comes back in a message of the user.
+# How the output of a call that was written into the text comes back in a user's message.
 _RESPONSE = lazy_regex(
     r"<(?:tool_response|tool_result|function_results?|function_response)\b|\[TOOL_RESULTS\]|^Observation:"
 )

@@ -219,7 +219,7 @@ def _read_pieces(source: Any) -> Reading:
 
 
 def _refused(source: Any, status: int) -> Reading:
-    """What came with an HTTP status that says failure is no reply, whatever it holds."""
+    """A response with an HTTP status that means failure is not a reply, whatever it contains."""
     if isinstance(source, bytes | bytearray | memoryview):
         source = text.decoded(source)[0]
     body = value(source) if isinstance(source, str) else source
@@ -231,7 +231,7 @@ def _refused(source: Any, status: int) -> Reading:
 
 
 def _raised(error: BaseException) -> Reading:
-    """An exception of an SDK, handed over in place of a reply."""
+    """An SDK's exception, passed in place of a reply."""
     status = getattr(error, "status_code", None) or getattr(error, "code", None)
     status = status if type(status) is int else None
     body = getattr(error, "body", None) or as_dict(getattr(error, "response", None) if not status else None)

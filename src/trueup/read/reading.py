@@ -1,7 +1,7 @@
-"""Reading: what came of reading one source, and the findings about the reading itself (R001 to R004).
+"""Reading: the result of reading one source, and the findings about the reading itself (R001 to R004).
 
-A source that is no reply gives an empty Reply with `finish` "error" and a finding that says why; whatever could be read
-is kept. Messages of a provider are quoted with anything that looks like a key blotted out.
+A source that is not a reply gives an empty Reply with `finish` "error" and a finding that says why; whatever could be read is
+kept. A provider's messages are quoted with anything that looks like a key masked.
 """
 
 import re
@@ -19,7 +19,7 @@ from trueup.verdict.secrets import masked
 
 _SHOWN_KEYS = 8
 _PARSED = "If this is parsed data, use check_value(…)."
-# Keys with which messages and responses say what they are; one alone may be a field of the user's own.
+# Keys that identify messages and responses; one alone may be a field of the user's own.
 _LABELS = ({"role", "content"}, {"role", "parts"}, {"object", "id"}, {"object", "data"})
 _SHOWN = 500
 _TRANSIENT = lazy_regex(
@@ -29,13 +29,13 @@ _TRANSIENT = lazy_regex(
     re.IGNORECASE,
 )
 _LASTING = lazy_regex(r"insufficient_quota|invalid|authentication|permission|not_found|billing", re.IGNORECASE)
-# gRPC's numbers, which Gemini's batch lines carry where others carry an HTTP status
+# gRPC's numbers, which Gemini's batch lines have where others have an HTTP status
 _GRPC = {1: 499, 2: 500, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: 400, 10: 409, 11: 400, 12: 501, 13: 500}
 _GRPC |= {14: 503, 15: 500, 16: 401}
 
 
 class Reading(NamedTuple):
-    """A reply and what is wrong with the way it came; `key` is the id of its batch line."""
+    """A reply and what was wrong with its transport; `key` is the id of its batch line."""
 
     reply: Reply
     findings: tuple[Finding, ...] = ()
@@ -43,7 +43,7 @@ class Reading(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """What a provider said instead of a reply, or in the middle of one."""
+    """A provider's error instead of a reply, or in the middle of one."""
 
     message: str
     code: str = ""
@@ -64,7 +64,7 @@ class Failure(NamedTuple):
 
 
 def unknown(source: Any, body: Row | None = None, key: str = "", hint: str = "") -> Reading:
-    """A source of no shape that is known here; if it looks like parsed data, the finding says how that is judged."""
+    """A source of an unknown shape; if it looks like parsed data, the finding says how to judge that."""
     kind = type(source).__name__
     data: Row = {"type": kind}
     message = f"No provider's reply has the shape of this {kind}"
@@ -81,7 +81,7 @@ def unknown(source: Any, body: Row | None = None, key: str = "", hint: str = "")
 
 
 def _is_data(source: Any) -> bool:
-    """Whether a source is a JSON value, or an instance of a type that contracts are made of."""
+    """Whether a source is a JSON value, or an instance of a type that contracts can be made of."""
     typed = any(hasattr(type(source), name) for name in ("model_fields", "__struct_fields__", "__dataclass_fields__"))
     return typed or isinstance(source, Mapping | list | tuple | int | float)
 
@@ -89,7 +89,7 @@ def _is_data(source: Any) -> bool:
 def failed(
     failure: Failure, reply: Reply | None = None, raw: Any = None, key: str = "", *, unsure: bool = False
 ) -> Reading:
-    """A transport failure, with as much of a reply as had arrived; if `unsure`, it may be parsed data as well."""
+    """A transport failure, with as much of a reply as had arrived; if `unsure`, it may also be parsed data."""
     finish: Finish = "filter" if failure.code == "content_filter" else "error"
     if reply is None:
         reply = Reply(finish=finish, raw=raw, turns=())
@@ -116,7 +116,7 @@ def failed(
 
 
 def cut(reading: Reading, broken: int = 0) -> Reading:
-    """The reading of a stream that ended before the provider said so, or lost an event on the way."""
+    """The reading of a stream that ended early, or lost an event on the way."""
     if broken:
         message = f"The stream holds {broken} event{'s' * (broken > 1)} that cannot be read"
     else:
@@ -133,7 +133,7 @@ def silent(raw: Any, key: str = "", provider: str = "") -> Reading:
 
 
 def failure_of(error: Any, status: int | None = None) -> Failure:
-    """Read an error object in any provider's words: a dict, a string, or one inside the other.
+    """Read an error object of any provider: a dict, a string, or one inside the other.
 
     >>> failure_of({"type": "error", "error": {"type": "overloaded_error", "message": "Busy"}})
     Failure(message='Busy', code='overloaded_error', status=None, failed_generation='', retry_after=None)
@@ -171,7 +171,7 @@ def failure_of(error: Any, status: int | None = None) -> Failure:
 
 
 def _status(body: Row) -> int | None:
-    """The HTTP status that an error body carries, if it does."""
+    """The HTTP status in an error body, if it has one."""
     held = record(body.get("ResponseMetadata")) or body
     for name in ("status_code", "statusCode", "status", "code", "errorCode", "HTTPStatusCode"):
         value = held.get(name)

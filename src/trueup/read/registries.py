@@ -1,7 +1,7 @@
-"""Tools as objects of an application: a registry that holds definitions, and definitions with attributes instead of keys.
+"""Tools as objects of an application: a registry with definitions, or definitions with attributes instead of keys.
 
-An object goes in. What comes out is the list of tools that it holds, or its definition as a dict, or None if it is neither.
-Attributes that cannot belong to a definition (methods, mocks, objects of other kinds) are ignored.
+Returns the list of tools in an object, or its definition as a dict, or None if it is neither. Attributes that cannot belong
+to a definition (methods, mocks, objects of other kinds) are ignored.
 """
 
 import enum
@@ -13,7 +13,7 @@ from typing import Any
 _ASKED = ("get_all_definitions", "get_definitions", "list_definitions", "get_all_tools", "get_tools", "list_tools")
 _HELD = ("definitions", "tools")
 _LISTED = ("parameters", "params", "arguments")
-# What of a parameter a schema can say, under the names that the simple list form has for it.
+# The properties of a parameter that a schema can express, under their names in the simple list form.
 _ROW = (
     "type", "required", "enum", "description", "default", "items", "properties", "format", "pattern", "minimum", "maximum",
     "minLength", "maxLength", "minItems", "maxItems", "nullable", "schema",
@@ -27,7 +27,7 @@ def is_collection(source: Any) -> bool:
 
 
 def held_tools(source: Any) -> list[Any] | Mapping[str, Any] | None:
-    """The tools that a registry holds, or None if the object is not a registry.
+    """The tools of a registry, or None if the object is not a registry.
 
     >>> class Registry:
     ...     def get_all_definitions(self):
@@ -77,7 +77,7 @@ def _is_definition(source: Any) -> bool:
 
 
 def _taken(ask: Any, method: str) -> list[Any] | Mapping[str, Any] | None:
-    """What a registry's method returns; a method that needs arguments does not list all tools and is not called."""
+    """The result of a registry's method; a method that needs arguments does not list all tools and is not called."""
     try:
         inspect.signature(ask).bind()
     except (TypeError, ValueError):
@@ -97,7 +97,7 @@ def _listed(found: Any) -> list[Any] | Mapping[str, Any] | None:
 
 
 def _row(parameter: Any) -> Any:
-    """One parameter in the simple list form; dicts and names are passed through as they are."""
+    """One parameter in the simple list form; dicts and names are passed through unchanged."""
     if isinstance(parameter, Mapping):
         return dict(parameter)
     if isinstance(parameter, str):
@@ -111,7 +111,7 @@ def _row(parameter: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON, or None if JSON cannot hold it: an enum becomes its values, a Python type its name."""
+    """A value as JSON, or None if JSON cannot represent it: an enum becomes its values, a Python type its name."""
     if isinstance(value, type) and issubclass(value, enum.Enum):
         return [each.value for each in value]
     if isinstance(value, enum.Enum):

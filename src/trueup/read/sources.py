@@ -1,7 +1,7 @@
-"""What a stream may come from: iterators, generators and an SDK's own streams, synchronous and asynchronous.
+"""The sources of a stream: iterators, generators and an SDK's own streams, synchronous and asynchronous.
 
-`is_source` decides whether an object is a stream to be read or a reply by itself. Nothing is imported to find out, and nothing is
-consumed before somebody iterates. A helper that is meant for a `with` block is entered, read and left. An asynchronous stream in a
+`is_source` decides whether an object is a stream to read, or is itself a reply. Nothing is imported to find out, and nothing
+is consumed before the caller iterates. A helper for a `with` block is entered, read and left. An asynchronous stream in a
 synchronous place is a `TypeError` that names the other way.
 """
 
@@ -18,7 +18,7 @@ _DUMPED = ("model_dump", "to_dict", "_asdict", "__struct_fields__", "__dataclass
 
 
 def is_source(thing: Any) -> bool:
-    """Whether something gives the pieces of a reply one after the other.
+    """Whether something yields the pieces of a reply one after the other.
 
     >>> is_source(iter("ab")), is_source(["a", "b"]), is_source({"choices": []})
     (True, False, False)
@@ -46,13 +46,13 @@ def pieces(source: Any, other: str) -> Iterator[Any]:
         return _entered(source, other)
     if hasattr(kind, "__aiter__") or inspect.isawaitable(source) or _is_manager(kind):
         if inspect.iscoroutine(source):
-            source.close()  # nobody will await it any more
+            source.close()  # nothing will await it any more
         raise TypeError(f"{kind.__name__} is asynchronous: use {other}")
     raise TypeError(f"{kind.__name__} is not a stream; give an iterator of chunks or of pieces of text")
 
 
 async def apieces(source: Any) -> AsyncIterator[Any]:
-    """The pieces of a stream of either kind; a coroutine that gives one is awaited first."""
+    """The pieces of a stream of either kind; a coroutine that returns one is awaited first."""
     if inspect.isawaitable(source):
         source = await source
     if _is_manager(type(source)) and hasattr(type(source), "__aenter__"):
@@ -69,7 +69,7 @@ async def apieces(source: Any) -> AsyncIterator[Any]:
 
 
 def _is_manager(kind: type) -> bool:
-    """Whether objects of a type give their stream only in a `with` block, as the helpers of SDKs do."""
+    """Whether objects of a type yield their stream only in a `with` block, as the helpers of SDKs do."""
     is_iterable = hasattr(kind, "__iter__") or hasattr(kind, "__aiter__")
     return not is_iterable and (hasattr(kind, "__enter__") or hasattr(kind, "__aenter__"))
 
@@ -80,7 +80,7 @@ def _entered(manager: Any, other: str) -> Iterator[Any]:
 
 
 def collected(source: Any) -> Any:
-    """All of a synchronous stream, as `check` takes it; anything else is returned as it is."""
+    """All of a synchronous stream, in the form that `check` takes; anything else is returned unchanged."""
     if not is_source(source):
         return source
     arriving = Arriving()
@@ -90,7 +90,7 @@ def collected(source: Any) -> Any:
 
 
 async def acollected(source: Any) -> Any:
-    """The same of a stream of either kind."""
+    """The same for a stream of either kind."""
     if not is_source(source):
         return source
     arriving = Arriving()

@@ -1,7 +1,7 @@
-"""Events of a stream, of any provider, put together to the Reply that the unstreamed response would have given.
+"""Joins the events of any provider's stream into the Reply that the response would have given without streaming.
 
-A stream that broke off without the provider's word that it is complete gives R003, an error event R002; what had
-arrived is kept in both cases.
+A stream that broke off without the provider's sign of completion gives R003, an error event R002; everything that had arrived
+is kept in both cases.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from trueup.verdict.reply import Reply
 
 
 def unpacked(event: Any) -> Row:
-    """An event out of what may be around it: the SDK's `data`, Bedrock's `chunk.bytes`, the name of an exception."""
+    """An event without its possible wrappers: the SDK's `data`, Bedrock's `chunk.bytes`, the name of an exception."""
     body = as_dict(event)
     if body is None:
         return {}

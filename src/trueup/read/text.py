@@ -1,4 +1,4 @@
-"""Plain text and bytes: the reply is what it says. Bytes that are not UTF-8 are replaced, and said so (P007)."""
+"""Plain text and bytes, which are the reply itself. Bytes that are not UTF-8 are replaced and reported (P007)."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from trueup.verdict.reply import Reply
 
 
 def read(text: str, raw: Any) -> Reading:
-    """Text is the reply."""
+    """Read a text, which is the reply."""
     return Reading(Reply(text=text, raw=raw))
 
 
 def decoded(source: bytes | bytearray | memoryview) -> tuple[str, bool]:
-    """The text of bytes, and whether they were UTF-8; a byte order mark is no text."""
+    """The text of bytes, and whether they were UTF-8; a byte order mark is dropped."""
     data = bytes(source)
     try:
         return data.decode("utf-8-sig"), True

@@ -1,8 +1,7 @@
 """Token counts in one shape: input_tokens, output_tokens, total_tokens, reasoning_tokens, cached_tokens, cache_write_tokens.
 
-The input includes what was read from a cache or written to it, the output includes reasoning, as with most providers; where a
-provider keeps them apart, they are added. A count that the provider did not give is left out; one that is not a whole number, or
-impossibly large, is ignored.
+The input includes cache reads and writes, and the output includes reasoning, as with most providers; if a provider reports
+them separately, they are added. A missing count is left out; one that is not a whole number, or impossibly large, is ignored.
 """
 
 from typing import Any
@@ -11,7 +10,7 @@ from trueup.read.objects import Row, record, rows
 
 Usage = dict[str, int]
 _PLAIN = frozenset({"prompt_tokens", "completion_tokens", "total_tokens"})
-MOST = 10**12  # of tokens: more than any reply has, and money counted with it is still exact
+MOST = 10**12  # tokens: more than any reply has, and costs computed from it are still exact
 _NAMES = (
     "input_tokens", "output_tokens", "total_tokens", "reasoning_tokens", "cached_tokens", "cache_write_tokens",
     "cache_write_hour_tokens",
@@ -28,10 +27,10 @@ def counts(
     taken: Any, given: Any, total: Any = None, reasoning: Any = None, cached: Any = None, written: Any = None,
     hour: Any = None,
 ) -> Usage:  # fmt: skip
-    """The counts that are counts; the total is worked out if it is missing, or less than its parts.
+    """The valid counts; the total is computed if it is missing, or less than its parts.
 
-    `cached` was read from a cache, `written` was written to one, `hour` is the part of it that is kept for an hour; the last two
-    are left out if they are 0, as they are without a cache.
+    `cached` was read from a cache, `written` was written to one, `hour` is the part of it that is kept for an hour; the last
+    two are left out if they are 0, as they are without a cache.
 
     >>> counts(9, 3.0, None, -1, "many")
     {'input_tokens': 9, 'output_tokens': 3, 'total_tokens': 12}
@@ -49,10 +48,11 @@ def counts(
 
 
 def openai(source: Any) -> Usage:
-    """Chat Completions and Responses, and all that speak like them: the prompt includes what came from a cache or went to it.
+    """Chat Completions, Responses and compatible APIs: the prompt includes cache reads and writes.
 
-    Writes are `cache_write_tokens` of the details with OpenAI and OpenRouter; LiteLLM puts Anthropic's beside them. What the total has
-    beyond the input and the output is reasoning: xAI, and servers that translate Gemini's counts, leave it out of the output.
+    Writes are `cache_write_tokens` of the details with OpenAI and OpenRouter; LiteLLM puts Anthropic's beside them. Whatever
+    the total has beyond input and output is reasoning: xAI, and servers that translate Gemini's counts, leave it out of the
+    output.
     """
     if not source:
         return {}
@@ -84,7 +84,7 @@ def _first(*values: Any) -> Any:
 
 
 def anthropic(source: Any) -> Usage:
-    """Anthropic's Messages: `input_tokens` leaves out what was read from the cache and what was written to it."""
+    """Anthropic's Messages: `input_tokens` excludes cache reads and writes."""
     if not source:
         return {}
     get = record(source).get
@@ -94,7 +94,7 @@ def anthropic(source: Any) -> Usage:
 
 
 def _sum(taken: Any, *more: int | None) -> int | None:
-    """The input with what the provider counts beside it; None if it did not count the input."""
+    """The input plus what the provider counts beside it; None if it did not count the input."""
     count = _count(taken)
     return None if count is None else count + sum(part or 0 for part in more)
 
@@ -111,7 +111,7 @@ def gemini(source: Any) -> Usage:
     given = get("candidatesTokenCount", "candidates_token_count")
     if thoughts:
         given = (given or 0) + thoughts
-    # What a tool of the provider's own brought in is input too, and counted beside the prompt.
+    # Input from a provider's own tool is input too, and counted beside the prompt.
     return counts(
         _sum(
             get("promptTokenCount", "prompt_token_count"), get("toolUsePromptTokenCount", "tool_use_prompt_token_count")
@@ -124,7 +124,7 @@ def gemini(source: Any) -> Usage:
 
 
 def bedrock(source: Any) -> Usage:
-    """Converse: `inputTokens` leaves out what was read from the cache and what was written to it; so may the total."""
+    """Converse: `inputTokens` excludes cache reads and writes; so may the total."""
     if not source:
         return {}
     get = record(source).get

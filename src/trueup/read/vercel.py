@@ -1,7 +1,7 @@
 """Vercel AI SDK: UI messages with `parts` (5 and later) or `toolInvocations` (4 and before), results, the UI stream.
 
-A tool part carries its own output: a call whose output is there is answered. A part of a tool that the provider ran
-itself is no call, only an output.
+A tool part has its own output: a call with an output is answered. A part of a tool that the provider ran itself is not a
+call, only an output.
 """
 
 from typing import Any
@@ -58,7 +58,7 @@ def fill_message(draft: Draft, message: Row) -> None:
         elif kind == "step-start":
             draft.between()
         else:
-            fill(draft, part)  # parts as OpenTelemetry writes them down, whose calls are as anybody's
+            fill(draft, part)  # parts in OpenTelemetry's form, with ordinary calls
     before = draft.text
     for item in rows(message.get("toolInvocations")):
         _old_call(draft, record(item), known)
@@ -93,7 +93,7 @@ def _old_call(draft: Draft, call: Row, known: set[str]) -> None:
 
 
 def read_result(body: Row, raw: Any) -> Reading:
-    """Read what `generateText` gives back."""
+    """Read the result of `generateText`."""
     draft = Draft()
     thought = body.get("reasoningText") or body.get("reasoning")
     draft.think(thought if isinstance(thought, str) else "".join(word(record(p).get("text")) for p in rows(thought)))
@@ -107,7 +107,7 @@ def read_result(body: Row, raw: Any) -> Reading:
 def from_data_lines(text: str) -> Events | None:
     """The events of the data stream of versions 3 and 4, `0:"text"` and so on, as those of the later one.
 
-    None where a line is none of it, for such lines may stand in a model's own words; the last one may be torn.
+    None if a line is not part of it, because such lines may occur in a model's own text; the last one may be incomplete.
 
     >>> from_data_lines('0:"Hi"\\nd:{"finishReason":"stop"}').items[0]
     {'type': 'text-delta', 'id': '0', 'delta': 'Hi'}
@@ -136,7 +136,7 @@ def from_data_lines(text: str) -> Events | None:
 
 
 def join(events: list[Row], done: bool) -> tuple[Row, bool]:
-    """One UI message out of a UI message stream, and whether it came to its end."""
+    """One UI message from a UI message stream, and whether it is complete."""
     parts: dict[Any, Row] = {}
     metadata: Row = {}
     ended = done
@@ -163,7 +163,7 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:
 
 
 def _tool_event(part: Row, kind: str, event: Row) -> None:
-    """Bring a tool part up to date with one event."""
+    """Update a tool part with one event."""
     if kind == "tool-input-delta":
         part.setdefault("pieces", []).append(word(event.get("inputTextDelta")))
         return

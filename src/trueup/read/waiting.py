@@ -1,7 +1,8 @@
-"""Waiting: the calls of a conversation, each with what came of it.
+"""Waiting calls: the calls of a conversation, each with its result.
 
-Calls and outputs enter in the order of the messages; the calls leave, marked as answered and, where the output is an error, as
-failed. An output finds its call by id, else by name, else it is the first one that waits. Linear in calls and outputs.
+Takes calls and outputs in the order of the messages, and returns the calls, marked as answered and, if the output is an
+error, as failed. An output finds its call by id, else by name, else it belongs to the first call that waits. Linear in calls
+and outputs.
 """
 
 from collections import deque
@@ -27,17 +28,17 @@ class Waiting:
         self._queues: dict[tuple[str, str], deque[int]] = {}
 
     def add(self, calls: Sequence[ToolCall]) -> list[int]:
-        """Take the calls of one message; the places of those that are not the results of calls which an earlier message made."""
+        """Add the calls of one message; return the places of those that are not results of calls in an earlier message."""
         fresh = [call for call in calls if not (call.answered and self._settles(call))]
         for call in (
             fresh
-        ):  # servers that count from 0 in every reply give the same id again: an output belongs to the last one
+        ):  # servers that count from 0 in every reply repeat ids: an output belongs to the last call with its id
             if call.id:
                 self._queues.pop(("id", call.id), None)
         return [self._put(call) for call in fresh]
 
     def _settles(self, call: ToolCall) -> bool:
-        """Whether a call that carries its output was made before: then that one is answered."""
+        """Whether a call with an output was made before: then the earlier one is answered."""
         place = self._next(("id", call.id) if call.id else ("name", call.name))
         if place is not None:
             self._answered(place, failed=call.failed)
@@ -52,13 +53,13 @@ class Waiting:
         return place
 
     def answer(self, output: Row) -> bool:
-        """Mark the call that an output answers; False where none waits for it."""
+        """Mark the call that an output answers; return False if no call waits for it."""
         get = output.get
         call_id = word(next(filter(None, map(get, _ANSWERS)), ""))
         name = word(get("name") or get("tool_name") or get("toolName"))
         place = self._next(("id", call_id) if call_id else ("name", name) if name else ("any", ""))
         if place is None and call_id:
-            place = self._next(("id", ""))  # a framework made the id up for a call that had none
+            place = self._next(("id", ""))  # a framework invented the id for a call that had none
         if place is not None:
             self._answered(place, failed=is_failure(output))
         return place is not None

@@ -1,6 +1,7 @@
-"""How long a provider asks to wait, in what it says with an error: `RetryInfo` of Google's errors, or words such as "try again in 20s".
+"""How long a provider asks to wait, according to its error: `RetryInfo` of Google's errors, or words such as "try again in
+20s".
 
-The body of an error enters, seconds leave, None where it does not say. Headers are read where requests are sent.
+Returns seconds from the body of an error, or None if it gives none. Headers are read where requests are sent.
 """
 
 from collections.abc import Mapping
@@ -19,11 +20,11 @@ _UNITS = {
     3600.0: "h hr hrs hour hours", 86400.0: "d day days",
 }  # fmt: skip
 _SIZES = {unit: size for size, units in _UNITS.items() for unit in units.split(" ")}
-_MOST = 1e9  # seconds; what is longer is a mistake
+_MOST = 1e9  # seconds; a longer wait is a mistake
 
 
 def wait_in(body: Any, said: str = "") -> float | None:
-    """The wait that the body of an error asks for; `said` is its message.
+    """The wait that the body of an error requests; `said` is its message.
 
     >>> wait_in({"details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "37s"}]})
     37.0
