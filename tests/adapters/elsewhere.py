@@ -1,4 +1,4 @@
-"""Which adapters are tested in `.venv-adapters`, because their libraries hold back others of the development environment.
+"""Lists the adapters that are tested in `.venv-adapters`, because their libraries conflict with the development environment.
 
 `tests/adapters/test_environment.py` runs the tests of these adapters there. All other adapters are tested in `.venv`.
 """

@@ -1,4 +1,4 @@
-"""What the tests of adapters share: a contract with a rule, and replies that are good, broken, and refused."""
+"""Shared by the tests of adapters: a contract with a rule, and replies that are good, broken, and refused."""
 
 from pydantic import BaseModel
 

@@ -1,4 +1,4 @@
-"""Adapters of libraries that need an environment of their own are tested there: their tests, their docstrings, their page."""
+"""Some libraries of adapters need a separate environment. This runs the tests, docstrings and page sections of their adapters there."""
 
 import os
 import subprocess

@@ -124,7 +124,7 @@ def test_format_instructions_are_those_of_the_contract() -> None:
 
 
 class Runs(BaseCallbackHandler):
-    """Which runs LangChain reports, and inside which."""
+    """The runs that LangChain reports, each with its parent."""
 
     def __init__(self) -> None:
         self.parents: dict[Any, Any] = {}
@@ -186,7 +186,7 @@ def streamed(runnable: ContractRunnable, *, awaited: bool) -> list[Any]:
 
 
 @pytest.mark.parametrize("awaited", [False, True])
-def test_a_stream_of_the_runnable_ends_with_the_judged_value(awaited: bool) -> None:
+def test_a_stream_of_the_runnable_ends_with_the_judged_value(*, awaited: bool) -> None:
     with ScriptedServer([Say(MISSING, piece=4), Say(GOOD, piece=4)]) as server:
         parts = streamed(ContractRunnable(contract=Contract(Person), model=model_of(server)), awaited=awaited)
     assert len(parts) > 2

@@ -1,4 +1,4 @@
-"""The page of integrations: every section is run by itself, in the environment of its library."""
+"""The page of integrations: each section runs alone, in the environment of its library."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ def sections() -> Iterator[tuple[str, set[str], str]]:
 
 
 def run(code: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Run the code of a section with the files of a folder of its own around it."""
+    """Run the code of a section in an empty folder."""
     module = type(sys)("example")  # pydantic and others look up the module of a class
     monkeypatch.setitem(sys.modules, "example", module)
     monkeypatch.chdir(folder)

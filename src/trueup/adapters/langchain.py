@@ -42,7 +42,7 @@ class ContractOutputParser(BaseTransformOutputParser[Any]):
     contract: Contract[Any]
     """The contract that judges."""
     context: dict[str, Any] | None = None
-    """What is known about the conversation, as in `Contract.check`; None: nothing."""
+    """Facts about the conversation, as in `Contract.check`; None: nothing."""
     on_verdict: Callable[[Verdict], object] | None = None
     """A function that is called with each verdict, refused or not; None: none."""
 
@@ -73,11 +73,11 @@ class ContractOutputParser(BaseTransformOutputParser[Any]):
     def _settled(self, verdict: Verdict) -> Any:
         if self.on_verdict is not None:
             self.on_verdict(verdict)
-        return _unwrapped(self.contract, verdict, self.context, verdict.ok)
+        return _unwrapped(self.contract, verdict, self.context, ok=verdict.ok)
 
 
 class ContractRunnable(RunnableSerializable[LanguageModelInput, Any]):
-    """Asks a chat model, or any runnable that takes messages, until a reply keeps the contract. Streams as the parser does."""
+    """Asks a chat model, or any runnable that takes messages, until a reply keeps the contract. Streams like the parser."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -88,7 +88,7 @@ class ContractRunnable(RunnableSerializable[LanguageModelInput, Any]):
     policy: Policy | None = None
     """How often to ask again, and what stops it; None: the defaults of `Policy`."""
     context: dict[str, Any] | None = None
-    """What is known about the conversation, as in `Contract.check`; None: nothing."""
+    """Facts about the conversation, as in `Contract.check`; None: nothing."""
     on_answer: Callable[[Answer[Any]], object] | None = None
     """A function that is called with each `Answer`: its verdict, every attempt, what it cost; None: none."""
 
@@ -127,22 +127,22 @@ class ContractRunnable(RunnableSerializable[LanguageModelInput, Any]):
             yield part
 
     def _asked(self, given: Any, config: RunnableConfig, options: dict[str, Any]) -> tuple[Any, ...]:
-        """Whom to ask what, and how; with this configuration, the calls of the model are children of this run."""
+        """The arguments of `ask`. The model gets this configuration, so LangChain reports its calls as children of this run."""
         model = self.model.bind(**options).with_config(config)
         return model, given.to_messages() if isinstance(given, PromptValue) else given, self.policy
 
     def _settled(self, answer: Answer[Any]) -> Any:
         if self.on_answer is not None:
             self.on_answer(answer)
-        return _unwrapped(self.contract, answer.verdict, self.context, answer.ok)
+        return _unwrapped(self.contract, answer.verdict, self.context, ok=answer.ok)
 
 
 async def _alone(given: Any) -> AsyncIterator[Any]:
     yield given
 
 
-def _unwrapped(contract: Contract[Any], verdict: Verdict, context: dict[str, Any] | None, ok: bool) -> Any:
-    """The value of a reply that was accepted; for any other, LangChain's exception with what to tell the model."""
+def _unwrapped(contract: Contract[Any], verdict: Verdict, context: dict[str, Any] | None, *, ok: bool) -> Any:
+    """The value of an accepted reply. For a refused one, raises LangChain's exception with the correction for the model."""
     if ok:
         return verdict.reply.text if contract.schema is None else verdict.value
     rejected, told = Rejected(verdict), correction_text(contract, verdict, context)

@@ -46,7 +46,7 @@ class Replies:
         )
 
     def verdicts(self, contract: Any, context: Any = None) -> Any:
-        """A Series of Verdict objects with the same index; `contract` and `context` are those of `check`."""
+        """A Series of Verdict objects with the same index; `contract` and `context` are the same as for `check`."""
         return pd.Series(
             list(self._verdicts(contract, context)), self._series.index, dtype=object, name=self._series.name
         )
@@ -57,7 +57,7 @@ class Replies:
         return verdicts(contract_of(contract), _cells(series), contexts, series.index)
 
     def _per_row(self, context: Any) -> Any:
-        """The context with the values of its Series and DataFrames taken out."""
+        """The context, with a value for each row in place of each Series and DataFrame."""
         if isinstance(context, dict):
             return {name: self._taken(value, f"context[{name!r}]") for name, value in context.items()}
         return self._taken(context, "the context")
@@ -75,5 +75,5 @@ class Replies:
 
 
 def _cells(series: Any) -> list[Any]:
-    """The values of a Series as Python has them, with None for every kind of null."""
+    """The values of a Series as Python objects, with None for every kind of null."""
     return [None if null else cell for cell, null in zip(series.tolist(), series.isna().tolist(), strict=True)]

@@ -75,7 +75,7 @@ class RepliesOf:
     def check(self, contract: Any, context: Mapping[str, Any] | None = None) -> Any:
         """A struct with the fields that the frame of a Series has; `unnest` makes columns of them.
 
-        `contract` is that of a Series. An expression in the `context` gives each row its own value; None: no context.
+        `contract` is the same as for a Series. An expression in the `context` gives each row its own value; None: no context.
         """
         made = contract_of(contract)
         given = dict(context or {})

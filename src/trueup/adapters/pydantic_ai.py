@@ -39,7 +39,7 @@ class ContractCapability(AbstractCapability[Any]):
     """Judges and repairs the output of an agent: `Agent(model, output_type=Person, capabilities=[ContractCapability(contract)])`.
 
     - `contract`: the contract that judges. One with a schema judges structured output, one without a schema judges text.
-    - `context`: what is known about the conversation, or a function that makes it from the `RunContext`; None: nothing.
+    - `context`: facts about the conversation, or a function that makes it from the `RunContext`; None: nothing.
     - `on_verdict`: a function that is called with each verdict, refused or not; None: none.
     """
 
@@ -78,7 +78,7 @@ def contract_text(
 ) -> TextOutput[Any]:
     """Reads the model's text under a contract, as an entry of `output_type`, alone or beside a type that the model sends by a tool call.
 
-    `contract`, `context` and `on_verdict` are those of `ContractCapability`.
+    `contract`, `context` and `on_verdict` are the same as for `ContractCapability`.
     """
     judge = _Judge(contract, context, on_verdict)
 
@@ -96,7 +96,7 @@ def contract_validator(
 ) -> Callable[[RunContext[Any], Any], Awaitable[Any]]:
     """Judges an output that pydantic-ai has parsed: `agent.output_validator(contract_validator(contract))`.
 
-    `contract`, `context` and `on_verdict` are those of `ContractCapability`.
+    `contract`, `context` and `on_verdict` are the same as for `ContractCapability`.
     """
     judge = _Judge(contract, context, on_verdict)
 
@@ -110,7 +110,7 @@ def contract_validator(
 
 
 class _Judge:
-    """What the three have in common: the verdict on an output, or `ModelRetry` with what to tell the model."""
+    """The part that all three share: gives the verdict on an output, or raises `ModelRetry` with a correction."""
 
     def __init__(self, contract: Contract[Any], context: Known | None, on_verdict: OnVerdict | None) -> None:
         self.contract, self._context, self._on_verdict = contract, context, on_verdict

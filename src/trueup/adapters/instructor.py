@@ -1,0 +1,86 @@
+"""instructor: a response model that judges and repairs a completion before instructor parses it.
+
+`contract_model` makes the model. A refused completion raises `ResponseParsingError` with a correction, so instructor's own retries
+send it; the verdict is in the `__cause__` of the exception. It works for every provider and mode of instructor. instructor's hooks
+cannot do this: it catches what they raise.
+
+>>> from openai import OpenAI
+>>> from pydantic import BaseModel
+>>> import instructor
+>>> from trueup import Contract
+>>> from trueup.testing.server import ScriptedServer
+>>> class Person(BaseModel):
+...     name: str
+...     age: int
+>>> with ScriptedServer(['Here you are: {"name": "Ada", "age": "36",}']) as server:
+...     client = instructor.from_openai(OpenAI(base_url=server.url, api_key="none"), mode=instructor.Mode.JSON)
+...     client.create(response_model=contract_model(Contract(Person), Person), messages=[], model="m")
+Person(name='Ada', age=36)
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ModelWrapValidatorHandler, ValidationInfo, create_model, model_validator
+from pydantic_core import PydanticCustomError
+
+from trueup.ask.correction import correction_text
+from trueup.contract.contract import Contract
+from trueup.verdict.verdict import Rejected, Verdict
+from trueup.watch.missing import library
+
+with library("instructor>=1.17"):
+    from instructor.core.exceptions import ResponseParsingError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def contract_model(
+    contract: Contract[Any],
+    model: type[Model],
+    *,
+    context: dict[str, Any] | None = None,
+    on_verdict: Callable[[Verdict], object] | None = None,
+) -> type[Model]:
+    """A response model with the name and the schema of `model`, and the judgement of the contract.
+
+    - `contract`: the contract that judges.
+    - `model`: the pydantic model whose instances instructor returns.
+    - `context`: facts about the conversation; the `context` of instructor's `create` is added to it. None: nothing.
+    - `on_verdict`: a function that is called with each verdict, refused or not; None: none.
+    """
+
+    def known(own: Any) -> dict[str, Any]:
+        return {**(context or {}), **(own or {})}
+
+    def judged(verdict: Verdict) -> Verdict:
+        if on_verdict is not None:
+            on_verdict(verdict)
+        return verdict
+
+    class Judged(BaseModel):
+        """Judges the text of a completion before it is parsed, and parsed data when it is validated."""
+
+        @classmethod
+        def model_validate_json(cls, json_data: str | bytes | bytearray, *, context: Any = None, **_: Any) -> Any:
+            reply = json_data if isinstance(json_data, str) else bytes(json_data).decode("utf-8", "replace")
+            verdict = judged(contract.check(reply, known(context)))
+            if verdict.ok:
+                return verdict.value if isinstance(verdict.value, model) else model.model_validate(verdict.data)
+            told = correction_text(contract, verdict, known(context))
+            raise ResponseParsingError(told, mode="contract", raw_response=reply) from Rejected(verdict)
+
+        @model_validator(mode="wrap")
+        @classmethod
+        def keeps_the_contract(cls, data: Any, handler: ModelWrapValidatorHandler[Any], info: ValidationInfo) -> Any:
+            if isinstance(data, BaseModel):
+                return handler(data)
+            verdict = judged(contract.check_value(data, known(info.context)))
+            if verdict.ok:
+                return handler(verdict.data)
+            told = correction_text(contract, verdict, known(info.context))
+            raise PydanticCustomError("contract", "{correction}", {"correction": told, "verdict": verdict})
+
+    bases: Any = (Judged, model)
+    made: type[Model] = create_model(model.__name__, __base__=bases, __module__=model.__module__, __doc__=model.__doc__)
+    return made
