@@ -1,6 +1,6 @@
 """trueup: every LLM reply is untrusted; make it true, or say exactly why not.
 
-The public names are imported when first used, so that `import trueup` costs next to nothing.
+The public names are imported at first use, so that `import trueup` is fast.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""`python -m trueup` is `trueup`."""
+"""Run `trueup` with `python -m trueup`."""
 
 from trueup.cli.main import main
 

@@ -74,7 +74,7 @@ def test_any_specification_gives_what_python_gives(
         ("f'{share:.9999f}'", "at most 1,000"),
         ("'{:>{}}'.format(name, big)", "at most 1,000"),
         ("f'{hp:n}'", "depends on the machine"),
-        ("f'{wounds:>9}'", "only text and numbers take a format such as '>9'"),
+        ("f'{wounds:>9}'", "only text and numbers support a format such as '>9'"),
         ("f'{nothing:>9}'", "only text and numbers"),
         ("'{} {0}'.format(hp)", "not both"),
         ("'{0} {}'.format(hp, name)", "not both"),

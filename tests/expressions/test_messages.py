@@ -113,5 +113,5 @@ def test_paths() -> None:
 
 
 def test_a_message_is_text() -> None:
-    with pytest.raises(TypeError, match="a message is text"):
+    with pytest.raises(TypeError, match="a message must be text"):
         compile_message(3)  # type: ignore[arg-type]

@@ -29,12 +29,12 @@ NAMES = {name: BUILTINS.get(name) or __builtins__[name] for name in FUNCTIONS}  
 
 # What the language refuses on purpose where Python has an answer.
 ON_PURPOSE = (
-    "'%' works on numbers",
+    "'%' works only on numbers",
     "the root of a negative number",
     "too much work",
     "too large",
     "sum() adds numbers",
-    "takes no generator",
+    "does not take a generator",
     "is a method of text",
 )
 

@@ -226,7 +226,7 @@ def test_versions_codes_and_precision(served: Any, look: Any, support: SupportDe
     see(figure(tab, "newly accepted"), "29")
     tab.get_by_role("tab", name="Codes over time").click()
     see(tab.locator(".charted").first, "B005")
-    see(tab.locator(".charted").last, "A business rule does not hold.")
+    see(tab.locator(".charted").last, "A business rule is broken.")
     see(tab.locator(".charted").last, "84")
     assert axe(tab) == []
     tab.get_by_role("tab", name="Precision").click()

@@ -1,6 +1,7 @@
-"""Calls: a name that is called is a function of the list, an attribute that is called a method of the list.
+"""Calls of functions and methods in an expression.
 
-Nothing else can be called. Which of a function's two forms is taken, plain or under the meter, is decided here.
+Only the listed functions and methods can be called; any other call is refused. This module also decides whether a function
+runs in its plain form or in the form that charges the meter.
 """
 
 import ast
@@ -20,7 +21,7 @@ def call(to: Translator, node: ast.Call) -> Made:
     if isinstance(node.func, ast.Attribute):
         return _method(to, node, node.func)
     if not isinstance(node.func, ast.Name):
-        to.refuse("only functions and methods of the list are called", node)
+        to.refuse("only the language's own functions and methods can be called", node)
     name = node.func.id
     if name == "dir":
         return _fields(to, node)
@@ -42,7 +43,7 @@ def _dotted_name(node: ast.expr) -> str:
 
 
 def _injected(to: Translator, node: ast.Call, name: str) -> Made:
-    """A function that the caller gave."""
+    """A call of a function that the caller provided."""
     args = [to.tree(arg) for arg in node.args]
     options = [ast.keyword(_option(to, node, one), to.tree(one.value)) for one in node.keywords]
     return Made(to.at(node, ast.Call(to.named(to.functions[name], "f_"), args, options)), Kind.OTHER)
@@ -57,7 +58,7 @@ def _option(to: Translator, node: ast.Call, keyword: ast.keyword) -> str:
 def _fields(to: Translator, node: ast.Call) -> Made:
     """`dir()`: the names of the record's fields."""
     if node.args or node.keywords:
-        to.refuse("dir() takes no arguments: it gives the names of the record", node)
+        to.refuse("dir() takes no arguments; it returns the names of the record's fields", node)
     record = to.at(node, ast.Name("record", ast.Load()))
     if to.tame:
         return Made(to.at(node, ast.Call(to.named(sorted), [record], [])), Kind.DATA)
@@ -65,7 +66,7 @@ def _fields(to: Translator, node: ast.Call) -> Made:
 
 
 def _of_type(to: Translator, node: ast.Call) -> Made:
-    """`isinstance(x, str)`: the types are named, and named only here."""
+    """`isinstance(x, str)`, the only place where an expression may name a type."""
     if len(node.args) != 2 or node.keywords:
         to.refuse("isinstance() takes a value and a type", node)
     wanted = node.args[1]
@@ -73,7 +74,7 @@ def _of_type(to: Translator, node: ast.Call) -> Made:
     types: list[ast.expr] = []
     for one in named:
         if not isinstance(one, ast.Name) or one.id not in TYPES:
-            to.refuse(f"isinstance() knows the types {', '.join(TYPES)}", one)
+            to.refuse(f"isinstance() supports the types {', '.join(TYPES)}", one)
         types.append(to.named(TYPES[one.id], "t_"))
     which = types[0] if len(types) == 1 else ast.Tuple(types, ast.Load())
     return Made(to.at(node, ast.Call(to.named(isinstance), [to.tree(node.args[0]), which], [])), Kind.NUMBER)
@@ -86,11 +87,11 @@ def _function(to: Translator, node: ast.Call, name: str, function: Function) -> 
         if keyword.arg not in function.options:
             to.refuse(f"{name}() has no option {keyword.arg!r}", node)
     lazy = [index for index, arg in enumerate(node.args) if isinstance(arg, ast.GeneratorExp)]
-    made = [_argument(to, arg, function.takes_generator) for arg in node.args]
+    made = [_argument(to, arg, takes_generator=function.takes_generator) for arg in node.args]
     options = {str(keyword.arg): to.translate(keyword.value) for keyword in node.keywords}
     args = [one.tree for one in made]
     kinds = [one.kind for one in (*made, *options.values())]
-    if function.guarded is None or _is_plain(to, node, name, function, kinds, bool(lazy)):
+    if function.guarded is None or _is_plain(to, node, name, function, kinds, lazy=bool(lazy)):
         keywords = [ast.keyword(key, one.tree) for key, one in options.items()]
         assert function.plain is not None
         tree = to.at(node, ast.Call(to.named(function.plain), args, keywords))
@@ -104,12 +105,12 @@ def _function(to: Translator, node: ast.Call, name: str, function: Function) -> 
     return Made(tree, max(Kind.DATA, *kinds) if kinds else Kind.FIXED)
 
 
-def _is_plain(to: Translator, node: ast.Call, name: str, function: Function, kinds: list[Kind], lazy: bool) -> bool:
-    """Whether the function itself may be called: its work is in proportion to the data."""
+def _is_plain(to: Translator, node: ast.Call, name: str, function: Function, kinds: list[Kind], *, lazy: bool) -> bool:
+    """Whether the plain function may be called, because its work is proportional to the size of the data."""
     if function.plain is None:
         return False
     if name in {"any", "all"} and lazy:
-        return True  # the loops inside pay for themselves
+        return True  # the loops inside charge the meter themselves
     if not to.tame or lazy or max(kinds, default=Kind.NUMBER) > Kind.DATA:
         return False
     if name == "round":
@@ -128,11 +129,11 @@ def _count(function: Function) -> str:
     return f"{function.least} to {function.most} arguments"
 
 
-def _argument(to: Translator, node: ast.expr, takes_generator: bool) -> Made:
+def _argument(to: Translator, node: ast.expr, *, takes_generator: bool) -> Made:
     if not isinstance(node, ast.GeneratorExp):
         return to.translate(node)
     if not takes_generator:
-        to.refuse("this function takes no generator; write a list: [… for …]", node)
+        to.refuse("this function does not take a generator; write a list: [… for …]", node)
     (made,), generators = to.comprehended(node, [node.elt])
     return Made(to.at(node, ast.GeneratorExp(made, generators)), Kind.OTHER)
 
@@ -144,9 +145,9 @@ def _method(to: Translator, node: ast.Call, func: ast.Attribute) -> Made:
     if name not in methods.METHODS:
         to.refuse(f"there is no method {name!r}", func, to.suggest(name, {*methods.METHODS, "format"}))
     for keyword in node.keywords:
-        to.refuse(f".{name}() takes its arguments by position here", keyword.value)
+        to.refuse(f".{name}() takes its arguments by position, not by name", keyword.value)
     receiver = to.translate(func.value)
-    made = [_argument(to, arg, name == "join") for arg in node.args]
+    made = [_argument(to, arg, takes_generator=name == "join") for arg in node.args]
     args = [one.tree for one in made]
     kinds = [receiver.kind, *(one.kind for one in made)]
     if name in methods.GROWING:
@@ -164,7 +165,7 @@ def _method(to: Translator, node: ast.Call, func: ast.Attribute) -> Made:
 
 
 def _format(to: Translator, node: ast.Call, func: ast.Attribute) -> Made:
-    """`.format()`, the one method that takes arguments by name."""
+    """`.format()`, the only method that takes arguments by name."""
     args = [to.tree(arg) for arg in node.args]
     options = {_option(to, node, one): to.tree(one.value) for one in node.keywords}
     return Made(to.guard(node, fill, to.tree(func.value), *args, **options), Kind.OTHER)

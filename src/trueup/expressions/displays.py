@@ -1,6 +1,6 @@
-"""Lists, tuples, objects and sets as they are written in an expression, and comprehensions.
+"""Lists, tuples, objects and sets that are written in an expression, and comprehensions.
 
-A set and an object that is not written out are made from a list by a guard: hashes can be made to collide.
+A computed set or object is built from a list by a guard, because an attacker can make hashes collide.
 """
 
 import ast
@@ -30,16 +30,16 @@ def mapping(to: Translator, node: ast.Dict) -> Made:
     keys: list[ast.expr | None] = []
     for key in node.keys:
         if not isinstance(key, ast.Constant):
-            to.refuse("the keys of an object are written out", node if key is None else key)
+            to.refuse("the keys of an object must be constants", node if key is None else key)
         keys.append(to.tree(key))
     made = [to.translate(one) for one in node.values]
     kind = max((one.kind for one in made), default=Kind.DATA)
-    kind = max(kind, Kind.DATA)  # never tamer: looking a key up takes its hash
+    kind = max(kind, Kind.DATA)  # at least DATA: a lookup hashes the key
     return Made(to.at(node, ast.Dict(keys, [one.tree for one in made])), _kind(to, kind))
 
 
 def _kind(to: Translator, kind: Kind) -> Kind:
-    """What a written collection is, by the least tame of its parts."""
+    """The kind of a written collection, from the least predictable of its parts."""
     if kind <= Kind.FIXED:
         return Kind.FIXED
     return kind if to.tame else Kind.OTHER
@@ -62,7 +62,7 @@ def mapped(to: Translator, node: ast.DictComp) -> Made:
 
 
 def generated(to: Translator, node: ast.GeneratorExp) -> Made:
-    to.refuse("a generator stands only inside the call of a function such as sum(); write a list: [… for …]", node)
+    to.refuse("a generator is allowed only inside a call of a function such as sum(); write a list: [… for …]", node)
 
 
 DISPLAYS: dict[type[ast.expr], Handler] = {

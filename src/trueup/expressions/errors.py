@@ -1,18 +1,18 @@
-"""ExpressionError: why an expression cannot be compiled or gives no value, and where in its text.
+"""ExpressionError: why an expression cannot be compiled or evaluated, and where in its text.
 
-`column` counts characters from 1; it is 0 until the place is known. `suggestion` is the name that was likely meant.
+`column` counts characters from 1; it is 0 until the place is known. `suggestion` is the name that was probably meant.
 """
 
-# Constants as JSON and other languages write them; a field of that name was looked for before.
+# Constants of JSON and other languages; used only after a lookup of a field with that name failed.
 CONSTANTS = {
     "true": "True", "TRUE": "True", "false": "False", "FALSE": "False", "null": "None", "NULL": "None", "none": "None",
     "nil": "None", "undefined": "None",
 }  # fmt: skip
-_LONGEST = 100  # of a name that somebody may have misspelt
+_LONGEST = 100  # characters of a name for which a suggestion is looked up
 
 
 class ExpressionError(ValueError):
-    """What is wrong with an expression, where, and what may have been meant.
+    """A problem in an expression: what is wrong, where, and what was probably meant.
 
     >>> str(ExpressionError("there is no field 'hpp'", 3, "hp"))
     "there is no field 'hpp' (column 3); did you mean 'hp'?"
@@ -30,20 +30,20 @@ class ExpressionError(ValueError):
 
 
 class OverBudget(ExpressionError):
-    """An expression asked for more work than an evaluation may take."""
+    """An expression needs more work than one evaluation may use."""
 
     def __init__(self) -> None:
         super().__init__("the expression takes too much work")
 
 
 def nearest(word: str, words: list[str]) -> str:
-    """The one of `words` that was likely meant, or nothing.
+    """The word in `words` that was probably meant; empty if no word is near.
 
     >>> nearest("max_ph", ["hp", "max_hp"])
     'max_hp'
     """
     if len(word) > _LONGEST:
         return ""
-    from trueup.verdict.likeness import nearest as nearest_name  # loaded where a name is wrong
+    from trueup.verdict.likeness import nearest as nearest_name  # imported only if a name is wrong
 
     return nearest_name(word, words[:1000]) or ""

@@ -1,7 +1,7 @@
-"""From what Python raised to what a person who wrote an expression can use: which part, and what is wrong with it.
+"""Python's exceptions, explained to the person who wrote the expression: which part is wrong, and why.
 
-An exception and the record enter; an `ExpressionError` with its column leaves. The place is read from the traceback, so
-that nothing has to be noted while an expression runs.
+This module takes an exception and the record, and returns an `ExpressionError` with its column. The column comes from the
+traceback, so an expression records nothing while it runs.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from trueup.expressions.errors import CONSTANTS, ExpressionError, nearest
-from trueup.expressions.syntax import Source
+from trueup.expressions.syntax import ExpressionText
 from trueup.expressions.work import FILENAME
 from trueup.verdict.patterns import lazy_regex
 
@@ -24,8 +24,8 @@ _NAMED = lazy_regex(r"'(\w+)' object")
 _SHOWN = 200
 
 
-def explainer(source: Source) -> Callable[[Exception, Mapping[str, Any]], ExpressionError]:
-    """How the exceptions of one expression are told."""
+def explainer(source: ExpressionText) -> Callable[[Exception, Mapping[str, Any]], ExpressionError]:
+    """A function that explains the exceptions of one expression."""
 
     def explain(error: Exception, record: Mapping[str, Any]) -> ExpressionError:
         start, stop = _place(error.__traceback__)
@@ -34,27 +34,27 @@ def explainer(source: Source) -> Callable[[Exception, Mapping[str, Any]], Expres
             error.column = error.column or column
             return error.with_traceback(None)
         if isinstance(error, KeyError) and error.args:
-            return _missing(error.args[0], source.between(start, stop), record, column)
-        return ExpressionError(_told(error), column)
+            return _missing_key(error.args[0], source.between(start, stop), record, column)
+        return ExpressionError(_message(error), column)
 
     return explain
 
 
 def _place(trace: TracebackType | None) -> tuple[int, int]:
-    """Where in the expression's text the innermost of its own frames stood."""
-    found = (-1, -1)
+    """The place in the expression's text of its innermost frame."""
+    innermost = (-1, -1)
     while trace is not None:
         code = trace.tb_frame.f_code
         if code.co_filename == FILENAME:
             place = next(islice(code.co_positions(), trace.tb_lasti // 2, None), None)
             if place is not None and place[2] is not None and place[3] is not None:
-                found = (place[2], place[3])
+                innermost = (place[2], place[3])
         trace = trace.tb_next
-    return found
+    return innermost
 
 
-def _missing(key: Any, text: str, record: Mapping[str, Any], column: int) -> ExpressionError:
-    """A key that is not there: a field of the record, or a part of one."""
+def _missing_key(key: Any, text: str, record: Mapping[str, Any], column: int) -> ExpressionError:
+    """The error for a missing key: a field of the record, or a part of one."""
     if not isinstance(key, str):
         shown = repr(key) if isinstance(key, int) and -1_000_000 < key < 1_000_000 else "this value"
         return ExpressionError(f"there is no key {shown}", column)
@@ -81,23 +81,23 @@ def _walk(record: Mapping[str, Any], path: str) -> Any:
     return value
 
 
-def _told(error: Exception) -> str:
-    said = str(error)[: 2 * _SHOWN] or type(error).__name__
-    if found := _UNCOMPARABLE.search(said):
-        return f"'{found[1]}' cannot compare {_kind(found[2])} with {_kind(found[3])}"
-    if found := _UNCOMBINABLE.search(said):
-        return f"'{found[1]}' does not go with {_kind(found[2])} and {_kind(found[3])}"
+def _message(error: Exception) -> str:
+    text = str(error)[: 2 * _SHOWN] or type(error).__name__
+    if match := _UNCOMPARABLE.search(text):
+        return f"'{match[1]}' cannot compare {_kind(match[2])} with {_kind(match[3])}"
+    if match := _UNCOMBINABLE.search(text):
+        return f"'{match[1]}' cannot combine {_kind(match[2])} and {_kind(match[3])}"
     if isinstance(error, RecursionError):
-        return "the value is nested too deep"
+        return "the value is nested too deeply"
     if isinstance(error, MemoryError):
         return "the value is too large"
-    if said.startswith("Exceeds the limit"):
+    if text.startswith("Exceeds the limit"):
         return "a number has too many digits to be read or written"
-    if "indices must be integers" in said:
-        return f"{'text' if said.startswith('string') else 'a list'} has no parts by name"
-    said = _NAMED.sub(lambda name: _kind(name[1]), said)
-    said = said.replace("has no attribute", "has no method").replace("is not subscriptable", "has no parts")
-    return said[:_SHOWN]
+    if "indices must be integers" in text:
+        return f"{'text' if text.startswith('string') else 'a list'} has no named parts"
+    text = _NAMED.sub(lambda name: _kind(name[1]), text)
+    text = text.replace("has no attribute", "has no method").replace("is not subscriptable", "has no parts")
+    return text[:_SHOWN]
 
 
 def _kind(name: str) -> str:

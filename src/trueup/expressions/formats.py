@@ -1,7 +1,7 @@
 """Formatted text: f-strings and `.format()`.
 
-Takes values and format specifications; gives text, and charges the meter for it. Widths and precisions are bounded. A field of
-`.format()` reaches keys and list indexes of data, never attributes; the conversions are `!r`, `!s` and `!a`.
+Takes values and format specifications, and returns text, for which it charges the meter. Widths and precisions are bounded. A field of
+`.format()` can read keys and list indexes of data, never attributes. The conversions are `!r`, `!s` and `!a`.
 """
 
 import ast
@@ -21,18 +21,18 @@ _DIGITS = 9  # of an index
 _NUMBER = lazy_regex(r"\d+")
 _STEP = lazy_regex(r"\.([^.\[\]]+)|\[([^\]]+)\]")
 _CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
-_SPEC_DEPTH = 2  # a specification may hold fields, but the specification of such a field may not
-_FIELD = 10  # what it costs to find one field of `.format()` and to read its specification
+_SPEC_DEPTH = 2  # a specification may contain fields, but the specification of such a field may not
+_FIELD = 10  # the cost of finding one field of `.format()` and reading its specification
 _PARSE = Formatter().parse
 
 
 def formatted(meter: Meter, value: Any, conversion: str, spec: str) -> str:
-    """A value as text, under a format specification."""
+    """A value as text, formatted by a specification."""
     for number in _NUMBER.findall(spec):
         if len(number) > 4 or int(number) > MAX_WIDTH:
             raise ExpressionError(f"a width or precision is at most {MAX_WIDTH:,}; got {number[:20]}")
     if spec.endswith("n"):
-        raise ExpressionError("'n' in a format depends on the machine; use ','")
+        raise ExpressionError("'n' in a format depends on the machine's locale; use ','")
     spend(meter, 2 + (len(spec) >> 1))
     if conversion:
         value = _converted(meter, value, conversion)
@@ -40,7 +40,7 @@ def formatted(meter: Meter, value: Any, conversion: str, spec: str) -> str:
         return as_text(meter, value)
     kind = type(value)
     if kind is not str and (kind not in ATOMS or value is None):
-        raise ExpressionError(f"only text and numbers take a format such as {spec[:20]!r}; write !s before the ':'")
+        raise ExpressionError(f"only text and numbers support a format such as {spec[:20]!r}; write !s before the ':'")
     spend(meter, bulk(value))
     made = format(value, spec)
     spend(meter, bulk(made))
@@ -50,15 +50,15 @@ def formatted(meter: Meter, value: Any, conversion: str, spec: str) -> str:
 def _converted(meter: Meter, value: Any, conversion: str) -> str:
     act = _CONVERSIONS.get(conversion)
     if act is None:
-        raise ExpressionError(f"there is no conversion '!{conversion[:20]}'; there are !r, !s and !a")
+        raise ExpressionError(f"unknown conversion '!{conversion[:20]}'; use !r, !s or !a")
     if type(value) is int:
-        return as_text(meter, value)  # refuses one that is too long
+        return as_text(meter, value)  # refuses a number that is too long
     spend_weight(meter, value)
     return act(value)
 
 
 def joined(meter: Meter, *pieces: str) -> str:
-    """The pieces of an f-string in one text."""
+    """The pieces of an f-string, joined into one text."""
     spend(meter, sum(map(len, pieces)) >> 4)
     return "".join(pieces)
 
@@ -67,17 +67,17 @@ def fill(meter: Meter, template: Any, /, *args: Any, **named: Any) -> str:
     """The result of `.format()`: a template with its fields filled in."""
     if type(template) is not str:
         raise ExpressionError(".format() is a method of text")
-    return "".join(_filled(meter, template, _Given(args, named), _SPEC_DEPTH))
+    return "".join(_filled(meter, template, _Arguments(args, named), _SPEC_DEPTH))
 
 
-class _Given:
-    """The arguments of `.format()`; fields without a name take them in turn."""
+class _Arguments:
+    """The arguments of `.format()`; fields without a name take them in order."""
 
     def __init__(self, args: tuple[Any, ...], named: dict[str, Any]) -> None:
         self._args = args
         self._named = named
         self._next = 0
-        self._counted = set[bool]()  # whether fields were counted here, numbered in the template, or both
+        self._counted = set[bool]()  # True: automatic numbers were used; False: the template has its own
 
     def find(self, field: str) -> Any:
         """The value of a field: `0`, `name` or empty for the next one, then any number of keys and indexes."""
@@ -86,7 +86,7 @@ class _Given:
         if not head or head.isdecimal():
             self._counted.add(not head)
         if len(self._counted) > 1:
-            raise ExpressionError("a format has either '{}' or numbers such as '{0}', not both")
+            raise ExpressionError("a format uses either '{}' or numbers such as '{0}', not both")
         if not head:
             head, self._next = str(self._next), self._next + 1
         if _is_index(head, self._args):
@@ -97,7 +97,7 @@ class _Given:
             raise ExpressionError(f".format() has no argument {head[:60]!r}")
         steps = list(_STEP.finditer(rest))
         if "".join(step[0] for step in steps) != rest:
-            raise ExpressionError(f"{field[:60]!r} is not a field of a format")
+            raise ExpressionError(f"{field[:60]!r} is not a valid format field")
         for step in steps:
             value = _inside(value, step[1] or step[2])
         return value
@@ -109,23 +109,23 @@ def _inside(value: Any, key: str) -> Any:
         return value[key]
     if isinstance(value, list | tuple) and _is_index(key, value):
         return value[int(key)]
-    raise ExpressionError(f"there is nothing under {key[:60]!r}: a format reaches keys and list indexes of data")
+    raise ExpressionError(f"there is nothing under {key[:60]!r}; a format can read only keys and list indexes of data")
 
 
 def _is_index(text: str, items: Sequence[Any]) -> bool:
     return text.isdecimal() and len(text) <= _DIGITS and int(text) < len(items)
 
 
-def _filled(meter: Meter, template: str, given: _Given, depth: int) -> Iterator[str]:
+def _filled(meter: Meter, template: str, arguments: _Arguments, depth: int) -> Iterator[str]:
     if not depth:
-        raise ExpressionError("a format is nested too deep")
+        raise ExpressionError("a format is nested too deeply")
     spend(meter, 1 + (len(template) >> 2))
     for literal, field, spec, conversion in _PARSE(template):
         yield literal
         if field is not None:
             spend(meter, _FIELD + len(field))
-            value = given.find(field)
-            inner = "".join(_filled(meter, spec, given, depth - 1)) if spec else ""
+            value = arguments.find(field)
+            inner = "".join(_filled(meter, spec, arguments, depth - 1)) if spec else ""
             yield formatted(meter, value, conversion or "", inner)
 
 

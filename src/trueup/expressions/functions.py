@@ -1,6 +1,6 @@
-"""The functions of the language, as they are on their own and as they are under a meter.
+"""The functions of the language, in a plain form and in a form that charges the meter.
 
-`FUNCTIONS` says of each what it takes, which of the two is called where, and what kind of value comes out.
+`FUNCTIONS` lists the arguments of each function, its two forms, and the kind of value that it returns.
 """
 
 import math
@@ -16,7 +16,7 @@ _MAX_DIGITS = 4_300
 
 def total(meter: Meter, items: Any, start: Any = 0) -> Any:
     if type(start) not in (int, float, bool):
-        raise ExpressionError("sum() adds numbers; its start is one too")
+        raise ExpressionError("sum() adds numbers; its start must be a number too")
     found = gather(meter, items)
     large = [one for one in found if type(one) is int and not -SMALL < one < SMALL]
     if large:
@@ -105,7 +105,7 @@ def as_float(meter: Meter, value: Any = 0.0) -> float:
 
 def _refuse_digits(digits: int) -> None:
     if digits > _MAX_DIGITS:
-        raise ExpressionError(f"a number of over {_MAX_DIGITS:,} digits is not read or written")
+        raise ExpressionError(f"a number of more than {_MAX_DIGITS:,} digits cannot be read or written")
 
 
 def size(meter: Meter, value: Any) -> Any:
@@ -114,7 +114,7 @@ def size(meter: Meter, value: Any) -> Any:
 
 def rounded(meter: Meter, value: Any, ndigits: Any = None) -> Any:
     if isinstance(ndigits, int) and not -MAX_BITS < ndigits < MAX_BITS:
-        raise ExpressionError("round() takes a smaller number of digits")
+        raise ExpressionError("the number of digits for round() is too large")
     spend(meter, 1 - ndigits if isinstance(ndigits, int) and ndigits < 0 and isinstance(value, int) else 0)
     return paid(meter, round(value, ndigits))
 
@@ -124,7 +124,7 @@ def numbers(meter: Meter, *bounds: Any) -> range:
     try:
         spend(meter, len(made))
     except OverflowError:
-        raise ExpressionError("range() gives too many numbers") from None
+        raise ExpressionError("range() produces too many numbers") from None
     return made
 
 
@@ -141,9 +141,10 @@ def backwards(meter: Meter, items: Any) -> list[Any]:
 
 
 class Function(NamedTuple):
-    """One function: `plain` where its work is in proportion to the data, else `guarded`; how many arguments it takes.
+    """One function: its two forms, and how many arguments it takes.
 
-    `gives` is the kind of its value: a number, the kind of what it was given, or anything else.
+    `plain` is called if the work is proportional to the size of the data, `guarded` otherwise. `gives` is the kind of the
+    value: a number, the kind of the arguments, or anything else.
     """
 
     plain: Callable[..., Any] | None

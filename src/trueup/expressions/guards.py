@@ -1,6 +1,6 @@
-"""Operators that look before they act: what would take too much time or memory is refused.
+"""Operators with guards: an operation that would take too much time or memory is refused.
 
-Each takes the meter first. Where both operands are usual numbers the guard adds a type test and nothing else.
+Each guard takes the meter as its first argument. For two ordinary numbers, a guard costs only a type test.
 """
 
 import operator
@@ -55,13 +55,13 @@ def power(meter: Meter, a: Any, b: Any) -> Any:
         spend(meter, 1 + (b.bit_length() >> 2))
     result = a**b
     if isinstance(result, complex):
-        raise ExpressionError("the root of a negative number is no number")
+        raise ExpressionError("the root of a negative number is not a real number")
     return result
 
 
 def modulo(meter: Meter, a: Any, b: Any) -> Any:
     if type(a) in _TEXTUAL:
-        raise ExpressionError("'%' works on numbers; text is not formatted here")
+        raise ExpressionError("'%' works only on numbers; it does not format text")
     return _divided(meter, operator.mod, a, b)
 
 
@@ -103,7 +103,7 @@ def differing(meter: Meter, a: Any, b: Any) -> Any:
 
 
 def _between(meter: Meter, act: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """An operation on numbers or sets: it takes as long as both are large."""
+    """An operation on numbers or sets, whose work is proportional to the size of both."""
     if type(a) in ATOMS:
         spend(meter, bulk(a) + bulk(b))
     else:
@@ -161,16 +161,16 @@ def lacks(meter: Meter, a: Any, b: Any) -> bool:
 
 
 def chain(meter: Meter, compares: tuple[Callable[..., Any], ...], first: Any, *rest: Callable[[], Any]) -> Any:
-    """`a < b < c`, where an operand is only looked at when those before it hold."""
+    """`a < b < c`, where an operand is evaluated only if all comparisons before it are true."""
     left = first
-    held: Any = True
+    result: Any = True
     for compare, following in zip(compares, rest, strict=True):
         right = following()
-        held = compare(meter, left, right)
-        if not held:
-            return held
+        result = compare(meter, left, right)
+        if not result:
+            return result
         left = right
-    return held
+    return result
 
 
 def item(meter: Meter, container: Any, key: Any) -> Any:
@@ -184,7 +184,7 @@ def part(meter: Meter, container: Any, start: Any, stop: Any, step: Any) -> Any:
 
 
 def distinct(meter: Meter, items: list[Any]) -> None:
-    """Pay for putting items under their hashes: large integers and tuples can be made to share one, chains of them cost."""
+    """Charge for hashing items: an attacker can give large integers and tuples the same hash, and such collisions take time."""
     chains: dict[int, list[Any]] = {}
     for one in items:
         kind = type(one)

@@ -1,8 +1,8 @@
-"""The expression language: Python's expressions over the fields of a record, and nothing else of Python.
+"""The expression language: a subset of Python's expressions over the fields of a record.
 
-The text of an expression enters, an `Expression` leaves; a record enters that, a value leaves, or an `ExpressionError`
-with a column. Nothing can be reached but the record and the functions and methods of a list; nothing is changed;
-work and memory are bounded on any record.
+This module turns text into an `Expression`, which takes a record and returns a value or raises an `ExpressionError` with
+a column. An expression can use only the record and the listed functions and methods. It changes nothing, and its work and
+memory are bounded for any record.
 """
 
 import ast
@@ -16,7 +16,7 @@ from trueup.expressions.errors import ExpressionError
 from trueup.expressions.explain import explainer
 from trueup.expressions.formats import FORMATS
 from trueup.expressions.reads import always_read, has_branches
-from trueup.expressions.syntax import Source, parse
+from trueup.expressions.syntax import ExpressionText, parse
 from trueup.expressions.translate import NODES, Field, Translator, is_dir
 from trueup.expressions.work import BUDGET, FILENAME
 
@@ -35,16 +35,16 @@ def evaluate(record, budget=0):
 
 
 class Expression:
-    """An expression, ready to be evaluated; `compile_expression` makes one of its `source` and the `functions` it may call.
+    """A compiled expression; `compile_expression` makes it from its `source` and the `functions` that it may call.
 
-    `evaluate(record, budget=…)` gives its value. `names` are the fields it uses, `fields` the same with their
-    whole paths and columns, `tested` those it only asks for with `'x' in dir()`.
+    `evaluate(record, budget=…)` returns its value. `names` are the fields that it uses, `fields` the same fields with their
+    full paths and columns, and `tested` the fields that it tests for with `'x' in dir()`.
     """
 
     __slots__ = ("_functions", "_left", "_tree", "evaluate", "fields", "names", "source", "tested")
 
     def __init__(self, source: str, functions: Functions) -> None:
-        text = Source(source)
+        text = ExpressionText(source)
         self.source = source
         self._tree = parse(text)
         self._functions = functions
@@ -56,19 +56,19 @@ class Expression:
         self.names: frozenset[str] = frozenset(field.path[0] for field in self.fields if field.path)
 
     def left(self, record: Mapping[str, Any], budget: int = BUDGET) -> Any:
-        """The value of the left side of the first comparison; of the whole expression where there is none.
+        """The value of the left side of the first comparison, or of the whole expression if it has no comparison.
 
         >>> compile_expression("hp + shield <= max_hp").left({"hp": 3, "shield": 4, "max_hp": 5})
         7
         """
         if self._left is None:
-            text = Source(self.source)
+            text = ExpressionText(self.source)
             self._left = _runnable(_left_side(self._tree), Translator(_HANDLERS, text.column, self._functions), text)
         return self._left(record, budget)
 
     @property
     def always(self) -> frozenset[str]:
-        """The fields that every evaluation reads, whatever the values are.
+        """The fields that every evaluation reads, for any values.
 
         >>> sorted(compile_expression("hp > 0 or shield > 0").always)
         ['hp']
@@ -77,7 +77,7 @@ class Expression:
 
     @property
     def has_branches(self) -> bool:
-        """Whether a part of it may not be evaluated, as the right side of `or`."""
+        """Whether some part is not always evaluated, such as the right side of `or`."""
         return has_branches(self._tree)
 
     def __repr__(self) -> str:
@@ -85,21 +85,21 @@ class Expression:
 
 
 def compile_expression(source: str, *, functions: Functions | None = None) -> Expression:
-    """An expression from its `source`; `functions` are called by name, beside those of the language; None: no others.
+    """Compile an expression from its `source`; `functions` are callable by name, in addition to the language's own functions.
 
     >>> rule = compile_expression("wound_count == len([v for v in wounds.values() if v > 0])")
     >>> rule.evaluate({"wound_count": 1, "wounds": {"arm": 2, "leg": 0}}), sorted(rule.names)
     (True, ['wound_count', 'wounds'])
     """
     if not isinstance(source, str):
-        raise ExpressionError(f"an expression is text, not {type(source).__name__}: put it in quotes")
+        raise ExpressionError(f"an expression must be text, not {type(source).__name__}; put it in quotes")
     try:
         return Expression(source, functions or {})
     except RecursionError:
-        raise ExpressionError("the expression cannot be read: it is nested too deep") from None
+        raise ExpressionError("the expression cannot be read: it is nested too deeply") from None
 
 
-def _runnable(tree: ast.expr, translator: Translator, source: Source) -> Evaluate:
+def _runnable(tree: ast.expr, translator: Translator, source: ExpressionText) -> Evaluate:
     """The function that evaluates a tree."""
     made = translator.whole(tree)
     module = ast.parse(_SHELL)
@@ -113,9 +113,9 @@ def _runnable(tree: ast.expr, translator: Translator, source: Source) -> Evaluat
     names: dict[str, Any] = {"__builtins__": {}, "g_exceptions": Exception, "g_explain": explainer(source)}
     names.update(translator.names)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # `1[0]` fails when it is evaluated; nothing is written to stderr before
+        warnings.simplefilter("ignore")  # `1[0]` raises during evaluation; compiling it prints nothing to stderr
         code = compile(module, FILENAME, "exec")
-    exec(code, names)  # noqa: S102 - every node of it was made by the translator
+    exec(code, names)  # noqa: S102 - the translator made every node of it
     evaluate: Evaluate = names["evaluate"]
     return evaluate
 
@@ -125,7 +125,7 @@ def _asks_for_a_field(node: ast.expr) -> bool:
 
 
 def _left_side(tree: ast.expr) -> ast.expr:
-    """The left side of the first comparison that is not `'x' in dir()`; what stands there where it is no comparison."""
+    """The left side of the first comparison that is not `'x' in dir()`; without a comparison, the node in its place."""
     node = tree
     while True:
         if isinstance(node, ast.Compare):

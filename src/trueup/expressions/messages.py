@@ -1,7 +1,7 @@
-"""Message templates: `{field}` and `{a.b[0]}` stand for data, `{_computed}` for what a rule computed.
+"""Message templates: `{field}` and `{a.b[0]}` are replaced by data, `{_computed}` by the value that a rule computed.
 
-A template enters once, records enter each time, text leaves. Nothing is looked up but the keys and places of data:
-no attributes, no formats, no code. What is not found stays as it is written; what is put in is not read again.
+A template is compiled once and then turns records into text. A placeholder can read only keys and indexes of data:
+no attributes, no formats, no code. An unknown placeholder stays unchanged, and inserted text is not expanded again.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ Steps = tuple[str | int, ...]
 
 
 class Message:
-    """A template, read once; `render` fills it in."""
+    """A compiled template; `render` fills it in."""
 
     __slots__ = ("_pieces", "fields", "template")
 
@@ -32,16 +32,16 @@ class Message:
         self.template = template
         self._pieces: list[tuple[str, str, Steps]] = []
         at = 0
-        for found in _FIELD.finditer(template):
-            if _PATH.match(found[1]):
-                self._pieces.append((template[at : found.start()], found[0], read_path(found[1])))
-                at = found.end()
+        for field in _FIELD.finditer(template):
+            if _PATH.match(field[1]):
+                self._pieces.append((template[at : field.start()], field[0], read_path(field[1])))
+                at = field.end()
         self._pieces.append((template[at:], "", ()))
         self.fields: frozenset[Steps] = frozenset(steps for _, _, steps in self._pieces if steps)
 
     @property
     def wants_computed(self) -> bool:
-        """Whether the template speaks of `{_computed}`."""
+        """Whether the template uses `{_computed}`."""
         return any(steps[0] == "_computed" for steps in self.fields)
 
     def render(self, record: Mapping[str, Any], computed: Any = MISSING) -> str:
@@ -67,12 +67,12 @@ def compile_message(template: str) -> Message:
     '{e.__init__.__globals__[KEY]} {v:>99999999}'
     """
     if not isinstance(template, str):
-        raise TypeError(f"a message is text, not {type(template).__name__}")
+        raise TypeError(f"a message must be text, not {type(template).__name__}")
     return Message(template)
 
 
 def read_path(path: str) -> Steps:
-    """The keys and places of a path.
+    """The keys and indexes of a path.
 
     >>> read_path('a.b[0]["x-y"]')
     ('a', 'b', 0, 'x-y')
@@ -84,7 +84,7 @@ def read_path(path: str) -> Steps:
 
 
 def follow(value: Any, steps: Steps) -> Any:
-    """What stands at the end of a path in data, or `MISSING`."""
+    """The value at the end of a path in data, or `MISSING`."""
     for step in steps:
         if isinstance(value, Mapping):
             key = step if step in value else str(step)
@@ -99,7 +99,7 @@ def follow(value: Any, steps: Steps) -> Any:
 
 
 def shown(value: Any, otherwise: str) -> str:
-    """A value in a message: text as it is, the rest as JSON, a long one cut."""
+    """A value for a message: text unchanged, anything else as JSON; a long value is cut."""
     if isinstance(value, str):
         text = value
     else:

@@ -1,7 +1,7 @@
-"""The methods of the language: of text, objects, lists and sets, none of which changes what it is called on.
+"""The methods of the language, for text, objects, lists and sets. No method changes the value that it is called on.
 
-`FREE` takes the same time on anything; `LINEAR` as long as what it is called on is large; `GROWING` may give more than
-it was given, so its result is measured before it is made. `format` has a module of its own; nothing adds or removes.
+A method in `FREE` takes constant time. One in `LINEAR` takes time proportional to the size of its value. The result of one in
+`GROWING` may be larger than its input, so its size is charged before it is built. `format` is in `formats.py`.
 """
 
 from collections.abc import Callable
@@ -12,40 +12,40 @@ from trueup.expressions.guards import distinct
 from trueup.expressions.work import Meter, gather, spend, spend_weight
 
 FREE = frozenset({"get", "keys", "values", "items"})
-_TELLING = frozenset(
+_TESTS = frozenset(
     "startswith endswith find rfind index rindex count isalpha isdigit isdecimal isnumeric isalnum isspace islower"
     " isupper istitle isascii issubset issuperset isdisjoint".split()
 )
-_MAKING = frozenset(
+_TRANSFORMS = frozenset(
     "lower upper strip lstrip rstrip title capitalize casefold swapcase split rsplit splitlines partition rpartition"
     " removeprefix removesuffix union intersection difference symmetric_difference".split()
 )
 OF_SETS = frozenset(
     "issubset issuperset isdisjoint union intersection difference symmetric_difference".split()
-)  # these put what they are given under hashes
-LINEAR = _TELLING | _MAKING
+)  # these methods hash their arguments
+LINEAR = _TESTS | _TRANSFORMS
 _SETS = frozenset({set, frozenset})
 
 
 def gives_number(method: str) -> bool:
-    """Whether a method gives a number or a truth value, and not a part of what it was called on."""
-    return method in _TELLING
+    """Whether a method returns a number or a boolean, rather than a part of its value."""
+    return method in _TESTS
 
 
 def call(meter: Meter, method: str, receiver: Any, *args: Any) -> Any:
-    """A method of the list, once its work is paid for."""
+    """Call a listed method, after charging the meter for its work."""
     kind = type(receiver)
     if kind is str:
         spend(meter, len(receiver) >> (2 if "split" in method else 5))
         if args and type(args[0]) is tuple:
-            spend(meter, len(args[0]))  # of startswith and endswith
+            spend(meter, len(args[0]))  # the tuple of startswith or endswith
     elif kind in _SETS:
         spend_weight(meter, receiver)
         args = tuple(_members(meter, arg) for arg in args)
     elif kind is list or kind is tuple:
         spend_weight(meter, receiver)
         for arg in args:
-            spend_weight(meter, arg)  # an item that is not found is shown in the error
+            spend_weight(meter, arg)  # the error shows an item that is not found
     return getattr(receiver, method)(*args)
 
 
@@ -57,7 +57,7 @@ def _members(meter: Meter, items: Any) -> Any:
 
 
 def find(meter: Meter, receiver: Any, *args: Any) -> Any:
-    """`get`, whose key may be a large tuple."""
+    """`get`, with a charge for its key, which may be a large tuple."""
     if args and type(args[0]) is tuple:
         spend_weight(meter, args[0])
     return receiver.get(*args)

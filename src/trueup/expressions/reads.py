@@ -1,7 +1,7 @@
-"""What an expression reads whatever the values are: the names outside of branches, and whether there are branches at all.
+"""The names that an expression reads for any values, and whether it has branches.
 
-A parsed expression enters; names of it leave. The right side of `and`, `or` and a chained comparison, both sides of `if … else`, and
-the inside of a comprehension are branches: they may not be evaluated.
+This module takes a parsed expression and returns some of its names. The right side of `and`, `or` and a chained comparison, both sides
+of `if … else`, and the inside of a comprehension are branches: they are not always evaluated.
 """
 
 import ast
@@ -20,7 +20,7 @@ def always_read(tree: ast.expr) -> frozenset[str]:
 
 
 def has_branches(tree: ast.expr) -> bool:
-    """Whether a part of an expression may not be evaluated."""
+    """Whether some part of an expression is not always evaluated."""
     return any(_branched(node) is not None for node in ast.walk(tree))
 
 
@@ -32,7 +32,7 @@ def _always(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _branched(node: ast.AST) -> list[ast.expr] | None:
-    """The parts of a node with branches that are evaluated in any case; None if it has no branches."""
+    """The parts of a node with branches that are always evaluated; None if the node has no branches."""
     if isinstance(node, ast.BoolOp):
         return node.values[:1]
     if isinstance(node, ast.IfExp):

@@ -1,7 +1,7 @@
-"""From text to a syntax tree, or to the reason why the text is not an expression.
+"""Parse the text of an expression into a syntax tree, or say why it is not an expression.
 
-Text enters; a tree with places in that text leaves. Text that is too long or nested too deep is refused before
-anything else looks at it.
+This module takes text and returns a tree with positions in that text. It refuses text that is too long or nested too
+deeply, so that later steps need not check this.
 """
 
 import ast
@@ -15,8 +15,8 @@ MAX_LENGTH = 10_000
 MAX_DEPTH = 100
 
 
-class Source:
-    """The text of an expression as it was given, and as it is read: in one line."""
+class ExpressionText:
+    """The text of an expression, in its original form and as the single line that is parsed."""
 
     __slots__ = ("_shift", "line", "text")
 
@@ -28,73 +28,73 @@ class Source:
         self._shift = len(flat) - len(self.line)
 
     def column(self, offset: int) -> int:
-        """The column in the given text, from 1, of a place that Python's tools give in UTF-8 bytes."""
+        """The column in the original text, from 1, of an offset that Python's tools give in UTF-8 bytes."""
         if offset < 0:
             return 0
         return len(self.line.encode()[:offset].decode("utf-8", "ignore")) + self._shift + 1
 
     def between(self, start: int, stop: int) -> str:
-        """The text between two such places."""
+        """The text between two such offsets."""
         return self.line.encode()[start:stop].decode("utf-8", "ignore")
 
 
 def _without_comments(text: str) -> str:
-    """The text with blanks for its comments, so that lines can be joined."""
-    lines = ("(" + text).splitlines(keepends=True)  # inside of a bracket, lines and their margins mean nothing
+    """The text with comments replaced by spaces, so that its lines can be joined."""
+    lines = ("(" + text).splitlines(keepends=True)  # inside a bracket, line breaks and indentation have no meaning
     tokens = tokenize.generate_tokens(iter([*lines, "\n", ")"]).__next__)
     try:
         for token in tokens:
             if token.type == tokenize.ERRORTOKEN and token.string.strip():
-                raise ExpressionError("a comment does not go with text that is not closed in its line")
+                raise ExpressionError("a comment cannot follow text that is not closed on its line")
             if token.type == tokenize.COMMENT:
                 row, start = token.start
                 line = lines[row - 1]
                 lines[row - 1] = line[:start] + " " * len(token.string) + line[start + len(token.string) :]
     except (tokenize.TokenError, SyntaxError):
-        raise ExpressionError(
-            "this is not a valid expression: a bracket or a text is not closed, or closed twice"
-        ) from None
+        raise ExpressionError("not a valid expression: a bracket or a text is not closed, or is closed twice") from None
     return "".join(lines)[1:]
 
 
-def parse(source: Source) -> ast.expr:
+def parse(source: ExpressionText) -> ast.expr:
     """The tree of an expression.
 
-    >>> ast.unparse(parse(Source("hp  <= max_hp")))
+    >>> ast.unparse(parse(ExpressionText("hp  <= max_hp")))
     'hp <= max_hp'
     """
     if len(source.text) > MAX_LENGTH:
         raise ExpressionError(f"the expression is longer than {MAX_LENGTH:,} characters")
     if "\n" in source.text.strip() and ('"""' in source.text or "'''" in source.text):
-        raise ExpressionError("text in triple quotes is not part of an expression of several lines")
+        raise ExpressionError("an expression on several lines cannot contain text in triple quotes")
     if not source.line.strip():
         raise ExpressionError("the expression is empty")
     try:
         source.line.encode()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an odd escape in a text is no reason to write to stderr
+            warnings.simplefilter("ignore")  # an unknown escape in a text must not print a warning to stderr
             line, marks = _with_marks(source.line)
             tree = ast.parse(line, mode="eval")
     except SyntaxError as error:
-        said = (error.msg or "this is not a valid expression").split(". ")[0].split(" (<")[0].split(" (detected")[0]
+        reason = (error.msg or "not a valid expression").split(". ")[0].split(" (<")[0].split(" (detected")[0]
         place = _place(source, error)
-        raise ExpressionError(_plain(said), place, _meant(source.text, place)) from None
+        raise ExpressionError(_plain(reason), place, _meant(source.text, place)) from None
     except (ValueError, MemoryError, RecursionError, OverflowError) as error:
-        reason = "it holds half of a surrogate pair" if isinstance(error, UnicodeEncodeError) else "it is too complex"
+        reason = (
+            "it contains half of a surrogate pair" if isinstance(error, UnicodeEncodeError) else "it is too complex"
+        )
         raise ExpressionError(f"the expression cannot be read: {reason}") from None
     _refuse_deep(tree.body)
     return ast.fix_missing_locations(_OfEach(marks).visit(tree.body)) if marks else tree.body
 
 
-# `lines[].price`: outside of texts, empty brackets behind a name, an index or a call.
+# `lines[].price`: empty brackets after a name, an index or a call, outside quoted text.
 _EACH = lazy_regex(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?<=[\w\])])\[\]""")
 
 
 def _with_marks(line: str) -> tuple[str, frozenset[int]]:
-    """The line with the attribute `._` in place of each `[]`, which is as long, and where these stand, in bytes."""
+    """The line with the attribute `._`, which has the same length, in place of each `[]`, and their offsets in bytes."""
     if "[]" not in line:
         return line, frozenset()
-    marks = [found.start() for found in _EACH.finditer(line) if found[1] is None]
+    marks = [match.start() for match in _EACH.finditer(line) if match[1] is None]
     for at in marks:
         line = f"{line[:at]}._{line[at + 2 :]}"
     return line, frozenset(len(line[:at].encode()) for at in marks)
@@ -108,7 +108,7 @@ class _OfEach(ast.NodeTransformer):
         self._made = 0
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """One step of a path: the steps behind `[]` are taken in each item."""
+        """Translate one step of a path; the steps after `[]` apply to each item."""
         inner = self.visit(node.value)
         if self._is_mark(node):
             self._made += 1
@@ -132,12 +132,12 @@ class _OfEach(ast.NodeTransformer):
         return node.attr == "_" and node.end_col_offset is not None and node.end_col_offset - 2 in self._marks
 
 
-def _place(source: Source, error: SyntaxError) -> int:
+def _place(source: ExpressionText, error: SyntaxError) -> int:
     end = len(source.line.rstrip()) + 1
     return min(error.offset or end, end) + source.column(0) - 1
 
 
-# What other languages write for what this one has.
+# Operators of other languages, and the ones to use here.
 _ELSEWHERE = {
     "=": "==", "===": "==", "!==": "!=", "<>": "!=", "≠": "!=", "≤": "<=", "≥": ">=", "=<": "<=", "=>": ">=", "&&": "and",
     "||": "or", "!": "not", "AND": "and", "OR": "or", "NOT": "not", "IN": "in", "IS": "is", "×": "*", "÷": "/",
@@ -147,18 +147,18 @@ _PIECE = lazy_regex(r"[=!<>&|]+|[≠≤≥×÷“”‘’«]|\w+")
 
 
 def _meant(text: str, column: int) -> str:
-    """What was likely meant where reading stopped: an operator of another language is known by its signs."""
+    """The operator that was probably meant where parsing stopped, if the text has an operator of another language there."""
     for piece in _PIECE.finditer(text):
         if piece.start() < column <= piece.end() + 1 and piece[0] in _ELSEWHERE:
             return _ELSEWHERE[piece[0]]
     return ""
 
 
-def _plain(said: str) -> str:
-    """What the parser says, as a part of a sentence."""
-    if said.startswith("invalid syntax"):
-        return "this is not a valid expression"
-    return said[:1].lower() + said[1:]
+def _plain(reason: str) -> str:
+    """The parser's message, as a part of a sentence."""
+    if reason.startswith("invalid syntax"):
+        return "not a valid expression"
+    return reason[:1].lower() + reason[1:]
 
 
 def _refuse_deep(root: ast.expr) -> None:

@@ -1,8 +1,8 @@
-"""From the tree of an expression to the tree that is run: an allow-list, and guards where work could grow.
+"""Translate the tree of an expression into the tree that runs: an allow-list, and guards where work could grow.
 
-Only what is named here passes; everything else is an `ExpressionError` with its column. A free name becomes a look-up
-in the record, a name that is called becomes a function of the list. An operation is left as it is where its work is
-in proportion to the data whatever the data holds; elsewhere it becomes the call of a guard.
+Only the syntax named here is allowed; everything else is an `ExpressionError` with its column. A free name becomes a lookup
+in the record, and a called name becomes one of the listed functions. An operation stays unchanged if its work is always
+proportional to the size of the data; otherwise it becomes a call of a guard.
 """
 
 import ast
@@ -16,9 +16,9 @@ from trueup.expressions.work import loop, loop_data
 
 
 class Kind(IntEnum):
-    """What is known of a value before it is there; a later kind is less tame."""
+    """The known nature of a value before evaluation; a later kind is less predictable."""
 
-    NUMBER = 0  # a number, a truth value, nothing: of small size
+    NUMBER = 0  # a number, a boolean or null, of small size
     FIXED = 1  # written in the expression
     DATA = 2  # a part of the record, or a copy of one
     OTHER = 3  # made by the expression, or an item of a loop
@@ -32,7 +32,7 @@ class Made(NamedTuple):
 
 
 class Field(NamedTuple):
-    """A field that an expression speaks of: its path, and where."""
+    """A field that an expression mentions: its path and its column."""
 
     path: tuple[str, ...]
     column: int
@@ -52,7 +52,7 @@ _NUMERIC = (ast.Pow, ast.Mod, ast.FloorDiv, ast.Div, ast.LShift, ast.RShift)
 
 
 class Translator:
-    """Translates one expression; `names` collects the guards that it needs, `fields` what it speaks of."""
+    """Translates one expression; `names` collects the guards that it needs, `fields` the fields that it mentions."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Translator:
         self.loops = 0
         self._scopes: list[set[str]] = []
 
-    # -- what the parts share ------------------------------------------------------------------
+    # -- helpers -------------------------------------------------------------------------------
 
     def refuse(self, message: str, node: ast.AST, suggestion: str = "") -> NoReturn:
         raise ExpressionError(message, self.column(getattr(node, "col_offset", -1)), suggestion)
@@ -81,13 +81,13 @@ class Translator:
         return nearest(word, sorted(words))
 
     def guard(self, node: ast.AST, act: Callable[..., Any], *args: ast.expr, **options: ast.expr) -> ast.expr:
-        """The call of a guard, at the place of a node."""
+        """A call of a guard, at the position of a node."""
         self.metered = True
         keywords = [ast.keyword(name, value) for name, value in options.items()]
         return self.at(node, ast.Call(self.named(act), [ast.Name("meter", ast.Load()), *args], keywords))
 
     def named(self, act: Callable[..., Any], prefix: str = "g_") -> ast.Name:
-        """A name in the namespace of the expression for something that it calls."""
+        """A name in the expression's namespace for a function that it calls."""
         name = self._names.setdefault(id(act), f"{prefix}{len(self._names)}")
         self.names[name] = act
         return ast.Name(name, ast.Load())
@@ -97,14 +97,14 @@ class Translator:
 
     @property
     def tame(self) -> bool:
-        """Whether this place is met once in an evaluation, not once for each turn of a loop."""
+        """Whether this place is outside all loops, so that it runs at most once in an evaluation."""
         return self.loops == 0
 
     def is_local(self, name: str) -> bool:
         return any(name in scope for scope in self._scopes)
 
     def whole(self, node: ast.expr) -> ast.expr:
-        """The translation of a whole expression: where its work is counted, loops over data add to what is allowed."""
+        """The translation of a whole expression; if its work is metered, loops over data add to the budget."""
         made = self.translate(node).tree
         if self.metered:
             for generator, place in self._data_loops:
@@ -112,7 +112,7 @@ class Translator:
         return made
 
     def data(self, node: ast.AST, made: Made) -> ast.expr:
-        """A part that a guard goes through; where it is data, its size adds to the work that is allowed."""
+        """A value that a guard iterates over; if it is data, its size adds to the budget."""
         if not self.tame or made.kind != Kind.DATA:
             return made.tree
         return self.guard(node, loop_data, made.tree)
@@ -157,7 +157,7 @@ class Translator:
         return Made(made, Kind.DATA)
 
     def _dotted(self, node: ast.expr) -> list[tuple[str, ast.expr]] | None:
-        """The keys of a path that starts with a field; None where it starts with anything else."""
+        """The keys of a path that starts with a field; None if it starts with anything else."""
         keys: list[tuple[str, ast.expr]] = []
         while isinstance(node, ast.Attribute):
             self._refuse_dunder(node.attr, node)
@@ -242,14 +242,14 @@ class Translator:
         if len(acts) == 1 and acts[0] is not None:
             return Made(self.guard(node, acts[0], *trees), Kind.NUMBER)
         if None in acts:
-            self.refuse("'is' does not stand in a chain of comparisons", node)
+            self.refuse("'is' cannot be part of a chain of comparisons", node)
         nobody = ast.arguments([], [], None, [], [], None, [])
         later = [self.at(tree, ast.Lambda(nobody, tree)) for tree in trees[1:]]
         which = ast.Tuple([self.named(act) for act in acts if act is not None], ast.Load())
         return Made(self.guard(node, chain, which, trees[0], *later), Kind.NUMBER)
 
     def _is_light(self, a: Kind, b: Kind, op: ast.cmpop) -> bool:
-        """Whether comparing takes no longer than the data is large, over all turns of all loops."""
+        """Whether the work of comparing is proportional to the size of the data, over all iterations of all loops."""
         if isinstance(op, ast.Is | ast.IsNot):
             return True
         if isinstance(op, ast.In | ast.NotIn):
@@ -260,7 +260,7 @@ class Translator:
         for op, right in zip(node.ops, node.comparators, strict=True):
             named = isinstance(right, ast.Constant) and (right.value is None or isinstance(right.value, bool))
             if isinstance(op, ast.Is | ast.IsNot) and not named:
-                self.refuse("'is' goes with None, True or False; compare values with '=='", node)
+                self.refuse("'is' works only with None, True or False; compare values with '=='", node)
 
     def _tests_a_field(self, node: ast.Compare) -> Made | None:
         """`'x' in dir()` asks whether the record has a field."""
@@ -279,7 +279,7 @@ class Translator:
     # -- loops ---------------------------------------------------------------------------------
 
     def comprehended(self, node: Any, parts: list[ast.expr]) -> tuple[list[ast.expr], list[ast.comprehension]]:
-        """The loops of a comprehension and what it makes in each turn."""
+        """The loops of a comprehension, and the values that it makes in each iteration."""
         first = self.translate(node.generators[0].iter)
         outer_tame = self.tame
         self._scopes.append(set())
@@ -304,7 +304,7 @@ class Translator:
         if isinstance(node, ast.Tuple | ast.List):
             return self.at(node, ast.Tuple([self._target(one) for one in node.elts], ast.Store()))
         if not isinstance(node, ast.Name):
-            self.refuse("a loop sets names, nothing else", node)
+            self.refuse("a loop can only assign to names", node)
         self._refuse_dunder(node.id, node)
         self._scopes[-1].add(node.id)
         return self.at(node, ast.Name("v_" + node.id, ast.Store()))
@@ -317,7 +317,7 @@ def is_dir(node: ast.expr) -> bool:
 
 
 def _is_float(node: ast.BinOp) -> bool:
-    """Whether a product has a written float in it, so that it is of small size."""
+    """Whether a product contains a float literal, so that its result is small."""
     sides = (node.left, node.right)
     written = any(isinstance(side, ast.Constant) and isinstance(side.value, float) for side in sides)
     return isinstance(node.op, ast.Mult) and written

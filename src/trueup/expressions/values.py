@@ -1,7 +1,7 @@
-"""From what an expression gave to plain JSON data: what leaves an evaluation can be stored and shown.
+"""Convert an expression's value to plain JSON data, which can be stored and shown.
 
-Sets become sorted lists, tuples and views lists. What JSON cannot hold, and what is larger than the limit once
-written out, is refused: a value may hold the same part many times over.
+Sets become sorted lists; tuples and views become lists. A value that JSON cannot represent is refused, and so is one that is
+larger than the limit when written out, because a value may contain the same part many times.
 """
 
 import math
@@ -30,7 +30,7 @@ def _plain(value: Any, depth: int) -> Any:
     if value is None or isinstance(value, str | bool | int):
         return value
     if depth > 200:
-        raise ExpressionError("the value is nested too deep")
+        raise ExpressionError("the value is nested too deeply")
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ExpressionError(f"{value} is not a JSON number")
@@ -38,13 +38,13 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, str):
-                raise ExpressionError(f"the keys of an object are text, not {key!r}"[:200])
+                raise ExpressionError(f"the keys of an object must be text, not {key!r}"[:200])
         return {key: _plain(part, depth + 1) for key, part in value.items()}
     if isinstance(value, set | frozenset):
         return _plain(_sorted(value), depth)
     if isinstance(value, list | tuple | range) or type(value) in VIEWS:
         return [_plain(part, depth + 1) for part in value]
-    raise ExpressionError(f"a value of type {type(value).__name__} is no JSON data")
+    raise ExpressionError(f"a value of type {type(value).__name__} is not JSON data")
 
 
 def _sorted(value: Any) -> list[Any]:

@@ -1,7 +1,7 @@
-"""The work of one evaluation, counted: a meter holds what is left, and each guard takes its share before it acts.
+"""The work of one evaluation: a meter counts down the remaining units, and each guard charges it before it acts.
 
-One unit is about one turn of a loop. Values enter, their weight leaves; more than is left is `OverBudget`.
-Nothing here looks at a clock: the same expression on the same data always ends the same way.
+One unit is about one iteration of a loop. A charge that exceeds the remaining units raises `OverBudget`. Nothing here reads
+a clock: the same expression on the same data always has the same result.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,23 +13,23 @@ from trueup.expressions.errors import ExpressionError, OverBudget
 Meter = list[int]
 
 BUDGET = 250_000
-CREDIT = 2  # what each item of the data that is looped over adds to the budget
-MAX_CREDIT = 1_000_000  # what one loop can add at most
-MAX_BITS = 20_000  # of a number that an operation makes: about 6,000 digits, more than JSON readers take in
+CREDIT = 2  # added to the budget for each item of data that is looped over
+MAX_CREDIT = 1_000_000  # the most that one loop can add
+MAX_BITS = 20_000  # bits of a computed number: about 6,000 digits, more than JSON readers accept
 SMALL = 1 << 512
 FILENAME = "<expression>"
 ATOMS = frozenset({int, float, bool, type(None)})
 
 
 def spend(meter: Meter, units: int) -> None:
-    """Take units off the meter."""
+    """Charge units to the meter."""
     left = meter[0] = meter[0] - units
     if left < 0:
         raise OverBudget
 
 
 def weigh(value: Any, limit: int) -> int:
-    """How many parts a value has, counted as often as they are met; `OverBudget` where that passes `limit`.
+    """How many parts a value has, counting repeated parts each time; raises `OverBudget` above `limit`.
 
     >>> weigh({"a": [1, 2, 3], "b": "x" * 640}, 100)
     18
@@ -66,12 +66,12 @@ VIEWS = frozenset({type({}.keys()), type({}.values()), type({}.items())})
 
 
 def spend_weight(meter: Meter, value: Any) -> None:
-    """Take the weight of a value off the meter."""
+    """Charge the weight of a value to the meter."""
     meter[0] -= weigh(value, meter[0])
 
 
 def bulk(value: Any) -> int:
-    """What it costs to copy a value one level deep."""
+    """The cost of copying a value one level deep."""
     kind = type(value)
     if kind is int:
         return 0 if -SMALL < value < SMALL else value.bit_length() >> 7
@@ -83,13 +83,13 @@ def bulk(value: Any) -> int:
 
 
 def paid(meter: Meter, value: Any) -> Any:
-    """A value that was just made, once its bulk is taken off the meter."""
+    """A new value, after its bulk is charged to the meter."""
     spend(meter, bulk(value))
     return value
 
 
 def loop(meter: Meter, items: Any) -> Any:
-    """The items of an inner loop: each turn is paid for in advance."""
+    """The items of an inner loop; each iteration is charged in advance."""
     if hasattr(type(items), "__len__"):
         spend(meter, len(items) + 1)
         return items
@@ -97,27 +97,27 @@ def loop(meter: Meter, items: Any) -> Any:
 
 
 def loop_data(meter: Meter, items: Any) -> Any:
-    """The items of a loop over data: the more data there is, the more work an expression may do."""
+    """The items of a loop over data; more data means a larger budget."""
     if hasattr(type(items), "__len__"):
         meter[0] += min(CREDIT * len(items), MAX_CREDIT)
     return items
 
 
 def counted(meter: Meter, items: Iterable[Any]) -> Iterator[Any]:
-    """The items of something without a length, each paid for when it comes."""
+    """The items of an iterable without a length, each charged as it is produced."""
     for item in items:
         spend(meter, 1)
         yield item
 
 
 def gather(meter: Meter, items: Any) -> list[Any]:
-    """All items as a list. A generator of the expression has paid for its own turns."""
+    """All items as a list. A generator from the expression is not charged again: its loops already charge the meter."""
     if type(items) is GeneratorType and items.gi_code.co_filename == FILENAME:
         return list(items)
     return list(loop(meter, items))
 
 
 def refuse_large(bits: int) -> None:
-    """Refuse a number that would have so many bits."""
+    """Refuse a number that would have too many bits."""
     if bits > MAX_BITS:
         raise ExpressionError(f"the number gets too large (over {MAX_BITS * 3 // 10:,} digits)")

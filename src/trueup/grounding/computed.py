@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
-from trueup.expressions.syntax import Source, parse
+from trueup.expressions.syntax import ExpressionText, parse
 from trueup.grounding.settings import FieldPattern
 
 
@@ -22,7 +22,7 @@ def determined(source: str) -> tuple[FieldPattern, ...]:
     >>> determined("all(line.total == line.count * line.price for line in lines)")
     (('lines', '[]', 'total'),)
     """
-    return tuple(dict.fromkeys(_fields(parse(Source(source)), {})))
+    return tuple(dict.fromkeys(_fields(parse(ExpressionText(source)), {})))
 
 
 def _fields(tree: ast.expr, items: dict[str, FieldPattern]) -> Iterator[FieldPattern]:

@@ -30,8 +30,8 @@ def without_texts(verdict: Verdict[T]) -> Verdict[T]:
         return verdict
     return Verdict(
         verdict.reply, verdict.data, Findings(map(without_source, verdict.findings)), verdict.fixes, AS_DATA, verdict.calls,
-        verdict.metrics, tuple(Refusal(one.call, tuple(map(without_source, one.findings))) for one in verdict.refused),
-        verdict.reason if verdict.ok else "", {path: _bare(one) for path, one in verdict.evidence.items()},
+        metrics=verdict.metrics, refused=tuple(Refusal(one.call, tuple(map(without_source, one.findings))) for one in verdict.refused),
+        passed=verdict.reason if verdict.ok else "", evidence={path: _bare(one) for path, one in verdict.evidence.items()},
     )  # fmt: skip
 
 

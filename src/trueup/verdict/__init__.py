@@ -1,1 +1,1 @@
-"""The vocabulary every other room speaks; it imports nothing of ours."""
+"""The vocabulary of every other room; it imports no other room."""

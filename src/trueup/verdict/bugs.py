@@ -1,8 +1,8 @@
-"""Bugs in the user's own code: a validator, a check or a rule function that raises, and where it did.
+"""Bugs in the user's own code: a validator, a check or a rule function that raises, and the line where it happened.
 
-An exception enters. It is either a fault of the reply (the code refused it on purpose) or a bug in the code; a bug gets a note that
-names the check and the user's line, and a mark by which batches and the gateway know it. The exception itself stays what it is.
-pydantic and msgspec are recognised without being imported.
+This module takes an exception. It is either a fault of the reply (the code refused the reply on purpose) or a bug in the code. A bug
+gets a note that names the check and the user's line, and a mark that batches and the gateway recognise. The exception is not
+replaced. pydantic and msgspec are recognised without being imported.
 """
 
 import os
@@ -16,7 +16,7 @@ E = TypeVar("E", bound=BaseException)
 R = TypeVar("R")
 
 _MARK = "__trueup_bug__"
-_MOST = 300  # characters of what an exception says
+_MOST = 300  # characters of an exception's message
 _OURS = __file__.removesuffix(f"verdict{os.sep}bugs.py")
 _LIBRARY = os.__file__.removesuffix("os.py")
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
@@ -24,12 +24,12 @@ _VALIDATORS = tuple(f"{place}{name}{os.sep}" for place in _INSTALLED for name in
 
 
 class Bug(NamedTuple):
-    """A bug as it may be shown to anyone: no text of the exception, no data of the reply."""
+    """A bug that is safe to show to anyone: without the exception's text and without data of the reply."""
 
     kind: str  # the type of the exception: KeyError
-    what: str  # whose code it is: the check 'price'
+    what: str  # whose code raised: the check 'price'
     function: str  # where it was raised: price, Order.positive
-    place: str  # file:line of the user's code; empty where there is none
+    place: str  # file:line of the user's code; empty if there is none
 
     def __str__(self) -> str:
         inside = f" in {self.function}" if self.function else ""
@@ -37,18 +37,18 @@ class Bug(NamedTuple):
         return f"{self.what} raised {self.kind}{where}"
 
     def finding(self) -> Finding:
-        """The bug as a finding, for those who judge many replies and must go on: X001."""
-        said = str(self)
-        message = f"{said[:1].upper()}{said[1:]}: a bug in the contract, not a fault of the reply"
+        """The bug as a finding (X001), for callers that judge many replies and must not stop."""
+        text = str(self)
+        message = f"{text[:1].upper()}{text[1:]}: a bug in the contract, not a fault of the reply"
         data = {"error": self.kind, "source": self.what, "function": self.function, "place": self.place}
         return finding("X001", "$", message, None, data, "Fix the code, then judge the reply again.")
 
 
 def bug_in(error: BaseException) -> BaseException | None:
-    """The exception that is a bug, None where the user's code refused the reply on purpose.
+    """The exception that is a bug, or None if the user's code refused the reply on purpose.
 
-    It is the exception itself, or the one that msgspec wrapped: `__post_init__` may raise a TypeError. An exception that is marked
-    as a bug stays one, such as that of a contract which a check uses.
+    It is the exception itself, or the one that msgspec wrapped: `__post_init__` may raise a TypeError. An exception that is already
+    marked as a bug stays a bug, such as one from a contract that a check uses.
 
     >>> bug_in(ValueError("too cheap")), bug_in(AssertionError()), bug_in(KeyError("price"))
     (None, None, KeyError('price'))
@@ -65,7 +65,7 @@ def bug_in(error: BaseException) -> BaseException | None:
 
 
 def is_fault(error: BaseException) -> bool:
-    """Whether an exception of the user's code refuses the reply; any other is a bug.
+    """Whether an exception of the user's code refuses the reply; any other exception is a bug.
 
     >>> is_fault(ValueError("too cheap")), is_fault(ZeroDivisionError())
     (True, False)
@@ -74,9 +74,9 @@ def is_fault(error: BaseException) -> bool:
 
 
 def pointed(error: E, what: str, function: Any = None) -> E:
-    """The same exception with a note and a mark: `what` (such as "the check 'price'") raised it, at this line of the user's.
+    """The same exception with a note and a mark: `what` (such as "the check 'price'") raised it, at this line of the user's code.
 
-    Where no line of the user's code is in the traceback, the place is that of `function`. Call it where the exception is caught:
+    If the traceback has no line of the user's code, the place is where `function` is defined. Call this where the exception is caught:
     `raise pointed(error, …)`.
     """
     code, line = _innermost(error)
@@ -97,26 +97,26 @@ def pointed(error: E, what: str, function: Any = None) -> E:
 
 
 def bug_of(error: BaseException) -> Bug | None:
-    """What `pointed` noted about an exception or about one that caused it; None for any other exception.
+    """The bug that `pointed` noted on an exception or on one of its causes; None for any other exception.
 
     >>> bug_of(pointed(KeyError("price"), "the check 'price'")).kind, bug_of(KeyError("price"))
     ('KeyError', None)
     """
-    seen: set[int] = set()
+    visited: set[int] = set()
     here: BaseException | None = error
-    while here is not None and id(here) not in seen:
+    while here is not None and id(here) not in visited:
         bug = vars(here).get(_MARK)
         if isinstance(bug, Bug):
             return bug
-        seen.add(id(here))
+        visited.add(id(here))
         here = here.__cause__
     return None
 
 
-def tried(judge: Callable[..., R], *given: Any) -> R | None:
-    """What judging a part of a reply gives, None where a bug shows: the same code may do well with the whole, or be asked again then."""
+def tried(judge: Callable[..., R], *arguments: Any) -> R | None:
+    """The result of judging a part of a reply, or None if that hits a bug: the same code may work on the whole reply, and runs again then."""
     try:
-        return judge(*given)
+        return judge(*arguments)
     except (Exception, SystemExit) as error:
         if bug_of(error) is None:
             raise
@@ -124,7 +124,7 @@ def tried(judge: Callable[..., R], *given: Any) -> R | None:
 
 
 def refusal(error: BaseException) -> str:
-    """What an exception that refuses a reply says about it, on one line; empty where it says nothing.
+    """The message of an exception that refuses a reply, on one line; empty if it has none.
 
     >>> refusal(ValueError("too cheap")), refusal(AssertionError())
     ('too cheap', '')
@@ -134,14 +134,14 @@ def refusal(error: BaseException) -> str:
         faults
     ):  # its text has many lines and an address
         parts = [".".join(map(str, fault["loc"])) + ": " * bool(fault["loc"]) + fault["msg"] for fault in faults()]
-        said = "; ".join(parts)
+        message = "; ".join(parts)
     else:
-        said = str(error)
-    return " ".join(said.split())[:_MOST]
+        message = str(error)
+    return " ".join(message.split())[:_MOST]
 
 
 def _innermost(error: BaseException) -> tuple[CodeType | None, int]:
-    """The innermost frame of the user's own code; of an installed package where there is no other."""
+    """The innermost frame of the user's own code, or of an installed package if there is no other."""
     installed: tuple[CodeType | None, int] = (None, 0)
     own: tuple[CodeType | None, int] = (None, 0)
     for code, line in _frames(error):
@@ -165,9 +165,9 @@ def _frames(error: BaseException) -> Iterator[tuple[CodeType, int]]:
 
 
 def _code_of(function: Any) -> CodeType | None:
-    """The code of a function, of what a `partial` calls, or of a callable object."""
+    """The code of a function, of a partial's function, or of a callable object."""
     function = getattr(function, "func", function)
-    for one in (function, getattr(type(function), "__call__", None)):  # noqa: B004 - its code is wanted
+    for one in (function, getattr(type(function), "__call__", None)):  # noqa: B004 - this reads its code
         code = getattr(getattr(one, "__func__", one), "__code__", None)
         if isinstance(code, CodeType):
             return code
@@ -175,8 +175,8 @@ def _code_of(function: Any) -> CodeType | None:
 
 
 def _shown(file: str) -> str:
-    """A file as people name it: from the current folder on where it is inside."""
-    from pathlib import Path  # only where there is a bug
+    """The path of a file, relative to the current folder if the file is inside it."""
+    from pathlib import Path  # imported only if there is a bug
 
     try:
         return file.removeprefix(f"{Path.cwd()}{os.sep}")

@@ -1,7 +1,7 @@
-"""The catalogue: every code a fix or a finding can carry, with its grade or level and its price.
+"""The catalogue: every code of a fix or a finding, with its grade or level and its price.
 
-One price per leniency, in this one table; the cheapest reading that fits the schema wins.
-A code is permanent: a retired one keeps its row and its page in `findings/`.
+Each kind of repair has one price, and this is the only table of prices; the cheapest reading that fits the schema wins.
+A code is permanent: a retired code keeps its row and its page in `findings/`.
 """
 
 from typing import Literal, NamedTuple
@@ -15,7 +15,7 @@ GRADES: dict[str, int] = {"none": 0, "lossless": 1, "guess": 2, "lossy": 3}
 
 
 class FixKind(NamedTuple):
-    """One way a reply may be changed: its name, how safe it is, what it costs, one sentence."""
+    """One way to change a reply: its name, how safe it is, its price, and one sentence about it."""
 
     code: str
     name: str
@@ -25,7 +25,7 @@ class FixKind(NamedTuple):
 
 
 class FindingKind(NamedTuple):
-    """One thing that can be wrong with a reply: its name, how bad it is, one sentence."""
+    """One thing that can be wrong with a reply: its name, its level, and one sentence about it."""
 
     code: str
     name: str
@@ -34,54 +34,64 @@ class FindingKind(NamedTuple):
 
 
 _FIXES = (
-    # wrappers: what stood around the value
-    FixKind("W001", "code-fence", "lossless", 1, "A Markdown code fence around the value was taken off."),
-    FixKind("W002", "prose", "lossless", 2, "Text around the value was left out."),
-    FixKind("W003", "reasoning", "lossless", 1, "A reasoning block beside the answer was left out."),
-    FixKind("W004", "tag", "lossless", 1, "A tag around the value was taken off."),
-    FixKind("W005", "special-token", "lossless", 1, "A special token of the model was taken off."),
-    FixKind("W006", "invisible-around", "lossless", 0, "Invisible characters around the value were taken off."),
-    FixKind("W007", "envelope", "guess", 4, "The value stood inside an envelope key that the schema does not know."),
+    # wrappers: text around the value
+    FixKind("W001", "code-fence", "lossless", 1, "A Markdown code fence around the value was removed."),
+    FixKind("W002", "prose", "lossless", 2, "Text around the value was removed."),
+    FixKind("W003", "reasoning", "lossless", 1, "A reasoning block next to the answer was removed."),
+    FixKind("W004", "tag", "lossless", 1, "A tag around the value was removed."),
+    FixKind("W005", "special-token", "lossless", 1, "A special token of the model was removed."),
+    FixKind("W006", "invisible-around", "lossless", 0, "Invisible characters around the value were removed."),
+    FixKind("W007", "envelope", "guess", 4, "The value was inside an envelope key that is not in the schema."),
     FixKind("W008", "encoded-twice", "guess", 3, "The value was JSON written inside a JSON string."),
-    FixKind("W009", "escaped-json", "guess", 3, "The whole value was escaped, as if copied out of a string."),
+    FixKind(
+        "W009", "escaped-json", "guess", 3, "The whole value was escaped, as if it had been copied out of a string."
+    ),
     FixKind(
         "W010",
         "one-of-several",
         "guess",
         5,
-        "Another value in the reply fits as well; it was left out for the better or the later one.",
+        "Another value in the reply also fits; the better or the later one was kept.",
     ),
     FixKind("W011", "repeated", "lossless", 1, "The same value was given more than once."),
-    FixKind("W012", "gathered", "guess", 4, "Several values were gathered into the list the schema asks for."),
-    FixKind("W013", "out-of-reasoning", "lossy", 40, "The only value stood inside a reasoning block."),
+    FixKind("W012", "gathered", "guess", 4, "Several values were gathered into the list that the schema asks for."),
+    FixKind("W013", "out-of-reasoning", "lossy", 40, "The only value was inside a reasoning block."),
     FixKind(
-        "W014", "misfit-left-out", "guess", 3, "Another value in the reply does not fit the schema and was left out."
+        "W014", "misfit-left-out", "guess", 3, "Another value in the reply does not fit the schema and was ignored."
     ),
-    FixKind("W015", "inner-part", "lossy", 40, "The value stood inside another one that was cut off or broken."),
+    FixKind("W015", "inner-part", "lossy", 40, "The value was inside another one that was cut off or broken."),
     FixKind(
-        "W016", "quote-block", "lossless", 1, "The marks of a quotation, or line numbers, were taken off each line."
-    ),
-    FixKind(
-        "W017", "only-example", "guess", 4, "The words before the value call it an example, and there is no other."
+        "W016", "quote-block", "lossless", 1, "Quotation marks or line numbers at the start of each line were removed."
     ),
     FixKind(
-        "W018", "withdrawn", "lossy", 40, "The words behind the value take it back, and what they announce is missing."
+        "W017",
+        "only-example",
+        "guess",
+        4,
+        "The text before the value calls it an example, and there is no other value.",
+    ),
+    FixKind(
+        "W018",
+        "withdrawn",
+        "lossy",
+        40,
+        "The text after the value takes it back, and the value that it announces is missing.",
     ),
     FixKind(
         "W019",
         "one-of-records",
         "lossy",
         40,
-        "Three or more objects stood in a row, as records do, and one was taken where one is asked for.",
+        "The reply lists three or more objects, like records, and one was taken because one was asked for.",
     ),
     # syntax: how the value was written
     FixKind("S001", "trailing-comma", "lossless", 1, "A comma before a closing bracket was dropped."),
-    FixKind("S002", "missing-comma", "guess", 2, "A comma was put between two values."),
+    FixKind("S002", "missing-comma", "guess", 2, "A comma was added between two values."),
     FixKind("S003", "extra-comma", "guess", 3, "A comma with nothing before it was dropped."),
-    FixKind("S004", "missing-colon", "guess", 3, "A colon was put between a key and its value."),
+    FixKind("S004", "missing-colon", "guess", 3, "A colon was added between a key and its value."),
     FixKind("S005", "missing-bracket", "guess", 4, "A closing bracket was added."),
     FixKind("S006", "wrong-bracket", "guess", 4, "A closing bracket of the wrong kind was replaced."),
-    FixKind("S007", "extra-bracket", "guess", 3, "A closing bracket that closes nothing was dropped."),
+    FixKind("S007", "extra-bracket", "guess", 3, "A closing bracket without an opening one was dropped."),
     FixKind("S008", "single-quotes", "lossless", 1, "A string in single quotes was read."),
     FixKind("S009", "smart-quotes", "lossless", 1, "A string in typographic quotes was read."),
     FixKind("S010", "backticks", "lossless", 1, "A string in backticks was read."),
@@ -93,54 +103,64 @@ _FIXES = (
     FixKind(
         "S016", "raw-control", "lossless", 1, "A raw line break, tab or other control character in a string was kept."
     ),
-    FixKind("S017", "comment", "lossless", 1, "A comment was left out."),
-    FixKind("S018", "foreign-literal", "lossless", 1, "True, False, None and the like were read as JSON literals."),
+    FixKind("S017", "comment", "lossless", 1, "A comment was dropped."),
+    FixKind(
+        "S018",
+        "foreign-literal",
+        "lossless",
+        1,
+        "A literal of another language, such as True or None, was read as its JSON form.",
+    ),
     FixKind("S019", "undefined", "guess", 3, "undefined was read as null."),
-    FixKind("S020", "number-form", "lossless", 1, "A number in a form JSON does not have was read."),
+    FixKind("S020", "number-form", "lossless", 1, "A number in a form that JSON does not have was read."),
     FixKind("S021", "fraction", "guess", 3, "A fraction was computed."),
-    FixKind("S022", "joined-strings", "lossless", 2, "Pieces of a string were joined."),
+    FixKind("S022", "joined-strings", "lossless", 2, "The parts of a string were joined."),
     FixKind("S023", "tuple-or-set", "guess", 2, "A tuple or a set was read as a list."),
     FixKind("S024", "full-width", "lossless", 1, "Full-width punctuation was read as its plain form."),
     FixKind("S025", "odd-escape", "lossless", 1, "An escape that JSON does not have was read."),
     FixKind("S026", "odd-space", "lossless", 1, "An invisible or non-breaking character between tokens was dropped."),
-    FixKind("S027", "ellipsis", "lossy", 20, "An ellipsis stands where the model left content out."),
+    FixKind("S027", "ellipsis", "lossy", 20, "The model wrote an ellipsis in place of content."),
     FixKind("S028", "cut-string", "lossy", 20, "The text ends inside a string."),
     FixKind("S029", "cut-member", "lossy", 20, "The text ends inside a key or before its value."),
     FixKind("S030", "cut-literal", "lossy", 15, "The text ends inside a number or a word."),
-    FixKind("S031", "dropped-text", "lossy", 25, "Text inside the value that means nothing there was dropped."),
-    FixKind("S032", "duplicate-key", "guess", 3, "A key was given twice; the last value was kept."),
+    FixKind("S031", "dropped-text", "lossy", 25, "Meaningless text inside the value was dropped."),
+    FixKind("S032", "duplicate-key", "guess", 3, "A key appeared twice; the last value was kept."),
     FixKind("S033", "non-finite", "lossy", 20, "NaN or Infinity, which JSON does not have, became null."),
-    FixKind("S034", "out-of-range", "lossy", 20, "A number too large to hold became null."),
+    FixKind("S034", "out-of-range", "lossy", 20, "A number too large to represent became null."),
     FixKind("S035", "lone-surrogate", "lossy", 20, "Half of a surrogate pair became U+FFFD."),
-    FixKind("S036", "missing-value", "lossy", 20, "A key or a place had no value; it became null."),
+    FixKind("S036", "missing-value", "lossy", 20, "A key or an item had no value; it became null."),
     FixKind("S037", "lone-key", "lossy", 25, "A key without a value was dropped."),
-    FixKind("S038", "odd-separator", "lossless", 1, "Another sign stood for a colon or a comma."),
+    FixKind("S038", "odd-separator", "lossless", 1, "Another character was used in place of a colon or a comma."),
     FixKind("S039", "bad-utf8", "lossy", 20, "Bytes that are not UTF-8 became U+FFFD."),
     FixKind("S040", "extra-quote", "guess", 3, "A stray quote between tokens was dropped."),
-    FixKind("S041", "kept-backslash", "guess", 3, "Backslashes of a formula or a path were kept as they stand."),
+    FixKind("S041", "kept-backslash", "guess", 3, "The backslashes of a formula or a path were kept unchanged."),
     FixKind(
         "S042",
         "likely-misread",
         "lossy",
         30,
-        "A repeated key or a mended string shows that the text was likely misread.",
+        "A repeated key or a repaired string shows that the text was probably misread.",
     ),
     FixKind(
-        "S043", "open-end", "guess", 2, "The text ends right behind a number or a bare word, which may have gone on."
+        "S043",
+        "open-end",
+        "guess",
+        2,
+        "The text ends right after a number or an unquoted word, which may be incomplete.",
     ),
-    # forms: shapes that are not JSON but carry the fields
+    # forms: notations other than JSON
     FixKind("F001", "yaml-lines", "guess", 6, "Lines of `key: value` were read as an object."),
     FixKind("F002", "markdown-fields", "guess", 6, "A Markdown list or table of fields was read as an object."),
     FixKind("F003", "call-form", "guess", 5, "`Name(a=1, b='x')` was read as an object."),
     FixKind("F004", "xml-elements", "guess", 6, "XML elements named after the fields were read as an object."),
     FixKind("F005", "parameter-tags", "guess", 5, "Parameter tags of a tool call were read as an object."),
     FixKind("F006", "scalar-in-prose", "guess", 12, "One scalar was taken out of a sentence."),
-    FixKind("F007", "bare-members", "guess", 4, "Members without their braces were read as an object."),
+    FixKind("F007", "bare-members", "guess", 4, "Members without braces were read as an object."),
     FixKind("F008", "bare-scalar", "guess", 3, "The whole text was read as one scalar."),
-    # calls: how a tool call was given
-    FixKind("K001", "leaked-call", "guess", 5, "A tool call written into the text was read as one."),
+    # calls: how a tool call was written
+    FixKind("K001", "leaked-call", "guess", 5, "A tool call written in the text was read as a call."),
     FixKind("K002", "tool-name-matched", "guess", 2, "A tool's name was matched by prefix, namespace or spelling."),
-    FixKind("K003", "arguments-unwrapped", "guess", 3, "Arguments wrapped once too often were unwrapped."),
+    FixKind("K003", "arguments-unwrapped", "guess", 3, "Arguments wrapped in an extra layer were unwrapped."),
     FixKind("K004", "default-filled", "guess", 1, "A missing argument was filled with the schema's default."),
     FixKind("K005", "enum-defaulted", "guess", 5, "An argument outside its enum was replaced with the tool's default."),
     FixKind(
@@ -148,189 +168,205 @@ _FIXES = (
         "unclear-line",
         "guess",
         5,
-        "A line beside the fields was joined to one of them, or left out as no part.",
+        "A line that is not a field was joined to a field, or dropped.",
     ),
     FixKind(
         "F010", "list-lines", "guess", 6, "A list with a bullet or a number before each item was read as an array."
     ),
-    FixKind("F011", "table-rows", "guess", 6, "The rows of a table whose head names the fields were read as objects."),
-    # coercions: a value brought to the type the schema asks for
+    FixKind(
+        "F011", "table-rows", "guess", 6, "The rows of a table whose header names the fields were read as objects."
+    ),
+    # coercions: a value converted to the type that the schema asks for
     FixKind("C001", "to-integer", "guess", 2, "A string that spells an integer became one."),
     FixKind("C002", "to-number", "guess", 2, "A string that spells a number became one."),
-    FixKind("C003", "to-boolean", "guess", 2, "A string that spells true or false became it."),
+    FixKind("C003", "to-boolean", "guess", 2, "A string that spells true or false became a boolean."),
     FixKind("C004", "integral-float", "lossless", 1, "A number with a zero fraction became an integer."),
-    FixKind("C005", "text-to-value", "guess", 3, "A string that holds JSON became the value it spells."),
+    FixKind("C005", "text-to-value", "guess", 3, "A string that contains JSON became the value that it spells."),
     FixKind("C006", "wrapped-in-list", "guess", 3, "A single value became a list of one."),
     FixKind("C007", "taken-from-list", "guess", 4, "A list of one became its element."),
     FixKind("C008", "to-string", "guess", 2, "A number became a string."),
-    FixKind("C009", "null-dropped", "guess", 2, "null for an optional field was left out."),
+    FixKind("C009", "null-dropped", "guess", 2, "null for an optional field was dropped."),
     FixKind("C010", "key-matched", "guess", 2, "A key was matched by case, spacing or alias."),
     FixKind("C011", "enum-matched", "guess", 2, "An enum value was matched by case, accent, punctuation or alias."),
-    FixKind("C012", "enum-in-sentence", "guess", 5, "The one enum value inside a sentence was taken."),
+    FixKind("C012", "enum-in-sentence", "guess", 5, "The only enum value in a sentence was taken."),
     FixKind("C013", "yes-or-no", "guess", 4, "yes, no, on or off became a boolean."),
-    FixKind("C014", "formatted-number", "guess", 4, "A number written with signs, units or separators was read."),
+    FixKind("C014", "formatted-number", "guess", 4, "A number written with symbols, units or separators was read."),
     FixKind("C015", "enum-part", "guess", 3, "An enum value was found by a configured prefix or delimiter."),
     FixKind("C016", "boolean-to-string", "guess", 3, "A boolean became a string."),
-    FixKind("C017", "only-field", "guess", 5, "A bare value became the one field that the object requires."),
-    FixKind("C018", "type-converted", "lossless", 1, "The contract's own type reads the value in its own way."),
+    FixKind("C017", "only-field", "guess", 5, "A bare value became the only field that the object requires."),
+    FixKind("C018", "type-converted", "lossless", 1, "The contract's type read the value in its own way."),
 )
 
 _FINDINGS = (
-    FindingKind("R001", "unknown-shape", "error", "What was passed has the shape of no provider's reply."),
+    FindingKind("R001", "unknown-shape", "error", "The input does not have the shape of any known provider's reply."),
     FindingKind("R002", "transport-failure", "error", "The provider sent an error instead of a reply, or inside one."),
-    FindingKind("R003", "cut-stream", "error", "The reply ends before the provider said that it was complete."),
-    FindingKind("R004", "no-answer", "error", "The messages hold no answer of the model."),
-    FindingKind("P001", "no-value", "error", "The reply holds nothing that can be read as the value asked for."),
+    FindingKind("R003", "cut-stream", "error", "The reply ended before the provider said that it was complete."),
+    FindingKind("R004", "no-answer", "error", "The messages contain no answer from the model."),
+    FindingKind("P001", "no-value", "error", "The reply contains nothing that can be read as the requested value."),
     FindingKind("P002", "empty", "error", "The reply is empty."),
-    FindingKind("P003", "duplicate-key", "warning", "An object gives the same key twice."),
-    FindingKind("P004", "non-finite", "error", "NaN or Infinity stands where a number should."),
-    FindingKind("P005", "out-of-range", "error", "A number is too large to hold."),
-    FindingKind("P006", "lone-surrogate", "error", "Text holds half of a surrogate pair."),
+    FindingKind("P003", "duplicate-key", "warning", "An object has the same key twice."),
+    FindingKind("P004", "non-finite", "error", "NaN or Infinity appears in place of a number."),
+    FindingKind("P005", "out-of-range", "error", "A number is too large to represent."),
+    FindingKind("P006", "lone-surrogate", "error", "A string contains half of a surrogate pair."),
     FindingKind("P007", "bad-utf8", "error", "The reply's bytes are not UTF-8."),
-    FindingKind("P008", "ambiguous", "error", "The reply can be read in two ways that differ."),
+    FindingKind("P008", "ambiguous", "error", "The reply can be read in two different ways."),
     FindingKind("P009", "cut-reply", "error", "The provider cut the reply before its value was complete."),
     FindingKind("P010", "model-refused", "error", "The model refused to answer."),
-    FindingKind("P011", "open-end", "warning", "The reply ends right behind a number or a bare word: it may be cut."),
-    FindingKind("P012", "unmeant-escape", "warning", "An escape such as \\f stands where LaTeX or a path was meant."),
-    FindingKind("P013", "looping", "error", "The reply repeats itself without end, and its stream was given up."),
+    FindingKind(
+        "P011", "open-end", "warning", "The reply ends right after a number or an unquoted word: it may be cut off."
+    ),
+    FindingKind("P012", "unmeant-escape", "warning", "An escape such as \\f appears where LaTeX or a path was meant."),
+    FindingKind("P013", "looping", "error", "The reply repeats itself endlessly, and its stream was aborted."),
     FindingKind("L001", "too-large", "error", "The reply is longer than the contract allows."),
     FindingKind("L002", "too-deep", "error", "The reply is nested deeper than the contract allows."),
-    FindingKind("L003", "too-many-parts", "error", "The reply holds more values, faults or calls than are looked at."),
-    FindingKind("G001", "grade-refused", "error", "A fix is of a grade that the contract does not accept."),
+    FindingKind(
+        "L003", "too-many-parts", "error", "The reply contains more values, faults or calls than trueup examines."
+    ),
+    FindingKind("G001", "grade-refused", "error", "A fix has a grade that the contract does not accept."),
     FindingKind("V001", "wrong-type", "error", "A value is of the wrong type."),
     FindingKind("V002", "missing", "error", "A required field is missing."),
-    FindingKind("V003", "unknown-key", "error", "A key is not one the schema allows."),
+    FindingKind("V003", "unknown-key", "error", "The schema does not allow a key."),
     FindingKind("V004", "out-of-bounds", "error", "A number is smaller or larger than allowed."),
-    FindingKind("V005", "not-in-enum", "error", "A value is not one of those allowed."),
-    FindingKind("V006", "pattern", "error", "Text does not match the pattern."),
-    FindingKind("V007", "wrong-size", "error", "Text, a list or an object is too short or too long."),
+    FindingKind("V005", "not-in-enum", "error", "A value is not one of the allowed values."),
+    FindingKind("V006", "pattern", "error", "A string does not match its pattern."),
+    FindingKind("V007", "wrong-size", "error", "A string, a list or an object is too short or too long."),
     FindingKind(
-        "V008", "no-arm-fits", "error", "A value fits none of the alternatives, or more than one where only one may."
+        "V008",
+        "no-arm-fits",
+        "error",
+        "A value fits none of the alternatives, or more than one where only one may fit.",
     ),
     FindingKind("V009", "not-unique", "error", "A list repeats an item."),
-    FindingKind("V010", "wrong-format", "error", "Text is not in the format asked for."),
+    FindingKind("V010", "wrong-format", "error", "A string is not in the requested format."),
     FindingKind("V011", "not-allowed", "error", "A value breaks another rule of the schema."),
     FindingKind("V012", "type-refused", "error", "The Python type refused the value."),
     FindingKind("T001", "unknown-tool", "error", "A call names a tool that was not offered."),
-    FindingKind("T002", "look-alike-name", "error", "A tool's name is written with letters that only look right."),
+    FindingKind("T002", "look-alike-name", "error", "A tool's name is written with look-alike letters."),
     FindingKind("T003", "bad-arguments", "error", "A call's arguments cannot be read."),
     FindingKind("T004", "arguments-no-object", "error", "A call's arguments are not an object."),
-    FindingKind("T005", "unknown-argument", "warning", "A call gives an argument the tool does not have."),
+    FindingKind("T005", "unknown-argument", "warning", "A call passes an argument that the tool does not have."),
     FindingKind("T006", "cut-arguments", "error", "A call's arguments were cut off."),
-    FindingKind("T007", "out-of-order", "warning", "A step of the sequence is called after a later one."),
-    FindingKind("T008", "prerequisite", "error", "A tool is called before what it needs."),
+    FindingKind("T007", "out-of-order", "warning", "A step of the sequence is called after a later step."),
+    FindingKind("T008", "prerequisite", "error", "A tool is called before the tools that it requires."),
     FindingKind("T009", "too-often", "error", "A tool is called more often than allowed."),
-    FindingKind("T010", "not-together", "error", "Two tools are called that exclude each other."),
-    FindingKind("T011", "unknown-mention", "warning", "The text speaks of a tool that was not offered."),
+    FindingKind("T010", "not-together", "error", "Two tools that exclude each other are called."),
+    FindingKind("T011", "unknown-mention", "warning", "The text mentions a tool that was not offered."),
     FindingKind("T012", "claimed-call", "warning", "The text claims a call that was not made."),
     FindingKind("T013", "nothing-said", "warning", "The reply has neither text nor calls."),
-    FindingKind("T014", "repeated-id", "warning", "Two calls carry the same id."),
+    FindingKind("T014", "repeated-id", "warning", "Two calls have the same id."),
     FindingKind("T015", "repeated-call", "warning", "The same call is made twice."),
-    FindingKind("T016", "parallel-calls", "error", "Several calls are made where one at a time is allowed."),
-    FindingKind("T017", "invented-result", "warning", "The reply makes up the result of its own call."),
-    FindingKind("T018", "rests-on-invention", "error", "A call comes behind a result that the reply made up."),
-    FindingKind("T019", "no-call", "error", "The reply calls no tool, though it must."),
-    FindingKind("T020", "unexpected-step", "warning", "A call is not the one that is expected at its place."),
-    # business rules: what must hold between fields
+    FindingKind("T016", "parallel-calls", "error", "The reply makes several calls, but only one at a time is allowed."),
+    FindingKind("T017", "invented-result", "warning", "The reply makes up the result of a call it makes."),
+    FindingKind("T018", "rests-on-invention", "error", "A call follows a result that the reply made up."),
+    FindingKind("T019", "no-call", "error", "The reply must call a tool, but calls none."),
+    FindingKind("T020", "unexpected-step", "warning", "A call is not the one that is expected at its position."),
+    # business rules: conditions between fields
     FindingKind("B001", "required-field", "error", "A field that the rules require is missing or null."),
-    FindingKind("B002", "wrong-kind", "error", "A field is not of the type that the rules give it."),
-    FindingKind("B003", "out-of-range", "error", "A number is outside of the range that the rules give it."),
-    FindingKind("B004", "not-listed", "error", "A field has none of the values that the rules list."),
-    FindingKind("B005", "rule-broken", "error", "A business rule does not hold."),
+    FindingKind("B002", "wrong-kind", "error", "A field does not have the type that the rules give it."),
+    FindingKind("B003", "out-of-range", "error", "A number is outside the range that the rules give it."),
+    FindingKind("B004", "not-listed", "error", "A field's value is not one that the rules list."),
+    FindingKind("B005", "rule-broken", "error", "A business rule is broken."),
     FindingKind("B006", "rule-failed", "error", "A business rule cannot be evaluated on this data."),
     FindingKind("B007", "rule-skipped", "warning", "A rule was skipped: its condition cannot be evaluated."),
     FindingKind("B008", "check-refused", "error", "A check of the contract refuses the reply."),
-    FindingKind("Q001", "no-message", "error", "There is no message of the assistant to judge."),
+    FindingKind("Q001", "no-message", "error", "There is no assistant message to judge."),
     FindingKind("Q002", "empty-response", "error", "All messages of the reply are empty."),
     FindingKind("Q003", "only-calls", "error", "The reply calls tools and says nothing."),
-    FindingKind("Q004", "only-whitespace", "error", "The reply's text is nothing but whitespace."),
+    FindingKind("Q004", "only-whitespace", "error", "The reply's text is only whitespace."),
     FindingKind("Q005", "unexplained-output", "error", "A tool's output is not followed by enough text to explain it."),
-    FindingKind("Q006", "too-short", "error", "The reply's text is too short to be worth anything."),
-    FindingKind("Q007", "custom-rule", "error", "A rule of the contract's own refuses the reply."),
+    FindingKind("Q006", "too-short", "error", "The reply's text is too short to be useful."),
+    FindingKind("Q007", "custom-rule", "error", "A custom reply rule of the contract refuses the reply."),
     FindingKind("Q008", "low-quality", "warning", "The learned score of the reply is below the contract's threshold."),
     FindingKind("Q009", "off-topic", "warning", "The reply is not about the user's question."),
     # the shelf: ready checks that a contract asks for by name
-    FindingKind("H001", "secret", "error", "The reply holds a key, a token or a password."),
-    FindingKind("H002", "email", "error", "The reply holds an e-mail address."),
-    FindingKind("H003", "phone", "error", "The reply holds a telephone number."),
-    FindingKind("H004", "card", "error", "The reply holds the number of a payment card."),
-    FindingKind("H005", "iban", "error", "The reply holds a bank account number."),
+    FindingKind("H001", "secret", "error", "The reply contains a key, a token or a password."),
+    FindingKind("H002", "email", "error", "The reply contains an e-mail address."),
+    FindingKind("H003", "phone", "error", "The reply contains a telephone number."),
+    FindingKind("H004", "card", "error", "The reply contains a payment card number."),
+    FindingKind("H005", "iban", "error", "The reply contains a bank account number."),
     FindingKind("H006", "wrong-language", "error", "The reply is not in a language that the contract allows."),
-    FindingKind("H007", "bad-address", "error", "An address in the reply is broken, misleading or not allowed."),
+    FindingKind("H007", "bad-address", "error", "A URL in the reply is broken, misleading or not allowed."),
     FindingKind("H008", "broken-code", "error", "Code in the reply does not parse."),
-    FindingKind("H009", "forbidden-term", "error", "The reply holds a term that the contract forbids."),
+    FindingKind("H009", "forbidden-term", "error", "The reply contains a term that the contract forbids."),
     FindingKind("H010", "missing-term", "error", "The reply lacks a term that the contract requires."),
     FindingKind("H011", "prompt-leak", "error", "The reply repeats parts of its system prompt."),
     FindingKind("H012", "repetition", "error", "The reply repeats itself."),
-    FindingKind("H013", "not-judged", "warning", "A part of the reply was not judged by a ready check."),
+    FindingKind("H013", "not-judged", "warning", "A ready check did not judge a part of the reply."),
     FindingKind("D001", "forbidden-content", "error", "The reply says something that does not belong in this state."),
-    FindingKind("D002", "tool-not-in-state", "error", "A tool is called that this state does not have."),
-    FindingKind("D003", "claimed-action", "error", "The reply claims an action that no call has made."),
+    FindingKind("D002", "tool-not-in-state", "error", "The reply calls a tool that this state does not have."),
+    FindingKind("D003", "claimed-action", "error", "The reply claims an action that no call carried out."),
     FindingKind("D004", "unknown-state", "error", "The context names a state that the contract does not have."),
-    FindingKind("D005", "pattern-out-of-time", "error", "A timed pattern gave no answer in its time."),
-    FindingKind("D006", "missing-state", "error", "The context names no state, and the contract has no start."),
+    FindingKind("D005", "pattern-out-of-time", "error", "A pattern with a time limit ran out of time."),
+    FindingKind("D006", "missing-state", "error", "The context names no state, and the contract has no start state."),
     FindingKind(
         "D007", "start-assumed", "warning", "The context names no state; the reply was judged in the start state."
     ),
     # evidence in the sources
     FindingKind("E001", "no-evidence", "error", "A value is not in the source."),
-    FindingKind("E002", "only-in-prompt", "error", "A value stands only in the prompt's instructions or example."),
+    FindingKind("E002", "only-in-prompt", "error", "A value appears only in the prompt's instructions or example."),
     FindingKind("E003", "other-record", "error", "The source gives a value for another record."),
-    FindingKind("E004", "altered-quotation", "error", "A quotation does not stand in the source word for word."),
+    FindingKind("E004", "altered-quotation", "error", "A quotation does not appear word for word in the source."),
     FindingKind("E005", "unknown-citation", "error", "The reply cites a document that does not exist."),
     FindingKind("E006", "wrong-citation", "error", "The cited document does not say what the sentence states."),
     FindingKind("E007", "no-source", "error", "The contract is grounded, and the context has no source."),
     # asking again
-    FindingKind("A001", "budget-spent", "error", "A budget of the policy ran out before a valid reply came."),
+    FindingKind("A001", "budget-spent", "error", "A budget of the policy ran out before a valid reply arrived."),
     FindingKind("A002", "unfinished", "error", "The provider did not say that the reply was finished."),
-    FindingKind("A003", "same-fault", "error", "The model repeated the same fault after being told of it."),
-    FindingKind("A004", "gave-up", "error", "No valid reply came in as many tries as the policy allows."),
-    FindingKind("A005", "cancelled", "error", "The asking was cancelled."),
-    FindingKind("A006", "echoed-form", "error", "A value is what the form showed in place of one."),
+    FindingKind("A003", "same-fault", "error", "The model made the same fault again after a correction."),
+    FindingKind("A004", "gave-up", "error", "No valid reply arrived in as many tries as the policy allows."),
+    FindingKind("A005", "cancelled", "error", "The ask was cancelled."),
+    FindingKind("A006", "echoed-form", "error", "A value is the form's placeholder."),
     FindingKind(
-        "A007", "budget-at-risk", "warning", "A request may not fit the budget, by the bound that is known of it."
+        "A007", "budget-at-risk", "warning", "A request may exceed the budget, judging by its largest possible size."
     ),
-    # contract and pipeline files, as `trueup lint` finds them
-    FindingKind("N001", "unreadable-file", "error", "A file cannot be read, or is of no known kind."),
-    FindingKind("N002", "bad-syntax", "error", "A file is not YAML, TOML or JSON as contracts are written."),
+    # contract and pipeline files, found by `trueup lint`
+    FindingKind("N001", "unreadable-file", "error", "A file cannot be read, or its kind is unknown."),
+    FindingKind(
+        "N002", "bad-syntax", "error", "A file is not valid YAML, TOML or JSON of the kind that contracts use."
+    ),
     FindingKind("N003", "file-too-large", "error", "A file is too large or too deep, aliases counted."),
-    FindingKind("N004", "key-twice", "error", "A key stands twice in one mapping of a file."),
-    FindingKind("N005", "unknown-option", "error", "A key of a file is not one that is known there."),
-    FindingKind("N006", "wrong-shape", "error", "A value of a file has the wrong shape."),
+    FindingKind("N004", "key-twice", "error", "A key appears twice in one mapping of a file."),
+    FindingKind("N005", "unknown-option", "error", "A file has an unknown key."),
+    FindingKind("N006", "wrong-shape", "error", "A value in a file has the wrong shape."),
     FindingKind("N007", "bad-schema", "error", "The schema of a contract cannot be used."),
-    FindingKind("N008", "bad-extends", "error", "What a contract extends is missing, or leads back to itself."),
+    FindingKind("N008", "bad-extends", "error", "A contract extends a file that is missing, or extends itself."),
     FindingKind("N009", "bad-tools", "error", "The tools of a contract cannot be used."),
-    FindingKind("N010", "no-such-tool", "error", "A contract speaks of a tool that it does not offer."),
+    FindingKind("N010", "no-such-tool", "error", "A contract mentions a tool that it does not offer."),
     FindingKind("N011", "rule-twice", "error", "Two rules of a contract have the same name."),
     FindingKind("N012", "bad-expression", "error", "An expression of a contract cannot be compiled."),
     FindingKind("N013", "no-such-field", "warning", "An expression names a field that the schema does not have."),
     FindingKind("N014", "bad-pattern", "error", "A pattern of a contract cannot be used."),
     FindingKind("N015", "unreachable-state", "warning", "No transition leads to a state."),
-    FindingKind("N016", "no-fallback", "warning", "A state has no text to fall back on."),
-    FindingKind("N017", "bad-fallback", "error", "A fallback breaks the rules of its own state."),
-    FindingKind("N018", "no-such-state", "error", "A contract speaks of a state that it does not have."),
-    FindingKind("N019", "no-such-check", "error", "A contract names a custom check that nobody provides."),
-    FindingKind("N020", "broken-example", "error", "An example of a contract does not give what it says."),
-    FindingKind("N021", "refused-part", "error", "A part of a contract is refused by what it is for."),
-    FindingKind("N022", "check-failed", "error", "The reply rules cannot be read, so no reply is judged."),
+    FindingKind("N016", "no-fallback", "warning", "A state has no fallback text."),
+    FindingKind("N017", "bad-fallback", "error", "A state's fallback breaks the rules of that state."),
+    FindingKind("N018", "no-such-state", "error", "A contract mentions a state that it does not have."),
     FindingKind(
-        "N023", "strange-keyword", "warning", "A key of a schema is no keyword of JSON Schema, but nearly one."
+        "N019", "no-such-check", "error", "A contract names a custom check that no installed package provides."
     ),
-    FindingKind("N024", "folded-pattern", "warning", "A pattern tells apart what is one in the text that is matched."),
-    FindingKind("N025", "unknown-placeholder", "error", "A text for the model names a placeholder that is not known."),
+    FindingKind("N020", "broken-example", "error", "An example of a contract does not give the expected result."),
+    FindingKind("N021", "refused-part", "error", "A part of a contract was refused when the contract was built."),
+    FindingKind("N022", "check-failed", "error", "The reply rules cannot be read, so no reply can be judged."),
+    FindingKind("N023", "strange-keyword", "warning", "A key of a schema looks like a misspelled JSON Schema keyword."),
+    FindingKind(
+        "N024",
+        "folded-pattern",
+        "warning",
+        "A pattern distinguishes characters that are the same in the text it is matched against.",
+    ),
+    FindingKind("N025", "unknown-placeholder", "error", "A text for the model names an unknown placeholder."),
     FindingKind("N026", "unprovided-name", "error", "A rule uses a field that nothing can provide."),
     FindingKind(
         "N027",
         "relevance-language",
         "error",
-        "The relevance check knows English only, and the contract is in another language.",
+        "The relevance check supports only English, and the contract is in another language.",
     ),
     FindingKind("N028", "bad-model", "error", "The quality model of a contract cannot be used."),
     FindingKind(
         "N029",
         "shadow-model",
         "warning",
-        "A quality model has not passed its evaluation, so its score is only recorded.",
+        "The quality model has not passed its evaluation, so its score is only recorded.",
     ),
     # pipelines
     FindingKind("N030", "missing-section", "error", "A pipeline lacks a section that it needs."),
@@ -340,47 +376,47 @@ _FINDINGS = (
     FindingKind("N034", "step-twice", "error", "Two steps of a pipeline have the same name."),
     FindingKind("N035", "bad-step", "error", "A step lacks what its kind needs."),
     FindingKind(
-        "N036", "unknown-section", "warning", "A section of a pipeline, or a key of one, is not one that is read."
+        "N036", "unknown-section", "warning", "A pipeline has an unknown section, or a section an unknown key."
     ),
-    FindingKind("N037", "no-such-value", "error", "A template names a field that nothing gives."),
-    FindingKind("N038", "no-such-script", "warning", "A script that is run at the end is missing."),
+    FindingKind("N037", "no-such-value", "error", "A template names a field that nothing provides."),
+    FindingKind("N038", "no-such-script", "warning", "A script that runs at the end is missing."),
     FindingKind("N039", "fails-on-mock", "warning", "A rule or an expression fails on made-up data."),
-    FindingKind("N040", "never-given", "warning", "A rule names a value that the schema of its field does not allow."),
+    FindingKind("N040", "never-given", "warning", "A rule names a value that the field's schema does not allow."),
     # a gateway's file
-    FindingKind("N050", "key-expires", "warning", "The key of a gateway's client has expired, or expires soon."),
-    FindingKind("N051", "secret-in-address", "warning", "An address in a gateway's file holds a password."),
+    FindingKind("N050", "key-expires", "warning", "A gateway client's key has expired or expires soon."),
+    FindingKind("N051", "secret-in-address", "warning", "An address in a gateway's file contains a password."),
     FindingKind("N052", "open-to-all", "warning", "A gateway that others can reach lets everyone in."),
     FindingKind(
-        "N053", "shadowed-route", "warning", "No model reaches a route, because an earlier one takes them all."
+        "N053", "shadowed-route", "warning", "No model reaches a route, because an earlier route takes them all."
     ),
     # units of a batch
     FindingKind("U001", "unreadable-line", "error", "A line of a batch is not JSON."),
-    FindingKind("U002", "no-unit", "error", "A line of a batch holds no unit."),
+    FindingKind("U002", "no-unit", "error", "A line of a batch contains no unit."),
     FindingKind("U003", "duplicate-id", "error", "An earlier unit of the batch has the same id."),
     FindingKind("U004", "line-too-long", "error", "A line of a batch is longer than allowed."),
-    FindingKind("U005", "no-id", "warning", "A unit has no id; its place stands in for it."),
+    FindingKind("U005", "no-id", "warning", "A unit has no id; its position is used as the id."),
     FindingKind("U006", "timed-out", "error", "Judging a unit took longer than allowed."),
     FindingKind("U007", "out-of-memory", "error", "Judging a unit took more memory than allowed."),
-    FindingKind("U008", "crashed", "error", "Judging a unit ended its process, twice."),
+    FindingKind("U008", "crashed", "error", "Judging a unit crashed its process twice."),
     FindingKind("U009", "check-raised", "error", "Judging a unit raised an error outside its checks and validators."),
     FindingKind(
-        "U010", "field-replaced", "warning", "A line has a field whose name its record uses for something else."
+        "U010", "field-replaced", "warning", "A line has a field whose name its record uses for another purpose."
     ),
-    FindingKind("U030", "no-prompt", "error", "The template gives no prompt for a unit."),
+    FindingKind("U030", "no-prompt", "error", "The template produces no prompt for a unit."),
     FindingKind("U031", "expression-failed", "error", "An expression of a step fails for a unit."),
     FindingKind("U032", "loop-unfinished", "error", "A loop of a step does not end for a unit."),
-    FindingKind("U033", "not-storable", "error", "An expression gives what JSON cannot hold."),
+    FindingKind("U033", "not-storable", "error", "An expression gives a value that JSON cannot represent."),
     FindingKind("U034", "nothing-to-fan-out", "error", "A unit has no list to fan out."),
-    FindingKind("U035", "no-reply-helps", "error", "A rule of the configuration refuses whatever a model replies."),
+    FindingKind("U035", "no-reply-helps", "error", "A rule of the configuration refuses every possible reply."),
     # bugs in the code of a contract
     FindingKind("X001", "contract-bug", "error", "A check or a validator of the contract has a bug and did not judge."),
 )
 
 FIXES: dict[str, FixKind] = {kind.code: kind for kind in _FIXES}
 FINDINGS: dict[str, FindingKind] = {kind.code: kind for kind in _FINDINGS}
-OWN: dict[str, FindingKind] = {}  # what custom checks find; filled as they are made
+OWN: dict[str, FindingKind] = {}  # the kinds of custom checks, added as the checks are created
 PRICE: dict[str, int] = {kind.code: kind.price for kind in _FIXES}
 GRADE: dict[str, Grade] = {kind.code: kind.grade for kind in _FIXES}
 
-# These lossy fixes come with an error finding of their own, so G001 does not name them again.
+# These lossy fixes come with their own error finding, so G001 does not name them again.
 SPOKEN_FOR = frozenset({"S033", "S034", "S035", "S039"})

@@ -1,6 +1,6 @@
-"""JSON text and values: the two decoders and encoders that everything uses.
+"""JSON text and values: the decoders and encoders that all rooms use.
 
-msgspec refuses NaN, overflow and lone surrogates and keeps integers exact; orjson writes faster, but no long integers.
+msgspec refuses NaN, overflow and lone surrogates and keeps integers exact; orjson writes faster, but cannot write long integers.
 """
 
 import json
@@ -17,7 +17,7 @@ _AS_THEY_ARE = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIM
 
 
 def written(value: Any) -> bytes:
-    """The value as JSON text; integers of any size, any depth Python can hold."""
+    """The value as JSON text, with integers of any size and any depth that Python supports."""
     try:
         return orjson.dumps(value)
     except TypeError:
@@ -25,19 +25,19 @@ def written(value: Any) -> bytes:
 
 
 def spelled(value: Any) -> bytes:
-    r"""The same for any value that was read from JSON: half a surrogate pair is written as its escape.
+    r"""Like `written`, for any value that was read from JSON: half a surrogate pair is written as its escape.
 
     >>> spelled({"a": "\ud800"})
     b'{"a": "\\ud800"}'
     """
     try:
         return written(value)
-    except (UnicodeEncodeError, RecursionError):  # half a surrogate pair, or nested as deep as the stack
+    except (UnicodeEncodeError, RecursionError):  # half a surrogate pair, or nesting deeper than the stack allows
         return json.dumps(value, ensure_ascii=True).encode("ascii")
 
 
 def as_json(value: Any) -> tuple[Any, bytes]:
-    """The value as JSON data and as JSON text; models, dataclasses, dates and the like become what they are written as.
+    """The value as JSON data and as JSON text; models, dataclasses and dates take their JSON form.
 
     >>> import datetime
     >>> as_json({"day": datetime.date(2024, 2, 29)})
@@ -50,8 +50,8 @@ def as_json(value: Any) -> tuple[Any, bytes]:
         return decode(text), text
 
 
-def plain(value: Any, by_alias: bool = False) -> Any:
-    """A pydantic model or a mapping as plain data, wherever it stands in a value that is being written."""
+def plain(value: Any, *, by_alias: bool = False) -> Any:
+    """A pydantic model or a mapping as plain data, at any depth of a value that is being written."""
     if isinstance(value, Mapping):
         return dict(value)
     if not hasattr(type(value), "model_dump"):
@@ -59,4 +59,4 @@ def plain(value: Any, by_alias: bool = False) -> Any:
     return value.model_dump(mode="json", by_alias=by_alias)
 
 
-_by_alias = partial(plain, by_alias=True)  # a model reads the names that it writes
+_by_alias = partial(plain, by_alias=True)  # by alias: a model reads the names that it writes

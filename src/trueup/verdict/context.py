@@ -1,7 +1,7 @@
-"""Context: what a tool is given beside its arguments: the caller's own objects, and the call that is being made.
+"""Context: what a tool receives in addition to its arguments, namely the caller's own objects and the current call.
 
-A function takes it by annotating a parameter with `Context[…]`. The parameter is not part of the tool's schema: the model never
-sees it, and cannot fill it in.
+A function receives it by annotating a parameter with `Context[…]`. The parameter is not part of the tool's schema: the model
+neither sees it nor fills it in.
 """
 
 from typing import TYPE_CHECKING, Any, Generic
@@ -21,7 +21,7 @@ else:
 
 
 class Context(msgspec.Struct, Generic[D], frozen=True):
-    """What a tool is given beside its arguments; `Context[Shop]` says that `deps` is a `Shop`.
+    """The caller's objects and the current call, for a tool; `Context[Shop]` says that `deps` is a `Shop`.
 
     >>> from trueup import Contract, execute
     >>> def price(ctx: Context[dict[str, int]], item: str) -> int:
@@ -35,8 +35,8 @@ class Context(msgspec.Struct, Generic[D], frozen=True):
     """
 
     deps: D
-    """What the caller passed as `deps`: a connection, a user, settings."""
+    """The objects that the caller passed as `deps`: a connection, a user, settings."""
     call: ToolCall
     """The call that is being made."""
     turn: int = 1
-    """The turn of the run in which it is made, from 1."""
+    """The turn of the run in which the call is made, from 1."""

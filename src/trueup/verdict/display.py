@@ -1,7 +1,7 @@
-"""Text of any origin as text that can only be read: on a terminal, in a log, on a screen.
+"""Text from any source, made safe to show on a terminal, in a log or on a screen.
 
-Nothing that comes out moves the cursor, colours the screen, hides itself or turns the writing direction:
-every such character is shown as a visible escape. Markup of any kind stays the letters it is made of.
+The result cannot move the cursor, colour the screen, hide itself or change the writing direction:
+each character that could is shown as a visible escape. Markup of any kind is left as plain characters.
 """
 
 import re
@@ -9,7 +9,7 @@ import re
 from trueup.verdict.patterns import lazy_regex
 
 # Control characters, format characters (bidirectional, zero-width, tag block), line and paragraph separators,
-# surrogates, and what Unicode calls default-ignorable. U+FE0F stays: it only asks for the coloured form of an emoji.
+# surrogates, and the characters that Unicode calls default-ignorable. U+FE0F stays: it only selects the coloured form of an emoji.
 _UNSAFE = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
     "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb"
@@ -21,7 +21,7 @@ _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def safe(text: str) -> str:
-    r"""Text of any origin as text that is safe to print; line breaks and tabs stay.
+    r"""The text, made safe to print; line breaks and tabs stay.
 
     >>> safe("a\x1b[31mred\u202eder")
     'a\\x1b[31mred<U+202E>der'
@@ -30,7 +30,7 @@ def safe(text: str) -> str:
 
 
 def safe_line(text: str) -> str:
-    r"""The same on one line: line breaks and tabs become visible too.
+    r"""The text, made safe to print on one line: line breaks and tabs become visible too.
 
     >>> safe_line("one\ntwo")
     'one\\ntwo'
@@ -39,7 +39,7 @@ def safe_line(text: str) -> str:
 
 
 def safe_json(text: str) -> str:
-    r"""Text of a JSON document, still JSON and of the same meaning, that is safe to print.
+    r"""The text of a JSON document, made safe to print; it stays JSON with the same meaning.
 
     >>> safe_json('"\u202e"')
     '"\\u202e"'

@@ -1,7 +1,7 @@
-"""Events: what happened, as frozen values; logs, metrics, traces and progress lines subscribe to them.
+"""Events: frozen values that say what happened. Logs, metrics, traces and progress lines subscribe to them.
 
-An event is plain data: it holds no reply beyond a short cut of its text, does nothing by itself and names nobody who
-listens. A subscriber is a callable that takes one event; those of the house live in `watch/`.
+An event is plain data. It contains at most the start of a reply's text, does nothing and does not know its subscribers.
+A subscriber is a callable that takes one event; trueup's own subscribers are in `watch/`.
 """
 
 import re
@@ -22,13 +22,13 @@ class Violation(NamedTuple):
     code: str
     """The code of the finding."""
     path: str
-    """Where in the value it is."""
+    """Where in the value the finding is."""
     message: str
-    """What is wrong, in one sentence."""
+    """The problem, in one sentence."""
 
 
 def spelled(name: str) -> str:
-    """The name of an event as logs and metrics spell it.
+    """The name of an event in the spelling of logs and metrics.
 
     >>> spelled("SteppedDown")
     'stepped_down'
@@ -37,20 +37,20 @@ def spelled(name: str) -> str:
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=spelled):
-    """What all events share: the contract's name, and when it happened, in seconds since 1970."""
+    """The base of all events: the contract's name, and when the event happened, in seconds since 1970."""
 
     contract: str = ""
     """The name of the contract; empty if it has none."""
     at: float = 0.0
-    """When it happened, in seconds since 1970."""
+    """When the event happened, in seconds since 1970."""
 
     @property
     def event(self) -> str:
-        """The name of what happened, such as `checked`."""
+        """The name of the event, such as `checked`."""
         return spelled(type(self).__name__)
 
     def to_dict(self) -> dict[str, Any]:
-        """The event as JSON-able data, its name under `event`.
+        """The event as JSON-able data, with its name under `event`.
 
         >>> Checked(state="BOOKED", text="Hasta mañana", ok=True, seconds=0.001).to_dict()["event"]
         'checked'
@@ -60,7 +60,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=sp
 
 
 class Checked(Event, frozen=True, kw_only=True):
-    """One check: the state it was made in, the start of the reply, the result, the violations, the time it took."""
+    """One check: its state, the start of the reply, the result, the violations and the duration."""
 
     state: str = ""
     """The state that the reply was judged in; empty if there is none."""
@@ -79,7 +79,7 @@ class Checked(Event, frozen=True, kw_only=True):
     seconds: float = 0.0
     """How long the check took."""
     regenerations: int = 0
-    """How many replies were asked for again before this one."""
+    """How many replies before this one were rejected and asked for again."""
     model: str = ""
     """The model that gave the reply; empty if not known."""
 
@@ -97,15 +97,15 @@ class Checked(Event, frozen=True, kw_only=True):
         return self.certainty
 
     def to_dict(self) -> dict[str, Any]:
-        """The event as JSON-able data; `confidence` is `certainty` under its name before 0.2."""
+        """The event as JSON-able data; `confidence` is the name that `certainty` had before 0.2."""
         return {**msgspec.to_builtins(self), "confidence": self.certainty}
 
 
 class Attempted(Event, frozen=True, kw_only=True):
-    """What the events of asking share: the ask, the call it belongs to, and whether that is a repair or a retry."""
+    """The base of all events of an ask: its id, the call, and whether the call is a repair or a retry."""
 
     ask: str = ""
-    """The id of the ask; all its events have the same."""
+    """The id of the ask; all its events have the same id."""
     attempt: int = 0
     """The number of the call, from 1."""
     limit: int = 0
@@ -113,7 +113,7 @@ class Attempted(Event, frozen=True, kw_only=True):
     purpose: str = "ask"
     """Why the call is made: `ask`, `repair` or `regenerate`."""
     retry: int = 0
-    """How often the same request was sent before."""
+    """How many times the same request was sent before."""
     model: str = ""
     """The model that is asked; empty for the client's own."""
     mode: str = ""
@@ -123,18 +123,18 @@ class Attempted(Event, frozen=True, kw_only=True):
 
 
 class Sent(Attempted, frozen=True, kw_only=True):
-    """A request goes out."""
+    """A request is being sent."""
 
     temperature: float | None = None
     """The temperature of the request; None: the provider's default."""
     reduced: bool = False
     """Whether fewer tools are offered, as in the last retry after empty replies."""
     timeout: float | None = None
-    """How many seconds the call may take; None: as long as it likes."""
+    """How many seconds the call may take; None: no limit."""
     max_tokens: int | None = None
     """The limit of the reply, lowered to what the budgets allow; None: the provider's default."""
     estimate: int | None = None
-    """How many tokens the request probably has; None without a budget, when nothing is estimated."""
+    """How many tokens the request probably has; None without a budget, because then nothing is estimated."""
     counted: bool = False
     """Whether the estimate is a tokenizer's count."""
     cached: bool = False
@@ -142,68 +142,68 @@ class Sent(Attempted, frozen=True, kw_only=True):
 
 
 class Warned(Attempted, frozen=True, kw_only=True):
-    """A request is sent although it may exceed a budget: its bytes are too many, but how many tokens they are is not known."""
+    """A request is sent although it may exceed a budget: it has too many bytes, but its number of tokens is not known."""
 
     budget: str = ""
     """The budget: `tokens` or `money`; never empty when sent."""
     allowed: float = 0.0
-    """How much of it there is for the whole ask."""
+    """The budget of the whole ask."""
     spent: float = 0.0
-    """How much of it is spent."""
+    """The amount already spent."""
     needs: float = 0.0
-    """How much of it the request may take at most, with the shortest reply."""
+    """The most that the request can take, with the shortest reply."""
 
 
 class Replied(Attempted, frozen=True, kw_only=True):
-    """A reply came in, after so many seconds, for so much; `cost` is None when the price is not known."""
+    """A reply arrived, with its duration and cost; `cost` is None if the price is not known."""
 
     seconds: float = 0.0
     """How long the call took."""
     tokens: int | None = None
-    """How many tokens it took; None if the provider did not say."""
+    """How many tokens the call took; None if the provider did not say."""
     cost: float | None = None
-    """What it cost; None if the price or a count is not known."""
+    """The cost of the call; None if the price or a count is not known."""
     estimated: bool = False
     """Whether the tokens and the cost are estimates, because the provider did not count."""
     cached: bool = False
-    """Whether the reply came from the cache, for nothing."""
+    """Whether the reply came from the cache, at no cost."""
 
 
 class Judged(Attempted, frozen=True, kw_only=True):
-    """A reply was judged; `fault` is the kind of what is wrong with it, `codes` are its errors."""
+    """A reply was judged; `fault` is the kind of its fault, `codes` are its errors."""
 
     ok: bool = True
     """Whether the reply passed."""
     fault: str = ""
-    """The kind of what is wrong with it; empty if it passed."""
+    """The kind of the reply's fault; empty if it passed."""
     codes: tuple[str, ...] = ()
     """The codes of its errors; empty if it passed."""
 
 
 class Failed(Attempted, frozen=True, kw_only=True):
-    """No reply came; `kind` is how the plan sees it: rate, transient, mode, feature, refusal, fatal."""
+    """No reply arrived; `kind` is the kind of failure: rate, transient, mode, feature, refusal, fatal."""
 
     reason: str = ""
-    """What the provider or the transport said; empty if nothing."""
+    """The message of the provider or the transport; empty if there is none."""
     kind: str = ""
-    """What follows from it: `rate`, `transient`, `mode`, `feature`, `refusal` or `fatal`; never empty when sent."""
+    """The kind of failure, which decides what is tried next: `rate`, `transient`, `mode`, `feature`, `refusal` or `fatal`; never empty when sent."""
     status: int | None = None
     """The HTTP status; None if there was no response."""
     tokens: int | None = None
     """How many tokens the call took before it failed; None if it took none."""
     cost: float | None = None
-    """What it cost; None if it cost nothing, or the price is not known."""
+    """The cost of the call; None if it cost nothing, or the price is not known."""
     estimated: bool = False
     """Whether the tokens and the cost are estimates, because the provider did not count."""
 
 
 class Waiting(Attempted, frozen=True, kw_only=True):
-    """A wait of `delay` seconds before the `nth` of `most` retries; `most` is None if only the deadline limits them."""
+    """A wait of `delay` seconds before retry `nth` of `most`; `most` is None if only the deadline limits the retries."""
 
     delay: float = 0.0
-    """How many seconds are waited."""
+    """The length of the wait, in seconds."""
     reason: str = ""
-    """Why; empty if nothing is known."""
+    """Why the call is repeated; empty if not known."""
     nth: int = 0
     """The number of the retry that follows, from 1."""
     most: int | None = None
@@ -211,44 +211,44 @@ class Waiting(Attempted, frozen=True, kw_only=True):
 
 
 class Repairing(Attempted, frozen=True, kw_only=True):
-    """The `nth` of `most` repairs of a faulty reply begins; with `fields`, the model is asked only for some fields."""
+    """Repair `nth` of `most` of a faulty reply begins; with `fields`, the model is asked only for some fields."""
 
     nth: int = 0
     """The number of the repair, from 1."""
     most: int = 0
     """How many repairs the policy allows."""
     reason: str = ""
-    """What is wrong with the reply; empty if nothing is said."""
+    """The fault of the reply; empty if no reason was given."""
     fields: bool = False
     """Whether the model is asked only for the fields that are wrong."""
 
 
 class Regenerating(Attempted, frozen=True, kw_only=True):
-    """The model is asked, with a hint, for another reply in place of one that does not fit the state."""
+    """The model is asked, with a hint, to replace a reply that does not fit the state."""
 
     nth: int = 0
     """The number of the regeneration, from 1."""
     most: int = 0
     """How many regenerations the policy allows."""
     reason: str = ""
-    """What does not fit the state; empty if nothing is said."""
+    """Why the reply does not fit the state; empty if no reason was given."""
 
 
 class SteppedDown(Attempted, frozen=True, kw_only=True):
-    """The next rung of a ladder: `what` is `mode`, `model` or `client`."""
+    """The ask moves to the next rung of its ladder: `what` is `mode`, `model` or `client`."""
 
     what: str = "mode"
-    """What is changed: the `mode`, the `model`, or the `client` with its model."""
+    """The part that changes: the `mode`, the `model`, or the `client` with its model."""
     before: str = ""
-    """What was asked until now; empty for the client's own model."""
+    """The mode or model used until now; empty for the client's own model."""
     after: str = ""
-    """What is asked from now on; empty for the client's own model."""
+    """The mode or model used from now on; empty for the client's own model."""
     reason: str = ""
-    """Why; empty if nothing is said."""
+    """Why it changes; empty if no reason was given."""
 
 
 class BreakerChanged(Attempted, frozen=True, kw_only=True):
-    """The circuit breaker of a rung opened, lets one call through to try it, or closed."""
+    """The circuit breaker of a rung opened, lets one test call through, or closed."""
 
     state: str = ""
     """The new state: `open`, `half-open` or `closed`; never empty when sent."""
@@ -259,25 +259,25 @@ class BreakerChanged(Attempted, frozen=True, kw_only=True):
 
 
 class Aborted(Attempted, frozen=True, kw_only=True):
-    """A stream was given up at its first certain fault; `received` characters had come, `saved` tokens at most did not."""
+    """A stream was aborted at its first certain fault, after `received` characters; that saved at most `saved` tokens."""
 
     reason: str = ""
-    """The first certain fault; empty if nothing is said."""
+    """The first certain fault; empty if no reason was given."""
     received: int = 0
     """How many characters had arrived."""
     saved: int | None = None
-    """The most tokens that were not sent because of it; None if not known."""
+    """The largest number of tokens that this saved; None if not known."""
 
 
 class Abandoned(Attempted, frozen=True, kw_only=True):
-    """A call was given up and could not be stopped, such as a function that sleeps: it still runs in its thread, and nobody waits for it."""
+    """A call was abandoned because it could not be stopped, such as a function that sleeps: it keeps running in its thread, and its result is ignored."""
 
     timeout: float | None = None
-    """How many seconds it was waited for; None if it was cancelled."""
+    """How many seconds trueup waited for the call; None if it was cancelled."""
 
 
 class Ran(Event, frozen=True, kw_only=True):
-    """A tool call of a run has a result: it was made, or the model was told why not."""
+    """A tool call of a run has a result: the tool ran, or the model receives the reason why it did not."""
 
     turn: int = 1
     """The turn of the run, from 1."""
@@ -286,32 +286,32 @@ class Ran(Event, frozen=True, kw_only=True):
     call: str = ""
     """The id of the call; empty if it has none."""
     status: str = ""
-    """What came of it: `done`, `failed`, `refused`, `vetoed`, `skipped` or `stopped`; never empty when sent."""
+    """The result: `done`, `failed`, `refused`, `vetoed`, `skipped` or `stopped`; never empty when sent."""
     seconds: float = 0.0
     """How long the tool took."""
     reason: str = ""
-    """Why the call was not made, or the type of the exception that the tool raised, or `returned` if it returned an error; empty if it is `done`."""
+    """Why the call was not made, the type of the exception that the tool raised, or `returned` if the tool returned an error; empty if `done`."""
 
 
 class FellBack(Attempted, frozen=True, kw_only=True):
-    """The configured reply is given in place of the model's."""
+    """The configured fallback reply replaces the model's reply."""
 
     reason: str = ""
-    """Why no reply of the model was good enough; empty if nothing is said."""
+    """Why no reply from the model was good enough; empty if no reason was given."""
 
 
 class Finished(Attempted, frozen=True, kw_only=True):
     """The ask is over; `cost` is None if a price or a count is not known.
 
-    If no reply was valid, `raw` is the last one as the model wrote it, redacted and cut as the policy says.
+    If no reply was valid, `raw` is the model's last reply, redacted and cut as the policy says.
     """
 
     outcome: str = ""
-    """What came of it: `accepted`, `repaired`, `regenerated`, `degraded`, `fallback` or `failed`; empty only before the end."""
+    """The result: `accepted`, `repaired`, `regenerated`, `degraded`, `fallback` or `failed`; empty only before the end."""
     reason: str = ""
-    """Why it ended before its time; empty if it did not."""
+    """Why the ask ended early; empty if it did not."""
     ok: bool = True
-    """Whether there is a reply that keeps the contract."""
+    """Whether there is a reply that satisfies the contract."""
     repairs: int = 0
     """How many repairs there were."""
     regenerations: int = 0
@@ -319,22 +319,22 @@ class Finished(Attempted, frozen=True, kw_only=True):
     retries: int = 0
     """How many calls were repeated after a failure."""
     seconds: float = 0.0
-    """How long it took."""
+    """How long the ask took."""
     tokens: int | None = None
-    """How many tokens it took; None if a count is not known."""
+    """How many tokens the ask took; None if a count is not known."""
     cost: float | None = None
-    """What it cost; None if a price or a count is not known."""
+    """The cost of the ask; None if a price or a count is not known."""
     estimated: bool = False
     """Whether part of the tokens and the cost are estimates, because the provider did not count."""
     raw: str = ""
-    """If no reply was valid, the last one, redacted and cut as the policy says; empty otherwise."""
+    """If no reply was valid, the last reply, redacted and cut as the policy says; empty otherwise."""
 
 
 Subscriber = Callable[[Event], object]
 
 
 def cut(text: str) -> str:
-    """The part of a text that an event carries, with a mark where it was cut.
+    """The start of a text that an event contains, with `…` where it was cut.
 
     >>> len(cut("a" * 500)), cut("short")
     (200, 'short')
@@ -351,7 +351,7 @@ def checked(
     contract: str = "",
     at: float = 0.0,
 ) -> Checked:
-    """The event of one check, from its verdict."""
+    """The event for one check, made from its verdict."""
     findings = verdict.findings
     return Checked(
         contract=contract,

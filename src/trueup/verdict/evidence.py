@@ -1,6 +1,6 @@
-"""Evidence: where in its sources a value was found, and how well it agrees with what stands there.
+"""Evidence: where in its sources a value was found, and how well it agrees with the text there.
 
-A verdict of a contract with `grounded` holds one `Evidence` for each value that was looked up. Spans are character offsets into the document.
+If a contract has `grounded`, its verdict contains one `Evidence` for each value that was looked up. Spans are character offsets into the document.
 """
 
 from typing import Any, Literal
@@ -22,19 +22,19 @@ class Place(msgspec.Struct, frozen=True):
     span: Span
     """Start and end of the place in the document, in characters."""
     text: str
-    """What stands there, shortened if it is long; empty in a stored verdict whose context was not kept."""
+    """The text at this place, shortened if it is long; empty in a stored verdict whose context was not kept."""
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """What the sources say about one value."""
+    """Where one value is in the sources, and how well it agrees with them."""
 
     grade: Evident
     """`exact` (as written), `normalized` (the same number, date or words in another form), `fuzzy` (nearly the same words), `computed` (by a rule that
-    holds), `none`, or `not checkable` (a boolean, null, or an enum without evidence patterns)."""
+    is true), `none`, or `not checkable` (a boolean, null, or an enum without evidence patterns)."""
     places: tuple[Place, ...] = ()
-    """Where it was found, the best place first; empty if it was not."""
+    """Where the value was found, the best place first; empty if it was not found."""
     nearest: Place | None = None
-    """What comes nearest in the sources, if the value is not there."""
+    """The nearest text in the sources, if the value is not there."""
 
     @property
     def found(self) -> bool:
@@ -46,21 +46,21 @@ class Evidence(msgspec.Struct, frozen=True):
         return self.grade in FOUND
 
     def to_dict(self) -> dict[str, Any]:
-        """The evidence as JSON-able data; what is empty is left out.
+        """The evidence as JSON-able data, without empty parts.
 
         >>> Evidence("exact", (Place("mail", (3, 6), "Ana"),)).to_dict()
         {'grade': 'exact', 'places': [{'document': 'mail', 'span': [3, 6], 'text': 'Ana'}]}
         """
-        said: dict[str, Any] = {"grade": self.grade}
+        shown: dict[str, Any] = {"grade": self.grade}
         if self.places:
-            said["places"] = [_plain(place) for place in self.places]
+            shown["places"] = [_plain(place) for place in self.places]
         if self.nearest is not None:
-            said["nearest"] = _plain(self.nearest)
-        return said
+            shown["nearest"] = _plain(self.nearest)
+        return shown
 
 
 def shortened(text: str) -> str:
-    """What stands at a place, as evidence shows it.
+    """The text at a place, shortened for display.
 
     >>> shortened("Ana"), len(shortened("a" * 1000))
     ('Ana', 120)

@@ -1,4 +1,4 @@
-"""The command that installs the packages of an extra, for messages about a package that is missing.
+"""The command that installs the packages of an extra, for messages about a missing package.
 
 The packages come from trueup's own metadata. The command never names trueup: until it is on a package index, somebody else can publish a
 package of that name.
@@ -17,7 +17,7 @@ def install(extra: str) -> str:
     >>> install("http")
     'pip install "httpx>=0.27"'
 
-    Where the metadata does not have the extra, such as in sources that are not installed, the answer says where to look.
+    If the metadata does not list the extra, for example because trueup is not installed, the answer says where to look.
 
     >>> install("juggling")
     "install the packages of the extra 'juggling', which trueup's pyproject.toml lists"
@@ -29,7 +29,7 @@ def install(extra: str) -> str:
 
 
 def packages_of(extra: str) -> list[str]:
-    """The packages of an extra, with their versions and the systems they are limited to.
+    """The packages of an extra, with their versions and the systems that need them.
 
     >>> packages_of("tables")
     ['pyarrow>=18']
@@ -48,7 +48,7 @@ def packages_of(extra: str) -> list[str]:
 
 
 def quoted(package: str) -> str:
-    """In double quotes: they protect `>` and `[` in cmd.exe, PowerShell and POSIX shells.
+    """The package in double quotes, which protect `>` and `[` in cmd.exe, PowerShell and POSIX shells.
 
     >>> print(quoted("uvloop>=0.21; platform_system != 'Windows'"))
     "uvloop>=0.21; platform_system != 'Windows'"

@@ -1,4 +1,4 @@
-"""Finding and Fix: the two kinds of fact a verdict is made of.
+"""Finding and Fix: the two kinds of facts in a verdict.
 
 Both are frozen, sortable and JSON-able. A finding says what is wrong; a fix says what was changed.
 Spans are character offsets into the original text.
@@ -23,25 +23,25 @@ class Fix(msgspec.Struct, frozen=True, order=True):
     code: str
     """The code of the change, such as `S001`; `trueup explain S001` shows its page."""
     grade: Grade
-    """How bold the change is: `lossless` keeps all information, `guess` is an interpretation, `lossy` drops something."""
+    """How safe the change is: `lossless` keeps all information, `guess` is an interpretation, `lossy` drops something."""
     path: str
     """Where in the value the change was made, such as `$.tags[0]`; `$` is the whole value."""
     span: Span | None
-    """Start and end of the stretch in the reply's text, in characters; None if the change has no place there."""
+    """Start and end of the affected part of the reply's text, in characters; None if the change has no place there."""
     before: str
-    """What stood there, shortened if it is long."""
+    """The text before the change, shortened if it is long."""
     after: str
-    """What stands there now, shortened if it is long; empty if it was dropped."""
+    """The text after the change, shortened if it is long; empty if it was dropped."""
 
     @property
     def title(self) -> str:
-        """What its code says, in one sentence; empty if this version does not know it."""
+        """One sentence about its code; empty if this version does not know the code."""
         kind = FIXES.get(self.code)
         return kind.title if kind else ""
 
     @property
     def name(self) -> str:
-        """The name of its code, such as `trailing-comma`; the code itself if this version does not know it."""
+        """The name of its code, such as `trailing-comma`; the code itself if this version does not know the code."""
         kind = FIXES.get(self.code)
         return kind.name if kind else self.code.lower()
 
@@ -79,19 +79,19 @@ class Finding(msgspec.Struct, frozen=True):
     path: str
     """Where in the value the problem is, such as `$.age`; `$.calls[0]` is the first tool call."""
     message: str
-    """What is wrong, in one sentence."""
+    """The problem, in one sentence."""
     span: Span | None = None
-    """Start and end of the stretch in the reply's text, in characters; None if the problem has no place there."""
+    """Start and end of the affected part of the reply's text, in characters; None if the problem has no place there."""
     data: dict[str, Any] = {}
-    """The facts behind the message, by name; empty if there are none."""
+    """The data that the message is made from, by name; empty if there is none."""
     hint: str = ""
-    """What the model should do about it; empty if there is nothing to do."""
+    """How the model should correct the problem; empty if there is nothing to do."""
     level: Level = "error"
     """`error` refuses the reply; `warning` lets it pass."""
 
     @property
     def name(self) -> str:
-        """The name of its code; of a custom check that is not loaded here, the code."""
+        """The name of its code; the code itself if it belongs to a custom check that is not loaded."""
         kind = FINDINGS.get(self.code) or OWN.get(self.code)
         return kind.name if kind else self.code.lower()
 
@@ -122,14 +122,14 @@ def finding(
     return Finding(code, path, message, span, data or {}, hint, FINDINGS[code].level)
 
 
-def promoted(found: Finding) -> Finding:
-    """A finding as an error, as strict mode wants it."""
-    return found if found.level == "error" else msgspec.structs.replace(found, level="error")
+def promoted(warning: Finding) -> Finding:
+    """The finding as an error, for strict mode."""
+    return warning if warning.level == "error" else msgspec.structs.replace(warning, level="error")
 
 
-def demoted(found: Finding) -> Finding:
-    """A finding as a warning, where it does not decide whether a reply passes."""
-    return found if found.level == "warning" else msgspec.structs.replace(found, level="warning")
+def demoted(error: Finding) -> Finding:
+    """The finding as a warning, for cases where it must not refuse the reply."""
+    return error if error.level == "warning" else msgspec.structs.replace(error, level="warning")
 
 
 class Findings(tuple[Finding, ...]):

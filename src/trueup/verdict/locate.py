@@ -1,8 +1,7 @@
-"""Where in a reply a field stands: a verdict enters, the same verdict with more spans leaves. For the screen only.
+"""Where in a reply a field is: takes a verdict and returns its facts with more spans. For display only.
 
-What concerns the value (a coercion, a schema error) carries a path and at best the span of a whole member. Here the
-reply's brackets, strings and words are walked once, as far as they go, and a place is only given when what stands
-there is what the verdict says.
+A fact about the value (a coercion, a schema error) has a path and at best the span of a whole member. This module walks
+the reply's brackets, strings and words once, as far as it can. It adds a span only if the text there matches the verdict.
 """
 
 import json
@@ -24,22 +23,22 @@ _TOKEN = lazy_regex(
 )
 _MEMBER = lazy_regex(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s:]+)\s*:\s*""", re.DOTALL)
 _COLON = lazy_regex(r"\s*:")
-_MOST = 200_000  # characters: beyond that nobody looks at the screen
+_MOST = 200_000  # characters: a longer text is not read on a screen
 _MOST_DEPTH = 600
 _MOST_TAILS = 50
 _QUOTES = "\"'`“”„«»"
-_AROUND = "W"  # the family of fixes that say what is not the value
-_OF_VALUE = "C"  # the family of fixes that change a value, whose own span is the whole member
+_AROUND = "W"  # the family of fixes for text outside the value
+_OF_VALUE = "C"  # the family of fixes that change a value; their span is the whole member
 _KEY_CODES = frozenset({"C010", "V003"})
-# These say how a stretch was read; nothing of it was dropped or put in its place.
+# These fixes say how a part of the text was read; they drop and replace nothing.
 _READ = frozenset({"W007", "W008", "W009", "W012", "W013", "W015", "W016", "K001"})
-# These say how a string was written; what it became is in the value.
+# These fixes say how a string was written; the result is in the value.
 _STRING = frozenset({"S008", "S009", "S010", "S011", "S012", "S016", "S022", "S025", "S035", "S040"})
-_UNPLACED = frozenset({"C009"})  # a member that was left out has no place of its own
+_UNPLACED = frozenset({"C009"})  # a dropped member has no place in the value
 
 
 def is_reading(fix: Fix) -> bool:
-    """Whether a fix marks a stretch that was read in another way, rather than dropped or replaced."""
+    """Whether a fix marks text that was read in another way, rather than dropped or replaced."""
     return fix.code in _READ or fix.code[0] == "F" or (fix.code in _STRING and not fix.after and bool(fix.before))
 
 
@@ -51,7 +50,7 @@ class Spot(NamedTuple):
 
 
 class Spots:
-    """The spots of a text by their paths, as they are and with keys folded."""
+    """The spots of a text by path, with keys both exact and folded."""
 
     def __init__(self, text: str) -> None:
         self._exact = dict(_spots(text))
@@ -64,7 +63,7 @@ class Spots:
                 self._tails.setdefault(folded[-1], []).append(path)
 
     def find(self, parts: Parts) -> Spot | None:
-        """The spot of a path; failing that, the only one that ends like it (the value stood in an envelope)."""
+        """The spot of a path, or the only spot whose path ends like it (the value was in an envelope)."""
         if parts in self._exact:
             return self._exact[parts]
         wanted = tuple(map(_fold, parts))
@@ -76,19 +75,19 @@ class Spots:
 
 
 def locate(verdict: Verdict, most: int = _MOST) -> tuple[tuple[Fix, ...], Findings]:
-    """The verdict's fixes and findings, with a span where one could be found in the first characters of the text."""
+    """The verdict's fixes and findings, with a span if one was found in the first `most` characters of the text."""
     fixes, findings = verdict.fixes, verdict.findings
     text = verdict.reply.text[:most]
     spots = Spots("")
-    if not all(found.span for found in findings) or any(fix.code[0] == _OF_VALUE for fix in fixes):
+    if not all(finding.span for finding in findings) or any(fix.code[0] == _OF_VALUE for fix in fixes):
         spots = Spots(_masked(text, fixes))
     placed = tuple(_place_fix(_written(fix, text, verdict.data), spots, text) for fix in fixes)
     by_path = {fix.path: fix.span for fix in placed if fix.path != "$"}
-    return placed, Findings(_place_finding(found, spots, text, by_path, verdict.data) for found in findings)
+    return placed, Findings(_place_finding(finding, spots, text, by_path, verdict.data) for finding in findings)
 
 
 def _parts(path: str) -> Parts | None:
-    """The steps of a path; none for the root and for what is no path."""
+    """The steps of a path; None for the root and for text that is not a path."""
     try:
         return parse(path) or None
     except ValueError:
@@ -96,7 +95,7 @@ def _parts(path: str) -> Parts | None:
 
 
 def _written(fix: Fix, text: str, data: Any) -> Fix:
-    """A fix of how a string was written, with what the string became, when it does not say so itself."""
+    """A fix of a string's notation; if its `after` is empty, it is filled with the resulting string."""
     parts = _parts(fix.path)
     if fix.after or fix.code not in _STRING or not fix.span or not parts:
         return fix
@@ -124,7 +123,7 @@ def _place_fix(fix: Fix, spots: Spots, text: str) -> Fix:
 
 
 def _pieces(text: str, span: Span) -> list[Span]:
-    """The key and the value of a member that takes up a span, and the span itself."""
+    """The spans of the key and the value of a member that fills a span, and the span itself."""
     start, end = span
     member = _MEMBER.match(text, start, end)
     return [span] if member is None else [member.span(1), (member.end(), end), span]
@@ -159,7 +158,7 @@ def _unquoted(raw: str) -> str:
 
 
 def _same(raw: str, before: str) -> bool:
-    """Whether the text of a token is the value that is meant, however it was quoted."""
+    """Whether the text of a token is the given value, in any kind of quotes."""
     if raw[:1] in "{[(" or before.endswith("…"):
         return raw[:1] == before[:1]
     plain = raw.strip(_QUOTES)
@@ -180,7 +179,7 @@ def _value_at(data: Any, parts: Parts) -> Any:
 
 
 def _masked(text: str, fixes: tuple[Fix, ...]) -> str:
-    """The text with what stood around the value blanked out, every offset kept."""
+    """The text with everything around the value blanked out; all offsets stay the same."""
     spans = [fix.span for fix in fixes if fix.code[0] == _AROUND and fix.span and not fix.after and not is_reading(fix)]
     kept: list[str] = []
     at = 0
@@ -192,9 +191,9 @@ def _masked(text: str, fixes: tuple[Fix, ...]) -> str:
 
 
 def _spots(text: str) -> Iterator[tuple[Parts, Spot]]:
-    """Every member and item that can be told, with its path."""
+    """Every member and item that can be recognised, with its path."""
     path: list[str | int] = []
-    frames: list[tuple[str, int, Span | None]] = []  # bracket, its offset, the span of the key it hangs on
+    frames: list[tuple[str, int, Span | None]] = []  # bracket, its offset, the span of its key
     last: re.Match[str] | None = None  # a string or word that may be a key
     key: Span | None = None
     for token in _TOKEN.finditer(text):

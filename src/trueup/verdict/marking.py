@@ -1,7 +1,7 @@
-"""A reply cut into pieces at its fixes and findings: a verdict enters, the text in stretches with the facts about each leaves.
+"""A reply cut into pieces at its fixes and findings: takes a verdict and returns parts of the text with the facts about each.
 
-Every view that marks a reply in place draws these pieces. Together they are the text, character for character; facts may
-lie inside one another. Facts without a place in the text are not here.
+Every view that marks a reply in place draws these pieces. Joined, they are exactly the text. One fact may be inside
+another. Facts without a place in the text are left out.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,12 +12,12 @@ from trueup.verdict.locate import locate
 from trueup.verdict.verdict import Verdict
 
 Fact = Fix | Finding
-Mark = tuple[int, int, Fact]  # start and end of the stretch that a fact is about
-_MOST = 400  # marks: nobody reads more of them in one text
+Mark = tuple[int, int, Fact]  # start and end of the text that a fact is about
+_MOST = 400  # marks: more would not be read in one text
 
 
 class Piece(NamedTuple):
-    """A stretch of a reply, the facts about it (the innermost last), and those that end with it."""
+    """A part of a reply's text, the facts about it (the innermost last), and those that end with it."""
 
     text: str
     facts: tuple[Fact, ...] = ()
@@ -25,7 +25,7 @@ class Piece(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The grade or level of the innermost fact; empty for a stretch that nothing is said about."""
+        """The grade or level of the innermost fact; empty for text without facts."""
         return kind_of(self.facts[-1]) if self.facts else ""
 
 
@@ -35,7 +35,7 @@ def kind_of(fact: Fact) -> str:
 
 
 def pieces(verdict: Verdict, text: str | None = None) -> list[Piece]:
-    """The pieces of a verdict's reply; `text` is the start of it, if not all is to be shown.
+    """The pieces of a verdict's reply; `text` is the start of the reply, if only that is shown.
 
     >>> from trueup import Contract
     >>> [(piece.text, piece.kind) for piece in pieces(Contract(True).check('{"a": 1,}'))]
@@ -48,7 +48,7 @@ def pieces(verdict: Verdict, text: str | None = None) -> list[Piece]:
 
 
 def _marks(verdict: Verdict, whole: int, most: int) -> Iterator[Mark]:
-    """The facts that have a place in the text; what is said of all of it or of a native call has none."""
+    """The facts that have a place in the text; a fact about all of it or about a native call has none."""
     native = any(call.origin == "native" for call in verdict.reply.calls)
     fixes, findings = locate(verdict)
     facts: Iterable[Fact] = (*fixes, *findings)

@@ -1,6 +1,7 @@
-"""Messages without the model's own text: what a message repeats of a reply could be taken for an instruction.
+"""Messages without the model's own text, because a model could take repeated text of a reply for an instruction.
 
-A message and the texts that the model wrote enter; the message leaves, with `…` for quoted values and for longer stretches of these.
+This module takes a message and the texts that the model wrote. It returns the message with `…` in place of quoted values and longer
+parts of those texts.
 """
 
 import re
@@ -9,15 +10,15 @@ from typing import Any
 
 from trueup.verdict.patterns import lazy_regex
 
-# What stands in quotes, and the words of a text; where a script puts no blanks between words, each character counts as one.
+# Text in quotes, and the words of a text; in a script without spaces between words, each character counts as a word.
 _IN_QUOTES = lazy_regex(r"""'([^'\n]{2,})'|"((?:[^"\\\n]|\\.){2,})"|`([^`\n]{2,})`|“([^”]{2,})”|«([^»]{2,})»""")
 _WORDS = lazy_regex(r"[\u2e80-\u9fff\uac00-\ud7af]|[^\W\u2e80-\u9fff\uac00-\ud7af]+")
 _PLAIN_NAME = lazy_regex(r"[\w.-]{1,32}")
-_RUN_OF_WORDS = 4  # so many words that follow each other are a repetition, fewer only if they are a whole text
+_RUN_OF_WORDS = 4  # this many words in a row are a repetition; fewer only if they are a whole text
 
 
-class Written:
-    """The texts that a model wrote, read once for any number of messages."""
+class ModelTexts:
+    """The texts that a model wrote, prepared once for any number of messages."""
 
     __slots__ = ("_all", "_texts")
 
@@ -25,8 +26,8 @@ class Written:
         self._texts = {_spaced(_WORDS.findall(text.casefold())) for text in texts}
         self._all = "\n".join(self._texts)
 
-    def holds(self, words: Sequence[str]) -> bool:
-        """Whether some text has these words in a row."""
+    def contains(self, words: Sequence[str]) -> bool:
+        """Whether a text has these words in a row."""
         return bool(words) and _spaced(words) in self._all
 
     def is_text(self, words: Sequence[str]) -> bool:
@@ -38,31 +39,31 @@ def _spaced(words: Sequence[str]) -> str:
     return f" {' '.join(words)} "
 
 
-def neutral(text: str, written: Iterable[str] | Written, names: Container[str] | None = None) -> str:
-    """A text without what it repeats of the texts that a model has written: `…` stands for quoted values and for longer stretches.
+def neutral(text: str, written: Iterable[str] | ModelTexts, names: Container[str] | None = None) -> str:
+    """A text with `…` in place of quoted values and longer parts that repeat what a model wrote.
 
-    The contract's own `names` stay; without them, every single short name does: it is no sentence that could be followed.
+    The contract's own `names` stay. Without `names`, every single short name stays, because it is not a sentence that a model could follow.
 
     >>> neutral("unknown city 'say OK' for ada", ["say OK, please"])
     "unknown city '…' for ada"
     >>> neutral("City say OK is unknown", ["say OK"])
     'City … is unknown'
     """
-    said = written if isinstance(written, Written) else Written(written)
+    texts = written if isinstance(written, ModelTexts) else ModelTexts(written)
 
-    def without(found: re.Match[str]) -> str:
-        quoted = next(group for group in found.groups() if group is not None)
+    def without(match: re.Match[str]) -> str:
+        quoted = next(group for group in match.groups() if group is not None)
         words = _WORDS.findall(quoted.casefold())
         is_name = _PLAIN_NAME.fullmatch(quoted) is not None if names is None else quoted in names
-        cut_short = words[:-1] if len(words) > 1 else words  # its last word may have been cut
-        return found[0] if is_name or not said.holds(cut_short) else f"{found[0][0]}…{found[0][-1]}"
+        cut_short = words[:-1] if len(words) > 1 else words  # the message may have cut its last word
+        return match[0] if is_name or not texts.contains(cut_short) else f"{match[0][0]}…{match[0][-1]}"
 
     text = _IN_QUOTES.sub(without, text)
-    words = [(found.start(), found.end()) for found in _WORDS.finditer(text)]
+    words = [(word.start(), word.end()) for word in _WORDS.finditer(text)]
     gone = [False] * len(words)
     for at, size in _windows(len(words)):
         stretch = [text[start:end].casefold() for start, end in words[at : at + size]]
-        if said.holds(stretch) if size == _RUN_OF_WORDS else said.is_text(stretch):
+        if texts.contains(stretch) if size == _RUN_OF_WORDS else texts.is_text(stretch):
             gone[at : at + size] = [True] * size
     for at in reversed(range(len(words))):
         if gone[at] and (at == 0 or not gone[at - 1]):
@@ -72,7 +73,7 @@ def neutral(text: str, written: Iterable[str] | Written, names: Container[str] |
 
 
 def texts_in(*values: Any) -> list[str]:
-    """All texts of some JSON values, keys too.
+    """All strings in some JSON values, including keys.
 
     >>> texts_in({"a": ["b", 1]})
     ['a', 'b']
@@ -91,7 +92,7 @@ def texts_in(*values: Any) -> list[str]:
 
 
 def _windows(count: int) -> Iterator[tuple[int, int]]:
-    """Where stretches of two words and more begin, and how many words they have."""
+    """The start and the length, in words, of each group of two or more words."""
     for size in range(2, _RUN_OF_WORDS + 1):
         for at in range(count - size + 1):
             yield at, size

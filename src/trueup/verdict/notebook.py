@@ -1,7 +1,7 @@
-"""A verdict as HTML for a notebook: the marked reply, findings, fixes and the value enter a page as one element.
+"""A verdict as HTML for a notebook: one element with the marked reply, the findings, the fixes and the value.
 
-Everything of the reply is escaped. There is no script and nothing is fetched; colours are translucent, so that they fit the
-notebook's own theme, light or dark. Long parts are cut, and say so.
+All text of the reply is escaped. There is no script and nothing is fetched. Colours are translucent, so that they fit the
+notebook's own theme, light or dark. Long parts are cut, and the cut is marked.
 """
 
 import json
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trueup.verdict.reply import ToolCall
     from trueup.verdict.verdict import Verdict
 
-_AROUND = 300  # characters of an unmarked stretch before and after its cut
+_AROUND = 300  # characters of unmarked text before and after its cut
 _TEXT = 12_000  # characters of the marked reply
 _VALUE = 4_000
 _CELL = 200
@@ -49,7 +49,7 @@ _STYLE = """<style>
 
 
 def verdict_html(verdict: "Verdict", title: str = "", about: str = "") -> str:
-    """The verdict as one HTML element; `title` and `about` stand before its own headline.
+    """The verdict as one HTML element; `title` and `about` come before its own headline.
 
     >>> from trueup import Contract
     >>> "<mark" in verdict_html(Contract(True).check("{'a': 1}"))
@@ -73,9 +73,9 @@ def _head(verdict: "Verdict", title: str, about: str) -> str:
     counts = [
         f"{len(some)} {word}{'' if len(some) == 1 else 'es' if word == 'fix' else 's'}" for some, word in facts if some
     ]
-    said = ", ".join(counts) or "clean: nothing was changed"
+    summary = ", ".join(counts) or "clean: nothing was changed"
     before = f'{escape(title)} <span class="soft">{escape(safe_line(about))}</span><br>' if title else ""
-    return f'<div class="head">{before}<b class="{state}">{"✓" if verdict.ok else "✗"} {state}</b>{said}</div>'
+    return f'<div class="head">{before}<b class="{state}">{"✓" if verdict.ok else "✗"} {state}</b>{summary}</div>'
 
 
 def _table(title: str, facts: Iterable[Any], cells: Any) -> Iterator[str]:
@@ -89,11 +89,15 @@ def _table(title: str, facts: Iterable[Any], cells: Any) -> Iterator[str]:
     yield f"<h4>{title}</h4><table>{''.join(rows)}</table>{more}"
 
 
-def _finding_cells(found: Finding) -> Iterator[str]:
-    yield _label(found)
-    yield _code(found.path)
-    hint = f'<br><span class="soft">{_cell(found.hint)}</span>' if found.hint and found.hint != found.message else ""
-    yield f"{_cell(found.message)}{hint}"
+def _finding_cells(finding: Finding) -> Iterator[str]:
+    yield _label(finding)
+    yield _code(finding.path)
+    hint = (
+        f'<br><span class="soft">{_cell(finding.hint)}</span>'
+        if finding.hint and finding.hint != finding.message
+        else ""
+    )
+    yield f"{_cell(finding.message)}{hint}"
 
 
 def _fix_cells(fix: Fix) -> Iterator[str]:
@@ -126,7 +130,7 @@ def _reply(verdict: "Verdict") -> Iterator[str]:
 
 
 def _drawn(parts: list[Piece]) -> Iterator[str]:
-    """Pieces as HTML; long stretches lose their middle, and a long text its end."""
+    """Pieces as HTML; a long unmarked piece loses its middle, a long text its end."""
     room = _TEXT
     left = sum(len(part.text) for part in parts)
     for part in parts:
@@ -142,14 +146,14 @@ def _drawn(parts: list[Piece]) -> Iterator[str]:
         left -= len(part.text)
         codes = "".join(f"<sup>{escape(fact.code)}</sup>" for fact in part.ends)
         if part.facts:
-            said = escape("; ".join(safe_line(_said(fact)) for fact in part.facts))
-            words = body.rstrip() or body  # the code stands behind the last word, not on a line below
-            yield f'<mark class="{escape(part.kind)}" title="{said}">{words}{codes}</mark>{body[len(words) :]}'
+            summary = escape("; ".join(safe_line(_summary(fact)) for fact in part.facts))
+            words = body.rstrip() or body  # the code follows the last word, not on a line below
+            yield f'<mark class="{escape(part.kind)}" title="{summary}">{words}{codes}</mark>{body[len(words) :]}'
         else:
             yield body
 
 
-def _said(fact: Fact) -> str:
+def _summary(fact: Fact) -> str:
     if isinstance(fact, Fix):
         return f"{fact.code} {fact.name} ({fact.grade}): {fact.before[:_CELL]} → {fact.after[:_CELL]}"
     return f"{fact.code} {fact.name}: {fact.message[:_CELL]}"
@@ -181,7 +185,7 @@ def _value(verdict: "Verdict") -> Iterator[str]:
 
 
 def _repr(value: Any) -> str:
-    """The value in Python's words, one item a line where that is longer than a line; a class may raise anything here."""
+    """The value's repr, with one item a line if it is longer than a line; a class may raise anything here."""
     from pprint import pformat
 
     try:

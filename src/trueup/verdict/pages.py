@@ -1,10 +1,10 @@
-r"""The page of a code: its Markdown enters, its parts and its examples leave; reading files is left to others.
+r"""The page of a code: takes its Markdown and returns its parts and examples. This module does not read files.
 
 An example is a fenced block marked `trueup`: lines of `option: value`, then `--- reply` and, in Triggers, `--- gives` with
-one `CODE path` a line. `--- python` may define the schema's type. With `escapes: yes` the reply's `\u200b` and `\x1b` are
-characters, with `escapes: bytes` they are the bytes of a reply that is not text. `--- contract` is the text of a contract
-file: it stands for the options, and without a reply the file is what is judged. With `reply: json` the reply is what a
-provider sent, read as JSON; `history` holds the messages before it.
+one `CODE path` on each line. `--- python` may define the schema's type. With `escapes: yes` the reply's `\u200b` and `\x1b` are
+characters; with `escapes: bytes` they are the bytes of a reply that is not text. `--- contract` is the text of a contract
+file: it replaces the options, and without a reply the file itself is judged. With `reply: json` the reply is a provider's
+response, read as JSON; `history` contains the messages before it.
 """
 
 import json
@@ -23,9 +23,9 @@ _ESCAPE = lazy_regex(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}
 
 
 class Example(NamedTuple):
-    """One reply, the contract it is judged by, what the conversation knows beside it, and what must come of it.
+    """One reply, the contract that judges it, its context, and the expected results.
 
-    `contract` is the text of a contract file; without a reply, the file itself is what is judged.
+    `contract` is the text of a contract file; without a reply, the file itself is judged.
     """
 
     options: dict[str, Any]
@@ -37,7 +37,7 @@ class Example(NamedTuple):
 
 
 class Page(NamedTuple):
-    """The page of one code: `head` says `fix · lossless · price 1` or `finding · error`."""
+    """The page of one code; `head` is `fix · lossless · price 1` or `finding · error`."""
 
     code: str
     name: str
@@ -48,11 +48,11 @@ class Page(NamedTuple):
 
 
 class BadPage(ValueError):
-    """A page is not written as pages are."""
+    """A page does not have the format of pages."""
 
 
 def read_page(text: str) -> Page:
-    r"""Take a page apart.
+    r"""Parse a page.
 
     >>> read_page("# S001 · trailing-comma\n\n*fix · lossless · price 1*\n\n## Finds\n\nA comma.\n").sections
     {'Finds': 'A comma.'}
@@ -62,7 +62,7 @@ def read_page(text: str) -> Page:
         raise BadPage(
             "a page starts with '# CODE · name', a blank line and '*fix · grade · price n*' or '*finding · level*'"
         )
-    # Headings inside an example are part of its reply: they are hidden while the sections are found.
+    # A heading inside an example is part of its reply, so examples are blanked out before the search for sections.
     hidden = _BLOCK.sub(lambda block: re.sub("[^\n]", " ", block[0]), text)
     marks = list(_SECTION.finditer(hidden))
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
@@ -78,11 +78,11 @@ def _examples(section: str) -> tuple[Example, ...]:
 
 
 def read_example(block: str) -> Example:
-    """Take the text of an example block apart."""
+    """Parse the text of an example block."""
     head, *rest = _PART.split(block)
     parts = dict(zip(rest[::2], rest[1::2], strict=True))
     if "reply" not in parts and "contract" not in parts:
-        raise BadPage("an example has a line '--- reply' or '--- contract'")
+        raise BadPage("an example needs a line '--- reply' or '--- contract'")
     options = dict(_option(line) for line in head.splitlines() if line.strip())
     context = {
         **options.pop("context", {}),
@@ -107,7 +107,7 @@ def _option(line: str) -> tuple[str, Any]:
 def _result(line: str) -> tuple[str, str]:
     code, blank, path = line.strip().partition(" ")
     if not blank:
-        raise BadPage(f"a result is a code and a path, not {line!r}")
+        raise BadPage(f"a result is a code and a path; got {line!r}")
     return code, path
 
 
@@ -115,7 +115,7 @@ def _provider_reply(text: str | bytes) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise BadPage(f"with 'reply: json' the reply is JSON: {error}") from None
+        raise BadPage(f"with 'reply: json' the reply must be JSON: {error}") from None
 
 
 def _unescape(reply: str, escapes: str) -> str | bytes:
@@ -125,5 +125,5 @@ def _unescape(reply: str, escapes: str) -> str | bytes:
             for piece in re.split(r"(\\x[0-9a-f]{2})", reply)
         )
     if escapes == "yes":
-        return _ESCAPE.sub(lambda found: chr(int(found[1] or found[2] or found[3], 16)), reply)
+        return _ESCAPE.sub(lambda escape: chr(int(escape[1] or escape[2] or escape[3], 16)), reply)
     return reply

@@ -1,7 +1,7 @@
 """Paths into a JSON value, written `$.a[0].b`.
 
-A path enters as a tuple of keys and indexes and leaves as text, and back again.
-Keys that are not plain words are quoted: `$["unit price"]`.
+This module converts a path between a tuple of keys and indexes and its text.
+A key that is not a plain word is quoted: `$["unit price"]`.
 """
 
 import json
@@ -58,7 +58,7 @@ def parse(path: str) -> Parts:
 
 
 def folded(path: str) -> str:
-    """A path with the indexes of arrays left out: the same field of every element.
+    """A path without the indexes of arrays: it means the same field of every element.
 
     >>> folded("$.lines[3].price"), folded('$["a[0]"][12]')
     ('$.lines[].price', '$["a[0]"][]')
@@ -69,7 +69,7 @@ def folded(path: str) -> str:
 
 
 def _without_indexes(path: str) -> str:
-    return _INDEX.sub(lambda found: "[]" if found[0][0] == "[" else found[0], path)
+    return _INDEX.sub(lambda match: "[]" if match[0][0] == "[" else match[0], path)
 
 
 _KEPT = 200  # characters of a path whose folded form is remembered
@@ -77,7 +77,7 @@ _folded = lru_cache(4096)(_without_indexes)
 
 
 def value_at(value: Any, parts: Parts) -> Any:
-    """What stands at a path of a value; None where nothing does."""
+    """The part of a value at a path; None if there is nothing."""
     for part in parts:
         try:
             value = value[part]
@@ -87,7 +87,7 @@ def value_at(value: Any, parts: Parts) -> Any:
 
 
 def with_value(value: Any, parts: Parts, new: Any) -> Any:
-    """A value with another one at a path; the containers on the way are new, nothing is changed.
+    """A copy of a value with a new value at a path; the containers on the way are copied, the original is unchanged.
 
     >>> with_value({"a": [1, 2]}, ("a", 0), 3)
     {'a': [3, 2]}

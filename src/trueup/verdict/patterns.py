@@ -1,6 +1,6 @@
-"""Regular expressions that are compiled when they are first used, so that a module with many of them loads in no time.
+"""Regular expressions that are compiled at first use, so that a module with many of them loads quickly.
 
-The source of a pattern enters, or a function that makes it; an object with the methods of `re.Pattern` leaves. It does not
+Takes the source of a pattern, or a function that makes it, and returns an object with the methods of `re.Pattern`. It does not
 check the source: tests/verdict/test_patterns.py compiles every pattern of the package.
 """
 
@@ -14,7 +14,7 @@ _OF_PATTERN = (
 
 
 def lazy_regex(source: AnyStr | Callable[[], AnyStr], flags: int = 0) -> re.Pattern[AnyStr]:
-    """`re.compile`, put off until the pattern is used; for patterns that a module keeps.
+    """`re.compile`, delayed until the pattern is used; for patterns at module level.
 
     >>> word = lazy_regex(r"[a-z]+")
     >>> word.findall("one two"), word.pattern
@@ -24,21 +24,21 @@ def lazy_regex(source: AnyStr | Callable[[], AnyStr], flags: int = 0) -> re.Patt
 
 
 class LazyPattern:
-    """A pattern before its first use; from then on each slot holds what the compiled pattern has under that name."""
+    """A pattern that compiles itself at first use; from then on each slot is the compiled pattern's attribute of that name."""
 
-    __slots__ = ("_given", "_source", "pattern", *_OF_PATTERN)
+    __slots__ = ("_flags", "_source", "pattern", *_OF_PATTERN)
 
     def __init__(self, source: Any, flags: int) -> None:
         self._source = source
-        self._given = flags
+        self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
-        """Fill the slots, when one of them is asked for and empty."""
+        """Fill the slots when an empty slot is read."""
         if name not in _OF_PATTERN and name != "pattern":
             raise AttributeError(f"a pattern has no attribute {name!r}")
         self.pattern = self._source() if callable(self._source) else self._source
         if name != "pattern":
-            compiled = re.compile(self.pattern, self._given)
+            compiled = re.compile(self.pattern, self._flags)
             for own in _OF_PATTERN:
                 setattr(self, own, getattr(compiled, own))
         return getattr(self, name)

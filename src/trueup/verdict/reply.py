@@ -1,6 +1,6 @@
-"""Reply and ToolCall: what a provider sent, in one shape for all of them.
+"""Reply and ToolCall: a provider's response, in one shape for all providers.
 
-Nothing here knows a provider's words; the room `read/` fills these in.
+Nothing here depends on a provider; the room `read/` fills in these values.
 """
 
 from typing import Any, Literal
@@ -10,10 +10,8 @@ import msgspec
 Finish = Literal["stop", "length", "tool", "filter", "refusal", "malformed_tool", "pause", "error", "unknown"]
 
 
-class ToolCall(
-    msgspec.Struct, frozen=True, dict=True
-):  # `dict`: what a type made of the arguments is kept beside the fields
-    """One call of a tool, as the model asked for it."""
+class ToolCall(msgspec.Struct, frozen=True, dict=True):  # `dict`: the typed arguments are stored next to the fields
+    """One tool call that the model asked for."""
 
     name: str
     """The name of the tool."""
@@ -32,59 +30,59 @@ class ToolCall(
     kind: Literal["function", "custom"] = "function"
     """`function` for a tool with JSON arguments, `custom` for one that takes plain text."""
     answered: bool = False
-    """Whether the output of the call is already part of what was read, as with tools that a provider runs itself."""
+    """Whether the provider's response already contains the output of the call, as with tools that a provider runs itself."""
     failed: bool = False
     """Whether that output is an error: the call was refused, or its tool failed."""
     after: tuple[str, ...] = ()
-    """The tools that must succeed earlier in the same reply before this call may run, because the order requires them; empty if there are none."""
+    """The tools that must succeed earlier in the same reply before this call may run, as the contract's order requires; empty if there are none."""
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """One message of a reply that has several: what it says, how many calls and tool outputs it holds."""
+    """One message of a reply that has several: its text, and how many calls and tool outputs it contains."""
 
     role: Literal["assistant", "tool"] = "assistant"
-    """`assistant` for a message of the model, `tool` for the output of a tool."""
+    """`assistant` for a message from the model, `tool` for a tool's output."""
     text: str = ""
-    """What the message says; empty if it says nothing."""
+    """The text of the message; empty if it has none."""
     calls: int = 0
-    """How many calls the message holds."""
+    """How many calls the message contains."""
     outputs: int = 0
-    """How many tool outputs the message holds."""
+    """How many tool outputs the message contains."""
     after: str = ""
-    """The part of the text that follows the last output inside this message; empty if nothing does."""
+    """The text after the last tool output in this message; empty if there is none."""
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """One reply of a model, in the same shape for all providers.
+    """One reply from a model, in the same shape for all providers.
 
     >>> Reply(text="hi").finish
     'unknown'
     """
 
     text: str = ""
-    """What the model said, without reasoning; empty if it said nothing."""
+    """The text of the reply, without reasoning; empty if there is none."""
     calls: tuple[ToolCall, ...] = ()
     """The tool calls of the reply; empty if there are none."""
     reasoning: str = ""
-    """The reasoning that the provider sent in a field of its own; empty if there is none."""
+    """The reasoning that the provider sent in a separate field; empty if there is none."""
     refusal: str = ""
-    """The refusal that the provider sent in a field of its own; empty if there is none."""
+    """The refusal that the provider sent in a separate field; empty if there is none."""
     finish: Finish = "unknown"
     """How the reply ended; `unknown` if the provider did not say."""
     usage: dict[str, int] = {}
     """Token counts such as `input_tokens` and `output_tokens`; empty if the provider gave none."""
     model: str = ""
-    """The model as the provider names it; empty if it did not."""
+    """The provider's name for the model; empty if it gave none."""
     provider: str = ""
     """The family of the provider's shape, such as `openai`; empty for plain text."""
     raw: Any = None
-    """What was read, as it was passed; None if the reply was made by hand."""
+    """The original input; None if the reply was created directly."""
     turns: tuple[Turn, ...] | None = None
-    """The messages of a reply that has several or holds tool outputs; None for the usual reply of one message."""
+    """The messages of a reply that has several messages or contains tool outputs; None for a reply of one message."""
 
     @property
     def messages(self) -> tuple[Turn, ...]:
-        """The messages of the reply, tool outputs between them included.
+        """The messages of the reply, including tool outputs.
 
         >>> Reply(text="hi").messages
         (Turn(role='assistant', text='hi', calls=0, outputs=0, after=''),)

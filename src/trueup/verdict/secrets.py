@@ -1,7 +1,8 @@
-"""Secrets in the text of providers and SDKs: keys, tokens and passwords, masked wherever they stand and however they are written.
+"""Secrets in the text of providers and SDKs: keys, tokens and passwords are masked wherever they appear, in any notation.
 
-A text enters, and the values that are known to be secret; the same text with marks in their place leaves. Providers repeat the key that
-they refuse, SDKs the address with its query, servers the headers that they got. The text of a model's reply is not looked at here.
+This module takes a text and the values that are known to be secret, and returns the text with `[key]` in place of each secret. Providers
+repeat the key that they refuse, SDKs repeat the URL with its query, and servers repeat the headers that they received. This module does
+not mask the text of a model's reply.
 """
 
 import re
@@ -11,7 +12,7 @@ from trueup.verdict.patterns import lazy_regex
 
 MARK = "[key]"
 
-# Keys and tokens as the large providers and clouds write them, in a reply: strict, for a reply may be about anything.
+# Keys and tokens of the large providers and clouds, in a reply: strict patterns, because a reply may be about anything.
 KINDS = (
     ("an API key", r"\b(?:sk|pk|rk)[-_](?:[a-z_\-]{0,7}[A-Z0-9][\w\-]{12,}|[a-z_\-]{8,}[A-Z0-9][\w\-]{6,}|[a-z]{20,})"),
     (
@@ -28,12 +29,12 @@ KINDS = (
     ("a private key", r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"),
 )
 FORMS = tuple(form for _, form in KINDS)
-# A first look at JSON, without which none of them is there: a letter of an escape may stand before a key, so no boundary is asked for.
+# A quick test of JSON: without a match, it has no secret. The letter of an escape may come before a key, so there is no word boundary.
 HINT = (
     rb"[spr]k[-_][A-Za-z0-9_\-]{16}|(?:xai|hf|nvapi|pplx|glpat)[-_][A-Za-z0-9_\-]{20}|(?i:bearer)|gh[pousr]_[A-Za-z0-9]{30}"
     rb"|tu-[0-9a-f]{48}|AKIA|ASIA|AIza|xox[abpr]-|eyJ|PRIVATE KEY"
 )
-# The same in the words of a provider, whole or with stars in their middle: an error says little that only looks like a key.
+# Keys in a provider's error, whole or with stars in the middle: little else in an error looks like a key.
 _KEYS = lazy_regex(
     r"\b(?:[spr]k[-_]|(?:gsk|hf|r8|fw|tgp|gh[opusr]|github_pat)_|(?:xai|csk|nvapi|pplx|glpat|sess)-)"
     r"(?=[a-z_\-]{0,60}[A-Z0-9*.]|[a-z]{20})[A-Za-z0-9*][\w\-*.]{9,}[\w*]"
@@ -43,7 +44,7 @@ _KEYS = lazy_regex(
     r"|(?<=://)[^\s/:@\"']{0,200}:[^\s@\"']{1,200}(?=@)"  # the user and the password of an address
 )
 _SCHEMES = lazy_regex(r"\b(bearer|basic)(\s+|%20)(?=[^\s\"',;]*[\d._~+/=\-])[\w.~+/%\-]{8,}=*", re.IGNORECASE)
-# A secret by the name before it: in a header, a query, JSON, or the way that shells set variables.
+# A secret recognised by the name before it: in a header, a query, JSON or a shell variable.
 _NAMES = (
     r"(?:[\w\-]{0,40}(?:api[-_]?key|access[-_]?key(?:[-_]?id)?|secret(?:[-_]access)?(?:[-_]key)?|private[-_]key|auth[-_]?token"
     r"|access[-_]token|refresh[-_]token|session[-_]token|security[-_]token|password|passwd|credential|signature)"
@@ -58,7 +59,7 @@ _QUERY = lazy_regex(
 
 
 def masked(text: str, values: Iterable[str] = ()) -> str:
-    """A text without its secrets; `values` are secrets that are known as such.
+    """A text without its secrets; `values` are known secrets.
 
     >>> masked("Incorrect API key provided: sk-proj-abc123********wxyz.")
     'Incorrect API key provided: [key].'

@@ -1,7 +1,7 @@
 """Verdict: the judgement of one reply. `ok` is derived from the findings, so the two cannot disagree.
 
-A refused verdict is falsy and has no value; whatever was read stays in `data`. Fixes are kept as compact records until
-somebody looks: a check that only wants the value does not pay for their paths and excerpts.
+A refused verdict is falsy and has no value; the data that was read stays in `data`. Fixes are kept as compact records until
+they are read, so a caller that only needs the value does not pay for their paths and excerpts.
 """
 
 import warnings
@@ -38,40 +38,40 @@ class _AsData:
         return "AS_DATA"
 
     def __reduce__(self) -> str:
-        """Stay the only one when a verdict is copied or sent to another process."""
+        """Stay a singleton when a verdict is copied or sent to another process."""
         return "AS_DATA"
 
 
-AS_DATA: Final = _AsData()  # "the value is the data": a type may build None, so None cannot say it
+AS_DATA: Final = _AsData()  # "the value is the data"; not None, because a type may build None
 
 
-_UNKNOWN_TOOL = frozenset({"T001", "T002"})  # its name is the model's own
+_UNKNOWN_TOOL = frozenset({"T001", "T002"})  # the model invented the name
 
 
 class Refusal(NamedTuple):
-    """A call that did not pass, and why."""
+    """A refused call, and why it was refused."""
 
     call: ToolCall
     """The call that was refused."""
     findings: tuple[Finding, ...]
-    """What is wrong with it."""
+    """The problems of the call."""
 
     @property
     def message(self) -> str:
-        """What to tell the model about it: what it wrote itself is not repeated, for it could be taken for an instruction."""
-        from trueup.verdict.neutral import Written, neutral, texts_in  # where a call was refused
+        """A message about it for the model, without text that the model wrote: the model could take that for an instruction."""
+        from trueup.verdict.neutral import ModelTexts, neutral, texts_in  # imported only for a refused call
 
         call = self.call
-        written = Written((call.name, call.raw_args, *texts_in(call.args)))
-        said = [neutral(part, written) for f in self.findings for part in (f.message, f.hint) if part]
-        sentences = [part if part[-1] in ".!?" else f"{part}." for part in said]
+        written = ModelTexts((call.name, call.raw_args, *texts_in(call.args)))
+        messages = [neutral(part, written) for f in self.findings for part in (f.message, f.hint) if part]
+        sentences = [part if part[-1] in ".!?" else f"{part}." for part in messages]
         is_unknown = any(f.code in _UNKNOWN_TOOL for f in self.findings)
         name = neutral(repr(call.name), written) if is_unknown else repr(call.name)
         return f"The call of {name} was not made. " + " ".join(dict.fromkeys(sentences))
 
 
 def without_unmet(calls: Sequence[ToolCall]) -> tuple[tuple[ToolCall, ...], tuple[Refusal, ...]]:
-    """The calls that may run, and those that wait for an earlier call of the same reply which is not among them."""
+    """The calls that may run, and the calls that are refused because they need an earlier call of the reply that is missing."""
     good: list[ToolCall] = []
     refused: list[Refusal] = []
     names: set[str] = set()
@@ -93,7 +93,7 @@ _answers: list[Answer] = []
 
 
 def answer_with(answer: Answer) -> None:
-    """Say how refusals become a provider's messages; the room that knows providers calls this once."""
+    """Register the function that turns refusals into a provider's messages; the room `read/` calls this once."""
     _answers[:] = [answer]
 
 
@@ -108,26 +108,26 @@ class Rejected(ValueError):
         self.verdict = verdict
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """It may be raised in another process."""
+        """Support pickling, because the exception may be raised in another process."""
         return type(self), (self.verdict,)
 
 
 class Verdict(Generic[T]):
-    """What became of one reply: the value, every change made to it, and everything wrong with it.
+    """The result for one reply: its value, every change made to it, and everything that is wrong with it.
 
     A refused verdict is falsy. A type checker knows the type of the value: `Contract(Invoice).check(reply)`
     is a `Verdict[Invoice]`, whose `value` is `Invoice | None` and whose `unwrap()` returns an `Invoice`.
 
     - `reply`: the reply that was judged, or its text.
-    - `data`: the plain JSON data that was read, unfinished if the reply is refused; None if there is none.
-    - `findings`: everything that is wrong, errors first; empty if nothing is.
-    - `fixes`: every change that was made, or a function that gives them; empty if nothing was changed.
-    - `value`: what the contract's type made of the data; by default the data itself.
+    - `data`: the plain JSON data that was read, possibly incomplete if the reply is refused; None if there is none.
+    - `findings`: everything that is wrong, errors first; empty if nothing is wrong.
+    - `fixes`: every change that was made, or a function that returns them; empty if nothing was changed.
+    - `value`: the data as the contract's type; by default the data itself.
     - `calls`: the tool calls that passed; empty if there are none.
     - `metrics`: numbers that checks add, by name; empty if there are none.
     - `refused`: the tool calls that did not pass; empty if there are none.
-    - `passed`: the `reason` of a verdict that is ok; empty if there is nothing to say.
-    - `evidence`: for each path of a grounded value, where its sources have it; empty if the contract is not grounded.
+    - `passed`: the `reason` of a verdict that is ok; empty if there is none.
+    - `evidence`: for each path of a grounded value, where it is in the sources; empty if the contract is not grounded.
     """
 
     __slots__ = ("_fixes", "_passed", "_reply", "_value", "calls", "data", "evidence", "findings", "metrics", "refused")
@@ -140,6 +140,7 @@ class Verdict(Generic[T]):
         fixes: Fixes | Callable[[], Fixes] = (),
         value: Any = AS_DATA,
         calls: tuple[ToolCall, ...] = (),
+        *,
         metrics: dict[str, Any] = _NO_METRICS,
         refused: tuple[Refusal, ...] = (),
         passed: str = "",
@@ -164,7 +165,7 @@ class Verdict(Generic[T]):
 
     @property
     def reason(self) -> str:
-        """Why the reply is refused (the message of the first error) or passes (what the reply rules say; empty without them).
+        """Why the reply is refused (the message of the first error) or passes (the reason of the reply rules; empty without them).
 
         >>> from trueup import Contract
         >>> contract = Contract(reply=True)
@@ -179,7 +180,7 @@ class Verdict(Generic[T]):
 
     @property
     def value(self) -> T | None:
-        """The value: as the contract's Python type, or plain JSON data for a JSON Schema. None when refused.
+        """The value: an instance of the contract's Python type, or plain JSON data for a JSON Schema. None if refused.
 
         >>> from trueup import Contract
         >>> ages = Contract(list[int])
@@ -209,7 +210,7 @@ class Verdict(Generic[T]):
 
     @property
     def warnings(self) -> Findings:
-        """The findings that let the reply pass, and should be known."""
+        """The findings that let the reply pass."""
         return self.findings.warnings
 
     @property
@@ -222,9 +223,9 @@ class Verdict(Generic[T]):
 
     @property
     def certainty(self) -> float:
-        """How sure the judgement is, whichever way it goes. It does not rate the value.
+        """How sure the judgement is, whether the reply passed or was refused. It does not rate the value.
 
-        1.0 when ok; when refused, 0.7 and 0.1 more for each error, at most 0.99.
+        1.0 if ok; if refused, 0.7 plus 0.1 for each error, at most 0.99.
 
         >>> from trueup import Contract
         >>> Contract({"type": "object"}).check("[]").certainty
@@ -235,7 +236,7 @@ class Verdict(Generic[T]):
 
     @property
     def confidence(self) -> float:
-        """Deprecated since 0.2: use `certainty`, which is the same number under a name that says what it rates."""
+        """Deprecated since 0.2: use `certainty`, which is the same number under a clearer name."""
         warnings.warn(
             "Verdict.confidence is deprecated since 0.2; use Verdict.certainty", DeprecationWarning, stacklevel=2
         )
@@ -243,7 +244,7 @@ class Verdict(Generic[T]):
 
     @property
     def hint(self) -> str:
-        """What to tell the model so that it can do better, from the errors; empty when ok."""
+        """A hint for the model on how to correct the errors; empty if ok."""
         lines = dict.fromkeys(f.hint or f.message for f in self.findings.errors)
         return "\n".join(lines)
 
@@ -258,8 +259,8 @@ class Verdict(Generic[T]):
     ) -> "Verdict[T]":
         """This verdict with further `findings` and `metrics`; an error at `$.calls[n]` refuses the call of that index.
 
-        With `strict`, the further findings are errors. `passed` is the reason of a verdict that is ok; empty: the one it has. `evidence` is that
-        of its values; None: the one it has.
+        With `strict`, the further findings are errors. `passed` replaces the reason of a verdict that is ok, unless it is empty. `evidence` replaces
+        the evidence of the values, unless it is None.
         """
         more = [promoted(f) for f in findings] if strict else findings
         ordered = self.findings
@@ -278,34 +279,35 @@ class Verdict(Generic[T]):
             waited = [found for refusal in unmet for found in refusal.findings]
             ordered = Findings(sorted((*ordered, *waited), key=lambda f: f.level != "error")) if waited else ordered
         return Verdict(
-            self._reply, self.data, ordered, self._fixes, self._value, calls, {**self.metrics, **metrics}, refused,
-            passed or self._passed, self.evidence if evidence is None else evidence,
+            self._reply, self.data, ordered, self._fixes, self._value, calls, metrics={**self.metrics, **metrics}, refused=refused,
+            passed=passed or self._passed, evidence=self.evidence if evidence is None else evidence,
         )  # fmt: skip
 
     def with_findings(self, findings: Findings, *, runs: bool = True) -> "Verdict[T]":
-        """This verdict with other `findings` in place of its own; without `runs`, none of its calls may be run."""
+        """This verdict with other `findings` in place of its own; with `runs=False`, none of its calls may run."""
         calls, refused = (self.calls, self.refused) if runs else ((), ())
         return Verdict(
-            self._reply, self.data, findings, self._fixes, self._value, calls, self.metrics, refused, self._passed, self.evidence,
+            self._reply, self.data, findings, self._fixes, self._value, calls, metrics=self.metrics, refused=refused,
+            passed=self._passed, evidence=self.evidence,
         )  # fmt: skip
 
     def rejections(self, provider: str = "") -> list[dict[str, Any]]:
-        """The refused calls as tool-result messages, in the shape that `provider` takes back.
+        """The refused calls as tool-result messages, in the shape that `provider` expects.
 
-        Without a `provider`, the shape is that of the reply, or OpenAI's if that is not known.
+        Without a `provider`, the shape is the same as the reply's, or OpenAI's if that is not known.
         """
         return _answers[0](self.refused, provider or self.reply.provider or "openai") if self.refused else []
 
     def unwrap(self) -> T:
-        """The value, or `Rejected` when the verdict is not ok."""
+        """The value; raises `Rejected` if the verdict is not ok."""
         if not self.ok:
             raise Rejected(self)
         return self._judged()
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict as JSON-able data."""
-        whole = msgspec.to_builtins(msgspec.structs.replace(self.reply, raw=None))
-        reply = {key: part for key, part in whole.items() if part or (key == "turns" and part is not None)}
+        fields = msgspec.to_builtins(msgspec.structs.replace(self.reply, raw=None))
+        reply = {key: part for key, part in fields.items() if part or (key == "turns" and part is not None)}
         return {
             "ok": self.ok,
             "reason": self.reason,
@@ -319,7 +321,7 @@ class Verdict(Generic[T]):
             ],
             "metrics": dict(self.metrics),
             "certainty": self.certainty,
-            "confidence": self.certainty,  # its name before 0.2
+            "confidence": self.certainty,  # the name of `certainty` before 0.2
             "hint": self.hint,
             "reply": reply,
             **({"evidence": {path: one.to_dict() for path, one in self.evidence.items()}} if self.evidence else {}),
@@ -327,15 +329,15 @@ class Verdict(Generic[T]):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Verdict":
-        """Read a verdict back from the `data` of `to_dict()`; what is derived is derived again.
+        """Read a verdict back from the result of `to_dict()`; derived values are computed again.
 
         >>> Verdict.from_dict({"reply": {"text": "{}"}, "data": {}})
         Traceback (most recent call last):
-        ValueError: this is not a verdict as `to_dict()` returns it; missing: findings, fixes, calls, metrics
+        ValueError: not a verdict from `to_dict()`; missing: findings, fixes, calls, metrics
         """
         lacking = [part for part in _PARTS if part not in data]
         if lacking:
-            raise ValueError(f"this is not a verdict as `to_dict()` returns it; missing: {', '.join(lacking)}")
+            raise ValueError(f"not a verdict from `to_dict()`; missing: {', '.join(lacking)}")
         return cls(
             reply=msgspec.convert(data["reply"], Reply),
             data=data["data"],
@@ -351,11 +353,9 @@ class Verdict(Generic[T]):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A verdict travels to another process with its fixes as they are: what would give them knows the whole contract."""
-        return Verdict, (
-            self._reply, self.data, self.findings, self.fixes, self._value, self.calls, self.metrics, self.refused, self._passed,
-            self.evidence,
-        )  # fmt: skip
+        """Pickle the fixes themselves, because the function that computes them refers to the whole contract."""
+        others = {"metrics": self.metrics, "refused": self.refused, "_passed": self._passed, "evidence": self.evidence}
+        return Verdict, (self._reply, self.data, self.findings, self.fixes, self._value, self.calls), (None, others)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Verdict) and self.to_dict() == other.to_dict()
@@ -363,8 +363,8 @@ class Verdict(Generic[T]):
     __hash__ = None  # type: ignore[assignment]
 
     def _repr_html_(self) -> str:
-        """The verdict as a notebook shows it: the marked reply, findings, fixes and the value."""
-        from trueup.verdict.notebook import verdict_html  # loaded where a notebook asks
+        """The verdict for a notebook: the marked reply, findings, fixes and the value."""
+        from trueup.verdict.notebook import verdict_html  # imported only in a notebook
 
         return verdict_html(self)
 
@@ -375,5 +375,5 @@ class Verdict(Generic[T]):
         shown = self._judged() if ok else self.data
         value = "" if shown is None and self.data is None else repr(shown)
         value = value if len(value) <= 100 else f"{value[:99]}…"
-        told = "; ".join(part for part in (value, codes) if part)
-        return f"<Verdict {'ok' if ok else 'refused'}{f': {told}' if told else ''}>"
+        details = "; ".join(part for part in (value, codes) if part)
+        return f"<Verdict {'ok' if ok else 'refused'}{f': {details}' if details else ''}>"

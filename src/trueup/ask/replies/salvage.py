@@ -56,8 +56,8 @@ def salvage(contract: "Contract", verdict: Verdict, context: Mapping[str, Any]) 
         verdict.fixes,
         AS_DATA,
         verdict.calls,
-        verdict.metrics,
-        verdict.refused,
+        metrics=verdict.metrics,
+        refused=verdict.refused,
         evidence=verdict.evidence,
     )
 

@@ -16,7 +16,7 @@ from trueup.ask.words.shape import FORMATS
 from trueup.ask.words.templates import FIELD, Words, fill
 from trueup.conform.survey import all_keys
 from trueup.verdict.facts import Finding
-from trueup.verdict.neutral import Written, neutral, texts_in
+from trueup.verdict.neutral import ModelTexts, neutral, texts_in
 from trueup.verdict.paths import Parts, parse, render, value_at
 from trueup.verdict.reply import Reply
 from trueup.verdict.tool import Tool
@@ -70,7 +70,7 @@ class Told:
             {tool.name for tool in tools}, *(all_keys(part) for part in parts if isinstance(part, dict))
         )
         texts = texts_in(verdict.data, *(call.args for call in verdict.reply.calls))
-        self.written = Written([as_text(verdict.reply), *texts])
+        self.written = ModelTexts([as_text(verdict.reply), *texts])
 
     def lines(self, faults: Iterable[Finding], most: int) -> str:
         """The faults as a list, the first ones of it."""
