@@ -90,7 +90,7 @@ docs: $(STAMP) ## build the documentation into site/, strictly
 	@echo "== mkdocs"
 	@$(BIN)/python -m mkdocs build --strict
 
-bench: $(BENCH)/.installed ## measure against the peers, in an environment of its own
+bench: $(BENCH)/.installed ## measure against other libraries, in a separate environment
 	@$(BENCH)/bin/python bench/run.py $(if $(PROBES),--probes $(PROBES)) --markdown docs/benchmarks.md --plot docs/img/bench.svg
 	@$(BENCH)/bin/python bench/growth.py --markdown docs/benchmarks-growth.md
 
@@ -138,8 +138,8 @@ bench-clients: $(BENCH)/.installed ## measure the gateway's HTTP client beside o
 	@.venv-litellm/bin/python $(PIP) install -r $<
 	@touch $@
 
-bench-fresh: ## measure make demo, make test and make quick on a fresh clone, into docs/contributing.md
-	@$(PYTHON) bench/fresh.py --markdown docs/contributing.md
+bench-fresh: ## measure make demo, make test and make quick on a fresh clone, into docs/tests.md
+	@$(PYTHON) bench/fresh.py --markdown docs/tests.md
 
 soak: $(STAMP) ## everything that takes hours; lists what it covers
 	@$(BIN)/python tools/soak.py

@@ -1,6 +1,6 @@
 """The commands of a newcomer, measured on a fresh clone with empty caches: `make demo`, `make test`, `make quick`.
 
-python bench/fresh.py [--only demo,test,quick] [--busy] [--nice] [--one-core] [--repeat N] [--markdown docs/contributing.md]
+python bench/fresh.py [--only demo,test,quick] [--busy] [--nice] [--one-core] [--repeat N] [--markdown docs/tests.md]
 
 Clones the last commit into a temporary folder, with caches of pip, uv and npm of its own, and runs the commands one after the other.
 --busy keeps every core busy with other work meanwhile, --nice runs at low priority beside that, --one-core leaves one core.

@@ -102,7 +102,8 @@ def test_prompts_of_an_interpreter_are_only_in_docstrings() -> None:
     prompt = re.compile(r"^\W*>>> ")
     for path in own_files():
         if path.suffix == ".md":
-            assert not [line for line in path.read_text("utf-8").splitlines() if prompt.match(line)], name_of(path)
+            shown = re.sub(r'""".*?"""', "", path.read_text("utf-8"), flags=re.DOTALL)  # docstrings of code on the page
+            assert not [line for line in shown.splitlines() if prompt.match(line)], name_of(path)
         elif path.suffix == ".py":
             with tokenize.open(path) as file:
                 comments = [t for t in tokenize.generate_tokens(file.readline) if t.type == tokenize.COMMENT]
@@ -267,8 +268,29 @@ def test_benches_import_only_names_that_are_there() -> None:
     assert not missing
 
 
-def test_the_design_names_modules_that_exist() -> None:
-    named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)+\.py)`", (ROOT / "docs" / "design.md").read_text("utf-8")))
-    known = [*map(name_of, MODULES), *(name_of(path) for path in own_files() if path.suffix == ".py")]
-    assert named
-    assert not [path for path in sorted(named) if not any(f"/{module}".endswith(f"/{path}") for module in known)]
+def paths_in(page: Path) -> set[str]:
+    """Every path of a file or a folder that a page names as code: `recover/json/parser.py`, `tests/shapes/`."""
+    return set(
+        re.findall(r"`([\w.-]+(?:/[\w.-]+)*(?:/|/[\w-]+\.(?:py|js|toml|md|yaml|json|txt)))`", page.read_text("utf-8"))
+    )
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "docs" / "design.md", *sorted((ROOT / "docs" / "decisions").glob("*.md"))], ids=name_of
+)
+def test_a_page_about_the_design_names_files_and_folders_that_exist(page: Path) -> None:
+    inside = [path for folder in FOLDERS for path in [ROOT / folder, *(ROOT / folder).rglob("*")]]
+    known = [f"/{name_of(path)}{'/' * path.is_dir()}" for path in inside]
+    assert not [path for path in sorted(paths_in(page)) if not any(each.endswith(f"/{path}") for each in known)]
+
+
+def test_the_design_leads_to_where_things_are_done() -> None:
+    text = (ROOT / "docs" / "design.md").read_text("utf-8")
+    walks = re.findall(r"^### Where (.*?)\n(.*?)(?=^##)", text, re.MULTILINE | re.DOTALL)
+    assert [title for title, _ in walks] == [
+        "a trailing comma is repaired", "a 429 is handled", "a quota is charged", "a page of the studio is drawn",
+    ]  # fmt: skip
+    for title, walk in walks:
+        named = re.findall(r"`([a-z_]+/[\w/.-]+\.\w+)`", walk)
+        assert len(named) >= 5, title
+        assert not [path for path in named if not (SRC / path).exists()], title

@@ -15,7 +15,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     made = {
         "reference/codes.md": pages.codes_page(),
         "reference/options.md": pages.options_page(),
-        "security.md": pages.security_page(),
+        "security.md": pages.root_page("SECURITY.md"),
+        "contributing.md": pages.root_page("CONTRIBUTING.md"),
     }
     made |= {f"reference/findings/{name}": text for name, text in pages.finding_pages().items()}
     for uri, text in made.items():

@@ -76,9 +76,9 @@ def cli_page() -> str:
     return "\n".join(parts)
 
 
-def security_page() -> str:
-    """SECURITY.md, which has its place where a repository is expected to have it, as a page."""
-    return (ROOT / "SECURITY.md").read_text("utf-8").replace("](docs/", "](")
+def root_page(name: str) -> str:
+    """A page that is in the top folder, where people expect it, with its links as they are inside `docs/`."""
+    return (ROOT / name).read_text("utf-8").replace("](docs/", "](")
 
 
 def codes_page() -> str:

@@ -11,7 +11,7 @@ from trueup.recover import said, words
 from trueup.recover.words import Group, Phrase, parse, pattern, source, tables
 
 ROOT = Path(__file__).resolve().parents[2]
-LANGUAGES = ["de", "en", "es", "fr", "it", "ja", "pt", "zh"]
+LANGUAGES = list(tables())
 LISTS = list(tables()["en"])
 PHRASES = [(language, name, text) for language, table in tables().items() for name in table for text in table[name]]
 PLAIN = {"sentence.abbreviations", "member.joins"}  # read as words, not as a pattern
@@ -41,8 +41,8 @@ def file_of(language: str) -> str:
 # -- the files -----------------------------------------------------------------------------------
 
 
-def test_these_languages_exist_and_the_docs_list_them() -> None:
-    assert list(tables()) == LANGUAGES
+def test_the_docs_list_every_language_and_every_list() -> None:
+    assert {"de", "en", "es", "fr", "it", "ja", "pt", "zh"} <= set(LANGUAGES)
     page = (ROOT / "docs" / "languages.md").read_text("utf-8")
     assert re.findall(r"^\| `(\w\w)` \|", page, re.MULTILINE) == LANGUAGES
     for name in LISTS:

@@ -2,9 +2,10 @@
 
 import pytest
 
+from trueup.grounding.languages import CHARACTERS, SPACED
 from trueup.grounding.quantities.find import Quantity
 from trueup.grounding.quantities.units import equal, unit_named
-from trueup.grounding.quantities.vocabulary import CHARACTERS, SPACED, language, table
+from trueup.grounding.quantities.vocabulary import language, table
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from datetime import date
 from functools import cache
 from typing import Any, NamedTuple
 
+from trueup.grounding.languages import CHARACTERS
 from trueup.grounding.moments.clocks import readings, shifted
 from trueup.grounding.moments.numeric import is_day
 from trueup.grounding.moments.relative import days_away, period_away, units_away, weekday_away
@@ -16,7 +17,6 @@ from trueup.grounding.moments.values import Clock, Day, Moment
 from trueup.grounding.moments.words import load, pattern_of
 from trueup.verdict.patterns import lazy_regex
 
-_LANGUAGES = ("zh", "ja", "ko")
 _DIGITS = {
     char: at
     for at, chars in enumerate(("〇零○", "一", "二两兩", "三", "四", "五", "六", "七", "八", "九"))
@@ -42,7 +42,7 @@ class _Words(NamedTuple):
 @cache
 def _words() -> _Words:
     words = _Words({}, {}, {}, {}, {}, {}, {}, {}, {})
-    for language in _LANGUAGES:
+    for language in CHARACTERS:
         data = load(language)
         for name, table in (
             ("days", words.days),

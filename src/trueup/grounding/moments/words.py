@@ -10,9 +10,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from trueup.grounding.languages import SPACED
 from trueup.grounding.moments.folding import fold
-
-LANGUAGES = ("en", "es", "de", "fr", "it", "pt", "nl")
 
 # What stands between two tokens, as one sign: joined to both of them, or as the end of a longer text before the second one.
 _JOINED = {
@@ -143,7 +142,7 @@ def vocabulary() -> Vocabulary:
     joined = {"": "_", ",": ",", ".": ".", "-": "-", "/": "/", "(": ",", ";": ",", "'": "_"}
     cues: dict[str, str] = {}
     between: dict[str, list[str]] = {}
-    for language in LANGUAGES:
+    for language in SPACED:
         data = load(language)
         for word, name, value in _meanings(data):
             means.setdefault(word, {}).setdefault(name, value)

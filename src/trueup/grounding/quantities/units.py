@@ -8,8 +8,9 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from trueup.grounding.languages import CHARACTERS, SPACED
 from trueup.grounding.quantities.notation import EXACT, shifted
-from trueup.grounding.quantities.vocabulary import CHARACTERS, SPACED, first_words, spellings, table
+from trueup.grounding.quantities.vocabulary import first_words, spellings, table
 
 if TYPE_CHECKING:
     from trueup.grounding.quantities.find import Quantity

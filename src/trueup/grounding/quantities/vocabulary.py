@@ -15,10 +15,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from trueup.grounding.languages import SPACED
 from trueup.verdict.patterns import lazy_regex
-
-SPACED = ("en", "es", "de", "fr", "it", "pt", "nl")
-CHARACTERS = ("zh", "ja", "ko")
 
 
 class Kind(IntEnum):
@@ -160,9 +158,15 @@ def _elided(name: str) -> set[str]:
 
 
 @cache
+def compounding() -> tuple[str, ...]:
+    """The languages that write a number as one word."""
+    return tuple(name for name in SPACED if language(name).compound is not None)
+
+
+@cache
 def compound_heads() -> frozenset[str]:
     """The first three letters of every number that may be one word with others."""
-    compounds = [language(name) for name in SPACED if language(name).compound is not None]
+    compounds = [language(name) for name in compounding()]
     return frozenset(
         word[:3]
         for spoken in compounds

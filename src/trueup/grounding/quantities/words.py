@@ -7,8 +7,17 @@ for itself and the longest reading wins. Whether a word such as "one" is meant a
 from functools import cache
 from typing import NamedTuple
 
+from trueup.grounding.languages import SPACED
 from trueup.grounding.quantities.notation import joined, negated
-from trueup.grounding.quantities.vocabulary import SPACED, Kind, Language, Token, compound_heads, language, number_words
+from trueup.grounding.quantities.vocabulary import (
+    Kind,
+    Language,
+    Token,
+    compound_heads,
+    compounding,
+    language,
+    number_words,
+)
 from trueup.verdict.patterns import lazy_regex
 
 _WORDS = lazy_regex(r"[^\W\d_]{2,}+")
@@ -182,7 +191,7 @@ def _candidates(small: str, allowed: _Allowed) -> list[tuple[int, str]]:
 
 
 def _compound(word: str) -> bool:
-    return any(_split(name, word) is not None for name in ("de", "nl", "it"))
+    return any(_split(name, word) is not None for name in compounding())
 
 
 def _split(name: str, word: str) -> list[Token] | None:
@@ -206,7 +215,7 @@ def _read(small: str, start: int, word: str, allowed: _Allowed) -> Spoken | None
         values = tuple(dict.fromkeys(value for name, value in single if allowed(name, word)))
         return Spoken(start, start + len(word), values, single[0][0]) if values else None
     best: list[Spoken] = []
-    for name in number_words().get(word, ("de", "nl", "it")):
+    for name in number_words().get(word, compounding()):
         number = _read_in(language(name), small, start, word)
         if number is not None and number.end - start <= len(word) and not allowed(name, word):
             continue  # a doubtful word is read in any text if the number goes on
