@@ -1,0 +1,111 @@
+"""Haystack: a component that judges and repairs the last reply of a chat generator.
+
+`ContractValidator` takes the place of `JsonSchemaValidator`. A repaired reply leaves at `validated`, a correction for a refused one
+at `validation_error`, which a pipeline connects to its generator. When the corrections are used up, the verdict leaves at `refused`.
+
+>>> from haystack.dataclasses import ChatMessage
+>>> from trueup import Contract
+>>> validator = ContractValidator(Contract({"type": "object", "properties": {"age": {"type": "integer"}}}))
+>>> validator.run([ChatMessage.from_assistant('Here you are: {"age": "36",}')])["value"]
+{'age': 36}
+>>> validator.run([ChatMessage.from_assistant("I do not know.")])["validation_error"][-1].text.splitlines()[0]
+'Your reply was not valid. Correct it; this is correction 1 of 2.'
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from trueup.ask.correction import correction_text
+from trueup.batch.columns import contract_of
+from trueup.contract.contract import Contract
+from trueup.verdict.codec import spelled
+from trueup.verdict.verdict import Verdict
+from trueup.watch.missing import library
+
+with library("haystack-ai>=3.0"):
+    from haystack import component, default_to_dict
+    from haystack.dataclasses import ChatMessage
+
+_CORRECTION = "trueup_correction"
+
+
+@component
+class ContractValidator:
+    """Judges the last of the messages under a contract, in a loop of a pipeline or alone.
+
+    - `contract`: a Contract, or the path of a contract file. A pipeline can only be saved with a path.
+    - `retries`: how many corrections are sent before the verdict leaves at `refused`. It is counted in the `history`.
+    - `on_verdict`: a function that is called with each verdict, refused or not; None: none.
+    """
+
+    def __init__(
+        self,
+        contract: Contract[Any] | str,
+        *,
+        retries: int = 2,
+        on_verdict: Callable[[Verdict], object] | None = None,
+    ) -> None:
+        self.contract: Contract[Any] = contract_of(contract)
+        self.retries, self.on_verdict = retries, on_verdict
+        self._path = None if isinstance(contract, Contract) else str(Path(contract))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parameters of the component, for a pipeline that is saved."""
+        if self._path is None or self.on_verdict is not None:
+            raise ValueError(
+                "give ContractValidator the path of a contract file and no `on_verdict` to save its pipeline"
+            )
+        saved: dict[str, Any] = default_to_dict(self, contract=self._path, retries=self.retries)
+        return saved
+
+    @component.output_types(validated=list[ChatMessage], value=Any, validation_error=list[ChatMessage], refused=Verdict)
+    def run(
+        self,
+        messages: list[ChatMessage],
+        history: list[ChatMessage] | None = None,
+        context: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Judge the last message.
+
+        - `messages`: the replies of the generator.
+        - `history`: the messages that the generator was given; the correction follows them. None: the correction is sent without them.
+        - `context`: facts about the conversation, as in `Contract.check`; None: nothing.
+        """
+        if not messages:
+            raise ValueError("ContractValidator needs a message; `messages` is empty")
+        return self._settled(self.contract.check(_reply(messages[-1]), context), messages[-1], history or [], context)
+
+    @component.output_types(validated=list[ChatMessage], value=Any, validation_error=list[ChatMessage], refused=Verdict)
+    async def run_async(
+        self,
+        messages: list[ChatMessage],
+        history: list[ChatMessage] | None = None,
+        context: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Judge the last message in a running event loop; the parameters are the same as for `run`."""
+        if not messages:
+            raise ValueError("ContractValidator needs a message; `messages` is empty")
+        verdict = await self.contract.acheck(_reply(messages[-1]), context)
+        return self._settled(verdict, messages[-1], history or [], context)
+
+    def _settled(
+        self, verdict: Verdict, message: ChatMessage, history: list[ChatMessage], context: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        if self.on_verdict is not None:
+            self.on_verdict(verdict)
+        if verdict.ok and (self.contract.schema is None or not verdict.fixes):
+            return {"validated": [message], "value": message.text if self.contract.schema is None else verdict.value}
+        if verdict.ok:
+            repaired = ChatMessage.from_assistant(spelled(verdict.data).decode(), meta=message.meta)
+            return {"validated": [repaired], "value": verdict.value}
+        nth = 1 + sum(_CORRECTION in earlier.meta for earlier in history)
+        if nth > self.retries:
+            return {"refused": verdict}
+        told = correction_text(self.contract, verdict, context, nth, self.retries)
+        return {"validation_error": [*history, message, ChatMessage.from_user(told, meta={_CORRECTION: nth})]}
+
+
+def _reply(message: ChatMessage) -> Any:
+    """The message in OpenAI's form, with its tool calls."""
+    return message.to_openai_dict_format() if message.tool_calls else message.text or ""

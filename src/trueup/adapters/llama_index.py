@@ -1,0 +1,145 @@
+"""LlamaIndex: an output parser, and a program that asks again.
+
+`ContractOutputParser` repairs and judges the text of a completion; a refused one raises `OutputParserException` with a correction, and
+the verdict is in its `__cause__`. `ContractProgram` asks a model until a reply keeps the contract.
+
+>>> from trueup import Contract
+>>> parser = ContractOutputParser(Contract({"type": "object", "properties": {"age": {"type": "integer"}}}))
+>>> parser.parse('Here you are: {"age": "36",}')
+{'age': 36}
+>>> parser.parse("I do not know.")
+Traceback (most recent call last):
+llama_index.core.output_parsers.base.OutputParserException: Your reply was not valid. ...
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+from trueup.ask.answer import Answer
+from trueup.ask.correction import correction_text
+from trueup.ask.policy import Policy
+from trueup.contract.contract import Contract
+from trueup.verdict.verdict import Rejected, Verdict
+from trueup.watch.missing import library
+
+with library("llama-index-core>=0.14"):
+    from llama_index.core.base.llms.types import ChatMessage
+    from llama_index.core.llms.llm import LLM
+    from llama_index.core.output_parsers.base import OutputParserException
+    from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
+    from llama_index.core.types import BaseOutputParser, BasePydanticProgram
+
+
+class ContractOutputParser(BaseOutputParser):
+    """Parses a completion under a contract, as the `output_parser` of a program or a prompt.
+
+    - `contract`: the contract that judges. Its instructions are added to each prompt.
+    - `context`: facts about the conversation, as in `Contract.check`; None: nothing.
+    - `on_verdict`: a function that is called with each verdict, refused or not; None: none.
+    """
+
+    def __init__(
+        self,
+        contract: Contract[Any],
+        *,
+        context: dict[str, Any] | None = None,
+        on_verdict: Callable[[Verdict], object] | None = None,
+    ) -> None:
+        self.contract, self._context, self._on_verdict = contract, context, on_verdict
+
+    def parse(self, output: str) -> Any:
+        verdict = self.contract.check(output, self._context)
+        if self._on_verdict is not None:
+            self._on_verdict(verdict)
+        return _unwrapped(self.contract, verdict, self._context)
+
+    def format(self, query: str) -> str:
+        instructions = self.contract.instructions()
+        return f"{query}\n\n{instructions}" if instructions else query
+
+
+class ContractProgram(BasePydanticProgram[Any]):
+    """Asks a model of LlamaIndex until a reply keeps the contract: `program = ContractProgram(contract, llm, "Who is {who}?")`.
+
+    - `contract`: the contract that judges.
+    - `llm`: the model. Set its own `max_retries` to 0, because the policy decides.
+    - `prompt`: a prompt, or its template.
+    - `policy`: how often to ask again, and what stops it; None: the defaults of `Policy`.
+    - `context`: facts about the conversation, as in `Contract.check`; None: nothing.
+    - `on_answer`: a function that is called with each `Answer`: its verdict, every attempt, what it cost; None: none.
+    """
+
+    def __init__(
+        self,
+        contract: Contract[Any],
+        llm: LLM,
+        prompt: BasePromptTemplate | str,
+        *,
+        policy: Policy | None = None,
+        context: dict[str, Any] | None = None,
+        on_answer: Callable[[Answer[Any]], object] | None = None,
+    ) -> None:
+        self.contract, self.llm, self.policy = contract, llm, policy
+        self.prompt = PromptTemplate(prompt) if isinstance(prompt, str) else prompt
+        self._context, self._on_answer = context, on_answer
+
+    @property
+    def output_cls(self) -> Any:
+        return dict
+
+    def __call__(self, *args: Any, llm_kwargs: dict[str, Any] | None = None, **values: Any) -> Any:
+        def call(messages: list[dict[str, Any]]) -> str:
+            return self.llm.chat(_chat(messages), **(llm_kwargs or {})).message.content or ""
+
+        return self._settled(self.contract.ask(call, self._messages(values), self.policy, context=self._context))
+
+    async def acall(self, *args: Any, llm_kwargs: dict[str, Any] | None = None, **values: Any) -> Any:
+        async def call(messages: list[dict[str, Any]]) -> str:
+            return (await self.llm.achat(_chat(messages), **(llm_kwargs or {}))).message.content or ""
+
+        return self._settled(await self.contract.aask(call, self._messages(values), self.policy, context=self._context))
+
+    def stream_call(self, *args: Any, llm_kwargs: dict[str, Any] | None = None, **values: Any) -> Iterator[Any]:
+        """The value so far, again and again, and the judged value last."""
+
+        def call(messages: list[dict[str, Any]]) -> Iterator[str]:
+            return (part.delta or "" for part in self.llm.stream_chat(_chat(messages), **(llm_kwargs or {})))
+
+        stream = self.contract.ask_stream(call, self._messages(values), self.policy, context=self._context)
+        yield from (part.value for part in stream if part.kind == "value")
+        yield self._settled(stream.answer)
+
+    async def astream_call(self, *args: Any, llm_kwargs: dict[str, Any] | None = None, **values: Any) -> Any:
+        """The same in a running event loop: await it, and iterate over the result."""
+
+        async def call(messages: list[dict[str, Any]]) -> AsyncIterator[str]:
+            async for part in await self.llm.astream_chat(_chat(messages), **(llm_kwargs or {})):
+                yield part.delta or ""
+
+        async def parts() -> AsyncIterator[Any]:
+            stream = self.contract.aask_stream(call, self._messages(values), self.policy, context=self._context)
+            async for part in stream:
+                if part.kind == "value":
+                    yield part.value
+            yield self._settled(stream.answer)
+
+        return parts()
+
+    def _messages(self, values: dict[str, Any]) -> list[dict[str, Any]]:
+        messages = self.prompt.format_messages(llm=self.llm, **values)
+        return [{"role": message.role.value, "content": message.content or ""} for message in messages]
+
+    def _settled(self, answer: Answer[Any]) -> Any:
+        if self._on_answer is not None:
+            self._on_answer(answer)
+        return answer.value if answer.ok else _unwrapped(self.contract, answer.verdict, self._context)
+
+
+def _chat(messages: list[dict[str, Any]]) -> list[ChatMessage]:
+    return [ChatMessage(role=message["role"], content=message["content"]) for message in messages]
+
+
+def _unwrapped(contract: Contract[Any], verdict: Verdict, context: dict[str, Any] | None) -> Any:
+    if verdict.ok:
+        return verdict.reply.text if contract.schema is None else verdict.value
+    raise OutputParserException(correction_text(contract, verdict, context)) from Rejected(verdict)
