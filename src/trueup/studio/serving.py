@@ -3,11 +3,24 @@
 import contextlib
 import socket
 from collections.abc import Callable, Iterator
+from typing import Literal, Protocol
 
-from trueup.studio.app import Application
+from trueup.studio.door.guard import Receive, Scope, Send
 
 _MOST_HEAD = 64 * 1024  # bytes of a request before its body
 _MOST_CONNECTIONS = 500
+
+
+class Served(Protocol):
+    """An ASGI application that can be told to stop, and closed."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+    def stop(self) -> None:
+        """Let nothing new begin."""
+
+    def close(self) -> None:
+        """Close what was opened."""
 
 
 class CannotListen(Exception):
@@ -28,8 +41,13 @@ def bind(host: str, port: int) -> socket.socket:
     return listening
 
 
-def serve(app: Application, listening: socket.socket, started: Callable[[], object]) -> None:
-    """Serve until a signal stops it; `started` is called when requests are answered."""
+def serve(
+    app: Served, listening: socket.socket, started: Callable[[], object], *, lifespan: Literal["off", "on"] = "off"
+) -> None:
+    """Serve until a signal stops it; `started` is called when requests are answered.
+
+    `lifespan` says whether the application hears of startup and shutdown as events.
+    """
     import uvicorn
 
     from trueup.studio.deadline import Connection
@@ -53,7 +71,7 @@ def serve(app: Application, listening: socket.socket, started: Callable[[], obje
 
     # h11 has a limit for the head of a request, which httptools lacks
     config = uvicorn.Config(
-        app, http=Connection, log_level="error", access_log=False, lifespan="off", ws="none", server_header=False,
+        app, http=Connection, log_level="error", access_log=False, lifespan=lifespan, ws="none", server_header=False,
         date_header=False, proxy_headers=False, timeout_graceful_shutdown=3, h11_max_incomplete_event_size=_MOST_HEAD,
         limit_concurrency=_MOST_CONNECTIONS,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import Run
-from trueup.cli.commands.studio import _host
+from trueup.cli.options.serving import host_name
 
 
 @pytest.fixture
@@ -100,4 +100,4 @@ def test_a_host_that_no_browser_sends_is_refused(run: Run, host: str) -> None:
 
 def test_a_host_is_known_as_browsers_send_it() -> None:
     given = ["Studio.Example.com", "my_box", "2001:DB8:0:0::1", "[::1]", "10.0.0.1"]
-    assert [_host(each) for each in given] == ["studio.example.com", "my_box", "[2001:db8::1]", "[::1]", "10.0.0.1"]
+    assert [host_name(each) for each in given] == ["studio.example.com", "my_box", "[2001:db8::1]", "[::1]", "10.0.0.1"]

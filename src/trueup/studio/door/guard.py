@@ -87,7 +87,7 @@ class Guard:
 
     def keep(self, answer: Response, scope: Scope, key: Key) -> None:
         """Let a browser keep a key."""
-        headers = _headers_of(scope)
+        headers = headers_of(scope)
         secure = scope.get("scheme") == "https" or headers.get("origin", "").startswith("https:")
         answer.set_cookie(
             cookie_name(_split(headers.get("host", ""))[1]), cookie_value(key, self._signing), max_age=LASTS,
@@ -96,7 +96,7 @@ class Guard:
 
     def forget(self, answer: Response, scope: Scope) -> None:
         """Let a browser forget its key."""
-        name = cookie_name(_split(_headers_of(scope).get("host", ""))[1])
+        name = cookie_name(_split(headers_of(scope).get("host", ""))[1])
         answer.delete_cookie(name, path=self._settings().mount or "/", httponly=True, samesite="lax")
 
     @property
@@ -106,9 +106,9 @@ class Guard:
     def _admit(self, scope: Scope) -> Response | None:
         """Let a request in with its key, or answer it here."""
         settings = self._settings()
-        headers = _headers_of(scope)
+        headers = headers_of(scope)
         host = headers.get("host", "")
-        if not _is_known(host, settings):
+        if not is_known(host, settings):
             raise Refusal(
                 403, f"This studio does not answer to the host {host[:100]!r}.", code="unknown_host",
                 hint="Open it by the address it printed on startup, or add the name: `--host NAME`, or `hosts` in the gateway's file.",
@@ -121,12 +121,12 @@ class Guard:
         writes = scope["method"] not in _SAFE
         if path in _OPEN or path.startswith("/assets/"):
             if writes:
-                _same_origin(headers, host)
+                refuse_other_origin(headers, host)
             return None
         if key is None:
             return self._without_key(scope, path)
         if not by_header and (writes or path.startswith("/api/")):
-            _same_origin(headers, host)
+            refuse_other_origin(headers, host)
             if writes and WRITE_HEADER not in headers:
                 raise Refusal(
                     403, f"A write with a cookie needs the header {WRITE_HEADER}.", code="no_write_header",
@@ -215,7 +215,7 @@ def _address(scope: Scope, mount: str) -> str:
     return "/" + quote(path.lstrip("/\\"), safe="/%:@!$&'()*+,;=-._~")
 
 
-def _headers_of(scope: Scope) -> dict[str, str]:
+def headers_of(scope: Scope) -> dict[str, str]:
     """The headers of a request by their small names. Those that decide who may come in must not come twice."""
     found: dict[str, str] = {}
     for raw, value in scope["headers"]:
@@ -242,7 +242,7 @@ def _split(host: str) -> tuple[str, str]:
     return name.lower(), port
 
 
-def _is_known(host: str, settings: Settings) -> bool:
+def is_known(host: str, settings: Settings) -> bool:
     """Whether a studio answers to the name in a Host header."""
     name, port = _split(host)
     if port and not (port.isascii() and port.isdigit()):
@@ -258,7 +258,7 @@ def _is_known(host: str, settings: Settings) -> bool:
     return True
 
 
-def _same_origin(headers: dict[str, str], host: str) -> None:
+def refuse_other_origin(headers: dict[str, str], host: str) -> None:
     """Refuse what a page of another origin sends; another port of this machine is another origin."""
     origin = headers.get("origin")
     other = origin is not None and origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}")

@@ -13,7 +13,7 @@ from trueup.studio.refusal import Refusal
 from trueup.verdict.codec import spelled
 
 _LOOK = 1.0  # seconds between two looks at whether the server is still there
-_MODULES = {"backtest": "backtest", "tune": "tune", "apply": "tune", "compare": "compare"}
+_MODULES = {"backtest": "backtest", "tune": "tune", "apply": "tune", "compare": "compare", "infer": "infer"}
 _KIND = 5  # how far it stands back for others: a gateway on the same machine comes first
 
 

@@ -19,6 +19,7 @@ from trueup.material.sources import Missing, Named
 from trueup.store.errors import StoreError, UnknownVerdict
 from trueup.store.open import open_store
 from trueup.studio.contracts.drafts import contract_of
+from trueup.studio.places import named
 from trueup.studio.refusal import Refusal
 from trueup.studio.settings import Settings
 from trueup.studio.stores import unavailable
@@ -47,6 +48,8 @@ class Spec(msgspec.Struct, kw_only=True):
     old_stored: bool = False
     """Whether `old` is the text of a stored version."""
     selection: Selection
+    sources: tuple[str, ...] = ()
+    """The paths of other replies to judge; empty: those of the store."""
     sample: int | None = None
     work: str = ""
     parent: int = 0
@@ -61,17 +64,20 @@ def backtest(given: dict[str, Any], tell: Tell) -> None:
     teller = _Teller(tell)
     try:
         found = judge_again(
-            new, [Named(spec.store)], against=old, selection=spec.selection, sample=spec.sample, examples=MOST_FLIPS,
+            new, [Named(each) for each in spec.sources or (spec.store,)], against=old, selection=spec.selection, sample=spec.sample, examples=MOST_FLIPS,
             on_progress=teller,
         )  # fmt: skip
     except (Missing, StoreError) as error:
+        if spec.sources:
+            raise Refusal(422, named(settings, str(error)), code="no_replies") from None
         raise unavailable(error, spec.store) from None
     except EngineFailed as error:
         raise Refusal(500, str(error), code="work_failed") from None
     teller.last(found)
     rows = balanced(found.examples, MOST_FLIPS)
     rows.sort(key=lambda row: teller.places.get(row["id"], MOST_FLIPS))  # what is shown already stays where it is
-    tell({"result": {**figures(found), "flips": list(_drawn(spec.store, rows, new, old))}})
+    flips = map(plain_flip, rows) if spec.sources else _drawn(spec.store, rows, new, old)
+    tell({"result": {**figures(found), "flips": list(flips)}})
 
 
 class _Teller:
