@@ -24,6 +24,7 @@ from trueup.verdict.display import safe
 GROUPS = {
     "Replies": {
         "studio": "A web page: try replies, read verdicts, edit contracts.",
+        "mcp": "Tools for a model (MCP): check, lint, backtest, edit.",
         "check": "Judge one reply: its value, what was changed, what is wrong.",
         "explain": "Say what a code means, with examples.",
         "lint": "Find faults in contracts and pipelines, with line and column.",
@@ -73,7 +74,7 @@ COMMANDS = {name: sentence for group in GROUPS.values() for name, sentence in gr
 
 # What is not there in a small installation, and what brings it: for wherever nobody nearer to it has said so.
 EXTRAS = {
-    "aiohttp": "pipelines", "fsspec": "sift", "granian": "gateway", "httptools": "gateway", "httpx": "http", "jinja2": "pipelines",
+    "aiohttp": "pipelines", "fsspec": "sift", "granian": "gateway", "httptools": "gateway", "httpx": "http", "mcp": "mcp", "jinja2": "pipelines",
     "opentelemetry": "telemetry", "phonenumbers": "shelf", "prometheus_client": "telemetry", "psycopg": "postgres", "py3langid": "shelf",
     "pyarrow": "tables", "ray": "ray", "sqlglot": "shelf",
     "starlette": "gateway", "structlog": "telemetry", "textual": "tui", "uvicorn": "gateway", "uvloop": "gateway",

@@ -1,0 +1,260 @@
+"""Answers: what a tool found enters as facts and sections; a result of a bounded number of tokens leaves.
+
+A section is a list of rows or a text. Whatever does not fit is named under `omitted`, with the call that shows it. The result has two
+forms that say the same, for clients with and without structured content: text, and JSON data. The bound is for both together.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from trueup.mcp.fence import NOTICE, Fenced, fence, inert, new_mark
+from trueup.mcp.tokens import estimate
+from trueup.studio.refusal import Refusal
+from trueup.verdict.display import safe
+
+LIMIT = 4_000  # tokens of a result
+_AIM = 3_700  # estimated tokens that are filled
+_LEAST_AIM = 200
+_NOTES = 420  # of them, for what was omitted
+_CLIP = 320  # characters of a text in a row
+_FIRST_CLIP = 2_400  # of the first row that was asked for
+_LEAST_CLIP = 40
+_SHARE = 0.6  # of what is left, for a section that others follow
+_LINE = 0.5  # a text is cut at the end of a line if at least this share of it stays
+
+Row = Mapping[str, Any]
+
+
+class Section(NamedTuple):
+    """A part of an answer that can be read piece by piece."""
+
+    name: str
+    content: "list[Row] | str"
+    """Rows, or a text; a text of other origin than trueup is `Fenced`."""
+    more: "Omitted | None" = None
+    """More of the same that was not read, with the call that shows it."""
+
+
+class Omitted(NamedTuple):
+    """Something that a result leaves out."""
+
+    what: str
+    tool: str
+    arguments: dict[str, Any]
+
+
+class Answer(NamedTuple):
+    """All that a tool found."""
+
+    facts: dict[str, Any]
+    sections: tuple[Section, ...] = ()
+    is_error: bool = False
+
+
+class Rendered(NamedTuple):
+    """A result in both forms."""
+
+    text: str
+    data: dict[str, Any]
+
+
+class Asked(NamedTuple):
+    """The part of an answer that is wanted, and the call that shows more of it."""
+
+    tool: str
+    result: str = ""
+    """The id under which the answer is kept."""
+    section: str = ""
+    start: int = 0
+
+
+def render(answer: Answer, asked: Asked) -> Rendered:
+    """The part of an answer that was asked for, within the limit."""
+    sections = _chosen(answer, asked)
+    aim = _AIM
+    rendered = _Page(answer, asked, aim).render(sections)
+    while size(rendered) >= LIMIT:
+        if aim < _LEAST_AIM:
+            raise Refusal(413, "This result does not fit into an answer.", code="too_large")
+        aim = aim * 4 // 5
+        rendered = _Page(answer, asked, aim).render(sections)
+    return rendered
+
+
+def size(rendered: Rendered) -> int:
+    """At most how many tokens a result has as it is sent, by estimate."""
+    return estimate(_written(rendered.data)) + estimate(_written(rendered.text)) + 40
+
+
+def _chosen(answer: Answer, asked: Asked) -> tuple[Section, ...]:
+    if not asked.section:
+        return answer.sections
+    for section in answer.sections:
+        if section.name == asked.section:
+            length = len(section.content)
+            if asked.start and asked.start >= length:
+                unit = "characters" if isinstance(section.content, str) else "rows"
+                raise Refusal(400, f"`start` is {asked.start}, but {section.name} has {length:,} {unit}.")
+            return (section,)
+    names = ", ".join(section.name for section in answer.sections) or "none"
+    raise Refusal(400, f"This result has no section {asked.section[:60]!r}.", hint=f"Its sections: {names}.")
+
+
+class _Page:
+    """One result while it is filled."""
+
+    def __init__(self, answer: Answer, asked: Asked, aim: int) -> None:
+        self._answer = answer
+        self._asked = asked
+        self._aim = aim
+        self._left = 0
+        self._omitted: list[Omitted] = []
+
+    def render(self, sections: tuple[Section, ...]) -> Rendered:
+        texts = list(_texts([self._answer.facts, *(section.content for section in sections)]))
+        mark = new_mark(texts)
+        notice = {"notice": NOTICE.format(mark)} if texts else {}
+        facts = self._marked(self._answer.facts, mark, _CLIP)
+        shown: dict[str, Any] = {}
+        self._left = self._aim - _NOTES - _cost({**notice, **facts})
+        for at, section in enumerate(sections):
+            is_last = at == len(sections) - 1
+            room = int(self._left * (1 if is_last else _SHARE))
+            content, used = self._fill(section, room, mark)
+            shown[section.name] = content
+            self._left -= used
+        data = {**notice, **facts, **shown}
+        data["omitted"] = [
+            {"what": each.what, "tool": each.tool, "arguments": each.arguments} for each in self._omitted
+        ]
+        return Rendered(_as_text(data), data)
+
+    def _fill(self, section: Section, room: int, mark: str) -> tuple[Any, int]:
+        """As much of a section as there is room for, and the tokens that it takes."""
+        if isinstance(section.content, str):
+            return self._text(section, section.content, room, mark)
+        return self._rows(section, section.content, room, mark)
+
+    def _rows(self, section: Section, rows: list[Row], room: int, mark: str) -> tuple[list[Any], int]:
+        start = self._asked.start
+        kept: list[dict[str, Any]] = []
+        used = _cost({section.name: []})
+        is_clipped = False
+        for at, row in enumerate(rows[start:], start):
+            clip = _FIRST_CLIP if self._asked.section and at == start else _CLIP
+            marked, cost = self._row(row, room - used, clip, mark, must=not kept)
+            if marked is None:
+                break
+            kept.append(marked)
+            used += cost
+            is_clipped |= "cut" in marked
+        end = start + len(kept)
+        if end < len(rows):
+            self._omit(section.name, f"{section.name} {end + 1:,} to {len(rows):,} of {len(rows):,}", end)
+        elif section.more is not None:
+            self._omitted.append(section.more)
+        if is_clipped:
+            first = start + next(n for n, row in enumerate(kept) if "cut" in row)
+            self._omit(section.name, f"the rest of texts in {section.name}; `cut` counts their characters", first)
+        return kept, used
+
+    def _row(
+        self, row: Row, room: int, clip: int, mark: str, *, must: bool
+    ) -> tuple[dict[str, Any] | None, int]:  # fmt: skip
+        """A row with its texts clipped until it fits, and its cost; None if it does not fit."""
+        while True:
+            marked = self._marked(row, mark, clip)
+            cost = _cost([marked])
+            if cost <= room or (must and clip <= _LEAST_CLIP):
+                return marked, cost
+            if clip <= _LEAST_CLIP or (clip <= _CLIP and not must):
+                return None, 0
+            clip = max(_LEAST_CLIP, clip // 2)
+
+    def _text(self, section: Section, content: str, room: int, mark: str) -> tuple[str, int]:
+        start = self._asked.start
+        is_fenced = isinstance(content, Fenced)
+        rest = content[start:]
+        piece = _fitting(rest, room - 40 * is_fenced)
+        if start + len(piece) < len(content):
+            end = start + len(piece)
+            self._omit(
+                section.name, f"{section.name}, characters {end + 1:,} to {len(content):,} of {len(content):,}", end
+            )
+        elif section.more is not None:
+            self._omitted.append(section.more)
+        shown = fence(inert(piece), mark) if is_fenced else safe(piece)
+        return shown, _cost(shown)
+
+    def _omit(self, section: str, what: str, start: int) -> None:
+        arguments = {"result": self._asked.result, "section": section, "start": start}
+        self._omitted.append(Omitted(what, self._asked.tool, arguments))
+
+    def _marked(self, row: Row, mark: str, clip: int) -> dict[str, Any]:
+        """A row whose texts of any origin are fenced and clipped."""
+        out: dict[str, Any] = {}
+        cut = 0
+        for key, value in row.items():
+            if isinstance(value, Fenced):
+                cut += max(0, len(value) - clip)
+                out[key] = fence(inert(value[:clip]), mark)
+            else:
+                out[key] = value
+        return {**out, "cut": cut} if cut else out
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text of any origin in some data."""
+    waiting = [value]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, Fenced):
+            yield here
+        elif isinstance(here, Mapping):
+            waiting += here.values()
+        elif isinstance(here, list):
+            waiting += here
+
+
+def _fitting(text: str, room: int) -> str:
+    """The beginning of a text that takes at most so many tokens in both forms; at least one character."""
+    piece = text[: max(1, room * 3)]
+    while (cost := _cost(inert(piece))) > room and len(piece) > 1:
+        piece = piece[: max(1, int(len(piece) * max(0.1, room / cost) * 0.97))]
+    if len(piece) < len(text):
+        end = piece.rfind("\n") + 1
+        if end >= _LINE * len(piece):
+            piece = piece[:end]
+    return piece
+
+
+def _cost(value: Any) -> int:
+    """The tokens that a value takes in both forms together."""
+    written = _written(value)
+    text = written if isinstance(value, str) else _written(_as_text(value if isinstance(value, dict) else {"": value}))
+    return estimate(written) + estimate(text)
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _as_text(data: Mapping[str, Any]) -> str:
+    """Data as lines of text, in which fenced text is as it is."""
+    return "\n".join(_lines(data.items(), ""))
+
+
+def _lines(items: Iterable[tuple[str, Any]], indent: str) -> Iterator[str]:
+    for key, value in items:
+        if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+            yield f"{indent}{key}:"
+            for row in value:
+                first, *others = _lines(row.items(), f"{indent}  ")
+                yield f"{indent}- {first[len(indent) + 2 :]}"
+                yield from others
+        elif isinstance(value, str) and "\n" in value:
+            yield f"{indent}{key}:"
+            yield value
+        else:
+            yield f"{indent}{key}: {value if isinstance(value, str) else _written(value)}"

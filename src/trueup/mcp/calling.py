@@ -1,0 +1,183 @@
+"""Calling a tool: a name and arguments enter, a bounded result leaves; what is wrong leaves as an error that says what to do.
+
+Tools run in threads, so that one call does not hold up another. Long work has its own process, reports progress, and is ended when the
+call is cancelled.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from trueup.mcp.answer import Answer, Asked, Rendered, Section, render
+from trueup.mcp.desk import Desk
+from trueup.mcp.findings import fault_rows
+from trueup.mcp.table import BY_NAME, offered
+from trueup.mcp.tool import Continued, Long, Tool
+from trueup.store.errors import StoreError
+from trueup.studio.contracts.drafts import Faulty
+from trueup.studio.decoding import decoded
+from trueup.studio.refusal import Refusal
+from trueup.studio.working.work import Work
+from trueup.verdict.display import safe
+from trueup.verdict.likeness import nearest
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult
+
+T = TypeVar("T")
+Report = Callable[[float, float | None, str], Awaitable[None]]
+"""Called with how much is done, of how much, and a sentence."""
+
+log = logging.getLogger("trueup.mcp")
+_AT_ONCE = 8  # tools that run at the same time, and steps of long work
+_LONGEST = 1_500  # characters of an error
+_END = object()
+# The tools do their work with parts of the studio, whose messages name it.
+_WORDS = (
+    ("of this studio", "of this server"),
+    ("log of the studio", "log of the server"),
+    ("The studio", "The server"),
+)
+
+
+class Caller:
+    """Calls the tools of one server."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def call(self, name: str, arguments: Mapping[str, Any], report: Report) -> "CallToolResult":
+        """The result of a call."""
+        tool: Tool | None = None
+        try:
+            tool = self._tool(name)
+            answer, asked = await self._answer(tool, arguments, report)
+            return _result(await self._quick(partial(render, answer, asked)), is_error=answer.is_error)
+        except Faulty as error:
+            facts = (
+                {"error": error.message, "saved": False}
+                if tool is not None and tool.is_edit
+                else {"error": error.message}
+            )
+            faulty = Answer(facts, (Section("faults", fault_rows(error.faults)),), is_error=True)
+            kept = self._desk.kept.put("lint", faulty)
+            return _result(render(faulty, Asked("lint", kept)), is_error=True)
+        except Refusal as refusal:
+            return _error(refusal)
+        except StoreError as error:
+            return _error(self._desk.unavailable(error))
+        except Exception:
+            log.exception("the tool %s failed", name)
+            return _error(Refusal(500, f"trueup failed in the tool {name}.", hint="The log of the server says why."))
+
+    def _tool(self, name: str) -> Tool:
+        tool = BY_NAME.get(name)
+        if tool is None:
+            near = nearest(name, BY_NAME)
+            names = ", ".join(each.name for each in offered(allow_edit=self._desk.allow_edit))
+            raise Refusal(
+                404,
+                f"There is no tool {name[:60]!r}.",
+                hint=f"Did you mean {near}?" if near else f"The tools: {names}.",
+            )
+        return tool
+
+    async def _answer(self, tool: Tool, arguments: Mapping[str, Any], report: Report) -> tuple[Answer, Asked]:
+        given = _decoded(tool, arguments)
+        result, section, start = (getattr(given, each, None) for each in Continued.__struct_fields__)
+        if result:
+            return self._desk.kept.get(tool.name, result), Asked(tool.name, result, section or "", start or 0)
+        answer = await self._run(tool, given, report)
+        # the rest of an edit is read by a tool that changes nothing
+        reader = "backtest" if tool.is_edit else tool.name
+        return answer, Asked(reader, self._desk.kept.put(reader, answer), section or "", start or 0)
+
+    async def _run(self, tool: Tool, given: Any, report: Report) -> Answer:
+        made = await self._quick(partial(tool.run, self._desk, given))
+        if not isinstance(made, Long):
+            return made
+        try:
+            result = await self._follow(made.work, report)
+        except Refusal as refusal:
+            if made.failed is None:
+                raise
+            return made.failed(f"{refusal.message} {refusal.hint}".strip())
+        return await self._quick(partial(made.finish, result))
+
+    async def _follow(self, work: Work, report: Report) -> Any:
+        """The result of long work, which ends when the call is cancelled."""
+        reported = -1.0
+        try:
+            while (event := await self._slow(partial(next, work, _END))) is not _END:
+                if "result" in event:
+                    return event["result"]
+                done, total, sentence = _progress(event)
+                if done > reported:
+                    reported = done
+                    await report(done, total, sentence)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._slow(work.close)
+        raise Refusal(500, "The work ended before it was done.", code="work_failed", hint="Call the tool again.")
+
+    async def _quick(self, work: Callable[[], T]) -> T:
+        return await anyio.to_thread.run_sync(work, limiter=self._quick_limit)
+
+    async def _slow(self, work: Callable[[], T]) -> T:
+        return await anyio.to_thread.run_sync(work, limiter=self._slow_limit)
+
+    @cached_property
+    def _quick_limit(self) -> anyio.CapacityLimiter:
+        return anyio.CapacityLimiter(_AT_ONCE)
+
+    @cached_property
+    def _slow_limit(self) -> anyio.CapacityLimiter:
+        return anyio.CapacityLimiter(_AT_ONCE)
+
+
+def _decoded(tool: Tool, arguments: Mapping[str, Any]) -> Any:
+    try:
+        given = decoded(tool.takes, arguments, strict=False)
+    except Refusal as refusal:
+        message, hint = (
+            text.replace("this path takes", f"{tool.name} takes").replace("This path takes", f"{tool.name} takes")
+            for text in (refusal.message, refusal.hint)
+        )
+        raise Refusal(400, message, hint=hint) from None
+    start = getattr(given, "start", 0)
+    if start and not given.section:
+        raise Refusal(
+            400, "start is given without section.", hint="Name the section whose rows or characters are skipped."
+        )
+    return given
+
+
+def _progress(event: dict[str, Any]) -> tuple[float, float | None, str]:
+    """How far work is, from one of its events."""
+    progress = event.get("progress") or {}
+    if "judged" in progress:
+        return progress["read"], progress["total"], f"{progress['judged']:,} replies judged"
+    if "read" in progress:
+        return progress["read"], None, f"{progress['read']:,} replies read"
+    return 0.0, None, "started"
+
+
+def _result(rendered: Rendered, *, is_error: bool) -> "CallToolResult":
+    from mcp_types import CallToolResult, TextContent
+
+    text = TextContent(type="text", text=rendered.text)
+    return CallToolResult(content=[text], structured_content=rendered.data, is_error=is_error)
+
+
+def _error(refusal: Refusal) -> "CallToolResult":
+    from mcp_types import CallToolResult, TextContent
+
+    said = safe(f"{refusal.message} {refusal.hint}".strip())
+    for words, ours in _WORDS:
+        said = said.replace(words, ours)
+    shown = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+    return CallToolResult(content=[TextContent(type="text", text=shown)], is_error=True)

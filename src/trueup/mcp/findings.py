@@ -1,0 +1,96 @@
+"""Findings, fixes and faults as rows of an answer. Messages quote replies and files, so they are fenced."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from trueup.mcp.answer import Row, Section
+from trueup.mcp.fence import Fenced, name
+from trueup.studio.contracts.drafts import Faulty
+
+
+def verdict_facts(verdict: dict[str, Any]) -> dict[str, Any]:
+    """The decision of a drawn verdict, and how many findings and fixes it has."""
+    return {"ok": verdict["ok"], "outcome": verdict["state"], **verdict["counts"]}
+
+
+def verdict_sections(verdict: dict[str, Any]) -> tuple[Section, ...]:
+    """The parts of a drawn verdict: findings, fixes, calls, the value, what the model would be told."""
+    facts = verdict["facts"]
+    sections = [
+        Section("findings", [_finding(fact) for fact in facts if fact["kind"] == "finding"]),
+        Section("fixes", [_fix(fact) for fact in facts if fact["kind"] == "fix"]),
+        Section("calls", [_call(call) for call in verdict["calls"]]),
+        Section("correction", Fenced(verdict["told"] or "")),
+        Section("value", Fenced(verdict["value"] or "")),
+    ]
+    return tuple(section for section in sections if section.content)
+
+
+def fault_rows(faults: Iterable[dict[str, Any]]) -> list[Row]:
+    """Faults of a contract file, errors first."""
+    return [_fault(fault) for fault in sorted(faults, key=lambda fault: fault["level"] != "error")]
+
+
+def counts_of(faults: Iterable[dict[str, Any]]) -> dict[str, int]:
+    """How many errors and warnings there are.
+
+    >>> counts_of([{"level": "error"}, {"level": "warning"}, {"level": "error"}])
+    {'errors': 2, 'warnings': 1}
+    """
+    levels = [fault["level"] for fault in faults]
+    return {"errors": levels.count("error"), "warnings": len(levels) - levels.count("error")}
+
+
+def faulty_section(error: Faulty) -> Section:
+    """Why a text is not a contract."""
+    return Section("faults", fault_rows(error.faults))
+
+
+def _finding(fact: dict[str, Any]) -> Row:
+    row: dict[str, Any] = {
+        "code": fact["code"],
+        "name": fact["name"],
+        "level": fact["level"],
+        "path": name(fact["path"]),
+    }
+    if fact["rule"]:
+        row["rule"] = name(fact["rule"])
+    return {**row, **_span(fact), "message": Fenced(_joined(fact["message"], fact["hint"]))}
+
+
+def _fix(fact: dict[str, Any]) -> Row:
+    row: dict[str, Any] = {"code": fact["code"], "name": fact["name"], "grade": fact["grade"], **_span(fact)}
+    if fact["path"] not in ("", "$"):
+        row["path"] = name(fact["path"])
+    if fact["before"] or fact["after"]:
+        row["change"] = Fenced(f"{fact['before'] or ''} → {fact['after'] or ''}")
+    return row
+
+
+def _call(call: dict[str, Any]) -> Row:
+    return {
+        "tool": name(call["name"]),
+        "ok": call["ok"],
+        "origin": call["origin"],
+        "arguments": Fenced(call["arguments"]),
+    }
+
+
+def _fault(fault: dict[str, Any]) -> Row:
+    row: dict[str, Any] = {
+        "code": fault["code"] or "context",
+        "level": fault["level"],
+        "line": fault["line"],
+        "column": fault["column"],
+    }
+    if "file" in fault:
+        row["file"] = name(fault["file"])
+    return {**row, "message": Fenced(_joined(fault["message"], fault["hint"]))}
+
+
+def _span(fact: dict[str, Any]) -> dict[str, Any]:
+    return {"span": fact["span"]} if fact["span"] else {}
+
+
+def _joined(*parts: str) -> str:
+    return "\n".join(part for part in parts if part)

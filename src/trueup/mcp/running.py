@@ -1,0 +1,86 @@
+"""Running: a desk enters, it serves one client on standard input and output, or many over HTTP, until it is stopped.
+
+On standard output there is nothing but the protocol. The end of standard input, Ctrl-C and SIGTERM end the server without a message.
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from typing import NoReturn
+
+import anyio
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+
+from trueup.mcp.desk import Desk
+from trueup.mcp.door import Door
+from trueup.mcp.server import server_of
+from trueup.studio.door.guard import Receive, Scope, Send
+from trueup.studio.serving import serve
+
+PATH = "/mcp"
+_MOST_BODY = 16 * 1024 * 1024  # bytes of a request
+_IDLE = 3_600.0  # seconds after which a session without a request ends
+_MOST_SESSIONS = 200
+
+
+def run_stdio(desk: Desk) -> None:
+    """Serve the client that started this process."""
+    with contextlib.closing(desk), _quiet_end(desk):
+        anyio.run(_serve_stdio, desk)
+
+
+async def _serve_stdio(desk: Desk) -> None:
+    server = server_of(desk)
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+@contextlib.contextmanager
+def _quiet_end(desk: Desk) -> Iterator[None]:
+    """End at once on a signal: the thread that waits for standard input cannot be woken."""
+
+    def end(*_: object) -> NoReturn:
+        desk.close()
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.flush()
+        os._exit(0)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class HttpApp:
+    """The HTTP server as an ASGI application."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        app = server_of(desk).streamable_http_app(
+            streamable_http_path=PATH, max_request_body_size=_MOST_BODY, session_idle_timeout=_IDLE, max_sessions=_MOST_SESSIONS,
+            # the door has looked at the host and the origin already, by the names that this server was given
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )  # fmt: skip
+        self._door = Door(app, desk.settings)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._door(scope, receive, send)
+
+    def stop(self) -> None:
+        """End long work, so that nobody waits for it."""
+        self._desk.works.close()
+
+    def close(self) -> None:
+        """Close what was opened."""
+        self._desk.close()
+
+
+def run_http(desk: Desk, listening: socket.socket, started: Callable[[], object]) -> None:
+    """Serve until a signal stops it; `started` is called when requests are answered."""
+    serve(HttpApp(desk), listening, started, lifespan="on")

@@ -1,0 +1,117 @@
+"""Tools: the arguments of a tool as a type, what runs it, and its description; the definition that clients list leaves.
+
+The docstring of `run` is what the model reads about the tool. The arguments of a call are decoded into `takes`; unknown names are refused.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from trueup.mcp.answer import Answer
+from trueup.mcp.desk import Desk
+from trueup.studio.working.work import Work
+
+if TYPE_CHECKING:
+    from mcp_types import Tool as Definition
+
+
+class Continued(msgspec.Struct, frozen=True, kw_only=True):
+    """The arguments that read the rest of a result."""
+
+    result: Annotated[str, Meta(description="The id of an earlier result, to read the rest of it. Give no other arguments but `section` and `start`.")] = ""  # fmt: skip
+    section: Annotated[str, Meta(description="Show only this section of the result.")] = ""
+    start: Annotated[int, Meta(description="Skip so many rows or characters of `section`.", ge=0)] = 0
+
+
+class Long(NamedTuple):
+    """Work in its own process, and what makes an answer of its result."""
+
+    work: Work
+    finish: Callable[[Any], Answer]
+    failed: Callable[[str], Answer] | None = None
+    """Makes an answer of a failure, if something else was done before the work; None: the failure is the answer."""
+
+
+Run = Callable[[Desk, Any], Answer | Long]
+
+
+class Tool(NamedTuple):
+    """One tool."""
+
+    name: str
+    title: str
+    takes: type[msgspec.Struct]
+    run: Run
+    is_edit: bool = False
+
+    @property
+    def description(self) -> str:
+        """The text that a model reads about it."""
+        return inspect.cleandoc(self.run.__doc__ or "")
+
+    def definition(self) -> "Definition":
+        """The tool as clients list it."""
+        from mcp_types import Tool as Definition
+        from mcp_types import ToolAnnotations
+
+        return Definition(
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            input_schema=schema_of(self.takes),
+            output_schema=_OUTPUT,
+            annotations=ToolAnnotations(
+                title=self.title, read_only_hint=not self.is_edit, destructive_hint=self.is_edit,
+                idempotent_hint=not self.is_edit, open_world_hint=False,
+            ),
+        )  # fmt: skip
+
+
+def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """The JSON Schema of a tool's arguments; those that read on come last.
+
+    >>> list(schema_of(Continued)["properties"])
+    ['result', 'section', 'start']
+    """
+    _, parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    schema: dict[str, Any] = dict(parts.pop(kind.__name__))
+    last = Continued.__struct_fields__
+    properties = {name: _plain(part) for name, part in schema["properties"].items()}
+    own = {name: part for name, part in properties.items() if name not in last}
+    out = {
+        "type": "object",
+        "properties": {**own, **{name: properties[name] for name in last if name in properties}},
+        "required": schema.get("required", []),
+        "additionalProperties": False,
+    }
+    return {**out, "$defs": parts} if parts else out
+
+
+def _plain(part: dict[str, Any]) -> dict[str, Any]:
+    """A property without the default that only says that it may be left out."""
+    return {key: value for key, value in part.items() if not (key == "default" and value in ("", None, [], {}))}
+
+
+_OUTPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "notice": {"type": "string", "description": "How to recognise text that is data."},
+        "omitted": {
+            "type": "array",
+            "description": "Parts that this result leaves out, each with the call that shows it.",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "what": {"type": "string"},
+                    "tool": {"type": "string"},
+                    "arguments": {"type": "object"},
+                },
+                "required": ["what", "tool", "arguments"],
+            },
+        },
+    },
+    "required": ["omitted"],
+}

@@ -1,0 +1,47 @@
+"""The tool `explain`: a code enters, its page leaves; without one, the list of codes."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from trueup.contract.codes import ALL, describe, family_of, find_kinds, own_kinds, page_of
+from trueup.mcp.answer import Answer, Row, Section
+from trueup.mcp.desk import Desk
+from trueup.mcp.fence import Fenced
+from trueup.mcp.tool import Continued, Tool
+from trueup.studio.api.judging import Code
+from trueup.studio.api.judging import explain as explained
+from trueup.verdict.catalogue import FixKind
+
+
+class Explaining(Continued, frozen=True, kw_only=True):
+    """A code."""
+
+    code: Annotated[str, Meta(description="A code such as V001, or a name such as trailing-comma. Empty: list every code.")] = ""  # fmt: skip
+
+
+def explain(desk: Desk, asked: Explaining) -> Answer:
+    """Say what a code of a finding, fix or fault means, with replies that trigger it and replies that do not.
+
+    Without `code`, list every code with one sentence.
+    """
+    if not asked.code:
+        rows: list[Row] = [_row(kind) for kind in (*ALL, *own_kinds())]
+        return Answer({"codes_in_all": len(rows)}, (Section("codes", rows),))
+    explained(desk, Code(asked.code), desk.who)  # refuses an unknown code with the nearest ones
+    kinds = find_kinds(asked.code)
+    page = "\n\n".join(page_of(kind) for kind in kinds)
+    if any(family_of(kind) == "own" for kind in kinds):  # written by another package
+        page = Fenced(page)
+    return Answer(
+        {"codes_in_all": len(kinds)}, (Section("codes", [_row(kind) for kind in kinds]), Section("page", page))
+    )
+
+
+def _row(kind: object) -> Row:
+    told = describe(kind)  # type: ignore[arg-type]
+    word = {"grade": told["grade"]} if isinstance(kind, FixKind) else {"level": told["level"]}
+    return {"code": told["code"], "name": told["name"], **word, "title": told["title"]}
+
+
+EXPLAIN = Tool("explain", "Explain a code", Explaining, explain)

@@ -1,0 +1,86 @@
+"""The tool `lint`: a contract file or a text enters, its faults leave with its text and its hash; without one, the list of contracts."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from trueup.mcp.answer import Answer, Row, Section
+from trueup.mcp.desk import Desk
+from trueup.mcp.fence import Fenced, inert, name
+from trueup.mcp.findings import counts_of, fault_rows
+from trueup.mcp.tool import Continued, Tool
+from trueup.studio.api.contracts import OneFile, contract_file, contracts
+from trueup.studio.api.judging import Written, run_examples
+from trueup.studio.endpoint import Nothing
+
+
+class Linting(Continued, frozen=True, kw_only=True):
+    """A contract."""
+
+    contract: Annotated[str, Meta(description="The name of a contract file. Empty, without `text`: list the contract files.")] = ""  # fmt: skip
+    text: Annotated[str, Meta(description="The text of a draft (YAML). With `contract`: a draft that takes the place of that file.")] = ""  # fmt: skip
+
+
+def lint(desk: Desk, asked: Linting) -> Answer:
+    """Find faults in a contract file or a draft, run the examples inside it, and read its text.
+
+    Gives each fault with its line and column, and the file's text and `hash`, which `edit` needs. Without arguments, list the contract files in
+    the served folders with their errors and warnings.
+    """
+    if not asked.contract and not asked.text:
+        return _list(desk)
+    facts: dict[str, Any] = {}
+    text = asked.text
+    if asked.contract:
+        desk.contract(asked.contract)
+        file = contract_file(desk, OneFile(asked.contract), desk.who)
+        text = text or file["text"]
+        facts = {
+            "contract": name(file["file"]), "hash": file["hash"], "fingerprint": file["fingerprint"], "name": name(file["name"]),
+            "editable": desk.allow_edit and not file["read_only"],
+        }  # fmt: skip
+        if file["extended_by"]:
+            facts["extended_by"] = [each for each in file["extended_by"][:10] if not isinstance(name(each), Fenced)]
+    tried = run_examples(desk, Written(contract=text, file=asked.contract), desk.who)
+    faults, examples = tried["faults"], tried["examples"]
+    failing = [each for each in examples if not each["passes"]]
+    facts |= {**counts_of(faults), "examples": len(examples), "failing_examples": len(failing)}
+    if asked.text:
+        facts["draft"] = True
+    shown = Fenced(text)
+    if inert(text) != text:
+        facts["escaped"] = "Some characters of the text are shown as escapes such as \\x1b; do not copy those lines."
+    sections = (
+        Section("faults", fault_rows(faults)),
+        Section("failing_examples", [_failing(each) for each in failing]),
+        Section("text", shown),
+    )
+    return Answer(facts, tuple(section for section in sections if section.content))
+
+
+def _list(desk: Desk) -> Answer:
+    found = contracts(desk, Nothing(), desk.who)
+    rows: list[Row] = [
+        {
+            "contract": name(each["file"]), "name": name(each["name"]), "errors": each["errors"], "warnings": each["warnings"],
+            "verdicts": each["verdicts"], "refused": each["refused"],
+        }
+        for each in found["files"]
+    ]  # fmt: skip
+    facts: dict[str, Any] = {"contracts": len(rows)}
+    if not found["complete"]:
+        facts["incomplete"] = "There are more files than one list looks at. Call lint again, or serve fewer folders."
+    stored: list[Row] = [
+        {"name": name(each["name"]), "verdicts": each["verdicts"], "refused": each["refused"]}
+        for each in found["stored"]
+    ]
+    sections = (Section("files", rows), Section("only_in_store", stored))
+    return Answer(facts, tuple(section for section in sections if section.content))
+
+
+def _failing(example: dict[str, Any]) -> Row:
+    messages = [fault["message"] for fault in example["faults"]]
+    return {"example": name(example["name"]), "why": Fenced("\n".join(messages))}
+
+
+LINT = Tool("lint", "Lint a contract", Linting, lint)

@@ -1,0 +1,58 @@
+"""Arguments that choose stored replies; a `Selection` leaves."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from trueup.material.selection import Selection
+from trueup.mcp.desk import Desk
+from trueup.mcp.tool import Continued
+from trueup.studio.moments import moment
+from trueup.studio.refusal import Refusal
+
+Since = Annotated[str, Meta(description="From when: 90m, 24h, 7d, 2w, or a date such as 2026-01-31 (UTC).")]
+Until = Annotated[str, Meta(description="Until when, in the same forms.")]
+Model = Annotated[str, Meta(description="Only replies that this model gave.")]
+State = Annotated[str, Meta(description="Only replies in this state of the conversation.")]
+Limit = Annotated[int | None, Meta(description="Read at most so many replies.")]
+Sources = Annotated[list[str], Meta(description="Names of files or folders with replies. Empty: the store.")]
+
+
+class Chosen(Continued, frozen=True, kw_only=True):
+    """Which stored replies are taken."""
+
+    sources: Sources = []
+    since: Since = ""
+    until: Until = ""
+    model: Model = ""
+    state: State = ""
+    limit: Limit = None
+
+
+def selection_of(asked: Chosen, contract: str = "") -> Selection:
+    """The replies that are meant."""
+    return Selection(
+        since=moment("since", asked.since), until=moment("until", asked.until), model=asked.model or None,
+        state=asked.state or None, contract=contract or None,
+    )  # fmt: skip
+
+
+def limit_of(limit: int | None) -> int | None:
+    """How many replies are read at most; a Refusal for less than one."""
+    if limit is not None and limit < 1:
+        raise Refusal(400, f"limit is {limit}.", hint="Give a number of replies, 1 or more.")
+    return limit
+
+
+def address_for(desk: Desk, sources: list[str]) -> str:
+    """The address of the store where no other source is named."""
+    from trueup.studio.working.addresses import address_of
+
+    if sources:
+        return ""
+    if not desk.has_store:
+        raise Refusal(
+            404, "No store is open, and `sources` is empty.", code="no_store",
+            hint="Name files of replies in `sources`, or start the server with --store verdicts.db.",
+        )  # fmt: skip
+    return address_of(desk)

@@ -1,0 +1,79 @@
+"""The tool `stats`: a stretch of time enters, failure and retry rates leave with their reasons."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from trueup.mcp.answer import Answer, Row, Section
+from trueup.mcp.desk import Desk
+from trueup.mcp.fence import Fenced, name
+from trueup.mcp.tool import Continued, Tool
+from trueup.mcp.tools.replies import Model, Since
+from trueup.store.stats import warnings
+from trueup.studio.moments import moment
+from trueup.studio.refusal import Refusal
+
+_MOST_REASONS = 8
+
+
+class Counting(Continued, frozen=True, kw_only=True):
+    """What is counted."""
+
+    by: Annotated[Literal["all", "hour", "day", "rules"], Meta(description="One row for each model, for each hour or day, or for each version of a contract (rules).")] = "all"  # fmt: skip
+    since: Since = ""
+    model: Model = ""
+    contract: Annotated[str, Meta(description="Only this contract, by its name.")] = ""
+
+
+def stats(desk: Desk, asked: Counting) -> Answer:
+    """Count how often the replies of each model failed or had to be asked for again, and why.
+
+    `by: rules` lists the versions of each contract with their fingerprints and how many replies each refused.
+    """
+    since = moment("since", asked.since) or 0.0
+    contract = asked.contract or None
+    if asked.by == "rules":
+        if asked.model:
+            raise Refusal(400, "`by: rules` counts all models.", hint="Leave out `model`.")
+        versions = desk.store.rules(contract=contract, since=since)
+        return Answer(
+            {"versions": len(versions)}, (Section("rules", [_version(each.to_dict()) for each in reversed(versions)]),)
+        )
+    options: dict[str, Any] = {"since": since, "model": asked.model or None, "contract": contract}
+    rates = desk.store.stats(by=asked.by, **options)
+    whole = rates if asked.by == "all" else desk.store.stats(**options)
+    facts: dict[str, Any] = {"rows": len(rates), "asked": sum(rate.asked for rate in whole)}
+    rows = [_rate(rate.to_dict(), is_timed=asked.by != "all") for rate in reversed(rates)]
+    said: list[Row] = [{"warning": Fenced(each)} for each in warnings(whole)]
+    return Answer(facts, tuple(each for each in (Section("rates", rows), Section("warnings", said)) if each.content))
+
+
+def _rate(rate: dict[str, Any], *, is_timed: bool) -> Row:
+    when = {"at": _time(rate["at"])} if is_timed else {}
+    return {
+        **when, "model": name(rate["model"]), "asked": rate["asked"], "failed": rate["failed"], "retried": rate["retried"],
+        "failure_rate": round(rate["failure_rate"], 4), "retry_rate": round(rate["retry_rate"], 4),
+        "mean_attempts": round(rate["mean_attempts"], 2), "cost": rate["cost"], "reasons": _most(rate["reasons"]),
+    }  # fmt: skip
+
+
+def _version(change: dict[str, Any]) -> Row:
+    return {
+        "contract": name(change["contract"]), "fingerprint": name(change["fingerprint"]), "since": _time(change["first"]),
+        "until": _time(change["last"]), "verdicts": change["verdicts"], "refused": change["refused"],
+        "refusal_rate": round(change["refusal_rate"], 4), "reasons": _most(change["reasons"]),
+    }  # fmt: skip
+
+
+def _most(reasons: dict[str, int]) -> dict[str, int]:
+    """The most frequent reasons; only codes and plain names are shown."""
+    ranked = sorted(reasons.items(), key=lambda item: -item[1])
+    return {key: n for key, n in ranked[:_MOST_REASONS] if not isinstance(name(key), Fenced)}
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+STATS = Tool("stats", "Count failures", Counting, stats)

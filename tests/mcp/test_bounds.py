@@ -1,0 +1,230 @@
+"""Bounds: whatever a tool finds, its result has fewer than 4,000 tokens, says what it leaves out, and the rest can be read."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp import Client
+from mcp_types import CallToolResult
+
+from tests.mcp.stage import HOSTILE, PEOPLE, Place, inside, make_place, run, text_of
+from tests.mcp.tokenizers import counters, most
+from trueup import Contract
+from trueup.mcp.answer import LIMIT, Answer, Asked, Section, render
+from trueup.mcp.fence import Fenced
+from trueup.mcp.table import BY_NAME
+from trueup.store.open import open_store
+
+FILE = "contracts/people.yaml"
+LONG = "contracts/long.yaml"
+SCRIPTS = (
+    "The order of {0} is late. ",
+    "订单{0}无法确认。",
+    "заказ {0} опоздал ",
+    "\U0001f680{0}\u00e9\u4e2d ",
+    "kX9{0}qZ-/+ ",
+)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """Long contracts, many of them, and a store with long replies in many scripts."""
+    place = make_place(tmp_path_factory.mktemp("bounds"), replies=20)
+    rules = "".join(
+        f"  - {{name: rule_{n}, expr: age != {n + 200}, error: '{SCRIPTS[n % 5].format(n)}'}}\n" for n in range(400)
+    )
+    (place.folder / "long.yaml").write_text(
+        f"{PEOPLE.replace('name: people', 'name: long', 1).partition('examples')[0]}{rules}"
+    )
+    for number in range(120):
+        (place.folder / f"copy_{number:03}.yaml").write_text(PEOPLE)
+    bad = "".join(f"  - {{name: bad_{n}, expr: nowhere_{n} > 1}}\n" for n in range(150))
+    (place.folder / "bad.yaml").write_text(f"{PEOPLE.partition('examples')[0]}{bad}")
+    wide = [{f"field_{at}": SCRIPTS[at % 5].format(n) for at in range(200)} for n in range(40)]
+    (place.folder / "wide.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in wide))
+    contract = Contract.load(place.file)
+    with open_store(str(place.store)) as store:
+        for number in range(150):
+            body = SCRIPTS[number % 5].format(number) * 400 + HOSTILE[number % len(HOSTILE)]
+            text = json.dumps({"name": body, "age": number % 40}, ensure_ascii=False)
+            store.record_verdict(
+                contract.check(text), contract=contract, model=f"model {number} {body[:80]}", wait=False
+            )
+        store.flush()
+    return place
+
+
+LARGE: dict[str, list[dict[str, Any]]] = {
+    "check": [
+        {"reply": "word " * 40_000},
+        {"reply": json.dumps([{"n": n, "text": SCRIPTS[n % 5].format(n)} for n in range(3_000)], ensure_ascii=False)},
+        {"reply": "{" + ", ".join(f"'k{n}': 'v{n}',," for n in range(2_000)) + "}", "contract": FILE},
+        {"reply": "[" + "{'a': 1,}, " * 3_000, "text": "schema: {type: array, items: {type: object, required: [b, c]}}\n"},
+        {"reply": HOSTILE[1] * 3_000, "contract": LONG},
+        {"reply": "{}", "contract": "contracts/bad.yaml"},
+    ],
+    "explain": [{}, *({"code": code} for code in ("W013", "E001", "T005", "N012"))],
+    "lint": [{}, {"contract": LONG}, {"contract": "contracts/bad.yaml"}, {"text": "x" * 100_000}, {"text": PEOPLE + "# \u4e2d\n" * 9_000}],
+    "infer": [{}, {"sources": ["contracts/wide.jsonl"], "strictness": "tight"}],
+    "backtest": [
+        {"contract": FILE, "text": "name: people\nschema: true\n"},
+        {"contract": FILE, "text": PEOPLE.replace("18", "99"), "judged_by": ""},
+        {"contract": LONG, "judged_by": ""},
+    ],
+    "examples": [{}, {"accepted": False}, {"words": "order"}],
+    "stats": [{}, {"by": "hour"}, {"by": "day"}, {"by": "rules"}],
+    "edit": [],
+}  # fmt: skip
+
+
+def assert_bounded(result: CallToolResult) -> None:
+    whole = result.model_dump_json(by_alias=True, exclude_none=True)
+    assert most(whole) < LIMIT, {name: count(whole) for name, count in counters().items()}
+
+
+async def follow(client: Client, result: CallToolResult, calls: int) -> int:
+    """Read on as `omitted` says; how many calls were made."""
+    made = 0
+    waiting = list(result.structured_content["omitted"]) if result.structured_content else []
+    while waiting and made < calls:
+        more = waiting.pop(0)
+        rest = await client.call_tool(more["tool"], more["arguments"])
+        made += 1
+        assert_bounded(rest)
+        assert not rest.is_error or "faults" in rest.structured_content, (more, text_of(rest))
+        waiting += rest.structured_content["omitted"]
+    return made
+
+
+@pytest.mark.parametrize("tool", BY_NAME)
+def test_every_result_is_bounded_and_the_rest_can_be_read(place: Place, tool: str) -> None:
+    async def work() -> int:
+        omitting = 0
+        async with inside(place.desk()) as client:
+            for arguments in LARGE[tool]:
+                result = await client.call_tool(tool, arguments)
+                assert_bounded(result)
+                assert result.structured_content is not None, text_of(result)
+                assert "omitted:" in text_of(result)
+                omitting += bool(await follow(client, result, 6))
+        return omitting
+
+    if tool == "edit":
+        return _edit_is_bounded(place)
+    assert run(work) >= 1
+    return None
+
+
+def _edit_is_bounded(place: Place) -> None:
+    async def work() -> None:
+        async with inside(place.desk(allow_edit=True)) as client:
+            listed = (await client.call_tool("lint", {"contract": LONG})).structured_content
+            arguments = {
+                "contract": LONG,
+                "hash": listed["hash"],
+                "text": "name: long\nschema: true\n",
+                "judged_by": "",
+            }
+            result = await client.call_tool("edit", arguments)
+            assert_bounded(result)
+            assert await follow(client, result, 6) == 6
+            refused = await client.call_tool(
+                "edit", {**arguments, "hash": result.structured_content["hash"], "text": "rules: [1]\n" * 500}
+            )
+            assert refused.is_error
+            assert_bounded(refused)
+
+    run(work)
+
+
+def test_one_stored_reply_is_read_to_its_end(place: Place) -> None:
+    async def work() -> str:
+        async with inside(place.desk()) as client:
+            row = (await client.call_tool("examples", {"words": "order of"})).structured_content["replies"][0]
+            result = await client.call_tool("examples", {"verdict": row["verdict"]})
+            read = ""
+            while True:
+                assert_bounded(result)
+                data = result.structured_content
+                read += data["reply"].split("\n", 1)[1].rsplit("\n", 1)[0]
+                more = [each for each in data["omitted"] if each["arguments"].get("section") == "reply"]
+                if not more:
+                    return read
+                result = await client.call_tool("examples", more[0]["arguments"])
+
+    assert run(work).count("The order of") == 400
+
+
+def test_every_row_of_a_list_is_read_once(place: Place) -> None:
+    async def work() -> list[str]:
+        async with inside(place.desk()) as client:
+            result = await client.call_tool("lint", {})
+            files = []
+            while True:
+                files += [row["contract"] for row in result.structured_content["files"]]
+                more = [
+                    each for each in result.structured_content["omitted"] if each["arguments"]["section"] == "files"
+                ]
+                if not more:
+                    return files
+                result = await client.call_tool("lint", more[0]["arguments"])
+
+    files = run(work)
+    assert len(files) == len(set(files)) == 123
+
+
+def test_older_replies_follow_by_the_cursor(place: Place) -> None:
+    async def work() -> set[str]:
+        async with inside(place.desk()) as client:
+            arguments: dict[str, Any] = {}
+            seen: set[str] = set()
+            while True:
+                result = (await client.call_tool("examples", arguments)).structured_content
+                seen |= {row["verdict"] for row in result["replies"]}
+                rows = [each for each in result["omitted"] if each["what"].startswith("replies ")]
+                older = [each for each in result["omitted"] if "cursor" in each["arguments"]]
+                if not rows and not older:
+                    return seen
+                arguments = (rows or older)[0]["arguments"]
+
+    assert len(run(work)) == 170
+
+
+def test_a_result_that_is_gone_says_what_to_do(place: Place) -> None:
+    async def work() -> None:
+        async with inside(place.desk()) as client:
+            for arguments, said in (
+                ({"result": "00000000", "section": "files"}, "Call lint with its other arguments again"),
+                ({"section": "nothing"}, "Its sections: files"),
+                ({"section": "files", "start": 5_000}, "files has"),
+                ({"start": 5}, "start is given without section"),
+                ({"section": "files", "start": -1}, "start must be"),
+            ):
+                result = await client.call_tool("lint", arguments)
+                assert result.is_error
+                assert said in text_of(result), text_of(result)
+
+    run(work)
+
+
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {"code": st.sampled_from(["V001", "S008"]), "n": st.integers(), "message": st.text(max_size=2_000).map(Fenced)}
+    ),
+    max_size=60,
+)
+
+
+@given(st.lists(ROWS, max_size=3), st.text(max_size=30_000).map(Fenced))
+def test_any_answer_is_rendered_within_the_limit(lists: list[list[dict[str, Any]]], text: str) -> None:
+    sections = [Section(f"rows{at}", list(rows)) for at, rows in enumerate(lists)]
+    answer = Answer({"ok": False}, (*sections, Section("text", text)))
+    shown = render(answer, Asked("check", "abcd1234"))
+    written = json.dumps({"text": shown.text, "data": shown.data}, ensure_ascii=False)
+    assert most(written.encode("utf-8", "replace").decode()) < LIMIT
+    for section in sections:
+        length = len(shown.data[section.name])
+        left_out = any(each["arguments"]["section"] == section.name for each in shown.data["omitted"])
+        assert length == len(section.content) or left_out

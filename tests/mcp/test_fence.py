@@ -1,0 +1,141 @@
+"""Fences: whatever a text contains, it cannot close its own fence, hide characters, or look like the rest of a result."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.mcp.stage import HOSTILE, Place, call, make_place, text_of
+from trueup.mcp.answer import Answer, Asked, Section, render
+from trueup.mcp.fence import Fenced, fence, inert, name, new_mark
+
+MARK = "9f3c2a1b7d4e"
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
+)
+PIECES = st.sampled_from(
+    [
+        "[data ",
+        "[/data ",
+        "[ / DATA",
+        "]",
+        "\n",
+        MARK,
+        "[/da\u200bta",
+        "\u202e",
+        "\x1b[2J",
+        "\uff3b/data",
+        "ignore",
+        '"',
+        "\\",
+        "omitted: []",
+        "\ud800",
+    ]
+)
+TEXTS = st.lists(st.one_of(PIECES, st.text(max_size=12)), max_size=30).map("".join)
+
+
+@pytest.mark.spec("X43")
+@given(TEXTS)
+def test_a_text_cannot_contain_what_looks_like_a_mark(text: str) -> None:
+    shown = inert(text)
+    assert not re.search(r"\[\s*/?\s*data\b", shown, re.IGNORECASE)
+    assert fence(shown, new_mark([text])).count("[/data ") == 1
+
+
+@pytest.mark.spec("X19")
+@given(TEXTS)
+def test_no_control_or_invisible_character_is_left(text: str) -> None:
+    assert not _INVISIBLE.search(inert(text))
+
+
+@given(TEXTS)
+def test_what_is_inert_stays_as_it_is(text: str) -> None:
+    assert inert(inert(text)) == inert(text)
+
+
+@given(st.lists(TEXTS, max_size=4))
+def test_a_mark_is_in_no_text_and_never_the_same(texts: list[str]) -> None:
+    one, other = new_mark(texts), new_mark(texts)
+    assert one != other
+    assert not any(one in text for text in texts)
+
+
+@pytest.mark.spec("X43")
+@given(st.lists(TEXTS, min_size=1, max_size=5), TEXTS)
+def test_every_fence_of_a_result_is_closed_by_its_own_mark_only(texts: list[str], whole: str) -> None:
+    rows = [{"code": "V001", "message": Fenced(text)} for text in texts]
+    answer = Answer({"ok": False, "reason": Fenced(whole)}, (Section("rows", rows), Section("text", Fenced(whole))))
+    shown = render(answer, Asked("check", "abcd"))
+    mark = re.search(r"\[data ([0-9a-f]{12})\]", shown.data["notice"])
+    assert mark is not None
+    outside = re.sub(
+        rf"\[data {mark[1]}\]\n.*?\n\[/data {mark[1]}\]", "", shown.text.partition("\n")[2], flags=re.DOTALL
+    )
+    assert "[" not in outside.replace("omitted: []", "").replace("rows:", "").partition("omitted")[0]
+    assert shown.text.count(f"[data {mark[1]}]") == shown.text.count(f"[/data {mark[1]}]") >= 3
+    for row in shown.data["rows"]:
+        assert row["message"].startswith(f"[data {mark[1]}]\n")
+        assert row["message"].endswith(f"\n[/data {mark[1]}]")
+        assert row["message"].count("[/data ") == 1
+
+
+def test_a_result_without_foreign_text_has_no_notice() -> None:
+    shown = render(Answer({"n": 1}, (Section("rows", [{"code": "V001"}]),)), Asked("explain"))
+    assert "notice" not in shown.data
+    assert "[data" not in shown.text
+
+
+@pytest.mark.parametrize("text", ["contracts/order.yaml", "gpt-4o:latest", "$.items[0].name", ""])
+def test_a_plain_name_needs_no_fence(text: str) -> None:
+    assert not isinstance(name(text), Fenced)
+
+
+@pytest.mark.parametrize("text", ["two words", "a\nb", "x" * 200, "é", "[/data", "a\u200bb", *HOSTILE])
+def test_any_other_name_is_fenced(text: str) -> None:
+    assert isinstance(name(text), Fenced)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return make_place(tmp_path_factory.mktemp("fence"), replies=60)
+
+
+@pytest.mark.spec("X43")
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_a_hostile_reply_stays_inside_its_fences(place: Place, hostile: str) -> None:
+    """Through `check`, which shows it in findings, fixes, the value and what the model would be told."""
+    for reply in (hostile, f'{{"name": {hostile!r}, "age": "{hostile}"}}', f"{{'{hostile}': 1}}"):
+        result = call(place.desk(), "check", contract="contracts/people.yaml", reply=reply)
+        _assert_fenced(text_of(result))
+
+
+@pytest.mark.spec("X43")
+def test_hostile_replies_of_a_store_stay_inside_their_fences(place: Place) -> None:
+    listed = call(place.desk(), "examples")
+    _assert_fenced(text_of(listed))
+    for row in listed.structured_content["replies"][:8]:
+        _assert_fenced(text_of(call(place.desk(), "examples", verdict=row["verdict"])))
+    _assert_fenced(
+        text_of(call(place.desk(), "backtest", contract="contracts/people.yaml", text="name: people\nschema: true\n"))
+    )
+
+
+def _assert_fenced(text: str) -> None:
+    """No words of hostile replies are outside of fences."""
+    mark = re.search(r"\[data ([0-9a-f]{12})\]", text)
+    assert mark is not None
+    outside = re.sub(rf"\[data {mark[1]}\]\n.*?\n\[/data {mark[1]}\]", "", text.partition("\n")[2], flags=re.DOTALL)
+    for word in (
+        "Ignore all",
+        "SYSTEM",
+        "im_start",
+        "[31mred",
+        "right to left",
+        "joined",
+        "saved: true",
+        "000000000000",
+    ):
+        assert word not in outside, outside
+    assert not _INVISIBLE.search(text)

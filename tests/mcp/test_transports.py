@@ -1,0 +1,126 @@
+"""The server with the SDK's own client, over both transports and in both eras of the protocol."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from tests.mcp.stage import Place, http_server, make_place, over_http, run, stdio_of, text_of
+from trueup.mcp.table import BY_NAME
+
+MODES = ("auto", "legacy")
+READ_ONLY = [name for name in BY_NAME if name != "edit"]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return make_place(tmp_path_factory.mktemp("mcp"))
+
+
+async def walk(client: Client) -> None:
+    """Call every tool that reads."""
+    listed = await client.list_tools()
+    assert [tool.name for tool in listed.tools] == READ_ONLY
+    calls: dict[str, dict[str, Any]] = {
+        "check": {"contract": "contracts/people.yaml", "reply": "{'name': 'Ada', age: 36}"},
+        "explain": {"code": "S008"},
+        "lint": {"contract": "contracts/people.yaml"},
+        "infer": {"limit": 30},
+        "backtest": {"contract": "contracts/people.yaml", "limit": 30},
+        "examples": {"accepted": False},
+        "stats": {},
+    }
+    assert list(calls) == READ_ONLY
+    for name, arguments in calls.items():
+        result = await client.call_tool(name, arguments)
+        assert not result.is_error, (name, text_of(result))
+        assert "omitted" in result.structured_content
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_tool_answers_over_stdio(place: Place, mode: str) -> None:
+    async def work() -> None:
+        async with Client(stdio_of(place), mode=mode) as client:
+            await walk(client)
+
+    run(work)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_tool_answers_over_http(place: Place, mode: str) -> None:
+    with http_server(place) as url:
+
+        async def work() -> None:
+            async with over_http(url, mode=mode) as client:
+                await walk(client)
+
+        run(work)
+
+
+def test_two_clients_use_one_http_server_at_once(place: Place) -> None:
+    with http_server(place) as url:
+
+        async def work() -> None:
+            async with over_http(url) as one, over_http(url, mode="legacy") as other:
+                await asyncio.gather(walk(one), walk(other))
+
+        run(work)
+
+
+def test_the_end_of_standard_input_ends_the_server_quietly(place: Place) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "trueup", "mcp", str(place.folder)],
+        input=b"",
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_server_quietly(place: Place, number: signal.Signals) -> None:
+    started = subprocess.Popen(
+        [sys.executable, "-m", "trueup", "mcp", str(place.folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert started.stdin is not None
+    assert started.stdout is not None
+    started.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+    started.stdin.flush()
+    assert b'"id":1' in started.stdout.readline()
+    os.kill(started.pid, number)
+    out, err = started.communicate(timeout=60)
+    assert (started.returncode, out, err) == (0, b"", b"")
+
+
+def test_what_code_prints_does_not_reach_the_protocol(place: Place, tmp_path: Path) -> None:
+    """A noisy program around the server: only the protocol is on standard output."""
+    noisy = tmp_path / "noisy.py"
+    noisy.write_text(
+        "import os, sys\n"
+        "from trueup.mcp import calling\n"
+        "from trueup.cli.main import main\n"
+        "before = calling.Caller._tool\n"
+        "def loud(self, name):\n"
+        "    print('noise'); os.system('echo noise of a child'); return before(self, name)\n"
+        "calling.Caller._tool = loud\n"
+        "sys.argv = ['trueup', 'mcp', sys.argv[1]]\n"
+        "main()\n"
+    )
+
+    async def work() -> None:
+        parameters = stdio_of(place).model_copy(update={"args": [str(noisy), str(place.folder)]})
+        async with Client(parameters) as client:
+            result = await client.call_tool("explain", {"code": "S001"})
+            assert not result.is_error
+
+    run(work)
