@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-ELSEWHERE = frozenset({"agents", "dspy", "haystack", "instructor", "llama_index"})
+ELSEWHERE = frozenset({"agents", "dspy", "haystack", "instructor", "litellm", "llama_index"})
 ADAPTERS = tuple(sorted(p.stem for p in (ROOT / "src" / "trueup" / "adapters").glob("*.py") if p.stem != "__init__"))
 
 FOLDER = ROOT / ".venv-adapters"
