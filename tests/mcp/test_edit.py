@@ -83,7 +83,7 @@ def test_a_text_with_errors_is_refused_with_its_faults(place: Place) -> None:
         ({"contract": "contracts/other.yaml", "text": "schema: true\n"}, "There is no file"),
         ({"old": "age >= 18", "new": "age >= 19", "limit": -1}, "limit must be"),
         ({"hash": 5}, "hash must be text"),
-        ({"force": True}, "Unknown parameter 'force'"),
+        ({"force": True}, "edit has no argument 'force'"),
     ],
 )
 def test_bad_arguments_change_nothing_and_say_what_to_do(place: Place, arguments: dict[str, Any], said: str) -> None:

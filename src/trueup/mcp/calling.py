@@ -16,7 +16,7 @@ from trueup.mcp.answer import Answer, Asked, Rendered, Section, render
 from trueup.mcp.desk import Desk
 from trueup.mcp.findings import fault_rows
 from trueup.mcp.table import BY_NAME, offered
-from trueup.mcp.tool import Continued, Long, Tool
+from trueup.mcp.tool import Continued, Long, Tool, schema_of
 from trueup.store.errors import StoreError
 from trueup.studio.contracts.drafts import Faulty
 from trueup.studio.decoding import decoded
@@ -41,6 +41,7 @@ _WORDS = (
     ("of this studio", "of this server"),
     ("log of the studio", "log of the server"),
     ("The studio", "The server"),
+    ("by the studio", "by this server"),
 )
 
 
@@ -140,6 +141,14 @@ class Caller:
 
 
 def _decoded(tool: Tool, arguments: Mapping[str, Any]) -> Any:
+    known = list(schema_of(tool.takes)["properties"])
+    for argument in arguments:
+        if argument not in known:
+            near = nearest(argument, known)
+            raise Refusal(
+                400, f"{tool.name} has no argument {argument[:60]!r}.",
+                hint=f"Did you mean {near}?" if near else f"It takes {', '.join(known)}.",
+            )  # fmt: skip
     try:
         given = decoded(tool.takes, arguments, strict=False)
     except Refusal as refusal:

@@ -174,6 +174,8 @@ def _choices(kind: Any, where: str) -> list[str]:
     >>> _choices(inspect.type_info(Ask), "window")
     ["'1h'", "'24h'"]
     """
+    if isinstance(kind, inspect.Metadata):
+        return _choices(kind.type, where)
     if isinstance(kind, inspect.LiteralType):
         return [repr(value) for value in kind.values]
     if isinstance(kind, inspect.UnionType):

@@ -71,7 +71,10 @@ def backtest_answer(result: dict[str, Any]) -> Answer:
         if kind in ("newly_refused", "newly_accepted", "refused", "refused_before")
     }
     if result.get("unjudgeable"):
-        facts["not_judged"] = result["unjudgeable"]
+        facts["not_judged"] = {
+            why: {"replies": count, "reason": result["reasons"].get(why, "")}
+            for why, count in result["unjudgeable"].items()
+        }
     groups = result.get("groups", {})
     sections = (
         Section("flips", [_flip(row) for row in result["flips"]]),

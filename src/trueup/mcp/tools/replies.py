@@ -15,7 +15,12 @@ Until = Annotated[str, Meta(description="Until when, in the same forms.")]
 Model = Annotated[str, Meta(description="Only replies that this model gave.")]
 State = Annotated[str, Meta(description="Only replies in this state of the conversation.")]
 Limit = Annotated[int | None, Meta(description="Read at most so many replies.")]
-Sources = Annotated[list[str], Meta(description="Names of files or folders with replies. Empty: the store.")]
+Sources = Annotated[
+    list[str],
+    Meta(
+        description="Names of files or folders with replies: JSON lines with `unit_id` and `raw_response`, a sift, a run. Empty: the store."
+    ),
+]
 
 
 class Chosen(Continued, frozen=True, kw_only=True):
