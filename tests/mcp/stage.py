@@ -6,6 +6,7 @@
 import asyncio
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -140,8 +141,8 @@ def stdio_of(place: Place, *options: str) -> StdioServerParameters:
 
 
 @contextlib.contextmanager
-def http_server(place: Place, *options: str) -> Iterator[str]:
-    """A server over HTTP, as a process; its URL."""
+def http_server(place: Place, *options: str, stop: signal.Signals = signal.SIGTERM) -> Iterator[str]:
+    """A server over HTTP, as a process; its URL. It must end quietly by the signal `stop`."""
     process = subprocess.Popen(
         [sys.executable, "-m", "trueup", "mcp", str(place.folder), "--store", str(place.store), "--http", "--port", "0", *options],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -149,15 +150,15 @@ def http_server(place: Place, *options: str) -> Iterator[str]:
     )  # fmt: skip
     try:
         assert process.stderr is not None
-        first = process.stderr.readline()
-        assert first.startswith("mcp: http://"), first + process.stderr.read()
-        yield first.removeprefix("mcp: ").strip()
+        said = [process.stderr.readline()]
+        assert said[0].startswith("mcp: http://"), said[0] + process.stderr.read()
+        while "Ctrl-C" not in said[-1]:
+            said.append(process.stderr.readline())
+        yield said[0].removeprefix("mcp: ").strip()
     finally:
-        process.terminate()
+        process.send_signal(stop)
         out, err = process.communicate(timeout=30)
-    assert process.returncode == 0, err
-    assert out == ""
-    assert "Traceback" not in err, err
+    assert (process.returncode, out, err) == (0, "", "")
 
 
 @contextlib.asynccontextmanager

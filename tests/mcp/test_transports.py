@@ -1,6 +1,7 @@
 """The server with the SDK's own client, over both transports and in both eras of the protocol."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -122,5 +123,21 @@ def test_what_code_prints_does_not_reach_the_protocol(place: Place, tmp_path: Pa
         async with Client(parameters) as client:
             result = await client.call_tool("explain", {"code": "S001"})
             assert not result.is_error
+
+    run(work)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_http_server_quietly_with_clients_connected(
+    place: Place, number: signal.Signals, mode: str
+) -> None:  # fmt: skip
+    async def work() -> None:
+        with contextlib.ExitStack() as stack:
+            server = http_server(place, stop=number)
+            url = stack.enter_context(server)
+            async with over_http(url, mode=mode) as client:
+                await client.call_tool("explain", {"code": "S001"})
+                await asyncio.to_thread(stack.close)
 
     run(work)

@@ -18,7 +18,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from trueup.mcp.desk import Desk
 from trueup.mcp.door import Door
 from trueup.mcp.server import server_of
-from trueup.studio.door.guard import Receive, Scope, Send
+from trueup.studio.door.guard import Message, Receive, Scope, Send
 from trueup.studio.serving import serve
 
 PATH = "/mcp"
@@ -70,7 +70,21 @@ class HttpApp:
         self._door = Door(app, desk.settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._door(scope, receive, send)
+        state = ""
+
+        async def noted(message: Message) -> None:
+            nonlocal state
+            if message["type"] == "http.response.start":
+                state = "started"
+            elif message["type"] == "http.response.body" and not message.get("more_body"):
+                state = "complete"
+            await send(message)
+
+        await self._door(scope, receive, noted)
+        if (
+            state == "started"
+        ):  # the SDK leaves streams open when the server stops, which uvicorn would report as an error
+            await send({"type": "http.response.body", "body": b""})
 
     def stop(self) -> None:
         """End long work, so that nobody waits for it."""
