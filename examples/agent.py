@@ -1,4 +1,4 @@
-"""Runs a help desk: a model that uses tools under examples/contracts/helpdesk.yaml, and shows what came of each of its calls.
+"""Runs a help desk: a model that uses tools under examples/contracts/helpdesk.yaml, and shows the result of each of its calls.
 
 A scripted server plays the model, so nothing is fetched: it misspells a tool, opens a ticket too early, and corrects itself.
 """
@@ -20,7 +20,7 @@ MODEL: list[Any] = [
 
 
 class Network:
-    """What the tools look at: one adapter without a link, and the tickets."""
+    """The data of the tools: one adapter without a link, and the tickets."""
 
     def __init__(self) -> None:
         self.up = {"eth0": False}

@@ -1,4 +1,4 @@
-"""Judges every reply in examples/replies and shows what became of it, beside `json.loads`; then one verdict in full.
+"""Judges every reply in examples/replies and shows the result, beside that of `json.loads`; then one verdict in full.
 
 Replies named `invoice-…` are judged by examples/schemas/invoice.json, all others by person.json.
 """
@@ -47,7 +47,7 @@ def account(verdict: Verdict) -> list[tuple[str, str]]:
 
 
 def by_hand(contract: Contract, text: str) -> str:
-    """What `json.loads` in a try block makes of a reply."""
+    """The result of `json.loads` in a try block."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -74,7 +74,7 @@ def main() -> None:
     console = open_console()
     outcomes: Counter[str] = Counter()
     others: Counter[str] = Counter()
-    console.print(Text("What became of each reply in examples/replies\n", "bold"))
+    console.print(Text("Each reply in examples/replies\n", "bold"))
     for path in sorted((HERE / "replies").glob("*.txt")):
         contract = contracts[schema_of(path)]
         verdict = contract.check(path.read_bytes())

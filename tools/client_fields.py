@@ -41,7 +41,7 @@ def table(name: str) -> str:
         groups.setdefault(fate, {})[f"`{path}`"] = None
     order = sorted(groups, key=lambda fate: next(at for at, start in enumerate(_ORDER) if fate.startswith(start)))
     rows = [f"| {fate} | {', '.join(groups[fate])} |" for fate in order]
-    return "\n".join(["| what becomes of it | fields |", "|---|---|", *rows])
+    return "\n".join(["| handling | fields |", "|---|---|", *rows])
 
 
 def filled(page: str) -> str:
