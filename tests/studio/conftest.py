@@ -1,6 +1,7 @@
 """A real studio on loopback and a real browser, for every test of the page.
 
-`served` starts one; `Desk.get` and the like speak to its API; `look` opens a page that must stay silent, ask nobody else, and pass axe.
+`served` starts one; `Desk.get` and the like speak to its API; `look` opens a page that must log nothing, contact no
+other host, and pass axe.
 """
 
 import asyncio
@@ -36,7 +37,7 @@ KEYS = tuple(Key(role, digest_of(secret), role) for role, secret in SECRETS.item
 
 
 class Desk:
-    """A running studio and one way to ask it, as one role."""
+    """A running studio, and a client with one role."""
 
     def __init__(self, app: Application, url: str, role: Role) -> None:
         self.app = app
@@ -48,7 +49,7 @@ class Desk:
 
     @property
     def first_url(self) -> str:
-        """The URL that is opened first."""
+        """The first URL to open."""
         return self.address("/")
 
     def address(self, path: str) -> str:
@@ -131,14 +132,16 @@ PATIENCE = (
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests compare whole answers, whatever the machine is doing. Those of impatience set their own."""
+    """Tests compare complete answers, even on a busy machine. Tests of time limits set their own."""
     for name in PATIENCE:
         monkeypatch.setattr(f"trueup.studio.{name}", 60.0)
 
 
 @pytest.fixture(autouse=True)
 def _no_loop_is_left() -> Iterator[None]:
-    """What is of the browser's thread and is used in this one leaves a running loop behind, and later tests fail: see `driving`."""
+    """Using an object of the browser's thread in this one would leave a running loop, and later tests would fail: see
+    `driving`.
+    """
     yield
     with pytest.raises(RuntimeError):
         asyncio.get_running_loop()
@@ -146,9 +149,10 @@ def _no_loop_is_left() -> Iterator[None]:
 
 @pytest.fixture
 def look(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Open a page: `tab = look(desk, "/try")`. At the end its console must have been silent, and no request may have left for elsewhere.
+    """Open a page: `tab = look(desk, "/try")`. At the end its console must be empty, and no request may have gone to
+    another host.
 
-    `fails` lists parts of addresses whose requests are expected to fail: the browser writes these to its console.
+    `fails` lists parts of addresses whose requests are expected to fail: the browser logs these.
     """
     opened: list[tuple[Any, list[str], list[str], str]] = []
 
@@ -192,7 +196,7 @@ def look(browser: Any) -> Iterator[Callable[..., Any]]:
 
 
 def axe(tab: Any) -> list[str]:
-    """What axe finds on a page: one line per rule and element."""
+    """The findings of axe on a page: one line per rule and element."""
     tab.evaluate(AXE)
     found = tab.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
     return [

@@ -1,4 +1,4 @@
-"""`trueup studio --demo` as a process of its own."""
+"""`trueup studio --demo` as a separate process."""
 
 import contextlib
 import os

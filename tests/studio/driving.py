@@ -1,8 +1,8 @@
-"""A browser that is driven from a thread of its own.
+"""A browser that is driven from a separate thread.
 
-Playwright leaves an event loop running in the thread that uses it, in which nothing can call `asyncio.run` any more: neither a later
-test of the same process nor what a test of the page does beside the page. So it lives in another thread, and a test holds stand-ins: calling
-one, or one of its methods, happens there.
+Playwright leaves an event loop running in the thread that uses it, in which nothing can call `asyncio.run` any more:
+neither a later test of the same process nor other code of a test of the page. So it runs in another thread, and a test
+has proxies: calling one, or one of its methods, happens there.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from typing import Any
 
 from playwright import sync_api
 
-LONGEST = 120_000  # milliseconds that anything may take: a test waits for what is on the page, never for a time
+LONGEST = 120_000  # milliseconds as a limit: a test waits for the content of the page, never for a time
 
 
 class Thread:
@@ -27,7 +27,7 @@ class Thread:
         self._name = pool.submit(threading.get_ident).result()
 
     def run(self, work: Callable[[], Any]) -> Any:
-        """Do something there; at once, where this is it."""
+        """Do something there; immediately, if this is that thread."""
         return work() if threading.get_ident() == self._name else self._pool.submit(work).result()
 
 
@@ -52,7 +52,7 @@ def expect(stand_in: "StandIn") -> Any:
 
 
 class StandIn:
-    """Something of Playwright's, used from another thread. What it hands to a callback is a stand-in too."""
+    """A proxy of a Playwright object, used from another thread. Arguments of callbacks are proxies too."""
 
     __slots__ = ("_real", "_thread")
 
@@ -89,6 +89,6 @@ class StandIn:
         if isinstance(given, StandIn):
             return given._real
         if isinstance(given, types.FunctionType):
-            # Playwright looks at the signature of a callback, to see what to hand to it.
+            # Playwright looks at the signature of a callback, to choose its arguments.
             return functools.wraps(given)(lambda *handed: given(*map(self._stand_in, handed)))
         return given

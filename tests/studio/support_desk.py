@@ -1,6 +1,6 @@
-"""A support desk for the tests of the page: the contract of examples/support, a store with its replies, and labels of a person.
-
-The contract had an earlier version. Every reply was judged by the version of its day; refused ones were asked for again.
+"""A support desk for the tests of the page: the contract of examples/support, a store with its replies, and a person's
+labels. The contract had an earlier version. Every reply was judged by the version of its day; the model was asked again
+after refused ones.
 """
 
 import datetime as dt
@@ -71,6 +71,6 @@ def make_desk(at: Path, *, labels: int = 60, replies: int = 300) -> SupportDesk:
 
 
 def should_pass(reply: str) -> bool:
-    """What ana thinks: a summary of 20 characters is enough to act on, and goods may be sent back."""
+    """Ana's opinion: a summary of 20 characters is enough to act on, and goods may be sent back."""
     value = json.loads(reply[reply.index("{") : reply.rindex("}") + 1].replace(",}", "}"))
     return len(value["summary"]) >= 20

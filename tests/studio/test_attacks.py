@@ -81,7 +81,7 @@ def ways_out(top: Path) -> list[str]:
 
 
 def pictures(top: Path) -> dict[str, str]:
-    """Every file below a folder, by a hash of what it holds."""
+    """Every file below a folder, with a hash of its content."""
     return {
         str(path.relative_to(top)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(top.rglob("*"))
@@ -133,7 +133,9 @@ def test_no_parameter_of_any_endpoint_leads_outside(served: Any, house: Path) ->
 
 
 def test_the_text_of_a_contract_leads_nowhere_else(served: Any, house: Path) -> None:
-    """A contract may extend another and name a file of its schema: only below the folders, also where the text is only typed."""
+    """A contract may extend another and name a file of its schema: only below the folders, even if the text is only
+    typed.
+    """
     desk: Desk = served(folders=(house / "inside",), role="reader")
     ways = [
         *ways_out(house),
@@ -201,7 +203,7 @@ def test_what_a_contract_names_is_no_way_to_read_settings_and_runs(served: Any, 
 
 
 def test_a_key_of_one_tenant_may_not_ask_for_another(served: Any, tmp_path: Path) -> None:
-    """Wherever a tenant can be chosen: numbers of one's own under another's name would be wrong."""
+    """Wherever a tenant can be chosen: a tenant's own numbers under another name would be wrong."""
     (tmp_path / "good.yaml").write_text("name: good\nschema: {type: object}\n")
     open_store(tmp_path / "v.db").close()
     keys = (*KEYS, Key("one", digest_of("secret-of-one"), "editor", "mine"))
@@ -296,7 +298,7 @@ _LONG_AGO = 1_790_000_000_000_000
 
 
 def test_what_a_tenant_is_told_does_not_depend_on_others(served: Any, tmp_path: Path) -> None:
-    """Not a name, not a number: the same answers come from a store that holds nothing of anybody else."""
+    """Not a name, not a number: a store without the other tenants gives the same answers."""
     file = tmp_path / "files" / "shared.yaml"
     file.parent.mkdir()
     file.write_text("name: shared\nschema: {type: object, required: [name]}\n")
@@ -347,7 +349,7 @@ def _filled(path: str, given: dict[str, Any]) -> str:
 
 
 def _untimed(text: str) -> list[str]:
-    """What an answer says, without how long it took and how late it is."""
+    """The content of an answer, without durations and times."""
     lines = [line for line in text.splitlines() if not line.startswith(('{"working"', '{"progress"'))]
     return [re.sub(r'"(took|seconds|now|since|times|per_minute)":(\[[^\]]*\]|[\d.e-]+)', "", line) for line in lines]
 
@@ -357,7 +359,7 @@ def _untimed(text: str) -> list[str]:
 
 @contextlib.contextmanager
 def another_site(page: str) -> Iterator[str]:
-    """A site on another port of this machine: another origin, and yet the same site to a cookie."""
+    """A site on another port of this machine: another origin, but the same site for cookies."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -393,7 +395,7 @@ const posts = (enctype) => new Promise((done) => {
   document.querySelector("[name=sink]").onload = () => done("sent");
   document.body.append(form); form.submit();
 });
-// Until a page that was opened is no longer the empty one, which belongs to whoever opened it.
+// Until an opened page is no longer the empty one, which belongs to its opener.
 const arrival = async (page) => {
   for (;;) {
     try { if (page.closed || page.location.href !== "about:blank") return; } catch { return; }
@@ -480,7 +482,7 @@ def test_a_page_of_another_origin_reads_and_writes_nothing(browser: Any, monkeyp
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """A studio whose store, files, runs and names are all hostile."""
+    """A studio with a hostile store, and hostile files, runs and names."""
     top = tmp_path_factory.mktemp("hostile")
     folder = top / f"{IMG} folder"
     folder.mkdir()
@@ -589,7 +591,7 @@ def test_a_hostile_reply_and_contract_stay_text_while_they_are_tried(hostile: De
         tab.keyboard.press("Escape")
     for selector in ("[role=tab]", "main summary", "main button:not([type=submit])"):
         for each in tab.locator(selector).all()[:20]:
-            with contextlib.suppress(PlaywrightError):  # what was clicked before may have taken it away
+            with contextlib.suppress(PlaywrightError):  # an earlier click may have removed it
                 if each.is_visible() and "Save" not in each.inner_text(timeout=500):
                     each.hover(timeout=500)
                     each.click(timeout=500)

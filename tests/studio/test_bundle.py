@@ -1,4 +1,6 @@
-"""The bundle of the page: what is committed is what its sources give, small enough, and free of what a strict policy forbids."""
+"""The bundle of the page: the committed files match their sources, are small enough, and contain nothing that a strict
+policy forbids.
+"""
 
 import gzip
 import hashlib
@@ -29,7 +31,7 @@ def test_the_committed_bundle_is_what_its_sources_give(root: Path, tmp_path: Pat
     tools = tmp_path / "tools"
     shutil.copytree(root / "tools" / "studio", tools, ignore=shutil.ignore_patterns("node_modules"))
     made = tmp_path / "made"
-    # npm keeps what it fetches in a folder of its own, so that two runs of the tests do not meet there.
+    # npm gets its own cache folder, so that two runs of the tests do not share one.
     own = {**os.environ, "TRUEUP_STUDIO": str(studio), "npm_config_cache": str(tmp_path / "npm")}
     for command in (["npm", "ci", "--silent", "--ignore-scripts"], ["node", "build.mjs", str(made)]):
         done = subprocess.run(command, cwd=tools, env=own, capture_output=True, text=True, check=False)
@@ -55,7 +57,7 @@ def test_compressed_assets_are_the_assets() -> None:
 
 
 def test_modules_import_libraries_in_one_place(sources: dict[str, str]) -> None:
-    """Every module is used, and imports either another module of ours or, in `vendor.js` alone, a library."""
+    """Every module is used, and imports either another module of ours or, only in `vendor.js`, a library."""
     used = {"app.js"}
     for name, text in sources.items():
         for target in re.findall(r'^(?:import |(?:import|export) [^;"]* from |\} from )"([^"]+)"', text, re.MULTILINE):
@@ -67,7 +69,7 @@ def test_modules_import_libraries_in_one_place(sources: dict[str, str]) -> None:
 
 
 def test_every_name_that_a_module_imports_or_offers_is_used(sources: dict[str, str]) -> None:
-    """`vendor.js` included: what it offers is bundled."""
+    """Including `vendor.js`: its exports are bundled."""
     everywhere = "\n".join(sources.values())
     for name, text in sources.items():
         for names in re.findall(r'^import \{([^}]*)\} from "[^"]+";', text, re.MULTILINE):

@@ -1,4 +1,6 @@
-"""Drafts under pressure: keys while a text is saved or checked, files that vanish, others who change the same lines, and answers that fail."""
+"""Drafts under pressure: keys while a text is saved or checked, files that vanish, changes of the same lines by others,
+and failing answers.
+"""
 
 import re
 from pathlib import Path
@@ -26,7 +28,7 @@ def support(tmp_path: Path) -> SupportDesk:
 
 
 class Held:
-    """Requests that wait until they are let go."""
+    """Requests that wait until they are released."""
 
     def __init__(self, tab: Any, pattern: str, method: str) -> None:
         self._waiting: list[Any] = []
@@ -72,7 +74,7 @@ def test_what_is_typed_while_a_text_is_saved_stays(served: Any, look: Any, suppo
 
 
 def test_the_saved_text_is_there_at_once(served: Any, look: Any, support: SupportDesk) -> None:
-    """Not only when the file was read again: a key before that would change the old text."""
+    """Not only after the file was read again: a key before that would change the old text."""
     tab = opened(served, look, support)
     before = support.text
     edit(tab, "60", "45")
@@ -133,7 +135,7 @@ def test_a_suggestion_does_not_replace_a_draft_without_asking(served: Any, look:
     see(tab.locator("#bar-actions"), "Save 1 change")
     tab.keyboard.press("Escape")
     tab.get_by_role("link", name="Tune").click()
-    tab.locator(".suggestion").nth(1).get_by_role("button", name="See what flips").click()
+    tab.locator(".suggestion").nth(1).get_by_role("button", name="Show flips").click()
     see(tab.locator(".cm-content"), "len(summary) >= 20")
     see(tab.locator(".cm-content"), "maximum: 4")
     button(tab, "Discard").click()
@@ -143,12 +145,12 @@ def test_contracts_that_a_saved_base_breaks_are_named(served: Any, look: Any, su
     child = "extends: triage.yaml\nname: child\nrules: [{name: calm, expr: urgency < 5}]\n"
     (support.folder / "child.yaml").write_text(child)
     tab = opened(served, look, support)
-    see(tab.locator(".contract-text"), "A change here also changes what extends this file: contracts/child.yaml.")
+    see(tab.locator(".contract-text"), "A change here also affects the files that extend it: contracts/child.yaml.")
     edit(tab, "60", "60 +")
     see(tab.locator(".contract-text .foot"), "1 error")
     tab.keyboard.press("Control+s")
     button(tab, "Save anyway").click()
-    see(tab.locator(".messages"), "The linter reports 1 problem. Errors in what extends it: contracts/child.yaml.")
+    see(tab.locator(".messages"), "The linter reports 1 problem. Errors in files that extend it: contracts/child.yaml.")
 
 
 def test_who_cannot_save_can_discard(served: Any, look: Any, support: SupportDesk) -> None:
@@ -226,7 +228,7 @@ def test_no_reply_is_not_a_reply_that_stays_as_it_is(served: Any, look: Any, sup
         store.record_verdict(load_contract(support.file).check("{}"), contract="triage", model="lost")
     tab = opened(served, look, support, f"/contracts/{FILE}?state=NEVER")
     edit(tab, "60", "20")
-    see(tab.locator(".flips"), "The store has no such reply.")
+    see(tab.locator(".flips"), "The store has no matching replies.")
     see(tab.locator(".figures"), "no reply judged")
     tab.get_by_label("Replies: state").select_option("")
     tab.get_by_label("Replies: model").select_option("lost")
@@ -245,7 +247,7 @@ def test_a_suggestion_for_a_file_that_the_contract_extends(served: Any, look: An
     dialog = tab.get_by_role("dialog", name="Write this change into contracts/base.yaml?")
     see(dialog, f"{FILE} extends it.")
     button(tab, "Cancel").click()
-    assert button(tab, "See what flips").count() == 0
+    assert button(tab, "Show flips").count() == 0
     button(tab, "Apply…").nth(1).click()
     button(tab, "Write to base.yaml").click()
     see(tab.locator(".applied"), f"Written to contracts/base.yaml and {FILE}")
@@ -280,7 +282,7 @@ def test_figures_of_the_last_text_stay_while_it_has_an_error(served: Any, look: 
     edit(tab, "60", "20")
     see(tab.locator(".replies .foot"), "Judged 60 of 60")
     edit(tab, "20", "20 +")
-    see(tab.locator(".conclusion"), "The text has 1 error. The replies are judged as soon as it is a contract.")
+    see(tab.locator(".conclusion"), "The text has 1 error. The replies are judged once it is valid.")
     assert re.fullmatch(r"\d+", figure(tab, "unchanged").inner_text())
     see(tab.locator(".replies .foot"), "Waiting for a text without errors")
     assert tab.locator(".replies .foot button").count() == 0
@@ -297,7 +299,7 @@ def test_a_version_that_cannot_be_made_again_is_not_offered_for_a_backtest(
         contract = Contract({"type": "object"}, name="triage", checks=[lambda *_: None])
         store.record_verdict(contract.check("{}"), contract=contract)
     tab = opened(served, look, support, f"/contracts/{FILE}?tab=versions")
-    see(tab.locator(".banner"), "The store could not keep all of it")
+    see(tab.locator(".banner"), "The store does not have all of it")
     assert tab.get_by_role("link", name="Backtest the file").count() == 0
     tab.keyboard.press("j")
     expect(tab.get_by_role("link", name="Backtest the file")).to_be_visible()

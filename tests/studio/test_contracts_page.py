@@ -28,7 +28,7 @@ def opened(served: Any, look: Any, support: SupportDesk, path: str = f"/contract
 
 
 def edit(tab: Any, old: str, new: str) -> None:
-    """Put other characters in place of those at the end of a line."""
+    """Replace the characters at the end of a line."""
     tab.locator(".cm-line", has_text=old).click()
     tab.keyboard.press("End")
     for _ in old:
@@ -41,7 +41,7 @@ def figure(tab: Any, title: str) -> Any:
 
 
 def see(locator: Any, text: str) -> None:
-    """Wait until something says a text."""
+    """Wait until an element shows a text."""
     expect(locator).to_contain_text(text)
 
 
@@ -222,7 +222,7 @@ def test_versions_codes_and_precision(served: Any, look: Any, support: SupportDe
     tab.get_by_role("link", name="Backtest the file against this version").click()
     see(tab.locator(".replies"), "Compared with the version")
     see(figure(tab, "newly accepted"), "29")
-    tab.reload()  # the URL says all of it
+    tab.reload()  # everything is in the URL
     see(figure(tab, "newly accepted"), "29")
     tab.get_by_role("tab", name="Codes over time").click()
     see(tab.locator(".charted").first, "B005")
@@ -268,7 +268,7 @@ def test_the_list_of_contracts(served: Any, look: Any, support: SupportDesk) -> 
 
 
 @pytest.mark.parametrize(("width", "dark"), [(400, True), (2560, False)])
-def test_other_windows(served: Any, look: Any, support: SupportDesk, width: int, dark: bool) -> None:
+def test_other_windows(served: Any, look: Any, support: SupportDesk, width: int, *, dark: bool) -> None:
     tab = opened(served, look, support, width=width, dark=dark)
     edit(tab, "60", "20")
     see(figure(tab, "newly accepted"), "49")
@@ -284,7 +284,7 @@ def test_other_windows(served: Any, look: Any, support: SupportDesk, width: int,
 
 def test_who_may_only_read_can_try_and_not_save(served: Any, look: Any, support: SupportDesk) -> None:
     tab = opened(served, look, support, role="reader")
-    see(tab.locator(".contract-text"), "Your key may read only")
+    see(tab.locator(".contract-text"), "Your key is read-only")
     edit(tab, "60", "20")
     see(figure(tab, "newly accepted"), "49")
     assert button(tab, "Save 1 change").count() == 0
@@ -300,7 +300,7 @@ def test_without_a_store_and_without_files(served: Any, look: Any, tmp_path: Pat
     empty = tmp_path / "empty"
     empty.mkdir()
     tab = look(served(folders=(empty,)), "/contracts", fails=("/contracts/file",))
-    see(tab.locator(".note"), "There is no contract file in the folders of this studio (empty).")
+    see(tab.locator(".note"), "There is no contract file in the studio's folders (empty).")
     tab.goto(tab.url.replace("/contracts", "/contracts/empty/none.yaml"))
     see(tab.get_by_role("alert"), "There is no file")
 

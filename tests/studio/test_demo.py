@@ -1,4 +1,4 @@
-"""The demo: real verdicts of sample traffic, samples that do what their titles say, and nothing left behind."""
+"""The demo: real verdicts of sample traffic, samples that match their titles, and no leftovers."""
 
 import contextlib
 import os
@@ -84,7 +84,7 @@ def test_every_verdict_is_the_engines_own(filled: tuple[Path, Traffic]) -> None:
     for each in stored:
         verdict = each.verdict
         assert verdict is not None
-        if each.attempt == 0 or each.contract == "helpdesk":  # a fallback; calls come in a provider's shape
+        if each.attempt == 0 or each.contract == "helpdesk":  # a fallback; calls come in a provider's format
             continue
         again = without_texts(contracts[each.fingerprint].check(verdict.reply.text, each.context))
         assert (again.ok, again.findings, again.data) == (each.ok, verdict.findings, verdict.data)
@@ -229,7 +229,7 @@ def test_its_runs_are_made_by_the_same_trueup(tmp_path: Path, root: Path) -> Non
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_upon_signals_leave_nothing_behind(number: signal.Signals) -> None:
-    """A terminal that closes sends two, and whoever is in a hurry more."""
+    """A closing terminal sends two, and an impatient user more."""
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:

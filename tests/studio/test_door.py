@@ -35,7 +35,7 @@ POST = next(each for each in Application(Settings(keys=KEYS))._table if each.met
 
 
 def raw(url: str, text: bytes) -> bytes:
-    """What comes back for the bytes of a request."""
+    """The response to the bytes of a request."""
     parts = urlsplit(url)
     with socket.create_connection((parts.hostname, parts.port), 30) as line:
         line.sendall(text)
@@ -157,7 +157,7 @@ def test_a_session_is_worth_what_its_key_is_worth() -> None:
 
 
 def test_the_digest_of_a_key_opens_nothing(served: Any) -> None:
-    """Whoever steals the gateway's file has the digests: no cookie can be made of them."""
+    """A thief of the gateway's file has the digests, but cannot make a cookie from them."""
     desk = served()
     key = KEYS[-1]
     name = f"trueup_studio_{urlsplit(desk.url).port}"
@@ -168,7 +168,7 @@ def test_the_digest_of_a_key_opens_nothing(served: Any) -> None:
 
 
 def test_a_cookie_of_another_server_ends_no_session(served: Any) -> None:
-    """Ports share cookies: whatever runs on another one could put a cookie of our name before ours."""
+    """Ports share cookies: a server on another port could put a cookie with our name before ours."""
     desk: Desk = served()
     name = f"trueup_studio_{urlsplit(desk.url).port}"
     ours = httpx.get(desk.first_url).cookies[name]
@@ -387,7 +387,7 @@ def test_odd_bodies_are_refused_in_words(served: Any) -> None:
 
 
 def test_what_a_request_says_is_taken_as_a_whole_or_refused(served: Any, tmp_path: Path) -> None:
-    """Whatever would be left out in silence is refused, and the words say where it is and what would do."""
+    """Anything that would be silently ignored is refused, and the message says where it is and what is accepted."""
     open_store(tmp_path / "v.db").close()
     desk = served(store=str(tmp_path / "v.db"))
     label = {"verdict": "x", "outcome": "right"}
@@ -421,8 +421,8 @@ def _chunks(size: int, count: int) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_huge_body_is_refused_without_being_kept(served: Any, chunked: bool) -> None:
-    """A paste of 100 MB: the sender is told so, and memory does not grow by it."""
+def test_a_huge_body_is_refused_without_being_kept(served: Any, *, chunked: bool) -> None:
+    """A paste of 100 MB: the sender gets a message, and memory does not grow."""
     desk = served()
     megabyte, count = 1 << 20, 100
     headers = {**READER, "content-type": "application/json"}
@@ -439,8 +439,8 @@ def test_a_huge_body_is_refused_without_being_kept(served: Any, chunked: bool) -
 @pytest.mark.parametrize(
     ("first", "piece", "last", "said"),
     [
-        (b'{"contract":[', b"[]," * 1000, b"0]}", "contract holds too much."),
-        (b'{"contract":[', b'{"a":[]},' * 400, b"0]}", "contract holds too much."),
+        (b'{"contract":[', b"[]," * 1000, b"0]}", "contract contains too many items."),
+        (b'{"contract":[', b'{"a":[]},' * 400, b"0]}", "contract contains too many items."),
         (b'{"x":[', b"[]," * 1000, b"0]}", "Unknown parameter 'x'."),
         (b"[", b"[]," * 1000, b"0]", "The body must be a JSON object."),
         (b'{"contract":', b"[" * 3000, b"", "The body is not JSON: nested too deeply"),
@@ -449,7 +449,7 @@ def test_a_huge_body_is_refused_without_being_kept(served: Any, chunked: bool) -
 def test_a_body_of_many_small_things_is_not_built(
     served: Any, first: bytes, piece: bytes, last: bytes, said: str
 ) -> None:
-    """24 MB of empty lists would be 700 MB, and hold up every other thread for seconds: those of a gateway as well."""
+    """24 MB of empty lists would become 700 MB, and block every other thread for seconds, including the gateway's."""
     desk = served()
     count = 22_000_000 // len(piece)
 
@@ -487,7 +487,7 @@ def test_a_body_that_never_comes_is_given_up(served: Any, monkeypatch: pytest.Mo
 
 
 def test_a_head_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few hundred such connections would shut everybody else out."""
+    """A few hundred such connections would lock out all other clients."""
     monkeypatch.setattr(Connection, "seconds", 1.0)
     whole = f"GET /api/about HTTP/1.1\r\nHost: localhost\r\nAuthorization: {READER['authorization']}\r\n\r\n".encode()
     with serving(Application(Settings(keys=KEYS)), http=Connection, timeout_keep_alive=300) as url:
@@ -524,7 +524,7 @@ def test_an_answer_that_is_never_read_is_given_up(monkeypatch: pytest.MonkeyPatc
 
 
 class Work:
-    """An endless work that says whether it was ended."""
+    """Endless work that records whether it was ended."""
 
     def __init__(self, **more: str) -> None:
         self.more = more
@@ -549,12 +549,12 @@ def works(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Application, str, l
     made: list[Work] = []
 
     def stream(studio: Any, asked: Nothing, who: Key) -> Stream:
-        """Never ends by itself."""
+        """Never ends."""
         made.append(Work())
         return Stream(iter(made[-1]))
 
     def heavy(studio: Any, asked: Nothing, who: Key) -> Stream:
-        """Never ends by itself, and says much."""
+        """Never ends, and writes a lot."""
         made.append(Work(text="x" * 1_000_000))
         return Stream(iter(made[-1]))
 
@@ -588,7 +588,7 @@ def test_a_client_that_leaves_ends_the_work(works: Any) -> None:
 
 
 def test_a_client_that_stops_reading_ends_the_work(works: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would keep one of a few places for as long as it likes."""
+    """It would occupy one of a few slots for as long as it likes."""
     monkeypatch.setattr("trueup.studio.answering._UNREAD", 0.2)
     app, url, made = works
     parts = urlsplit(url)

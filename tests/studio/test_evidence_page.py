@@ -1,4 +1,6 @@
-"""The source beside the value, in a real browser: from a value to its places and back, by mouse and by keys, whatever the source holds."""
+"""The source beside the value, in a real browser: from a value to its places and back, by mouse and by keys, for any
+source.
+"""
 
 import json
 import random
@@ -60,10 +62,10 @@ def test_a_pasted_source_is_looked_up_as_one_types(served: Any, look: Any) -> No
     tab.keyboard.insert_text(INVOICE)
     expect(tab.locator("#try-verdict .fact")).to_contain_text("the nearest there is 'GBP 1,178.00'")
     expect(tab.locator("#try-source .mark.error")).to_have_text("GBP 1,178.00")
-    # a mended source mends the verdict
+    # a corrected source corrects the verdict
     type_over(tab, "#try-source", INVOICE.replace("1,178.00", "1,187.00"))
     expect(headline(tab)).to_have_text("Accepted")
-    # the draft has it after a reload
+    # the draft keeps it after a reload
     tab.wait_for_function("() => sessionStorage.getItem('trueup-try')?.includes('1,187.00')")
     tab.reload()
     expect(headline(tab)).to_have_text("Accepted")
@@ -152,7 +154,7 @@ def test_documents_are_shown_by_their_names(served: Any, look: Any) -> None:
     expect(tab.locator("#try-source .odd[data-name=RLO]")).to_have_count(1)
     names.select_option("1")
     expect(tab.locator("#try-source .cm-content")).to_contain_text("<b>INVOICE</b>")
-    # a text of one's own wins over them
+    # the user's own text takes precedence over them
     tab.evaluate(DROP, ["#try-source", "own.txt", "Only 1187. ", 1])
     expect(tab.locator("#try-source h2")).to_contain_text("11 characters")
     expect(names).to_have_count(0)
@@ -176,7 +178,7 @@ def test_marks_are_in_place_in_any_source(served: Any, look: Any) -> None:
         expect(tab.locator(".value")).to_have_count(2)
         for name, words in (("name", "Ana Ruiz"), ("total", "1,234.50")):
             if row(tab, name).locator(".tag").inner_text() == "none":
-                continue  # what stands around it makes another word of it
+                continue  # with the text around it, it is another word
             row(tab, name).locator(".choose").click()
             expect(chosen(tab).first).to_have_text(words)
         assert tab.locator("#try-source img:not(.cm-widgetBuffer)").count() == 0
@@ -227,7 +229,7 @@ def test_a_megabyte_and_thousands_of_values(served: Any, look: Any) -> None:
 
 
 @pytest.mark.parametrize(("width", "dark"), [(400, False), (1440, True)])
-def test_it_fits_every_window_in_light_and_dark(served: Any, look: Any, width: int, dark: bool) -> None:
+def test_it_fits_every_window_in_light_and_dark(served: Any, look: Any, width: int, *, dark: bool) -> None:
     tab = look(served(), shared(), width=width, dark=dark)
     expect(tab.locator(".value")).to_have_count(5)
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,4 +1,6 @@
-"""Odd values, slow texts and full houses: whatever a client sends, the studio answers in words, soon, and goes on for all others."""
+"""Odd values, slow texts and full houses: whatever a client sends, the studio soon answers with a message, and keeps
+serving the others.
+"""
 
 import contextlib
 import json
@@ -106,15 +108,17 @@ def odd_for(endpoint: Endpoint) -> Iterator[dict[str, Any]]:
 
 @on_each_database
 def test_no_odd_value_makes_the_studio_fail(served: Any, house: Path, database: Callable[[], str]) -> None:
-    """Whatever stands in a field, the answer is data or a refusal in words; afterwards everything can be read as before."""
-    address, verdict, contract = database(), new_id(), Contract(True)
+    """For any value in a field, the answer is data or a refusal with a message; afterwards everything can be read as
+    before.
+    """
+    address, verdict, contract = database(), new_id(), Contract(schema=True)
     with open_store(address) as store:
         store.note(Note(verdict, contract.check("{}"), "r1", 1, "t", "u", "m", "good", "s", "ok", 1, 0.1, fingerprint=contract.fingerprint, rules=contract))  # fmt: skip
     desk: Desk = served(folders=(house,), store=address)
     is_second = address.startswith("postgresql")
     for endpoint in desk.app._table:
         if is_second and not endpoint.path.startswith(("/verdicts", "/labels", "/queue", "/live", "/contracts/")):
-            continue  # what does not touch a database was tried with the other one
+            continue  # endpoints that do not use a database were tried with the other one
         for given in odd_for(endpoint):
             answer = ask(desk.client, endpoint, verdict, given)
             assert answer.status_code < 500, (endpoint.path, given, answer.text)
@@ -128,7 +132,7 @@ def test_a_verdict_whose_id_has_a_slash_can_be_opened_and_labelled(served: Any, 
     names = ["a/b", "a%2Fb", "a?b#c", "é 😀", "x/again"]
     with open_store(tmp_path / "v.db") as store:
         for name in names:
-            store.record_verdict(Contract(True).check("{}"), id=name)
+            store.record_verdict(Contract(schema=True).check("{}"), id=name)
     desk: Desk = served(store=str(tmp_path / "v.db"))
     assert {row["id"] for row in desk.get("/verdicts")["rows"]} == set(names)
     for name in names[:-1]:
@@ -151,7 +155,9 @@ SLOW = [
 
 @pytest.mark.parametrize("number", range(len(SLOW)))
 def test_the_place_of_a_cursor_is_found_in_one_pass(number: int) -> None:
-    """A regular expression that goes back again and again holds up the whole process: one such line of 5 KB took a minute and a half."""
+    """A regular expression that backtracks again and again blocks the whole process: one such line of 5 KB took a
+    minute and a half.
+    """
     kind, text = SLOW[number]
     lines = text.split("\n")
     assert locate(text, kind, len(lines) - 1, len(lines[-1])).role in ("key", "value")
@@ -185,10 +191,10 @@ def test_nobody_looks_through_a_text_that_is_no_contract(served: Any) -> None:
 
 
 def test_a_half_character_in_a_filter_does_not_keep_a_work_waiting(served: Any, tmp_path: Path) -> None:
-    """Its specification could not be written, so the process waited for it, and the page for the process."""
+    """Its specification could not be written, so the process waited for it, and the page waited for the process."""
     (tmp_path / "good.yaml").write_text("name: good\nschema: {type: object}\n")
     with open_store(tmp_path / "v.db") as store:
-        store.record_verdict(Contract(True).check("{}"))
+        store.record_verdict(Contract(schema=True).check("{}"))
     desk: Desk = served(folders=(tmp_path,), store=str(tmp_path / "v.db"))
     file = f"{tmp_path.name}/good.yaml"
     for path, more in (
@@ -293,7 +299,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[House, str, Applicat
 
 @contextlib.contextmanager
 def waiting(url: str, path: str, count: int) -> Iterator[list[Any]]:
-    """So many requests at the same time, and their answers at the end."""
+    """This many requests at the same time, and their answers at the end."""
     answers: list[Any] = []
 
     def post() -> None:
@@ -323,7 +329,7 @@ def test_what_nobody_waits_for_any_more_is_not_begun(full: tuple[House, str, App
     house, url, _ = full
     with waiting(url, "/slow", answering.SLOW_AT_ONCE):
         wait_for(lambda: house.begun == answering.SLOW_AT_ONCE, "all threads are taken")
-        for _ in range(4):  # a page that asks again with each key, and leaves
+        for _ in range(4):  # a page that asks again after each key, and cancels
             with pytest.raises(httpx.ReadTimeout):
                 httpx.post(f"{url}/slow", headers=READER, timeout=httpx.Timeout(60, read=0.3))
         house.go.set()
@@ -366,11 +372,11 @@ def test_long_bodies_share_a_room(full: tuple[House, str, Application], monkeypa
 
 
 def test_a_store_that_is_deleted_takes_no_labels(served: Any, tmp_path: Path) -> None:
-    """Its file is still open: labels would be stored, and gone with the process."""
+    """Its file is still open: labels would be stored, and lost with the process."""
     folder = tmp_path / "secret-place"
     folder.mkdir()
     with open_store(folder / "v.db") as store:
-        name = store.record_verdict(Contract(True).check("{}"))
+        name = store.record_verdict(Contract(schema=True).check("{}"))
     desk: Desk = served(store=str(folder / "v.db"))
     label = {"items": [{"verdict": name, "outcome": "right"}]}
     assert desk.post("/labels", label)
@@ -380,7 +386,7 @@ def test_a_store_that_is_deleted_takes_no_labels(served: Any, tmp_path: Path) ->
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "store_unavailable")
         assert answer.json()["error"]["message"] == "The store cannot be used: there is no such store."
     with open_store(folder / "v.db") as store:
-        other = store.record_verdict(Contract(True).check("[]"))
+        other = store.record_verdict(Contract(schema=True).check("[]"))
     assert [row["id"] for row in desk.get("/verdicts")["rows"]] == [other], "the one that is there now"
 
 
@@ -415,7 +421,7 @@ def test_a_store_that_cannot_be_opened_is_not_located(served: Any, tmp_path: Pat
 def test_a_run_is_retried_without_the_modules_of_the_current_folder(
     served: Any, house: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever opens a studio in a folder of somebody else runs no code of that folder."""
+    """Opening a studio in somebody else's folder does not run code from that folder."""
     (tmp_path / "trueup.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n")
     monkeypatch.chdir(tmp_path)
     desk: Desk = served(folders=(house,))
@@ -426,7 +432,7 @@ def test_a_run_is_retried_without_the_modules_of_the_current_folder(
 
 
 def test_a_comparison_that_is_left_leaves_nothing(served: Any, house: Path, tmp_path: Path) -> None:
-    """Its process ends, and what it has put aside is removed."""
+    """Its process ends, and its temporary files are removed."""
     import tempfile
 
     with pytest.MonkeyPatch.context() as patch:

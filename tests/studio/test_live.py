@@ -102,8 +102,8 @@ def test_the_page_follows_the_store(served: Any, look: Any, store: Store) -> Non
     expect(figure).to_have_text("32")
     assert tab.evaluate("window.same"), "the page was loaded again"
 
-    tab.locator("body").press("p")  # paused, it stands still
-    tab.wait_for_selector("text=Paused, numbers of")
+    tab.locator("body").press("p")  # paused, it does not change
+    tab.wait_for_selector("text=Paused; numbers from")
     store.record_verdict(CONTRACT.check("{}"), model="large-1", contract=CONTRACT)
     tab.wait_for_timeout(2500)
     assert figure.inner_text() == "32"
@@ -122,7 +122,9 @@ def test_the_page_follows_the_store(served: Any, look: Any, store: Store) -> Non
 
 @pytest.mark.needs("browser")
 @pytest.mark.parametrize(("width", "dark"), [(1440, True), (400, False)])
-def test_charts_can_be_read_without_seeing_them(served: Any, look: Any, store: Store, width: int, dark: bool) -> None:
+def test_charts_can_be_read_without_seeing_them(
+    served: Any, look: Any, store: Store, width: int, *, dark: bool
+) -> None:
     tab = look(served("reader", store=store.where), "/live?window=24h", width=width, dark=dark)
     tab.wait_for_selector(".chart canvas")
     chart = tab.get_by_role("group", name="Requests by outcome, a chart")
@@ -149,7 +151,9 @@ def test_charts_can_be_read_without_seeing_them(served: Any, look: Any, store: S
     assert axe(tab) == []
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
-    before = tab.evaluate("document.querySelector('.chart canvas').toDataURL()")  # another scheme draws other colours
+    before = tab.evaluate(
+        "document.querySelector('.chart canvas').toDataURL()"
+    )  # another colour scheme draws other colours
     tab.emulate_media(color_scheme="light" if dark else "dark")
     tab.wait_for_function("before => document.querySelector('.chart canvas').toDataURL() !== before", arg=before)
 

@@ -1,4 +1,6 @@
-"""Marks in the page: the text of every mark is the text of its span, whatever characters it holds, and nothing else of the reply changes."""
+"""Marks in the page: the text of every mark is the text of its span, for any characters, and nothing else in the reply
+changes.
+"""
 
 import base64
 import json
@@ -128,7 +130,7 @@ def test_the_marks_of_real_verdicts_are_in_place(served: Any, look: Any) -> None
     desk = served()
     tab = look(desk, "/try")
     for reply in REPLIES:
-        body = json.dumps({"reply": reply, "contract": CONTRACT})  # in ASCII: half a surrogate pair is no UTF-8
+        body = json.dumps({"reply": reply, "contract": CONTRACT})  # in ASCII: half a surrogate pair is not valid UTF-8
         answer = desk.client.post("/judge", content=body, headers={"content-type": "application/json"})
         verdict = answer.json()["verdict"]
         assert verdict["marks"]

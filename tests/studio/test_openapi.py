@@ -1,4 +1,4 @@
-"""The description of the API: valid OpenAPI, every endpoint with its right; and whatever is sent, nothing breaks."""
+"""The description of the API: valid OpenAPI, every endpoint with its right; and no request breaks anything."""
 
 import re
 from pathlib import Path
@@ -141,7 +141,7 @@ def test_every_parameter_of_a_path_is_one_of_its_endpoint() -> None:
 
 
 def play(operation: Any, desk: Desk) -> None:
-    """Send what fits the description of a path, and what does not."""
+    """Send requests that fit the description of a path, and requests that do not."""
     headers = {"authorization": f"Bearer {SECRETS['editor']}"}
 
     @settings(
@@ -165,7 +165,7 @@ def test_nothing_that_fits_the_description_breaks_the_studio(desk: Desk) -> None
 
 @pytest.mark.parametrize("endpoint", TABLE, ids=lambda each: f"{each.method} {each.path}")
 def test_odd_values_are_refused_in_words(desk: Desk, endpoint: Any) -> None:
-    """Every field of every endpoint with every odd value, the others as a fitting request has them."""
+    """Every field of every endpoint with every odd value, and valid values for the others."""
     fields = endpoint.takes.__struct_fields__ if endpoint.takes is not Nothing else ()
     usual = usual_values(desk, fields)
     for field in fields:
@@ -185,7 +185,7 @@ def test_odd_values_are_refused_in_words(desk: Desk, endpoint: Any) -> None:
 
 
 def usual_values(desk: Desk, fields: tuple[str, ...]) -> dict[str, Any]:
-    """Values that lead further into a handler than nothing would."""
+    """Values that get further into a handler than empty ones."""
     folder: Path = desk.app.settings.folders[0]
     known = {
         "file": f"{folder.name}/person.yaml", "text": "schema: {type: object}", "contract": "schema: {type: object}",

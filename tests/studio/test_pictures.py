@@ -1,7 +1,8 @@
-"""The pictures of the documentation are taken of the demo by these tests: `--update-snapshots` writes them again.
+"""These tests take the documentation's pictures from the demo: `--update-snapshots` writes them again.
 
-Without it, each view is opened as it was for its picture and must show what the picture is for; pixels differ between machines. So do
-fonts: letters that many machines have no font for would be empty boxes, so this demo has no names in them.
+Without it, each view is opened as for its picture and must show the main content of the picture; pixels differ between
+machines. So do fonts: letters that are missing from many machines' fonts would be empty boxes, so this demo has no
+names with them.
 """
 
 import re
@@ -26,7 +27,7 @@ main()
 
 
 class Picture(NamedTuple):
-    """One picture: where, what to do there, and what must be seen."""
+    """One picture: the address, the steps there, and the content that must be visible."""
 
     path: str
     shows: str
@@ -50,7 +51,7 @@ def _edit(tab: Any) -> None:
     tab.keyboard.press("Shift+Home")
     tab.keyboard.insert_text("- age < 60")
     tab.wait_for_selector("text=newly refused")
-    tab.wait_for_selector("button:has-text('Judge again')")  # it is done, not in the middle of it
+    tab.wait_for_selector("button:has-text('Judge again')")  # it is done, not still running
     tab.wait_for_selector("[role=row] .tag.refused, tbody .tag.refused")
 
 
@@ -77,7 +78,7 @@ PICTURES = {
 
 @pytest.fixture(scope="module")
 def demo(browser: Any) -> Iterator[tuple[str, Any]]:
-    """The address of the demo, and what a browser keeps that has opened its URL, which works once."""
+    """The address of the demo, and the state of a browser that has opened its URL, which works once."""
     with demonstrated(program=("-c", PROGRAM)) as url:
         context = browser.new_context()
         context.new_page().goto(url)

@@ -42,7 +42,7 @@ WRONG = '{"answer": "yes", "score": 9}'
 
 
 def pipeline(folder: Path, units: int = 6, delay: float = 0.0) -> Path:
-    """Two steps. Of the units, the first says something that is no JSON, the second and third have a wrong score in both first replies."""
+    """Two steps. The first unit's reply is not JSON; the second and third have a wrong score in both first replies."""
     rows = []
     for number in range(units):
         first = {0: f"no {HOSTILE}", 1: WRONG, 2: WRONG}.get(number, f"```json\n{GOOD}\n```" if number == 3 else GOOD)
@@ -57,7 +57,7 @@ def pipeline(folder: Path, units: int = 6, delay: float = 0.0) -> Path:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two sifts and two runs that are done, and one that was only made."""
+    """Two sifts and two runs that are done, and one run that was only created."""
     root = tmp_path_factory.mktemp("world")
     go(start(pipeline(root / "p"), root / "runs" / "first"))
     better = write_pipeline(root / "q", [asking("ask", SCORED), asking("then")], [{"id": f"u{n}"} for n in range(6)],
@@ -290,7 +290,7 @@ def test_a_run_is_started_once_paused_killed_and_resumed(tmp_path: Path, served:
 
 @pytest.fixture
 def to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever starts a command waits until it has ended, however slow the machine is."""
+    """The starter of a command waits until it has ended, even on a slow machine."""
     monkeypatch.setattr("trueup.studio.runs.acting._AT_WORK", 60.0)
 
 
@@ -388,11 +388,11 @@ def test_rights_and_tenants(world: Path, served: Callable[..., Desk]) -> None:
     assert (sift.status_code, sift.json()["error"]["code"]) == (400, "not_a_run")
 
 
-# Folders that are not what they seem --------------------------------------------------------------------------------
+# Damaged and hostile folders -----------------------------------------------------------------------------------
 
 
 def _rewrite(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change the records of a journal, with checksums that hold."""
+    """Change the records of a journal, with valid checksums."""
     records = list(read_journal(path))
     for record in records:
         record.pop("sum", None)
@@ -511,7 +511,7 @@ def test_a_journal_is_read_once(world: Path, tmp_path: Path, monkeypatch: pytest
             assert status(state) == status(State.of(read_journal(copy)))
         assert starts[-1] == size, "it goes on where the last look ended"
         size += len(whole[count - 1])
-    (copy / JOURNAL).write_bytes(b"".join(whole[:2]))  # shorter than what was read: another journal
+    (copy / JOURNAL).write_bytes(b"".join(whole[:2]))  # shorter than the part that was read: another journal
     with following(copy) as (state, _):
         assert state.number == 2
 
@@ -530,7 +530,7 @@ def test_a_record_that_is_written_during_a_look_is_not_damage(
         made = opens(root, file)
 
         def seek(at: int) -> int:
-            """The size of the journal is known by now; its owner writes on, sometimes two records."""
+            """The size of the journal is known by now; its owner continues writing, sometimes two records."""
             with file.open("ab") as journal:
                 journal.write(next(rest, b"") + (next(rest, b"") if at % 2 else b""))
             return made.seek(at)
@@ -604,7 +604,7 @@ def test_the_page_shows_a_run(
     tab.keyboard.press("Escape")
     expect(tab.get_by_role("grid")).to_contain_text("u0")
     tab.get_by_label("Text, message or id").fill("u2")
-    expect(tab.locator("#run-detail")).to_contain_text("No unit matches.")  # the code of the cause is still asked for
+    expect(tab.locator("#run-detail")).to_contain_text("No unit matches.")  # the filter still has the code of the cause
     tab.reload()
     expect(tab.locator("#run-detail")).to_contain_text("No unit matches.")
     tab.get_by_label("Code", exact=True).select_option("")
@@ -614,9 +614,9 @@ def test_the_page_shows_a_run(
     for name, text in (("Codes", "V005"), ("Cost", "$0.18"), ("Log", "chunk_000")):
         tab.get_by_role("tab", name=name, exact=True).click()
         expect(tab.locator("#run-detail")).to_contain_text(text)
-    # one button: it says what is in the way, one more starts it, and the numbers follow by themselves
+    # one button says what prevents it, one more starts it, and the numbers follow automatically
     tab.get_by_role("button", name="Retry 3 failed").click()
-    tab.get_by_role("button", name="Give each 2 more and retry").click()
+    tab.get_by_role("button", name="Allow 2 more each and retry").click()
     expect(tab.locator(".figures")).to_contain_text("Failed0")
     expect(tab.locator(".run-head .tag")).to_have_text("done")
     expect(tab.locator(".causes")).to_contain_text("No unit has failed.")
@@ -632,7 +632,7 @@ def test_the_page_follows_a_run_and_compares_two(
     owned.commit("began", mode="realtime", cap=2.0)
 
     def work(valid: int, left: float | None) -> None:
-        """What the owner of a run writes about its work."""
+        """The report of a run's owner about its work."""
         money = dict.fromkeys(("calls", "input_tokens", "output_tokens", "unpriced", "lost", "cached"), 0) | {
             "calls": valid,
             "usd": 0.5 * valid,
@@ -663,14 +663,14 @@ def test_the_page_follows_a_run_and_compares_two(
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400
     assert axe(tab) == []
     tab.get_by_role("button", name="Pause").click()
-    expect(tab.get_by_text("It stops after the calls under way.")).to_be_visible()
+    expect(tab.get_by_text("It stops after its calls in progress.")).to_be_visible()
     assert (path / "PAUSE").exists()
     owned.commit("ended", status="paused", reason="paused by request")
     owned.close()
     expect(tab.get_by_role("button", name="Resume")).to_be_visible()
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url))
-    for _ in range(20):  # the last look may still be on its way
+    for _ in range(20):  # the last request may still be pending
         asked.clear()
         tab.wait_for_timeout(1300)
         if not asked:
@@ -697,7 +697,7 @@ def test_the_list_follows_what_others_do(
     tab.keyboard.press("j")
     owned = OwnedRun.open(Path(shutil.copytree(world / "runs" / "made", tmp_path / "runs" / "made")))
     expect(tab.locator("table.runs tbody tr").first).to_contain_text("running")
-    expect(tab.locator("tr[aria-current]")).to_contain_text("runs/second")  # another one has come above it
+    expect(tab.locator("tr[aria-current]")).to_contain_text("runs/second")  # another one has appeared above it
     row = tab.locator("table.runs tbody tr").first
     assert row.locator(".tag").bounding_box()["height"] < 24, "no style of another view reaches it"
     right = row.bounding_box()["x"] + row.bounding_box()["width"]

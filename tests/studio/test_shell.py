@@ -13,7 +13,7 @@ VIEWS = ["try", "verdicts", "contracts", "runs", "live", "tune"]
 @pytest.mark.needs("browser")
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [400, 1440, 2560])
-def test_every_view_opens_and_axe_finds_nothing(served: Any, look: Any, width: int, dark: bool) -> None:
+def test_every_view_opens_and_axe_finds_nothing(served: Any, look: Any, width: int, *, dark: bool) -> None:
     tab = look(served(), "/try", width=width, dark=dark)
     for number, view in enumerate(VIEWS, 1):
         tab.locator("body").press(str(number))

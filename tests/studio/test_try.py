@@ -63,20 +63,20 @@ def test_a_first_visit_shows_a_judged_example_and_typing_judges_anew(served: Any
     expect(tab.locator("#try-reply .mark.error")).to_have_text('"mathematician"')
     expect(tab.locator("#try-verdict h2")).to_contain_text(re.compile(r"judged in [\d.]+ m?s"))
     expect(tab.locator("#try-contract .foot")).to_contain_text("no problems")
-    # a typed change is judged at once, and its marks come with it
+    # a typed change is judged immediately, and its marks follow
     tab.locator("#try-reply .mark.error").dblclick()
     tab.keyboard.insert_text("writer")
     expect(headline(tab)).to_have_text("Accepted")
     expect(tab.locator("#try-reply .mark.error")).to_have_count(0)
     assert "example" not in tab.url
-    # a draft survives reloading the page, and a look at another view
+    # a draft survives reloading the page, and a visit to another view
     tab.wait_for_function("() => sessionStorage.length > 0")
     tab.reload()
     expect(headline(tab)).to_have_text("Accepted")
     tab.locator("body").press("3")
     tab.locator("body").press("1")
     expect(headline(tab)).to_have_text("Accepted")
-    # an example is in the URL; going back shows the one before
+    # an example is in the URL; going back shows the previous one
     tab.get_by_label("Example").select_option("cut-off")
     expect(tab).to_have_url(re.compile("example=cut-off"))
     expect(headline(tab)).to_have_text("Refused")
@@ -84,7 +84,7 @@ def test_a_first_visit_shows_a_judged_example_and_typing_judges_anew(served: Any
     expect(headline(tab)).to_have_text("Accepted")
     tab.go_back()
     expect(headline(tab)).to_have_text("Refused")
-    # what cannot be found says so
+    # a missing example or file gives a message
     tab.goto(f"{desk.url}/try?example=nobody")
     message(tab, "There is no example nobody.")
     expect(headline(tab)).to_be_visible()
@@ -105,7 +105,7 @@ def test_marks_and_rows_choose_each_other(served: Any, look: Any) -> None:
     rows.filter(has_text='"36" → 36').locator(".choose").click()
     expect(guess).to_have_class(re.compile("chosen"))
     expect(mark).not_to_have_class(re.compile("chosen"))
-    # by keys alone: k and j walk, e explains, Escape closes
+    # by keys alone: k and j move, e explains, Escape closes
     tab.locator("#try-verdict h2").click()
     for _ in range(9):
         tab.keyboard.press("k")
@@ -187,7 +187,7 @@ def test_a_contract_is_linted_completed_and_explained_as_it_is_typed(served: Any
     tab.keyboard.press("Enter")
     expect(tab.locator("#try-contract .cm-content")).to_contain_text("schema:")
     type_over(tab, "#try-contract", "schema:")
-    for line in ("properties:", "age: {type: integer}", "name: {type: string}"):  # each stands where it belongs
+    for line in ("properties:", "age: {type: integer}", "name: {type: string}"):  # each is where it belongs
         tab.keyboard.press("Enter")
         tab.keyboard.insert_text(line)
     lines = tab.locator("#try-contract .cm-line").all_text_contents()
@@ -216,7 +216,7 @@ def test_contract_files_are_opened_and_saved_by_editors_only(served: Any, look: 
     message(tab, "Saved contracts/person.yaml.")
     assert file.read_text() == CONTRACT + "# a comment\n# more\n"
     expect(tab.get_by_role("button", name="Save")).to_have_count(0)
-    # somebody else has written to it meanwhile: nothing is lost
+    # somebody else has written to it in the meantime: nothing is lost
     tab.keyboard.insert_text("# mine\n")
     file.write_text(CONTRACT + "# theirs\n")
     tab.get_by_role("button", name="Save").click()
@@ -276,9 +276,9 @@ def test_damaged_and_hostile_links_give_a_message_and_an_example(served: Any, lo
     expect(headline(tab)).to_have_text("Refused")
     for fragment, said in [
         ("1.AAAA", "damaged"), (raw(b"[1]"), "damaged"), (raw(b'{"r": {"a": 1}}'), "damaged"), (raw(b'{"r": "\xff"}'), "damaged"),
-        (packed(reply=REPLY, contract=CONTRACT)[:-9], "damaged"), (bomb, "more text than the page takes"), ("<img src=x>", "damaged"),
+        (packed(reply=REPLY, contract=CONTRACT)[:-9], "damaged"), (bomb, "more text than the page accepts"), ("<img src=x>", "damaged"),
     ]:  # fmt: skip
-        tab.reload()  # without the messages of the one before
+        tab.reload()  # without the previous page's messages
         tab.goto(f"{desk.url}/try#{fragment}")
         message(tab, said)
         expect(headline(tab)).to_have_text("Refused")
@@ -383,24 +383,24 @@ def test_an_old_verdict_is_never_shown_as_the_new_one(served: Any, look: Any) ->
     expect(tab.locator("[data-judged]")).to_have_count(0)
     type_over(tab, "#try-reply", "nothing")
     tab.unroute("**/api/judge")
-    for route in held:  # they are late, and given up: whatever they would say must not appear
+    for route in held:  # they are late and cancelled: their answers must not appear
         with contextlib.suppress(Exception):
             route.abort()
     expect(headline(tab)).to_have_text("Refused")
     type_over(tab, "#try-reply", '{"name": "Ada", "age": 36, "role": "writer"}')
     expect(headline(tab)).to_have_text("Accepted")
     expect(tab.locator("#try-verdict h2")).to_contain_text("judged in")
-    # a server that is gone is told, and the page recovers
+    # a stopped server is reported, and the page recovers
     tab.route("**/api/judge", lambda route: route.abort())
     type_over(tab, "#try-reply", "x")
-    expect(tab.locator("#try-verdict [role=alert]")).to_contain_text("does not answer")
+    expect(tab.locator("#try-verdict [role=alert]")).to_contain_text("does not respond")
     tab.unroute("**/api/judge")
     tab.keyboard.press("Control+Enter")
     expect(headline(tab)).to_have_text("Refused")
 
 
 @pytest.mark.parametrize(("width", "dark"), [(400, False), (1440, True)])
-def test_try_fits_every_window_in_light_and_dark(served: Any, look: Any, width: int, dark: bool) -> None:
+def test_try_fits_every_window_in_light_and_dark(served: Any, look: Any, width: int, *, dark: bool) -> None:
     tab = look(served(), "/try?example=german", width=width, dark=dark)
     expect(headline(tab)).to_be_visible()
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -409,7 +409,7 @@ def test_try_fits_every_window_in_light_and_dark(served: Any, look: Any, width: 
         box = tab.locator("#try-verdict").bounding_box()
         assert box is not None
         assert 0 <= box["y"] < 600
-        # the slider stays at hand, and what it shows stays in view
+        # the slider stays within reach, and its value stays in view
         tab.get_by_role("slider").fill("50")
         expect(headline(tab)).to_have_text("Arriving")
         places = [tab.locator(name).bounding_box() for name in (".jumps-bar", "#try-verdict .headline", ".stream")]
@@ -448,7 +448,7 @@ def test_nothing_that_was_typed_or_opened_is_lost_by_a_reload(served: Any, look:
     tab.reload()
     expect(lines["contract"]).to_have_text(contract.strip())
     expect(lines["reply"]).to_have_text(reply)
-    # what is edited after it was shared is not what the link holds
+    # edits after sharing are not in the link
     tab.get_by_role("button", name="Share").click()
     tab.wait_for_function("() => location.hash")
     tab.get_by_role("button", name="Close").or_(tab.locator(".messages p")).first.click()
@@ -553,10 +553,10 @@ def test_files_that_are_not_utf_8_are_read_or_refused_with_words(served: Any, lo
     tab.evaluate(drop, ["#try-reply", list(b'"caf\xe9"'), "latin.txt"])
     message(tab, "latin.txt is not all UTF-8 text")
     expect(content).to_have_text('"caf\ufffd"')
-    # elsewhere on the page, a file is not taken: left to itself, the browser would open it in place of the page
+    # elsewhere on the page, a file is ignored: by default, the browser would replace the page with it
     assert tab.evaluate(drop, ["#try-verdict", [1], "x"])
     assert tab.evaluate(drop, [".bar", [1], "x"])
-    # what a folder does
+    # as a folder does
     tab.evaluate("() => { Blob.prototype.arrayBuffer = () => Promise.reject(new DOMException('no file')); }")
     tab.evaluate(drop, ["#try-reply", [1], "folder"])
     message(tab, "folder cannot be read")
@@ -575,7 +575,7 @@ def test_the_text_of_a_response_stays_while_its_contract_is_typed(served: Any, l
     expect(tab.locator("#try-reply .cm-line")).to_have_text(REPLY)
     expect(tab.locator("#try-reply .remark")).to_have_count(1)
     tab.unroute("**/api/judge")
-    # what only looks like a response can be judged as it is, also for whoever gets the link
+    # a text that only looks like a response can be judged as text, and the link keeps that
     tab.get_by_role("button", name="Judge it as text").click()
     expect(tab.locator("#try-reply .remark")).to_contain_text("Judged as text")
     expect(tab.locator("#try-reply .cm-line")).to_have_text(json.dumps(body))
@@ -594,7 +594,7 @@ def test_a_studio_that_comes_back_judges_again_and_a_session_that_ended_can_be_r
     expect(headline(tab)).to_have_text("Refused")
     tab.route("**/api/judge", lambda route: route.abort())
     type_over(tab, "#try-reply", '{"name": "Ada", "age": 36, "role": "writer"}')
-    expect(tab.locator("#try-verdict [role=alert]")).to_contain_text("does not answer")
+    expect(tab.locator("#try-verdict [role=alert]")).to_contain_text("does not respond")
     tab.unroute("**/api/judge")
     expect(headline(tab)).to_have_text("Accepted")  # without a key or a click
     tab.context.clear_cookies()
@@ -618,4 +618,4 @@ def test_a_fault_in_a_file_that_is_extended_leads_to_that_file(served: Any, look
     assert "base.yaml" in tab.url
     type_over(tab, "#try-contract", "schema: true\n")
     expect(headline(tab)).to_be_visible()
-    expect(live).to_have_attribute("data-same", marked)  # a new verdict is announced: its place was there before
+    expect(live).to_have_attribute("data-same", marked)  # a new verdict is announced: its live region existed before

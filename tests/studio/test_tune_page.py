@@ -40,7 +40,7 @@ def test_a_suggestion_is_applied_and_the_next_run_sees_what_is_left(
     expect(tab).to_have_url(re.compile(r"file=contracts%2Ftriage\.yaml"))
     cards = tab.locator(".suggestion")
     see(cards.first, "category is often 'returns': allow the value")
-    see(cards.first, "By chance alone the labels would look like this fewer than 1 time in 1,000")
+    see(cards.first, "By chance alone, the labels would look like this fewer than 1 time in 1,000")
     see(cards.first, "32newly accepted")
     see(cards.first, "12 / 0labels say better / worse")
     see(cards.first.get_by_role("list", name="Replies that decided"), "people accept it")
@@ -68,7 +68,7 @@ def test_a_suggestion_is_applied_and_the_next_run_sees_what_is_left(
 def test_several_are_applied_at_once_without_examples(served: Any, look: Any, support: SupportDesk) -> None:
     tab = opened(served, look, support, f"/tune?file={FILE}")
     button(tab, "Apply all 2…").click()
-    tab.get_by_label(re.compile("Add the replies that decided")).uncheck()
+    tab.get_by_label(re.compile("Add the deciding replies")).uncheck()
     button(tab, "Write to triage.yaml").click()
     see(tab.locator(".applied"), "Written to")
     contract = load_contract(support.file)
@@ -78,7 +78,7 @@ def test_several_are_applied_at_once_without_examples(served: Any, look: Any, su
 
 def test_a_suggestion_can_be_tried_out_in_the_editor(served: Any, look: Any, support: SupportDesk) -> None:
     tab = opened(served, look, support, f"/tune?file={FILE}")
-    tab.locator(".suggestion").nth(1).get_by_role("button", name="See what flips").click()
+    tab.locator(".suggestion").nth(1).get_by_role("button", name="Show flips").click()
     see(tab.locator(".cm-content"), "len(summary) >= 20")
     see(tab.locator(".figures"), "49")
     see(tab.locator("#bar-actions"), "Save 1 change")
@@ -116,7 +116,7 @@ def test_without_labels_without_a_store_and_without_the_right(served: Any, look:
     empty = tmp_path / "empty"
     empty.mkdir()
     tab = look(served(folders=(empty,), store=support.store), "/tune")
-    see(tab.locator("main"), "There is no contract file in the folders of this studio")
+    see(tab.locator("main"), "There is no contract file in the studio's folders")
 
 
 def test_who_may_not_edit_sees_suggestions(served: Any, look: Any, support: SupportDesk) -> None:
@@ -128,7 +128,7 @@ def test_who_may_not_edit_sees_suggestions(served: Any, look: Any, support: Supp
 def test_several_contracts_are_listed_with_what_there_is_to_learn_from(
     served: Any, look: Any, support: SupportDesk
 ) -> None:
-    """Those with labels first; each row leads to its suggestions."""
+    """Contracts with labels first; each row links to its suggestions."""
     other = support.folder / "another.yaml"
     other.write_text("name: another\nschema: true\n")
     tab = opened(served, look, support, width=400)

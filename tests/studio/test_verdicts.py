@@ -1,4 +1,6 @@
-"""Verdicts in the studio: the table, one verdict, labels, the queue; what a key may see; hostile texts; the page by keyboard alone."""
+"""Verdicts in the studio: the table, one verdict, labels, the queue; the rights of keys; hostile texts; the page by
+keyboard alone.
+"""
 
 import json
 import random
@@ -102,7 +104,9 @@ def test_one_verdict_in_full(desk: Desk, ids: list[str]) -> None:
     fact = found["verdict"]["facts"][0]
     assert (fact["code"], fact["rule"], fact["subject"]) == ("B005", "grown up", "rule:grown up")
     assert "age" in found["verdict"]["told"]
-    assert [row["attempt"] for row in found["attempts"]] == [refused["attempt"]]  # its sibling is of another tenant
+    assert [row["attempt"] for row in found["attempts"]] == [
+        refused["attempt"]
+    ]  # its sibling belongs to another tenant
     assert len(found["conversation"]) == 3
     assert {row["tenant"] for row in found["conversation"]} == {refused["tenant"]}
     assert found["contract"] | {"fingerprint": "", "now": ""} == {
@@ -126,7 +130,7 @@ def test_the_file_has_changed_since(desk: Desk, folder: Path, ids: list[str]) ->
 
 
 def test_what_is_not_there_says_why(served: Any, tmp_path: Path) -> None:
-    contract = Contract(True, name="any")
+    contract = Contract(schema=True, name="any")
     with open_store(tmp_path / "none.db", redaction=Redaction(bodies="none")) as store:
         made = store.record_verdict(contract.check("no"), contract="any")
     desk = served(store=str(tmp_path / "none.db"))
@@ -198,7 +202,7 @@ def test_undo_leaves_what_was_changed_since(desk: Desk, ids: list[str]) -> None:
 
 
 def test_of_very_many_attempts_those_around_are_shown(served: Any, tmp_path: Path) -> None:
-    contract = Contract(True, name="any")
+    contract = Contract(schema=True, name="any")
     now = iter(range(1_700_000_000_000_000, 10**18))
     with open_store(tmp_path / "many.db", clock=lambda: next(now)) as store:
         made = [
@@ -274,7 +278,7 @@ def test_a_key_with_a_tenant_sees_nothing_of_others(served: Any, tmp_path: Path,
 @pytest.mark.spec("X21", "X22")
 def test_hostile_texts_stay_texts_in_every_column(served: Any, look: Any, tmp_path: Path) -> None:
     plain = HOSTILE.rstrip("\ud800\x00")
-    contract = Contract(True, rules=[{"name": plain, "expr": "false"}], name=plain)
+    contract = Contract(schema=True, rules=[{"name": plain, "expr": "false"}], name=plain)
     names = {
         name: f"{HOSTILE} {name}" for name in ("model", "tenant", "state", "conversation", "user", "request", "outcome")
     }
@@ -363,13 +367,13 @@ def test_the_page_by_keyboard_alone(desk: Desk, look: Any, ids: list[str]) -> No
     tab.wait_for_selector(f'.verdict[data-id="{refused[1]}"] button.wrong[aria-pressed=true]')
     tab.locator(".verdict .subjects button.right").first.press("Enter")
     wait_until(tab, lambda: any(each["subject"] for each in desk.get(f"/verdicts/{refused[1]}")["labels"]))
-    tab.wait_for_selector(".verdict .labels code")  # what was said about a finding
+    tab.wait_for_selector(".verdict .labels code")  # the label of a finding
     tab.locator(".verdict .cm-content").focus()
     tab.keyboard.press("j")  # the reply cannot be edited: letters are shortcuts there too
     tab.wait_for_url("**open=" + refused[2])
     body.press("Escape")
     tab.wait_for_url("**/verdicts?ok=false")
-    # as a page of its own, and back
+    # as its own page, and back
     tab.goto(desk.address(f"/verdicts/{refused[3]}?ok=false"))
     tab.wait_for_selector(f'.verdict[data-id="{refused[3]}"]')
     body.press("j")
@@ -410,7 +414,7 @@ def test_the_queue_by_keyboard_and_a_label_that_cannot_be_stored(desk: Desk, loo
     entries = len(desk.get("/queue", ok=False)["entries"])
     for _ in range(entries):
         body.press("r")
-    tab.wait_for_selector("text=are answered")
+    tab.wait_for_selector("text=answered.")
     assert axe(tab) == []
     wait_until(tab, lambda: desk.get("/verdicts/counts", label="right")["total"]["count"] == entries)
     drawn = {
@@ -437,7 +441,7 @@ def test_who_passes_one_over_gets_it_last(desk: Desk, look: Any, ids: list[str])
     body.press("Escape")  # closes the dialog, and does not leave the queue
     tab.wait_for_selector("dialog[open]", state="detached")
     body.press("x")
-    tab.wait_for_selector("text=are answered")
+    tab.wait_for_selector("text=answered.")
     assert "1 skipped" in tab.inner_text("main")
     assert ids
 
@@ -475,7 +479,7 @@ def test_who_leaves_before_a_label_is_stored_is_asked(desk: Desk, look: Any, ids
 
 @pytest.mark.needs("browser")
 def test_a_verdict_that_the_list_does_not_hold_is_labelled_by_key(served: Any, look: Any, tmp_path: Path) -> None:
-    made = fill(tmp_path / "long.db", Contract(True, name="any"), 250)
+    made = fill(tmp_path / "long.db", Contract(schema=True, name="any"), 250)
     desk = served(store=str(tmp_path / "long.db"))
     tab = look(desk, f"/verdicts/{made[-1]}")
     tab.wait_for_selector(".verdict[data-id]")
@@ -514,7 +518,7 @@ def test_the_list_can_be_tried_again_and_asks_for_each_number_once(desk: Desk, l
     tab.on("request", lambda request: asked.append(request.url.partition("/api")[2]))
     tab.route("**/api/verdicts?*", lambda route: route.abort())
     tab.locator("body").press("2")
-    tab.wait_for_selector("text=The studio does not answer.")
+    tab.wait_for_selector("text=The studio does not respond.")
     tab.unroute("**/api/verdicts?*")
     tab.get_by_role("button", name="Try again").click()
     tab.wait_for_selector("[data-rows=ready][data-counts=ready] .grid .tr:not(.th)")
@@ -527,7 +531,7 @@ def test_the_list_can_be_tried_again_and_asks_for_each_number_once(desk: Desk, l
 def test_a_search_to_its_end_says_how_many_fit(
     desk: Desk, look: Any, ids: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Counts that had no time are lower bounds; the rows that are there tell more."""
+    """Counts that had no time are lower bounds; the loaded rows give more."""
     hurried = Counts(Count(0, is_exact=False), {facet: {} for facet in FACETS}, is_hurried=False)
     monkeypatch.setattr("trueup.studio.api.verdicts.counts", lambda *_, **__: hurried)
     fitting = desk.get("/verdicts", text="age")["rows"]
@@ -542,7 +546,7 @@ def test_new_verdicts_are_offered_and_move_nothing(desk: Desk, look: Any, ids: l
     tab.wait_for_selector(".grid .tr:not(.th)")
     tab.locator("body").press("j")
     before = rows_shown(tab)
-    desk.app.studio.store.record_verdict(Contract(True).check('{"new": 1}'))
+    desk.app.studio.store.record_verdict(Contract(schema=True).check('{"new": 1}'))
     tab.wait_for_selector("text=1 new", timeout=15_000)
     assert rows_shown(tab) == before
     tab.get_by_role("button", name="1 new").click()
@@ -552,7 +556,7 @@ def test_new_verdicts_are_offered_and_move_nothing(desk: Desk, look: Any, ids: l
 
 @pytest.mark.needs("browser")
 def test_a_long_list_is_scrolled_through_in_few_nodes(served: Any, look: Any, tmp_path: Path) -> None:
-    contract = Contract(True, name="any")
+    contract = Contract(schema=True, name="any")
     judged = contract.check("{}")
     with open_store(tmp_path / "long.db") as store:
         made = [store.record_verdict(judged, model=f"m-{n}", wait=False) for n in range(1200)][::-1]
@@ -561,7 +565,7 @@ def test_a_long_list_is_scrolled_through_in_few_nodes(served: Any, look: Any, tm
     tab.wait_for_selector(".grid .tr:not(.th)")
     for _ in range(60):
         tab.evaluate("document.querySelector('.grid').scrollTop = 1e9")
-        if tab.locator("text=These are all.").count():
+        if tab.locator("text=End of the list.").count():
             break
         tab.wait_for_timeout(50)
     assert tab.evaluate("document.querySelectorAll('*').length") <= 500
@@ -573,7 +577,7 @@ def test_a_long_list_is_scrolled_through_in_few_nodes(served: Any, look: Any, tm
     tab.locator(".grid .tr:not(.th)").last.click()
     tab.wait_for_selector(f'.verdict[data-id="{made[-1]}"]')
     top = tab.evaluate("document.querySelector('.grid').scrollTop")
-    tab.get_by_label("Open as a page of its own").click()
+    tab.get_by_label("Open as its own page").click()
     tab.wait_for_url(f"**/verdicts/{made[-1]}")
     tab.go_back()
     tab.wait_for_selector(".grid .tr.at")
@@ -582,7 +586,7 @@ def test_a_long_list_is_scrolled_through_in_few_nodes(served: Any, look: Any, tm
 
 @pytest.mark.needs("browser")
 @pytest.mark.parametrize(("width", "dark"), [(400, False), (1440, True)])
-def test_every_state_is_readable(served: Any, look: Any, desk: Desk, tmp_path: Path, width: int, dark: bool) -> None:
+def test_every_state_is_readable(served: Any, look: Any, desk: Desk, tmp_path: Path, width: int, *, dark: bool) -> None:
     open_store(tmp_path / "empty.db").close()
     refused = desk.get("/verdicts", ok=False)["rows"][0]["id"]
     views: list[tuple[Desk, dict[str, str]]] = [

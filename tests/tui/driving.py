@@ -1,7 +1,8 @@
-"""How the tests drive the screens: keys as a person presses them, and what can be seen.
+"""How the tests drive the screens: they press keys like a person, and read the visible text.
 
-The pilot waits after each key until the process has used hardly any processor time for a while. Here a key has had its effect when
-every message was handled, nothing is read beside the screen any more and no animation runs: that is quicker, and certain.
+The pilot waits after each key until the process has used hardly any processor time for a while. Here a key has had its
+effect when every message was handled, no thread is reading any more and no animation runs: that is quicker, and
+reliable.
 """
 
 import asyncio
@@ -57,7 +58,7 @@ async def idle(pilot: Any) -> None:
 
 
 def cells(app: App[None], table: str) -> list[list[str]]:
-    """The rows of a table, as they are shown."""
+    """The visible rows of a table."""
     found = app.screen.query_one(table, DataTable)
     return [[str(cell).strip() for cell in found.get_row_at(at)] for at in range(found.row_count)]
 
@@ -85,7 +86,7 @@ def below(app: App[None], table: str) -> str:
 
 
 def screen_lines(app: App[None]) -> list[str]:
-    """Everything that can be seen, line by line."""
+    """All visible text, line by line."""
     width, height = app.size
     strips = app.screen._compositor.render_strips()
     return ["".join(segment.text for segment in strip).rstrip()[:width] for strip in strips][:height]

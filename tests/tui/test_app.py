@@ -1,4 +1,4 @@
-"""The screens over runs, driven by key as a person drives them, over real runs of the shipped pipelines."""
+"""The screens over runs, driven by keys like a person would, over real runs of the shipped pipelines."""
 
 import json
 import os
@@ -131,7 +131,7 @@ def test_warnings_and_fixes_of_a_unit_are_shown(noted: Path) -> None:
     assert rows["a"].codes == ("B005", "W001")
     assert [row.id for row in units_at(noted, "tell", code="B005")] == ["a"]
     unit = unit_at(noted, "tell", rows["a"])
-    assert len(unit.replies) == 1  # what was sent is not a reply
+    assert len(unit.replies) == 1  # a sent request is not a reply
     assert unit.input["start"] == "once upon"  # the unit as it entered the step, not as the run began
     text = unit_text(unit).plain
     assert "⟨W001⟩" in text
@@ -162,7 +162,7 @@ def test_a_run_that_waits_is_resumed_from_its_screen(folder: Path) -> None:
 
 @pytest.mark.spec("B20")
 def test_retry_shows_what_happens_and_asks_first(folder: Path) -> None:
-    """The unit that failed had all its attempts, so one more is configured: there is something to ask about."""
+    """The unit that failed had all its attempts, so one more is configured: there is something to retry."""
     config = folder / "first" / "config" / "config.yaml"
     config.write_text(config.read_text("utf-8").replace("max_attempts: 3", "max_attempts: 4"), "utf-8")
     app = RunsApp(folder / "first")
@@ -201,7 +201,7 @@ def test_pausing_what_does_not_run_is_said(folder: Path) -> None:
     async def steps(pilot: Any) -> None:
         await pilot.press("enter", "p")
         await settled(pilot, lambda: len(app._notifications) > 0)
-        assert any("nobody is running it" in note.message for note in app._notifications)
+        assert any("it is not running" in note.message for note in app._notifications)
 
     drive(app, steps)
 

@@ -1,4 +1,4 @@
-"""What the screens can do to a run, without the screens."""
+"""The commands of the screens, without the screens."""
 
 import re
 import sys
@@ -10,8 +10,8 @@ import pytest
 from trueup.tui import commands
 
 
-def test_a_run_that_goes_on_by_itself_is_heard_of_when_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run goes on until somebody takes away the file that holds it up."""
+def test_a_resumed_run_is_waited_for_until_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run continues until the file `hold` is removed."""
     (tmp_path / "hold").touch()
     work = "import pathlib, sys, time\nwhile (pathlib.Path(sys.argv[2]) / 'hold').exists(): time.sleep(0.01)"
     monkeypatch.setattr(commands, "_CALL", (sys.executable, "-c", work))

@@ -1,4 +1,4 @@
-"""What a list shows is what was counted: by code, in a damaged run, and whatever a reply holds."""
+"""A list shows the counted units: by code, in a damaged run, and for any reply."""
 
 import json
 from pathlib import Path
@@ -136,7 +136,7 @@ def test_what_is_too_long_to_show_says_how_much_is_left_out() -> None:
     long = {"text": "x" * 30_000}
     said = json.dumps(long)
     unit = Unit(
-        "a", long, "p" * 20_007, (Replied(said, Contract(True).check(said), {}),), None, {"unit_id": "a", **long}
+        "a", long, "p" * 20_007, (Replied(said, Contract(schema=True).check(said), {}),), None, {"unit_id": "a", **long}
     )
     text = unit_text(unit).plain
     parts = {part.split("\n")[0]: part for part in text.split("\n\n")}

@@ -1,4 +1,4 @@
-"""The screens at every size: what a person needs is there at 60 columns and 20 rows, what is out of sight is hinted at."""
+"""The screens at every size: everything needed is visible at 60 columns and 20 rows, and hints count the rest."""
 
 import shutil
 from pathlib import Path
@@ -32,7 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def assert_seen(app: RunsApp, *words: str) -> None:
-    """Everything is on the screen, whole."""
+    """Everything is on the screen, uncut."""
     text = "\n".join(screen_lines(app))
     flat = " ".join(text.replace("│", " ").split())
     missing = [word for word in words if word not in flat]
@@ -61,7 +61,7 @@ def test_the_list_of_runs_fits(made: Path, size: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize(("room", "wanted"), [(58, {"failed", "left"}), (78, {"failed", "left", "done", "cost"})])
 def test_one_long_name_does_not_push_the_numbers_of_all_runs_out(room: int, wanted: set[str]) -> None:
-    """The name gives way as far as it can still be told from others."""
+    """The name shrinks as long as it stays distinguishable."""
     widths = [len(column.name) + 2 for column in COLUMNS]
     shown_at, cut = fitting(COLUMNS, [70, *widths[1:]], room)
     assert wanted <= {COLUMNS[at].name for at in shown_at}

@@ -1,4 +1,4 @@
-"""Screens that are closed or left while a command is under way, and lists that change while somebody reads them."""
+"""Screens that are closed while a command is running, and lists that change while somebody reads them."""
 
 import sys
 from pathlib import Path
@@ -21,7 +21,8 @@ from trueup.tui.run import OneRun
 from trueup.tui.runs import Runs
 from trueup.tui.units import Units
 
-# A command that notes its process, works until the file `hold` is taken away, and notes that it is done. It gives up some time.
+# A command that notes its process, works until the file `hold` is removed, and notes that it is done. It gives up after
+# some time.
 _WORK = """
 import os, pathlib, sys, time
 folder = pathlib.Path(sys.argv[2]).parent
@@ -37,7 +38,7 @@ print("it is done")
 
 @pytest.fixture
 def long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run with a unit to retry, on which every command takes until `hold` is taken away."""
+    """A run with a unit to retry, on which every command runs until `hold` is removed."""
     rows = reply("ask", "*", "no json")
     api = {"retry": {"max_attempts": 1, "initial_delay_seconds": 0}}
     pipeline = write_pipeline(tmp_path / "p", [asking("ask")], [{"id": "a"}], rows, api)
@@ -98,10 +99,10 @@ def test_what_is_under_way_is_shown_and_its_end_is_told_on_any_screen(long: Path
         await press(pilot, "enter", "t")
         await pilot.press("y")
         await settled(pilot, (long.parent / "pid").exists)
-        assert app.screen.sub_title == "retry is under way …"
+        assert app.screen.sub_title == "retry is running …"
         await pilot.press("t", "v", "s")
         assert isinstance(app.screen, OneRun), "nothing else is begun meanwhile"
-        assert {note.message for note in app._notifications} == {"retry is under way …"}
+        assert {note.message for note in app._notifications} == {"retry is running …"}
         await pilot.press("escape")
         assert isinstance(app.screen, Runs)
         (long.parent / "hold").unlink()
@@ -130,7 +131,7 @@ def test_a_judgement_that_nobody_waits_for_any_more_asks_nothing(long: Path) -> 
 
 
 def begun(folder: Path, units: int, size: int) -> tuple[Path, OwnedRun]:
-    """A run that this process is running; nothing is through its step yet."""
+    """A run that this process is running; no chunk has finished its step yet."""
     items = [{"id": f"unit{number:03d}"} for number in range(units)]
     rows = reply("ask", "*", GOOD)
     path = start(write_pipeline(folder / "p", [asking("ask")], items, rows, chunk_size=size), folder / "run")
@@ -140,7 +141,7 @@ def begun(folder: Path, units: int, size: int) -> tuple[Path, OwnedRun]:
 
 
 def pass_all(run: OwnedRun, name: str) -> None:
-    """Take a chunk through the step."""
+    """Let a chunk finish the step."""
     chunk = run.state.chunks[name]
     units = list(run.units(chunk, 0))
     outcomes = Outcomes(len(units))
@@ -150,7 +151,7 @@ def pass_all(run: OwnedRun, name: str) -> None:
 
 
 async def tick(pilot: Any, app: RunsApp) -> None:
-    """What the clock of the screen does every two seconds."""
+    """The action of the screen's timer every two seconds."""
     assert isinstance(app.screen, Units)
     app.screen._look_again()
     await idle(pilot)
@@ -178,7 +179,7 @@ def test_the_unit_that_is_read_stays_though_it_moves_to_another_page(tmp_path: P
     async def steps(pilot: Any) -> None:
         await press(pilot, "enter", "enter", "down", "down", "enter")
         assert shown(app, "#unit").startswith("not judged yet")
-        pass_all(run, "chunk_000")  # the first page is that of the second chunk now
+        pass_all(run, "chunk_000")  # the first page now shows the second chunk
         await tick(pilot, app)
         assert shown(app, "#which") == "ask · unit002"
         assert shown(app, "#unit").startswith("valid")
@@ -196,7 +197,8 @@ def test_units_that_have_no_code_yet_are_explained(tmp_path: Path) -> None:
     async def steps(pilot: Any) -> None:
         await press(pilot, "enter", "enter", "f")
         assert (
-            shown(app, "#unit") == "no unit yet: a unit is listed as failed or valid when its chunk is through the step"
+            shown(app, "#unit")
+            == "no units yet: units are listed as failed or valid once their chunk has finished the step"
         )
         run.close()
         await tick(pilot, app)

@@ -1,4 +1,4 @@
-"""Runs with very many units: one page is read and held at a time, in any order, and nothing is left out between pages."""
+"""Runs with very many units: one page at a time is read and kept, in any order, and no unit is missing between pages."""
 
 import tracemalloc
 from pathlib import Path
@@ -15,7 +15,7 @@ from trueup.tui.app import RunsApp
 
 
 def make(folder: Path, units: int, size: int = 1000, *, every: int = 10, done: int | None = None) -> Path:
-    """A run as it is after its step: every tenth unit failed. With `done`, only so many chunks are through it."""
+    """A run after its step: every tenth unit failed. With `done`, only that many chunks have finished it."""
     items = [{"id": f"unit{number:06d}"} for number in range(units)]
     pipeline = write_pipeline(folder / "p", [asking("ask")], items, reply("ask", "*", GOOD), chunk_size=size)
     path = start(pipeline, folder / "run")
@@ -60,7 +60,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("order", ["", "unit", "state", "codes", "chunk"])
 @pytest.mark.parametrize("down", [False, True])
-def test_every_page_together_is_every_unit_once_in_order(run: Path, order: str, down: bool) -> None:
+def test_every_page_together_is_every_unit_once_in_order(run: Path, order: str, *, down: bool) -> None:
     query = Query("ask", order=order, down=down and bool(order))
     whole = page_at(run, query, size=10_000).rows
     assert len({row.id for row in whole}) == len(whole) == 1050

@@ -1,4 +1,4 @@
-"""Runs in the middle of their calls: a request that was sent is not a reply, in real time, in a batch and after kill -9."""
+"""Runs in the middle of their calls: a sent request is not a reply, in real time, in a batch and after kill -9."""
 
 import os
 import shutil
@@ -34,7 +34,7 @@ PRICES = {"m": {"input": 1000.0, "output": 1000.0}}  # a dollar for a thousand t
 
 
 def answer(asked: Any) -> Any:
-    """Unit a is answered, b gets an error page, c was refused first, and nothing ever comes for d and e."""
+    """Unit a is answered, b gets an error page, c was refused first, and no answer ever comes for d and e."""
     said = str(asked.fields["messages"])
     if "Say b" in said:
         return Raw("<h1>Down</h1>", 500, "text/html")
@@ -73,7 +73,7 @@ def rows_at(path: Path) -> dict[str, UnitRow]:
 
 
 def held(path: Path) -> bool:
-    """Whether a is answered, b has failed for good, and d and e were asked about."""
+    """Whether a is answered, b has finally failed, and d and e were asked about."""
     rows = lines(path / "chunks" / "chunk_000" / "ask_results.jsonl")
     kinds = [(row["unit_id"], kind_of(row)) for row in rows]
     wanted = {("a", "reply"), ("c", "reply"), ("b", "failure"), ("d", "sent"), ("e", "sent")}
@@ -172,7 +172,7 @@ def test_the_screens_show_the_same(tmp_path: Path, server: ScriptedServer) -> No
 
 
 def test_a_unit_that_was_retried_keeps_its_earlier_replies(tmp_path: Path) -> None:
-    """The second time nothing but an error comes: the first reply is still a reply, and not what a server sent in its place."""
+    """The second request gets only an error: the first reply is still the reply, and not the server's error page."""
     script: list[Any] = [Say("no json"), *[Say(GOOD, usage=(1, 1))] * 4, *[Raw("<h1>Down</h1>", 500, "text/html")] * 9]
     with ScriptedServer(script) as server:
         pipeline = write(tmp_path / "p", server.url, retry={"max_attempts": 1, "initial_delay_seconds": 0})
@@ -226,7 +226,7 @@ def test_damaged_files_of_a_chunk_are_passed_over(tmp_path: Path, name: str) -> 
 
 
 def test_a_run_is_written_while_it_is_shown(tmp_path: Path) -> None:
-    """The screens stay open over a run that goes from its first call to its end, and then tell its end."""
+    """The screens stay open from the first call of a run to its end, and then show that it has ended."""
     settings = {"replay": {"source": "replies.jsonl", "delay_seconds": 0.01}}
     rows = [{"step": "ask", "unit_id": "*", "raw_response": GOOD}]
     items = [{"id": str(number)} for number in range(60)]
@@ -277,7 +277,7 @@ def test_recorded_results_of_a_run_with_refused_calls_can_be_replayed(tmp_path: 
 
 
 def test_what_is_read_when_the_screens_close_is_dropped(tmp_path: Path) -> None:
-    """A look that ends after its screen has lost its widgets shows nothing, and raises nothing."""
+    """A read that ends after its screen has lost its widgets shows nothing, and raises nothing."""
     path = start(write(tmp_path / "p", "http://127.0.0.1:1"), tmp_path / "runs" / "run")
     app = RunsApp(path)
 

@@ -1,6 +1,6 @@
-// Bundles the studio's page, its libraries included, into src/trueup/studio/bundle: studio.js, studio.css, the licences of the
-// libraries, and the files that are served as they are. Run it with `make bundle` after a change of the page or of package.json.
-// A folder as argument receives the files in place of the bundle's folder.
+// Bundles the studio's page and its libraries into src/trueup/studio/bundle: studio.js, studio.css, the licences of the libraries, and the
+// files that are served unchanged. Run it with `make bundle` after a change of the page or of package.json. With a folder as argument, the
+// files are written there instead.
 import {copyFile, mkdir, readFile, writeFile} from "node:fs/promises";
 import {dirname, join} from "node:path";
 import {fileURLToPath} from "node:url";
@@ -12,15 +12,15 @@ const page = join(studio, "page");
 const target = process.argv[2] ?? join(studio, "bundle");
 const modules = join(here, "node_modules");
 
-// Markup is written in templates, in which a minifier keeps every space. Nothing on the page depends on line breaks and indentation.
+// Markup is in templates, in which a minifier keeps every space. Nothing on the page depends on line breaks and indentation.
 const squeeze = (text) => text.replace(/(?<=[>}`])\n\s*(?=<|\$\{)/g, "").replace(/\n\s+/g, "\n");
 const squeezed = {
   name: "squeezed",
   setup: ({onLoad}) => onLoad({filter: /\/page\/.*\.js$/}, async ({path}) => ({contents: squeeze(await readFile(path, "utf8"))})),
 };
 
-// uPlot offers all its ways to draw as properties of itself, so a bundler keeps them. The charts draw lines and bars of their own: without these
-// statements, what only they name is left out.
+// uPlot exposes all its drawing functions as properties, so a bundler keeps them. The charts draw their own lines and bars: without these
+// statements, the functions that only they use are left out.
 const UNUSED = ["uPlot.join = join;", "(paths.stepped = stepped);", "(paths.bars    = bars);", "(paths.spline  = monotoneCubic);"];
 const trimmed = {
   name: "trimmed",

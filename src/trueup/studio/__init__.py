@@ -1,1 +1,1 @@
-"""The studio: a web page over the engine, the store, contracts and runs, and the JSON API behind it."""
+"""The studio: a web page for the engine, the store, contracts and runs, with its JSON API."""

@@ -1,6 +1,6 @@
-"""Answering: an HTTP request enters, its endpoint's handler is called in a thread, JSON leaves.
+"""Answering: takes an HTTP request, calls its endpoint's handler in a thread, and returns JSON.
 
-Whatever goes wrong leaves as `{"error": {code, message, hint}}`; a traceback goes to the log only.
+Errors are returned as `{"error": {code, message, hint}}`; a traceback goes only to the log.
 """
 
 import gzip
@@ -31,15 +31,17 @@ _LINES = "application/x-ndjson"
 _END = object()
 _WORTH = 2048  # bytes of an answer that are worth compressing for a client elsewhere
 _HERE = ("127.", "::1")
-# Inside a gateway, threads of the studio compete with its loop for the interpreter: few of them, whatever is asked.
+# Inside a gateway, threads of the studio compete with its loop for the interpreter: so there are only a few.
 AT_ONCE = 4
 SLOW_AT_ONCE = 3
-STREAMS = 8  # long works at the same time
-_UNREAD = 60.0  # seconds for which a work waits until its client reads on
+STREAMS = 8  # long jobs at the same time
+_UNREAD = 60.0  # seconds that a job waits for its client to continue reading
 
 
 class Threads:
-    """The threads of one studio: some for quick answers, some for slow ones, and one for each stream, so that none keeps the others waiting."""
+    """The threads of one studio: some for quick answers, some for slow ones, and one for each stream, so that they do
+    not block each other.
+    """
 
     def __init__(self) -> None:
         self._quick, self._slow, self._streams = (_Limit(most) for most in (AT_ONCE, SLOW_AT_ONCE, STREAMS + 2))
@@ -49,7 +51,7 @@ class Threads:
         self.stopping = False
 
     async def answer(self, work: Callable[[], T], request: Request, *, slow: bool) -> T:
-        """What a work comes to; one whose client left while it waited for its turn is not begun."""
+        """The result of `work`; if the client left while it was queued, it is not started."""
         async with (self._slow if slow else self._quick).limiter:
             if await request.is_disconnected():
                 raise ClientDisconnect
@@ -60,7 +62,7 @@ class Threads:
 
 
 class _Limit:
-    """A limiter that is made where it is first needed: inside of a running loop."""
+    """A limiter that is created on first use, inside a running loop."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -100,8 +102,8 @@ class Answering:
             return await self._begun(request, who)
         if self._threads.streaming >= STREAMS:
             raise Refusal(
-                503, f"This studio works on {STREAMS} long requests already.", code="busy",
-                hint="Wait for one to end, or stop it.", headers={"retry-after": "5"},
+                503, f"This studio is already working on {STREAMS} long requests.", code="busy",
+                hint="Wait until one ends, or stop one.", headers={"retry-after": "5"},
             )  # fmt: skip
         self._threads.streaming += 1  # before anything else, so that simultaneous requests are counted
         begun: Response | None = None
@@ -127,7 +129,7 @@ class Answering:
         return Response(body, media_type=_JSON, headers=headers)
 
     def _made(self, request: Request, raw: bytes, who: Key, *, packs: bool) -> Stream | tuple[bytes, bool]:
-        """The answer as it is sent, and whether it is compressed: whatever takes time happens in a thread."""
+        """The body of the answer, and whether it is compressed. Runs in a thread, because it may take time."""
         endpoint = self._endpoint
         path, query = request.path_params, once(request.query_params.multi_items())
         if endpoint.method in ("GET", "DELETE"):
@@ -143,7 +145,9 @@ class Answering:
 
 
 class Lines(Response):
-    """Many answers to one request, each sent as soon as it is there. The work is ended when the client leaves or stops reading, or the studio stops."""
+    """Many answers to one request, each sent as soon as it is ready. The job ends when the client leaves or stops
+    reading, or the studio stops.
+    """
 
     media_type = _LINES
 
@@ -182,7 +186,7 @@ class Lines(Response):
             with anyio.move_on_after(_UNREAD) as waited:
                 await send({"type": "http.response.body", "body": line, "more_body": more})
             if waited.cancelled_caught:
-                log.warning("a client of the studio has stopped reading; its work was ended")
+                log.warning("a client of the studio has stopped reading; its job was ended")
                 return
 
     def _line(self) -> tuple[bytes, bool]:
@@ -206,7 +210,7 @@ class Lines(Response):
             try:
                 close()
             except Exception:
-                log.exception("the studio failed to end a work")
+                log.exception("the studio failed to end a job")
 
 
 def refused(refusal: Refusal) -> Response:
@@ -224,13 +228,13 @@ def _permit(endpoint: Endpoint, who: Key) -> None:
 
 
 def _packs(request: Request) -> bool:
-    """Whether an answer is compressed: not for this machine, where that takes longer than to send it."""
+    """Whether to compress answers for a client: not on this machine, where compressing takes longer than sending."""
     address = request.client.host if request.client is not None else ""
     return not address.startswith(_HERE) and accepts_gzip(request.headers.get("accept-encoding", ""))
 
 
 def accepts_gzip(header: str) -> bool:
-    """Whether a client reads gzip.
+    """Whether a client accepts gzip.
 
     >>> accepts_gzip("br, gzip"), accepts_gzip("gzip;q=0, br"), accepts_gzip("")
     (True, False, False)
@@ -247,4 +251,4 @@ def _stopping() -> Refusal:
 
 
 def _failed() -> Refusal:
-    return Refusal(500, "The studio failed. Its log says why.", code="internal")
+    return Refusal(500, "The studio failed. See its log for the reason.", code="internal")

@@ -1,4 +1,6 @@
-"""The application: settings enter, an ASGI application leaves. Its routes are the page, its assets and the table of endpoints."""
+"""The application: takes settings and builds an ASGI application. Its routes are the page, its assets and the table of
+endpoints.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -70,7 +72,7 @@ class Application:
         return self._guard.codes.new(key)
 
     def stop(self) -> None:
-        """Let nothing new begin, and end long works after their next word."""
+        """Refuse new requests, and end long jobs at their next message."""
         self._threads.stopping = True
 
     def close(self) -> None:
@@ -87,7 +89,7 @@ class Application:
         return JSONResponse(document(self._table, self.settings.mount))
 
     async def _sign_in(self, request: Request) -> Response:
-        """Take a key in a form, for a browser that was not given one by the first URL."""
+        """Accept a key from a form, for a browser that did not get one from the first URL."""
         if request.method != "POST":
             return HTMLResponse(index(self.settings.mount, request.scope[NONCE]))
         mount = self.settings.mount

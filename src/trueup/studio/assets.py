@@ -1,7 +1,7 @@
-"""Assets: the files of the bundled page, read once, compressed once, and addressed by a hash of all of them.
+"""Assets: the files of the bundled page, read and compressed once. Their address contains a hash of all of them.
 
-Because the address changes with the content, browsers may keep them for ever. `index` is the page itself, for every view. The sources are in
-`page/`; `make bundle` bundles them.
+Because the address changes with the content, browsers may cache them forever. `index` is the page itself, for every
+view. The sources are in `page/`; `make bundle` bundles them.
 """
 
 import gzip
@@ -26,7 +26,7 @@ class Asset(NamedTuple):
 
     body: bytes
     packed: bytes
-    """Compressed with gzip; empty where that does not pay."""
+    """Compressed with gzip; empty if that saves nothing."""
     kind: str
 
 

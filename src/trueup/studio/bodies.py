@@ -1,6 +1,7 @@
-"""Bodies: what a request brings enters, its bytes leave, or a refusal. Nothing is read beyond what a path takes, nor waited for without end.
+"""Bodies: reads the body of a request, or refuses it. Size and time are limited.
 
-A body that is refused still runs out for a moment, unkept: a browser that is cut off amid sending never reads why.
+The rest of a refused body is read and discarded for a moment: a browser that is cut off while sending would never read
+the reason.
 """
 
 import asyncio
@@ -14,20 +15,20 @@ from trueup.studio.refusal import Refusal
 
 _PIECE = 20.0  # seconds to wait for the next piece
 _WHOLE = 120.0  # seconds for all of them
-_PATIENCE = 5.0  # seconds in which a body that is refused may run out
+_PATIENCE = 5.0  # seconds for discarding the rest of a refused body
 _MB = 1024 * 1024
-_ROOM = 256 * _MB  # bytes of all bodies that are held at the same time
+_ROOM = 256 * _MB  # bytes of all bodies in memory at the same time
 
 
 class Room:
-    """How much room there is for the bodies of all requests together."""
+    """The memory for the bodies of all requests together."""
 
     def __init__(self, size: int = _ROOM) -> None:
         self._left = size
 
     @contextmanager
     def part(self) -> "Iterator[Part]":
-        """The part of one request, for as long as it is answered."""
+        """The share of one request, until it is answered."""
         part = Part(self)
         try:
             yield part
@@ -35,38 +36,38 @@ class Room:
             self._left += part.size
 
     def take(self, size: int) -> None:
-        """Take some of it; a Refusal if there is not enough left."""
+        """Reserve some of it; a Refusal if there is not enough left."""
         if size > self._left:
             raise Refusal(
-                503, "This studio holds as many long texts already as it can.", code="busy",
+                503, "This studio has no memory left for more long texts.", code="busy",
                 hint="Try again in a moment.", headers={"retry-after": "2", "connection": "close"},
             )  # fmt: skip
         self._left -= size
 
 
 class Part:
-    """What one request takes of a room."""
+    """The share of a room that one request has reserved."""
 
     def __init__(self, room: Room) -> None:
         self._room = room
         self.size = 0
 
     def add(self, size: int) -> None:
-        """Take some more."""
+        """Reserve some more."""
         self._room.take(size)
         self.size += size
 
 
 async def read_body(receive: Receive, headers: Mapping[str, str], most: int, part: Part | None = None) -> bytes:
-    """The body of a request; a Refusal if it is too large, if there is no room for it, or if it comes too slowly."""
+    """The body of a request; a Refusal if it is too large, if there is no room for it, or if it arrives too slowly."""
     if (coded := headers.get("content-encoding", "identity").strip().lower()) != "identity":
         raise Refusal(
-            415, f"The body is compressed or encoded ({coded[:40]!r}).", code="encoded", hint="Send it as it is.",
+            415, f"The body is compressed or encoded ({coded[:40]!r}).", code="encoded", hint="Send it uncompressed.",
             headers={"connection": "close"},
         )  # fmt: skip
     said = headers.get("content-length", "")
     if said.isascii() and said.isdigit() and (len(said) > 12 or int(said) > most):
-        if "expect" not in headers:  # otherwise the client waits for our word before it sends anything
+        if "expect" not in headers:  # otherwise the client waits for our answer before it sends anything
             await _drain(receive)
         raise _too_large(most)
     pieces: list[bytes] = []
@@ -114,6 +115,6 @@ async def _drain(receive: Receive) -> None:
 def _too_large(most: int) -> Refusal:
     size = f"{most // _MB} MB" if most >= _MB else f"{most // 1024} KB"
     return Refusal(
-        413, f"The request is larger than the {size} that this path takes.", code="too_large",
+        413, f"The request is larger than {size}, the limit of this path.", code="too_large",
         hint="Judge large files with `trueup check` or `trueup sift`.", headers={"connection": "close"},
     )  # fmt: skip

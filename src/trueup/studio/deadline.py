@@ -1,6 +1,6 @@
-"""Deadline: uvicorn's connection by h11, with a time in which the head of a request must come, and an answer be read.
+"""Deadline: uvicorn's h11 connection, with a time limit for receiving the head of a request and for reading an answer.
 
-uvicorn itself waits without end for both, so that a few hundred silent connections would shut everybody else out.
+uvicorn itself waits forever for both, so a few hundred silent connections would lock out all other clients.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 class Connection(H11Protocol):
-    """A connection whose heads must come within `seconds`."""
+    """A connection on which each head must arrive within `seconds`."""
 
     seconds: ClassVar[float] = 15.0
     _head: asyncio.TimerHandle | None = None
@@ -29,11 +29,11 @@ class Connection(H11Protocol):
 
     def timeout_keep_alive_handler(self) -> None:
         if self.transport.get_write_buffer_size():
-            self.transport.abort()  # nobody reads the last answer: closing would wait for that without end
+            self.transport.abort()  # nobody reads the last answer: closing would wait for that forever
         super().timeout_keep_alive_handler()
 
     def _follow(self) -> None:
-        """Wait for a head with a deadline, and for nothing else: bodies and answers have their own."""
+        """Apply the deadline only to heads: bodies and answers have their own."""
         cycle: Any = self.cycle
         if cycle is not None and not cycle.response_complete:
             self._disarm()

@@ -1,5 +1,5 @@
-"""Decoding: what a request says enters as text, the type that its handler takes leaves. What does not fit is refused in words: what is wrong,
-where, and what the path takes.
+"""Decoding: takes the parameters of a request as text and returns the type that its handler takes. If a parameter does
+not fit, the refusal says what is wrong, where, and what the path takes.
 """
 
 import json
@@ -14,7 +14,7 @@ from msgspec import inspect
 
 from trueup.studio.refusal import Refusal
 
-_LARGE = 512 * 1024  # bytes; what a smaller body holds is built in a moment
+_LARGE = 512 * 1024  # bytes; smaller bodies are built in a moment
 _SHOWN = 100  # characters of a name or a value in a message
 _KINDS = {
     "int": "a whole number", "float": "a number", "str": "text", "bool": "true or false", "array": "a list", "object": "an object",
@@ -31,7 +31,7 @@ _BOUND = re.compile(r"Expected `([^`]+)` (>=|<=|>|<) (\S+)")
 
 
 def decoded(kind: type[msgspec.Struct], given: Mapping[str, Any], *, strict: bool) -> Any:
-    """What a request says, as the type that its handler takes."""
+    """The parameters of a request, as the type that its handler takes."""
     refuse_unknown(given, kind.__struct_encode_fields__)
     try:
         asked = msgspec.convert(dict(given), kind, strict=strict)
@@ -49,7 +49,7 @@ def decoded(kind: type[msgspec.Struct], given: Mapping[str, Any], *, strict: boo
 
 
 def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse a request that names what its path does not take."""
+    """Refuse a request with parameters that its path does not take."""
     unknown = set(given) - set(known)
     if unknown:
         takes = ", ".join(known) or "nothing"
@@ -67,7 +67,7 @@ def refuse_query(given: Iterable[str]) -> None:
 
 
 def once(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The parameters of a query; one that comes twice is refused, since nobody can say which is meant."""
+    """The parameters of a query. A repeated one is refused, because it is ambiguous."""
     found: dict[str, str] = {}
     for name, value in pairs:
         if name in found:
@@ -92,9 +92,10 @@ def json_object(raw: bytes, kind: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def _skim(raw: bytes, kind: type[msgspec.Struct]) -> None:
-    """Refuse a large body that holds more than texts and numbers, before anything is made of it.
+    """Refuse a large body that contains more than texts and numbers, before objects are built from it.
 
-    A list of eight million empty lists takes 24 MB to send, and seconds and many times the memory to build. No other thread runs meanwhile.
+    A list of eight million empty lists takes 24 MB to send, but building it takes seconds and many times the memory,
+    and no other thread runs in the meantime.
     """
     try:
         parts = msgspec.json.decode(_HALF.sub(rb"\\u0020", raw), type=_parts_of(kind))
@@ -106,18 +107,18 @@ def _skim(raw: bytes, kind: type[msgspec.Struct]) -> None:
     for name in kind.__struct_encode_fields__:
         part = memoryview(getattr(parts, name))
         if bytes(part[:1]) in (b"[", b"{") and len(part) > _LARGE:
-            raise Refusal(413, f"{name} holds too much.", code="too_large", hint="Send less at a time.")
+            raise Refusal(413, f"{name} contains too many items.", code="too_large", hint="Send less at a time.")
 
 
 @cache
 def _parts_of(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
-    """A type with the same fields, whose values are left as they were written."""
+    """A type with the same fields, whose values stay undecoded."""
     fields = [(name, msgspec.Raw, msgspec.Raw()) for name in kind.__struct_encode_fields__]
     return msgspec.defstruct("Parts", fields, forbid_unknown_fields=True)
 
 
 def _loads(raw: bytes) -> Any:
-    """JSON text of a browser, in which half a surrogate pair may be written as an escape."""
+    """JSON text from a browser, which may contain half a surrogate pair as an escape."""
     try:
         return msgspec.json.decode(raw)
     except (msgspec.MsgspecError, RecursionError):
@@ -132,7 +133,7 @@ def _no_number(name: str) -> None:
 
 
 def _misfit(said: str, kind: type[msgspec.Struct]) -> Refusal:
-    """What msgspec says of a value, in our words."""
+    """A message of msgspec, in our words."""
     what, _, at = said.partition(" - at `$")
     where = at.removesuffix("`").removeprefix(".")
     takes = f"This path takes {', '.join(kind.__struct_encode_fields__) or 'nothing'}."
@@ -157,7 +158,7 @@ def _joined(where: str, name: str) -> str:
 
 
 def _words(kinds: str) -> str:
-    """Types as people call them.
+    """Types in ordinary words.
 
     >>> _words("int | null"), _words("str"), _words("null")
     ('a whole number', 'text', 'null')
@@ -166,7 +167,7 @@ def _words(kinds: str) -> str:
 
 
 def _choices(kind: Any, where: str) -> list[str]:
-    """The values that a field takes, where these are few.
+    """The values that a field takes, if there are only a few.
 
     >>> from typing import Literal
     >>> class Ask(msgspec.Struct):

@@ -1,7 +1,8 @@
-"""Endpoints: the one description of each path of the API, from which its route, its checks and its OpenAPI page are made.
+"""Endpoints: the single description of each path of the API. Its route, its checks and its OpenAPI page are made from
+it.
 
-A handler is a plain function that runs in a thread: it takes the studio, the decoded request and who asks, and returns data for JSON, or
-a `Stream`. It raises a `Refusal` for what it will not do.
+A handler is a plain function that runs in a thread: it takes the studio, the decoded request and the caller's key, and
+returns data for JSON, or a `Stream`. It raises a `Refusal` if it cannot serve the request.
 """
 
 import inspect
@@ -15,8 +16,8 @@ from trueup.studio.settings import Key, Right
 if TYPE_CHECKING:
     from trueup.studio.studio import Studio
 
-SMALL = 64 * 1024  # bytes of a body that holds ids and options
-TEXTS = 24 * 1024 * 1024  # bytes of a body that holds a reply and a contract
+SMALL = 64 * 1024  # bytes of a body with ids and options
+TEXTS = 24 * 1024 * 1024  # bytes of a body with a reply and a contract
 
 
 class Nothing(msgspec.Struct, frozen=True):
@@ -24,7 +25,9 @@ class Nothing(msgspec.Struct, frozen=True):
 
 
 class Stream(NamedTuple):
-    """Many answers to one request: each becomes a line of JSON as soon as it is there. The iterator is closed when the client leaves."""
+    """Many answers to one request: each becomes a line of JSON as soon as it is ready. The iterator is closed when the
+    client leaves.
+    """
 
     events: Iterator[Any]
 
@@ -43,12 +46,14 @@ class Endpoint(NamedTuple):
     takes: type[msgspec.Struct] = Nothing
     """Decoded from the path and from the query (GET, DELETE) or the body (POST, PUT). Unknown names are refused."""
     most: int = SMALL
-    """Bytes of a body; a longer one is refused."""
+    """The most bytes of a body; a longer one is refused."""
     streams: bool = False
     slow: bool = False
-    """Whether it may take seconds, whatever it is given: such requests have threads of their own, so that they keep no others waiting."""
+    """Whether it may take seconds for any input: such requests have separate threads, so that others do not have to
+    wait.
+    """
     gives: type[msgspec.Struct] | None = None
-    """The shape of its answer, for OpenAPI; None: not described."""
+    """The type of its answer, for OpenAPI; None: not described."""
 
     @property
     def summary(self) -> str:

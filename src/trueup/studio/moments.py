@@ -1,6 +1,7 @@
-"""Moments: what a page or a client writes for a time enters, seconds since 1970 leave.
+"""Moments: takes a time as a page or a client writes it, and returns seconds since 1970.
 
-A span back from now (`90m`, `24h`, `7d`, `2w`), a date or a time in ISO form (UTC unless it says otherwise), or seconds since 1970.
+It reads a span back from now (`90m`, `24h`, `7d`, `2w`), a date or time in ISO format (UTC by default), or seconds
+since 1970.
 """
 
 import re
@@ -15,7 +16,7 @@ _NUMBER = re.compile(r"\d{1,12}(\.\d{1,9})?\Z")
 
 
 def moment(name: str, given: str, now: float | None = None) -> float | None:
-    """The time that a parameter called `name` gives; None if it is empty.
+    """The time in a parameter called `name`; None if it is empty.
 
     >>> moment("since", "2026-01-31"), moment("since", "1d", now=86_400.0), moment("until", "12.5"), moment("until", "")
     (1769817600.0, 0.0, 12.5, None)

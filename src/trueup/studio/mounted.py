@@ -1,6 +1,8 @@
-"""Mounted: a gateway enters, the studio that it offers at `/studio` leaves. The keys and folders are those of the gateway's file.
+"""Mounted: takes a gateway and returns the studio that it serves at `/studio`. Keys and folders come from the gateway's
+file.
 
-It uses the gateway's store and ends with it. Each worker has one; they share nothing but the secret that their cookies are signed with.
+It uses the gateway's store and ends with it. Each worker has its own studio; they share only the secret that signs
+their cookies.
 """
 
 import time
@@ -40,7 +42,7 @@ class Mounted:
         self._app.follow(settings_of(config, self._gateway))
 
     def stop(self) -> None:
-        """End long works soon."""
+        """End long jobs soon."""
         self._app.stop()
 
     def close(self) -> None:
@@ -49,7 +51,7 @@ class Mounted:
 
 
 def settings_of(config: Config, gateway: Gateway) -> Settings:
-    """What the studio of a gateway may use."""
+    """The settings of a gateway's studio."""
     section = config.studio
     if section is None:
         return Settings(keys=(), mount=MOUNT)
@@ -70,7 +72,7 @@ def settings_of(config: Config, gateway: Gateway) -> Settings:
 
 
 def standing(gateway: Gateway) -> dict[str, Any]:
-    """How this worker of the gateway stands."""
+    """The state of this worker of the gateway."""
     config, store = gateway.config, gateway.store
     problems = ["The gateway is stopping."] if gateway.stopping else []
     if store is not None and (store.trouble is not None or store.crowded):

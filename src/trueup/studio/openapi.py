@@ -1,6 +1,6 @@
-"""The API in OpenAPI's words: the table of endpoints enters, a document leaves.
+"""The API as OpenAPI: takes the table of endpoints and returns a document.
 
-What a handler and the fields of its request are for is said once, in their docstrings, and told from there.
+The descriptions of handlers and request fields come from their docstrings.
 """
 
 import ast
@@ -31,7 +31,7 @@ _ERROR = {
     "required": ["error"],
 }
 _FAILED = {
-    "description": "Why not.",
+    "description": "The reason.",
     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
 }
 _KEYS = {
@@ -57,7 +57,7 @@ def document(table: Iterable[Endpoint], mount: str = "") -> dict[str, Any]:
         "info": {
             "title": "trueup studio",
             "version": __version__,
-            "description": "What the pages of the studio are made of. A client that keeps its key in a cookie sends `x-trueup-studio: 1` with each write.",
+            "description": "The data of the studio's pages. A client that keeps its key in a cookie sends `x-trueup-studio: 1` with each write.",
         },
         "servers": [{"url": mount or "/"}],
         "paths": paths,
@@ -109,7 +109,7 @@ def _description(shape: dict[str, Any]) -> dict[str, str]:
 
 
 def _describe(schemas: dict[str, Any], kinds: Iterable[type[msgspec.Struct]]) -> None:
-    """Add to the fields of each type what its source says about them."""
+    """Add the descriptions in the source to the fields of each type."""
     for kind in _all_of(kinds):
         said = {name: text for base in reversed(kind.__mro__) for name, text in _said(base).items()}
         for name, shape in schemas.get(kind.__name__, {}).get("properties", {}).items():
@@ -118,7 +118,7 @@ def _describe(schemas: dict[str, Any], kinds: Iterable[type[msgspec.Struct]]) ->
 
 
 def _all_of(kinds: Iterable[type[msgspec.Struct]]) -> Iterator[type[msgspec.Struct]]:
-    """These types, and those of their fields."""
+    """These types, and the types of their fields."""
     waiting: list[Any] = list(msgspec.inspect.multi_type_info(kinds))
     while waiting:
         found = waiting.pop()
@@ -133,7 +133,7 @@ def _all_of(kinds: Iterable[type[msgspec.Struct]]) -> Iterator[type[msgspec.Stru
 
 @cache
 def _said(kind: type) -> dict[str, str]:
-    """The texts below the fields of a class, by field; nothing where there is no source."""
+    """The texts below the fields of a class, by field; empty if the source is not available."""
     if not issubclass(kind, msgspec.Struct) or kind is msgspec.Struct:
         return {}
     try:

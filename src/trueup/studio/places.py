@@ -1,7 +1,9 @@
-"""Places: the folders that a studio was started with. A name enters, a path inside them leaves; nothing else is ever opened.
+"""Places: the folders that a studio was started with. It takes a name and returns a path inside them; nothing else is
+ever opened.
 
-A name is the label of a folder and a path below it, such as `contracts/salon.yaml`. The page knows names only, never where a folder is.
-Hidden files, links that lead outside, and what is neither a file nor a folder are treated as missing.
+A name is the label of a folder and a path below it, such as `contracts/salon.yaml`. The page knows only names, never
+the location of a folder. Hidden files, links that lead outside, and anything that is neither a file nor a folder are
+treated as missing.
 """
 
 import os
@@ -11,13 +13,13 @@ from pathlib import Path
 from trueup.studio.refusal import Refusal
 from trueup.studio.settings import Settings
 
-_MOST_FILES = 20_000  # looked at in one walk
+_MOST_FILES = 20_000  # entries looked at in one walk
 _DEEPEST = 8
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
 
 
 def labelled(settings: Settings) -> dict[str, Path]:
-    """The folders by their labels: their names, with a number where two have the same."""
+    """The folders by their labels: their names, with a number if two have the same name."""
     found: dict[str, Path] = {}
     for folder in settings.folders:
         label, number = folder.name or "root", 2
@@ -28,7 +30,7 @@ def labelled(settings: Settings) -> dict[str, Path]:
 
 
 def find(settings: Settings, name: str) -> Path:
-    """The path that a name stands for; a Refusal unless it lies inside a folder of the studio and is there."""
+    """The path for a name; a Refusal unless it exists inside a folder of the studio."""
     label, _, rest = name.partition("/")
     folder = labelled(settings).get(label)
     if folder is None or "\0" in name:
@@ -45,13 +47,13 @@ def find(settings: Settings, name: str) -> Path:
 
 
 def top_of(settings: Settings, path: Path) -> Path:
-    """The folder of the studio that a path lies in; its own folder if it lies in none."""
+    """The folder of the studio that contains a path; its parent folder if there is none."""
     tops = (each.resolve() for each in labelled(settings).values())
     return next((top for top in tops if top in path.parents), path.parent)
 
 
 def name_of(settings: Settings, path: Path) -> str | None:
-    """The name of a path; None if it lies in no folder of the studio."""
+    """The name of a path; None if it is outside the folders of the studio."""
     try:
         real = path.resolve()
     except (OSError, RuntimeError, ValueError):
@@ -66,7 +68,7 @@ def name_of(settings: Settings, path: Path) -> str | None:
 
 
 def named(settings: Settings, text: str) -> str:
-    """A text in which the folders of the studio stand with their names, not with where they are."""
+    """A text in which paths of the studio's folders are replaced by their names."""
     for label, folder in sorted(labelled(settings).items(), key=lambda item: -len(str(item[1]))):
         for spelled in dict.fromkeys((str(folder), str(folder.resolve()))):
             if len(spelled) > 1:
@@ -111,7 +113,9 @@ def _is_skipped(entry: "os.DirEntry[str]", settings: Settings) -> bool:
 
 
 def _is_kept(path: Path, settings: Settings) -> bool:
-    """Whether a path leads to a file that is kept from the studio, whatever its name: it may be a hard link, or differ in case."""
+    """Whether a path leads to a file that the studio must not read, under any name: it may be a hard link, or differ in
+    case.
+    """
     for kept in settings.hidden:
         try:
             if path == kept or path.samefile(kept):
@@ -127,6 +131,6 @@ def _is_hidden(below: Path) -> bool:
 
 def _missing(name: str) -> Refusal:
     return Refusal(
-        404, f"There is no file {name[:200]!r} in the folders of this studio.", code="no_file",
-        hint="Start the studio with the folder that holds it.",
+        404, f"There is no file {name[:200]!r} in the studio's folders.", code="no_file",
+        hint="Start the studio with the folder that contains it.",
     )  # fmt: skip

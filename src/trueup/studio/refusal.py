@@ -1,4 +1,4 @@
-"""Refusal: why a request is not served, in words for the page and a status for the client."""
+"""Refusal: the reason why a request is not served, as a message for the page and a status for the client."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Serving: an application enters, it listens on this machine until it is stopped."""
+"""Serving: takes an application and serves it on this machine until it is stopped."""
 
 import contextlib
 import socket
@@ -44,7 +44,7 @@ def bind(host: str, port: int) -> socket.socket:
 def serve(
     app: Served, listening: socket.socket, started: Callable[[], object], *, lifespan: Literal["off", "on"] = "off"
 ) -> None:
-    """Serve until a signal stops it; `started` is called when requests are answered.
+    """Serve until a signal stops it; `started` is called once requests are answered.
 
     `lifespan` says whether the application hears of startup and shutdown as events.
     """
@@ -64,12 +64,12 @@ def serve(
 
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
-            """As uvicorn does it, but for the end: a signal is the usual way to stop a studio, not a failure."""
+            """Like uvicorn's, but a signal is the usual way to stop a studio, not a failure."""
             with super().capture_signals():
                 yield
                 self._captured_signals.clear()
 
-    # h11 has a limit for the head of a request, which httptools lacks
+    # h11 limits the head of a request; httptools does not
     config = uvicorn.Config(
         app, http=Connection, log_level="error", access_log=False, lifespan=lifespan, ws="none", server_header=False,
         date_header=False, proxy_headers=False, timeout_graceful_shutdown=3, h11_max_incomplete_event_size=_MOST_HEAD,

@@ -1,4 +1,4 @@
-"""Settings: what a studio was started with. Folders, a store, keys with their roles, and the names it answers to."""
+"""Settings: the options of a studio: folders, a store, keys with their roles, and the hosts that it accepts."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,11 +18,11 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 
 class Key(msgspec.Struct, frozen=True):
-    """Somebody who may open the studio."""
+    """A key that opens the studio."""
 
     name: str
     digest: str
-    """The SHA-256 of the key in hexadecimal digits; the key itself is nowhere."""
+    """The SHA-256 of the key in hexadecimal digits; the key itself is not stored."""
     role: Role = "reader"
     tenant: str | None = None
     """The only tenant whose verdicts this key sees; None: all."""
@@ -31,25 +31,29 @@ class Key(msgspec.Struct, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a studio may use."""
+    """The options of a studio."""
 
     keys: tuple[Key, ...]
     folders: tuple[Path, ...] = ()
     """Absolute folders with contracts, replies and runs; no other file is read or written."""
     hidden: frozenset[Path] = frozenset()
-    """Absolute files inside these folders that are treated as missing: the gateway's own, which may hold keys."""
+    """Absolute files inside these folders that are treated as missing: the gateway's own files, which may contain keys.
+    """
     store: str = ""
     """The path or address of a store; empty: none."""
     hosts: frozenset[str] = LOOPBACK
-    """The names, without a port, that requests may address it by."""
+    """The host names, without a port, that requests may use."""
     addresses: bool = False
-    """Whether it also answers to any IP address: for a studio that listens on all of a machine's. No site can point an address elsewhere."""
+    """Whether it also accepts any IP address as host: for a studio that listens on all addresses. Unlike a name, an
+    address cannot be rebound by a site.
+    """
     secret: str = ""
-    """What cookies are signed with; empty: something random, so that they end with this process."""
+    """The secret that signs cookies; empty: a random one, so that cookies end with this process."""
     mount: str = ""
-    """The path that it is served below, such as `/studio`; empty: the root."""
+    """The path under which it is served, such as `/studio`; empty: the root."""
     demo: bool = False
     """Whether it shows sample traffic."""
     applies: Literal["", "reload", "signal"] = ""
-    """How a saved contract reaches the gateway that serves this studio: by itself (`reload`), or when the gateway gets a SIGHUP (`signal`).
-    Empty: there is no gateway."""
+    """How the gateway that serves this studio loads a saved contract: automatically (`reload`), or when it gets a
+    SIGHUP (`signal`). Empty: there is no gateway.
+    """

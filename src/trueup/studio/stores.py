@@ -1,5 +1,5 @@
-"""Stores: folders enter, the stores of verdicts that lie in them leave, where a file is only looked at, never opened; and why a store
-cannot be used, in words for the page.
+"""Stores: finds the stores of verdicts in folders, by looking at files without opening them as stores. It also
+explains, for the page, why a store cannot be used.
 """
 
 import sqlite3
@@ -16,7 +16,7 @@ _MOST = 100  # files of a folder that are looked into
 
 
 def stores_in(folders: Iterable[Path]) -> list[Path]:
-    """The files of SQLite, directly in these folders, that hold verdicts."""
+    """The SQLite files directly in these folders that contain verdicts."""
     found: dict[Path, None] = {}
     for folder in folders:
         try:
@@ -28,7 +28,7 @@ def stores_in(folders: Iterable[Path]) -> list[Path]:
 
 
 def unavailable(error: Exception, address: str) -> Refusal:
-    """Why the store at an address cannot be used, without that address: whoever opens the studio need not know it.
+    """Why the store at an address cannot be used, without that address: users of the studio need not know it.
 
     >>> unavailable(StoreError("/data/v.db: there is no such store"), "sqlite:///data/v.db").message
     'The store cannot be used: there is no such store.'
@@ -54,7 +54,7 @@ def _spellings(address: str) -> set[str]:
 
 
 def _is_store(path: Path, folder: Path) -> bool:
-    """Whether a file in a folder is a store; a pipe is none, and a link that leads out of the folder is not followed."""
+    """Whether a file in a folder is a store. A pipe is not, and a link that leads out of the folder is not followed."""
     try:
         inside = path.is_file() and path.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError):

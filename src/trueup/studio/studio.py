@@ -1,4 +1,4 @@
-"""Studio: what the handlers of the API share. The store is opened when it is first needed, and closed once."""
+"""Studio: the state that the handlers of the API share. The store is opened on first use, and closed once."""
 
 import threading
 from collections.abc import Callable
@@ -18,20 +18,22 @@ if TYPE_CHECKING:
 class Studio:
     """One running studio.
 
-    `lent` gives the store of a gateway that serves the studio; the studio does not close that one.
+    `lent` returns the store of a gateway that serves the studio; the studio does not close that store.
     """
 
     def __init__(self, settings: Settings, lent: "Callable[[], Store | None] | None" = None) -> None:
         self.settings = settings
         self.gateway: Callable[[], dict[str, Any]] | None = None
-        """How the gateway stands that serves this studio, set by whoever mounts it there: `version`, `uptime` (seconds), `problems` (sentences),
-        `routes` (each `name`, `models`, `contract`) and `breakers` (names of upstreams that are not asked at the moment); None: no gateway."""
+        """The state of the gateway that serves this studio, set by the gateway: `version`, `uptime` (seconds),
+        `problems` (sentences), `routes` (each `name`, `models`, `contract`) and `breakers` (names of upstreams that are
+        not used at the moment); None: no gateway.
+        """
         self._lent = lent
         self._opened: Store | None = None
         self._file: tuple[int, int] | None = None
         self._lock = threading.Lock()
         self.works = Slots()
-        """The long work that is under way."""
+        """The long jobs that are running."""
 
     @property
     def store(self) -> "Store":
@@ -67,7 +69,7 @@ class Studio:
                     gone, self._opened = (
                         self._opened,
                         None,
-                    )  # it was deleted or replaced: what is written to it would be lost
+                    )  # it was deleted or replaced: anything written to it would be lost
                 if self._opened is None:
                     self._opened = open_store(self.settings.store, create=False)
                     self._file = _identity(file)
@@ -95,7 +97,7 @@ class Studio:
 
 
 def _identity(file: "Path | None") -> tuple[int, int] | None:
-    """What tells a file from another one of the same name; None if there is none."""
+    """The identity of a file, even if another one gets the same name; None if it does not exist."""
     try:
         found = file.stat() if file is not None else None
     except OSError:

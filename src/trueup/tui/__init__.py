@@ -1,1 +1,1 @@
-"""The terminal screen over runs: which there are, how each goes, and every unit of them."""
+"""The terminal screens for runs: a list, the state of each, and all of their units."""

@@ -1,4 +1,4 @@
-"""The application: a folder of runs enters, the screens over it open."""
+"""The application: takes a folder of runs and opens its screens."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -10,7 +10,7 @@ from trueup.tui.runs import Runs
 
 
 class RunsApp(App[None]):
-    """The screens over a folder of runs."""
+    """The screens for a folder of runs."""
 
     TITLE = "trueup"
     ENABLE_COMMAND_PALETTE = False

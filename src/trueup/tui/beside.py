@@ -1,4 +1,4 @@
-"""From the threads that read back to the screen: what was read enters, and is shown only if the screen is still there."""
+"""From reader threads back to the screen: hands over data, which is shown only if the screen is still open."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,14 +10,14 @@ from textual.worker import get_current_worker
 
 
 def hand_over(screen: Screen[Any] | App[Any], show: Callable[..., None], *read: Any) -> None:
-    """Let a screen, or the whole application, show what its thread has read; nothing is shown once it was closed."""
+    """Let a screen, or the whole application, show the data from its thread, unless it was closed."""
 
     def shown() -> None:
         try:
             if screen.is_attached:
                 show(*read)
         except NoMatches:
-            pass  # the screen is being closed: its widgets have gone before it
+            pass  # the screen is being closed: its widgets are already gone
 
     if get_current_worker().is_cancelled:
         return

@@ -1,7 +1,7 @@
-"""What the screens can do to a run: each is the command of that name, run as a person would run it.
+"""The commands that the screens can run on a run, the same ones that a person would run.
 
-Every command is a process in a session of its own. One that changes the run finishes its work when the screens are closed before
-it has; one that only looks is ended then. Nobody who closes the screens waits for either.
+Every command is a process in its own session. If the screens are closed, a command that changes the run finishes its
+work, and one that only reads is ended. Closing the screens waits for neither.
 """
 
 import subprocess
@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 _CALL = (sys.executable, "-m", "trueup.cli")
-_SECONDS = {"pause": 60.0, "kill": 60.0}  # the others take as long as the run is large
-_LOOK = 0.1  # seconds between two looks at whether somebody still waits
+_SECONDS = {"pause": 60.0, "kill": 60.0}  # the time of the others depends on the size of the run
+_LOOK = 0.1  # seconds between two checks that the screen is still waiting
 
 
 class Done(NamedTuple):
-    """How a command ended, and what it said."""
+    """The exit code of a command, and its output."""
 
     code: int
     said: str
@@ -28,11 +28,11 @@ class Done(NamedTuple):
 def carry_out(
     command: str, run: Path, *options: str, left: Callable[[], bool] = lambda: False, looks: bool = False
 ) -> Done | None:
-    """Run a command on a run, and wait for it; None when `left` says that nobody waits any more.
+    """Run a command on a run, and wait for it; None once `left` returns that nobody is waiting.
 
-    A command that only `looks` is ended then. The others finish their work without us.
+    A command that only `looks` is ended then. The others finish their work.
     """
-    with tempfile.TemporaryFile() as out:  # not a pipe: nobody may be there to read it
+    with tempfile.TemporaryFile() as out:  # not a pipe: there may be no reader
         process = subprocess.Popen(  # noqa: S603 - our own command, no shell
             [*_CALL, command, str(run), *options], stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
         )  # fmt: skip
@@ -53,7 +53,7 @@ def carry_out(
 
 
 def _ended(process: "subprocess.Popen[bytes]", seconds: float) -> int | None:
-    """How a process ended within a time; None if it has not."""
+    """The exit code of a process within a time; None if it is still running."""
     try:
         return process.wait(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -61,12 +61,12 @@ def _ended(process: "subprocess.Popen[bytes]", seconds: float) -> int | None:
 
 
 def _hear_of_its_end(process: "subprocess.Popen[bytes]") -> None:
-    """Wait for a process aside, or it stays in the list of processes as long as the screens do."""
+    """Wait for a process in a thread; otherwise it stays in the list of processes as long as the screens are open."""
     threading.Thread(target=process.wait, name=f"run-{process.pid}", daemon=True).start()
 
 
 def resume(run: Path) -> Done:
-    """Resume a run in a process of its own; for one that ends soon, say why."""
+    """Resume a run in a separate process; if it ends soon, report why."""
     log = run / "TUI_LOG.txt"
     try:
         with log.open("ab") as out:

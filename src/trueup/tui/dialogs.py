@@ -1,4 +1,4 @@
-"""Questions over a screen: yes or no, and one line of text. The answer leaves; nothing is done here."""
+"""Questions on top of a screen: yes or no, and one line of text. They only return the answer."""
 
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ from textual.widgets import Button, Input, Label, Static
 
 
 class Confirm(ModalScreen[bool]):
-    """One question with yes and no, under what would happen."""
+    """A yes-or-no question below a description of the consequences."""
 
     BINDINGS: ClassVar = [
         Binding("y", "answer(True)", "Yes"),
@@ -44,7 +44,7 @@ class Confirm(ModalScreen[bool]):
 
 
 class Ask(ModalScreen[str]):
-    """One line of text; empty when it was left."""
+    """One line of text; empty if the question was cancelled."""
 
     BINDINGS: ClassVar = [Binding("escape", "leave", "Cancel")]
 

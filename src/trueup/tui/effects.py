@@ -1,6 +1,6 @@
-"""What a command would do to a run, found out before anybody is asked: a run enters, a question with its consequences leaves.
+"""The effects of a command, determined in advance: takes a run and returns a question that lists the consequences.
 
-Nothing is changed here. Where nothing would happen there is no question, only the reason.
+Nothing is changed here. If nothing would happen, there is no question, only the reason.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from trueup.tui.pictures import FAULTS, Run
 
 
 class Effect(NamedTuple):
-    """What would happen; without a question, why nothing does, with the exit code that the command would have."""
+    """The consequences of a command. Without a question: why nothing would happen, with the command's exit code."""
 
     text: str
     question: str = ""
@@ -27,7 +27,7 @@ _BUSY = "it is running: pause it first"
 
 
 def retry_effect(path: Path) -> Effect:
-    """What `trueup retry` would do."""
+    """The effect of `trueup retry`."""
     try:
         if is_held(path):
             return Effect(_BUSY, code=2)
@@ -37,31 +37,35 @@ def retry_effect(path: Path) -> Effect:
     lines = []
     if found.units:
         lines.append(f"{_units(found.units)} will be asked about again, with what was wrong as the next prompt.")
-        lines.append("They go into a chunk of their own. Their failure records are kept as .bak files.")
+        lines.append("They get their own chunk. Their failure records are kept as .bak files.")
     if found.exhausted:
         lines.append(f"{_units(found.exhausted)} had all {found.limit} attempts; `trueup retry --attempts` gives more.")
     if found.kept:
-        lines.append(f"{_units(found.kept)} failed in a way that asking again does not help.")
+        lines.append(f"{_units(found.kept)} failed in a way that asking again cannot fix.")
     if not found.units:
         return Effect(" ".join(["nothing to retry.", *lines]), code=1 if lines else 0)
     return Effect("\n".join([*lines, "No call is made until you resume the run (s)."]), "Retry these units?")
 
 
 def kill_effect(run: Run) -> Effect:
-    """What `trueup kill` would do."""
+    """The effect of `trueup kill`."""
     owner = read_owner(run.path) if run.running else None
     if owner is None:
-        return Effect("nobody is running it", code=2)
+        return Effect("it is not running", code=2)
     calls = run.live.get("under_way", 0)
-    lines = [f"Process {owner.pid} is asked to stop, and ended after 5 seconds if it has not."]
+    lines = [f"Process {owner.pid} is asked to stop. If it has not stopped after 5 seconds, it is ended."]
     if calls:
-        lines.append(f"{calls} call{'s' * (calls != 1)} under way may be lost, and paid for. Pause (p) waits for them.")
-    lines.append("What is recorded is kept; the run can be resumed.")
+        lines.append(
+            f"{calls} call{'s' * (calls != 1)} in progress may be lost but still cost money. Pause (p) waits for them."
+        )
+    lines.append("Recorded results are kept, and the run can be resumed.")
     return Effect("\n".join(lines), "End the process of this run?")
 
 
 def revalidate_effect(path: Path, pipeline: str, left: Callable[[], bool]) -> Effect | None:
-    """What `trueup revalidate --apply` would do: what flips under the pipeline in a folder; None once the screens are left."""
+    """The effect of `trueup revalidate --apply`: the flips under the pipeline in a folder; None once the screens are
+    closed.
+    """
     options = ("--pipeline", str(Path(pipeline).expanduser()))
     looked = carry_out("revalidate", path, *options, left=left, looks=True)
     if looked is None:
@@ -73,7 +77,7 @@ def revalidate_effect(path: Path, pipeline: str, left: Callable[[], bool]) -> Ef
     lines = [
         looked.said,
         "",
-        "Applying takes these schemas, rules and templates over. Units that are valid now resume; those that are refused now become failures. No model is asked.",
+        "Applying copies these schemas, rules and templates into the run. Newly valid units continue; newly refused ones become failures. No model is asked.",
     ]
     return Effect("\n".join(lines), "Apply this to the run?", options=(*options, "--apply"))
 

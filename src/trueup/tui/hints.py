@@ -6,8 +6,8 @@ from rich.text import Text
 from textual.containers import VerticalScroll
 
 
-def hint(above: int, below: int, left: bool = False, right: bool = False, what: str = "row") -> str:
-    """What is out of sight; nothing if all can be seen.
+def hint(above: int, below: int, *, left: bool = False, right: bool = False, what: str = "row") -> str:
+    """A hint about the hidden parts; empty if everything is visible.
 
     >>> hint(2, 12), hint(0, 1, right=True, what="line"), hint(0, 0)
     ('↑ 2 · ↓ 12 more rows', '↓ 1 more line · → more', '')
@@ -23,7 +23,7 @@ def hint(above: int, below: int, left: bool = False, right: bool = False, what: 
 
 
 class Pane(VerticalScroll, can_focus=True):
-    """A text that can be scrolled; the line below says how many lines are out of sight."""
+    """A scrollable text; the line below says how many lines are out of sight."""
 
     DEFAULT_CSS = """
     Pane { border-bottom: solid $primary 50%; border-subtitle-color: $text; }
@@ -38,6 +38,6 @@ class Pane(VerticalScroll, can_focus=True):
         self.say_hint()
 
     def say_hint(self, *_: Any) -> None:
-        """Say what is out of sight now."""
+        """Update the hint."""
         said = hint(round(self.scroll_y), max(0, self.max_scroll_y - round(self.scroll_y)), what="line")
         self.border_subtitle = Text(said)

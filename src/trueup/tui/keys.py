@@ -1,6 +1,6 @@
-"""The line of keys at the bottom: the bindings that are active enter, their names leave, in as many lines as they need.
+"""The line of keys at the bottom: takes the active bindings and shows their names, in as many lines as they need.
 
-Textual's own footer keeps to one line and scrolls what does not fit out of sight; on a narrow terminal that hides keys.
+Textual's own footer has only one line, which scrolls; on a narrow terminal that hides keys.
 """
 
 from rich.style import Style
@@ -12,7 +12,7 @@ _GAP = 2
 
 
 class Keys(Static):
-    """Every key that does something here, with what it does; a click on one presses it."""
+    """Every active key, with its action; a click on one presses it."""
 
     DEFAULT_CSS = """
     Keys { dock: bottom; height: auto; width: 1fr; padding: 0 1; background: $footer-background; color: $footer-foreground;
@@ -40,7 +40,7 @@ class Keys(Static):
 
 
 def key_lines(keys: list[tuple[str, str, str]], width: int) -> Text:
-    """Keys as lines of at most `width` cells, none of them cut: each is its sign, what it does, and its name.
+    """Keys as lines of at most `width` cells, never cut: each has its sign, its action, and its name.
 
     >>> key_lines([("t", "Retry", "t"), ("q", "Quit", "q")], 10).plain
     't Retry\\nq Quit'

@@ -1,7 +1,7 @@
-"""A list that can be sorted and fits its width: rows enter, again and again, a table that keeps its place leaves.
+"""A sortable list that fits its width: takes rows, repeatedly, and shows a table that keeps its place.
 
-Columns that do not fit are left out, the least important first; whoever shows a list shows the rest of the chosen row
-elsewhere. The chosen row, the place and the order survive every refresh. The line below says what is out of sight.
+Columns that do not fit are left out, the least important first; the screen shows the rest of the chosen row elsewhere.
+The chosen row, the place and the order survive every refresh. The line below counts the rows that are out of sight.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,12 +17,12 @@ from textual.widgets import DataTable
 from trueup.tui.hints import hint
 
 _PADDING = 2  # cells beside each column
-_LEAST = 10  # cells of the column that gives way
-_NAME = 28  # cells of it that are worth more than another column: a run named after its pipeline and the time
+_LEAST = 10  # cells of the column that shrinks
+_NAME = 28  # cells of it that matter more than another column: a run named after its pipeline and the time
 
 
 class Column(NamedTuple):
-    """A column: its head, how important it is (0 is always shown), and on which side its cells stand."""
+    """A column: its head, how important it is (0 is always shown), and whether its cells are aligned right."""
 
     name: str
     rank: int = 0
@@ -30,7 +30,7 @@ class Column(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A row: what it is known by, its cells, and what each is sorted by (None comes last)."""
+    """A row: its key, its cells, and the sort value of each (None comes last)."""
 
     key: str
     cells: tuple[Text, ...]
@@ -38,7 +38,7 @@ class Line(NamedTuple):
 
 
 class Order(NamedTuple):
-    """By which column a list is sorted."""
+    """The column that a list is sorted by."""
 
     column: str
     down: bool = False
@@ -68,7 +68,7 @@ class Listing(DataTable[Text]):
         self._lines: list[Line] = []
         self._shown: tuple[int, ...] = ()
         self._widths: tuple[int, ...] = ()
-        self._sorts = sorts  # otherwise the rows come in order, and whoever brings them hears of `Sorted`
+        self._sorts = sorts  # otherwise the screen sorts the rows itself when it gets `Sorted`
         self.order: Order | None = None
         self._bindings.key_to_bindings["enter"] = [Binding("enter", "select_cursor", opens)]
 
@@ -79,10 +79,10 @@ class Listing(DataTable[Text]):
     def on_resize(self) -> None:
         self.show(self._lines)
 
-    # What is shown ------------------------------------------------------------------------------------------------
+    # Showing rows -----------------------------------------------------------------------------------------------
 
     def show(self, lines: Sequence[Line]) -> None:
-        """Show rows; the chosen one stays chosen while it is there."""
+        """Show rows; the chosen one stays chosen while it exists."""
         self._lines = list(_told_apart(lines))
         if self._sorts and self.order is not None:
             self._lines = in_order(self._lines, self._place(self.order.column), down=self.order.down)
@@ -148,7 +148,7 @@ class Listing(DataTable[Text]):
 
     @property
     def chosen(self) -> str | None:
-        """What the chosen row is known by."""
+        """The key of the chosen row."""
         keys = [key.value for key in self.rows]
         return keys[self.cursor_row] if 0 <= self.cursor_row < len(keys) else None
 
@@ -163,7 +163,7 @@ class Listing(DataTable[Text]):
         above = round(self.scroll_y)
         below = max(0, self.row_count - above - max(room, 0))
         x = round(self.scroll_x)
-        self.border_subtitle = Text(hint(above, below, x > 0, self.max_scroll_x > x))
+        self.border_subtitle = Text(hint(above, below, left=x > 0, right=self.max_scroll_x > x))
 
     # Order --------------------------------------------------------------------------------------------------------
 
@@ -174,12 +174,12 @@ class Listing(DataTable[Text]):
         self._sort(Order(names[at]) if at < len(names) else None)
 
     def action_sort_turn(self) -> None:
-        """Turn the order round."""
+        """Reverse the order."""
         if self.order is not None:
             self._sort(self.order._replace(down=not self.order.down))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only a list that is sorted can be turned round."""
+        """Only a sorted list can be reversed."""
         return self.order is not None if action == "sort_turn" else super().check_action(action, parameters)
 
     def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
@@ -196,7 +196,7 @@ class Listing(DataTable[Text]):
 
 
 def _told_apart(lines: Iterable[Line]) -> Iterator[Line]:
-    """Lines with a name of their own: in a damaged run a unit may be there twice."""
+    """Lines with unique keys: a damaged run may contain a unit twice."""
     seen: set[str] = set()
     for line in lines:
         key = line.key
@@ -214,9 +214,9 @@ def in_order(lines: Sequence[Line], at: int, *, down: bool) -> list[Line]:
 
 
 def fitting(columns: Sequence[Column], widths: Sequence[int], room: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The columns that fit into `room` cells, and how wide each is.
+    """The columns that fit into `room` cells, and their widths.
 
-    A first column that is very long gives way, then the least important columns are left out, then the first gives way again.
+    A very long first column shrinks, then the least important columns are left out, then the first shrinks again.
 
     >>> columns = [Column("run"), Column("state"), Column("cost", 1), Column("updated", 2)]
     >>> fitting(columns, [20, 7, 8, 11], 44), fitting(columns, [30, 7, 8, 11], 32), fitting(columns, [50, 7, 8, 11], 50)
@@ -240,7 +240,7 @@ def fitting(columns: Sequence[Column], widths: Sequence[int], room: int) -> tupl
 
 
 def elided(cell: Text, width: int, *, right: bool = False) -> Text:
-    """A cell in so many cells of the screen: what is too long loses its middle, so that both ends can be told apart.
+    """A cell with a limited width: a text that is too long loses its middle, so that both ends stay visible.
 
     >>> elided(Text("reviews-20260101-120000"), 12).plain, elided(Text("7"), 3, right=True).plain
     ('review…20000', '  7')

@@ -1,4 +1,6 @@
-"""A reply with its fixes and faults marked: text and facts enter, styled text leaves; nothing in the reply is taken for markup."""
+"""A reply with its fixes and faults marked: takes text and facts and returns styled text; nothing in the reply is
+interpreted as markup.
+"""
 
 import json
 from typing import Any
@@ -21,7 +23,7 @@ _MOST = 20_000
 
 
 def marked(raw: str, verdict: Verdict | None) -> Text:
-    """A reply as it came, each fix marked in the colour of its grade and followed by its code.
+    """The original reply, each fix marked in the colour of its grade and followed by its code.
 
     >>> from trueup import Contract
     >>> marked('{"a": 1,}', Contract(True).check('{"a": 1,}')).plain
@@ -44,7 +46,7 @@ def _say_rest(out: Text, text: str) -> None:
 
 
 def _plain(out: Text, text: str) -> None:
-    """A text as it is, cut if it is very long."""
+    """An unmarked text, cut if it is very long."""
     out.append(safe(text[:_MOST]))
     _say_rest(out, text)
     out.append("\n")
@@ -96,7 +98,7 @@ def unit_text(unit: Unit) -> Text:
 
 
 def _again(times: Any) -> str:
-    """How often a unit was asked about again before it failed."""
+    """How often the model was asked again about a unit before it failed."""
     return f", asked again {times} time{'s' * (times != 1)}" if isinstance(times, int) and times > 0 else ""
 
 

@@ -1,7 +1,7 @@
-"""Pictures of runs for the screens: run directories enter, plain values leave. Nothing is changed, whoever owns the run.
+"""Pictures of runs for the screens: takes run directories and returns plain values. It never changes a run.
 
-A run under way is read as it is at this moment, one that is damaged or gone says so; no fault of a run leaves as an exception.
-A run that has not changed since the last look is not read again.
+An active run is read in its current state; a damaged or deleted one says so, without raising an exception. A run that
+has not changed since the last read is not read again.
 """
 
 from functools import lru_cache
@@ -15,11 +15,11 @@ from trueup.batch.pipeline.rundir.disk import Damaged
 from trueup.batch.pipeline.rundir.journal import JOURNAL
 from trueup.batch.pipeline.rundir.lock import is_held
 
-FAULTS = (OSError, ValueError, KeyError, TypeError, IndexError)  # what reading a damaged run may raise
+FAULTS = (OSError, ValueError, KeyError, TypeError, IndexError)  # exceptions that reading a damaged run may raise
 
 
 class Run(NamedTuple):
-    """How one run stands; `fault` says why it cannot be read."""
+    """The state of one run; `fault` says why it cannot be read."""
 
     path: Path
     running: bool = False
@@ -33,13 +33,13 @@ class Run(NamedTuple):
 
     @property
     def live(self) -> dict[str, Any]:
-        """What its owner last wrote about the work under way; empty while nobody runs it."""
+        """The owner's last report on the work in progress; empty while it is not running."""
         found: dict[str, Any] = self.status.get("live") or {}
         return found if self.running else {}
 
     @property
     def state(self) -> str:
-        """One word: running, or what the journal says."""
+        """One word: running, or the state in the journal."""
         if self.fault:
             return "deleted" if self.gone else "damaged"
         said = str(self.status.get("status", ""))
@@ -47,27 +47,27 @@ class Run(NamedTuple):
 
     @property
     def spent(self) -> str:
-        """What it has cost: unknown where a price is, never zero for want of one."""
+        """Its cost so far; an unknown price never counts as zero."""
         return so_far(self.status["money"]) if self.status else ""
 
     @property
     def cost(self) -> str:
-        """The same with what it is expected to cost, and may cost at most."""
+        """The same, with the expected cost and the cap."""
         return cost(self.status) if self.status else ""
 
     @property
     def left(self) -> str:
-        """How long it still takes; nothing where that is not known."""
+        """The remaining time; empty if it is unknown."""
         return clock(self.live.get("seconds_left"))
 
     @property
     def share(self) -> int:
-        """How much of the work that is known is done, in percent."""
+        """The share of the known work that is done, in percent."""
         return int(100 * self.status["done"] // max(self.status["total"], 1)) if self.status else 0
 
 
 def runs_at(folder: Path) -> list[Path]:
-    """The runs in a folder, the newest first; the folder itself when it is one."""
+    """The runs in a folder, the newest first; the folder itself if it is one."""
     try:
         return [folder] if (folder / JOURNAL).is_file() else runs_in(folder)
     except OSError:
@@ -75,10 +75,10 @@ def runs_at(folder: Path) -> list[Path]:
 
 
 def picture(path: Path) -> Run:
-    """How a run stands now."""
+    """The current state of a run."""
     try:
         running = is_held(path)
-        return _picture(path, running, _stamp(path / JOURNAL), _stamp(path / MANIFEST) if running else None)
+        return _picture(path, _stamp(path / JOURNAL), _stamp(path / MANIFEST) if running else None, running=running)
     except FAULTS as error:
         if not (path / JOURNAL).is_file():
             return Run(path, fault=f"{path} was deleted, or moved to another place", gone=True)
@@ -86,7 +86,7 @@ def picture(path: Path) -> Run:
 
 
 def mark(path: Path) -> tuple[Any, ...]:
-    """A value that changes when a run is started, ends, or goes on in its journal."""
+    """A value that changes when a run starts, ends, or writes to its journal."""
     try:
         return is_held(path), _stamp(path / JOURNAL)
     except OSError:
@@ -104,12 +104,12 @@ def _stamp(file: Path) -> tuple[int, int, int] | None:
 
 
 @lru_cache(maxsize=512)
-def _picture(path: Path, running: bool, *_: Any) -> Run:
-    """How a run stands; asked again only when the stamps of its files, which come last, have changed."""
+def _picture(path: Path, *_: Any, running: bool) -> Run:
+    """The state of a run, read again only when the stamps of its files have changed."""
     try:
         return Run(path, running, standing(RunDir.look(path), running=running))
     except Damaged as error:
-        return Run(path, running, fault=f"{error}; `trueup repair {path}` mends what can be mended")
+        return Run(path, running, fault=f"{error}; `trueup repair {path}` repairs what it can")
 
 
 def _said(error: BaseException) -> str:

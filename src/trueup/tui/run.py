@@ -1,6 +1,6 @@
-"""The screen of one run: the funnel of its steps, its pace and cost, what failed by code, and what can be done about it.
+"""The screen of one run: the funnel of its steps, its pace and cost, its failures by code, and the actions on it.
 
-It looks again once a second. Each key that changes the run first shows what would happen and asks; pausing and resuming do not.
+It refreshes once a second. Each key that changes the run first shows the effect and asks; pausing and resuming do not.
 """
 
 from pathlib import Path
@@ -71,7 +71,7 @@ class OneRun(Screen[None]):
         self._path = path
         self._run = Run(path)
         self._looking = False
-        self._at_work = ""  # the command under way that takes as long as the run is large
+        self._at_work = ""  # the running command whose time depends on the size of the run
 
     def compose(self) -> ComposeResult:
         yield Header(icon=" ")
@@ -91,7 +91,7 @@ class OneRun(Screen[None]):
 
     @work(thread=True, group="look")
     def look(self) -> None:
-        """Look at the run again, beside the screen; a look that takes long is not begun twice."""
+        """Read the run again in a thread; a slow read is not started twice."""
         if self._looking:
             return
         self._looking = True
@@ -101,7 +101,7 @@ class OneRun(Screen[None]):
             self._looking = False
 
     def show(self, run: Run) -> None:
-        """Show a picture of the run; one that cannot be read keeps what was last seen of it."""
+        """Show a picture of the run; if it cannot be read, the last figures stay."""
         if not self.is_attached:
             return
         self._run = run
@@ -125,7 +125,7 @@ class OneRun(Screen[None]):
         step, code, tag, *_ = (*str(event.row_key.value).split("\n"), "", "")
         self.app.push_screen(Units(self._path, step, code, kind=_LISTED.get(tag, "")))
 
-    # What can be done to the run ----------------------------------------------------------------------------------
+    # Actions on the run ---------------------------------------------------------------------------------
 
     def action_retry(self) -> None:
         if self._is_free():
@@ -151,19 +151,19 @@ class OneRun(Screen[None]):
             self.app.push_screen(Ask("Revalidate with the pipeline in this folder:"), given)
 
     def _is_free(self) -> bool:
-        """Whether no long command is under way; otherwise it is named."""
+        """Whether no long command is running; otherwise a message names it."""
         if self._at_work:
             self.app.notify(self._at_work, severity="warning", markup=False)
         return not self._at_work
 
     def _set_to_work(self, what: str) -> None:
-        """Show in the head what is under way, until it has ended."""
+        """Show the running command in the head until it ends."""
         self._at_work = what
         self.sub_title = what or None
 
     @work(thread=True)
     def _consider(self, command: str, pipeline: str = "") -> None:
-        """Find out what a command would do, and ask before it is carried out."""
+        """Determine the effect of a command, and ask before running it."""
         worker = get_current_worker()
         effect = (
             retry_effect(self._path) if command == "retry"
@@ -183,14 +183,14 @@ class OneRun(Screen[None]):
             if yes and command == "kill":
                 self._carry_out(command)
             elif yes and self._is_free():
-                self._set_to_work(f"{command} is under way …")
+                self._set_to_work(f"{command} is running …")
                 self._carry_out(command, *effect.options)
 
         self.app.push_screen(Confirm(effect.question, effect.text), answered)
 
     def _carry_out(self, command: str, *options: str) -> None:
-        """Carry a command out; how it ended is told even if this screen was left meanwhile."""
-        app = self.app  # a screen that was left has none
+        """Run a command; its result is shown even if this screen was closed in the meantime."""
+        app = self.app  # a closed screen has none
 
         def work() -> None:
             worker = get_current_worker()
@@ -221,7 +221,7 @@ def units(number: int) -> str:
 
 
 def about(run: Run) -> Text:
-    """The head of a run: how it stands, its counts, its pace, its cost."""
+    """The head of a run: its state, its counts, its pace, its cost."""
     out = Text()
     out.append(f"{safe_line(run.name)}  ", "bold")
     out.append(run.state, STYLES.get(run.state, ""))
@@ -276,7 +276,7 @@ def _code_lines(rows: list[dict[str, Any]]) -> list[Line]:
 
 
 def meaning(code: str) -> str:
-    """What a code stands for, in a word or a few.
+    """The meaning of a code in a few words.
 
     >>> meaning("W001"), meaning("Z999")
     ('code-fence', '')
@@ -286,7 +286,7 @@ def meaning(code: str) -> str:
 
 
 def _step_detail(row: dict[str, Any]) -> Text:
-    """A step in a line or two, with everything that its row may lack."""
+    """A step in a line or two, with the columns that its row may leave out."""
     money = row["money"]
     parts = [
         f"{safe_line(row['step'])} {_KINDS.get(row['scope'], row['scope'])}",

@@ -1,4 +1,4 @@
-"""The screen of all runs in a folder: how each stands, how long it takes and what it costs; looks again once a second."""
+"""The screen of all runs in a folder: the state, remaining time and cost of each; refreshed once a second."""
 
 from pathlib import Path
 from typing import Any, ClassVar
@@ -50,7 +50,7 @@ class Runs(Screen[None]):
 
     @work(thread=True, group="look")
     def look(self) -> None:
-        """Look at the folder again, beside the screen; a look that takes long is not begun twice."""
+        """Read the folder again in a thread; a slow read is not started twice."""
         if self._looking:
             return
         self._looking = True
@@ -113,7 +113,7 @@ def _line(run: Run) -> Line:
 
 
 def _short_cost(run: Run) -> str:
-    """The cost in a column; what is not known in full is marked, and told in full elsewhere."""
+    """The cost in a column; a partly unknown cost is marked, and explained elsewhere."""
     money = run.status["money"]
     if not money["calls"]:
         return "-"
@@ -121,11 +121,11 @@ def _short_cost(run: Run) -> str:
 
 
 def _minute(stamp: Any) -> str:
-    return str(stamp)[5:16].replace("T", " ")  # month to minute: the columns are many
+    return str(stamp)[5:16].replace("T", " ")  # month to minute, to save width
 
 
 def detail(run: Run) -> Text:
-    """A run in a few lines, with everything that its row may lack."""
+    """A run in a few lines, with the columns that its row may leave out."""
     out = Text.assemble((safe_line(run.name), "bold"))
     if run.fault:
         return out.append(f"\n{safe_line(run.fault)}", "red")

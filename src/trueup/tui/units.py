@@ -1,4 +1,4 @@
-"""The screen of the units of one step, a page at a time, and one of them in full; read beside the screen, never by it."""
+"""The screen of the units of one step, a page at a time, and one of them in full. Threads do the reading."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -28,7 +28,7 @@ _MARKS = {"failed": "✗ failed", "valid": "✓ valid", "asked": "… asked", "r
 
 
 class Find(Input):
-    """The line that takes a part of an id."""
+    """The input line for a part of an id."""
 
     BINDINGS: ClassVar = [Binding("enter", "submit", "Find")]
 
@@ -73,10 +73,10 @@ class Units(Screen[None]):
         self.look()
         self.set_interval(2.0, self._look_again)
 
-    # Reading, beside the screen -----------------------------------------------------------------------------------
+    # Reading in threads -------------------------------------------------------------------------------------
 
     def _look_again(self) -> None:
-        """Look while the run is running and once after it has changed; a look that takes long is not begun twice."""
+        """Read while the run is running and once after it has changed; a slow read is not started twice."""
         if any(worker.group == "page" and worker.node is self and not worker.is_finished for worker in self.workers):
             return
         before, self._mark = self._mark, mark(self._path)
@@ -86,10 +86,10 @@ class Units(Screen[None]):
     def look(self) -> None:
         """Read the page again."""
         start, back = self._start or (None, False)
-        self._read(self._query, start, back, self._first)
+        self._read(self._query, start, self._first, back=back)
 
     @work(thread=True, exclusive=True, group="page")
-    def _read(self, query: Query, start: UnitRow | None, back: bool, first: int) -> None:
+    def _read(self, query: Query, start: UnitRow | None, first: int, *, back: bool) -> None:
         worker = get_current_worker()
         page = page_at(self._path, query, start, back=back, left=lambda: worker.is_cancelled)
         hand_over(self, self._show, query, page, first)
@@ -109,7 +109,7 @@ class Units(Screen[None]):
             return
         read = self._chosen()
         if self.has_class("-reading") and self._unit[0] and read and read.id not in {row.id for row in page.rows}:
-            self._read_unit(read)  # it is on another page by now, and stays before whoever reads it
+            self._read_unit(read)  # it is now on another page, but stays open for reading
             return
         self._page, self._first = page, first
         self.query_one(Listing).show([_line(row) for row in page.rows])
@@ -142,9 +142,9 @@ class Units(Screen[None]):
             self._read_unit(row)
 
     def _none(self) -> str:
-        """Why there is nothing to show: the counts of a run know of outcomes before its files do."""
+        """Why there is nothing to show: the counts of a run include outcomes before its files do."""
         if self._mark[:1] == (True,) and (self._query.code or self._query.kind in {"failed", "valid"}):
-            return "no unit yet: a unit is listed as failed or valid when its chunk is through the step"
+            return "no units yet: units are listed as failed or valid once their chunk has finished the step"
         return "no unit"
 
     def _chosen(self) -> UnitRow | None:
@@ -184,7 +184,7 @@ class Units(Screen[None]):
         self.look()
 
     def action_leave(self) -> None:
-        """Back to the list if one unit is read, else to the run."""
+        """Back to the list if a unit is open, else to the run."""
         if self.has_class("-reading"):
             self.remove_class("-reading")
             self.query_one("#which", Label).update(self._which())
@@ -202,7 +202,7 @@ class Units(Screen[None]):
         self.look()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Pages are turned only where there is another one; the list is left alone while a unit is read or an id is typed."""
+        """Pages can be turned only if there is another one, and not while a unit is open or an id is being typed."""
         if action in {"turn", "kind", "find"} and (self.has_class("-reading") or self._is_typing()):
             return False
         if action == "turn":
@@ -241,8 +241,6 @@ def _key(row: UnitRow) -> str:
 
 def _line(row: UnitRow) -> Line:
     more = len(row.codes) - 1
-    codes = (
-        safe_line(row.codes[0]) + (f" +{more}" if more else "") if row.codes else ""
-    )  # all of them stand in the unit
+    codes = safe_line(row.codes[0]) + (f" +{more}" if more else "") if row.codes else ""  # the unit shows all of them
     cells = (Text(safe_line(row.id)), Text(_MARKS[row.state], _STYLES[row.state]), Text(codes), Text(row.chunk))
     return Line(_key(row), cells, (row.id, row.state, codes, row.chunk))

@@ -1,4 +1,4 @@
-"""The live backtest of a draft: right figures, flips with their marks, and work that ends with whoever asked for it."""
+"""The live backtest of a draft: right figures, flips with their marks, and work that ends when its client leaves."""
 
 import json
 import os
@@ -136,8 +136,8 @@ def test_against_a_stored_version(served: Any, folder: Path, filled: Fill) -> No
     desk = served(folders=(folder,), store=store)
     version = desk.get("/contracts/file", file=NAME)["fingerprint"]
     (folder / "shop.yaml").write_text(DRAFT)
-    assert "this text decides as the saved contract does" in last(desk)["conclusion"]
-    assert "this text decides as that version does" in last(desk, text=SHOP, against=version)["conclusion"]
+    assert "this text decides the same as the saved contract" in last(desk)["conclusion"]
+    assert "this text decides the same as that version" in last(desk, text=SHOP, against=version)["conclusion"]
     found = last(desk, against=version)
     assert found["newly_refused"] > 0
     assert not found["same_fingerprint"]
@@ -212,7 +212,7 @@ def is_gone(pid: int) -> bool:
 
 
 def family(pid: int) -> set[int]:
-    """A process and all that it has started."""
+    """A process and all processes that it has started."""
     found = {pid}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -232,7 +232,7 @@ def busy(served: Any, folder: Path, filled: Fill) -> Any:
 
 
 def begun(desk: Any) -> tuple[Any, set[int]]:
-    """A response under way, and the processes that work for it."""
+    """A running response, and the processes that work for it."""
     stream = desk.client.stream("POST", "/backtest", json={"file": NAME, "text": SLOW})
     response = stream.__enter__()
     assert response.status_code == 200
@@ -310,7 +310,7 @@ def test_work_that_dies_is_told(busy: Any) -> None:
 
 
 def test_a_flip_says_what_was_recorded_from_the_first_estimate_on(served: Any, folder: Path, filled: Fill) -> None:
-    """A label speaks of the recorded decision, which the saved file may have reversed meanwhile."""
+    """A label is about the recorded decision, which the saved file may have reversed since then."""
     filled(folder / "shop.yaml", [({"total": 120}, None)] * 3)
     (folder / "shop.yaml").write_text(SHOP.replace("total < 100", "total < 200"))
     desk = served(role="reader", folders=(folder,), store=str(folder.parent / "verdicts.db"))
@@ -321,7 +321,9 @@ def test_a_flip_says_what_was_recorded_from_the_first_estimate_on(served: Any, f
 
 
 def test_a_contract_without_a_name_has_that_of_its_file(served: Any, folder: Path, filled: Fill) -> None:
-    """As at a gateway. If the store does not know it, the replies of all contracts are judged, as on the command line."""
+    """As in a gateway. If the store does not have this name, the replies of all contracts are judged, as on the command
+    line.
+    """
     file = folder / "shop.yaml"
     filled(file, replies(20))
     filled(file, replies(5), start=20, contract="another")

@@ -1,4 +1,4 @@
-"""Contract files in the folders: which files are contracts, what is known of each, and who extends whom."""
+"""Contract files in the folders: which files are contracts, facts about each, and which files extend others."""
 
 import shutil
 from pathlib import Path
@@ -24,7 +24,7 @@ def test_the_examples_are_listed_and_nothing_else_is(served: Any, tmp_path: Path
     desk = served(folders=(tmp_path / "examples",))
 
     def linted() -> Any:
-        """The list, once every file in it was linted: one look has a limited time, and the next one continues."""
+        """The list, once every file in it was linted: one request has a limited time, and the next one continues."""
         listed = desk.get("/contracts")
         return None if any(row["errors"] is None for row in listed["files"]) else listed
 
@@ -59,7 +59,7 @@ def test_the_examples_are_listed_and_nothing_else_is(served: Any, tmp_path: Path
         ("config.yaml", "rules: [n > 0]\n", False),
     ],
 )
-def test_what_is_a_contract(tmp_path: Path, name: str, text: str, listed: bool) -> None:
+def test_what_is_a_contract(tmp_path: Path, name: str, text: str, *, listed: bool) -> None:
     inner = tmp_path / "folder" / "inner"
     inner.mkdir(parents=True)
     (inner / name).write_text(text, encoding="utf-8")

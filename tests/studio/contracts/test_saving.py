@@ -1,4 +1,4 @@
-"""Saving a contract file: as typed or not at all, and never over a change that whoever saves has not seen."""
+"""Saving a contract file: as typed or not at all, and never over a change that the user has not seen."""
 
 import contextlib
 import hashlib
@@ -118,7 +118,7 @@ def test_what_is_not_a_contract_is_never_saved(put: Put, folder: Path, text: str
 
 
 def test_hostile_texts_are_text(put: Put, folder: Path) -> None:
-    """Tags, anchors, references and escape codes: the linter refuses what it does not take, and nothing is run."""
+    """Tags, anchors, references and escape codes: the linter refuses unsupported YAML, and nothing is executed."""
     for extra in (
         "x: !!python/object/apply:os.system [echo]\n",
         "a: &a [*a]\n",
@@ -186,7 +186,7 @@ def test_a_new_file(served: Any, folder: Path) -> None:
 
 
 def test_of_those_who_save_at_once_one_wins_each_time(folder: Path) -> None:
-    """Many read, add a line and save, as the protocol says: with the hash they have seen. No line is lost."""
+    """Many clients read, add a line and save, each with the hash that it has read. No line is lost."""
     settings = Settings(keys=(), folders=(folder,))
     refused: list[str] = []
 
@@ -229,7 +229,7 @@ def test_a_reader_sees_a_whole_file_at_any_time(folder: Path) -> None:
 
 
 def test_a_crash_leaves_the_old_or_the_new_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ended at any step of writing, the file is whole; what was left behind goes with the next save."""
+    """If writing is killed at any step, the file is complete; leftovers disappear with the next save."""
     settings = Settings(keys=(), folders=(folder,))
     changed = SHOP.replace("100", "200")
     for step in ("fsync", "chmod", "replace", "unlink"):

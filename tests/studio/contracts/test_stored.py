@@ -1,4 +1,4 @@
-"""What the store knows of a contract: versions, codes over time, precision; quick on many verdicts, and tenant by tenant."""
+"""Contracts in the store: versions, codes over time, precision; quick with many verdicts, and separate for each tenant."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -112,7 +112,7 @@ def test_warnings_are_no_errors_whoever_looks(served: Any, folder: Path, filled:
 
 
 def test_whoever_has_no_time_is_told_so(two: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With no patience at all every answer comes, says that it is not complete, and invents nothing."""
+    """Without any time, every request gets an answer that says that it is incomplete and invents nothing."""
     for module in ("stored", "codes", "precision"):
         monkeypatch.setattr(f"trueup.studio.contracts.{module}.seconds", lambda _: seconds(-1.0))
     monkeypatch.setattr(stored, "MOST_COUNTED", 5)
@@ -132,7 +132,7 @@ def test_whoever_has_no_time_is_told_so(two: str, monkeypatch: pytest.MonkeyPatc
 
 
 def test_names_and_codes_of_any_kind(tmp_path: Path) -> None:
-    """Odd names of contracts, versions that cannot be written down, and a contract that nobody named."""
+    """Odd names of contracts, versions that cannot be written down, and a contract without a name."""
     with open_store(tmp_path / "v.db") as store:
         for name in ("<b>", "a\\b", "😀", ""):
             contract = Contract({"type": "object"}, name=name, tools=[open_store] if name == "😀" else None)

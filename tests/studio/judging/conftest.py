@@ -1,4 +1,4 @@
-"""Ways to ask the judging of a studio without a server, and one with."""
+"""Clients for the judging of a studio, with and without a server."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +27,7 @@ class Bench:
         return replay_reply(self.studio, Replay(reply=reply, contract=contract, **more), WHO)
 
     def faults(self, contract: str, **more: Any) -> list[str]:
-        """What is wrong with a contract, as `code line:column-end`."""
+        """The faults of a contract, as `code line:column-end`."""
         found = self.judge(contract=contract, **more)["faults"]
         return [f"{one['code']} {one['line']}:{one['column']}-{one['end_column']}" for one in found]
 
@@ -44,7 +44,7 @@ Write = Callable[[str, str], Path]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Write a file below the test's folder, which the studio's folder `contracts` is in."""
+    """Write a file below the test's folder, which contains the studio's folder `contracts`."""
 
     def written(name: str, text: str) -> Path:
         path = tmp_path / name

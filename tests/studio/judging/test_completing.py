@@ -1,4 +1,4 @@
-"""Completion and hover in contracts that are being typed; `¦` stands for the cursor."""
+"""Completion and hover in contracts while they are typed; `¦` stands for the cursor."""
 
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ def offered(text: str, kind: str = ".yaml", **more: Any) -> dict[str, dict[str, 
 
 
 def written(text: str, label: str, kind: str = ".yaml") -> str:
-    """The text after an offer was taken."""
+    """The text after a completion was accepted."""
     given_ = asked(text, kind)
     answer = complete(SETTINGS, **given_)
     item = next(item for item in answer["items"] if item["label"] == label)
@@ -255,7 +255,7 @@ def test_files_beside_the_contract_are_offered(bench: Bench, write: Write) -> No
 
 @pytest.mark.parametrize("file", sorted(CONTRACTS.glob("*.yaml")), ids=lambda file: file.stem)
 def test_every_key_of_our_contracts_is_known(file: Path) -> None:
-    """Hovering over each key of the top says something, and completing there never fails."""
+    """Hovering over each top-level key shows a text, and completing there never fails."""
     text = file.read_text("utf-8")
     for row, line in enumerate(text.split("\n"), 1):
         if line[:1].isalpha():

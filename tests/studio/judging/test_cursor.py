@@ -1,4 +1,4 @@
-"""Where a cursor is in a text that is being typed; `¦` stands for the cursor."""
+"""The place of a cursor in a text while it is typed; `¦` stands for the cursor."""
 
 from typing import Any
 

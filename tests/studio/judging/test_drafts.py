@@ -1,4 +1,4 @@
-"""Contract texts of a browser: judged by the linter of files, confined to the folders of the studio, compiled once."""
+"""Contract texts from a browser: judged by the linter of files, confined to the folders of the studio, compiled once."""
 
 import os
 from pathlib import Path
@@ -27,7 +27,7 @@ def test_faults_have_their_places_in_units_of_the_page(bench: Bench) -> None:
     assert bench.faults("\ufeffshema: true") == ["N005 1:1-6"]
     known = "schema: {additionalProperties: false, properties: {name: {}}}\n"
     assert bench.faults(known + "rules: ['nam > 3 and name']\n") == ["N026 2:10-13"]
-    # where only the quotes of an expression are known, all of it
+    # if only the quotes of an expression are known: all of it
     assert bench.faults("schema: true\nreply: {rules: [{name: x, expr: 'txt == 1'}]}\n") == ["N012 2:33-43"]
 
 

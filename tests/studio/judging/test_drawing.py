@@ -1,4 +1,4 @@
-"""A verdict as the page draws it: the text of every mark equals its span, whatever characters the reply has."""
+"""A verdict as data for the page: the text of every mark equals its span, for any characters in the reply."""
 
 import json
 from typing import Any
@@ -33,13 +33,13 @@ TEXTS = st.one_of(st.lists(st.sampled_from(ODD), max_size=40).map("".join), st.t
 
 
 def in_units(text: str) -> bytes:
-    """A text as JavaScript holds it: UTF-16, halves of pairs included."""
+    """A text as in JavaScript: UTF-16, including halves of surrogate pairs."""
     return text.encode("utf-16-le", "surrogatepass")
 
 
 @st.composite
 def verdicts(draw: st.DrawFn) -> Verdict:
-    """A verdict with facts at any places of any text, also at impossible ones."""
+    """A verdict with facts at any places of any text, even impossible ones."""
     text = draw(TEXTS)
     places = st.one_of(
         st.none(),
@@ -164,7 +164,7 @@ def test_a_long_value_is_cut_at_a_line_and_says_so() -> None:
 
 def test_more_facts_than_anybody_reads_are_counted_and_not_sent() -> None:
     reply = "[" + ",".join("'a'" for _ in range(MOST_FACTS + 10)) + "]"
-    page = drawn(Contract(True).check(reply))
+    page = drawn(Contract(schema=True).check(reply))
     assert (len(page["facts"]), page["omitted"]) == (MOST_FACTS, 10)
     assert sum(page["counts"].values()) == MOST_FACTS + 10
 
@@ -179,4 +179,4 @@ def test_more_facts_than_anybody_reads_are_counted_and_not_sent() -> None:
     ],
 )
 def test_the_state_of_a_reply(source: Any, state: str) -> None:
-    assert drawn(Contract(True).check(source))["state"] == state
+    assert drawn(Contract(schema=True).check(source))["state"] == state

@@ -1,4 +1,4 @@
-"""Evidence for the page: rows and places in UTF-16 units, whatever the source holds and however long it is."""
+"""Evidence for the page: rows and places in UTF-16 units, for any source of any length."""
 
 import json
 import random
@@ -23,13 +23,13 @@ def odd(rng: random.Random) -> str:
 
 
 def cut(text: str, start: int, end: int) -> str:
-    """A stretch of a text in UTF-16 units, as JavaScript cuts it."""
+    """A slice of a text in UTF-16 units, as in JavaScript."""
     raw = text.encode("utf-16-le", "surrogatepass")
     return raw[2 * start : 2 * end].decode("utf-16-le", "surrogatepass")
 
 
 def said(evidence: dict[str, Any], place: Any) -> str:
-    """What the shown part of a source has at a place."""
+    """The text at a place in the shown part of a source."""
     number, start, end = place
     for first, text in evidence["sources"][number]["pieces"]:
         size = len(text.encode("utf-16-le", "surrogatepass")) // 2
@@ -77,7 +77,7 @@ def test_documents_have_names_and_the_same_name_twice_is_no_riddle(bench: Bench)
     assert [source["name"] for source in evidence["sources"]] == ["mail", "mail", "source[2]"]
     assert said(evidence, row["places"][0]).startswith("99")
     assert row["places"][0][0] == 1
-    # the field wins over the context
+    # the field takes precedence over the context
     evidence = evidence_of(bench, '{"price": 99}', source="It costs 98 EUR.", context=context)
     assert [source["name"] for source in evidence["sources"]] == ["source"]
     assert evidence["rows"][0]["grade"] == "none"

@@ -1,4 +1,4 @@
-"""Judging over the API: replies, responses, contexts, what the model would be told, examples, explanations."""
+"""Judging over the API: replies, responses, contexts, feedback for the model, examples, explanations."""
 
 import json
 from collections.abc import Callable
@@ -164,7 +164,7 @@ def test_an_example_that_fails_says_why_and_where(bench: Bench) -> None:
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.code)
 def test_the_examples_of_a_page_can_be_tried(kind: Any) -> None:
-    """Each example that comes with texts to try gives its code in Triggers, and does not where it stays quiet."""
+    """Each example with texts to try gives its code under Triggers, and not under Stays quiet."""
     bench = Bench(Path(__file__).parent)
     page = explained(kind)
     assert [section["title"] for section in page["sections"]] == ["Finds", "Why", "Triggers", "Stays quiet", "Fix"]
@@ -204,7 +204,7 @@ def test_a_replay_in_one_piece_shows_what_a_stream_shows(value: Any, data: st.Da
 
     reply = json.dumps(value, ensure_ascii=False)
     come = data.draw(st.integers(0, len(reply)))
-    contract = Contract(True)
+    contract = Contract(schema=True)
     seen = replay(contract, reply, {}, Units(reply).of(come))
     stream = contract.stream()
     for letter in reply[:come]:
@@ -260,5 +260,5 @@ def test_a_value_that_could_be_a_failed_response_is_text(bench: Bench, reply: st
         ("reply: true\n", False), ("reply: {rules: [{name: x, expr: question != text}]}\n", True), ("states: {A: {}}\n", True),
     ],
 )  # fmt: skip
-def test_the_page_is_told_whether_a_context_matters(bench: Bench, contract: str, takes: bool) -> None:
+def test_the_page_is_told_whether_a_context_matters(bench: Bench, contract: str, *, takes: bool) -> None:
     assert bench.judge("{}", contract)["contract"]["context"] is takes

@@ -1,4 +1,4 @@
-"""About: what the page must know before it shows anything."""
+"""About: facts that the page needs before it shows anything."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from trueup.studio.studio import Studio
 
 
 def about(studio: Studio, asked: Nothing, who: Key) -> dict[str, Any]:  # noqa: ARG001 - every handler's signature
-    """This studio: its version, what it was started with, and your rights.
+    """This studio: its version, its options, and your rights.
 
-    `gateway` says how a saved contract reaches the gateway that serves this studio: `reload` by itself, `signal` when it gets a SIGHUP; null
-    if there is no gateway.
+    `gateway` says how the gateway that serves this studio loads a saved contract: `reload` automatically, `signal` when
+    it gets a SIGHUP; null if there is no gateway.
     """
     settings = studio.settings
     return {

@@ -1,4 +1,6 @@
-"""Answers: the shapes of what judging and a stored verdict give, for the description of the API. Handlers return data of these shapes."""
+"""Answers: the types of the answers about judged replies and stored verdicts, for the description of the API. Handlers
+return data of these types.
+"""
 
 from typing import Any, Literal
 
@@ -15,9 +17,9 @@ class ShownFact(msgspec.Struct, frozen=True):
     name: str
     title: str
     level: str | None
-    """Of a finding: `error` or `warning`."""
+    """For a finding: `error` or `warning`."""
     grade: str | None
-    """Of a fix: `lossless`, `guess` or `lossy`."""
+    """For a fix: `lossless`, `guess` or `lossy`."""
     path: str
     message: str
     hint: str
@@ -27,9 +29,9 @@ class ShownFact(msgspec.Struct, frozen=True):
     """Its place in the text, in characters; `marks` has it in UTF-16 units."""
     rule: str
     reading: bool = False
-    """Of a fix: whether it marks a stretch that was read in another way, rather than dropped or replaced."""
+    """For a fix: whether it marks text that was read in another way, rather than dropped or replaced."""
     subject: str = ""
-    """Of a finding of a stored verdict: what a label is about."""
+    """For a finding of a stored verdict: the subject of a label about it."""
 
 
 class ShownCall(msgspec.Struct, frozen=True):
@@ -44,7 +46,7 @@ class ShownCall(msgspec.Struct, frozen=True):
 
 
 class ShownVerdict(msgspec.Struct, frozen=True):
-    """A verdict as the page draws it."""
+    """A verdict in the form that the page draws."""
 
     ok: bool
     state: str
@@ -62,23 +64,23 @@ class ShownVerdict(msgspec.Struct, frozen=True):
     value_cut: bool
     calls: list[ShownCall]
     told: str | None
-    """What the model would be told about the refusal."""
+    """The feedback that the model would get about the refusal."""
     untold: str
-    """Why there is nothing to tell."""
+    """Why there is no feedback."""
     evidence: EvidenceShown | None
-    """Where the sources have each value; null if the contract is not grounded, or if the source is not there."""
+    """The places of each value in the sources; null if the contract is not grounded, or if the source is missing."""
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """A reply that was judged."""
+    """A judged reply."""
 
     verdict: ShownVerdict | None
     faults: list[dict[str, Any]]
-    """What is wrong with the contract and the context."""
+    """The problems of the contract and the context."""
     took: float
-    """Seconds of the check itself."""
+    """The seconds that the check took."""
     read: str
-    """What the reply was read as: `text`, or the family of a provider's response."""
+    """How the reply was read: as `text`, or as a provider's response (its family)."""
     contract: dict[str, Any] | None
 
 
@@ -88,13 +90,13 @@ class Detail(msgspec.Struct, frozen=True):
     row: dict[str, Any] | None
     verdict: ShownVerdict | None
     gone: str
-    """Why the verdict is not there any more."""
+    """Why the verdict is no longer available."""
     unsourced: str
     """Why a grounded contract's evidence cannot be shown; empty if it is shown, or if the contract is not grounded."""
     kept: str
     context: dict[str, Any] | None
     missing: dict[str, str]
-    """What of the context is not there, and why."""
+    """The missing parts of the context, and the reasons."""
     contract: dict[str, Any]
     attempts: list[dict[str, Any]]
     conversation: list[dict[str, Any]]

@@ -1,4 +1,4 @@
-"""Backtests and tuning: long work, streamed as it goes."""
+"""Backtests and tuning: long jobs, streamed as they run."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ class Replies(msgspec.Struct, frozen=True):
     state: str = ""
     tenant: str = ""
     contract: str | None = None
-    """The name of the contract whose replies are judged; None: that of the file; empty: every contract's."""
+    """The name of the contract whose replies are judged; None: the file's own; empty: all contracts."""
 
 
 class Backtesting(Replies, frozen=True, kw_only=True):
@@ -53,13 +53,13 @@ class OneFlip(msgspec.Struct, frozen=True):
 
 
 class Applying(Replies, frozen=True, kw_only=True):
-    """Suggestions of a tuning, and the hash of the file that they were made for."""
+    """Suggestions from a tuning, and the hash of the file that they were made for."""
 
     hash: str
     suggestions: tuple[str, ...]
     """The ids of the suggestions."""
     examples: bool = True
-    """Add the replies that decided to the file's examples."""
+    """Add the deciding replies to the file's examples."""
 
 
 def backtest(studio: Studio, asked: Backtesting, who: Key) -> Stream:
@@ -80,9 +80,10 @@ def backtest(studio: Studio, asked: Backtesting, who: Key) -> Stream:
 
 
 def _selection(studio: Studio, asked: Replies, who: Key, name: str) -> Selection:
-    """The replies that are meant; a key of one tenant never reaches those of another.
+    """The selected replies; a key of one tenant never reaches those of another.
 
-    A contract without a name has that of its file if the store knows it by that, else it judges the replies of all contracts.
+    A contract without a name gets the name of its file if the store knows that name; otherwise the replies of all
+    contracts are selected.
     """
     if asked.contract is not None:
         name = asked.contract
@@ -102,7 +103,7 @@ def tune(studio: Studio, asked: Replies, who: Key) -> Stream:
 
 
 def apply(studio: Studio, asked: Applying, who: Key) -> Any:
-    """Write suggestions into their file, if it still has the hash that you name, and say what was written."""
+    """Write suggestions into their file if it still has the given hash, and report what was written."""
     more = {"hash": asked.hash, "suggestions": list(asked.suggestions), "examples": asked.examples}
     return studio.works.start("apply", {**_tuning(studio, asked, who), **more}).result()
 
@@ -116,14 +117,15 @@ def _tuning(studio: Studio, asked: Replies, who: Key) -> dict[str, Any]:
 
 
 def flip(studio: Studio, asked: OneFlip, who: Key) -> dict[str, Any]:
-    """One stored reply under a draft and under the saved file: both verdicts, to be shown side by side."""
+    """One stored reply under a draft and under the saved file: both verdicts, to show side by side."""
     from trueup.material.stored import case_of_stored
     from trueup.store.errors import UnknownVerdict
     from trueup.studio.judging.drawing import drawn
     from trueup.studio.working.flips import judged
 
     draft = contract_of(studio.settings, asked.text, asked.file)
-    before = _contract(studio, asked, *_old(studio, asked))
+    old, is_stored = _old(studio, asked)
+    before = _contract(studio, asked, old, stored=is_stored)
     try:
         stored = studio.store.get(asked.id)
     except UnknownVerdict:
@@ -156,9 +158,9 @@ def _old(studio: Studio, asked: Backtesting | OneFlip) -> tuple[str | None, bool
 
 
 def _contract(
-    studio: Studio, asked: Backtesting | OneFlip, old: str | None, stored: bool
+    studio: Studio, asked: Backtesting | OneFlip, old: str | None, *, stored: bool
 ) -> Contract[Any] | None:  # fmt: skip
-    """The contract that is compared with; None for recorded outcomes."""
+    """The contract to compare with; None for recorded outcomes."""
     from trueup.contract.text import rebuilt
 
     if old is None:
@@ -172,13 +174,15 @@ def _contract(
 
 
 def _same(name: str, other: str) -> dict[str, Any]:
-    """The result for two contracts that decide alike: nothing needs to be judged."""
+    """The result for two contracts that decide the same: nothing needs to be judged."""
     from trueup.backtesting.result import Backtest
     from trueup.studio.working.backtest import figures
 
     found = Backtest(name, name, ())
     found.same = found.complete = True
-    said = f"Nothing can flip: this text decides as {other} does. Only comments, its name or its examples can differ."
+    said = (
+        f"Nothing can flip: this text decides the same as {other}. Only comments, its name or its examples can differ."
+    )
     return {**figures(found), "conclusion": said, "flips": []}
 
 

@@ -40,7 +40,7 @@ class Saving(msgspec.Struct, frozen=True):
     text: str
     hash: str = ""
     force: bool = False
-    """Save a text with lint errors, too."""
+    """Save a text even if it has lint errors."""
     create: bool = False
     """Make a new file."""
 
@@ -52,7 +52,7 @@ class OneName(msgspec.Struct, frozen=True):
 
 
 class OverTime(msgspec.Struct, frozen=True):
-    """A contract by its name, and a stretch of time."""
+    """A contract by its name, and a time range."""
 
     name: str
     since: str = "30d"
@@ -61,7 +61,7 @@ class OverTime(msgspec.Struct, frozen=True):
 
 
 def contracts(studio: Studio, asked: Nothing, who: Key) -> dict[str, Any]:  # noqa: ARG001 - every handler's signature
-    """The contract files in the folders, and the contracts that only the store has seen; with what the store knows of each."""
+    """The contract files in the folders, and the contracts that only the store has, with the store's figures for each."""
     listed, complete = list_contracts(studio.settings)
     bases = bases_of(studio.settings, listed)
     known = {each.name: each for each in _known(studio, who)}
@@ -99,12 +99,14 @@ def _changed(path: Path) -> float | None:
 
 
 def contract_file(studio: Studio, asked: OneFile, who: Key) -> dict[str, Any]:  # noqa: ARG001
-    """One contract file: its text, its hash, what the linter says, and who extends it."""
+    """One contract file: its text, its hash, the linter's findings, and the files that extend it."""
     return _told(studio, open_contract(studio.settings, asked.file))
 
 
 def save_file(studio: Studio, asked: Saving, who: Key) -> dict[str, Any]:  # noqa: ARG001
-    """Save a contract file if it still has the hash that you name, or make a new one; `broken` names contracts that extend it and have errors now."""
+    """Save a contract file if it still has the given hash, or create a new one; `broken` names contracts that extend it
+    and now have errors.
+    """
     linted = lint_draft(studio.settings, asked.text, asked.file)
     faults = faults_of(linted, asked.file, asked.text)
     if linted.contract is None and not asked.force:
@@ -138,7 +140,9 @@ def _is_read_only(opened: Opened) -> bool:
 
 
 def versions(studio: Studio, asked: OneName, who: Key) -> dict[str, Any]:
-    """The versions of a contract that have judged, oldest first, each with its text and its difference to the one before."""
+    """The versions of a contract that have judged replies, oldest first, each with its text and its difference to the
+    previous one.
+    """
     return history(studio.store, asked.name, who.tenant)
 
 
@@ -151,7 +155,7 @@ def codes(studio: Studio, asked: OverTime, who: Key) -> dict[str, Any]:
 
 
 def right_refusals(studio: Studio, asked: OneName, who: Key) -> dict[str, Any]:
-    """How many refusals of each code and rule people find right."""
+    """How many refusals by each code and rule people find right."""
     return precision(studio.store, asked.name, who.tenant)
 
 

@@ -1,4 +1,4 @@
-"""Judging: a reply and a contract enter as texts, the verdict as the page draws it leaves."""
+"""Judging: takes a reply and a contract as texts, and returns the verdict in the form that the page draws."""
 
 from typing import Any, Literal
 
@@ -23,34 +23,34 @@ from trueup.studio.settings import Key
 from trueup.studio.studio import Studio
 
 MOST_REPLY = 10_000_000  # characters
-MOST_IN_GATEWAY = 1_000_000  # where the studio shares its process with a gateway, whose requests would have to wait
+MOST_IN_GATEWAY = 1_000_000  # in a gateway's process, where the gateway's requests would have to wait
 
 
 class Judge(msgspec.Struct, frozen=True):
-    """A reply and what it is judged by."""
+    """A reply, with the contract and context to judge it by."""
 
     reply: str = ""
     contract: str = ""
     """The text of a contract; empty: any JSON value."""
     kind: str = ".yaml"
     file: str = ""
-    """The file that the text belongs to; only then it may name other files, relative to it."""
+    """The file that the text belongs to; without it, the text must not name other files."""
     state: str = ""
     context: str = ""
-    """What the conversation knows, as the text of a JSON object."""
+    """The context of the conversation, as the text of a JSON object."""
     source: str = ""
-    """The text that a grounded contract looks values up in; it wins over the `source` of the context."""
+    """The text that a grounded contract looks values up in; it takes precedence over the `source` of the context."""
     response: bool | Literal["auto"] = False
-    """Whether the reply is a provider's response (JSON or the body of a stream); `auto`: if it looks like one."""
+    """Whether the reply is a provider's response (JSON or the body of a stream); `auto`: only if it looks like one."""
 
 
 class Replay(Judge, frozen=True):
-    """The same, at one moment of its coming in."""
+    """The same, at one moment while it is arriving."""
 
     upto: int = 0
-    """UTF-16 units of the verdict's text that have come."""
+    """How many UTF-16 units of the verdict's text have arrived."""
     steps: bool = False
-    """Whether to say at which units the value changes."""
+    """Whether to list the units at which the value changes."""
 
 
 class Instruct(msgspec.Struct, frozen=True):
@@ -115,7 +115,10 @@ def replay_reply(studio: Studio, asked: Replay, who: Key) -> dict[str, Any]:  # 
     try:
         answer = replay(contract, text, context, asked.upto)
         return {**answer, "steps": steps(contract, text, context)} if asked.steps else answer
-    except (TypeError, ValueError) as error:  # a schema of a tool, or a context, that only a look at the reply refuses
+    except (
+        TypeError,
+        ValueError,
+    ) as error:  # a schema of a tool, or a context, that is only refused when the reply is read
         raise Refusal(422, str(error), code="faulty", hint="Judge the reply first.") from None
 
 
@@ -139,17 +142,17 @@ def run_examples(studio: Studio, asked: Written, who: Key) -> dict[str, Any]:  #
 
 
 def complete_text(studio: Studio, asked: Place, who: Key) -> dict[str, Any]:  # noqa: ARG001 - as above
-    """What may be written at a place in a contract."""
+    """Completions at a place in a contract."""
     return complete(studio.settings, asked.text, asked.kind, asked.file, asked.line, asked.column)
 
 
 def hover_text(studio: Studio, asked: Place, who: Key) -> dict[str, Any]:  # noqa: ARG001 - as above
-    """What is known about a word in a contract."""
+    """The documentation of a word in a contract."""
     return hover(studio.settings, asked.text, asked.kind, asked.file, asked.line, asked.column)
 
 
 def explain(studio: Studio, asked: Code, who: Key) -> dict[str, Any]:  # noqa: ARG001 - as above
-    """What a code means."""
+    """The meaning of a code."""
     try:
         return explained(find_kinds(asked.code[:100])[0])
     except NoSuchCode as error:
@@ -160,14 +163,14 @@ def explain(studio: Studio, asked: Code, who: Key) -> dict[str, Any]:  # noqa: A
 
 
 def codes(studio: Studio, asked: Nothing, who: Key) -> dict[str, Any]:  # noqa: ARG001 - as above
-    """Every code there is."""
+    """All codes."""
     return {"codes": listed()}
 
 
 def _given(
     studio: Studio, asked: Judge
 ) -> tuple[Draft, Contract[Any] | None, dict[str, Any] | None, list[dict[str, Any]]]:
-    """The draft of the contract, the contract and the context if they can be used, and what is wrong with them."""
+    """The draft of the contract, the contract and the context if they can be used, and their problems."""
     most = MOST_IN_GATEWAY if studio.settings.mount else MOST_REPLY
     for name, text in (("reply", asked.reply), ("source", asked.source)):
         if len(text) > most:

@@ -1,4 +1,4 @@
-"""Live: what the store has seen lately, and how the gateway stands, if the studio belongs to one."""
+"""Live: recent requests in the store, and the state of the gateway, if the studio belongs to one."""
 
 from typing import Any, Literal
 
@@ -11,17 +11,17 @@ from trueup.studio.studio import Studio
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """Which stretch of time."""
+    """A time window."""
 
     window: Literal["5m", "1h", "24h", "7d"] = "1h"
 
 
 def live(studio: Studio, asked: Asked, who: Key) -> dict[str, Any]:
-    """Requests of a stretch of time: outcomes, latencies, cost, models, quotas, refusals.
+    """Requests in a time window: outcomes, latencies, cost, models, quotas, refusals.
 
-    Times are seconds since 1970, money is in millionths. `is_cut`: only the latest `replies` are counted, and `since` is where these begin.
-    `is_sampled`: latencies and tokens are those of an even sample, `of` so many requests. `gateway` is how the gateway stands that serves
-    this studio; None if there is none, or if your key is for one tenant.
+    Times are seconds since 1970, money is in millionths. `is_cut`: only the latest `replies` are counted, starting at
+    `since`. `is_sampled`: latencies and tokens come from an even sample `of` that many requests. `gateway` is the state
+    of the gateway that serves this studio; None if there is none, or if your key is for one tenant.
     """
     numbers = studio.store.read(lambda session: look(session, asked.window, who.tenant))
     status = studio.gateway() if studio.gateway is not None and who.tenant is None else None

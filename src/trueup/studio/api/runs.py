@@ -1,7 +1,9 @@
-"""Runs: sifts and pipelines in the folders. Each is read as it is now; what can be done to one is left to its own commands.
+"""Runs: sifts and pipelines in the folders. Each is read in its current state; actions are left to the runs' own
+commands.
 
-A name such as `runs/first` says which. Numbers are those of `trueup status` and of a sift's summary: units, `valid`, `failed` and
-`waiting`, `cost` in millionths of a dollar, times in seconds since 1970. A place in a run (`at`) is a text that only the API reads.
+A name such as `runs/first` identifies one. The numbers are the same as in `trueup status` and in a sift's summary:
+units, `valid`, `failed` and `waiting`, `cost` in millionths of a dollar, times in seconds since 1970. A place in a run
+(`at`) is opaque to clients.
 """
 
 import os
@@ -45,7 +47,7 @@ class Causes(msgspec.Struct, frozen=True):
 
 
 class Units(msgspec.Struct, frozen=True):
-    """Which units of a run are wanted; an empty value is any."""
+    """A selection of a run's units; an empty value matches all."""
 
     run: str
     kind: Literal["", "failed", "valid"] = ""
@@ -81,7 +83,7 @@ class Compare(msgspec.Struct, frozen=True):
 
 
 class Retry(msgspec.Struct, frozen=True):
-    """Failed units of a run: all, or those of one cause."""
+    """Failed units of a run: all, or those with one cause."""
 
     run: str
     step: str = ""
@@ -100,7 +102,7 @@ def runs(studio: Studio, asked: Nothing, who: Key) -> Row:  # noqa: ARG001 - eve
 
 
 def one(studio: Studio, asked: OneRun, who: Key) -> Row:
-    """One run or sift as it stands now: its numbers, its funnel, its codes, and its logs."""
+    """The current state of one run or sift: its numbers, its funnel, its codes, and its logs."""
     place = _place(studio, asked.run, who)
     return {**picture(studio.settings, place), "logs": _logs(place)}
 
@@ -108,16 +110,16 @@ def one(studio: Studio, asked: OneRun, who: Key) -> Row:
 def causes(studio: Studio, asked: Causes, who: Key) -> Row:
     """The failures of a run by cause: code, path and pattern of the message, with examples.
 
-    `complete` is false while there is more to read: the next look continues.
+    `complete` is false while there is more to read: the next request continues.
     """
     place = _place(studio, asked.run, who)
     return _readable(studio, lambda: causes_of(place, asked.step))
 
 
 def units(studio: Studio, asked: Units, who: Key) -> Row:
-    """A page of the units of a run, those that failed first, with a cursor to the next page.
+    """A page of the units of a run, failed ones first, with a cursor to the next page.
 
-    `searched.complete` is false if the time for a look was over before the page was full: search on with `next`.
+    `searched.complete` is false if the time ran out before the page was full: continue with `next`.
     """
     place = _place(studio, asked.run, who)
     wanted = Wanted(asked.kind, asked.step, asked.code, asked.path, asked.text)
@@ -128,7 +130,7 @@ def unit(studio: Studio, asked: OneUnit, who: Key) -> Row:
     """One unit in full: its input, its prompt, and each reply with its verdict."""
     place = _place(studio, asked.run, who)
     if not asked.unit and not asked.at:
-        raise Refusal(400, "Say which unit: its id, or its place.")
+        raise Refusal(400, "Give a unit: its id, or its place.")
     return _readable(studio, lambda: unit_of(place, asked.unit, asked.at, asked.step))
 
 
@@ -151,13 +153,13 @@ def log(studio: Studio, asked: Log, who: Key) -> Row:
 
 
 def compare(studio: Studio, asked: Compare, who: Key) -> Stream:
-    """Compare two runs or sifts: which units flip, which values and findings differ, what each cost."""
+    """Compare two runs or sifts: units that flip, values and findings that differ, and the costs."""
     a, b = (_place(studio, name, who) for name in (asked.a, asked.b))
     return Stream(compared(studio, a, b))
 
 
 def retry(studio: Studio, asked: Retry, who: Key) -> Row:
-    """Ask about failed units again: all of a run, or those of one cause."""
+    """Ask again about failed units: all of a run, or those with one cause."""
     place = _place(studio, asked.run, who)
     return acting.retry_run(
         studio.settings, place, step=asked.step, code=asked.code, path=asked.path, attempts=asked.attempts
@@ -165,22 +167,22 @@ def retry(studio: Studio, asked: Retry, who: Key) -> Row:
 
 
 def resume(studio: Studio, asked: OneRun, who: Key) -> Row:
-    """Carry a run on from where it was stopped."""
+    """Resume a stopped run."""
     return acting.resume_run(studio.settings, _place(studio, asked.run, who))
 
 
 def pause(studio: Studio, asked: OneRun, who: Key) -> Row:
-    """Ask a run to stop after the calls under way."""
+    """Ask a run to stop after its calls in progress."""
     return acting.pause_run(studio.settings, _place(studio, asked.run, who))
 
 
 def kill(studio: Studio, asked: OneRun, who: Key) -> Row:
-    """End the process of a run; what is recorded is kept."""
+    """End the process of a run; recorded results are kept."""
     return acting.kill_run(studio.settings, _place(studio, asked.run, who))
 
 
 def _all_tenants(who: Key) -> None:
-    """Runs belong to no tenant, so a key of one tenant sees none of them."""
+    """Runs do not belong to tenants, so a key of one tenant sees none of them."""
     if who.tenant is not None:
         raise Refusal(403, "Your key is for one tenant, and runs are not divided by tenant.", code="no_right")
 
@@ -202,7 +204,7 @@ def _logs(place: Place) -> list[Row]:
 
 
 def _readable(studio: Studio, read: Callable[[], Row]) -> Row:
-    """What `read` gives; a run that is damaged is a Refusal that says what is wrong."""
+    """The result of `read`; a damaged run is a Refusal that says what is wrong."""
     try:
         return read()
     except Missing as error:

@@ -1,8 +1,9 @@
 """Verdicts: the store as a table, one verdict in full, labels, and a queue of what to label.
 
-`GET /verdicts` gives `rows`, newest first, a cursor `next` to look on from, and `searched`: whether the page is full or nothing is left
-(`complete`), and how far back it has looked (`until`, seconds since 1970). A look takes a fraction of a second however many verdicts there are, so a rare
-combination takes several. Counts are exact, or lower bounds (`capped`).
+`GET /verdicts` returns `rows`, newest first, a cursor `next` to continue from, and `searched`: whether the page is full
+or nothing is left (`complete`), and how far back it has searched (`until`, seconds since 1970). A request takes a
+fraction of a second for any number of verdicts, so a rare combination takes several. Counts are exact, or lower bounds
+(`capped`).
 """
 
 from typing import Any, Literal
@@ -21,7 +22,7 @@ from trueup.studio.verdicts.asking import Wanted, cursor_of, filters_of, place_o
 from trueup.studio.verdicts.detail import again, detail
 from trueup.studio.verdicts.rows import drawn_rows
 
-_PATIENCE = 0.2  # seconds of one look
+_PATIENCE = 0.2  # seconds of one search
 _COUNT_PATIENCE = 1.5  # seconds of a count that nobody waits for
 _MOST_ROWS = 200
 _MOST_NEWS = 1_000
@@ -34,7 +35,7 @@ class Rows(Wanted, frozen=True, kw_only=True):
     """A page of verdicts."""
 
     cursor: str = ""
-    """Where the page before ended; empty: at the newest verdict."""
+    """The end of the previous page; empty: start at the newest verdict."""
     limit: int = 100
 
 
@@ -42,11 +43,11 @@ class Counted(Wanted, frozen=True, kw_only=True):
     """Verdicts to count."""
 
     patient: bool = False
-    """Whether numbers may take a second or two; otherwise those that do not come soon are lower bounds."""
+    """Whether numbers may take a second or two; otherwise slow ones are lower bounds."""
 
 
 class News(Wanted, frozen=True, kw_only=True):
-    """Verdicts that came after a place."""
+    """Verdicts after a place."""
 
     after: str
     """The `place` of the newest row that is shown."""
@@ -72,13 +73,13 @@ class Labels(msgspec.Struct, frozen=True):
 
 
 class Undo(msgspec.Struct, frozen=True):
-    """Labels to take back, as `POST /labels` gave them."""
+    """Labels to take back, as returned by `POST /labels`."""
 
     items: tuple[labelling.Given, ...]
 
 
 class Queued(Wanted, frozen=True, kw_only=True):
-    """What to choose a queue from."""
+    """The verdicts to choose a queue from."""
 
     limit: int = 30
     seed: int = 0
@@ -104,7 +105,9 @@ def list_verdicts(studio: Studio, asked: Rows, who: Key) -> dict[str, Any]:
 
 
 def count_verdicts(studio: Studio, asked: Counted, who: Key) -> dict[str, Any]:
-    """How many verdicts there are, in all and by model, contract, code and so on; `hurried` if `patient` may give better numbers."""
+    """How many verdicts there are, in total and by model, contract, code and so on; `hurried` if `patient` may give
+    better numbers.
+    """
     filters = filters_of(asked, who)
     patience = seconds(_COUNT_PATIENCE if asked.patient else _PATIENCE * 0.5)
     found = studio.store.read(lambda session: counts(session, filters, patience, is_shared=who.tenant is None))
@@ -123,7 +126,7 @@ def _counted(count: Count) -> dict[str, Any]:
 
 
 def count_news(studio: Studio, asked: News, who: Key) -> dict[str, Any]:
-    """How many verdicts have come after a place."""
+    """How many verdicts have arrived after a place."""
     filters, after = filters_of(asked, who), place_of(asked.after)
     if after is None:
         raise Refusal(400, "`after` must be the place of a row.")
@@ -137,14 +140,14 @@ def list_values(studio: Studio, asked: Values, who: Key) -> dict[str, Any]:
     store = studio.store
     if who.tenant is None:
         return {"values": store.read(lambda session: values(session, asked.facet, asked.begins))}
-    filters = filters_of(Wanted(), who)  # what other tenants have is not told
+    filters = filters_of(Wanted(), who)  # values of other tenants are not shown
     found = store.read(lambda session: counts(session, filters, seconds(_PATIENCE), is_shared=False))
     begins = asked.begins.casefold()
     return {"values": [value for value in found.facets[asked.facet] if value.casefold().startswith(begins)]}
 
 
 def list_times(studio: Studio, asked: Wanted, who: Key) -> dict[str, Any]:
-    """Verdicts by the hour, where they were counted as they came: for all, a model or a contract."""
+    """Hourly numbers of verdicts, as counted when they arrived: for all, a model or a contract."""
     filters = filters_of(asked, who)
     others = {"since", "until", "model", "contract", "ok"}
     if any(getattr(filters, name) is not None for name in filters.__struct_fields__ if name not in others):
@@ -158,12 +161,12 @@ def show_verdict(studio: Studio, asked: One, who: Key) -> dict[str, Any]:
 
 
 def judge_again(studio: Studio, asked: One, who: Key) -> dict[str, Any]:
-    """A stored reply judged by the contract file of that name as it is now."""
+    """A stored reply, judged by the current contract file of that name."""
     return again(studio, asked.id, who)
 
 
 def add_labels(studio: Studio, asked: Labels, who: Key) -> dict[str, Any]:
-    """Say of verdicts or of their findings whether they are right."""
+    """Label verdicts or their findings as right or wrong."""
     return {"items": labelling.add(studio.store, asked.items, who)}
 
 
@@ -173,7 +176,7 @@ def undo_labels(studio: Studio, asked: Undo, who: Key) -> dict[str, Any]:
 
 
 def show_queue(studio: Studio, asked: Queued, who: Key) -> dict[str, Any]:
-    """What to label next: the least certain decisions, and a random sample of accepted replies."""
+    """The verdicts to label next: the least certain decisions, and a random sample of accepted replies."""
     filters = filters_of(asked, who)
     if not 1 <= asked.limit <= _MOST_ROWS:
         raise Refusal(400, f"`limit` must be a number from 1 to {_MOST_ROWS}.")

@@ -1,1 +1,1 @@
-"""Contracts of the studio: the files, saving one, and what the store knows of each."""
+"""Contracts in the studio: their files, saving, and the store's figures."""

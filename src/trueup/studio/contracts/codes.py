@@ -1,7 +1,8 @@
-"""Codes over time: a contract and a stretch of time enter; how many replies it found which error in leaves, by hour or by day (UTC).
+"""Codes over time: takes a contract and a time range, and returns the number of replies with each error, by hour or by
+day (UTC).
 
-The numbers were counted when verdicts were written, so a year of them is a few thousand rows. For one tenant nobody has counted: the newest
-verdicts are looked through for a moment, and the answer says how far back that went.
+The numbers were counted when verdicts were written, so a year of them is a few thousand rows. There are no such numbers
+for one tenant: the newest verdicts are searched for a moment, and the answer says how far back.
 """
 
 import time
@@ -29,13 +30,13 @@ _JUDGED, _REFUSED = "judged", "refused"
 def codes_over_time(
     store: Store, name: str, *, since: float, until: float | None = None, by: By = "day", tenant: str | None = None
 ) -> dict[str, Any]:
-    """How many replies each error was found in, in each stretch of time, and how many were judged and refused."""
+    """How many replies had each error in each hour or day, and how many were judged and refused."""
     step = _STEP[by]
     end = time.time() if until is None else until
     start = int(since // step * step)
     if end <= start or (end - start) / step > _MOST_TIMES:
         raise Refusal(
-            400, f"That is not a stretch of at most {_MOST_TIMES:,} {by}s.", hint="Give a later `since`, or by=day."
+            400, f"The time range is longer than {_MOST_TIMES:,} {by}s.", hint="Give a later `since`, or by=day."
         )
     times = list(range(start, int(end) + 1, step))
     reached = 0.0
@@ -87,7 +88,7 @@ def _looked(
 
 
 def _is_error(code: str) -> bool:
-    return is_error({"code": code})  # what is counted as verdicts are written are errors, too
+    return is_error({"code": code})  # the numbers counted at writing are also of errors only
 
 
 def _floor(at: int, step: int) -> int:

@@ -1,4 +1,4 @@
-"""Drafts: the text in an editor stands in for its file; the linter reads it, and the files that it names only inside the folders."""
+"""Drafts: lints the text in an editor in place of its file. Other files that it names are read only inside the folders."""
 
 import os
 from pathlib import Path
@@ -13,11 +13,13 @@ from trueup.studio.places import find, name_of
 from trueup.studio.refusal import Refusal
 from trueup.studio.settings import Settings
 
-_OUTSIDE = "Only files in the folders of this studio are read."
+_OUTSIDE = "Only files in the studio's folders are read."
 
 
 def lint_draft(settings: Settings, text: str, name: str, read: "set[Path] | None" = None) -> Linted:
-    """What the linter says of a text in place of the file `name`; the paths of other files that it names go to `read`."""
+    """The linter's report on a text in place of the file `name`; the paths of other files that it names are added to
+    `read`.
+    """
     path = place_of(settings, name)
 
     def allowed(other: Path) -> Source:
@@ -35,7 +37,7 @@ def lint_draft(settings: Settings, text: str, name: str, read: "set[Path] | None
 
 
 def _is_open(settings: Settings, name: str) -> bool:
-    """Whether a file that is there may be read: not a hidden one, or one that is kept from the studio."""
+    """Whether an existing file may be read: not if it is hidden or barred from the studio."""
     try:
         find(settings, name)
     except Refusal:
@@ -44,23 +46,23 @@ def _is_open(settings: Settings, name: str) -> bool:
 
 
 def place_of(settings: Settings, name: str) -> Path:
-    """Where the file of a name is, or would be: its folder must be there."""
+    """The path of a file by its name, even if it does not exist yet; its folder must exist."""
     folder, _, last = name.rpartition("/")
     if not folder or last in ("", ".", "..") or "\0" in last or any("\ud800" <= letter <= "\udfff" for letter in last):
-        raise Refusal(404, f"There is no file {name[:200]!r} in the folders of this studio.", code="no_file")
+        raise Refusal(404, f"There is no file {name[:200]!r} in the studio's folders.", code="no_file")
     path = find(settings, folder) / last
     if not os.path.islink(path):  # noqa: PTH114 - which says no for a name that is too long, where a Path raises
         return path
-    return find(settings, name)  # a link that leads nowhere, or in a circle, is missing
+    return find(settings, name)  # a dangling or circular link counts as missing
 
 
 def faults_of(linted: Linted, name: str, text: str) -> list[dict[str, Any]]:
-    """Faults as the page draws them."""
+    """Faults as data for the page."""
     return faults(Draft(linted, text, name))
 
 
 def contract_of(settings: Settings, text: str, name: str) -> Contract:
-    """The contract that a text gives in place of the file `name`; a Refusal with its faults if it has errors."""
+    """The contract from a text in place of the file `name`; a Refusal with its faults if it has errors."""
     linted = lint_draft(settings, text, name)
     if linted.contract is None:
         raise Faulty(name, faults_of(linted, name, text))
@@ -68,7 +70,7 @@ def contract_of(settings: Settings, text: str, name: str) -> Contract:
 
 
 class Faulty(Refusal):
-    """A text that is not a contract yet; says everything that is wrong with it."""
+    """A text that is not a valid contract, with all its faults."""
 
     def __init__(self, name: str, faults: list[dict[str, Any]], said: str = "") -> None:
         errors = [each for each in faults if each["level"] == "error"]

@@ -1,7 +1,7 @@
-"""The contract files in the folders: settings enter, a list of them leaves; a name enters, its text, hash and line ends leave.
+"""The contract files in the folders: lists them, and reads one with its hash and line endings.
 
-What was found in a file is remembered by its time and size, so that a list of many files is quick the second time. The first list stops
-linting when its time is up, and says of which files nothing is known yet.
+Facts about a file are cached by its time and size, so that a list of many files is quick the second time. The first
+list stops linting when its time is up, and marks the files that are not linted yet.
 """
 
 import hashlib
@@ -20,24 +20,24 @@ from trueup.studio.places import find, name_of, top_of, walk
 from trueup.studio.refusal import Refusal
 from trueup.studio.settings import Settings
 
-MOST_FILES = 500  # in a list
+MOST_FILES = 500  # files in a list
 _LOOKING, _PATIENCE = 2.0, 1.0  # seconds of looking at files, and of linting, for one list
 _MOST_KEPT = 25_000  # a few hundred bytes each
 _BOM = b"\xef\xbb\xbf"
 
 
 class Opened(NamedTuple):
-    """A contract file as it is now."""
+    """The current state of a contract file."""
 
     name: str
     path: Path
     raw: bytes
     text: str
-    """Without a byte order mark, each line ending with a line feed."""
+    """Without a byte order mark; lines end with a line feed."""
 
     @property
     def hash(self) -> str:
-        """The SHA-256 of its bytes, by which a change is noticed."""
+        """The SHA-256 of its bytes, to detect changes."""
         return hashlib.sha256(self.raw).hexdigest()
 
     @property
@@ -47,7 +47,7 @@ class Opened(NamedTuple):
 
     @property
     def data(self) -> dict[str, Any]:
-        """What stands in it; nothing if it cannot be read."""
+        """Its data; empty if it cannot be read."""
         try:
             data = parse_document(self.text, self.name, self.kind).data
         except ContractError:
@@ -56,7 +56,7 @@ class Opened(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What is known of a file after one look at it."""
+    """Cached facts about a file."""
 
     is_contract: bool
     hash: str = ""
@@ -66,11 +66,11 @@ class Look(NamedTuple):
 
 
 Listed = tuple[str, Path, Look]
-"""A file by its name, where it is, and what is known of it."""
+"""A file: its name, its path, and facts about it."""
 
 
 class Health(NamedTuple):
-    """What the linter says of a file."""
+    """The linter's report on a file."""
 
     errors: int
     warnings: int
@@ -79,7 +79,7 @@ class Health(NamedTuple):
 
 
 class _Kept:
-    """Values by path, each good for as long as the files that it was made of stay as they are."""
+    """Values by path, each valid until one of the files that it was made from changes."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, tuple[Any, Any]] = OrderedDict()
@@ -102,7 +102,7 @@ _looks, _healths = _Kept(), _Kept()
 
 
 def open_contract(settings: Settings, name: str) -> Opened:
-    """The contract file of a name; a Refusal if it is not there, or not a contract."""
+    """The contract file with a name; a Refusal if it does not exist, or is not a contract."""
     path = find(settings, name)
     if not path.is_file() or path.suffix.lower() not in KINDS:
         raise _not_a_contract(name)
@@ -113,7 +113,7 @@ def open_contract(settings: Settings, name: str) -> Opened:
 
 
 def called(path: Path, *names: Any) -> str:
-    """The name that the store knows a contract by: the first of `names` that is one, else that of its file, as at a gateway.
+    """The name of a contract in the store: the first valid one of `names`, else the name of its file, as in a gateway.
 
     >>> called(Path("contracts/shop.yaml"), "", None), called(Path("shop.yaml"), "", "bakery")
     ('shop', 'bakery')
@@ -122,7 +122,9 @@ def called(path: Path, *names: Any) -> str:
 
 
 def list_contracts(settings: Settings) -> tuple[list[Listed], bool]:
-    """The contract files in the folders by name, and whether these are all: very many files take more than one list to look at."""
+    """The contract files in the folders by name, and whether the list is complete: very many files take several
+    requests.
+    """
     found: list[Listed] = []
     complete = True
     until = time.monotonic() + _LOOKING
@@ -140,7 +142,7 @@ def list_contracts(settings: Settings) -> tuple[list[Listed], bool]:
 
 
 def healths(settings: Settings, listed: list[Listed]) -> Iterator[Health | None]:
-    """What the linter says of each file; None of those that there was no time for."""
+    """The linter's report on each file; None for files that there was no time for."""
     until = time.monotonic() + _PATIENCE
     for name, path, _ in listed:
         known: tuple[Any, Health | None] | None = _healths.get(name, str(path))
@@ -151,11 +153,11 @@ def healths(settings: Settings, listed: list[Listed]) -> Iterator[Health | None]
 
 
 Bases = Mapping[str, set[str]]
-"""By the name of a file, the contracts that extend it."""
+"""The contracts that extend each file, by its name."""
 
 
 def bases_of(settings: Settings, listed: list[Listed]) -> Bases:
-    """Which file each contract extends."""
+    """The files that each contract extends."""
     bases: dict[str, set[str]] = {}
     for name, path, look in listed:
         for given in look.extends:
@@ -177,7 +179,7 @@ def extenders(bases: Bases, name: str) -> list[str]:
 
 
 def line_ends(raw: bytes) -> str:
-    """How the lines of a file end: `lf`, `crlf` or `mixed`.
+    """The line endings of a file: `lf`, `crlf` or `mixed`.
 
     >>> line_ends(b"a\\r\\nb\\r\\n"), line_ends(b"a\\n"), line_ends(b"a\\r\\nb\\n")
     ('crlf', 'lf', 'mixed')
@@ -217,11 +219,12 @@ def _looked(settings: Settings, name: str, path: Path) -> Look:
     try:
         opened = _opened(name, path)
     except Refusal:
-        return Look(False)
+        return Look(is_contract=False)
     if not is_contract_file(path, opened.text, top_of(settings, path)):
-        return Look(False)
+        return Look(is_contract=False)
     data = opened.data
-    return Look(True, opened.hash, _text(data.get("name")), _text(data.get("description")), tuple(extended_by(data)))
+    name, title = _text(data.get("name")), _text(data.get("description"))
+    return Look(is_contract=True, hash=opened.hash, name=name, title=title, extends=tuple(extended_by(data)))
 
 
 def _text(value: Any) -> str:
@@ -244,7 +247,7 @@ def _health(settings: Settings, name: str, path: Path) -> Health | None:
 
 
 def _marks(paths: Iterable[Path]) -> list[tuple[Path, Any]]:
-    """The time and size of each file, which tell whether it was changed."""
+    """The time and size of each file, to detect changes."""
     return [(path, _mark(path)) for path in paths]
 
 

@@ -1,7 +1,8 @@
-"""Kinds of files: a path in a folder enters, whether it is a contract leaves.
+"""Kinds of files: decides whether a file in a folder is a contract.
 
-As `trueup lint` decides: a folder with a `config.yaml` is a pipeline's, a file that names `upstreams` is a gateway's. Folders hold other
-YAML and JSON too; the keys of a file show whether it is a contract. A contract with a syntax error is still one, so its lines decide.
+The rules are the same as in `trueup lint`: a folder with a `config.yaml` belongs to a pipeline, a file with `upstreams`
+to a gateway. Folders contain other YAML and JSON too; the keys of a file show whether it is a contract. A contract with
+a syntax error is still a contract, so its lines decide.
 """
 
 import re
@@ -13,7 +14,7 @@ from trueup.contract.files.faults import ContractError
 from trueup.contract.options import FILE_KEYS
 
 OPENED = tuple(key for key, option in FILE_KEYS.items() if option.identifies)
-"""What makes a file a contract: any one of these."""
+"""The keys that make a file a contract: any one of these."""
 _LINE = re.compile(rf"""^\s{{0,2}}["'\[]?({"|".join(OPENED)})["']?\s*[:=\]]""", re.MULTILINE)
 PIPELINE = "config.yaml"
 """The settings of a pipeline."""
@@ -25,12 +26,12 @@ def is_contract_file(path: Path, text: str, top: Path) -> bool:
 
 
 def in_pipeline(path: Path, top: Path) -> bool:
-    """Whether a file belongs to a pipeline: its folder, or one around it, has a `config.yaml`."""
+    """Whether a file belongs to a pipeline: its folder, or a parent, has a `config.yaml`."""
     return any((folder / PIPELINE).exists() for folder in path.parents if folder == top or top in folder.parents)
 
 
 def is_contract(text: str, kind: str) -> bool:
-    """Whether a text is a contract, also while it is broken or still empty.
+    """Whether a text is a contract, even if it is broken or still empty.
 
     >>> is_contract("rules: [n > 0]", ".yaml"), is_contract("apiVersion: v1\\nkind: Role\\nrules: []", ".yaml")
     (True, False)
@@ -51,7 +52,7 @@ def is_contract(text: str, kind: str) -> bool:
 
 
 def extended_by(data: Any) -> list[str]:
-    """The files that the data of a contract extend, as they are named there."""
+    """The files that the data of a contract extends, as written there."""
     given = data.get("extends") if isinstance(data, dict) else None
     return [name for name in (given if isinstance(given, list) else [given]) if isinstance(name, str)]
 

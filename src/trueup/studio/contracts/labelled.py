@@ -1,4 +1,4 @@
-"""Labelled replies of a store: filters enter, the verdicts that anybody has spoken of leave, as cases with their labels."""
+"""Labelled replies in a store: takes filters and returns the labelled verdicts, as cases with their labels."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,13 +20,13 @@ _ROWS = (
 
 
 def labelled_ids(store: Store, filters: Filters, most: int, is_over: Patience | None = None) -> list[str]:
-    """The verdicts with labels, newest first, as their ids stand in the store."""
+    """The row ids of verdicts with labels, newest first."""
     wanted = replace(filters, labelled=True)
     return store.read(lambda session: [row[1] for row in Search(session, wanted, is_over=is_over).rows(most)])
 
 
 def cases_of(store: Store, ids: Sequence[str], is_over: Patience | None = None) -> Iterator[Case]:
-    """The cases of verdicts by their ids in the store, with their labels; of all of them, or of some if patience is over."""
+    """The cases of verdicts by their row ids, with their labels; only some of them if time runs out."""
     for start in range(0, len(ids), _TOGETHER):
         if is_over is not None and start and is_over():
             return

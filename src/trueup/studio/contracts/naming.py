@@ -1,7 +1,7 @@
-"""Naming: a file that a contract names enters; it is barred unless it is for whoever may read contracts.
+"""Naming: checks a file that a contract names. It is barred unless users who can read contracts may also read it.
 
-What is made of a contract can quote the files that it names, so naming one is a way to read it. A run belongs to no tenant, and the settings
-of a pipeline or a gateway may hold keys.
+Output about a contract can quote the files that it names, so naming a file is a way to read it. A run does not belong
+to a tenant, and the settings of a pipeline or a gateway may contain keys.
 """
 
 import os
@@ -14,7 +14,7 @@ from trueup.studio.contracts.kinds import PIPELINE
 from trueup.studio.places import top_of
 from trueup.studio.settings import Settings
 
-_SETTINGS = "upstreams"  # the part that every file of a gateway has
+_SETTINGS = "upstreams"  # the key that every gateway file has
 
 
 def bar_private(settings: Settings, path: Path) -> None:
@@ -23,13 +23,13 @@ def bar_private(settings: Settings, path: Path) -> None:
         return
     top = top_of(settings, path)
     if any((folder / JOURNAL).is_file() for folder in path.parents if folder == top or top in folder.parents):
-        raise Barred("It belongs to a run, whose files a contract cannot name here.")
+        raise Barred("It belongs to a run; a contract cannot name files of a run here.")
     if path.name.lower() == PIPELINE or _is_gateway(path):
-        raise Barred("It holds the settings of a pipeline or a gateway, which a contract cannot name here.")
+        raise Barred("It contains the settings of a pipeline or a gateway; a contract cannot name such files here.")
 
 
 def _is_gateway(path: Path) -> bool:
-    """Whether a file is one of a gateway; what cannot be read is not."""
+    """Whether a file belongs to a gateway; an unreadable one does not."""
     kind = path.suffix.lower()
     if kind not in KINDS:
         return False
@@ -43,5 +43,5 @@ def _is_gateway(path: Path) -> bool:
     try:
         data = parse_document(text, "", kind).data
     except ContractError:
-        return True  # nobody can say what it is: it may be broken for a moment only
+        return True  # its kind is unknown: it may be broken only for a moment
     return isinstance(data, dict) and _SETTINGS in data

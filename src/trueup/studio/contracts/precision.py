@@ -1,7 +1,8 @@
-"""Precision: the labels of a contract's verdicts enter; for each code and rule leaves how many of its refusals people find right.
+"""Precision: takes the labels of a contract's verdicts, and returns for each code and rule how many of its refusals
+people find right.
 
-The share has the Wilson interval that so few labels allow. Codes and rules that refuse and have no label yet are listed too, so that
-somebody can label some.
+The share has a Wilson interval, since labels are few. Codes and rules that refuse but have no label yet are listed too,
+so that somebody can label some.
 """
 
 from collections.abc import Iterable
@@ -19,14 +20,14 @@ from trueup.store.store import Store
 from trueup.studio.contracts.labelled import cases_of, labelled_ids
 from trueup.verdict.catalogue import FINDINGS, OWN
 
-_READING, _COUNTING = 0.4, 0.3  # seconds for the parts of one answer
+_READING, _COUNTING = 0.4, 0.3  # seconds for each part of one answer
 _MOST_LABELLED = 5_000
-_MOST_REFUSED = 500  # of the newest, for what has no label
+_MOST_REFUSED = 500  # the newest verdicts, for codes without labels
 _MOST_FIRED = 10_000
 
 
 def precision(store: Store, name: str, tenant: str | None = None) -> dict[str, Any]:
-    """How good the refusals of a contract are, by code and by rule."""
+    """The precision of a contract's refusals, by code and by rule."""
     is_over = seconds(_READING)
     filters = Filters(contract=name, tenant=tenant)
     labelled = labelled_ids(store, filters, _MOST_LABELLED, is_over)
@@ -60,13 +61,13 @@ def _row(name: str, said: Subject | None, fired: int | None) -> dict[str, Any]:
 
 
 def _refused(session: Session, filters: Filters, is_over: Patience) -> list[str]:
-    """The newest verdicts that refused."""
+    """The newest refusals."""
     search = Search(session, replace(filters, ok=False), is_over=is_over)
     return [row[1] for row in search.rows(_MOST_REFUSED)]
 
 
 def _fired(session: Session, filters: Filters, names: Iterable[str], is_over: Patience) -> dict[str, int]:
-    """How many verdicts each code or rule was found in, up to a limit; those that there was no time for are missing."""
+    """How many verdicts have each code or rule, up to a limit; without those that there was no time for."""
     terms, values = ["f.fact = ?", "v.id = f.verdict"], []
     for column, value in (("contract", filters.contract), ("tenant", filters.tenant)):
         if value is not None:

@@ -1,7 +1,9 @@
-"""Saving a contract file: a text and the hash of what it was made from enter; the file holds the text, or nothing has changed.
+"""Saving a contract file: takes a text and the hash of the file that it was made from. Either the file gets the text,
+or nothing changes.
 
-The text is saved as typed. Line ends, a byte order mark and permissions stay as they were. Writing is one step: whoever reads the file
-sees the old or the new one. Two who save at once take turns by a lock of the folder, so that the second sees what the first has written.
+The text is saved as typed. Line endings, a byte order mark and permissions stay unchanged. Writing is atomic: readers
+see the old or the new file. A lock on the folder serializes simultaneous saves, so that the second one sees the result
+of the first.
 """
 
 import contextlib
@@ -25,7 +27,7 @@ from trueup.studio.refusal import Refusal
 from trueup.studio.settings import Settings
 
 _BOM = b"\xef\xbb\xbf"
-_PATIENCE = 5.0  # seconds to wait for somebody else who saves in the same folder
+_PATIENCE = 5.0  # seconds to wait for another save in the same folder
 _ENDS = re.compile(r"\r\n|\r|\n")
 _MOST_COMPARED = 1_000_000  # pairs of lines
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -33,7 +35,7 @@ _DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class Changed(Refusal):
-    """The file is not what it was when it was read; says what it is now."""
+    """The file has changed since it was read; contains its current state."""
 
     def __init__(self, name: str, now: str) -> None:
         super().__init__(
@@ -43,12 +45,12 @@ class Changed(Refusal):
         self.hash = now
 
     def to_dict(self) -> dict[str, Any]:
-        """The body of the response, with the hash of the file as it is now."""
+        """The body of the response, with the current hash of the file."""
         return {"error": {"code": self.code, "message": self.message, "hint": self.hint, "hash": self.hash}}
 
 
 def save(settings: Settings, name: str, text: str, known: str) -> Opened:
-    """Put a text into a contract file that still has the hash `known`."""
+    """Write a text to a contract file that still has the hash `known`."""
     _refuse_text(name, text)
     opened = open_contract(settings, name)
     with turn(opened.path.parent, name):
@@ -65,7 +67,7 @@ def save(settings: Settings, name: str, text: str, known: str) -> Opened:
 
 
 def create(settings: Settings, name: str, text: str) -> Opened:
-    """Make a new contract file; one that is there already is never replaced."""
+    """Create a new contract file; an existing one is never replaced."""
     _refuse_text(name, text)
     path = place_of(settings, name)
     _refuse_name(settings, name, path)
@@ -77,9 +79,9 @@ def create(settings: Settings, name: str, text: str) -> Opened:
 
 
 def as_written(text: str, before: bytes) -> bytes:
-    """A text as the bytes of a file: with the byte order mark and the line ends that the file had.
+    """A text as the bytes of a file, with the file's previous byte order mark and line endings.
 
-    Where lines end in several ways, a line that stays keeps its own end.
+    If the line endings are mixed, an unchanged line keeps its own.
 
     >>> as_written("a\\nb\\n", b"a\\r\\n"), as_written("a\\nc\\nb\\n", b"a\\r\\nb\\n")
     (b'a\\r\\nb\\r\\n', b'a\\r\\nc\\nb\\n')
@@ -103,15 +105,16 @@ def _with_own_ends(text: str, before: str) -> str:
             if at + step < len(ends) and start + step < len(made):
                 made[start + step] = ends[at + step]
     for at, (end, following) in enumerate(pairwise(made)):
-        if end == "\r" and following == "\n" and not new[at + 1]:  # together they would be one end
+        if end == "\r" and following == "\n" and not new[at + 1]:  # together they would be one line ending
             made[at] = "\n"
     return "".join(line + end for line, end in zip(new, [*made, ""], strict=True))
 
 
 def _same_lines(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int]]:
-    """The stretches of lines that stayed: where each begins in the old and in the new text, and how many they are.
+    """The blocks of unchanged lines: the start of each in the old and in the new text, and its length.
 
-    What stands between the first and the last change is compared line by line, unless it is so long that this would take minutes.
+    The text between the first and the last change is compared line by line, unless it is so long that this would take
+    minutes.
     """
     most = min(len(old), len(new))
     first = next((at for at in range(most) if old[at] != new[at]), most)
@@ -136,7 +139,7 @@ def _refuse_text(name: str, text: str) -> None:
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
         raise Refusal(
-            400, f"Line {line} holds half a surrogate pair, which is not a character.", code="not_text"
+            400, f"Line {line} contains half a surrogate pair, which is not a character.", code="not_text"
         ) from None
     if kind in KINDS and not is_contract(text, kind):
         raise Refusal(
@@ -157,7 +160,7 @@ def _refuse_name(settings: Settings, name: str, path: Path) -> None:
 
 
 def _refuse_read_only(opened: Opened) -> None:
-    """A rename would replace the file all the same, against the wish of whoever made it read-only."""
+    """A rename would replace even a read-only file, against its owner's intention."""
     if not opened.path.stat().st_mode & 0o222:
         raise Refusal(
             403, f"{opened.name} is read-only. Nothing was saved.", code="read_only", hint="Make the file writable."
@@ -166,7 +169,7 @@ def _refuse_read_only(opened: Opened) -> None:
 
 @contextlib.contextmanager
 def turn(folder: Path, name: str) -> Iterator[None]:
-    """Hold the folder's lock: of all processes that save in it, one at a time."""
+    """Hold the folder's lock, so that only one process at a time saves in it."""
     try:
         import fcntl
     except ImportError:  # a system without such locks: the hash is still compared
@@ -195,12 +198,12 @@ def turn(folder: Path, name: str) -> Iterator[None]:
 def _write(path: Path, content: bytes, name: str, *, new: bool = False) -> None:
     part: Path | None = None
     try:
-        for left in path.parent.glob(f".{_escaped(path.name)}.*.part"):  # by whoever was ended while it wrote
+        for left in path.parent.glob(f".{_escaped(path.name)}.*.part"):  # by a process that was killed while writing
             left.unlink(missing_ok=True)
         part = path.parent / f".{path.name}.{secrets.token_hex(8)}.part"
         made = os.open(
             part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if new else 0o600
-        )  # a private file is never open to others
+        )  # a private file is never readable by others
         with os.fdopen(made, "wb") as opened:
             opened.write(content)
             opened.flush()
@@ -208,7 +211,7 @@ def _write(path: Path, content: bytes, name: str, *, new: bool = False) -> None:
                 _as_before(part, path)
             os.fsync(opened.fileno())
         if new:
-            os.link(part, path)  # fails if there is one by now
+            os.link(part, path)  # fails if one exists by now
         else:
             part.replace(path)
         _settle(path.parent)
@@ -225,13 +228,13 @@ def _write(path: Path, content: bytes, name: str, *, new: bool = False) -> None:
 def _as_before(part: Path, path: Path) -> None:
     """Give a new file the owner and the permissions of the one that it replaces."""
     found = path.stat()
-    with contextlib.suppress(OSError, AttributeError):  # we may not give it away, or this system knows no owners
+    with contextlib.suppress(OSError, AttributeError):  # not permitted, or the system has no owners
         os.chown(part, found.st_uid, found.st_gid)
     part.chmod(found.st_mode & 0o7777)
 
 
 def _settle(folder: Path) -> None:
-    """Let the disk know of the rename; where it does not want to, the file itself is whole all the same."""
+    """Flush the rename to disk; if that fails, the file itself is still complete."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,7 +1,7 @@
-"""What the store knows of contracts: their names with how many verdicts each has, and the versions of one with what each refused.
+"""Contracts in the store: their names with the number of verdicts of each, and the versions of one with their refusals.
 
-However many verdicts there are, an answer takes a moment: numbers are counted up to a limit, shares are those of the newest verdicts where
-there are many, and each says so. Who may see one tenant alone gets numbers of that tenant.
+An answer takes only a moment for any number of verdicts: numbers are counted up to a limit, and shares come from the
+newest verdicts if there are many. Each number says so. A key of one tenant gets numbers of that tenant.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from trueup.store.store import Store
 from trueup.studio.contracts.versions import diff_between, written
 
 MOST_COUNTED = 100_000
-_SAMPLE = 2_000  # of the newest verdicts, whose share of refusals stands for all
+_SAMPLE = 2_000  # the newest verdicts, whose share of refusals is used for all
 _MOST_NAMES = 500
 MOST_VERSIONS = 100
 _PATIENCE = 0.4  # seconds for one answer
@@ -24,24 +24,24 @@ _LABELLED = (
     "SELECT v.contract, count(*) FROM (SELECT DISTINCT l.verdict FROM feedback l LIMIT 50000) l "
     "JOIN verdicts v ON v.id = l.verdict GROUP BY v.contract"
 )
-_TENANTS = 5_000  # verdicts of a tenant that are looked at
+_TENANTS = 5_000  # verdicts of a tenant that are read
 
 
 class Counted(msgspec.Struct):
-    """How many verdicts there are of something, as far as was counted."""
+    """A number of verdicts, as far as was counted."""
 
     verdicts: int = 0
     capped: bool = False
     """Whether there are more."""
     refused: int = 0
     estimated: bool = False
-    """Whether `refused` is worked out from the share among the newest verdicts."""
+    """Whether `refused` is estimated from the share among the newest verdicts."""
     first: float | None = None
     last: float | None = None
 
 
 class Known(Counted):
-    """A contract of the store."""
+    """A contract in the store."""
 
     name: str = ""
     versions: int = 0
@@ -50,7 +50,7 @@ class Known(Counted):
 
 
 def known_contracts(store: Store, tenant: str | None = None) -> list[Known]:
-    """Every contract that the store has verdicts of, by name."""
+    """All contracts that have verdicts in the store, by name."""
     is_over = seconds(_PATIENCE)
     if tenant is not None:
         return store.read(lambda session: _of_tenant(session, tenant, is_over))
@@ -69,7 +69,7 @@ def _all(session: Session, is_over: Patience) -> list[Known]:
     labelled = {unpack(name): int(n) for name, n in session.run(_LABELLED)}
     found: list[Known] = []
     cell = ""
-    while len(found) < _MOST_NAMES:  # from one name to the next, over all verdicts of it
+    while len(found) < _MOST_NAMES:  # jump from one name to the next, past all its verdicts
         rows = session.run(
             "SELECT v.contract FROM verdicts v WHERE v.contract > ? AND v.contract <> '' ORDER BY v.contract LIMIT 1",
             (cell,),
@@ -131,7 +131,7 @@ def _counted(session: Session, terms: tuple[str, ...], *cells: str) -> Counted:
 
 
 def history(store: Store, name: str, tenant: str | None = None) -> dict[str, Any]:
-    """The versions of a contract, oldest first, each with its text and how it differs from the one before."""
+    """The versions of a contract, oldest first, each with its text and its difference to the previous one."""
     is_over = seconds(_PATIENCE)
     rows = store.read(lambda session: _versions(session, name, tenant, is_over))
     rows.sort(key=lambda row: (row["first"], row["fingerprint"]))
@@ -161,7 +161,9 @@ def _versions(session: Session, name: str, tenant: str | None, is_over: Patience
 
 
 def _marks(session: Session, name: str, is_over: Patience) -> dict[str, set[str]]:
-    """The fingerprints among the verdicts of a contract, each with the names of contracts that have it: a name does not count in it."""
+    """The fingerprints among the verdicts of a contract, each with its contract names: a name is not part of a
+    fingerprint.
+    """
     found: dict[str, set[str]] = {}
     cell = ""
     while not is_over():

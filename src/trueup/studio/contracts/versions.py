@@ -1,4 +1,4 @@
-"""Versions as people read them: the text of a contract as a store keeps it enters, YAML leaves, and how two versions differ."""
+"""Versions for people: takes the stored text of a contract and returns YAML, and the difference between two versions."""
 
 import difflib
 import functools
@@ -8,14 +8,14 @@ from typing import Any
 
 import orjson
 
-_MOST_YAML = 100_000  # characters of JSON; what is longer is shown as JSON, which is written at once
-_MOST_LINES = 4_000  # of a text that is compared
+_MOST_YAML = 100_000  # characters of JSON; longer texts are shown as JSON, which is fast to write
+_MOST_LINES = 4_000  # characters of a text that is compared
 _MOST_DIFF = 2_000
 _FIRST = ("name", "version", "language", "description")
 
 
 def written(stored: str | None) -> tuple[str, list[str]]:
-    """The text of a stored contract for people, and what it has lost on its way into the store; empty if there is none.
+    """The text of a stored contract for people, and the parts that the store could not keep; empty if there is none.
 
     >>> written('{"portable":true,"options":{"name":"any","rules":["n > 0"]}}')
     ('name: any\\nrules:\\n  - n > 0\\n', [])
@@ -37,7 +37,7 @@ def _written(stored: str) -> tuple[str, list[str]]:
 
 
 def _yaml(options: dict[str, Any]) -> str:
-    from ruamel.yaml import YAML  # a big module, needed here alone
+    from ruamel.yaml import YAML  # a big module, needed only here
     from ruamel.yaml.error import YAMLError
 
     writer = YAML()
@@ -52,7 +52,7 @@ def _yaml(options: dict[str, Any]) -> str:
 
 
 def _with_blocks(value: Any) -> Any:
-    """The same data; texts of several lines are written as such."""
+    """The same data; multi-line texts are written as such."""
     from ruamel.yaml.scalarstring import LiteralScalarString
 
     if isinstance(value, dict):
@@ -69,7 +69,7 @@ def _json(options: dict[str, Any]) -> str:
 
 
 def diff_between(before: str, now: str) -> str | None:
-    """The difference of two versions as a unified diff; empty if there is none that is written, None if they are too long for one."""
+    """The difference between two versions as a unified diff; empty if their texts are equal, None if they are too long."""
     old, new = before.splitlines(keepends=True), now.splitlines(keepends=True)
     if max(len(old), len(new)) > _MOST_LINES or not now:
         return None

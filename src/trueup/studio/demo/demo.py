@@ -1,7 +1,7 @@
-"""The demo: settings enter, settings with sample contracts, runs and a store of sample traffic leave, for as long as the block lasts.
+"""The demo: takes settings and adds sample contracts, runs and a store of sample traffic, until the block ends.
 
-Everything is in a temporary folder that is removed at the end, also after Ctrl-C, SIGTERM or a closed terminal, and so are the processes that
-work in it. New requests come in every second or two.
+Everything is in a temporary folder. The folder is removed at the end, even after Ctrl-C, SIGTERM or a closed terminal,
+and processes that work in it are ended. New requests arrive every second or two.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ from trueup.studio.settings import Settings
 
 log = logging.getLogger("trueup.studio")
 _SEED = 7
-_CONTRACTS = ("support/triage.yaml", "booking/booking.yaml")  # beside those of `contracts`
+_CONTRACTS = ("support/triage.yaml", "booking/booking.yaml")  # besides those of `contracts`
 _REPLIES = {"tickets.jsonl": "support/replies.jsonl", "people.jsonl": "replies/people.jsonl"}
 
 
@@ -44,7 +44,7 @@ _REPLIES = {"tickets.jsonl": "support/replies.jsonl", "people.jsonl": "replies/p
 def demo(settings: Settings, *, size: int = 2600, pause: float = 1.5) -> Iterator[Settings]:
     """The same settings with folders and a store of the demo.
 
-    `size` is how many requests there are at the beginning, `pause` how many seconds lie between two later ones.
+    `size` is the number of requests at the beginning, `pause` the seconds between two later ones.
     """
     with _Signals() as signals, contextlib.ExitStack() as stack:
         top = Path(tempfile.mkdtemp(prefix="trueup-demo-"))
@@ -58,7 +58,7 @@ def demo(settings: Settings, *, size: int = 2600, pause: float = 1.5) -> Iterato
         fill(top / "verdicts.db", traffic, chance, time.time_ns() // 1000, size)
         quiet = Alarm(
             tell=log.debug
-        )  # the page shows which model is asked again too often; the terminal has other things to say
+        )  # the page shows models that are asked again too often; the terminal does not need to
         store = stack.enter_context(open_store(top / "verdicts.db", keep_context=True, alarm=quiet))
         stack.enter_context(_Living(store, traffic, chance, pause))
         stack.enter_context(_Runs(top))
@@ -67,7 +67,7 @@ def demo(settings: Settings, *, size: int = 2600, pause: float = 1.5) -> Iterato
 
 
 def _copy(top: Path) -> tuple[Path, ...]:
-    """Copies of the examples, to be edited as one likes."""
+    """Copies of the examples, free to edit."""
     contracts, replies, runs = (top / name for name in ("contracts", "replies", "runs"))
     shutil.copytree(example("contracts"), contracts)
     for name in _CONTRACTS:
@@ -80,14 +80,15 @@ def _copy(top: Path) -> tuple[Path, ...]:
 
 
 def _end_runs(runs: Path) -> None:
-    """End what was started in the page: a process of its own, which would write into a folder that is being removed."""
+    """End processes that the page has started: they would write into a folder that is being removed."""
     for run in runs.iterdir():
         with contextlib.suppress(NotRunning, OSError):
             kill(run, grace=1.0)
 
 
 class _Signals:
-    """The first signal ends the block, the later ones are ignored: a terminal that closes sends two, and cleaning up must not be broken off.
+    """The first signal ends the block, the later ones are ignored: a closing terminal sends two, and cleaning up must
+    not be interrupted.
 
     Only the main thread can handle signals.
     """
@@ -105,7 +106,7 @@ class _Signals:
             signal.signal(number, handler)
 
     def ignore(self) -> None:
-        """Let no signal be in the way any more."""
+        """Ignore all further signals."""
         for number in self._numbers:
             signal.signal(number, signal.SIG_IGN)
 
@@ -157,7 +158,7 @@ class _Living:
             quota.capture(held)
 
     def _raise_limits(self, tenant: str) -> None:
-        """Give a tenant more, as if it had paid for more: else the demo stands still once all quotas are used up."""
+        """Raise a tenant's quota, as if it had paid for more: otherwise the demo stops once all quotas are used up."""
         quota = self._store.quota
         used = {
             each.unit: max(each.limit, each.used) for each in quota.standings() if each.tenant == tenant and each.limit
@@ -169,7 +170,7 @@ class _Living:
 
 
 class _Runs:
-    """Sifts and a pipeline, made by a thread with a process for each, while the page is already there."""
+    """Sifts and a pipeline, made by a thread with a process for each, while the page is already open."""
 
     def __init__(self, top: Path) -> None:
         self._commands = list(_commands(top))
@@ -194,7 +195,7 @@ class _Runs:
                 if self._stopped:
                     return
                 quiet = subprocess.DEVNULL
-                # in the same folder as this process: a relative PYTHONPATH leads elsewhere from another one
+                # in this process's folder: a relative PYTHONPATH depends on it
                 self._process = subprocess.Popen(  # noqa: S603 - our own commands
                     [sys.executable, "-P", "-m", "trueup", *command], stdin=quiet, stdout=quiet, stderr=quiet
                 )
@@ -202,7 +203,9 @@ class _Runs:
 
 
 def _commands(top: Path) -> Iterator[tuple[str | Path, ...]]:
-    """Tickets by the rules of last week and of today, people, and two pipelines. The last one takes its time, so that one can watch it."""
+    """Tickets by the rules of last week and of today, people, and two pipelines. The last one is slow, so that users
+    can watch it.
+    """
     contracts, replies, runs, pipelines = (top / name for name in ("contracts", "replies", "runs", "pipelines"))
     tickets, people = replies / "tickets.jsonl", replies / "people.jsonl"
     yield "sift", tickets, "--contract", contracts / "triage.yaml", "--out", runs / "tickets"

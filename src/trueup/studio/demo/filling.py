@@ -1,7 +1,8 @@
-"""Filling: sample traffic enters an empty store, as if it had come over the last days, with labels of people and quotas of tenants.
+"""Filling: writes sample traffic into an empty store, as if it had arrived over the last days, with people's labels and
+tenants' quotas.
 
-Rows are written by the store's own code under a clock that is set to each time, in one transaction: tallies, facts, buckets and texts of contracts are
-what a gateway would have left.
+The store's own code writes the rows, in one transaction, with a clock that is set to each time: tallies, facts, buckets
+and texts of contracts are the same as from a gateway.
 """
 
 import json
@@ -33,20 +34,20 @@ _DAY, _HOUR, _MINUTE = 86_400, 3600, 60
 _BACK = 7 * _DAY  # seconds
 _RISE = 45 * _MINUTE  # seconds ago, when half as many requests came as now
 _CHANGED = 2.5 * _DAY  # how long ago the contracts were changed
-_LABELLED = 0.06  # of the requests, looked at by people
-_REVIEWED = 0.6  # of the refused tickets, looked at by whoever asks why so many are refused
+_LABELLED = 0.06  # share of the requests that people looked at
+_REVIEWED = 0.6  # share of the refused tickets that people looked at, to find out why there are so many
 _ENOUGH = 20  # letters of a summary that a support team can act on, whatever the contract says
-_USED = {"north": 0.62, "harbour": 0.9, "meadow": 0.21}  # of their quotas
+_USED = {"north": 0.62, "harbour": 0.9, "meadow": 0.21}  # share of their quotas
 _MINUTES_OF_A_HOLD = 300 * MICROS
 
 
 class Placed(NamedTuple):
-    """A request, and when it came (microseconds since 1970)."""
+    """A request, and its time (microseconds since 1970)."""
 
     at: int
     request: Request
     label: str = ""
-    """What a person said of its last verdict; empty: nobody looked."""
+    """A person's label of its last verdict; empty: nobody looked."""
     author: str = ""
 
 
@@ -92,7 +93,7 @@ def _recent(traffic: Traffic, chance: Random, now: int, size: int) -> Iterator[P
         ago = _RISE * ((1 + _BACK / _RISE) ** chance.random() - 1)
         if ago > _HOUR and chance.random() > _busy(now / MICROS - ago):
             continue
-        for turn, request in enumerate(traffic.conversation(ago > _CHANGED)):
+        for turn, request in enumerate(traffic.conversation(old=ago > _CHANGED)):
             label = ""
             if chance.random() < _LABELLED:
                 label = "right" if request.last.verdict.ok is not request.is_wrong else "wrong"
@@ -109,7 +110,7 @@ def _busy(at: float) -> float:
 
 
 def _bookings(traffic: Traffic, chance: Random, now: int) -> Iterator[Placed]:
-    """The recorded replies, each with the label that it has."""
+    """The recorded replies, each with its label."""
     labels = {row["verdict"]: row for row in map(json.loads, filter(None, text("booking/labels.jsonl").split("\n")))}
     times = sorted(now - int(chance.uniform(_HOUR, 7 * _DAY) * MICROS) for _ in range(400))
     for at, (unit, request) in zip(times, traffic.booking(), strict=False):
@@ -118,7 +119,7 @@ def _bookings(traffic: Traffic, chance: Random, now: int) -> Iterator[Placed]:
 
 
 def _reviews(placed: list[Placed], chance: Random, now: int) -> Iterator[Said]:
-    """What a person says of refused tickets: a summary that is long enough to act on was refused for nothing."""
+    """A person's label of a refused ticket: refusing a summary that is long enough to act on was wrong."""
     for at, request, *_ in placed:
         for note in request.notes[:-1]:
             if note.contract != "triage" or at + 900 * MICROS >= now or chance.random() >= _REVIEWED:
@@ -130,7 +131,7 @@ def _reviews(placed: list[Placed], chance: Random, now: int) -> Iterator[Said]:
 
 
 def _renamed(placed: Placed, number: int) -> Request:
-    """A request whose ids tell its time, as all ids of a store do."""
+    """A request whose ids contain its time, like all ids of a store."""
 
     def name(turn: int, old: str) -> str:
         return f"{placed.at // 1000:011x}{(number * 8 + turn) & 0xFFFFF:05x}{old[16:]}"
@@ -146,7 +147,7 @@ def _renamed(placed: Placed, number: int) -> Request:
 
 
 def _write(session: Session, clock: Hand, placed: list[Placed]) -> None:
-    texts, redaction, kept = Texts(), Redaction(), bytes_kept(True)
+    texts, redaction, kept = Texts(), Redaction(), bytes_kept(keep=True)
     seen: set[str] = set()
     for at, request, *_ in placed:
         clock.now = at
@@ -166,9 +167,9 @@ def _charge(session: Session, clock: Hand, placed: list[Placed]) -> None:
     for (hour, tenant), some in sorted(hours.items()):
         clock.now = some[-1].at
         books = session.books = Books(session, memo)
-        wish = Wish((tenant, f"demo-{hour:x}"), f"{hour:016x}", "", "", len(some), 0, _MINUTES_OF_A_HOLD, "", True)
+        wish = Wish((tenant, f"demo-{hour:x}"), f"{hour:016x}", "", "", len(some), 0, _MINUTES_OF_A_HOLD, "", new=True)
         ledger.reserve(books, wish)
-        ledger.capture(books, wish.place, wish.token, None, False)
+        ledger.capture(books, wish.place, wish.token, None)
         ledger.spend(books, session, wish.place, wish.token, 1, sum(each.request.last.cost for each in some))
         books.write()
 
@@ -188,6 +189,6 @@ def _limit(store: Store, placed: list[Placed], now: int) -> None:
 
 
 def _round(amount: float) -> int:
-    """A number of two digits and zeros, not below the amount."""
+    """The amount, rounded up to two significant digits."""
     scale = int("1" + "0" * max(0, len(str(int(amount))) - 2))
     return (int(amount) // scale + 1) * scale

@@ -1,6 +1,6 @@
-"""Material: the examples of trueup, wherever they are. A name such as `contracts/salon.yaml` enters, its path leaves.
+"""Material: finds trueup's examples. It takes a name such as `contracts/salon.yaml` and returns its path.
 
-A wheel carries the examples beside this file (`force-include` in pyproject.toml); in a checkout they lie at its top.
+A wheel contains the examples beside this file (`force-include` in pyproject.toml); a checkout has them at its top.
 """
 
 from pathlib import Path
@@ -19,5 +19,5 @@ def example(name: str) -> Path:
 
 
 def text(name: str) -> str:
-    """What an example says."""
+    """The text of an example."""
     return example(name).read_text("utf-8")

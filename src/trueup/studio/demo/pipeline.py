@@ -1,6 +1,6 @@
-"""A pipeline for the demo: a folder enters, and holds a pipeline that triages recorded tickets with a model that takes its time.
+"""A pipeline for the demo: writes a pipeline into a folder. It triages recorded tickets with a slow model.
 
-A unit is asked about once. Most of those that fail have a better reply for a retry, and some never get one, as in real life.
+A unit is asked about once. Most failed units have a better reply for a retry, and some never get one, as in real life.
 """
 
 import json
@@ -12,8 +12,8 @@ from trueup.studio.demo.material import example
 from trueup.studio.demo.scenes import recorded
 
 _UNITS = 144
-_HOPELESS = 9  # of the refused units, one in so many never has a better reply
-_SECONDS = 1.5  # that a call takes; eight are under way at a time
+_HOPELESS = 9  # one in this many refused units never has a better reply
+_SECONDS = 1.5  # seconds of a call; eight run at the same time
 _MODEL = "maple-mini"
 _ASKED = (
     "Triage this ticket of a web shop: {{ ticket }}\nReply with its category, its urgency from 1 to 5, and a summary.\n"
@@ -31,11 +31,11 @@ _CONFIG: dict[str, Any] = {
     "pipeline": {
         "name": "triage",
         "steps": [
-            {"name": "triage", "description": "What a ticket is about."},
+            {"name": "triage", "description": "The subject of a ticket."},
             {
                 "name": "route",
                 "scope": "expression",
-                "description": "Who gets it, and whether it wakes somebody up.",
+                "description": "The team that gets it, and whether it is urgent enough to wake somebody.",
                 "expressions": {"team": "category + '-team'", "wakes": "urgency >= 5"},
             },
         ],
@@ -81,7 +81,7 @@ def write_pipeline(folder: Path) -> None:
 
 
 def _replies(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What is recorded of each unit, and after most of what is refused a reply that passes."""
+    """The recorded reply of each unit, and a passing reply after most refused ones."""
     contract = Contract.load(example("support/triage.yaml"))
     passed = [row["raw_response"] for row in rows if contract.check(row["raw_response"]).ok]
     found = []

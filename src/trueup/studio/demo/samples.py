@@ -1,6 +1,6 @@
-"""Samples: replies that show what goes wrong, each with the contract that judges it. Nothing enters; they leave in the order of the menu.
+"""Samples: replies with typical problems, each with the contract that judges it, in the order of the menu.
 
-`gives` is what the engine finds, which the tests compare: no title promises what does not happen.
+`gives` lists the engine's findings. Tests compare them, so that no title is wrong.
 """
 
 import functools
@@ -134,7 +134,7 @@ _TABLE = (
 
 @functools.cache
 def samples() -> tuple[Sample, ...]:
-    """Every sample, the first one the one to begin with.
+    """All samples; the page opens with the first one.
 
     >>> samples()[0].name
     'almost'
@@ -153,7 +153,7 @@ def _is_name(reply: str) -> bool:
 
 
 def _contract(name: str) -> str:
-    """The text of a contract; of a schema, a contract around it."""
+    """The text of a contract; for a schema, a contract around it."""
     said = text(name)
     if not name.endswith(".json"):
         return said

@@ -1,7 +1,7 @@
-"""Scenes: what models say. A source of chance and a kind enter, a reply leaves, with the context that it is judged in.
+"""Scenes: replies of models. Takes a random generator and a kind, and returns a reply with the context to judge it in.
 
-A kind is what the model does, not what the engine says of it: `good`, `messy` (right, in the wrong form) or `wrong`. Every verdict is the
-engine's own. Recorded replies come from the examples, others are put together here.
+A kind describes the model's behaviour, not the engine's verdict: `good`, `messy` (right, but in the wrong format) or
+`wrong`. All verdicts come from the engine. Recorded replies come from the examples; others are put together here.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from trueup.studio.demo.material import text
 
 Kind = Literal["good", "messy", "wrong"]
-_Lines = Mapping[str, Mapping[str, Sequence[str]]]  # by state, good and wrong
+_Lines = Mapping[str, Mapping[str, Sequence[str]]]  # by state: good and wrong ones
 
 _NAMES = (
     "Ada",
@@ -51,17 +51,17 @@ _SORRY = (
 
 
 class Said(NamedTuple):
-    """A reply on its way to be judged."""
+    """A reply that is not judged yet."""
 
     reply: str | dict[str, Any]
     context: dict[str, Any]
 
 
 class Scene(NamedTuple):
-    """Where replies come from: a contract, and a function that speaks for the models. Dialogues go through `states` in their order."""
+    """A source of replies: a contract, and a function that plays the models. Dialogues go through `states` in order."""
 
     contract: str
-    """The example that holds it."""
+    """The name of its example file."""
     say: Callable[[Random, Kind, str], Said]
     states: tuple[str, ...] = ()
 
@@ -123,7 +123,7 @@ def _invoice(chance: Random, kind: Kind, state: str) -> Said:  # noqa: ARG001
 
 
 def _messed(chance: Random, value: dict[str, Any]) -> str:
-    """The right answer in the wrong form."""
+    """The right answer in the wrong format."""
     written = json.dumps(value, ensure_ascii=False, indent=2)
     for change in chance.sample(_MESSES, chance.randint(1, 2)):
         written = change(chance, written)
@@ -144,7 +144,7 @@ _MESSES: tuple[Callable[[Random, str], str], ...] = (
 
 
 def _wronged(chance: Random, value: dict[str, Any]) -> str:
-    """An answer that no reader can save."""
+    """An answer that cannot be repaired."""
     way = chance.randrange(6)
     if way == 0:
         return _messed(chance, {**value, "role": chance.choice(("mathematician", "CEO", "astronaut", "manager"))})
@@ -163,7 +163,7 @@ def _wronged(chance: Random, value: dict[str, Any]) -> str:
 
 
 def recorded(name: str) -> Iterator[dict[str, Any]]:
-    """The lines of an example; those that a reader of files must get over, and this one need not, are left out."""
+    """The lines of an example, without the damaged ones that are meant for other tests."""
     for line in text(name).split("\n"):
         with contextlib.suppress(ValueError):
             row = json.loads(line)
@@ -176,7 +176,7 @@ def recorded(name: str) -> Iterator[dict[str, Any]]:
 
 
 def _recorded(name: str) -> Callable[[Random, Kind, str], Said]:
-    """Replies of a file, whatever the kind: they come as they were recorded."""
+    """Replies of a file, for any kind, exactly as recorded."""
     rows = list(recorded(name))
 
     def say(chance: Random, kind: Kind, state: str) -> Said:  # noqa: ARG001
@@ -244,7 +244,7 @@ _CLINIC: _Lines = {
     },
     "DOCTOR": {
         "good": (
-            "Dr. {a} and Dr. {b} both treat this. Whom do you prefer?", "Would you rather see Dr. {a}, Dr. {b} or Dr. {c}?", "Do you have a doctor you usually see?",
+            "Dr. {a} and Dr. {b} both treat this. Who do you prefer?", "Would you rather see Dr. {a}, Dr. {b} or Dr. {c}?", "Do you have a doctor you usually see?",
             "Dr. {a} is not available on {day}.",
         ),
         "wrong": ("Dr. {a} is free on {day}.", "Dr. {a} can do {day} or Thursday.", "Dr. {a} is free at {hour}.", "You're all set with Dr. {a}!"),
@@ -260,7 +260,7 @@ _CLINIC: _Lines = {
         ),
     },
     "DETAILS": {
-        "good": ("To go on, please give me your full name and date of birth.", "May I have your name and date of birth?"),
+        "good": ("To continue, please give me your full name and date of birth.", "May I have your name and date of birth?"),
         "wrong": ("You're all set!", "Your visit on {day} is confirmed.", "Done! I have you down for {day} at {hour}."),
     },
 }  # fmt: skip

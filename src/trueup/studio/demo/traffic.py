@@ -1,7 +1,8 @@
-"""Traffic: a source of chance enters, requests of several models, tenants and conversations leave, as notes for the store.
+"""Traffic: takes a random generator and returns requests of several models, tenants and conversations, as records for
+the store.
 
-What a model says is made up from templates or was recorded; the engine judges all of it, and a refused reply is followed by another attempt, as
-`ask` and the gateway do. The same chance gives the same traffic.
+Replies come from templates or recordings. The engine judges all of them, and a refused reply is followed by another
+attempt, as in `ask` and the gateway. The same seed gives the same traffic.
 """
 
 from collections.abc import Iterator
@@ -20,11 +21,13 @@ from trueup.verdict.verdict import Verdict
 
 _ATTEMPTS = 3
 _REDRAWS = 40
-_HOPELESS = 0.025  # of requests: no model answers them
+_HOPELESS = 0.025  # share of requests that no model answers
 
 
 class Model(NamedTuple):
-    """A model that nobody sells: how often it is wrong or untidy, how long it takes (seconds), what a million tokens cost."""
+    """A fictional model: its share of wrong and messy replies, its latency (seconds), and the price of a million
+    tokens.
+    """
 
     wrong: float
     messy: float
@@ -38,13 +41,13 @@ MODELS = {
     "maple-mini": Model(0.11, 0.25, 0.7, 0.15, 0.6),
     "fern-3b": Model(0.34, 0.4, 0.35, 0.02, 0.02),
 }
-SPARE = "maple-large"  # asked when another one is given up
+SPARE = "maple-large"  # asked after another one has failed
 TENANTS = {"north": 5, "harbour": 3, "meadow": 2}
 _SHARES = {"profile": 6, "triage": 6, "salon": 4, "clinic": 3, "helpdesk": 4, "people": 2, "invoice": 3}
 _BY_SCENE = {"salon": ("maple-mini", "maple-large"), "clinic": ("maple-large", "maple-mini")}
 _MIX = ("maple-large", "maple-mini", "maple-mini", "fern-3b")
 
-# What these contracts said until some days ago: each pair is words of today and the words that stood there.
+# Changes of these contracts some days ago: each pair is the new text and the old one.
 OLDER = {
     "profile": ("role: {enum: [engineer, designer, writer]}", "role: {enum: [engineer, designer]}"),
     "triage": ("expr: len(summary) >= 60", "expr: len(summary) >= 90"),
@@ -52,11 +55,11 @@ OLDER = {
 
 
 class Request(NamedTuple):
-    """One request that has ended: the notes of its replies, the last one final."""
+    """One completed request: the records of its replies, the last one final."""
 
     notes: tuple[Note, ...]
     is_wrong: bool
-    """Whether the model said something wrong at last, whatever the engine says of it."""
+    """Whether the last reply is wrong, independent of the engine's verdict."""
 
     @property
     def last(self) -> Note:
@@ -76,7 +79,7 @@ class _Attempt(NamedTuple):
 
 
 class Traffic:
-    """Requests, one after another. `folder` is where older versions of contracts are written to be loaded."""
+    """Requests, one after another. Older versions of contracts are written to `folder`, to be loaded from there."""
 
     def __init__(self, chance: Random, folder: Path) -> None:
         self._chance = chance
@@ -86,8 +89,8 @@ class Traffic:
         self.contracts = {name: Contract.load(example(scene.contract)) for name, scene in self._scenes.items()}
         self.older = {name: _older(name, self._scenes[name], folder) for name in OLDER}
 
-    def conversation(self, old: bool = False) -> Iterator[Request]:
-        """The requests of one conversation; most are one request. `old`: judged by the contracts of some days ago."""
+    def conversation(self, *, old: bool = False) -> Iterator[Request]:
+        """The requests of one conversation; most have one request. `old`: judged by the contracts of some days ago."""
         chance = self._chance
         name = chance.choices(list(_SHARES), list(_SHARES.values()))[0]
         scene = self._scenes[name]
@@ -101,7 +104,9 @@ class Traffic:
             )
 
     def booking(self) -> Iterator[tuple[str, Request]]:
-        """The recorded replies of a clinic's assistant, each once and with its own id; `booking/labels.jsonl` knows them by it."""
+        """The recorded replies of a clinic's assistant, each once and with its own id; `booking/labels.jsonl` refers to
+        these ids.
+        """
         contract = Contract.load(example("booking/booking.yaml"))
         for row in recorded("booking/replies.jsonl"):
             said = Said(row["raw_response"], dict(row["input"]))
@@ -114,17 +119,17 @@ class Traffic:
             yield row["unit_id"], Request((mine,), not verdict.ok)
 
     def _request(self, scene: Scene, contract: Contract, state: str, shared: Note) -> Request:
-        """Ask, and ask again while the reply is refused: three times, then a fallback, another model, or nothing."""
+        """Ask, and ask again while the reply is refused: three times, then a fallback, another model, or no reply."""
         model = shared.model
         is_hopeless = self._chance.random() < _HOPELESS
         attempts: list[_Attempt] = []
         while len(attempts) < _ATTEMPTS and not (attempts and attempts[-1].verdict.ok):
-            attempts.append(self._attempt(scene, contract, state, model, len(attempts) + 1, is_hopeless))
+            attempts.append(self._attempt(scene, contract, state, model, len(attempts) + 1, is_hopeless=is_hopeless))
         given_up: tuple[GivenUp, ...] = ()
         if not attempts[-1].verdict.ok and model != SPARE and not scene.states:
             spent = sum(each.cost for each in attempts)
             given_up = (GivenUp(model, len(attempts), reason_of(attempts[-1].verdict), spent),)
-            attempts.append(self._attempt(scene, contract, state, SPARE, 1, is_hopeless))
+            attempts.append(self._attempt(scene, contract, state, SPARE, 1, is_hopeless=is_hopeless))
         return self._noted(contract, state, shared, attempts, given_up)
 
     def _noted(
@@ -135,7 +140,7 @@ class Traffic:
         attempts: "list[_Attempt]",
         given_up: tuple[GivenUp, ...],
     ) -> Request:
-        """The notes of a request, as the gateway writes them."""
+        """The records of a request, as the gateway writes them."""
         last, request = attempts[-1], self._id()
         fallback = None if last.verdict.ok else contract.fallback(last.said.context)
         base = msgspec.structs.replace(
@@ -162,10 +167,10 @@ class Traffic:
         return Request((*notes, final), last.kind == "wrong" and fallback is None)
 
     def _attempt(
-        self, scene: Scene, contract: Contract, state: str, model: str, number: int, is_hopeless: bool
+        self, scene: Scene, contract: Contract, state: str, model: str, number: int, *, is_hopeless: bool
     ) -> "_Attempt":
-        """A reply of a model and its verdict; of what was recorded, one is drawn that fits."""
-        kind = self._kind(model, number, is_hopeless)
+        """A model's reply and its verdict; recorded replies are drawn to fit."""
+        kind = self._kind(model, number, is_hopeless=is_hopeless)
         said = scene.say(self._chance, kind, state)
         for _ in range(_REDRAWS):
             if self._judged(contract, said, state).ok is (kind != "wrong"):
@@ -174,15 +179,15 @@ class Traffic:
         return _Attempt(model, said, self._judged(contract, said, state), kind, self._seconds(model))
 
     def _judged(self, contract: Contract, said: Said, state: str) -> Verdict:
-        """The verdict of a reply; what was said before in the same place is judged once."""
+        """The verdict of a reply; the same reply in the same situation is judged only once."""
         place = (contract.fingerprint, str(said), state)
         verdict = self._verdicts.get(place)
         if verdict is None:
             verdict = self._verdicts[place] = contract.check(_with_usage(said.reply), said.context)
         return verdict
 
-    def _kind(self, model: str, number: int, is_hopeless: bool) -> Kind:
-        """What a model does; one that is told what was wrong does better, unless nobody could."""
+    def _kind(self, model: str, number: int, *, is_hopeless: bool) -> Kind:
+        """The kind of a model's next reply; after feedback it does better, unless the task is impossible."""
         habits = MODELS[model]
         wrong = 0.85 if is_hopeless else habits.wrong * 0.6 ** (number - 1)
         drawn = self._chance.random()
@@ -196,7 +201,7 @@ class Traffic:
         return self._turn
 
     def _id(self) -> str:
-        """An id for now; whoever stores the note at another time gives it another one."""
+        """A temporary id; if the record is stored with another time, it gets another id."""
         return f"{self._number():016x}{self._chance.getrandbits(64):016x}"
 
 
@@ -209,7 +214,7 @@ def _outcome(attempts: list[_Attempt], state: str, fallback: str | None) -> str:
 
 
 def _older(name: str, scene: Scene, folder: Path) -> Contract:
-    """A contract as it was some days ago."""
+    """The version of a contract from some days ago."""
     now, then = OLDER[name]
     path = folder / f"{name}.yaml"
     path.write_text(text(scene.contract).replace(now, then), "utf-8")
@@ -217,7 +222,7 @@ def _older(name: str, scene: Scene, folder: Path) -> Contract:
 
 
 def _with_usage(reply: str | dict[str, Any]) -> Any:
-    """A reply with its tokens, as a provider counts them: about one for four letters."""
+    """A reply with its tokens: about one for four letters."""
     if isinstance(reply, dict):
         return {**reply, "usage": {"prompt_tokens": 410, "completion_tokens": 12 + len(str(reply)) // 12}}
     return Reply(

@@ -1,1 +1,1 @@
-"""The door of the studio: which hosts, which keys, which rights, which headers."""
+"""The door of the studio: it checks hosts, keys and rights, and adds security headers."""

@@ -1,4 +1,4 @@
-"""Attempts: how often an address has given a wrong key lately, in this process. Whoever has tried too often must wait."""
+"""Attempts: counts the recent wrong keys of each address, in this process. After too many, the address must wait."""
 
 import math
 import time
@@ -6,7 +6,7 @@ from collections import OrderedDict, deque
 
 MOST = 10  # wrong keys of one address
 _WITHIN = 60.0  # seconds
-_ADDRESSES = 10_000  # that are remembered
+_ADDRESSES = 10_000  # addresses that are remembered
 
 
 class Attempts:

@@ -1,8 +1,8 @@
-"""The guard: every request passes it before anything else happens.
+"""The guard: checks every request before anything else happens.
 
-It refuses unknown hosts (DNS rebinding), requests from other sites (CSRF) and requests without a key, and puts the headers on every
-response that make a page of hostile texts harmless. A key comes as a cookie or as a bearer token; the first URL carries a code that stands
-for it once.
+It refuses unknown hosts (DNS rebinding), requests from other sites (CSRF) and requests without a key, and adds headers
+to every response that make hostile texts in a page harmless. A key is sent as a cookie or as a bearer token; the first
+URL has a code that can be used once instead.
 """
 
 import ipaddress
@@ -29,7 +29,7 @@ NONCE = "trueup.studio.nonce"
 WRITE_HEADER = "x-trueup-studio"  # a form of another site cannot send it
 SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
 _SAFE = frozenset({"GET", "HEAD"})
-_OPEN = frozenset({SIGN_IN, SIGN_OUT, "/healthz"})  # need no key: they hold nothing of the user's
+_OPEN = frozenset({SIGN_IN, SIGN_OUT, "/healthz"})  # need no key: they contain no user data
 _ONCE = frozenset(
     {"host", "origin", "authorization", "content-length", WRITE_HEADER}
 )  # two of them would contradict each other
@@ -37,7 +37,7 @@ _OURS = frozenset({"same-origin", "none"})
 
 
 class Guard:
-    """The application behind the door; `settings` gives those in force."""
+    """The guarded application; `settings` returns the current ones."""
 
     def __init__(self, app: Application, settings: Callable[[], Settings], *, version: str = "") -> None:
         self._app = app
@@ -72,7 +72,7 @@ class Guard:
     def try_key(self, scope: Scope, secret: str, way: str = "page") -> Key | None:
         """The key that a secret belongs to; a Refusal for an address that has given too many wrong ones.
 
-        A program with an old key must not lock out people at the same address, so each `way` counts by itself.
+        A program with an old key must not lock out people at the same address, so each `way` is counted separately.
         """
         address = f"{way} {(scope.get('client') or ('',))[0]}"
         if seconds := self.attempts.wait(address):
@@ -86,7 +86,7 @@ class Guard:
         return key
 
     def keep(self, answer: Response, scope: Scope, key: Key) -> None:
-        """Let a browser keep a key."""
+        """Set the cookie for a key."""
         headers = headers_of(scope)
         secure = scope.get("scheme") == "https" or headers.get("origin", "").startswith("https:")
         answer.set_cookie(
@@ -95,7 +95,7 @@ class Guard:
         )  # fmt: skip
 
     def forget(self, answer: Response, scope: Scope) -> None:
-        """Let a browser forget its key."""
+        """Delete the cookie."""
         name = cookie_name(_split(headers_of(scope).get("host", ""))[1])
         answer.delete_cookie(name, path=self._settings().mount or "/", httponly=True, samesite="lax")
 
@@ -104,13 +104,13 @@ class Guard:
         return self._settings().secret or self._random
 
     def _admit(self, scope: Scope) -> Response | None:
-        """Let a request in with its key, or answer it here."""
+        """Admit a request with its key, or answer it here."""
         settings = self._settings()
         headers = headers_of(scope)
         host = headers.get("host", "")
         if not is_known(host, settings):
             raise Refusal(
-                403, f"This studio does not answer to the host {host[:100]!r}.", code="unknown_host",
+                403, f"This studio does not accept the host {host[:100]!r}.", code="unknown_host",
                 hint="Open it by the address it printed on startup, or add the name: `--host NAME`, or `hosts` in the gateway's file.",
             )  # fmt: skip
         path = inner_path(scope["path"], settings.mount)
@@ -135,7 +135,7 @@ class Guard:
         return None
 
     def _first_visit(self, scope: Scope, headers: dict[str, str], path: str) -> Response | None:
-        """The first URL carries a code: keep its key in a cookie, and take it out of the address bar.
+        """The first URL has a code: keep its key in a cookie, and remove the code from the address bar.
 
         Only opening the URL counts: an image or a frame of another site cannot use up the code.
         """
@@ -146,7 +146,7 @@ class Guard:
         given = [part for part in parts if part.startswith("token=")]
         if not given:
             return None
-        if scope["method"] == "HEAD":  # whoever only looks whether a URL works does not use it up
+        if scope["method"] == "HEAD":  # checking whether a URL works does not use up the code
             return Response()
         opened = headers.get("sec-fetch-mode", "navigate") == "navigate"
         if not opened or headers.get("sec-fetch-dest", "document") != "document":
@@ -162,7 +162,7 @@ class Guard:
         return answer  # a browser that has its key may open the URL again
 
     def _without_key(self, scope: Scope, path: str) -> Response:
-        """Ask for a key; afterwards the browser comes back to where it was."""
+        """Ask for a key; afterwards the browser returns to the same page."""
         if path.startswith("/api/") or scope["method"] not in _SAFE:
             raise Refusal(
                 401, "This needs a key.", code="no_key",
@@ -175,7 +175,7 @@ class Guard:
         return RedirectResponse(f"{mount}{SIGN_IN}" + ("" if plain else f"?to={quote(here, safe='/')}"), 303)
 
     def _key(self, scope: Scope, headers: dict[str, str]) -> tuple[Key | None, bool]:
-        """Who asks, and whether by a header that no browser sends by itself."""
+        """The key of a request, and whether it came in a header that no browser sends automatically."""
         scheme, _, secret = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return self.try_key(scope, secret.strip(), "header"), True
@@ -194,7 +194,7 @@ def inner_path(path: str, mount: str) -> str:
 
 
 def safe_way(to: str, mount: str) -> str:
-    """Where to go after signing in: a place of this studio, whatever the URL says.
+    """Where to go after signing in: always a page of this studio.
 
     >>> (
     ...     safe_way("/try?a=1", ""),
@@ -209,20 +209,20 @@ def safe_way(to: str, mount: str) -> str:
 
 
 def _address(scope: Scope, mount: str) -> str:
-    """The path of a request inside the studio as the browser wrote it, with one slash at its start."""
+    """The path of a request inside the studio in the browser's spelling, with one slash at its start."""
     raw = scope.get("raw_path") or quote(scope["path"]).encode("ascii")
     path = raw.decode("latin-1").partition("?")[0].removeprefix(mount)
     return "/" + quote(path.lstrip("/\\"), safe="/%:@!$&'()*+,;=-._~")
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
-    """The headers of a request by their small names. Those that decide who may come in must not come twice."""
+    """The headers of a request by their lower-case names. Headers that decide about access must not be repeated."""
     found: dict[str, str] = {}
     for raw, value in scope["headers"]:
         name = raw.decode("latin-1").lower()
         text = value.decode("latin-1")
         if name == "cookie" and name in found:
-            found[name] += f"; {text}"  # HTTP/2 splits them
+            found[name] += f"; {text}"  # HTTP/2 splits cookies
         elif name in found and name in _ONCE:
             raise Refusal(400, f"The header {name} was sent twice.", code="two_values")
         else:
@@ -243,7 +243,7 @@ def _split(host: str) -> tuple[str, str]:
 
 
 def is_known(host: str, settings: Settings) -> bool:
-    """Whether a studio answers to the name in a Host header."""
+    """Whether a studio accepts the name in a Host header."""
     name, port = _split(host)
     if port and not (port.isascii() and port.isdigit()):
         return False
@@ -259,7 +259,7 @@ def is_known(host: str, settings: Settings) -> bool:
 
 
 def refuse_other_origin(headers: dict[str, str], host: str) -> None:
-    """Refuse what a page of another origin sends; another port of this machine is another origin."""
+    """Refuse requests from pages of another origin; another port of this machine is another origin."""
     origin = headers.get("origin")
     other = origin is not None and origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}")
     if other or headers.get("sec-fetch-site", "same-origin") not in _OURS:
@@ -282,14 +282,14 @@ async def _not_http(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _headers(nonce: str, version: str, given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """What every response says to a browser; a response that says how long it may be kept, knows better."""
+    """The headers of every response; a response may override how long it may be cached."""
     policy = (
         f"default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
     headers = {
         "content-security-policy": policy,
-        "referrer-policy": "same-origin",  # with none at all, a browser calls the origin of our own forms `null`
+        "referrer-policy": "same-origin",  # with `no-referrer`, browsers send the origin `null` with our forms
         "x-content-type-options": "nosniff",
         "x-frame-options": "DENY",
         "cross-origin-opener-policy": "same-origin",

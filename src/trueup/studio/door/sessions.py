@@ -1,7 +1,8 @@
-"""Sessions: a key enters, a cookie leaves that stands for it; the cookie is checked without any memory of the server.
+"""Sessions: makes a cookie from a key, and checks cookies without state on the server.
 
-The cookie holds the name of the key and when it ends, signed with a secret of the server that every worker knows. The key's digest is part
-of what is signed: a cookie is worth nothing once its key is exchanged or taken out of the settings, and a digest alone opens nothing.
+The cookie contains the name of the key and its expiry, signed with a secret that all workers share. The signature
+covers the key's digest: a cookie becomes invalid once its key is changed or removed from the settings, and a digest
+alone opens nothing.
 """
 
 import hashlib
@@ -17,7 +18,7 @@ _NAME = "trueup_studio"
 
 
 def digest_of(secret: str) -> str:
-    """The digest by which a key is known.
+    """The digest that identifies a key.
 
     >>> digest_of("example")[:8]
     '50d858e0'
@@ -38,19 +39,19 @@ def by_secret(keys: Iterable[Key], secret: str, now: float | None = None) -> Key
 
 
 def cookie_name(port: str) -> str:
-    """The name of the cookie; ports share cookies, so each studio on a machine has one of its own."""
+    """The name of the cookie; ports share cookies, so each studio on a machine has its own name."""
     return f"{_NAME}_{port}" if port.isascii() and port.isdigit() else _NAME
 
 
 def cookie_value(key: Key, signing: str, now: float | None = None) -> str:
-    """A cookie that stands for a key."""
+    """A cookie for a key."""
     until = int((time.time() if now is None else now) + LASTS)
     name = _spelled(key)
     return f"{name}.{until}.{_signature(key, signing, name, until)}"
 
 
 def by_cookie(keys: Iterable[Key], signing: str, value: str, now: float | None = None) -> Key | None:
-    """The key that a cookie stands for, unless it has expired or was forged.
+    """The key of a cookie, unless the cookie has expired or was forged.
 
     >>> ana = Key("ana", digest_of("example"))
     >>> by_cookie([ana], "s", cookie_value(ana, "s")) == ana, by_cookie([ana], "s", "616e61.9999999999.00")
@@ -70,7 +71,7 @@ def by_cookie(keys: Iterable[Key], signing: str, value: str, now: float | None =
 
 
 def cookies_of(headers: Mapping[str, str], name: str) -> list[str]:
-    """The cookies of a name, as many as a request has: whatever else is served on this machine can add one.
+    """All cookies of a request with a name: any other server on this machine can add one.
 
     >>> cookies_of({"cookie": "a=1; b=2;a=3"}, "a")
     ['1', '3']
@@ -80,21 +81,21 @@ def cookies_of(headers: Mapping[str, str], name: str) -> list[str]:
 
 
 class Codes:
-    """Codes that open the studio once, in this process. A browser keeps the first URL in its history, and other users of the machine may see it
-    in the list of processes: what it carries must be worth nothing afterwards.
+    """Codes that open the studio once, in this process. A browser keeps the first URL in its history, and other users
+    of the machine may see it in the list of processes, so its code must be useless afterwards.
     """
 
     def __init__(self) -> None:
         self._waiting: dict[str, Key] = {}
 
     def new(self, key: Key) -> str:
-        """A code that stands for a key, once."""
+        """A code that can be used once in place of a key."""
         code = new_secret()
         self._waiting[code] = key
         return code
 
     def take(self, code: str) -> Key | None:
-        """The key that a code stands for; the code is used up."""
+        """The key for a code; the code is used up."""
         return self._waiting.pop(code, None)
 
 

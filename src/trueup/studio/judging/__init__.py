@@ -1,1 +1,1 @@
-"""The engine as the page sees it: texts enter, verdicts, faults, completions and explanations leave as data for JSON."""
+"""The engine for the page: takes texts and returns verdicts, faults, completions and explanations as data for JSON."""

@@ -1,7 +1,7 @@
-"""Completing: a contract that is being typed and a cursor enter, what may be written there leaves.
+"""Completing: takes the text of a contract while it is typed and a cursor, and returns the completions there.
 
-Keys and values come from the JSON Schema of contract files; names of fields, tools, states and groups from the text itself, as far as
-it can be read. The editor filters by what has been typed.
+Keys and values come from the JSON Schema of contract files; names of fields, tools, states and groups come from the
+text itself, as far as it can be read. The editor filters them by what has been typed.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _MOST = 400
 _KEPT = 8
 _DOTTED = re.compile(r"[\w.\[\]]*")
 _NAME_FILES = (("extends",), ("schema",), ("tools",), ("quality", "model"))
-_PLAIN = re.compile(r"(?!(?i:null|true|false)\Z)[A-Za-z_$][\w$./ -]*\Z")  # text that YAML reads as itself
+_PLAIN = re.compile(r"(?!(?i:null|true|false)\Z)[A-Za-z_$][\w$./ -]*\Z")  # text that needs no quotes in YAML
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")  # a key of TOML without quotes
 _NAME = re.compile(r"\w*\Z")
 
@@ -39,7 +39,7 @@ _lock = Lock()
 
 
 def complete(settings: Settings, text: str, kind: str, file: str, line: int, column: int) -> dict[str, Any]:
-    """What may be written at a line and a column, both from 1, the column in UTF-16 units."""
+    """The completions at a line and a column, both from 1, the column in UTF-16 units."""
     if is_too_long(text, kind):
         return {"from": {"line": 1, "column": 1}, "items": []}
     lines = text.split("\n")
@@ -55,7 +55,7 @@ def complete(settings: Settings, text: str, kind: str, file: str, line: int, col
     if value is not None:
         expression = is_expression(value, shapes(value))
         if expression:
-            items = items if _NAME.match(cursor.text) else []  # what stands there is an expression already, and no key
+            items = items if _NAME.match(cursor.text) else []  # the text there is already an expression, not a key
             begun, more = _in_expression(cursor, known, expression)
             start = begun if not items else start
         else:
@@ -66,12 +66,14 @@ def complete(settings: Settings, text: str, kind: str, file: str, line: int, col
 
 
 def is_too_long(text: str, kind: str) -> bool:
-    """Whether a text is longer than any contract may be: nobody waits for what could be said about it."""
+    """Whether a text is longer than a contract may be; such texts get no completions."""
     return len(text) > LIMITS.get(kind.lower(), LIMITS[".yaml"])
 
 
 def known_in(settings: Settings, text: str, kind: str, file: str, row: int, cursor: Cursor) -> Known:
-    """The names in a text: of all of it, or with the line closed where the cursor is, or without that line, or of what stands before."""
+    """The names in a text: in all of it, or with brackets closed at the cursor, or without the cursor's line, or in the
+    text before it.
+    """
     lines = text.split("\n")
     closed = lines[row][: cursor.start + len(cursor.word)] + cursor.closers
     parts = [[*lines[:row], line, *lines[row + 1 :]] for line in ((closed, "") if cursor.closers else ("",))]
@@ -96,7 +98,7 @@ def _known(settings: Settings, text: str, kind: str, file: str) -> Known | None:
         return Known(read_whole(path, Finder(settings, path, name, text, alone=not file)).data)
     except ContractError:
         pass
-    try:  # a file that it extends cannot be read: its own names are known all the same
+    try:  # a file that it extends cannot be read: use at least its own names
         data = parse_document(text, name, path.suffix.lower()).data
     except ContractError:
         return None
@@ -139,7 +141,7 @@ def _values(path: Parts, cursor: Cursor, known: Known, kind: str) -> list[Item]:
 
 
 def _files(settings: Settings, path: Parts, file: str) -> list[str]:
-    """The files beside the contract that it may name at a path."""
+    """The files near the contract that can be named at a path."""
     if not file or not (path in _NAME_FILES or (len(path) == 2 and path[0] == "extends")):
         return []
     own = find(settings, file)
@@ -178,7 +180,7 @@ def _schema_values(path: Parts, word: str, start: Parts, known: Known) -> Names:
 
 
 def _in_expression(cursor: Cursor, known: Known, over: str) -> tuple[int, list[Item]]:
-    """The names in an expression: fields behind a dot are those of the member before it."""
+    """The names in an expression: after a dot, the fields of the member before it."""
     written = last_of(_DOTTED, cursor.text)
     around, dot, last = written.rpartition(".")
     start = cursor.start + len(cursor.word) - len(last)
@@ -200,7 +202,7 @@ def _item(label: str, detail: str, info: str, apply: str) -> Item:
 
 
 def _key(name: str, shape: Shape | None, cursor: Cursor, kind: str) -> str:
-    """A key as it is written, with what follows it."""
+    """A key in the notation of its file, with its suffix."""
     quoted = json.dumps(name, ensure_ascii=False)
     if cursor.quoted:
         return name
@@ -218,11 +220,11 @@ def _key(name: str, shape: Shape | None, cursor: Cursor, kind: str) -> str:
 
 
 def _arms(shape: Shape) -> list[Shape]:
-    """The arms of a shape whose kinds are plain words."""
+    """The alternatives of a shape whose kinds are plain words."""
     return [arm for arm in shape.get("anyOf", [shape]) if not isinstance(arm.get("type"), list)]
 
 
 def _scalar(name: str, cursor: Cursor, kind: str) -> str:
-    """A value as it is written."""
+    """A value in the notation of its file."""
     bare = name in ("true", "false") or (kind.lower() in (".yaml", ".yml") and _PLAIN.match(name) is not None)
     return name if bare or cursor.quoted else json.dumps(name, ensure_ascii=False)

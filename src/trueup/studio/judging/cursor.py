@@ -1,7 +1,9 @@
-"""Cursor: the text of a contract that is being typed and a place in it enter; the path at that place leaves, and the word there.
+"""Cursor: takes the text of a contract while it is typed and a place in it, and returns the path and the word at that
+place.
 
-The text is rarely whole while somebody types, so it is not parsed: in YAML the indentation of the lines before says where the cursor
-is, inside brackets (and in JSON) the brackets and colons before it do, in TOML the last table. What cannot be told is left out.
+The text is rarely complete while somebody types, so it is not parsed. In YAML the indentation of the previous lines
+gives the path, inside brackets (and in JSON) the previous brackets and colons, in TOML the last table. Uncertain parts
+are left out.
 """
 
 import re
@@ -9,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from trueup.verdict.paths import Parts
 
-# Whatever is typed, each of these takes time in proportion to its length: while one looks, nothing else in the process happens.
+# These take linear time for any text: while one of them runs, the whole process waits.
 _KEY = re.compile(r"""(?:("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*|([^\s#{}\[\],&*!|>'"%@`:-][^:#\n]*)):(?:\s+|$)""")
 _DASH = re.compile(r"-(?:[ ]+|$)")
 _BLOCK = re.compile(r"[|>][-+0-9]*\s*(?:#.*)?$")
@@ -19,7 +21,7 @@ _PAIR = re.compile(r"\s*([\w.\"'-]+)\s*=\s*")
 _WORD = re.compile(r"[\w$./-]*")
 _CLOSES = {'"': re.compile(r'(?:[^"\\]|\\.)*"'), "'": re.compile(r"(?:[^']|'')*'(?!')")}
 
-_OPENS = ("{", "[", '"', "'")  # what a value starts with that is not a plain word
+_OPENS = ("{", "[", '"', "'")  # the start of a value that is not a plain word
 _LONGEST = 10_000  # characters of a text over several lines
 
 Role = Literal["key", "value"]
@@ -28,8 +30,9 @@ Role = Literal["key", "value"]
 class Cursor(NamedTuple):
     """Where a cursor is: in a `key` of the mapping at the path, or in the `value` at the path.
 
-    `either` is the path of the value that it may be in as well: a word on a line of its own can become both. `text` is what stands
-    of the key or the value before the cursor, `word` the name at its end, which starts at the column `start`, from 0.
+    `either` is the path of the value that it may also be in: a word alone on a line can become a key or a value. `text`
+    is the part of the key or value before the cursor, `word` the name at its end, which starts at column `start`, from
+    0.
     """
 
     path: Parts
@@ -40,22 +43,22 @@ class Cursor(NamedTuple):
     either: Parts | None = None
     flow: bool = False
     column: int = 0
-    """The column at which keys beside it start, where lines are indented."""
+    """The column of the sibling keys, if lines are indented."""
     quoted: bool = False
-    """Whether it is behind an opening quote."""
+    """Whether it is after an opening quote."""
     beside: frozenset[str] = frozenset()
-    """Keys that stand before it inside of the same brackets."""
+    """Keys before it inside the same brackets."""
     closers: str = ""
-    """What closes the brackets and quotes that are open on its line."""
+    """The characters that close the open brackets and quotes on its line."""
 
     @property
     def in_head(self) -> bool:
-        """Whether it is in the name of a table of TOML: only there, a key is inside square brackets."""
+        """Whether it is in the name of a TOML table: only there, a key is inside square brackets."""
         return self.role == "key" and self.closers[:1] == "]"
 
 
 class _Level:
-    """A mapping or a list that is open: the column of its keys or dashes, and the key or the number of its last member."""
+    """An open mapping or list: the column of its keys or dashes, and the key or the number of its last member."""
 
     __slots__ = ("column", "is_list", "last")
 
@@ -84,14 +87,14 @@ def locate(text: str, kind: str, line: int, column: int) -> Cursor:
 
 
 def word_at(line: str, column: int) -> tuple[int, int]:
-    """Where the word around a column starts and ends."""
+    """The start and end of the word around a column."""
     start = len(line[:column]) - len(_last_word(line[:column]))
     end = column + len(_WORD.match(line, column)[0])  # type: ignore[index]
     return start, end
 
 
 def last_of(pattern: "re.Pattern[str]", text: str) -> str:
-    """The end of a text, as far as it consists of characters of a pattern such as `[a-z]*`.
+    """The longest end of a text that matches a pattern such as `[a-z]*`.
 
     >>> last_of(re.compile("[a-z]*"), "ab 1cd")
     'cd'
@@ -108,8 +111,8 @@ class _Block:
 
     def __init__(self) -> None:
         self._levels: list[_Level] = []
-        self._scalar = -1  # the column of the key whose text of several lines is being passed
-        self._flow = _Brackets()  # those that are open over several lines
+        self._scalar = -1  # the column of the key whose multi-line text is being skipped
+        self._flow = _Brackets()  # brackets that are open over several lines
 
     def read(self, lines: list[str], before: str) -> Cursor:
         for line in lines:
@@ -127,7 +130,7 @@ class _Block:
         return tuple(level.last for level in self._levels)
 
     def _take(self, line: str) -> None:
-        """Follow a line that stands before the cursor."""
+        """Follow a line before the cursor."""
         if self._flow.is_open:
             self._flow.take(line)
             return
@@ -148,7 +151,7 @@ class _Block:
             self._flow.take(rest)
 
     def _enter(self, line: str) -> tuple[int, str | None]:
-        """Follow the dashes and the key of a line; where its value starts, and the key."""
+        """Follow the dashes and the key of a line; returns the start of the value, and the key."""
         at = len(line) - len(line.lstrip(" "))
         while (dash := _DASH.match(line, at)) is not None:
             self._close(at, at)
@@ -169,7 +172,7 @@ class _Block:
         return key.end(), name
 
     def _close(self, column: int, lists: int) -> None:
-        """Close what stands further to the right than a column; of lists, also what stands further than `lists`."""
+        """Close everything to the right of a column, and lists to the right of `lists`."""
         while self._levels:
             last = self._levels[-1]
             if last.column > column or (last.is_list and last.column > lists):
@@ -205,7 +208,7 @@ class _Block:
 
 
 class _Frame:
-    """Brackets that are open: what stands in them so far."""
+    """Open brackets and their contents so far."""
 
     __slots__ = ("bracket", "member", "names")
 
@@ -219,12 +222,12 @@ class _Frame:
         self.names.append(key)
 
     def go_on(self) -> None:
-        """Behind a comma: another key, or the next item."""
+        """After a comma: another key, or the next item."""
         self.member = self.member + 1 if isinstance(self.member, int) else None
 
 
 class _Brackets:
-    """Follows brackets and quotes over several lines; each line is looked at once."""
+    """Follows brackets and quotes over several lines; each line is read once."""
 
     __slots__ = ("_depth", "_half", "_length", "is_open", "lines")
 
@@ -232,8 +235,8 @@ class _Brackets:
         self.lines: list[str] = []
         self.is_open = False
         self._depth = 0
-        self._half = ""  # the quote that a text began with whose closing quote has not come
-        self._length = 0  # of that text so far
+        self._half = ""  # the opening quote of an unclosed text
+        self._length = 0  # the characters of that text so far
 
     def take(self, line: str) -> None:
         self.lines.append(line)
@@ -256,9 +259,9 @@ class _Brackets:
 
 
 def _open_frames(text: str) -> tuple[list[_Frame], str]:
-    """The brackets that are open at the end of a text, and what stands there of the present key or value."""
+    """The open brackets at the end of a text, and the text of the current key or value."""
     frames: list[_Frame] = []
-    last = held = ""  # the word or text that may become a key; what stands of the present key or value
+    last = held = ""  # the word or text that may become a key; the text of the current key or value
     for token in _FLOW.finditer(text):
         kind, found = token.lastgroup, token[0]
         if kind == "open":
@@ -279,7 +282,7 @@ def _open_frames(text: str) -> tuple[list[_Frame], str]:
 
 
 def _in_flow(base: Parts, text: str, column: int, *, rooted: bool = False) -> Cursor:
-    """The cursor at the end of a value: inside of its brackets, or in a scalar."""
+    """The cursor at the end of a value: inside its brackets, or in a scalar."""
     frames, held = _open_frames(text)
     if held and text[-1:].isspace() and held[:1] not in "\"'":
         held += " "
@@ -328,7 +331,7 @@ def _in_toml(lines: list[str], before: str) -> Cursor:
 
 
 def _in_head(before: str, bare: str) -> Cursor:
-    """The cursor in the name of a table; its last part is a key of what the parts before it name."""
+    """The cursor in the name of a table; its last part is a key of the table that the previous parts name."""
     *outer, last = bare.lstrip("[").split(".")
     word = _last_word(last)
     path = tuple(_plain(part.strip()) for part in outer)
@@ -344,5 +347,5 @@ def _plain(word: str) -> str:
 
 
 def _opened(held: str) -> str:
-    """What has been written of a text whose closing quote may not have come."""
+    """The content of a quoted text that may still be unclosed."""
     return _plain(held) if len(held) > 1 and held[-1] == held[0] else held.lstrip("\"'")

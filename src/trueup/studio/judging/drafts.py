@@ -1,10 +1,10 @@
-"""Drafts: the text of a contract in a browser enters; its faults leave, and the contract where none of them stops it.
+"""Drafts: takes the text of a contract from a browser and returns its faults, and the contract if it has no errors.
 
-The same linter judges it as a file. A text that belongs to a file of the studio may extend and name files beside it, inside the
-folders of the studio and nowhere else, whatever links or dots a path has; any other text names no file at all. A contract is data: it
-runs no Python of its own. What it can name is a check that a package installed here offers under the entry point `trueup.checks`,
-with options; classes and modules cannot be named. Compiled drafts are kept, so that typing in the reply compiles nothing; one is
-compiled again when a file behind it has changed.
+The linter is the same as for files. A text that belongs to a file of the studio may extend and name files near it, but
+only inside the studio's folders, whatever links or dots a path has. Any other text cannot name files. A contract is
+data and contains no Python. It can name checks that installed packages offer under the entry point `trueup.checks`,
+with options, but not classes or modules. Compiled drafts are kept, so that typing in the reply compiles nothing; a
+draft is compiled again when one of its files has changed.
 """
 
 import contextlib
@@ -27,11 +27,11 @@ from trueup.studio.refusal import Refusal
 from trueup.studio.settings import Settings
 
 _KEPT = 32  # compiled drafts
-_ANY = "schema: true\n"  # what an empty text stands for: any JSON value
+_ANY = "schema: true\n"  # the meaning of an empty text: any JSON value
 _UNNAMED = "contract"
-_OUTSIDE = "Only files inside the folders of this studio are read."
+_OUTSIDE = "Only files inside the studio's folders are read."
 _NO_FILE = (
-    "A contract that is not a file of the studio can name no other files: put the schema and the tools into its text."
+    "A contract that is not a file of the studio cannot name other files. Put the schema and the tools into its text."
 )
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\'|[^\s:,#{}\[\]"\'][^:,#{}\[\]\n]*')
 _NAME = re.compile(r"[\w.]+|\W")
@@ -42,7 +42,7 @@ Stamp = tuple[int, int, int] | None
 
 
 class Draft(NamedTuple):
-    """A contract text after lint, and what faults call it."""
+    """A contract text after lint, and its name in faults."""
 
     linted: Linted
     text: str
@@ -50,9 +50,9 @@ class Draft(NamedTuple):
 
 
 class Finder:
-    """Says what a draft may read, and keeps what it has asked for."""
+    """Decides which files a draft may read, and records which ones it requested."""
 
-    def __init__(self, settings: Settings, path: Path, name: str, text: str, alone: bool) -> None:
+    def __init__(self, settings: Settings, path: Path, name: str, text: str, *, alone: bool) -> None:
         self._settings = settings
         self.path = path
         self.name = name
@@ -73,7 +73,7 @@ class Finder:
             real = find(self._settings, name)
         except Refusal:
             real = path.resolve()
-            if os.path.lexists(real):  # hidden, or kept from the studio
+            if os.path.lexists(real):  # hidden, or barred from the studio
                 raise Barred(_OUTSIDE) from None
         bar_private(self._settings, real)
         return Source(real, self.name, self._text) if real == self.path else Source(real, name)
@@ -89,9 +89,9 @@ _lock = threading.Lock()
 
 
 def draft(settings: Settings, text: str, kind: str = ".yaml", file: str = "", *, tolerant: bool = False) -> Draft:
-    """The draft that a text holds. `file` is the name of the file that it belongs to, `kind` that of one that belongs to none.
+    """The draft in a text. `file` is the name of its file; `kind` is the suffix if it has no file.
 
-    With `tolerant`, a bare JSON Schema is taken for the schema of a contract, with a warning.
+    With `tolerant`, a bare JSON Schema is used as the schema of a contract, with a warning.
     """
     path, name = place_of(settings, kind, file)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
@@ -102,7 +102,7 @@ def draft(settings: Settings, text: str, kind: str = ".yaml", file: str = "", *,
             _kept.move_to_end(key)
     if kept is None or any(_stamp(asked) != stamp for asked, stamp in kept.asked.items()):
         kept = _compiled(
-            Finder(settings, path, name, text if text.strip() else _any(path), alone=not file), text, tolerant
+            Finder(settings, path, name, text if text.strip() else _any(path), alone=not file), text, tolerant=tolerant
         )
         with _lock:
             _kept[key] = kept
@@ -112,7 +112,7 @@ def draft(settings: Settings, text: str, kind: str = ".yaml", file: str = "", *,
 
 
 def place_of(settings: Settings, kind: str, file: str) -> tuple[Path, str]:
-    """Where a text is taken to stand, and what faults call it."""
+    """The path that a text is read at, and its name in faults."""
     if kind.lower() not in KINDS:
         raise Refusal(400, f"A contract is one of {', '.join(KINDS)}; got {kind[:20]!r}.")
     path = find(settings, file) if file else Path(f"{_UNNAMED}{kind.lower()}")
@@ -121,12 +121,12 @@ def place_of(settings: Settings, kind: str, file: str) -> tuple[Path, str]:
     return path, file or path.name
 
 
-def _compiled(finder: Finder, text: str, tolerant: bool) -> _Kept:
+def _compiled(finder: Finder, text: str, *, tolerant: bool) -> _Kept:
     linted = lint_contract(finder.path, find=finder)
     if tolerant and linted.contract is None and is_schema(text, finder.path.suffix.lower()):
         linted = lint_schema(text, finder.path, finder.name)
     if linted.contract is not None:
-        with contextlib.suppress(Exception, SystemExit):  # whatever is wrong is reported by the check of the reply
+        with contextlib.suppress(Exception, SystemExit):  # any problem is reported by the check of the reply
             linted.contract.check("{}")  # the first check compiles the schema
     return _Kept(Draft(linted, text, finder.name), finder.asked)
 
@@ -144,7 +144,7 @@ def _stamp(path: Path) -> Stamp:
 
 
 def faults(drafted: Draft, more: tuple[Fault, ...] = ()) -> list[dict[str, Any]]:
-    """The faults of a draft as the page shows them: columns in UTF-16 units, and the end of what each is about."""
+    """The faults of a draft as the page shows them: columns in UTF-16 units, and the end of each fault's place."""
     lines = drafted.text.split("\n")
     return [_shown(one, lines, drafted.name) for one in (*drafted.linted.faults, *more)]
 
@@ -162,7 +162,9 @@ def _shown(one: Fault, lines: list[str], name: str) -> dict[str, Any]:
 
 
 def _end(line: str, start: int, code: str) -> int:
-    """Where the word or text ends that starts in a line; inside of an expression, the name, unless only its quotes are known."""
+    """The end of the word or text that starts in a line; inside an expression the end of the name, unless only its
+    quotes are known.
+    """
     is_name = code in _IN_EXPRESSIONS and not _QUOTED.match(line, start)
     token = (_NAME if is_name else _TOKEN).match(line, start)
     end = len(line[: token.end()].rstrip()) if token is not None else start + 1

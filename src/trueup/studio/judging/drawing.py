@@ -1,9 +1,9 @@
-"""Drawing: a verdict enters, everything that the page shows of it leaves as data for JSON.
+"""Drawing: takes a verdict and returns everything that the page shows of it, as data for JSON.
 
-Facts are the findings and fixes in one list: errors, warnings, then fixes in the order of the text. A mark is the place of a fact in
-`text`, in UTF-16 units. Marks are sorted by start, the longer first; they may lie inside one another and may also cross, so a page
-cuts the text at every start and end and draws each piece with all marks that cover it. A mark whose end is its start is a place where
-something was added.
+Facts are the findings and fixes in one list: errors, warnings, then fixes in the order of the text. A mark is the place
+of a fact in `text`, in UTF-16 units. Marks are sorted by start, the longer first; they may be nested or cross, so a
+page cuts the text at every start and end and draws each piece with all marks that cover it. A mark whose end is its
+start is a place where something was added.
 """
 
 from collections import defaultdict
@@ -18,8 +18,8 @@ from trueup.verdict.locate import is_reading, locate
 from trueup.verdict.reply import ToolCall
 from trueup.verdict.verdict import Verdict
 
-MOST_FACTS = 5_000  # in one answer: more than anybody scrolls through, and a few megabytes
-_MOST_LOOKED = 2_000_000  # characters of a text in which places of values are looked for
+MOST_FACTS = 5_000  # facts in one answer: more than anybody scrolls through, and a few megabytes
+_MOST_LOOKED = 2_000_000  # characters of a text that is searched for places of values
 _MOST_ARGUMENTS = 100_000
 _NO_REPLY = frozenset({"R001", "R002", "R004"})
 _CUT_OFF = frozenset({"R003", "A002"})
@@ -29,9 +29,10 @@ Fact = Fix | Finding
 
 
 def drawn(verdict: Verdict, told: str | None = None, *, is_value: bool = False) -> Drawn:
-    """A verdict as the page draws it; `told` is what the model would be told about it.
+    """A verdict as data for the page; `told` is the feedback for the model.
 
-    With `is_value`, the contract has a schema: data that are None are the value null, where the reply is ok and makes no calls.
+    With `is_value`, the contract has a schema: data of None then mean the value null, if the reply is ok and has no
+    calls.
 
     >>> from trueup import Contract
     >>> page = drawn(Contract(True).check('{"a": "😀",}'))
@@ -61,7 +62,7 @@ def drawn(verdict: Verdict, told: str | None = None, *, is_value: bool = False) 
 
 
 def _placed(verdict: Verdict) -> list[tuple[Fact, Span | None]]:
-    """Every fact with its place in the text, in the order in which they are listed."""
+    """Every fact with its place in the text, in the order of the list."""
     native = any(call.origin == "native" for call in verdict.reply.calls)
     size = len(verdict.reply.text)
     fixes, findings = locate(verdict, _MOST_LOOKED)
@@ -70,7 +71,10 @@ def _placed(verdict: Verdict) -> list[tuple[Fact, Span | None]]:
         if fact.span is None or (native and fact.path.startswith("$.calls[")):
             return None
         start, end = fact.span
-        is_all = isinstance(fact, Finding) and (start, end) == (0, size)  # said of the whole text, it marks nothing
+        is_all = isinstance(fact, Finding) and (start, end) == (
+            0,
+            size,
+        )  # it is about the whole text, so it marks nothing
         return (start, end) if 0 <= start <= end <= size and not is_all else None
 
     listed: list[tuple[Fact, Span | None]] = [
@@ -122,7 +126,7 @@ def _state(verdict: Verdict) -> str:
 
 
 def _calls(verdict: Verdict, facts: list[Fact]) -> list[Drawn]:
-    """The calls of a reply in their order, each with the facts about it."""
+    """The calls of a reply in order, each with the facts about it."""
     about: dict[str, list[int]] = defaultdict(list)
     for number, fact in enumerate(facts):
         if fact.path.startswith("$.calls["):

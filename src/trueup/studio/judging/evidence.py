@@ -1,7 +1,8 @@
-"""Evidence for the page: a verdict with its evidence and the sources enter; rows, and the sources as far as they are shown, leave as data for JSON.
+"""Evidence for the page: takes a verdict with its evidence and the sources, and returns rows and the shown parts of the
+sources as data for JSON.
 
-A row is one value: its grade, its place in the reply, and its places in the sources. All offsets are UTF-16 units, as JavaScript counts them. A short source
-is shown whole, of a long one the stretches around the places.
+A row is one value: its grade, its place in the reply, and its places in the sources. All offsets are UTF-16 units, as
+JavaScript counts them. A short source is shown in full, a long one only around the places.
 """
 
 from collections import Counter, defaultdict
@@ -25,32 +26,32 @@ from trueup.verdict.verdict import Verdict
 
 MOST_ROWS = 1_000  # more than anybody scrolls through
 _MOST_DOCUMENTS = 200
-_MOST_LOCATED = 200_000  # characters of a reply in which the places of values are looked for
-_WHOLE = 40_000  # characters of all sources together that are shown whole
-_SHOWN = 200_000  # characters of the stretches around places, about
+_MOST_LOCATED = 200_000  # characters of a reply that is searched for places of values
+_WHOLE = 40_000  # characters of all sources together, up to which they are shown in full
+_SHOWN = 200_000  # characters around places, approximately
 _LEAST_AROUND, _AROUND = 40, 400  # characters on each side of a place
 _MOST_VALUE = 200
 _CODES = "E"  # the family of findings about evidence
 
 
 class EvidenceRow(msgspec.Struct, frozen=True):
-    """One value and what the sources say about it."""
+    """One value and its evidence in the sources."""
 
     path: str
-    """The path of the value; of a claim in prose, its place in the text."""
+    """The path of the value; for a claim in prose, its place in the text."""
     value: str
     """The value as JSON, text without quotes; cut if it is long."""
     grade: Evident
     level: str
-    """`error` or `warning` if a finding says that the evidence does not do; otherwise empty."""
+    """`error` or `warning` if a finding reports that the evidence is not sufficient; otherwise empty."""
     fact: int | None
     """The index of that finding among the facts."""
     span: tuple[int, int] | None
-    """Where the value stands in the reply, in UTF-16 units."""
+    """The place of the value in the reply, in UTF-16 units."""
     places: list[tuple[int, int, int]]
-    """Where the sources have it, the best place first: the index of the document, start and end in UTF-16 units."""
+    """Its places in the sources, the best one first: the index of the document, start and end in UTF-16 units."""
     nearest: tuple[int, int, int] | None
-    """What comes nearest in the sources, if the value is not there."""
+    """The closest text in the sources, if the value is not there."""
 
 
 class SourceText(msgspec.Struct, frozen=True):
@@ -60,18 +61,18 @@ class SourceText(msgspec.Struct, frozen=True):
     size: int
     """Its length in UTF-16 units."""
     pieces: list[tuple[int, str]]
-    """What is shown of it: where each piece starts, and its text. A short document is one piece."""
+    """The shown pieces: the start of each, and its text. A short document is one piece."""
 
 
 class EvidenceShown(msgspec.Struct, frozen=True):
     """The evidence of a verdict."""
 
     rows: list[EvidenceRow]
-    """The values in their order; of too many, those without evidence first."""
+    """The values in order; if there are too many, those without evidence are kept first."""
     omitted: int
-    """Values that are not listed."""
+    """The number of values that are not listed."""
     grades: dict[Evident, int]
-    """How many values have each grade, all counted."""
+    """How many of all values have each grade."""
     sources: list[SourceText]
 
 
@@ -89,10 +90,11 @@ def evidence_of(
     *,
     again: bool = False,
 ) -> EvidenceShown | None:
-    """The evidence of a verdict as the page shows it; None if the contract looks nothing up, or the context has no source.
+    """The evidence of a verdict as data for the page; None if the contract is not grounded, or the context has no
+    source.
 
-    `facts` are the facts of the verdict as they are listed. With `again`, the values are looked up once more: a stored verdict comes without its
-    evidence, and its source may have been redacted.
+    `facts` are the facts of the verdict in list order. With `again`, the values are looked up once more: a stored
+    verdict has no evidence, and its source may have been redacted.
     """
     grounding = grounding_of(contract)
     if grounding is None:
@@ -130,7 +132,7 @@ def _shown(
 
 
 def _chosen(evidence: Mapping[str, Evidence], about: "_Reply") -> list[str]:
-    """The paths that are listed, in their order; those that something is wrong with come before others if there are too many."""
+    """The paths to list, in order; if there are too many, those with problems are kept first."""
     if len(evidence) <= MOST_ROWS:
         return list(evidence)
     wrong = [path for path, one in evidence.items() if one.grade == "none" or about.fact(path) is not None][:MOST_ROWS]
@@ -143,7 +145,7 @@ def _chosen(evidence: Mapping[str, Evidence], about: "_Reply") -> list[str]:
 
 
 class _Documents:
-    """The documents that are shown, and the places in them that were asked for."""
+    """The shown documents, and the requested places in them."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self._texts = [document.text for document in documents]
@@ -155,7 +157,9 @@ class _Documents:
             self._named[name].append(number)
 
     def place(self, place: Place) -> tuple[int, int, int] | None:
-        """The document of a place, with start and end in UTF-16 units. Several may have the same name: then the one that has the text there."""
+        """The document of a place, with start and end in UTF-16 units. If several have the same name, the one that has
+        the text there.
+        """
         start, end = place.span
         for number in self._named.get(place.document, ()):
             text = self._texts[number]
@@ -166,7 +170,7 @@ class _Documents:
         return None
 
     def shown(self) -> list[SourceText]:
-        """The documents as far as they are shown."""
+        """The shown parts of the documents."""
         is_short = sum(map(len, self._texts)) <= _WHOLE
         places = sum(map(len, self._spans)) + len(self._texts)
         around = max(_LEAST_AROUND, min(_AROUND, _SHOWN // 2 // max(places, 1)))
@@ -180,7 +184,7 @@ class _Documents:
 
 
 class _Reply:
-    """The values of a reply: as text, where they stand in it, and what is wrong with them."""
+    """The values of a reply: as text, with their places in it and their problems."""
 
     def __init__(self, verdict: Verdict, facts: Sequence[Mapping[str, Any]]) -> None:
         self._verdict = verdict
@@ -236,7 +240,7 @@ def _claim(path: str) -> Span | None:
 
 
 def _stretches(spans: Iterable[Span], size: int, around: int) -> list[Span]:
-    """The beginning of a text, and what is around the places in it; stretches that meet are one.
+    """The beginning of a text, and the text around its places; adjacent pieces are joined.
 
     >>> _stretches([(500, 510), (525, 530)], 1000, 10)
     [(0, 20), (490, 540)]

@@ -1,4 +1,6 @@
-"""Examples inside a contract: a draft enters, each of its examples leaves with what came of it, as `trueup lint --run` finds."""
+"""Examples inside a contract: takes a draft and returns each of its examples with its result, as in `trueup lint
+--run`.
+"""
 
 import json
 from typing import Any
@@ -7,11 +9,11 @@ from trueup.contract.lint.examples import run_examples
 from trueup.studio.judging.drafts import Draft, faults
 from trueup.verdict.paths import Parts, parse
 
-_MOST = 500  # examples that are run at once
+_MOST = 500  # examples that are run together
 
 
 def examples(drafted: Draft) -> list[dict[str, Any]]:
-    """The examples of a contract: what to try each with, and the faults of those that do not give what they say."""
+    """The examples of a contract: the inputs of each, and the faults of those that do not give the expected result."""
     linted = drafted.linted._replace(examples=drafted.linted.examples[:_MOST], faults=())
     against: dict[int, list[dict[str, Any]]] = {}
     for fault in faults(drafted._replace(linted=linted), tuple(run_examples(linted))):

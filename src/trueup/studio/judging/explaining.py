@@ -1,4 +1,4 @@
-"""Explaining: a code enters, its page leaves as blocks of plain text; there is no markup in them but backticks around code.
+"""Explaining: takes a code and returns its page as blocks of plain text. Their only markup is backticks around code.
 
 A block is a `text`, a `list` with its items, or `code`. The code of an example that can be tried comes with the reply, the contract and
 the context to try it with.
@@ -24,7 +24,7 @@ Blocks = list[dict[str, Any]]
 
 
 def listed() -> list[dict[str, Any]]:
-    """Every code there is, with its family."""
+    """All codes, with their families."""
     return [_row(kind) for kind in (*ALL, *own_kinds())]
 
 
@@ -39,7 +39,7 @@ def explained(kind: Kind) -> dict[str, Any]:
     """
     try:
         sections = read_page(page_of(kind)).sections
-    except BadPage:  # of a package's check, which may be written in any way
+    except BadPage:  # from a package's check, which may have any format
         sections = {"Finds": page_of(kind)}
     return {
         **_row(kind),
@@ -85,7 +85,7 @@ def _prose(lines: list[str]) -> dict[str, Any]:
 
 
 def _plain(text: str) -> str:
-    """A text whose links are the words that they stand on.
+    """A text in which links are replaced by their words.
 
     >>> _plain("See [T001](T001-unknown-tool.md).")
     'See T001.'
@@ -103,7 +103,7 @@ def _code(text: str, language: str) -> dict[str, Any]:
 
 
 def _tried(example: Example) -> dict[str, Any] | None:
-    """What an example is tried with; None where it needs Python, or is not about one contract and one reply."""
+    """The inputs of an example; None if it needs Python, or is not about one contract and one reply."""
     options = dict(example.options)
     kind = Path(options.pop("file", "contract.yaml")).suffix
     takes = () if example.contract else file_schema()["properties"]

@@ -1,4 +1,4 @@
-"""Hovering: a contract and a place in it enter, what is known about the word there leaves."""
+"""Hovering: takes a contract and a place in it, and returns the documentation of the word there."""
 
 import re
 from typing import Any
@@ -19,7 +19,9 @@ _STEP = re.compile(r"[\w]+")
 
 
 def hover(settings: Settings, text: str, kind: str, file: str, line: int, column: int) -> dict[str, Any]:
-    """What is known about the word at a line and a column, both from 1, the column in UTF-16 units; the text is None if nothing is."""
+    """The documentation of the word at a line and a column, both from 1, the column in UTF-16 units; the text is None
+    if there is none.
+    """
     if is_too_long(text, kind):
         return {"text": None}
     lines = text.split("\n")

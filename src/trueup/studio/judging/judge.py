@@ -1,4 +1,4 @@
-"""Judging: a reply, a contract and a context enter as texts, the verdict leaves with what is wrong with these texts."""
+"""Judging: takes a reply, a contract and a context as texts, and returns the verdict and the faults of these texts."""
 
 import json
 from time import perf_counter
@@ -16,18 +16,18 @@ from trueup.verdict.bugs import bug_of
 from trueup.verdict.verdict import Verdict
 
 As = bool | Literal["auto"]
-_AGAIN = "There is nothing to tell the model: the same request is sent again."
+_AGAIN = "There is no feedback for the model: the same request is sent again."
 
 
 class Judged(NamedTuple):
-    """What came of judging: a verdict, or the fault that kept it from being made."""
+    """The result of judging: a verdict, or the fault that prevented it."""
 
     verdict: Verdict | None
     faults: list[dict[str, Any]]
     took: float
-    """Seconds of the check itself: whatever the contract had to compile was compiled with its draft."""
+    """The seconds that the check took; the contract was compiled before, with its draft."""
     read: str
-    """What the reply was read as: `text`, or the family of a provider's response."""
+    """How the reply was read: as `text`, or as a provider's response (its family)."""
 
 
 class BadContext(ValueError):
@@ -40,7 +40,7 @@ class BadContext(ValueError):
 
 
 def read_context(text: str, state: str = "", source: str = "") -> dict[str, Any]:
-    """The context that a JSON text holds; `state` and `source` win over what stands in it."""
+    """The context in a JSON text; `state` and `source` take precedence over its own."""
     context: Any = {}
     if text.strip():
         try:
@@ -81,9 +81,10 @@ def judge(contract: Contract[Any], reply: str, context: dict[str, Any], response
 
 
 def read_response(text: str, *, sure: bool) -> Reading | None:
-    """A provider's response; None for a text that is none. Where it is `sure` to be one, JSON of an unknown shape is a finding.
+    """A provider's response, or None if a text is not one. If it is `sure` to be one, JSON of an unknown shape is a
+    finding.
 
-    Otherwise it must have the marks of a provider: `[]` and `{"error": "none"}` are values that a model may well reply with.
+    Otherwise it must have the marks of a provider: `[]` and `{"error": "none"}` are also possible replies.
     """
     reading = read_document(text)
     if reading.reply.provider or (sure and reading.findings):
@@ -96,13 +97,13 @@ def read_response(text: str, *, sure: bool) -> Reading | None:
 
 
 def streamed(reply: str, response: As) -> str:
-    """The text that came in, where a reply is the body of a stream or a response: that of its verdict."""
+    """The text of the verdict, for a reply that is a response or the body of a stream."""
     reading = read_response(reply, sure=response is True) if response or is_stream(reply) else None
     return reply if reading is None else reading.reply.text
 
 
 def told(contract: Contract[Any], verdict: Verdict, context: dict[str, Any]) -> tuple[str | None, str]:
-    """What the model would be told about a refused reply; where there is nothing to tell, None and why."""
+    """The feedback for the model about a refused reply; if there is none, None and the reason."""
     if verdict.ok:
         return None, ""
     try:
@@ -118,12 +119,12 @@ def _text(content: Any) -> str:
 
 
 def context_fault(error: BadContext) -> dict[str, Any]:
-    """A bad context as a fault, in the shape of those of a contract."""
+    """A bad context as a fault, in the same form as a contract's faults."""
     return fault_of(str(error), "context", error.line, error.column)
 
 
 def fault_of(message: str, of: str = "contract", line: int = 1, column: int = 1) -> dict[str, Any]:
-    """Something that is wrong with a contract or a context beyond what lint says."""
+    """A fault of a contract or a context that lint does not report."""
     return {
         "code": "", "level": "error", "message": message, "hint": "", "path": "$", "line": line, "column": column,
         "end_line": line, "end_column": column + 1, "of": of,

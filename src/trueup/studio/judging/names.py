@@ -1,6 +1,7 @@
-"""Names: what a contract calls its own things, and where such a name may stand: fields, tools, states, groups, codes, checks.
+"""Names: the names that a contract defines (fields, tools, states, groups, codes, checks), and the places that can use
+them.
 
-The data of a contract enters, as far as its text can be read; names leave, each with a sentence about it.
+It takes the data of a contract, as far as its text can be read, and returns names, each with a sentence about it.
 """
 
 import json
@@ -18,28 +19,28 @@ from trueup.verdict.paths import Parts
 
 Names = dict[str, str]  # a name, and a sentence about it
 _EXCUSES: Names = {
-    "negated": "Said with a negation: we do not book.",
-    "question": "Said in a question.",
-    "conditional": "Said under a condition.",
-    "quoted": "Said in quotation marks.",
-    "addressed": "Said to somebody: thank you, Ana.",
+    "negated": "With a negation: we do not book.",
+    "question": "In a question.",
+    "conditional": "Under a condition.",
+    "quoted": "In quotation marks.",
+    "addressed": "Addressed to somebody: thank you, Ana.",
 }
 _TOOL: Names = {
-    "name": "The name that a model calls it by.",
-    "description": "What the tool does, and when to call it. Models are told this.",
+    "name": "The name by which a model calls it.",
+    "description": "What the tool does, and when to call it. Models see this text.",
     "parameters": "The arguments: a JSON Schema, or a list of them with `name`, `type` and `required`.",
 }
 _PARAMETER: Names = {
     "name": "The name of the argument.",
     "type": "Its type, such as string or integer.",
     "required": "Whether every call must give it.",
-    "description": "What it means. Models are told this.",
+    "description": "Its meaning. Models see this text.",
     "enum": "The values that are allowed.",
 }
 _NOT_STATES = frozenset({"start", "names", "correction", "groups", "always", "claims", "machine"})
 _WORD = re.compile(r"[^\W\d][\w-]*\Z")
-_DEEPEST = 8  # steps of a field that is offered
-_MOST_SCHEMAS = 300  # that the members of one schema are collected from; each may be inside the one before
+_DEEPEST = 8  # steps of an offered field
+_MOST_SCHEMAS = 300  # schemas from which members are collected; each may be inside the previous one
 _ANY = "*"
 
 
@@ -50,7 +51,7 @@ class Known:
         self.data: dict[str, Any] = data if isinstance(data, dict) else {}
 
     def at(self, path: Parts) -> Any:
-        """What the data hold at a path; None where they hold nothing."""
+        """The data at a path; None if there are none."""
         here: Any = self.data
         for part in path:
             if isinstance(here, dict):
@@ -123,7 +124,7 @@ class Known:
         return found
 
     def values(self, place: str) -> Names:
-        """The values that a field may have, where the schema lists them: those of an enum, true and false."""
+        """The possible values of a field, if the schema lists them: an enum's values, or true and false."""
         schema = self.data.get("schema")
         try:
             path = tuple(0 if step == "[]" else step for step in read_field(place))
@@ -142,14 +143,16 @@ class Known:
         return {as_written(value): "" for value in listed if value is None or isinstance(value, str | int | float)}
 
     def field(self, path: Parts) -> str:
-        """What the schema says of a field; empty where it says nothing."""
+        """The schema's description of a field; empty if there is none."""
         schema = self.data.get("schema")
         node = member(schema, schema, path)
         return about_schema(node, schema) if isinstance(node, dict) else ""
 
 
 def properties(node: Any, root: Any) -> dict[str, Any]:
-    """The members that a schema names, also through references and unions; each schema is looked at once, however often it is referred to."""
+    """The members that a schema names, also through references and unions; each schema is visited once, no matter how
+    many references it has.
+    """
     return _members(node, root, set())
 
 
@@ -213,7 +216,7 @@ def _referred(reference: str, root: Any) -> Any:
 
 
 def _tools(given: Any) -> Iterator[tuple[str, str]]:
-    """The tools in any provider's shape, as far as they have names."""
+    """The tools that have names, in any provider's format."""
     for item in given if isinstance(given, list) else [given]:
         held = item.get("function", item) if isinstance(item, dict) else None
         if isinstance(held, dict) and isinstance(held.get("name"), str):
@@ -235,7 +238,7 @@ def _listed(body: Any) -> str:
 
 Source = Callable[[Known], Names]
 _FIELDS: Source = lambda known: known.fields()  # noqa: E731 - one of the table below
-# Where names stand: a path, with * for any part, as keys of the mapping there or as values.
+# Places of names: a path, with * for any part, and whether names are keys of the mapping there or values.
 PLACES: tuple[tuple[str, tuple[str, ...], Source], ...] = (
     ("key", ("tools", _ANY), lambda _: _TOOL),
     ("key", ("tools", _ANY, "function"), lambda _: _TOOL),
@@ -285,7 +288,7 @@ PLACES: tuple[tuple[str, tuple[str, ...], Source], ...] = (
 
 
 def names_at(known: Known, path: Parts, role: str) -> Names:
-    """The names that may stand at a path, as keys or as values."""
+    """The names that can be used at a path, as keys or as values."""
     found: Names = {}
     for wanted, pattern, source in PLACES:
         fits = len(pattern) == len(path) and all(want in (_ANY, part) for want, part in zip(pattern, path, strict=True))
@@ -300,7 +303,7 @@ def names_at(known: Known, path: Parts, role: str) -> Names:
 
 
 def is_expression(path: Parts, shapes: list[Shape]) -> str:
-    """Whether a value is an expression: over the `value`, over the `reply`, or '' if it is none."""
+    """Whether a value is an expression: about the `value`, about the `reply`, or '' if it is not."""
     if path[:1] == ("rules",) and (path[-1:] in (("expr",), ("when",)) or isinstance(path[-1], int)):
         return "value" if any(shape.get("type") == "string" for shape in shapes) else ""
     return "reply" if path[:2] == ("reply", "rules") and path[-1:] == ("expr",) else ""

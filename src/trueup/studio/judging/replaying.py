@@ -1,7 +1,8 @@
-"""Replaying: a reply is read as if it were still coming in; what a program would know after so many characters leaves.
+"""Replaying: reads a reply as if it were still arriving, and returns what a program would know after so many
+characters.
 
-What has come is fed in one piece. The value so far hardly depends on how a reply is cut: where something is written wrongly or a text
-has escapes, a stream that came in smaller pieces may be a few characters behind. One look costs one reading of what has come.
+The characters so far are read in one piece. The partial value hardly depends on the chunks: near errors and escapes, a
+stream in smaller chunks may be late by a few characters. Each request reads the characters so far once.
 """
 
 from collections.abc import Iterator
@@ -19,9 +20,10 @@ _MOST_SHOWN = 100_000  # characters of a value at one moment
 
 
 def replay(contract: Contract[Any], reply: str, context: dict[str, Any], upto: int) -> dict[str, Any]:
-    """What is known of a reply after `upto` UTF-16 units of it: the value so far, what is still growing, what is certainly wrong.
+    """The state of a reply after `upto` UTF-16 units: the partial value, the parts that are still growing, and definite
+    errors.
 
-    It has `ended` once the value has closed, whatever comes behind it.
+    It has `ended` once the value is complete, even if more text follows.
 
     >>> from trueup import Contract
     >>> seen = replay(Contract(True), '{"name": "Ada", "age": 36}', {}, 12)
@@ -47,7 +49,7 @@ def replay(contract: Contract[Any], reply: str, context: dict[str, Any], upto: i
 
 
 def steps(contract: Contract[Any], reply: str, context: dict[str, Any]) -> list[int]:
-    """Where the value so far changes, in UTF-16 units; a long reply is looked at every so many characters.
+    """The places where the partial value changes, in UTF-16 units; a long reply is sampled at intervals.
 
     >>> from trueup import Contract
     >>> steps(Contract(True), '{"a": 12}', {})
@@ -67,7 +69,7 @@ def _changes(contract: Contract[Any], reply: str, context: dict[str, Any]) -> It
 
 
 def _verdict(stream: Any) -> Any:
-    """The verdict at the end; None where a check of the contract has a bug, which judging shows."""
+    """The verdict at the end; None if a check of the contract has a bug, which judging reports."""
     try:
         return stream.finish()
     except (Exception, SystemExit) as error:

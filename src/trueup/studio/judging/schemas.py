@@ -1,4 +1,6 @@
-"""A JSON Schema where a contract is expected: it is put below `schema`, and its faults are reported at their own places."""
+"""A JSON Schema where a contract is expected: it is put below `schema`, and its faults are reported at their places in
+the text.
+"""
 
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from trueup.contract.lint.run import Linted, lint_contract
 _CORE = frozenset(
     {"type", "properties", "$ref", "anyOf", "oneOf", "allOf", "enum", "const", "items", "$defs", "required"}
 )
-_BOTH = frozenset({"$schema", "description", "examples"})  # keys of contracts, and words of JSON Schema
+_BOTH = frozenset({"$schema", "description", "examples"})  # both keys of contracts and keywords of JSON Schema
 _OTHERS = frozenset({"title", "$id", "$comment", "default", "definitions", "additionalProperties", "patternProperties", "not", "if", "then", "else"})  # fmt: skip
 _USED = "This is a JSON Schema; it is used as the schema of a contract."
 _UNUSED = "This is a JSON Schema, not a contract."
@@ -36,7 +38,7 @@ def is_schema(text: str, kind: str) -> bool:
 
 
 def lint_schema(text: str, path: Path, name: str) -> Linted:
-    """The contract with such a schema, and its faults."""
+    """The contract for such a schema, and its faults."""
     kind = path.suffix.lower()
     wrapped, lines, columns = _wrapped(text, kind)
 
@@ -53,7 +55,9 @@ def lint_schema(text: str, path: Path, name: str) -> Linted:
 
 
 def _wrapped(text: str, kind: str) -> tuple[str, int, int]:
-    """The text of the contract, and by how many lines and columns the schema was moved; the columns of JSON only in its first line."""
+    """The text of the contract, and by how many lines and columns the schema was moved; for JSON, columns are moved
+    only in the first line.
+    """
     if kind == ".json":
         head = '{"schema": '
         return f"{head}{text}}}", 0, len(head)

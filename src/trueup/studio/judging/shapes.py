@@ -1,6 +1,6 @@
-"""Shapes: a path in a contract file enters, what may stand there leaves: the parts of the contract's own JSON Schema for that place.
+"""Shapes: takes a path in a contract file and returns the parts of the contracts' JSON Schema for that place.
 
-Below `schema` and in the parameters of tools another language is written, JSON Schema; `zone` tells these places apart.
+Below `schema` and in the parameters of tools, users write JSON Schema itself; `zone` recognizes these places.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,10 +15,10 @@ _PARAMETERS = frozenset({"parameters", "input_schema", "inputSchema"})
 
 
 class Zone(NamedTuple):
-    """A place in a JSON Schema: where the schema starts, and what is written at the path below it.
+    """A place in a JSON Schema: the start of the schema, and what is expected at the path below it.
 
-    `what` is `schema` for the keywords of a schema, `names` for the names of members or definitions, and otherwise the keyword whose
-    value is written.
+    `what` is `schema` for the keywords of a schema, `names` for the names of members or definitions, and otherwise the
+    keyword whose value is expected.
     """
 
     start: Parts
@@ -26,7 +26,7 @@ class Zone(NamedTuple):
 
 
 def zone(path: Parts) -> Zone | None:
-    """The place in a JSON Schema that a path leads to; None where none is written.
+    """The place in a JSON Schema that a path leads to; None if it is not in one.
 
     >>> zone(("schema", "properties", "age")), zone(("schema", "required", 0)).what, zone(("order", "level"))
     (Zone(start=('schema',), what='schema'), 'required', None)
@@ -70,14 +70,14 @@ def keys(path: Parts) -> dict[str, Shape]:
 
 
 def describes(shape: Shape) -> str:
-    """What a shape says of itself."""
+    """The description of a shape."""
     own = shape.get("description") or next((arm["description"] for arm in _arms([shape]) if arm.get("description")), "")
     default = shape.get("default")
     return f"{own} Default: {_spelled(default)}." if default not in (None, [], {}) else str(own)
 
 
 def kind_of(shape: Shape) -> str:
-    """What a shape takes, in a few words.
+    """The values of a shape, in a few words.
 
     >>> kind_of({"enum": ["error", "warning"]}), kind_of({"anyOf": [{"type": "string"}, {"type": "array"}]})
     ('error | warning', 'text or list')
@@ -100,7 +100,7 @@ def _spelled(value: Any) -> str:
 
 
 def _arms(found: Iterable[Shape]) -> Iterator[Shape]:
-    """Shapes with their references followed and their unions taken apart."""
+    """Shapes with their references followed and their unions split."""
     for shape in found:
         if "$ref" in shape:
             yield from _arms([file_schema()["$defs"][shape["$ref"].rsplit("/", 1)[1]]])

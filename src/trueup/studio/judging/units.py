@@ -1,7 +1,7 @@
-"""Offsets for the page: code points of a text enter, UTF-16 units leave, as JavaScript counts them; and the other way round.
+"""Offsets for the page: converts code points of a text to UTF-16 units, as JavaScript counts them, and back.
 
-A character beyond U+FFFF is one code point and two units; half a surrogate pair is one of each. The text is looked at once, by a
-regular expression; after that an offset costs one binary search.
+A character beyond U+FFFF is one code point and two units; half a surrogate pair is one of each. The text is searched
+once, by a regular expression; then each offset takes one binary search.
 """
 
 import re

@@ -1,19 +1,19 @@
-"""Vocabulary: what the words mean that a contract is written in beside its own keys: those of JSON Schema, the functions of expressions, and the options
-of ready checks.
+"""Vocabulary: the meaning of words in a contract besides its own keys: keywords of JSON Schema, functions of
+expressions, and options of ready checks.
 """
 
 KEYWORDS: dict[str, str] = {
     "type": "The type of the value: one, or a list of several.",
     "properties": "The members of an object, each with its schema.",
-    "required": "The members that must be there.",
+    "required": "The required members.",
     "additionalProperties": "Whether an object may have other members, or the schema that they must fit.",
     "patternProperties": "The schemas of members whose names match a regular expression.",
     "propertyNames": "The schema that the names of all members must fit.",
     "minProperties": "The fewest members of an object.",
     "maxProperties": "The most members of an object.",
-    "dependentRequired": "For a member, the others that must be there if it is.",
-    "dependentSchemas": "For a member, the schema that the object must fit if it is there.",
-    "unevaluatedProperties": "As `additionalProperties`, for members that no part of `allOf` and the like has named.",
+    "dependentRequired": "For a member, the others that are required if it is present.",
+    "dependentSchemas": "For a member, the schema that the object must fit if it is present.",
+    "unevaluatedProperties": "Like `additionalProperties`, for members that no part of `allOf` and the like has named.",
     "items": "The schema of each item of a list.",
     "prefixItems": "The schemas of the first items of a list, one by one.",
     "contains": "The schema that at least one item of a list must fit.",
@@ -22,7 +22,7 @@ KEYWORDS: dict[str, str] = {
     "minItems": "The fewest items of a list.",
     "maxItems": "The most items of a list.",
     "uniqueItems": "Whether all items of a list must differ.",
-    "unevaluatedItems": "As `items`, for items that no other part of the schema has named.",
+    "unevaluatedItems": "Like `items`, for items that no other part of the schema has named.",
     "additionalItems": "In older drafts, the schema of items after those that `items` lists.",
     "enum": "The values that are allowed.",
     "const": "The only value that is allowed.",
@@ -33,28 +33,28 @@ KEYWORDS: dict[str, str] = {
     "multipleOf": "The number must be a multiple of this one.",
     "minLength": "The fewest characters of a text.",
     "maxLength": "The most characters of a text.",
-    "pattern": "A regular expression that must match somewhere in a text; ^ and $ tie it to the ends.",
+    "pattern": "A regular expression that must match somewhere in a text; ^ and $ anchor it to the ends.",
     "format": "The kind of text, such as a date or an e-mail address.",
     "contentEncoding": "How bytes are written in a text, such as base64.",
-    "contentMediaType": "The media type of what a text holds.",
-    "contentSchema": "The schema of the value that is written in a text.",
+    "contentMediaType": "The media type of a text's content.",
+    "contentSchema": "The schema of the value inside a text.",
     "anyOf": "The value must fit at least one of these schemas.",
     "oneOf": "The value must fit exactly one of these schemas.",
     "allOf": "The value must fit all of these schemas.",
     "not": "The value must not fit this schema.",
     "if": "If the value fits this schema, it must fit `then`, otherwise `else`.",
-    "then": "What the value must fit if it fits `if`.",
-    "else": "What the value must fit if it does not fit `if`.",
+    "then": "The schema for a value that fits `if`.",
+    "else": "The schema for a value that does not fit `if`.",
     "title": "A short name for people.",
-    "description": "What the value is. Models are told this.",
-    "default": "The value that stands for a missing one.",
+    "description": "What the value is. Models see this text.",
+    "default": "The value that replaces a missing one.",
     "examples": "Values that fit, for people.",
     "deprecated": "Whether the value should no longer be used.",
     "readOnly": "Whether only the program sets the value.",
     "writeOnly": "Whether the value is set and never shown.",
     "nullable": "As in OpenAPI: whether the value may be null.",
-    "discriminator": "As in OpenAPI: the member that says which schema of a union is meant.",
-    "$defs": "Schemas to be used by `$ref`.",
+    "discriminator": "As in OpenAPI: the member that selects the schema of a union.",
+    "$defs": "Schemas for use by `$ref`.",
     "definitions": "The older name of `$defs`.",
     "$ref": "The schema at another place of this one, such as #/$defs/Person. Nothing is fetched.",
     "$id": "The address of this schema.",
@@ -84,8 +84,8 @@ SWITCHES = frozenset({"uniqueItems", "deprecated", "readOnly", "writeOnly", "nul
 FUNCTIONS: dict[str, str] = {
     "len": "len(x): the number of items, members or characters.",
     "sum": "sum(numbers): all of them added up.",
-    "any": "any(x > 3 for x in xs): whether it holds for at least one.",
-    "all": "all(x > 3 for x in xs): whether it holds for every one.",
+    "any": "any(x > 3 for x in xs): whether it is true for at least one.",
+    "all": "all(x > 3 for x in xs): whether it is true for every one.",
     "min": "min(xs), min(a, b): the lowest.",
     "max": "max(xs), max(a, b): the highest.",
     "sorted": "sorted(xs, reverse=False): the items in order.",
@@ -114,7 +114,7 @@ FUNCTIONS: dict[str, str] = {
 }
 
 REPLY_NAMES: dict[str, str] = {
-    "text": "What the reply says.",
+    "text": "The text of the reply.",
     "length": "How many characters the text has.",
     "messages": "The messages of the reply.",
     "calls": "The tool calls of the reply.",
@@ -122,16 +122,16 @@ REPLY_NAMES: dict[str, str] = {
     "question": "The last message of the user.",
     "state": "The state that the conversation is in.",
     "data": "The value of the reply.",
-    "has_tool_outputs": "Whether outputs of tools came with the reply.",
+    "has_tool_outputs": "Whether the reply came with outputs of tools.",
 }
 
 OWN_KEYWORDS: dict[str, str] = {
-    "x-grounded": "Whether the value must stand in the source: true, false, `quotation`, or a mapping of `quotation`, `patterns` and `level`.",
+    "x-grounded": "Whether the source must contain the value: true, false, `quotation`, or a mapping of `quotation`, `patterns` and `level`.",
 }
-"""Keywords of a schema that only trueup knows."""
+"""Schema keywords that are specific to trueup."""
 _LEVEL = {"level": "`error` refuses the reply, `warning` only reports."}
 _ALLOWED = {"allow": "Domains or addresses that may occur."}
-_REGION = {"region": "Countries whose numbers may stand without +, such as ES."}
+_REGION = {"region": "Countries whose numbers may be written without +, such as ES."}
 _JUDGED = {**_LEVEL, "fields": "The fields of the value that are judged."}
 _COMMON = {**_JUDGED, "calls": "Whether the arguments of tool calls are judged too."}
 CHECK_OPTIONS: dict[str, dict[str, str]] = {
@@ -143,8 +143,8 @@ CHECK_OPTIONS: dict[str, dict[str, str]] = {
     "no_personal_data": _REGION | _ALLOWED | _COMMON,
     "language": {
         "language": "The languages that a reply may be in, such as es.",
-        "least": "The fewest letters that a language is told from.",
-        "share": "How much of the reply may be in other languages, from 0 to 1.",
+        "least": "The fewest letters for recognizing a language.",
+        "share": "The share of the reply that may be in other languages, from 0 to 1.",
         **_JUDGED,
     },
     "urls": {
@@ -160,13 +160,13 @@ CHECK_OPTIONS: dict[str, dict[str, str]] = {
         **_COMMON,
     },
     "no_prompt_leak": {
-        "least": "Words in a row that give a part of the prompt away.",
-        "share": "The share of the prompt that gives it away, from 0 to 1.",
-        "n": "Words that are compared at once.",
+        "least": "How many words in a row count as a leak of the prompt.",
+        "share": "The share of the prompt that counts as a leak, from 0 to 1.",
+        "n": "How many words are compared at a time.",
         **_COMMON,
     },
     "no_repetition": {
-        "times": "Copies in a row that are too many.",
+        "times": "How many copies in a row are too many.",
         "least": "The fewest words of all copies together.",
         **_JUDGED,
     },

@@ -1,1 +1,1 @@
-"""Live: how requests went lately, as numbers for the page."""
+"""Live: recent requests, as numbers for the page."""

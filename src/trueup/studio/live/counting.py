@@ -1,7 +1,8 @@
-"""Counting: judged replies enter, the numbers of a window leave: outcomes and latencies over time, tokens, money, models, codes.
+"""Counting: takes judged replies and returns the numbers of a window: outcomes and latencies over time, tokens, money,
+models, codes.
 
-A request counts once, by its last reply; its earlier attempts have the outcome `refused`. A latency of zero was not measured. A percentile is a
-value that occurred (the nearest rank), and goes with how many values there were.
+A request counts once, by its last reply; its earlier attempts have the outcome `refused`. A latency of zero was not
+measured. A percentile is a value that occurred (the nearest rank), and is returned with the number of values.
 """
 
 from collections import Counter, defaultdict
@@ -44,7 +45,7 @@ def requests(rows: Iterable[Call]) -> Requests:
 
 
 def percentile(ordered: Sequence[int], percent: int) -> int | None:
-    """The smallest value that at least so many percent of all do not exceed; None of none.
+    """The smallest value that at least `percent` of all values do not exceed; None without values.
 
     >>> percentile([1, 2, 3, 4], 50), percentile([1, 2, 3, 4], 95), percentile([], 50)
     (2, 4, None)
@@ -53,7 +54,7 @@ def percentile(ordered: Sequence[int], percent: int) -> int | None:
 
 
 def latency(values: Iterable[int]) -> dict[str, Any]:
-    """The median and the 95th percentile of latencies, in seconds, and of how many."""
+    """The median and the 95th percentile of latencies, in seconds, and their number."""
     ordered = sorted(value for value in values if value > 0)
     return {"median": _seconds(percentile(ordered, 50)), "p95": _seconds(percentile(ordered, 95)), "of": len(ordered)}
 
@@ -68,7 +69,7 @@ def latencies(window: Window, last: Sequence[Call]) -> dict[str, list[float | No
 
 
 def tokens(last: Sequence[Call]) -> dict[str, int]:
-    """Tokens in and out, and of how many requests."""
+    """Tokens in and out, and the number of requests."""
     return {
         "in": sum(call.tokens_in for call in last), "out": sum(call.tokens_out for call in last), "of": len(last)
     }  # fmt: skip
@@ -83,15 +84,16 @@ def outcomes(window: Window, last: Sequence[Call]) -> dict[str, list[int]]:
 
 
 def in_order(series: Mapping[str, list[int]]) -> list[dict[str, Any]]:
-    """Outcomes from good to bad; words of others stand at the end."""
+    """Outcomes from good to bad; unknown ones come last."""
     names = sorted(series, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
     return [{"outcome": unpack(name), "count": sum(series[name]), "counts": series[name]} for name in names]
 
 
 def rates(asked: Requests) -> list[Rate]:
-    """Rates of each model, as `Store.stats` has them, from the replies themselves.
+    """Rates of each model, computed from the replies like those of `Store.stats`.
 
-    A model that was given up for another one counts as asked, retried and failed, as there; here only if a reply of it was judged.
+    As there, a model that was abandoned for another one counts as asked, retried and failed, but here only if one of
+    its replies was judged.
     """
     before: dict[str, list[Call]] = defaultdict(list)
     for call in asked.earlier:
@@ -115,7 +117,7 @@ def rates(asked: Requests) -> list[Rate]:
 
 
 def models(found: Iterable[Rate], last: Sequence[Call]) -> list[dict[str, Any]]:
-    """A row for each model, the most used first; `warned` if it must be asked again too often, as `stats.warnings` has it."""
+    """A row for each model, the most used first; `warned` if it must be asked again too often, as in `stats.warnings`."""
     times: dict[str, list[int]] = defaultdict(list)
     for call in last:
         times[unpack(call.model)].append(call.latency)
@@ -131,7 +133,7 @@ def models(found: Iterable[Rate], last: Sequence[Call]) -> list[dict[str, Any]]:
 
 
 def codes(counted: Mapping[str, int]) -> list[dict[str, Any]]:
-    """The most frequent codes of errors, with what they mean."""
+    """The most frequent codes of errors, with their titles."""
     found = sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:_TOP]
     return [{"code": code, "title": _title(code), "count": n} for code, n in found]
 

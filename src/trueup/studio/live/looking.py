@@ -1,7 +1,8 @@
-"""Looking: a session and a window enter, what the page of the gateway shows leaves.
+"""Looking: takes a session and a window, and returns the data of the Live page.
 
-Short windows, and those of one tenant, are counted from the latest replies: up to 20,000, and if there were more, the window begins where these do.
-Long windows are counted from the tallies of the store and from an index, in full; latencies and tokens are then those of an even sample.
+Short windows, and those of one tenant, are counted from the latest replies: up to 20,000; if there were more, the
+window begins with these. Long windows are counted in full from the store's tallies and an index; latencies and tokens
+then come from an even sample.
 """
 
 from collections import Counter

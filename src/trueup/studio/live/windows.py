@@ -1,6 +1,8 @@
-"""Windows: the stretches of time that the page offers. A name and a time enter; where it begins and its steps leave.
+"""Windows: the time windows that the page offers. It takes a name and a time, and returns the start of the window and
+its steps.
 
-A window begins where a step begins, so its first bar is a whole one. Long windows have steps of whole hours, as the tallies of a store do.
+A window begins with a whole step, so its first bar is complete. Long windows have steps of whole hours, like the
+tallies of a store.
 """
 
 from typing import NamedTuple
@@ -12,7 +14,7 @@ NAMES = tuple(_SIZES)
 
 
 class Window(NamedTuple):
-    """A stretch of time up to now, in steps of equal length; all in microseconds."""
+    """A time window up to now, in steps of equal length; all in microseconds."""
 
     name: str
     since: int
@@ -26,7 +28,7 @@ class Window(NamedTuple):
 
     @property
     def times(self) -> range:
-        """When each step begins."""
+        """The start of each step."""
         return range(self.since, self.now + 1, self.step)
 
     def step_of(self, at: int) -> int:

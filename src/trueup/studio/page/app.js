@@ -1,4 +1,4 @@
-// The shell: the bar with the views, the view that the URL names, help, and messages.
+// The shell: the bar with the views, the view that the URL names, help and messages.
 import "./style.css";
 import "./views/try.css";
 import "./views/verdicts.css";
@@ -49,12 +49,12 @@ function Bar({view}) {
   </header>`;
 }
 
-/** A view. One that fails says so and leaves the bar in place: another view, or the same one again, may work. */
+/** A view. If it fails, it says so and the bar stays: another view, or a second try, may work. */
 function View({is: Shown}) {
   const [error, again] = useErrorBoundary((failure) => reportError(failure));
   if (!error) return html`<${Shown} />`;
   return html`<div class="note bad" role="alert"><p>This view failed: ${String(error.message ?? error)}</p>
-    <p class="soft">That is a fault of the studio. What you have stored is not affected.</p>
+    <p class="soft">This is a bug in the studio. Your stored data is not affected.</p>
     <p><button type="button" onClick=${again}>Try again</button></p></div>`;
 }
 
@@ -80,7 +80,7 @@ function Shell() {
     <${Messages} />`;
 }
 
-// A file that misses its place must not replace the page.
+// A file that is dropped outside its target must not replace the page.
 for (const name of ["dragover", "drop"]) {
   addEventListener(name, (event) => {
     if (event.defaultPrevented || !event.dataTransfer?.types.includes("Files")) return;
@@ -91,5 +91,5 @@ for (const name of ["dragover", "drop"]) {
 
 render(html`<${Shell} />`, document.getElementById("app"));
 
-export {Marked} from "./lib/marked.js"; // the tests draw it by itself
+export {Marked} from "./lib/marked.js"; // the tests draw it alone
 export {html, render};

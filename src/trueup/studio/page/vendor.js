@@ -1,4 +1,4 @@
-// What the page uses of each library. The modules of the page import libraries from here alone.
+// The parts of each library that the page uses. Modules of the page import libraries only from here.
 export {h, render} from "preact";
 export {useEffect, useLayoutEffect, useRef, useMemo, useErrorBoundary} from "preact/hooks";
 export {signal, computed, effect, batch, useSignal} from "@preact/signals";

@@ -1,1 +1,1 @@
-"""Runs: sifts and pipelines in the folders of a studio, read as they are now, and the few things that can be done to them."""
+"""Runs: sifts and pipelines in the folders of a studio, read in their current state, and actions on them."""

@@ -1,7 +1,8 @@
-"""Acting: what can be done to a run from the page. Each is the real command or the real request, and the lock of the run decides.
+"""Acting: actions on a run from the page. Each one is the real command or request, and the lock of the run decides.
 
-Retry and resume start `trueup` in a process of its own, which outlives the studio and writes to `STUDIO_LOG.txt` in the run. Whoever
-starts one holds a second lock until its process ends, so if two people press at the same time, one starts it and the other gets an error.
+Retry and resume start `trueup` in a separate process, which outlives the studio and writes to `STUDIO_LOG.txt` in the
+run. A second lock is held until that process ends, so if two people press at the same time, one starts it and the other
+gets an error.
 """
 
 import os
@@ -25,21 +26,19 @@ from trueup.studio.settings import Settings
 
 LOG = "STUDIO_LOG.txt"
 _STARTING = "studio.lock"
-_CALL = (sys.executable, "-P", "-m", "trueup")  # without the current folder, which may hold anybody's modules
-_PATIENCE = 5.0  # seconds in which a command that cannot work has usually ended
-_AT_WORK = (
-    0.3  # seconds that a run is held by a command that works on it: longer than by the short look of somebody else
-)
+_CALL = (sys.executable, "-P", "-m", "trueup")  # without the current folder, which may contain anybody's modules
+_PATIENCE = 5.0  # seconds within which a failing command has usually ended
+_AT_WORK = 0.3  # seconds after which a held lock means that the command is working, and not just another reader
 _LOOK = 0.03
 _TAIL = 4000
-_PAUSED = 3  # the exit code of a run that stopped by itself
+_PAUSED = 3  # the exit code of a run that stopped on its own
 _EXHAUSTED = re.compile(r"([0-9,]+) units? had all ([0-9]+) attempts")
 
 Row = dict[str, Any]
 
 
 def retry_run(settings: Settings, place: Place, *, step: str, code: str, path: str, attempts: int | None) -> Row:
-    """Take failed units up again, all or those of one cause, and run them."""
+    """Retry failed units, all or those with one cause, and run them."""
     given = {"step": step, "code": code, "path": path}
     for name, value in given.items():
         if "\0" in value or (not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value)):
@@ -51,12 +50,12 @@ def retry_run(settings: Settings, place: Place, *, step: str, code: str, path: s
 
 
 def resume_run(settings: Settings, place: Place) -> Row:
-    """Carry a run on from where it was stopped."""
+    """Resume a stopped run."""
     return _start(settings, place, "run", ["--quiet"])
 
 
 def pause_run(settings: Settings, place: Place) -> Row:
-    """Ask a run to stop after the calls under way."""
+    """Ask a run to stop after its calls in progress."""
     _must_be_run(place)
     try:
         pause(place.path)
@@ -64,7 +63,7 @@ def pause_run(settings: Settings, place: Place) -> Row:
         return {"started": False, "said": "It is not running."}
     except OSError as error:
         raise _refused(settings, f"it cannot be paused: {error.strerror}") from None
-    return {"started": True, "said": "It stops after the calls under way."}
+    return {"started": True, "said": "It stops after its calls in progress."}
 
 
 def kill_run(settings: Settings, place: Place) -> Row:
@@ -84,7 +83,7 @@ def kill_run(settings: Settings, place: Place) -> Row:
 def _must_be_run(place: Place) -> None:
     if place.kind != "run":
         raise Refusal(
-            400, "This is a sift: it is carried on by the command that started it.", code="not_a_run",
+            400, "This is a sift: the command that started it resumes it.", code="not_a_run",
             hint="Only runs of a pipeline can be started and stopped here.",
         )  # fmt: skip
 
@@ -94,7 +93,7 @@ def _start(settings: Settings, place: Place, command: str, options: list[str]) -
     _must_be_run(place)
     if is_held(place.path):
         raise Refusal(409, "It is running already.", code="running", hint="Pause it first, or wait until it is done.")
-    cap = _standing(settings, place)["cap_usd"]  # as of its last start: it holds for this one too
+    cap = _standing(settings, place)["cap_usd"]  # from its last start: it applies to this one too
     handle = _taken(place.path)
     try:
         if is_held(place.path):
@@ -111,7 +110,7 @@ def _start(settings: Settings, place: Place, command: str, options: list[str]) -
     except OSError as error:
         raise _refused(settings, f"it cannot be started: {error.strerror}") from None
     finally:
-        os.close(handle)  # the process has it now, for as long as it lives
+        os.close(handle)  # the process now has it until it ends
     code = _watched(process, place.path)
     if code is None:
         return {"started": True, "said": "It is running."}
@@ -128,30 +127,30 @@ def _start(settings: Settings, place: Place, command: str, options: list[str]) -
     more = {"exhausted": int(exhausted[1].replace(",", "")), "limit": int(exhausted[2])} if exhausted else {}
     is_started = "nothing to retry" not in said
     if said == "nothing to retry" and _standing(settings, place)["pending"]:
-        said = "There is nothing to retry yet: a unit can be retried once its chunk is through the step. Resume the run first."
+        said = "There is nothing to retry yet: units can be retried once their chunk has finished the step. Resume the run first."
     return {"started": is_started, "said": lines[0] if is_started and lines else said, **more}
 
 
 def _why_paused(settings: Settings, place: Place) -> str:
-    """What stopped a run that had only just begun, and what helps."""
+    """The reason why a run stopped right after its start, and a remedy."""
     found = _standing(settings, place)
     said = f"It stopped: {found['reason'] or 'it was paused'}."
     return said if found["cap_usd"] is None else f"{said} `trueup run {place.name} --max-cost USD` raises the cap."
 
 
 def _standing(settings: Settings, place: Place) -> Row:
-    """How a run stands that nobody works on."""
+    """The state of a run that no process is working on."""
     try:
         with following(place.path) as (state, share):
             if share == 1.0:
                 return standing(GuardedRun(place.path, state), running=False)
     except FAULTS as error:
         raise _refused(settings, str(error)) from None
-    raise _refused(settings, "its journal is long and not read to the end yet; try again in a moment")
+    raise _refused(settings, "its journal is long and not completely read yet; try again in a moment")
 
 
 def _taken(folder: Path) -> int:
-    """The lock of those who start something; a Refusal if somebody has it."""
+    """Take the lock for starting a command; a Refusal if somebody else has it."""
     import fcntl
 
     try:
@@ -163,7 +162,7 @@ def _taken(folder: Path) -> int:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            # whoever has it is starting something, or about to end; then it is free in a moment
+            # its owner is starting something, or about to end; then it is free in a moment
             if is_held(folder) or time.monotonic() > end:
                 os.close(handle)
                 raise Refusal(409, "Someone has just started it.", code="running") from None
@@ -177,7 +176,7 @@ def _opened_log(folder: Path) -> int:
 
 
 def _watched(process: "subprocess.Popen[bytes]", folder: Path) -> int | None:
-    """How a process ended; None as soon as it works on the run, or after a while."""
+    """The exit code of a process; None once it works on the run, or after a while."""
     end = time.monotonic() + _PATIENCE
     held_since = 0.0
     while time.monotonic() < end:
@@ -191,7 +190,7 @@ def _watched(process: "subprocess.Popen[bytes]", folder: Path) -> int | None:
         else:
             held_since = 0.0
         time.sleep(_LOOK)
-    threading.Thread(target=process.wait, name=f"run-{process.pid}", daemon=True).start()  # or it stays a zombie
+    threading.Thread(target=process.wait, name=f"run-{process.pid}", daemon=True).start()  # otherwise it stays a zombie
     return None
 
 

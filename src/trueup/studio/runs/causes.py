@@ -1,7 +1,9 @@
-"""Causes: the failures of a run or a sift enter, groups of the same cause leave: step, code, path, and the patterns of their messages.
+"""Causes: takes the failures of a run or a sift and groups them by cause: step, code, path, and the patterns of their
+messages.
 
-A unit counts once in each group. Files are read once: a later look continues where the last one stopped, and takes a limited time, so
-that a run with millions of failures is grouped over several looks. Each answer says of how many failures it speaks.
+A unit counts once in each group. Files are read once: each request continues where the last one stopped, and its time
+is limited, so a run with millions of failures is grouped over several requests. Each answer says how many failures it
+covers.
 """
 
 import re
@@ -20,7 +22,7 @@ from trueup.verdict.paths import folded
 
 Row = dict[str, Any]
 _MOST_GROUPS = 300
-_MOST_PATTERNS = 40  # in a group
+_MOST_PATTERNS = 40  # patterns in a group
 _SHOWN_PATTERNS = 4
 _EXAMPLES = 3
 _SHOWN = 240
@@ -31,7 +33,9 @@ Key = tuple[str, str, str]
 
 
 class Pattern(NamedTuple):
-    """Messages that differ only in numbers and quoted texts: in how many units, the first one, and whether all are the same."""
+    """Messages that differ only in numbers and quoted texts: the number of units, the first message, and whether all
+    are the same.
+    """
 
     units: int
     message: str
@@ -39,7 +43,7 @@ class Pattern(NamedTuple):
 
 
 class Group:
-    """Failures of one cause."""
+    """Failures with one cause."""
 
     __slots__ = ("examples", "patterns", "retryable", "stage", "units")
 
@@ -60,7 +64,7 @@ class Group:
 
 
 def pattern_of(message: str) -> str:
-    """A message with what differs from unit to unit left out.
+    """A message without the parts that differ from unit to unit.
 
     >>> pattern_of("12 is more than the maximum of 5 of 'price'")
     '… is more than the maximum of … of …'
@@ -79,7 +83,7 @@ def _count(patterns: dict[str, Pattern], pattern: str, found: Pattern) -> None:
 
 
 class _Read(NamedTuple):
-    """What was read of a file: all of it as of a stamp, or as far as a place."""
+    """How far a file was read: completely as of a stamp, or up to a place."""
 
     stamp: tuple[int, int]
     inode: int
@@ -120,7 +124,7 @@ class _Grouping:
         return read is not None and read.stamp == _stamp(piece.path)
 
     def _read(self, root: Path, piece: Piece, end: float) -> bool:
-        """Read a file on, some lines at least; whether its end was reached."""
+        """Continue reading a file, at least a few lines; returns whether its end was reached."""
         stamp = _stamp(piece.path)
         read = self._files.get(piece.key)
         if read is None or read.inode != stamp[1] or read.at > stamp[0]:
@@ -143,7 +147,7 @@ _UNREAD = (-1, -1)
 
 
 def _stamp(file: Path) -> tuple[int, int]:
-    """The size and the identity of a file; nothing where there is none."""
+    """The size and the identity of a file; None if it does not exist."""
     try:
         found = file.lstat()
     except OSError:
@@ -185,7 +189,7 @@ _turn = threading.Lock()
 
 
 def causes_of(place: Place, step: str = "", seconds: float = 0.4) -> Row:
-    """The failures by cause, as far as they were read; those that fail most units first."""
+    """The failures by cause, as far as they were read; causes with the most units first."""
     pieces = pieces_of(place, kind="failed", step=step)
     with _turn:
         grouping = _groupings.pop((place.path, step), None) or _Grouping()

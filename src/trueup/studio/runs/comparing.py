@@ -1,6 +1,6 @@
-"""Comparing two runs or sifts: two places enter, events leave: how long it takes so far, and in the end what differs.
+"""Comparing two runs or sifts: takes two places and returns events: the elapsed time, and at the end the differences.
 
-A process of its own does the work, as for a backtest. Values leave as text, folders as names.
+A separate process does the work, as for a backtest. Values are returned as text, folders as names.
 """
 
 import tempfile
@@ -33,7 +33,7 @@ def compared(studio: Studio, a: Place, b: Place) -> "Comparing":
 
 
 class Comparing(Iterator[Row]):
-    """A comparison under way; closing ends it, and removes what it has put aside."""
+    """A running comparison; closing ends it, and removes its temporary files."""
 
     def __init__(self, work: Work, room: "tempfile.TemporaryDirectory[str]", a: Place, b: Place) -> None:
         self._work, self._room = work, room

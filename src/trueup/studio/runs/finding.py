@@ -1,4 +1,5 @@
-"""Finding: the folders of a studio enter, the sifts and runs in them leave, each with its name, its path and its kind.
+"""Finding: takes the folders of a studio and returns the sifts and runs in them, each with its name, its path and its
+kind.
 
 A folder that is a run or a sift is not searched any further. Links are not followed, and hidden folders are not entered.
 """
@@ -16,13 +17,13 @@ from trueup.studio.settings import Settings
 
 Kind = Literal["run", "sift"]
 MOST = 1000  # runs in a list
-_MOST_ENTRIES = 50_000  # files and folders that are looked at
+_MOST_ENTRIES = 50_000  # files and folders that are visited
 _DEEPEST = 8
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
 
 
 class Place(NamedTuple):
-    """A run or a sift: its name in the studio, where it is, and which of the two."""
+    """A run or a sift: its name in the studio, its path, and its kind."""
 
     name: str
     path: Path
@@ -30,14 +31,14 @@ class Place(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The runs and sifts that were found; `complete` unless there were too many folders to look at them all."""
+    """The runs and sifts in the folders; `complete` unless there were too many folders to visit all."""
 
     places: list[Place]
     complete: bool
 
 
 def kind_of(path: Path) -> Kind | None:
-    """What a folder is; None if it is neither a run nor a sift."""
+    """The kind of a folder; None if it is neither a run nor a sift."""
     try:
         if (path / JOURNAL).is_file():
             return "run"
@@ -69,7 +70,7 @@ def all_in(settings: Settings) -> Found:
 
 
 def _folders(folder: Path) -> Iterator["os.DirEntry[str] | None"]:
-    """The folders in a folder; None for each entry that is not to be entered."""
+    """The folders in a folder; None for each entry that is skipped."""
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -80,7 +81,7 @@ def _folders(folder: Path) -> Iterator["os.DirEntry[str] | None"]:
 
 
 def place_of(settings: Settings, name: str) -> Place:
-    """The run or sift of a name; a Refusal if there is none."""
+    """The run or sift with a name; a Refusal if there is none."""
     path = places.find(settings, name)
     kind = kind_of(path)
     if kind is None:

@@ -1,7 +1,7 @@
-"""Following: the journal of a run is read once; each later look reads only what was added since, however long the journal is.
+"""Following: reads the journal of a run once; later requests read only new lines, no matter how long the journal is.
 
-A path enters, the state so far leaves. One look takes a limited time: a very long journal that nobody has read yet is read over
-several looks, and the state says so. What an owner cut off or replaced is read from the start.
+It takes a path and returns the state so far. The time of one request is limited: a very long new journal is read over
+several requests, and the state says so. A journal that its owner truncated or replaced is read from the start.
 """
 
 import os
@@ -20,11 +20,11 @@ from trueup.studio.runs.guarding import FAULTS, open_plain
 
 _KEPT = 64  # journals that are kept in memory
 _MOST_LINE = 64 << 20
-_BETWEEN = 64  # lines between two looks at the clock
+_BETWEEN = 64  # lines between two checks of the clock
 
 
 class Followed(NamedTuple):
-    """A state, and how much of the journal it is made of: 1.0 once all of it was read."""
+    """A state, and the share of the journal that it covers: 1.0 once all of it was read."""
 
     state: State
     share: float
@@ -64,7 +64,7 @@ class _Journal:
                         self._look_behind(opened.readline(_MOST_LINE))
                         break
                     if self._lines % _BETWEEN == 0 and time.monotonic() > end:
-                        share = min(1.0, self._at / found.st_size)  # its owner may have written more meanwhile
+                        share = min(1.0, self._at / found.st_size)  # its owner may have written more in the meantime
                         break
             except Damaged as error:
                 self._fault = str(error)
@@ -77,7 +77,7 @@ class _Journal:
             return Followed(self._state, share)
 
     def _take(self, raw: bytes) -> bool:
-        """Take a line; False if it is not one, or not yet."""
+        """Take a line; False if it is damaged, or not complete yet."""
         record = unsealed(raw)
         if record is None:
             if is_whole(raw) or len(raw) >= _MOST_LINE:
@@ -91,7 +91,7 @@ class _Journal:
         return True
 
     def _look_behind(self, raw: bytes) -> None:
-        """A torn line is one that nothing follows: its owner cuts it off when it comes back."""
+        """A torn line is the last one: its owner cuts it off when it returns."""
         if raw.endswith(b"\n") and (is_whole(raw) or unsealed(raw) is not None):
             raise Damaged(self._broken())
 
@@ -105,9 +105,9 @@ _turn = threading.Lock()
 
 @contextmanager
 def following(folder: Path, seconds: float = 2.0) -> Iterator[Followed]:
-    """The state of a run as its journal has it now; it stays as it is until the end of the block.
+    """The state of a run from its current journal; it does not change until the end of the block.
 
-    Reading stops after so many seconds, and continues at the next look.
+    Reading stops after that many seconds, and continues at the next request.
     """
     with _turn:
         journal = _journals.pop(folder, None) or _Journal(folder)

@@ -1,7 +1,7 @@
-"""Guarding: a run directory that anybody may have made enters, only plain files inside it are opened.
+"""Guarding: opens only plain files inside a run directory, which anybody may have made.
 
-Links, pipes and names that lead out are refused as `Damaged`, as is a file too large to be read for one page. What leaves for the
-page is bounded too: texts are cut, and numbers are finite.
+Links, pipes and names that lead outside are refused as `Damaged`, as is a file too large to read for one page. Data for
+the page are bounded too: texts are cut, and numbers are finite.
 """
 
 import math
@@ -17,9 +17,9 @@ from trueup.batch.pipeline.rundir.disk import Damaged, read_records
 from trueup.batch.pipeline.rundir.state import Chunk, State
 
 FAULTS = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError)
-"""What reading a damaged run may raise; `Damaged` and the errors of msgspec are among them."""
+"""The exceptions that reading a damaged run may raise; `Damaged` and the errors of msgspec are among them."""
 
-MOST_FILE = 512 << 20  # bytes of a file that is read as a whole
+MOST_FILE = 512 << 20  # bytes of a file that is read completely
 _MOST_TEXT = 2000
 _MOST_ROWS = 1000
 _SAFE_NUMBER = 1 << 53
@@ -29,7 +29,7 @@ _CONFIG = re.compile(r"[\w.-]{1,100}")
 
 
 def open_plain(root: Path, file: Path) -> BinaryIO:
-    """Open a file of a run; one that is a link, a pipe or outside of `root` is refused."""
+    """Open a file of a run; one that is a link, a pipe or outside `root` is refused."""
     if not file.parent.resolve().is_relative_to(root.resolve()):
         raise Damaged(f"{file.name} leads out of the folder")
     handle = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -40,7 +40,7 @@ def open_plain(root: Path, file: Path) -> BinaryIO:
 
 
 def check_plain(root: Path, file: Path, most: int = MOST_FILE) -> None:
-    """The same for a file that others will open; one that is not there is fine, one that is very large is not."""
+    """The same check for a file that other code will open; it may be missing, but not very large."""
     try:
         with open_plain(root, file) as opened:
             size = os.fstat(opened.fileno()).st_size
@@ -53,12 +53,12 @@ def check_plain(root: Path, file: Path, most: int = MOST_FILE) -> None:
 
 
 class GuardedRun(RunDir):
-    """A run directory whose every file is looked at before it is opened."""
+    """A run directory in which every file is checked before it is opened."""
 
     def __init__(self, path: Path, state: State) -> None:
         super().__init__(path, state)
         if not _CONFIG.fullmatch(str(state.run.get("config", "config.yaml"))):
-            raise Damaged("the name of its configuration is not one that trueup gives")
+            raise Damaged("the name of its configuration is not one of trueup's names")
 
     def folder(self, chunk: str) -> Path:
         if not _CHUNK.fullmatch(chunk):
@@ -87,7 +87,7 @@ def cut(text: str, most: int = _MOST_TEXT) -> str:
 
 
 def bounded(value: Any, depth: int = 8) -> Any:
-    """Data that any page can hold: texts cut, long lists cut, numbers finite."""
+    """Data that any page can show: texts and long lists are cut, numbers are finite."""
     if isinstance(value, str):
         return cut(value)
     if isinstance(value, float):

@@ -1,7 +1,8 @@
-"""Pictures of runs and sifts: a place enters, how it stands now leaves as plain data for a row of the list or for the page about it.
+"""Pictures of runs and sifts: takes a place and returns its current state, as plain data for a row of the list or for
+its own page.
 
-A run under way is read as it is at this moment; one that is damaged says so, and none raises. A run that has not changed is not
-read again, and a look that took long is not repeated before twenty times as long has passed.
+An active run is read in its current state; a damaged one says so, and none raises. An unchanged run is not read again,
+and a slow read is not repeated until twenty times its duration has passed.
 """
 
 import threading
@@ -33,8 +34,8 @@ WORK = ".sift"
 SUMMARY = "summary.json"
 _MOST_SUMMARY = 64 << 20
 _KEPT = 512
-_CALM = 20  # a look is not repeated before this many times as long as it took
-# the stages at which a unit of a sift can fail, in their order, with words for people
+_CALM = 20  # a read is not repeated until this many times its duration has passed
+# the stages at which a unit of a sift can fail, in order, with their labels
 STAGES = (
     ("pipeline_internal", "read"),
     ("parse", "parse"),
@@ -44,7 +45,7 @@ STAGES = (
 
 
 class _Kept:
-    """A picture, what it was made of, when, and what it took."""
+    """A picture, the stamp of its files, its time, and its duration."""
 
     def __init__(self, row: Row, stamps: Any, took: float) -> None:
         self.row = row
@@ -58,7 +59,7 @@ _turn = threading.Lock()
 
 
 def picture(settings: Settings, place: Place) -> Row:
-    """How a run or a sift stands now; `fault` says why it cannot be read."""
+    """The current state of a run or a sift; `fault` says why it cannot be read."""
     with suppress(OSError):
         stamps = _stamps(place)
         kept = _kept.get(place.path)
@@ -103,12 +104,12 @@ def _blank(place: Place) -> Row:
 
 
 def _stamps(place: Place) -> tuple[Any, ...]:
-    """What a picture depends on: who holds it, and the files that change when it goes on."""
+    """The stamp of a picture: the owner of the lock, and the files that change with progress."""
     held = _is_held(place)
     if place.kind == "run":
         return held, _stamp(place.path / JOURNAL), _stamp(place.path / MANIFEST)
     work = place.path / WORK
-    # while it is held, parts come and go without any of these changing
+    # while it is held, parts come and go without changing any of these
     turn = int(time.monotonic()) if held else 0
     return held, turn, _stamp(place.path / SUMMARY), _stamp(work / "manifest.db"), _stamp(work / "manifest.db-wal")
 
@@ -177,7 +178,7 @@ def _run(place: Place) -> Row:
 
 
 def _must_count(*rows: Row) -> None:
-    """Refuse numbers that are none."""
+    """Refuse fields that are not numbers."""
     for row in rows:
         for name in ("units", "valid", "failed", "pending", "done", "total"):
             if type(row.get(name, 0)) is not int or row.get(name, 0) < 0:
@@ -220,7 +221,7 @@ def _fact(step: str, kind: str, code: str, units: int) -> Row:
 
 
 def about_code(code: str) -> Row:
-    """The name and the title of a code, and the grade if it is one of a fix."""
+    """The name and the title of a code, and the grade if it is a fix."""
     fix = FIXES.get(code)
     if fix is not None:
         return {"name": fix.name, "title": fix.title, "grade": fix.grade}
@@ -229,7 +230,7 @@ def about_code(code: str) -> Row:
 
 
 def _models(run: GuardedRun) -> dict[str, str]:
-    """The model that each step asks; none where the configuration cannot be read."""
+    """The model that each step asks; empty if the configuration cannot be read."""
     from trueup.batch.pipeline.config import read_config
     from trueup.batch.pipeline.providers.choose import chosen
 
@@ -267,7 +268,7 @@ def _seconds(stamp: Any) -> float | None:
 
 
 def sifted_at(place: Place) -> Sifted:
-    """The sift of a place, its files looked at first."""
+    """The sift at a place, after a check of its files."""
     check_plain(place.path, place.path / SUMMARY, _MOST_SUMMARY)
     if (place.path / WORK).is_symlink():
         raise Damaged(f"{WORK} is a link")
@@ -310,18 +311,19 @@ def _sift(place: Place) -> Row:
     return row
 
 
-# what a sift under way writes to: its manifest, through the log of the database, and a file for each range that is judged
+# the files that an active sift writes: its manifest, through the log of the database, and a file for each range that is
+# judged
 _AT_WORK = (f"{WORK}/manifest.db", f"{WORK}/manifest.db-wal", f"{WORK}/parts", *FILES.values())
 
 
 def _touched(folder: Path, names: Iterable[str]) -> float | None:
-    """When one of the files was last written to, in seconds since 1970; None if there is none."""
+    """When one of the files was last written, in seconds since 1970; None if there is none."""
     stamps = filter(None, (_stamp(folder / name) for name in names))
     return max((stamp[0] / 1e9 for stamp in stamps), default=None)
 
 
 def _progress(place: Place, sifted: Sifted, *, running: bool) -> Row:
-    """How far a sift is: by the bytes of its input that are judged."""
+    """The progress of a sift: the share of its input's bytes that is judged."""
     facts, judged = _noted(place.path / WORK / "manifest.db")
     total = sum(size for size in facts.get("sizes", ()) if isinstance(size, int))
     row: Row = {"started": facts.get("started"), "done": 0, "total": 0}
@@ -338,7 +340,7 @@ def _progress(place: Place, sifted: Sifted, *, running: bool) -> Row:
 
 
 def _noted(path: Path) -> tuple[Row, int]:
-    """The sizes of the input and the start of a sift as its manifest has them, and the bytes of the ranges with a part."""
+    """The sizes of the input and the start of a sift from its manifest, and the bytes of the ranges with a part."""
     import sqlite3
     from contextlib import closing
 
@@ -356,7 +358,7 @@ _points: "OrderedDict[Path, list[tuple[float, int, int]]]" = OrderedDict()
 
 
 def _pace(path: Path, units: int, size: int) -> tuple[float, float] | None:
-    """Units and bytes a second over the last looks; None at the first one."""
+    """Units and bytes a second over the last reads; None at the first one."""
     now = time.monotonic()
     with _turn:
         points = _points.setdefault(path, [])
@@ -372,7 +374,7 @@ def _pace(path: Path, units: int, size: int) -> tuple[float, float] | None:
 
 
 def _stages(counts: Row, stages: Row) -> list[Row]:
-    """The funnel of a sift: at each stage, the units that came so far, and those that failed there."""
+    """The funnel of a sift: for each stage, the units that reached it, and those that failed there."""
     rows = []
     left = counts["units"]
     for stage, title in (*STAGES, *((name, name) for name in stages if name not in dict(STAGES))):

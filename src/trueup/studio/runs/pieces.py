@@ -1,7 +1,8 @@
-"""Pieces: a run or a sift enters, the stretches of files that hold its records leave, in a fixed order: failed units, then valid ones.
+"""Pieces: takes a run or a sift and returns the ranges of files with its records, in a fixed order: failed units, then
+valid ones.
 
 A place in them is written as `failed~chunk_003~score~1200`: the kind, the chunk or file, the step, and the offset of the line.
-Lines leave as bytes with their offsets. Every file is looked at before it is opened; one that is gone has no lines.
+Lines are bytes with their offsets. Every file is checked before it is opened; a missing one has no lines.
 """
 
 from collections.abc import Iterator
@@ -24,26 +25,26 @@ MOST_LINE = 64 << 20
 
 
 class Piece(NamedTuple):
-    """A stretch of a file with records of one kind; `stop` is -1 where the file ends there."""
+    """A range of a file with records of one kind; `stop` is -1 for the end of the file."""
 
     kind: str
     """`failed` or `valid`."""
     where: str
-    """The chunk of a run; the name of the file of a sift."""
+    """The chunk of a run, or the name of a sift's file."""
     step: str
     path: Path
     start: int = 0
     stop: int = -1
     whole: bool = False
-    """Whether its units are through all steps."""
+    """Whether its units have passed all steps."""
 
     @property
     def key(self) -> str:
-        """The piece in a place; no part has a tilde in it."""
+        """The key of the piece, for a place; no part contains a tilde."""
         return f"{self.kind}~{self.where}~{self.step}"
 
     def lines(self, root: Path, at: int = 0) -> Iterator[tuple[int, bytes]]:
-        """The lines from an offset on, each with its own."""
+        """The lines from an offset on, each with its own offset."""
         try:
             opened = open_plain(root, self.path)
         except FileNotFoundError:
@@ -83,7 +84,7 @@ def _of_run(place: Place, step: str) -> list[Piece]:
 
 
 class _Unchecked(GuardedRun):
-    """A run whose files are named here, and looked at when they are opened."""
+    """A run whose files are named here, and checked when they are opened."""
 
     def __init__(self, run: GuardedRun) -> None:
         super().__init__(run.path, run.state)
@@ -119,7 +120,7 @@ def split_place(at: str) -> tuple[str, int]:
 
 
 class Fact(msgspec.Struct):
-    """A finding or a fix, as much as a list shows."""
+    """The parts of a finding or a fix that a list shows."""
 
     code: str
     path: str = "$"
@@ -127,7 +128,7 @@ class Fact(msgspec.Struct):
 
 
 class Record(msgspec.Struct):
-    """As much of a record as a list shows."""
+    """The parts of a record that a list shows."""
 
     unit_id: str
     errors: list[Fact] = []
@@ -143,7 +144,7 @@ _quick = msgspec.json.Decoder(Record).decode
 
 
 def record_of(line: bytes) -> Record | None:
-    """A line as a record; None if it is none."""
+    """A line as a record; None if it is not one."""
     try:
         return _quick(line)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
@@ -155,7 +156,7 @@ def record_of(line: bytes) -> Record | None:
 
 
 def codes_of(record: Record, piece: Piece) -> list[str]:
-    """The codes of a unit, as they are counted: a run counts warnings and fixes of units that passed, a sift those of all."""
+    """The counted codes of a unit: a run counts warnings and fixes of units that passed, a sift those of all."""
     facts = [*record.errors]
     if piece.kind == "valid" or not piece.step:
         facts += [*(record.warnings or ()), *(record.fixes or ())]
@@ -168,7 +169,7 @@ def codes_of(record: Record, piece: Piece) -> list[str]:
     return list(dict.fromkeys(codes))
 
 
-# what trueup writes beside the fields of a unit, and what a sift adds
+# fields that trueup adds to a unit, and fields that a sift adds
 _OURS = frozenset({
     "unit_id", "input", "raw_response", "errors", "warnings", "fixes", "data", "merged", "failure_stage", "tries", "_metadata",
 })  # fmt: skip
@@ -176,13 +177,13 @@ _OF_SIFT = _OURS | {"retry_count", "place"}
 
 
 def fields_of(record: Row, piece: Piece) -> Row:
-    """The unit's own fields of a record."""
+    """The fields of a record that belong to the unit."""
     ours = _OURS if piece.step else _OF_SIFT
     return {name: value for name, value in record.items() if name not in ours}
 
 
 def full_record(line: bytes) -> Row | None:
-    """A line as everything that is in it; None if it is not a record."""
+    """A line as all of its data; None if it is not a record."""
     try:
         found = decode(line)
     except (ValueError, RecursionError):

@@ -1,7 +1,8 @@
-"""One unit: its place in a run or a sift enters, everything that is known of it leaves: input, prompt, replies drawn with their marks.
+"""One unit: takes its place in a run or a sift and returns everything that is known about it: input, prompt, replies
+drawn with their marks.
 
-The replies of a run are judged again by the contract of their step, as the screens do; those of a sift are drawn from what its
-record says. Texts are cut at a length that a page can show; values leave as text.
+The replies of a run are judged again by the contract of their step, as in the terminal screens; those of a sift are
+drawn from its record. Texts are cut at a length that a page can show; values are returned as text.
 """
 
 import json
@@ -25,11 +26,11 @@ from trueup.verdict.verdict import Verdict
 Row = dict[str, Any]
 _SHOWN = 200_000  # characters of a text
 _MOST_REPLIES = 20
-_SECONDS = 3.0  # that a unit is searched for by its id
+_SECONDS = 3.0  # seconds of a search for a unit by its id
 
 
 def unit_of(place: Place, unit: str, at: str = "", step: str = "") -> Row:
-    """A unit in full; `at` is where it was last seen, and it is searched for if it is not there any more."""
+    """A unit in full; `at` is its last known place, and it is searched for if it is no longer there."""
     piece, record = _record(place, unit, at, step)
     told = _told(record, piece)
     if place.kind == "sift":
@@ -56,7 +57,7 @@ def unit_of(place: Place, unit: str, at: str = "", step: str = "") -> Row:
 
 
 def _record(place: Place, unit: str, at: str, step: str) -> tuple[Piece, Row]:
-    """The record of a unit, where it was or where it is now."""
+    """The record of a unit, at its last known or its current place."""
     pieces = pieces_of(place, step=step)
     if at:
         key, offset = split_place(at)
@@ -73,22 +74,20 @@ def _record(place: Place, unit: str, at: str, step: str) -> tuple[Piece, Row]:
     for piece in pieces if unit else ():
         for number, (_, line) in enumerate(piece.lines(place.path)):
             if number % 1024 == 0 and time.monotonic() > end:
-                raise Refusal(
-                    404, f"The unit {unit[:200]!r} was not found in the time that a look may take.", code="no_unit"
-                )
+                raise Refusal(404, f"The unit {unit[:200]!r} was not found in time.", code="no_unit")
             if plain not in line and wanted not in line:
                 continue
             record = full_record(line)
             if record is not None and record["unit_id"] == unit:
                 return piece, record
     raise Refusal(
-        404, f"There is no unit {unit[:200]!r} among those that failed or passed.", code="no_unit",
-        hint="A unit is listed once its chunk is through a step; a retry takes it out again.",
+        404, f"There is no unit {unit[:200]!r} among the failed and valid ones.", code="no_unit",
+        hint="Units are listed once their chunk has finished a step; a retry removes them from the list.",
     )  # fmt: skip
 
 
 def _told(record: Row, piece: Piece) -> Row:
-    """What the record of a unit says."""
+    """The data in the record of a unit."""
     errors = record.get("errors")
     fields = fields_of(record, piece)
     return {
@@ -126,12 +125,12 @@ def _replied(number: int, reply: Replied) -> Row:
 def _drawn(verdict: Verdict) -> Row | None:
     try:
         return drawn(verdict)
-    except FAULTS:  # a record may say anything; its reply is shown all the same
+    except FAULTS:  # a record may contain anything; its reply is still shown
         return None
 
 
 def _from_record(record: Row) -> Row:
-    """A reply as its record tells of it."""
+    """A reply from the data of its record."""
     raw = record.get("raw_response")
     text = raw if isinstance(raw, str) else ""
     verdict = _rebuilt(record, text)
@@ -168,7 +167,7 @@ def _inside(span: tuple[int, int] | None, text: str) -> tuple[int, int] | None:
 
 
 def _merged(record: Row) -> list[Row]:
-    """The earlier replies that a unit of a sift stands for."""
+    """The earlier replies of a unit of a sift."""
     earlier = record.get("merged")
     rows = [row for row in earlier if isinstance(row, dict)] if isinstance(earlier, list) else []
     return [{**_from_record(row), "number": number} for number, row in enumerate(rows[:_MOST_REPLIES], 2)]

@@ -1,6 +1,7 @@
-"""Units: a run or a sift and what is wanted enter, one page of its units leaves, with a cursor to the next.
+"""Units: takes a run or a sift and filters, and returns one page of its units, with a cursor to the next.
 
-A look takes a limited time: if the page is not full by then, it leaves as it is, and the cursor says where to search on.
+The time of a request is limited: if the page is not full by then, it is returned anyway, and the cursor says where to
+continue.
 """
 
 import json
@@ -18,12 +19,12 @@ Row = dict[str, Any]
 MOST = 200
 _SECONDS = 0.25
 _BETWEEN = 64
-_KNOWN = ("unit_id", "_metadata")  # a row shows the one, nobody looks for the other in a list
-_MOST_LINE = 64 << 10  # bytes of a record that is read in full for the line in a list
+_KNOWN = ("unit_id", "_metadata")  # a row shows the one, and lists do not need the other
+_MOST_LINE = 64 << 10  # bytes of a record that is decoded for the line in a list
 
 
 class Wanted(NamedTuple):
-    """Which units are wanted; an empty value is any. The step of a sift is the stage at which a unit failed."""
+    """A selection of units; an empty value matches all. The step of a sift is the stage at which a unit failed."""
 
     kind: str = ""
     step: str = ""
@@ -33,7 +34,7 @@ class Wanted(NamedTuple):
 
 
 def page_of(place: Place, wanted: Wanted, cursor: str = "", limit: int = 50) -> Row:
-    """A page of units: those that failed first."""
+    """A page of units: failed ones first."""
     pieces = pieces_of(place, kind=wanted.kind, step=wanted.step)
     first, offset = _start(pieces, cursor)
     rows: list[Row] = []
@@ -65,7 +66,7 @@ def _start(pieces: list[Piece], cursor: str) -> tuple[int, int]:
     for number, piece in enumerate(pieces):
         if piece.key == key:
             return number, offset
-    raise Refusal(409, "The units have changed since; start from the top.", code="changed")
+    raise Refusal(409, "The units have changed since then; start from the top.", code="changed")
 
 
 def _fits(record: Record, piece: Piece, wanted: Wanted) -> bool:
@@ -99,7 +100,7 @@ def _row(record: Record, piece: Piece, at: int, line: bytes) -> Row:
 
 
 def _value(line: bytes, piece: Piece) -> str:
-    """What a record without a reply shows: the unit's own fields, or its input."""
+    """The excerpt of a record without a reply: the unit's own fields, or its input."""
     record = full_record(line) if len(line) <= _MOST_LINE else None
     if record is None:
         return line[:1000].decode("utf-8", "replace")

@@ -1,1 +1,1 @@
-"""Stored verdicts as the page shows them: a table, one in full, labels, a queue."""
+"""Stored verdicts for the page: a table, one verdict in full, labels, a queue."""

@@ -1,4 +1,6 @@
-"""Asking: the parameters of a look at the store enter, filters and places leave. A key with a tenant sees that tenant's verdicts only."""
+"""Asking: takes the parameters of a request about the store and returns filters and places. A key with a tenant sees
+only that tenant's verdicts.
+"""
 
 from typing import Any
 
@@ -15,7 +17,7 @@ _MOST = 1_000  # letters of a filter
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """Which verdicts; what is left out does not matter."""
+    """A selection of verdicts; a parameter that is left out matches all."""
 
     since: str = ""
     """A span such as `7d`, a date, or seconds since 1970."""
@@ -33,11 +35,11 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     label: str | None = None
     labelled: bool | None = None
     text: str | None = None
-    """What the reply contains, in any case of its letters."""
+    """Text that the reply contains, in upper or lower case."""
 
 
 def filters_of(wanted: Wanted, who: Key) -> Filters:
-    """The filters that somebody may use."""
+    """The filters that a key may use."""
     given: dict[str, Any] = {name: getattr(wanted, name) for name in _SAME}
     for name, value in given.items():
         if isinstance(value, str) and len(value) > _MOST:
@@ -49,13 +51,13 @@ def filters_of(wanted: Wanted, who: Key) -> Filters:
 
 
 def tenant_for(wanted: str | None, who: Key) -> str | None:
-    """The tenant whose verdicts are meant; None: all. A Refusal if whoever asks may not see them."""
+    """The requested tenant; None: all. A Refusal if the key may not see its verdicts."""
     if who.tenant is None:
         return wanted
     if wanted not in (None, who.tenant):
         raise Refusal(
             403,
-            "Your key sees the verdicts of one tenant only.",
+            "Your key sees only the verdicts of one tenant.",
             code="no_right",
             hint="Remove the filter for the tenant.",
         )
@@ -63,12 +65,12 @@ def tenant_for(wanted: str | None, who: Key) -> str | None:
 
 
 def cursor_of(place: Place | None) -> str | None:
-    """A place as the page keeps it."""
+    """A place as text for the page."""
     return None if place is None else f"{place[0]}.{place[1]}"
 
 
 def place_of(cursor: str) -> Place | None:
-    """The place that a cursor names; None if it is empty.
+    """The place in a cursor; None if it is empty.
 
     >>> place_of("17.ab.c"), place_of("")
     ((17, 'ab.c'), None)

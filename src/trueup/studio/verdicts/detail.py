@@ -1,6 +1,6 @@
-"""One verdict in full: its id enters, everything that is known about it leaves as the page draws it.
+"""One verdict in full: takes its id and returns everything that is known about it, as data for the page.
 
-What is not there any more says why. A verdict of another tenant is not there at all.
+For each missing part it says why. A verdict of another tenant does not exist for a key.
 """
 
 from typing import Any
@@ -39,7 +39,7 @@ _UNSOURCED = "The source was not stored, so the evidence cannot be shown. A stor
 
 
 def find_verdict(store: Store, name: str, who: Key) -> Stored:
-    """The verdict with this id, if whoever asks may see it."""
+    """The verdict with this id, if the key may see it."""
     try:
         stored = store.get(name)
     except (UnknownVerdict, ValueError):
@@ -47,13 +47,13 @@ def find_verdict(store: Store, name: str, who: Key) -> Stored:
     if stored is None or (who.tenant is not None and stored.tenant != who.tenant):
         raise Refusal(
             404, f"There is no verdict {name[:100]!r}.", code="no_verdict",
-            hint="It may be past its retention, or its id is cut off.",
+            hint="It may be past its retention, or its id is incomplete.",
         )  # fmt: skip
     return stored
 
 
 def detail(studio: Studio, name: str, who: Key) -> dict[str, Any]:
-    """All that is known about a verdict."""
+    """Everything that is known about a verdict."""
     store = studio.store
     stored = find_verdict(store, name, who)
     return {
@@ -82,7 +82,7 @@ def _around(session: Session, stored: Stored, who: Key) -> dict[str, Any]:
 
 
 def _near(session: Session, stored: Stored, same: str, value: str) -> tuple[int, list[Seen]]:
-    """The verdicts with the same value around this one, in their order, and how many there are in all; none where there is no value."""
+    """The verdicts with the same value around this one, in order, and their total number; none if the value is empty."""
     if not value:
         return 0, []
     where = f"{same} AND v.tenant = ?"  # two tenants may use the same ids
@@ -106,7 +106,7 @@ def _near(session: Session, stored: Stored, same: str, value: str) -> tuple[int,
 
 
 def _judged(store: Store, stored: Stored) -> dict[str, Any]:
-    """The verdict as it was made, or why it is gone; its context as far as it was kept."""
+    """The original verdict, or why it is gone; its context as far as it was kept."""
     context = None if stored.context is None else spell(stored.context, _MOST_CONTEXT)
     answer: dict[str, Any] = {
         "verdict": None,
@@ -142,7 +142,7 @@ def _judged(store: Store, stored: Stored) -> dict[str, Any]:
 def _evidence(
     contract: Contract[Any], verdict: Verdict, stored: Stored, facts: list[dict[str, Any]]
 ) -> tuple[Any, str]:
-    """The evidence of a grounded verdict, looked up again in the stored source; or why it cannot be."""
+    """The evidence of a grounded verdict, looked up again in the stored source; or why it cannot be shown."""
     grounding = grounding_of(contract)
     if grounding is None:
         return None, ""
@@ -163,7 +163,7 @@ def _sentence(reason: Reason) -> str:
 
 
 def _old(text: str) -> Contract[Any] | None:
-    """The contract that judged, if its text says it all."""
+    """The contract that judged, if its stored text is complete."""
     try:
         return rebuilt(text)
     except Exception:  # noqa: BLE001 - a contract with parts that are not installed here
@@ -171,7 +171,7 @@ def _old(text: str) -> Contract[Any] | None:
 
 
 def _contract(studio: Studio, stored: Stored, who: Key) -> dict[str, Any]:  # noqa: ARG001
-    """The contract that judged, and whether a file of the folders holds the same one now."""
+    """The contract that judged, and whether a file in the folders now has the same one."""
     file, fingerprint = current_file(studio.settings, stored.contract, stored.fingerprint)
     return {
         "name": stored.contract,
@@ -183,7 +183,9 @@ def _contract(studio: Studio, stored: Stored, who: Key) -> dict[str, Any]:  # no
 
 
 def current_file(settings: Settings, contract: str, fingerprint: str) -> tuple[str, str]:
-    """The file that holds a contract now, with its fingerprint; one that is exactly the same comes first. Empty if there is none."""
+    """The current file of a contract, with its fingerprint; one with the same contract is preferred. Empty if there is
+    none.
+    """
     if not contract:
         return "", ""
     listed = [each for each in list_contracts(settings)[0] if contract in (each[2].name, each[1].stem)]
@@ -197,7 +199,7 @@ def current_file(settings: Settings, contract: str, fingerprint: str) -> tuple[s
 
 
 def again(studio: Studio, name: str, who: Key) -> dict[str, Any]:
-    """A stored reply judged by the contract file of the same name as it is now, and all that opens it in Try."""
+    """A stored reply, judged by the current contract file of the same name, with everything needed to open it in Try."""
     stored = find_verdict(studio.store, name, who)
     case = case_of_stored(stored)
     file, _ = current_file(studio.settings, stored.contract, stored.fingerprint)
@@ -218,7 +220,7 @@ def again(studio: Studio, name: str, who: Key) -> dict[str, Any]:
     if case.unjudgeable is not None:
         return {**answer, "why": _sentence(case.unjudgeable)}
     if not file:
-        return {**answer, "why": "No file in the folders of this studio has a contract of that name."}
+        return {**answer, "why": "No file in the studio's folders has a contract with that name."}
     contract = lint_draft(studio.settings, answer["contract"]["text"], file).contract
     if contract is None:
         return {**answer, "why": "The contract file has errors."}

@@ -1,6 +1,6 @@
-"""Labels from the page: what somebody says about verdicts enters the store, in the name of their key; and can be taken back.
+"""Labels from the page: stores labels of verdicts under the name of the key, and takes them back.
 
-The words mean what they mean in `trueup label`: `right` and `wrong` are about the decision, `skipped` leaves it open.
+The words mean the same as in `trueup label`: `right` and `wrong` are about the decision, `skipped` leaves it open.
 """
 
 from typing import Any, Literal
@@ -18,7 +18,7 @@ _MOST_NOTE = 10_000
 
 
 class Before(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the same person had said before."""
+    """The previous label by the same person."""
 
     outcome: str
     note: str = ""
@@ -30,21 +30,21 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     verdict: str
     outcome: str
-    """`right`, `wrong`, `skipped`, or a word of your own; `comment` for a mere note."""
+    """`right`, `wrong`, `skipped`, or your own word; `comment` for a note only."""
     subject: str = ""
-    """What it is about: empty for the verdict as a whole, `code:V005` or `rule:NAME` for findings."""
+    """Its subject: empty for the verdict as a whole, `code:V005` or `rule:NAME` for findings."""
     note: str = ""
     drawn: Literal["", "random", "uncertain"] = ""
 
 
 class Given(Item, frozen=True, forbid_unknown_fields=True):
-    """A label that was stored, with what it replaced."""
+    """A stored label, with the one that it replaced."""
 
     before: Before | None = None
 
 
 def add(store: Store, items: tuple[Item, ...], who: Key) -> list[dict[str, Any]]:
-    """Store labels, all or none; each leaves with what it replaced."""
+    """Store labels, all or none; returns each with the one that it replaced."""
     said = [_said(item, who.name) for item in items]
     _limit(len(said))
     before = _own(store, {each.verdict for each in said}, who.name)
@@ -56,7 +56,9 @@ def add(store: Store, items: tuple[Item, ...], who: Key) -> list[dict[str, Any]]
 
 
 def undo(store: Store, items: tuple[Given, ...], who: Key) -> int:
-    """Take labels back: what they replaced is there again, or nothing. A label that was changed since, as in another tab, stays."""
+    """Take labels back, and restore the ones that they replaced. A label that was changed since then, for example in
+    another tab, stays.
+    """
     _limit(len(items))
     now = _own(store, {item.verdict for item in items}, who.name)
     again: list[Said] = []
@@ -81,7 +83,7 @@ def undo(store: Store, items: tuple[Given, ...], who: Key) -> int:
 def _said(item: Item, author: str) -> Said:
     outcome = item.outcome.strip()
     if not outcome or (outcome == "comment" and not item.note.strip()):
-        raise Refusal(400, "A label needs an outcome: right, wrong, skipped or a word of your own.")
+        raise Refusal(400, "A label needs an outcome: right, wrong, skipped or your own word.")
     if len(outcome) > MOST or len(item.note) > _MOST_NOTE:
         raise Refusal(400, f"A label has at most {MOST} characters, and its note {_MOST_NOTE:,}.")
     said = Said(item.verdict, note=item.note, user=author, subject=item.subject, outcome=outcome, drawn=item.drawn)

@@ -1,7 +1,7 @@
-"""The queue on the page: filters enter, the newest verdicts that they choose leave as the queue of `trueup label`.
+"""The queue on the page: takes filters and returns the newest matching verdicts as the queue of `trueup label`.
 
-The population is bounded, so that the answer comes soon: the newest verdicts, as many as there is time for. The answer says how many and how
-far back; the random sample stands for these, as that of `trueup label --since` stands for its range.
+The population is limited, so that the answer comes soon: the newest verdicts, as many as there is time for. The answer
+says how many and how far back. The random sample represents these, as in `trueup label --since`.
 """
 
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ from trueup.store.labels import label_rows
 from trueup.store.session import Session
 from trueup.studio.verdicts.rows import drawn_rows
 
-MOST = 3_000  # verdicts that a queue is chosen from
+MOST = 3_000  # verdicts to choose a queue from
 _TOGETHER = 100
 
 
 class _Cases:
-    """The newest cases that filters choose, read in pieces while there is time."""
+    """The newest cases that match filters, read in batches while there is time."""
 
     def __init__(self, session: Session, filters: Filters, is_over: Patience) -> None:
         self._session = session
@@ -53,7 +53,7 @@ class _Cases:
 
 
 def chosen(session: Session, filters: Filters, author: str, size: int, seed: int, is_over: Patience) -> dict[str, Any]:
-    """What to label next, in this order, and what it was chosen from."""
+    """The verdicts to label next, in order, and the population that they were chosen from."""
     cases = _Cases(session, filters, is_over)
     found = queue(cases, size=size, author=author, seed=seed)
     return {
@@ -81,6 +81,6 @@ def _unreadable(found: Queue) -> dict[str, int]:
 
 
 def _again(label: Label) -> dict[str, Any]:
-    """A label that now counts for the random sample, as `POST /labels` takes it."""
+    """A label that now counts for the random sample, in the format of `POST /labels`."""
     plain = msgspec.structs.asdict(label)
     return {name: plain[name] for name in ("verdict", "outcome", "subject", "note", "drawn")}

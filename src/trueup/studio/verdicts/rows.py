@@ -1,4 +1,4 @@
-"""Rows: verdicts of the store enter, what the page's table shows of each leaves, with what people said about it."""
+"""Rows: takes verdicts of the store and returns a row of the page's table for each, with its labels."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ _MOST_NAME = 300  # letters of a name in a table
 
 
 def drawn_rows(session: Session, rows: Sequence[Seen], author: str) -> list[dict[str, Any]]:
-    """Rows of the table; `mine` is what whoever looks said about the verdict as a whole."""
+    """Rows of the table; `mine` is the user's own label of the verdict as a whole."""
     said: dict[str, list[dict[str, Any]]] = {}
     for label in label_rows(session, verdicts=[row.id for row in rows]) if rows else ():
         said.setdefault(label["verdict"], []).append(label)

@@ -1,1 +1,1 @@
-"""Long work of the studio: backtests and tuning, in processes of their own that end with whoever asked."""
+"""Long jobs of the studio: backtests and tuning, in separate processes that end when the client leaves."""

@@ -1,6 +1,7 @@
-"""The process of some long work: `python -m trueup.studio.working`, started by the studio alone.
+"""The process of a long job: `python -m trueup.studio.working`, started only by the studio.
 
-A specification comes on standard input, events leave on standard output, one per line. It ends with the server that started it.
+It reads a specification from standard input and writes events to standard output, one per line. It ends with the server
+that started it.
 """
 
 import json
@@ -12,16 +13,16 @@ from typing import Any, NoReturn
 from trueup.studio.refusal import Refusal
 from trueup.verdict.codec import spelled
 
-_LOOK = 1.0  # seconds between two looks at whether the server is still there
+_LOOK = 1.0  # seconds between two checks that the server is still running
 _MODULES = {"backtest": "backtest", "tune": "tune", "apply": "tune", "compare": "compare", "infer": "infer"}
-_KIND = 5  # how far it stands back for others: a gateway on the same machine comes first
+_KIND = 5  # lower priority: a gateway on the same machine comes first
 
 
 def main() -> int:
-    """Do the work that the specification asks for."""
+    """Do the job in the specification."""
     spec: dict[str, Any] = json.loads(sys.stdin.buffer.read())
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a check of the user's prints is not an event
+    os.dup2(2, 1)  # output of a user's check is not an event
     _end_with(int(spec["parent"]))
     if hasattr(os, "nice"):
         os.nice(_KIND)
@@ -41,13 +42,13 @@ def main() -> int:
 
 
 def _work(kind: str) -> Any:
-    from importlib import import_module  # what the other kinds need is not loaded
+    from importlib import import_module  # modules of other kinds are not loaded
 
     return getattr(import_module(f"trueup.studio.working.{_MODULES[kind]}"), kind)
 
 
 def _end_with(parent: int) -> None:
-    """End with the server: it is looked for by a timer, since a thread would keep this process from forking others."""
+    """End with the server. A timer checks for it, since a thread would keep this process from forking."""
 
     def look(*_: object) -> None:
         if os.getppid() != parent:

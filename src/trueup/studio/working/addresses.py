@@ -1,4 +1,4 @@
-"""Addresses: the store of a studio enters, what another process opens it by leaves."""
+"""Addresses: takes the store of a studio and returns the address by which another process opens it."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from trueup.studio.studio import Studio
 
 
 def address_of(studio: Studio) -> str:
-    """The path or URL of the store; it may hold a password, so it goes to our own processes only."""
+    """The path or URL of the store; it may contain a password, so it is passed only to our own processes."""
     store = studio.store
     path = getattr(store.backend, "path", None)
     if path is not None:

@@ -1,6 +1,7 @@
-"""The backtest of a draft: two contracts and a selection of a store enter; the estimate so far leaves several times a second, then the result.
+"""The backtest of a draft: takes two contracts and a selection from a store; reports an estimate several times a
+second, then the result.
 
-The result lists flips of all directions, chosen at random, each with the places that either contract marks in the reply.
+The result lists randomly chosen flips of all directions, each with the places that either contract marks in the reply.
 """
 
 import time
@@ -27,16 +28,16 @@ from trueup.studio.working.flips import drawn_flip, plain_flip
 from trueup.studio.working.folders import settings_of
 
 MOST_FLIPS = 500
-MOST_EARLY = 40  # shown while the others are judged
+MOST_EARLY = 40  # flips shown while the others are judged
 _EVERY = 0.25  # seconds between two estimates
-_PATIENCE = 8.0  # seconds for drawing flips; those beyond show what the backtest noted of them
+_PATIENCE = 8.0  # seconds for drawing flips; the rest show the backtest's own record
 _GROUPS = 12  # rows of each table
 _LEFT_OUT = ("sources", "examples", "verdicts", "new", "old")
 Tell = Callable[[Any], None]
 
 
 class Spec(msgspec.Struct, kw_only=True):
-    """What to backtest."""
+    """The specification of a backtest."""
 
     folders: tuple[str, ...]
     hidden: tuple[str, ...] = ()
@@ -44,7 +45,7 @@ class Spec(msgspec.Struct, kw_only=True):
     file: str
     text: str
     old: str | None = None
-    """The text to compare with: of the saved file, or of a stored version; None: the recorded outcomes."""
+    """The text to compare with: the saved file, or a stored version; None: the recorded outcomes."""
     old_stored: bool = False
     """Whether `old` is the text of a stored version."""
     selection: Selection
@@ -56,7 +57,7 @@ class Spec(msgspec.Struct, kw_only=True):
 
 
 def backtest(given: dict[str, Any], tell: Tell) -> None:
-    """Do a backtest, and tell how far it is."""
+    """Do a backtest, and report its progress."""
     spec = msgspec.convert(given, Spec)
     settings = settings_of(spec.folders, spec.hidden)
     new = contract_of(settings, spec.text, spec.file)
@@ -75,20 +76,20 @@ def backtest(given: dict[str, Any], tell: Tell) -> None:
         raise Refusal(500, str(error), code="work_failed") from None
     teller.last(found)
     rows = balanced(found.examples, MOST_FLIPS)
-    rows.sort(key=lambda row: teller.places.get(row["id"], MOST_FLIPS))  # what is shown already stays where it is
+    rows.sort(key=lambda row: teller.places.get(row["id"], MOST_FLIPS))  # flips that are already shown stay in place
     flips = map(plain_flip, rows) if spec.sources else _drawn(spec.store, rows, new, old)
     tell({"result": {**figures(found), "flips": list(flips)}})
 
 
 class _Teller:
-    """Tells the estimate, not more often than anybody can look."""
+    """Reports the estimate, no more often than people can follow."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
         self._told = -1.0
         self._flips: list[dict[str, Any]] = []
         self.places: dict[str, int] = {}
-        """Where each flip stands that was told of."""
+        """The position of each reported flip."""
 
     def __call__(self, found: Backtest) -> None:
         now = time.monotonic()
@@ -97,12 +98,12 @@ class _Teller:
             self.last(found)
 
     def last(self, found: Backtest) -> None:
-        """Tell it now."""
+        """Report it now."""
         self._add(balanced(found.examples, MOST_EARLY))
         self._tell({"progress": progress(found), "estimate": {**figures(found), "flips": self._flips}})
 
     def _add(self, rows: list[dict[str, Any]]) -> None:
-        """Add flips to those that are shown, which stay where they are."""
+        """Add flips to the shown ones, which stay in place."""
         for row in rows:
             if len(self._flips) < MOST_EARLY and row["id"] not in self.places:
                 self.places[row["id"]] = len(self._flips)
@@ -110,7 +111,7 @@ class _Teller:
 
 
 def progress(found: Backtest) -> dict[str, Any]:
-    """How far a backtest is; how many replies there are in all is estimated from the part that was read."""
+    """The progress of a backtest; the total number of replies is estimated from the part that was read."""
     total = found.total if found.complete or not found.share else round(found.total / found.share)
     return {
         "judged": found.judged, "read": found.total, "total": max(total, found.total), "share": round(found.share, 4),
@@ -119,7 +120,7 @@ def progress(found: Backtest) -> dict[str, Any]:
 
 
 def figures(found: Backtest) -> dict[str, Any]:
-    """What is known so far, without examples; the largest groups of each kind."""
+    """The figures so far, without examples; only the largest groups of each kind."""
     told = {name: value for name, value in found.to_dict().items() if name not in _LEFT_OUT}
     told["groups"] = {
         name: [{key: value for key, value in row.items() if key != "example"} for row in rows[:_GROUPS]]
@@ -132,7 +133,7 @@ def figures(found: Backtest) -> dict[str, Any]:
 
 
 def balanced(examples: dict[str, list[dict[str, Any]]], most: int) -> list[dict[str, Any]]:
-    """As many flips of each direction as there is room for: none crowds out another.
+    """As many flips of each direction as fit: no direction crowds out another.
 
     >>> rows = balanced({"newly_refused": [{"id": 1}], "newly_accepted": [{"id": n} for n in range(2, 9)]}, 5)
     >>> [row["id"] for row in rows]
@@ -157,13 +158,13 @@ def _drawn(store: str, rows: list[dict[str, Any]], new: Any, old: Any) -> Iterat
             if time.monotonic() < until:
                 try:
                     flip = drawn_flip(opened.get(row["id"]), row, new, old)
-                except (UnknownVerdict, StoreError):  # deleted meanwhile
+                except (UnknownVerdict, StoreError):  # deleted in the meantime
                     flip = None
             yield plain_flip(row) if flip is None else flip
 
 
 def _old(settings: Settings, spec: Spec) -> Any:
-    """The contract to compare with; None if the recorded outcomes are."""
+    """The contract to compare with; None for the recorded outcomes."""
     if spec.old is None:
         return None
     return rebuilt(spec.old) if spec.old_stored else contract_of(settings, spec.old, spec.file)

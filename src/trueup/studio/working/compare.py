@@ -1,4 +1,4 @@
-"""The comparison of two runs or sifts, as `trueup compare` makes it: two folders enter, one result leaves."""
+"""The comparison of two runs or sifts, as in `trueup compare`: takes two folders and returns one result."""
 
 import tempfile
 from collections.abc import Callable
@@ -15,15 +15,15 @@ Tell = Callable[[Any], None]
 
 
 class Spec(msgspec.Struct, kw_only=True):
-    """What to compare."""
+    """The specification of a comparison."""
 
     folders: tuple[str, ...]
     hidden: tuple[str, ...] = ()
     a: str
     b: str
-    """The paths of the two."""
+    """The two paths."""
     room: str
-    """A folder for what does not fit into memory; whoever asks removes it, however this process ends."""
+    """A folder for data that does not fit into memory; the caller removes it, however this process ends."""
     examples: int
     work: str = ""
     parent: int = 0

@@ -1,4 +1,6 @@
-"""Flips as the page lists them: a stored reply, and how the backtest counted it, enter; a stretch of its text with the marks of both sides leaves."""
+"""Flips for the page: takes a stored reply and its result in the backtest, and returns an excerpt with the marks of
+both sides.
+"""
 
 from typing import Any
 
@@ -16,7 +18,7 @@ Flip = dict[str, Any]
 
 
 def plain_flip(row: dict[str, Any]) -> Flip:
-    """A flip as the backtest noted it: with the one place that decided."""
+    """A flip as recorded by the backtest: with the one place that decided."""
     text, span = row["text"], row["span"]
     units = Units(text)
     marks = [[units.of(span[0]), units.of(span[1])]] if span else []
@@ -30,7 +32,7 @@ def plain_flip(row: dict[str, Any]) -> Flip:
 
 
 def drawn_flip(stored: Stored, row: dict[str, Any], new: Any, old: Any) -> Flip | None:
-    """A flip with all that each contract marks; None if it cannot be judged any more."""
+    """A flip with all marks of each contract; None if it can no longer be judged."""
     case = case_of_stored(stored)
     now = judged(new, case)
     was = None if old is None else judged(old, case)
@@ -68,7 +70,7 @@ def _known(row: dict[str, Any]) -> Flip:
 
 
 def _stretch(text: str, row: dict[str, Any], old: Flip | None, new: Flip) -> tuple[str, int, bool]:
-    """The part of a text that is shown, how many UTF-16 units lie before it, and whether anything was cut off."""
+    """The shown part of a text, the number of UTF-16 units before it, and whether anything was cut off."""
     if len(text) <= MOST_TEXT:
         return text, 0, False
     deciding = old if row["kind"] == "newly_accepted" and old is not None else new
@@ -81,7 +83,9 @@ def _stretch(text: str, row: dict[str, Any], old: Flip | None, new: Flip) -> tup
 
 
 def _marks(page: Flip, text: str, shift: int) -> list[list[Any]]:
-    """The places of findings, errors first, then of fixes: start, end, code and how it is drawn, in UTF-16 units of the text that is shown."""
+    """The places of findings, errors first, then of fixes: start, end, code and kind of mark, in UTF-16 units of the
+    shown text.
+    """
     size = Units(text).of(len(text))
     found: list[list[Any]] = []
     for start, end, number in page["marks"]:

@@ -1,4 +1,4 @@
-"""Folders in another process: what a specification says of them enters, settings leave."""
+"""Folders in another process: takes their description from a specification and returns settings."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,7 +8,7 @@ from trueup.studio.settings import Settings
 
 
 def told_of(settings: Settings) -> dict[str, Any]:
-    """What another process must know of the folders."""
+    """A description of the folders for another process."""
     return {
         "folders": [str(each) for each in settings.folders],
         "hidden": sorted(str(each) for each in settings.hidden),

@@ -1,6 +1,7 @@
-"""Slots: how much long work one server does at once. A request that finds no slot within a moment is refused with a reason.
+"""Slots: limits the long jobs that one server runs at the same time. A request that gets no slot within a moment is
+refused with a reason.
 
-A page that changes its mind ends its work and asks again at once; that moment is for the end to get through.
+A page may cancel a job and immediately start another; that moment lets the first one end.
 """
 
 import threading
@@ -13,7 +14,7 @@ _PATIENCE = 1.5  # seconds
 
 
 class Slots:
-    """The work under way; closing ends all of it."""
+    """The running jobs; closing ends all of them."""
 
     def __init__(self, most: int = MOST, patience: float = _PATIENCE) -> None:
         self._most, self._patience = most, patience
@@ -22,7 +23,7 @@ class Slots:
         self._closed = False
 
     def start(self, kind: str, spec: dict[str, object]) -> Work:
-        """Begin some work; it ends by itself, or when it is closed."""
+        """Start a job; it ends when it is done or closed."""
         work = Work(kind, spec, self._ended)
         with self._free:
             if not self._free.wait_for(lambda: self._closed or len(self._works) < self._most, self._patience):
@@ -37,12 +38,12 @@ class Slots:
 
     @property
     def works(self) -> list[Work]:
-        """The work under way."""
+        """The running jobs."""
         with self._free:
             return list(self._works)
 
     def close(self) -> None:
-        """End all work, and begin no other."""
+        """End all jobs, and start no others."""
         with self._free:
             self._closed = True
         for work in self.works:

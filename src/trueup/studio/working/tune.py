@@ -1,7 +1,8 @@
-"""Tuning a contract file: its name and a selection of a store enter; how good its rules are and suggestions for the file leave.
+"""Tuning a contract file: takes its name and a selection from a store; returns measures of its rules and suggestions
+for the file.
 
-Every labelled reply of the selection is judged, and a random sample of the others. Applying makes the suggestions again, without their
-backtests, and writes the one that was chosen, if the file is still the one that it was made for.
+Every labelled reply of the selection is judged, and a random sample of the others. Applying makes the suggestions
+again, without their backtests, and writes the chosen one if the file has not changed since.
 """
 
 import contextlib
@@ -39,13 +40,13 @@ from trueup.tuning.tune import tune as measure
 MOST_LABELLED = 20_000
 MOST_OTHERS = 10_000  # replies without a label
 _SEED = 20
-_EVERY = 0.25  # seconds between two words about the progress
+_EVERY = 0.25  # seconds between two reports of progress
 _EXCERPT = 300
 Tell = Callable[[Any], None]
 
 
 class Spec(msgspec.Struct, kw_only=True):
-    """What to tune, or to apply."""
+    """The specification of a tuning, or of applying suggestions."""
 
     folders: tuple[str, ...]
     hidden: tuple[str, ...] = ()
@@ -61,7 +62,7 @@ class Spec(msgspec.Struct, kw_only=True):
 
 
 def tune(given: dict[str, Any], tell: Tell) -> None:
-    """Measure a contract, and tell how far it is."""
+    """Measure a contract, and report progress."""
     run = _Run(msgspec.convert(given, Spec), tell)
     tuning = run.tuned(backtest=True)
     tell({"result": run.result(tuning)})
@@ -86,10 +87,10 @@ class _Run:
         self._told = 0.0
 
     def tuned(self, *, backtest: bool) -> Tuning:
-        """The tuning of the file as it is."""
+        """The tuning of the current file."""
         contract_of(
             self._settings, self._opened.text, self._spec.file
-        )  # says what is wrong with it, and reads no file outside
+        )  # reports its faults, and reads no file outside the folders
         try:
             return measure(
                 self._opened.path, self._cases(), most=MOST_OTHERS, backtest=backtest, on_progress=self._tried
@@ -98,7 +99,7 @@ class _Run:
             raise unavailable(error, self._spec.store) from None
 
     def refuse_changed(self) -> None:
-        """Refuse if the file is not the one that the suggestions were made for."""
+        """Refuse if the file has changed since the suggestions were made."""
         now = open_contract(self._settings, self._spec.file).hash
         if now != self._spec.hash:
             raise Changed(self._spec.file, now)
@@ -113,12 +114,12 @@ class _Run:
         }  # fmt: skip
 
     def applied(self, tuning: Tuning) -> dict[str, Any]:
-        """Write the suggestions that were chosen; what was written."""
+        """Write the chosen suggestions; returns what was written."""
         known = {identity(each): each.number for each in tuning.suggestions}
         numbers = [known.get(each, 0) for each in self._spec.suggestions]
         if not all(numbers):
             raise Refusal(
-                409, "The labels have changed, and no longer speak for this suggestion. Nothing was written.", code="gone",
+                409, "The labels have changed and no longer support this suggestion. Nothing was written.", code="gone",
                 hint="Run the tuning again.",
             )  # fmt: skip
         with contextlib.ExitStack() as stack:
@@ -188,13 +189,13 @@ class _Run:
 
 
 def _sentence(said: str) -> str:
-    """A message as a sentence; the name of a file at its start stays as it is."""
+    """A message as a sentence; a file name at its start stays unchanged."""
     first = said.split(" ", 1)[0]
     return said if "/" in first else f"{said[:1].upper()}{said[1:]}"
 
 
 def identity(suggestion: Suggestion) -> str:
-    """What tells a suggestion from others, in any run: what it changes."""
+    """The identity of a suggestion in any run: the change that it makes."""
     proposal = suggestion.proposal
     said = repr((proposal.kind, proposal.at, proposal.title, proposal.edits))
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]

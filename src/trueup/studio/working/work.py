@@ -1,8 +1,8 @@
-"""Work in a process of its own: a specification enters, events come out one by one until the last.
+"""Work in a separate process: takes a specification and returns events one by one.
 
-The process gets the specification on its standard input, so that a password of a store is in no list of processes. It writes an event per
-line; what it writes to standard error goes to the log. Closing ends it with all processes that it has started. If it is silent, an event
-says that it still works, so that whoever waits notices when the client has left.
+The process gets the specification on its standard input, so that a store's password does not appear in the list of
+processes. It writes one event per line; its standard error goes to the log. Closing ends it with all processes that it
+has started. While it is silent, an event says that it is still working, so that a client that has left is noticed.
 """
 
 import contextlib
@@ -22,13 +22,13 @@ from typing import IO, Any, Self
 from trueup.studio.refusal import Refusal
 
 log = logging.getLogger("trueup.studio")
-_SILENCE = 0.2  # seconds after which it is said that the work continues
+_SILENCE = 0.2  # seconds of silence after which an event says that the work continues
 _MOST_SAID = 20_000  # bytes of standard error that are logged
 _COMMAND = (sys.executable, "-P", "-m", "trueup.studio.working")
 
 
 class Told(Refusal):
-    """A refusal of the work itself, as it was told."""
+    """A refusal that the process reported."""
 
     def __init__(self, status: int, error: dict[str, Any]) -> None:
         super().__init__(status, error["message"], code=error["code"], hint=error["hint"])
@@ -40,12 +40,12 @@ class Told(Refusal):
 
 
 class Work(Iterator[Any]):
-    """One piece of long work. It begins with the first event that is asked for."""
+    """One long job. It starts when the first event is requested."""
 
     def __init__(self, kind: str, spec: dict[str, Any], ended: "Callable[[Work], object]" = id) -> None:
         self._spec = json.dumps(
             {**spec, "work": kind, "parent": os.getpid()}
-        ).encode()  # half a surrogate pair stays as it is
+        ).encode()  # half a surrogate pair stays unchanged
         self._kind = kind
         self._ended = ended
         self._process: subprocess.Popen[bytes] | None = None
@@ -84,7 +84,7 @@ class Work(Iterator[Any]):
         return event
 
     def result(self) -> Any:
-        """What the work comes to, for whoever can wait for it."""
+        """The result of the work, for callers that can wait."""
         with contextlib.closing(self):
             for event in self:
                 if "result" in event:
@@ -143,16 +143,16 @@ class Work(Iterator[Any]):
         log.error("the %s of the studio ended early, with exit code %s", self._kind, code)
         self.close()
         why = (
-            "The system ended it, which it does when memory is short."
+            "The system ended it, probably because memory was short."
             if code == -signal.SIGKILL
-            else "The log of the studio says why."
+            else "See the studio's log for the reason."
         )
         raise Refusal(500, f"The {self._kind} ended before it was done.", code="work_failed", hint=why)
 
     def _kill(self, process: "subprocess.Popen[bytes]") -> None:
         with contextlib.suppress(OSError):
             if hasattr(os, "killpg"):
-                os.killpg(process.pid, signal.SIGKILL)  # its group: whatever it has started as well
+                os.killpg(process.pid, signal.SIGKILL)  # its group: also all processes that it has started
             else:
                 process.kill()
         process.wait()

@@ -1,4 +1,4 @@
-// What the server says about itself and about the rights of whoever looks.
+// Facts about the server, and the rights of the current user.
 import {signal} from "../vendor.js";
 
 export const about = signal({rights: [], store: false, folders: [], demo: false});

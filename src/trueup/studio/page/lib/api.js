@@ -1,8 +1,8 @@
-// The API: one function per kind of request. A refusal becomes a Failure with words for the page.
+// The API: one function per kind of request. A refusal becomes a Failure with a message for the page.
 import {mount} from "./place.js";
 
 export class Failure extends Error {
-  constructor(status, {code = "failed", message = "The studio does not answer.", hint = ""} = {}) {
+  constructor(status, {code = "failed", message = "The studio does not respond.", hint = ""} = {}) {
     super(message);
     Object.assign(this, {status, code, hint});
   }
@@ -19,7 +19,7 @@ async function send(method, path, body, signal) {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Failure(0, {code: "unreachable", message: "The studio does not answer.", hint: "Is `trueup studio` still running?"});
+    throw new Failure(0, {code: "unreachable", message: "The studio does not respond.", hint: "Is `trueup studio` still running?"});
   }
   if (response.ok) return response;
   const told = await response.json().catch(() => ({}));

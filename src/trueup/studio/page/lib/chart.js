@@ -2,15 +2,15 @@
 //
 //   <${Chart} title="Requests" kind="bars" times=${[1763…]} step=${60} series=${[{title: "accepted", colour: "ok", values: [3, 4]}]} />
 //
-// `times` are seconds since 1970, one for each value; `step` is how many seconds a value stands for. A value of null is a gap. Bars are
-// stacked in the order of the series. `colour` is ok, warn, bad or soft, or left out for the next of a neutral row; `hatched` draws
-// stripes, so that a refusal is not told by colour alone. `format` writes a value. While nothing is pointed at, the legend has the sums of
-// bars. `onPick(time, step)` makes the stretches of time something to open: by a click, or by Enter.
+// `times` are seconds since 1970, one for each value; `step` is how many seconds a value covers. A value of null is a gap. Bars are stacked
+// in the order of the series. `colour` is ok, warn, bad or soft; without it, the series gets the next neutral colour. `hatched` draws
+// stripes, so that colour is not the only sign of a refusal. `format` writes a value. Until the user points at a bar, the legend shows
+// sums. `onPick(time, step)` opens an interval, by a click or by Enter.
 import {uPlot, useEffect, useLayoutEffect, useRef, useSignal} from "../vendor.js";
 import {html} from "./html.js";
 import {clock as seconds, day, number, short} from "./words.js";
 
-const NEUTRAL = 8; // colours of series without a meaning: --series-1 to --series-8
+const NEUTRAL = 8; // neutral colours: --series-1 to --series-8
 const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -18,7 +18,7 @@ const clock = new Intl.DateTimeFormat("en-GB", {hour: "2-digit", minute: "2-digi
 const dated = (time) => new Date(time * 1000);
 const isMidnight = (date) => !date.getHours() && !date.getMinutes();
 
-/** A stretch of time in words: `14:03–14:04`, `3 Nov 14:00–15:00`, `3 Nov`. */
+/** An interval of time in words: `14:03–14:04`, `3 Nov 14:00–15:00`, `3 Nov`. */
 export function stretch(time, step) {
   const from = dated(time);
   if (step >= 86_400) return step === 86_400 ? day.format(from) : `${day.format(from)} – ${day.format(dated(time + step - 1))}`;
@@ -31,13 +31,13 @@ const ticks = (_, splits, __, ___, gap) => splits.map((time) => (gap >= 86_400 |
 const named = (each, at) => (each.colour ? `series-${each.colour}` : `series-${(at % NEUTRAL) + 1}`);
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-/** What uPlot is given: of bars their full heights, so that the scale fits; `stack` draws their parts. */
+/** The data for uPlot. Bars have their full heights, so that the scale fits; `stack` draws their parts. */
 function heights(kind, times, series) {
   if (kind !== "bars") return [times, ...series.map((each) => each.values)];
   return [times, times.map((_, at) => sumOf(series.map((each) => each.values[at])))];
 }
 
-/** Draw bars from whole pixels, each part on top of the one before. */
+/** Draw bars in whole pixels, each part on top of the previous one. */
 function stack(plot, {times, step, series}, fills) {
   const place = (value) => Math.round(plot.valToPos(value, "y", true));
   const across = (time) => Math.round(plot.valToPos(time, "x", true));
@@ -92,7 +92,7 @@ function options(kind, series, size, shown, hear) {
   const fills = series.map((each, at) => (each.hatched ? stripes : String)(css(named(each, at))));
   return {
     ...size,
-    padding: [8, 16, 0, 0], // half of the last time
+    padding: [8, 16, 0, 0], // half of the last interval
     legend: {show: false},
     cursor: {y: false, drag: {x: false, y: false}, dataIdx: at, points: {show: kind !== "bars"}},
     scales: {
@@ -127,8 +127,8 @@ function Legend({series, at, format, time, kind}) {
 function Numbers({times, step, series, format, title}) {
   const open = useSignal(false);
   return html`<details class="numbers" onToggle=${(event) => (open.value = event.currentTarget.open)}>
-    <summary>Numbers<span class="hidden"> of ${title}</span></summary>
-    ${open.value && html`<div class="scroll" tabindex="0" role="region" aria-label=${`Numbers of ${title}`}><table>
+    <summary>Numbers<span class="hidden"> for ${title}</span></summary>
+    ${open.value && html`<div class="scroll" tabindex="0" role="region" aria-label=${`Numbers for ${title}`}><table>
       <thead><tr><th scope="col">Time</th>${series.map((each) => html`<th scope="col" class="n" key=${each.title}>${each.title}</th>`)}</tr></thead>
       <tbody>${times.map((time, at) => ({time, at})).reverse().map(({time, at}) => html`<tr key=${time}><th scope="row" class="num">${stretch(time, step)}</th>${series.map((each) => html`<td class="n" key=${each.title}>${format(each.values[at])}</td>`)}</tr>`)}</tbody>
     </table></div>`}

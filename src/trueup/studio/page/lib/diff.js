@@ -1,4 +1,4 @@
-// Fixes as a diff: a text with its facts enters; the lines that were changed leave, as they were and as they were read, with the codes below them.
+// Fixes as a diff. It takes a text with its facts and shows each changed line before and after the change, with the codes below it.
 import {useMemo, useSignal} from "../vendor.js";
 import {html} from "./html.js";
 import {count} from "./words.js";
@@ -9,7 +9,7 @@ const AROUND = 2; // unchanged lines shown around a block
 const LONG_LINE = 600;
 const LONG_BLOCK = 24; // lines of one side
 
-/** Changes in the order of the text with none inside another: of two in the same place the later one is the outcome. */
+/** Changes in text order, never nested: if two are in the same place, the later one wins. */
 function merged(changes) {
   const out = [];
   for (const change of changes.sort((one, other) => one.start - other.start || one.end - other.end)) {
@@ -120,7 +120,7 @@ function Block({block, facts, chosen, onChoose}) {
 export function Diff({drawn, chosen = null, onChoose}) {
   const {blocks, lines, line} = useMemo(() => blocksOf(drawn), [drawn]);
   const most = useSignal(MOST);
-  if (!blocks.length) return html`<p class="note">Nothing was changed in the text: the reply was read as it is.</p>`;
+  if (!blocks.length) return html`<p class="note">Nothing was changed: the reply was read as it is.</p>`;
   const shown = blocks.slice(0, most.value);
   const parts = [];
   const plain = (from, to) => {

@@ -1,5 +1,5 @@
-// The editor: a text enters, what the user makes of it leaves. CodeMirror as a component.
-// Line breaks stay as they are: only \n ends a line, so that offsets are those of the string, and \r is a character that can be seen.
+// The editor: CodeMirror as a component. It takes a text and reports each edit.
+// Line breaks stay unchanged. Only \n ends a line, so that offsets match those of the string, and \r is shown as a character.
 import {
   Annotation, Compartment, EditorState, EditorView, HighlightStyle, MatchDecorator, Decoration, Prec, ViewPlugin, autocompletion, bracketMatching, closeBrackets,
   closeBracketsKeymap, closeSearchPanel, completionKeymap, defaultKeymap, drawSelection, findNext, findPrevious, history, historyField, historyKeymap, hoverTooltip, indentUnit, indentWithTab, isolateHistory, json, keymap, lineNumbers,
@@ -11,11 +11,11 @@ import {nonce} from "./place.js";
 import {say} from "./parts.js";
 import {bytes, shared} from "./words.js";
 
-/** Units of text that an editor takes: the server judges no longer reply. */
+/** Maximum length of a text, in UTF-16 units: the server does not judge longer replies. */
 export const MOST = 10_000_000;
 const MOST_COLOURED = 300_000; // beyond that, parsing costs more than colours are worth
 const FROM_OUTSIDE = Annotation.define();
-const remembered = new Map(); // editors that are not shown now: their state and the place that was looked at
+const remembered = new Map(); // state and scroll position of editors that are not shown now
 
 const COLOURS = syntaxHighlighting(HighlightStyle.define([
   {tag: [tags.propertyName, tags.definition(tags.propertyName), tags.attributeName], class: "tok-key"},
@@ -25,7 +25,7 @@ const COLOURS = syntaxHighlighting(HighlightStyle.define([
   {tag: [tags.labelName, tags.typeName, tags.meta], class: "tok-label"},
 ]));
 
-// Characters that cannot be seen, or that reorder what stands around them. Joiners stay as they are where a script or an emoji needs them.
+// Characters that are invisible, or that reorder the text around them. Joiners are left alone where a script or an emoji needs them.
 const ODD = new RegExp(
   "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u00a0\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u3164\\ufeff\\uffa0\\ufff9-\\ufffb" +
   "\\u{e0000}-\\u{e01ef}]|\\p{Surrogate}|(?<![\\p{Lo}\\p{M}\\p{Extended_Pictographic}\\u{1f3fb}-\\u{1f3ff}\\ufe0f])[\\u200c\\u200d]", "gu");
@@ -48,7 +48,7 @@ function seen(character) {
   return drawn.get(point);
 }
 
-/** Shows what cannot be seen. The text stays as it is: the names are drawn beside it, and each character is isolated from its line. */
+/** Shows invisible characters. The text does not change: the names are drawn beside it, and each character is isolated from its line. */
 const OddCharacters = (() => {
   const matcher = new MatchDecorator({regexp: ODD, decoration: ([character]) => seen(character)});
   return ViewPlugin.define((view) => ({
@@ -57,7 +57,7 @@ const OddCharacters = (() => {
   }), {decorations: (plugin) => plugin.shown});
 })();
 
-/** Where completions and hovers are drawn: above everything, in a part of the page that has a name. */
+/** The element for completions and hovers: above everything, with an accessible name. */
 function hints() {
   const found = document.getElementById("hints") ?? document.createElement("aside");
   if (!found.isConnected) {
@@ -73,7 +73,7 @@ const SEARCHING = [["Mod-f", openSearchPanel], ["F3", findNext, findPrevious], [
 const languages = {yaml, json};
 const colours = (language, length) => (language && length <= MOST_COLOURED ? [languages[language](), COLOURS] : []);
 
-/** Where a line and a column (both from 1, in UTF-16 units) are in a document; the nearest place if there is no such one. */
+/** The offset of a line and a column (both from 1, in UTF-16 units), or the nearest one that exists. */
 export function offset(doc, line, column) {
   const found = doc.line(Math.min(Math.max(line, 1), doc.lines));
   return Math.min(found.from + Math.max(column - 1, 0), found.to);
@@ -91,7 +91,7 @@ function diagnostics(doc, faults) {
   }).sort((one, other) => one.from - other.from);
 }
 
-/** The one change that makes a text of another; what is the same before and after it stays, and so does the place that is looked at. */
+/** One change that turns a text into another. The common beginning and end are kept, and so is the scroll position. */
 function between(old, now) {
   if (old === now) return null;
   const [from, same] = shared(old, now);
@@ -145,7 +145,7 @@ function assisted(about) {
   return [autocompletion({override: [complete], icons: false, activateOnTypingDelay: 80}), hoverTooltip(hover, {hoverTime: 250})];
 }
 
-/** Enter behind a key of YAML without a value: what comes next belongs to it. */
+/** Enter after a YAML key without a value: the next line is indented below the key. */
 function indentBelowKey(view) {
   const {from, to} = view.state.selection.main;
   const line = view.state.doc.lineAt(from);
@@ -156,7 +156,7 @@ function indentBelowKey(view) {
   return true;
 }
 
-/** Typing over a selection. Left to itself, Chromium keeps the colours of what is gone in a style attribute, which the page's policy forbids. */
+/** Typing over a selection. Otherwise Chromium keeps the colours of the deleted text in a style attribute, which the page's policy forbids. */
 const overtyping = Prec.low(EditorView.domEventHandlers({
   beforeinput(event, view) {
     const {main} = view.state.selection;
@@ -168,11 +168,11 @@ const overtyping = Prec.low(EditorView.domEventHandlers({
   },
 }));
 
-/** Refuses a paste or a drop that is too large before the document has seen it; `onFile` takes dropped files. */
+/** Refuses a paste or a drop that is too large, before it reaches the document; `onFile` takes dropped files. */
 function guarded(limit, handlers) {
   const refuse = (event, size) => {
     event.preventDefault();
-    say(`That is ${bytes(size)}; the page takes texts of up to ${bytes(limit)}. Judge large files with \`trueup check\` or \`trueup sift\`.`, "bad");
+    say(`That is ${bytes(size)}; the page accepts texts of up to ${bytes(limit)}. Judge large files with \`trueup check\` or \`trueup sift\`.`, "bad");
     return true;
   };
   const take = (event, given) => {
@@ -191,9 +191,10 @@ function guarded(limit, handlers) {
 }
 
 /**
- * A text that can be edited: `value`, `onChange(text)`, `language` ("yaml", "json" or ""), `readOnly`, `faults` (squiggles), `assist` (`{kind, file}`: completion and
- * hover), `numbers`, `label`, `placeholder`, `onFile(file)` for dropped files, `extensions` (fixed), `onView(view)`, `memory` (a name under which the selection, the
- * place that is looked at and what can be undone outlive the component). With a language Tab indents; Escape, then Tab, leaves.
+ * A text that can be edited: `value`, `onChange(text)`, `language` ("yaml", "json" or ""), `readOnly`, `faults` (squiggly lines), `assist`
+ * (`{kind, file}`: completion and hover), `numbers`, `label`, `placeholder`, `onFile(file)` for dropped files, `extensions` (fixed),
+ * `onView(view)`, `memory` (a name under which the selection, the scroll position and the undo history outlive the component). With a
+ * language Tab indents; Escape, then Tab, leaves.
  */
 export function Editor({value, onChange, language = "", readOnly = false, faults, assist, numbers = false, label, placeholder = "", onFile, extensions = [], onView, limit = MOST, memory, class: kind = ""}) {
   const host = useRef();
@@ -250,7 +251,7 @@ export function Editor({value, onChange, language = "", readOnly = false, faults
     };
   }, []);
 
-  useLayoutEffect(() => { // before the next key: an effect that comes later would put a text back that was typed over meanwhile
+  useLayoutEffect(() => { // before the next key: a later effect would overwrite what was typed in the meantime
     if (value !== known.current && view.current) put(value);
   }, [value]);
   useEffect(() => void view.current?.dispatch({effects: parts.current.language.reconfigure(colours(language, value.length))}), [language, value.length > MOST_COLOURED]);

@@ -1,4 +1,4 @@
-// Evidence: each value of a reply beside the sources that it was looked up in. A value leads to its places, and a place to its value.
+// Evidence: each value of a reply beside the sources in which it was looked up. A value links to its places, and a place to its value.
 import {useEffect, useMemo, useSignal} from "../vendor.js";
 import {html} from "./html.js";
 import {Item, Rows, cut, pathOf, short} from "./facts.js";
@@ -10,13 +10,13 @@ const COLOURS = {fuzzy: "guess", none: "error"};
 const colour = (row) => row.level || (COLOURS[row.grade] ?? "lossless");
 const places = (row) => (row.places.length ? row.places : row.nearest ? [row.nearest] : []);
 
-/** A row as marks know it: a fact of its own. */
+/** A row as a fact, for the marks. */
 const asFact = (row) => ({...row, kind: "evidence", code: "", level: colour(row), name: `${cut(row.value, 60)}${row.places.length ? "" : ": the nearest place"}`});
 
-/** A document with its marks: its text, or the pieces of it that are there, with a line for each gap. `whole`: the text, if the page has it. */
+/** A document with its marks: its text, or the available pieces with a line for each gap. `whole`: the text, if the page has it. */
 function drawn({rows, sources}, at, whole) {
   const {pieces, size} = sources[at] ?? {pieces: [[0, ""]], size: 0};
-  const shifts = []; // of each piece: where it starts, where it ends, and by how much it was moved
+  const shifts = []; // for each piece: its start, its end, and how far it was moved
   let text = "";
   let end = 0;
   for (const [start, piece] of whole === undefined ? pieces : [[0, whole]]) {
@@ -33,12 +33,12 @@ function drawn({rows, sources}, at, whole) {
   return {text, marks, facts: rows.map(asFact)};
 }
 
-/** A verdict in whose text the value of a row is marked too, and the index of that mark; null where a fact marks it already. */
+/** A verdict whose text also marks the value of a row, and the index of that mark; null if a fact already marks it. */
 export const withValue = (verdict, row) => (row?.span && row.fact === null
   ? [{...verdict, marks: [...verdict.marks, [...row.span, verdict.facts.length]], facts: [...verdict.facts, asFact(row)]}, verdict.facts.length]
   : [verdict, null]);
 
-/** What a document says at a place; empty, if that part of it is not there. */
+/** The text of a document at a place; empty if that part is missing. */
 function said(sources, [at, from, to]) {
   const [start, text] = sources[at].pieces.find(([first, piece]) => from >= first && to <= first + piece.length) ?? [0, ""];
   return cut(text.slice(from - start, to - start), 60);
@@ -69,7 +69,7 @@ export function Values({verdict: {facts, evidence: {rows, sources, omitted, grad
   };
   const choose = (index) => {
     onChoose(index);
-    document.querySelector(".source")?.scrollIntoView({block: "nearest"}); // on a narrow screen it is elsewhere on the page
+    document.querySelector(".source")?.scrollIntoView({block: "nearest"}); // on a narrow screen the source is elsewhere on the page
   };
   return html`<div class="about-facts" role="group" aria-label="Values" onKeyDown=${step}>
     <h3>${Object.entries(grades).map(([grade, some]) => `${number(some)} ${grade}`).join(" · ")}</h3>
@@ -78,7 +78,7 @@ export function Values({verdict: {facts, evidence: {rows, sources, omitted, grad
   </div>`;
 }
 
-/** The sources with the places of all values: the document of the chosen value, or the one that was picked. Where one can be edited, `value` is its text and `whole` the text that was judged. Every other property is the editor's. */
+/** The sources with the places of all values: the document of the chosen value, or the one that the user picked. If it can be edited, `value` is its text and `whole` the text that was judged. All other properties go to the editor. */
 export function Sources({evidence, chosen, onChoose, value, whole, ...rest}) {
   const {rows, sources} = evidence;
   const picked = useSignal(0);

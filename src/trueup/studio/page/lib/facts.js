@@ -1,4 +1,4 @@
-// Facts in words: what a verdict says about a reply, fact by fact or in groups. Rows choose marks, and marks choose rows.
+// The facts of a verdict in words, one by one or in groups. Choosing a row chooses its mark, and the other way round.
 import {useEffect, useRef, useSignal} from "../vendor.js";
 import {html} from "./html.js";
 import {Dialog, Tag} from "./parts.js";
@@ -13,18 +13,18 @@ export const kindOf = (fact) => fact.level ?? fact.grade ?? "error";
 
 export const cut = (text, most = LONG) => (text.length <= most ? text : `${text.slice(0, /[\ud800-\udbff]/.test(text[most - 1]) ? most - 1 : most)}…`);
 const isValue = (fact) => fact.code[0] === "C" && fact.before && fact.after;
-/** The message of a finding without the name of its field, which is shown before it. */
+/** The message of a finding without its field name, which is shown before it. */
 export const short = (fact) => {
   const named = /^Field "[^"]*": (?=.)/.exec(fact.message);
   return named ? fact.message[named[0].length].toLowerCase() + fact.message.slice(named[0].length + 1) : fact.message;
 };
-/** One sentence about a fact: the message of a finding; what a fix did. */
+/** One sentence about a fact: the message of a finding, or what a fix did. */
 export const summary = (fact) => (fact.kind === "finding" ? fact.message : isValue(fact) ? `${cut(fact.before, 60)} → ${cut(fact.after, 60)}` : fact.title || fact.name);
 
 /** `$.lines[0].price` as `lines[0].price`; the whole value has no name. */
 export const pathOf = (path) => (path === "$" || !path ? "" : path.startsWith("$.") ? path.slice(2) : path);
 
-/** Fixes of one code that say the same, together: `[{facts: [index…], paths: […]}…]`. A coercion stands alone: each has its own before and after. */
+/** Groups fixes that have the same code and say the same: `[{facts: [index…], paths: […]}…]`. A coercion is not grouped: each has its own before and after. */
 export function grouped(facts) {
   const groups = new Map();
   facts.forEach((fact, index) => {
@@ -39,13 +39,13 @@ export function grouped(facts) {
   return [...groups.values()];
 }
 
-/** The groups in the order that they are listed: findings, then fixes. A list and its keys use the same one. */
+/** The groups in the order of the list: findings, then fixes. The list and its keys use the same order. */
 export function rowsOf(facts) {
   const findings = facts.flatMap((fact, index) => (fact.kind === "finding" ? [{facts: [index], paths: [pathOf(fact.path)]}] : []));
   return {errors: findings.filter(({facts: [index]}) => facts[index].level === "error"), warnings: findings.filter(({facts: [index]}) => facts[index].level !== "error"), fixes: grouped(facts)};
 }
 
-/** One row of a list; the chosen one is in sight, unless it was chosen there. */
+/** One row of a list. The chosen row is scrolled into view, unless it was chosen by a click on it. */
 export function Item({kind, isChosen, children}) {
   const element = useRef();
   useEffect(() => {
@@ -54,7 +54,7 @@ export function Item({kind, isChosen, children}) {
   return html`<li class=${`fact ${kind}`} aria-current=${isChosen ? "true" : undefined} ref=${element}>${children}</li>`;
 }
 
-/** A list of rows, the first ones at once, and always the one that is chosen. */
+/** A list of rows: the first ones, and always the chosen one. */
 export function Rows({rows, at, draw}) {
   const most = useSignal(MOST_SHOWN);
   const shown = Math.max(most.value, at + 1);
@@ -108,7 +108,7 @@ export function Headline({verdict, children}) {
   return html`<div class="headline"><strong class=${kind}>${word}</strong><span class="soft">${parts.join(" · ") || "no findings, nothing changed"}</span>${children}</div>`;
 }
 
-/** The page of a code in a dialog. */
+/** The documentation of a code in a dialog. */
 export function Explain({code, onClose}) {
   const {data, failure} = useLoaded("/explain", {code});
   const level = data?.level ?? data?.grade;

@@ -1,4 +1,4 @@
-// Flips: what a change of a contract does to stored replies, as figures and as a list to walk through.
+// Flips: the effect of a contract change on stored replies, as figures and as a list to step through.
 import {useRef, useSignal} from "../vendor.js";
 import {html} from "./html.js";
 import {may} from "./about.js";
@@ -9,7 +9,7 @@ import {query, refine} from "./place.js";
 import {count, lasted, money, number} from "./words.js";
 
 export const KINDS = {newly_accepted: "newly accepted", newly_refused: "newly refused", value_changed: "another value"};
-const SHOWN = 100; // rows at once
+const SHOWN = 100; // rows shown at first
 
 // -- figures ---------------------------------------------------------------------------------------
 
@@ -24,7 +24,7 @@ export function share(value, more = 0) {
   return `${Number(hundred.toFixed(digits + more))} %`;
 }
 
-/** The ends of an interval, told apart: `0.81–0.98`. */
+/** The ends of an interval, with enough digits to differ: `0.81–0.98`. */
 export function interval(low, high) {
   let [a, b] = ["", ""];
   for (let more = 0; more < 4 && a === b; more += 1) [a, b] = [share(low, more), share(high, more)];
@@ -36,7 +36,7 @@ export const p = (value) => (value < 0.001 ? "p < 0.001" : `p = ${Number(value.t
 const rounded = (value) => (Math.abs(value) >= 10 || Number.isInteger(value) ? Math.round(value) : Number(value.toPrecision(2)));
 export const signed = (value) => (value < 0 ? `−${number(rounded(-value))}` : value > 0 ? `+${number(rounded(value))}` : "0");
 
-/** The figures of a backtest as cards. A part of the replies gives an estimate of them. */
+/** The figures of a backtest as cards. If only a part of the replies was judged, the figures are estimates. */
 export function Figures({found}) {
   const rate = (name) => {
     const {n, share: part, low, high} = found.rates[name];
@@ -59,7 +59,7 @@ function Tested({found}) {
   const {mcnemar, clustered} = found.tests;
   if (found.same_fingerprint) return "both contracts are the same";
   if (!found.judged) return "no reply judged";
-  if (!found.newly_accepted && !found.newly_refused) return "no reply changes sides";
+  if (!found.newly_accepted && !found.newly_refused) return "no decision changed";
   const words = clustered ? `${number(clustered.clusters)} conversations, each counted once` : "exact McNemar test: are both directions equally likely?";
   return html`<span title=${words}>McNemar ${p((clustered ?? mcnemar).p)}${clustered && " by conversation"}</span>`;
 }
@@ -70,20 +70,20 @@ function Cost({cost}) {
   const monthly = cost.monthly;
   const {asks, cost: micros, latency} = monthly ?? cost;
   const title = monthly ? "regenerations a month" : "regenerations";
-  if (asks == null) return html`<${Card} figure="–" title=${title}>unknown: no reply was asked for again<//>`;
+  if (asks == null) return html`<${Card} figure="–" title=${title}>unknown: no request was repeated<//>`;
   const amounts = [micros != null && money(Math.abs(micros)), latency != null && `${waiting(Math.abs(latency))} of waiting`].filter(Boolean);
   const what = amounts.length ? `${asks > 0 ? "costs" : "saves"} ${amounts.join(" and ")}` : "money and time were not recorded";
-  return html`<${Card} figure=${signed(asks)} title=${title}>${asks ? what : "nothing is asked for again"}<//>`;
+  return html`<${Card} figure=${signed(asks)} title=${title}>${asks ? what : "no request would be repeated"}<//>`;
 }
 
-/** The four cards before there is a figure. */
+/** The four cards before the first figures arrive. */
 export const NoFigures = () => html`<div class="cards figures" aria-hidden="true">
   ${["newly accepted", "newly refused", "unchanged", "regenerations a month"].map((title) => html`<section class="card" key=${title}><p class="figure none">–</p><p>${title}</p><p class="soft">${" "}</p></section>`)}
 </div>`;
 
 // -- a text with marks -------------------------------------------------------------------------------
 
-/** A text with stretches `[start, end]` marked; overlapping ones are joined. */
+/** A text with ranges `[start, end]` marked; overlapping ranges are joined. */
 export function Stretches({text, marks, kind}) {
   const parts = [];
   let at = 0;
@@ -98,7 +98,7 @@ export function Stretches({text, marks, kind}) {
 
 const LEAD = 14; // characters before the first mark that a row shows
 
-/** The reply of a flip in a row, from shortly before its first mark: what the new contract finds, else what the old one found. */
+/** The reply of a flip in one row, starting shortly before its first mark. Marks come from the new contract, or else from the old one. */
 export function Excerpt({flip}) {
   const isNew = flip.marks_new?.length > 0;
   const marks = isNew ? flip.marks_new : flip.marks_old ?? [];
@@ -121,7 +121,7 @@ const FILTERS = [
   ["label", "all labels", (flip) => [flip.label], (label) => LABELS[label][0]],
 ];
 
-/** The flips that the query asks for. */
+/** The flips that match the query. */
 const chosen = (flips) => FILTERS.reduce((left, [name, , of]) => {
   const wanted = query.value.get(name);
   return wanted ? left.filter((flip) => of(flip).includes(wanted)) : left;
@@ -150,7 +150,7 @@ function useLabels() {
     const keep = (label) => (given.value = {...given.value, [flip.id]: label});
     if (before === (right ? "better" : "worse")) return;
     keep(right ? "better" : "worse");
-    const outcome = flip.now === (flip.recorded ?? flip.was) ? right : !right; // a label speaks of the decision that was recorded
+    const outcome = flip.now === (flip.recorded ?? flip.was) ? right : !right; // a label is about the recorded decision
     try {
       await post("/labels", {items: [{verdict: flip.id, outcome: outcome ? "right" : "wrong"}]});
     } catch (failure) {
@@ -161,16 +161,16 @@ function useLabels() {
   return [given.value, told];
 }
 
-/** The flips of a backtest: a table to walk through, or one of them, opened. `open` draws that one. */
+/** The flips of a backtest: a table to step through, or one opened flip, which `open` draws. */
 export function Flips({found, children, open: Open}) {
   const given = found.flips;
   const [marks, tell] = useLabels();
   const flips = given.map((flip) => (marks[flip.id] ? {...flip, label: marks[flip.id]} : flip));
   const rows = chosen(flips);
-  const at = useSignal(-1); // the row that the keys are at; none before the first one
+  const at = useSignal(-1); // the row under the cursor; none before the first key
   const shown = useSignal(SHOWN);
   const wanted = rows.findIndex((flip) => flip.id === query.value.get("flip"));
-  const opened = wanted >= 0; // what an address names may flip no longer
+  const opened = wanted >= 0; // the flip in the URL may no longer exist
   const place = opened ? wanted : Math.min(at.value, rows.length - 1);
   const current = rows[place];
   const table = useRef();
@@ -184,7 +184,7 @@ export function Flips({found, children, open: Open}) {
   };
   const focus = (row) => {
     const found = table.current?.querySelectorAll("tbody button")[row];
-    if (found) found.focus(); // at once: the next key may be Enter
+    if (found) found.focus(); // immediately: the next key may be Enter
     else setTimeout(() => table.current?.querySelectorAll("tbody button")[row]?.focus());
   };
   const close = () => {
@@ -251,6 +251,6 @@ function Labelled({found, flips, given, rows}) {
   const parts = [count(all, "flip")];
   if (rows.length < given.length) parts.push(`${number(rows.length)} of them shown`);
   else if (given.length < all && given.length) parts.push(`${number(given.length)} of them listed, chosen at random`);
-  if (all) parts.push(better + worse ? `${number(better + worse)} labelled: ${number(better)} better, ${number(worse)} worse` : "none is labelled");
+  if (all) parts.push(better + worse ? `${number(better + worse)} labelled: ${number(better)} better, ${number(worse)} worse` : "not labelled yet");
   return html`${parts.join(" · ")}`;
 }

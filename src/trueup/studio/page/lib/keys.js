@@ -1,12 +1,12 @@
-// Keys: a view registers its shortcuts with a sentence each; `?` lists those that work now. Typing in a field never triggers one.
+// Keys: a view registers its shortcuts with a sentence each; `?` lists the active ones. Typing in a field never triggers one.
 import {useLayoutEffect, signal} from "../vendor.js";
 
-const layers = signal([]); // of shortcuts; the last one wins
+const layers = signal([]); // sets of shortcuts; the last one wins
 
-/** Register shortcuts while a component is shown: `useKeys({j: ["next verdict", next]})`. A key is as `event.key` gives it, or `Ctrl+Enter`. */
+/** Register shortcuts while a component is shown: `useKeys({j: ["next verdict", next]})`. A key is the value of `event.key`, or `Ctrl+Enter`. */
 export function useKeys(shortcuts, when = true) {
   const layer = {current: shortcuts};
-  // With the drawing, not after it: of two quick keys, the second one must act on what the first one changed.
+  // In the layout effect, not after it: the second of two quick keys must act on what the first one changed.
   useLayoutEffect(() => {
     if (!when) return undefined;
     layers.value = [...layers.peek(), layer];
@@ -16,7 +16,7 @@ export function useKeys(shortcuts, when = true) {
 
 const SIGNS = {ArrowDown: "↓", ArrowUp: "↑", PageDown: "PgDn", PageUp: "PgUp", Escape: "Esc"};
 
-/** Every shortcut that works now: `[sentence, [key, …]]`. */
+/** Every active shortcut: `[sentence, [key, …]]`. */
 export function listed() {
   const found = new Map();
   for (const layer of layers.value) for (const [key, [sentence]] of Object.entries(layer.current)) found.set(key, sentence);
@@ -27,7 +27,7 @@ export function listed() {
 
 const isTyping = (target) => target.closest?.("input:not([type=range]):not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]");
 
-/** Whether Enter or the space bar presses what has the focus, and so is not a shortcut. */
+/** Whether Enter or the space bar activates the focused element, and so is not a shortcut. */
 const presses = ({key, target}) => (key === "Enter" || key === " ") && target.closest?.("a[href], button, summary, input, [role=tab]");
 
 addEventListener("keydown", (event) => {
@@ -36,7 +36,7 @@ addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.isComposing || (event.altKey && !types)) return;
   const name = holds ? `Ctrl+${event.key}` : event.key;
   if (!holds && (isTyping(event.target) || presses(event))) return;
-  if (document.querySelector("dialog[open]")) return; // Escape closes it, and nothing else
+  if (document.querySelector("dialog[open]")) return; // Escape closes only the dialog
   for (const layer of layers.peek().toReversed()) {
     const shortcut = layer.current[name];
     if (shortcut) {

@@ -1,10 +1,10 @@
-// Loading: a view asks for data; while it waits, when it fails and when it has come, the view says so in one place.
+// Loading data for a view: waiting, failure and success are handled in one place.
 import {useEffect, useSignal} from "../vendor.js";
 import {html} from "./html.js";
 import {get} from "./api.js";
 import {link} from "./place.js";
 
-/** The data of a GET path as a signal of `{data, failure, busy, reload, show}`. Data stays while newer data is on its way; `show` puts data there that came another way. `every`: milliseconds between looks. */
+/** The data of a GET path as a signal of `{data, failure, busy, reload, show}`. Data stays while newer data is loading; `show` sets data that came another way. `every`: milliseconds between requests. */
 export function useLoaded(path, given = {}, {every = 0, after = 0} = {}) {
   const state = useSignal({data: undefined, failure: null, busy: true, key: null});
   const turn = useSignal(0);
@@ -34,7 +34,7 @@ export function useLoaded(path, given = {}, {every = 0, after = 0} = {}) {
   return {data, failure, busy: busy || known !== key, reload: () => (turn.value += 1), show: (news) => (state.value = {...state.value, data: news, failure: null})};
 }
 
-/** What stands in place of data that is not there. */
+/** A note in place of missing data. */
 export function Waiting({failure, busy, empty, children}) {
   if (failure) return html`<${Failed} failure=${failure} />`;
   if (busy) return html`<p class="note" aria-busy="true">Loading…</p>`;

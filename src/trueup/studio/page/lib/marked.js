@@ -1,5 +1,5 @@
-// The marked reply: a text, its marks and its facts enter; the text leaves with each mark in place. The one part that draws them, in Try and in a stored verdict.
-// A mark is never colour alone: it is underlined, its code shows on hover and under the cursor, and it chooses its row in the list of facts.
+// The marked reply: it takes a text, its marks and its facts, and draws the text with each mark in place, in Try and in a stored verdict.
+// Colour is never the only sign of a mark: it is underlined, its code shows on hover and under the cursor, and it chooses its row in the list of facts.
 import {Decoration, EditorView, Prec, StateEffect, StateField, WidgetType, hoverTooltip, keymap, showTooltip, useEffect, useMemo, useRef, useSignal} from "../vendor.js";
 import {html} from "./html.js";
 import {Editor} from "./editor.js";
@@ -13,7 +13,7 @@ const setChosen = StateEffect.define();
 const setUntil = StateEffect.define();
 const hideTip = StateEffect.define();
 
-/** A place where something was added, or where only a line break is marked: it has no text of its own to underline. */
+/** A place where something was added, or where only a line break is marked: there is no text to underline. */
 class Point extends WidgetType {
   constructor(fact, kind, chosen) {
     super();
@@ -136,7 +136,7 @@ const hovering = hoverTooltip((view, at, side) => {
   return {pos: found[0].from, end: found[0].to, above: true, create: () => ({dom: tooltip(found.map(({fact}) => fact), state.facts)})};
 }, {hoverTime: 120, hideOnChange: true});
 
-/** Put the cursor on the next mark, or with -1 on the one before. */
+/** Put the cursor on the next mark, or with -1 on the previous one. */
 function step(view, by, onStep) {
   const marks = [];
   view.state.field(under).set.between(0, view.state.doc.length, (from, _, {spec: {fact}}) => void marks.push({from, fact}));
@@ -150,7 +150,7 @@ function step(view, by, onStep) {
 
 /**
  * A reply with its marks: `value`; `drawn` (`{text, marks, facts}` of a verdict: its marks are drawn if it is about this text); `chosen` (the index of a fact) and
- * `onChoose(index)`; `until` (characters that have arrived, the rest is dimmed); `hide` (no marks). Every other property is the editor's. F8 goes to the next mark; `onStep(index)` hears of it.
+ * `onChoose(index)`; `until` (characters that have arrived; the rest is dimmed); `hide` (no marks). All other properties go to the editor. F8 goes to the next mark and calls `onStep(index)`.
  */
 export function Marked({value, drawn, chosen = null, onChoose, onStep, until = null, hide = false, onView, ...rest}) {
   const view = useRef(null);
@@ -175,7 +175,7 @@ export function Marked({value, drawn, chosen = null, onChoose, onStep, until = n
   useEffect(() => {
     if (!view.current) return;
     const fits = drawn && !hide && drawn.text.length === view.current.state.doc.length && drawn.text === value;
-    if (!fits && drawn && !hide) return; // the marks of the text before move with the edits until its own come
+    if (!fits && drawn && !hide) return; // the old marks move with the edits until the new ones arrive
     view.current.dispatch({effects: setMarks.of(fits ? {marks: drawn.marks, facts: drawn.facts} : {marks: [], facts: []})});
   }, [drawn, value, hide]);
   useEffect(() => {
@@ -199,7 +199,7 @@ export function Marked({value, drawn, chosen = null, onChoose, onStep, until = n
     <p class="hidden" aria-live="polite">${announced.value}</p>`;
 }
 
-/** Whether the text is on the screen: on a narrow one, whoever looks at the value that arrives is not led away from it. */
+/** Whether the text is on the screen: on a narrow screen, do not scroll away from the value that is arriving. */
 function isShown({scrollDOM}) {
   const {top, bottom} = scrollDOM.getBoundingClientRect();
   return bottom > 100 && top < innerHeight;

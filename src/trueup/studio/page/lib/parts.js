@@ -1,4 +1,4 @@
-// Parts that several views share: panels, tags, tabs, dialogs, messages that pass.
+// Parts that several views share: panels, tags, tabs, dialogs, transient messages.
 import {signal, useEffect, useRef} from "../vendor.js";
 import {html} from "./html.js";
 
@@ -10,13 +10,13 @@ export const Panel = ({title, aside, foot, class: kind = "", children, ...rest})
     ${foot && html`<div class="foot">${foot}</div>`}
   </section>`;
 
-/** What stands in place of a view of the store, where there is none. */
+/** Replaces a view of the store when no store is open. */
 export const NoStore = ({title}) => html`<${Panel} title=${title}><div class="note"><p>No store is open, so there is nothing to show.</p>
   <p>Start the studio with the store that your gateway writes to:</p><pre class="box">trueup studio --store verdicts.db</pre><p>Or look at sample traffic:</p><pre class="box">trueup studio --demo</pre></div><//>`;
 /** Where verdicts come from. */
 export const Filling = () => html`<p class="soft">A gateway with this store (<code>trueup serve</code>) adds a verdict for each reply; so does <code>Store.record_verdict</code> in Python. New ones appear here.</p>`;
 
-/** A grade, level or outcome; its colour repeats what its word says. */
+/** A grade, level or outcome; its colour repeats its word. */
 export const Tag = ({kind, children}) => html`<span class=${`tag ${kind}`}>${children ?? kind}</span>`;
 export const Code = ({children}) => html`<code class="code">${children}</code>`;
 export const Key = ({children}) => html`<kbd>${children}</kbd>`;
@@ -39,7 +39,7 @@ export function Tabs({names, value, onChange, label, controls}) {
   </div>`;
 }
 
-/** A modal dialog; Escape and a click outside close it, as does its last button. `actions` are the buttons before that one. */
+/** A modal dialog; Escape, a click outside and its last button close it. `actions` are the buttons before that one. */
 export function Dialog({title, onClose, closing = "Close", actions, children}) {
   const dialog = useRef();
   useEffect(() => {
@@ -53,19 +53,19 @@ export function Dialog({title, onClose, closing = "Close", actions, children}) {
 }
 
 const said = signal([]);
-/** Say something that passes: `say("Saved.")`, `say("Not saved.", "bad")`. */
+/** Show a message that disappears: `say("Saved.")`, `say("Not saved.", "bad")`. */
 export function say(text, kind = "") {
   const message = {text, kind, id: Math.random()};
   said.value = [...said.peek(), message];
   setTimeout(() => (said.value = said.peek().filter((each) => each !== message)), kind === "bad" ? 8000 : 3000);
 }
-/** Copy a text, and say so. There is no clipboard where the page came over plain HTTP from another machine. */
+/** Copy a text, and say so. The clipboard is missing if the page came over plain HTTP from another machine. */
 export async function copy(text, message = "Copied.") {
   try {
     await navigator.clipboard.writeText(text);
     say(message);
   } catch {
-    say("The browser does not let the page copy.", "bad");
+    say("The browser does not allow copying.", "bad");
   }
 }
 export const Messages = () => html`<div class="messages" role="status" aria-live="polite">

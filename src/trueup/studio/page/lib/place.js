@@ -1,4 +1,4 @@
-// Places: the URL of each view, and the way from one to the next without loading the page again.
+// Places: the URL of each view, and navigation without reloading the page.
 import {computed, signal} from "../vendor.js";
 
 export const mount = document.querySelector('meta[name="trueup-mount"]').content;
@@ -10,7 +10,7 @@ function read() {
   return {path: location.pathname.slice(mount.length) || "/", query: location.search, hash: location.hash};
 }
 
-/** A step as text; one that is not a valid encoding stays as it is. */
+/** A step as text; an invalid encoding stays unchanged. */
 function plain(step) {
   try {
     return decodeURIComponent(step);
@@ -52,7 +52,7 @@ export function refine(changes, options = {replace: true}) {
   go(`${location.pathname}${given.size ? `?${given}` : ""}`, options);
 }
 
-// A click on a link of the studio stays in the page; with a modifier, or to elsewhere, the browser does what it always does.
+// A click on a link of the studio stays in the page. With a modifier, or for other links, the browser does its default.
 document.addEventListener("click", (event) => {
   const anchor = event.target.closest?.("a[href]");
   if (!anchor || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;

@@ -1,17 +1,17 @@
-// A table of any length: only the rows in view are in the page. Every row has the same height, so a place is a multiplication.
+// A table of any length: only the rows in view are in the page. All rows have the same height, so a position is a multiplication.
 import {useEffect, useLayoutEffect, useRef, useSignal} from "../vendor.js";
 import {html} from "./html.js";
 
 const AROUND = 1; // rows drawn above and below those in view
-const MOST_PIXELS = 30_000_000; // browsers draw nothing below that
-const NEAR = 40; // rows before the end at which more are asked for
+const MOST_PIXELS = 30_000_000; // browsers draw nothing below this
+const NEAR = 40; // rows before the end at which more are requested
 
 const headOf = (box) => box.querySelector(".th").offsetHeight;
 
 /**
  * `columns`: `[[id, title], …]`; `rows`: those that are known; `cells(row)`: one content for each column; `keyOf(row)`. `at` is the row under the cursor, -1 for none;
- * `onOpen(index)` when a row is clicked. `onWidth(pixels)` tells how wide the table is. `onEnd()` asks for more rows; `end` is what stands below the last one.
- * `kindOf(row)` gives the classes of a row: a style for a cell that costs no element. `memory` is an object that keeps the place between two visits. `label` names the table, `count` is the number of all rows if known.
+ * `onOpen(index)` when a row is clicked. `onWidth(pixels)` reports the width of the table. `onEnd()` asks for more rows; `end` is shown below the last one.
+ * `kindOf(row)` gives the classes of a row: a cell gets its style without an extra element. `memory` is an object that keeps the position between two visits. `label` names the table, `count` is the number of all rows if known.
  */
 export function Table({columns, rows, cells, keyOf, at, onOpen, onEnd, onWidth, end, memory, label, height = 30, count = -1, kindOf = () => ""}) {
   const scroller = useRef();
@@ -37,7 +37,7 @@ export function Table({columns, rows, cells, keyOf, at, onOpen, onEnd, onWidth, 
     const box = scroller.current;
     if (at < 0 || at === memory.at) return;
     memory.at = at;
-    // A button that has the focus, such as the one of a filter, would take the Enter that opens this row.
+    // A focused button, such as a filter's, would take the Enter that opens this row.
     if (document.activeElement.closest("button, a, summary")) box.querySelector("[role=grid]").focus({preventScroll: true});
     const room = box.clientHeight - headOf(box);
     if (at * height < box.scrollTop) box.scrollTop = at * height;

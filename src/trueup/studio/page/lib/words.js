@@ -21,7 +21,7 @@ export const money = (micros) => (micros == null ? "–" : `$${(micros / 1e6).to
 export const clock = new Intl.DateTimeFormat("en-GB", {hour: "2-digit", minute: "2-digit", second: "2-digit"});
 export const day = new Intl.DateTimeFormat("en-GB", {day: "numeric", month: "short"});
 const full = new Intl.DateTimeFormat("en-GB", {dateStyle: "medium", timeStyle: "medium"});
-/** Seconds since 1970 as `14:03:22`, or `3 Nov 14:03:22` if not today, or `3 Nov 2023 14:03` if not this year. `today` stands before a time of today. */
+/** Seconds since 1970 as `14:03:22`, or `3 Nov 14:03:22` if not today, or `3 Nov 2023 14:03` if not this year. `today` is put before a time of today. */
 export function when(seconds, today = "") {
   const date = new Date(seconds * 1000);
   const now = new Date();
@@ -29,7 +29,7 @@ export function when(seconds, today = "") {
   return date.toDateString() === now.toDateString() ? today + clock.format(date) : `${day.format(date)} ${clock.format(date)}`;
 }
 export const exactly = (seconds) => full.format(new Date(seconds * 1000));
-/** How much two lists, or two texts, share at their beginnings and at their ends. */
+/** The lengths of the common beginning and end of two lists or texts. */
 export function shared(a, b) {
   const most = Math.min(a.length, b.length);
   let head = 0;

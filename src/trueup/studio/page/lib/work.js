@@ -1,12 +1,13 @@
-// Long work: what is asked for enters, what is known so far leaves as it comes. It ends when something else is asked for, or nobody looks.
+// Long work: it takes a request and returns partial results as they arrive. It ends when the request changes or the view closes.
 import {useEffect, useRef, useSignal} from "../vendor.js";
 import {stream} from "./api.js";
 
 const NONE = {phase: "idle", found: null, progress: null, failure: null, stale: false};
 
 /**
- * The work of what is `asked` at a path (null: none): `{phase, found, progress, failure, stale, isBusy, stop, again}`. It starts as soon as it is `ready` and nothing
- * else was asked for `pause` milliseconds. With a pause, what was `found` last stays until there is something newer, and is `stale`.
+ * The work of what is `asked` at a path (null: none): `{phase, found, progress, failure, stale, isBusy, stop, again}`. It starts once it is
+ * `ready` and the request has not changed for `pause` milliseconds. With a pause, the last `found` stays, marked `stale`, until there is a
+ * newer one.
  */
 export function useWork(path, asked, {ready = true, pause = 0} = {}) {
   const state = useSignal(NONE);

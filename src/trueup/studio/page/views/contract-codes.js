@@ -1,4 +1,4 @@
-// Codes over time: what a contract finds, by day or by hour, and in all.
+// Codes over time: the findings of a contract, by day or by hour, and in total.
 import {Chart} from "../lib/chart.js";
 import {html} from "../lib/html.js";
 import {useLoaded, Waiting} from "../lib/load.js";
@@ -7,7 +7,7 @@ import {link, query, refine} from "../lib/place.js";
 import {number, percent, when} from "../lib/words.js";
 
 const TIMES = [["1d", "24 hours", "hour"], ["7d", "7 days", "hour"], ["30d", "30 days", "day"], ["90d", "90 days", "day"], ["365d", "a year", "day"]];
-const SHOWN = 7; // series; the others are one
+const SHOWN = 7; // series; the rest are one
 const sum = (values) => values.reduce((all, each) => all + each, 0);
 
 export function Codes({name}) {

@@ -1,4 +1,4 @@
-// Changes of a text: two texts, or a unified diff of the server, enter; lines with signs leave. The part of a line that differs is marked.
+// Changes of a text: it takes two texts, or a unified diff from the server, and returns lines with signs. The part of a line that differs is marked.
 import {html} from "../lib/html.js";
 import {shared} from "../lib/words.js";
 
@@ -17,7 +17,7 @@ export function lines(old, now) {
 function between(a, b, signed) {
   if (a.length * b.length > MOST) return [...a.map(signed("-")), ...b.map(signed("+"))];
   const wide = b.length + 1;
-  const common = new Uint32Array((a.length + 1) * wide); // of the rest from each pair of lines on
+  const common = new Uint32Array((a.length + 1) * wide); // for the rest after each pair of lines
   for (let i = a.length - 1; i >= 0; i -= 1)
     for (let j = b.length - 1; j >= 0; j -= 1)
       common[i * wide + j] = a[i] === b[j] ? common[(i + 1) * wide + j + 1] + 1 : Math.max(common[(i + 1) * wide + j], common[i * wide + j + 1]);
@@ -55,7 +55,7 @@ export function hunks(found) {
 /** How many places of a text have changed. */
 export const changes = (found) => found.filter((line, at) => line.sign !== " " && (at === 0 || found[at - 1].sign === " ")).length;
 
-/** The blocks that a text changes in another: `{from, to, now}`, lines `from` up to `to` become those of `now`. */
+/** The blocks that differ between two texts: `{from, to, now}`, where lines `from` up to `to` become those of `now`. */
 function blocks(old, now) {
   const found = [];
   let at = 0;
@@ -72,7 +72,7 @@ function blocks(old, now) {
   return found;
 }
 
-/** Both changes of a text in one; null if they touch the same lines in different ways, or lines beside each other. */
+/** Both changes of a text in one; null if they touch adjacent lines, or the same lines in different ways. */
 export function merged(base, theirs, mine) {
   const both = [...blocks(base, theirs), ...blocks(base, mine)];
   const all = [...new Map(both.map((block) => [JSON.stringify(block), block])).values()].sort((a, b) => a.from - b.from || a.to - b.to);
@@ -96,13 +96,13 @@ export function parsed(diff) {
   return made.filter((hunk) => hunk.lines.length);
 }
 
-/** Where two lines differ: the ends of what they share, if that is not little. */
+/** Where two lines differ, if they have enough in common. */
 function differing(a, b) {
   const ends = shared(a, b);
   return ends[0] + ends[1] < Math.min(a.length, b.length) / 3 ? null : ends;
 }
 
-/** Each removed line beside the added line that replaces it, if a block has as many of both. */
+/** Each removed line with the added line that replaces it, if a block has as many of both. */
 function paired(block) {
   const marks = new Map();
   for (let at = 0; at < block.length; ) {
@@ -129,7 +129,7 @@ function Line({line, ends}) {
 
 const isBlank = (line) => line?.sign === " " && line.text === ""; // such as the end of a text that ends with a line break
 
-/** Hunks, drawn. */
+/** Draws hunks. */
 export function Hunks({hunks: all, label = "Changes"}) {
   const given = all.map((hunk) => (isBlank(hunk.lines.at(-1)) ? {...hunk, lines: hunk.lines.slice(0, -1)} : hunk));
   return html`<div class="patch mono" role="group" aria-label=${label} tabindex="0">${given.map((hunk, at) => {

@@ -1,4 +1,4 @@
-// Drafts: changes that are not saved yet. They outlive a look at another view, and loading the page again in the same tab; closing it asks first.
+// Drafts: unsaved changes. They survive a visit to another view and a reload in the same tab; closing the tab asks first.
 import {signal} from "../vendor.js";
 
 const NAME = "trueup contracts";
@@ -14,7 +14,7 @@ function remembered() {
 
 export const draft = (file) => drafts.value[file];
 
-/** Keep a text as the change of a file; the text that the file already has is not a change. */
+/** Keep a text as the change of a file, unless the file already has that text. */
 export function keep(file, text, base) {
   const {[file]: _, ...others} = drafts.peek();
   drafts.value = text === base.text ? others : {...others, [file]: {text, base}};

@@ -1,4 +1,4 @@
-// Editing: the text of a contract, what the linter says of it, and what the change would do to stored replies, as one types.
+// Editing: the text of a contract, the linter's findings, and the effect of the change on stored replies while you type.
 import {useEffect, useRef, useSignal} from "../vendor.js";
 import {about, may} from "../lib/about.js";
 import {post} from "../lib/api.js";
@@ -21,7 +21,7 @@ const TIMES = [["1d", "Last 24 hours"], ["7d", "Last 7 days"], ["30d", "Last 30 
 const LIMITS = [["", "All replies"], ["1000", "About 1,000 replies"], ["10000", "About 10,000 replies"], ["100000", "About 100,000 replies"]];
 const [LINT_PAUSE, PAUSE] = [150, 350]; // milliseconds without a key before a text is checked, and then judged
 
-/** What the linter says of a text, a moment after it was typed. */
+/** The linter's findings for a text, shortly after it was typed. */
 function useFaults(file, text, first, kind) {
   const found = useSignal({text: null, faults: first, failure: null});
   useEffect(() => {
@@ -84,11 +84,11 @@ export function Edit({file, loaded, reload, show, shown}) {
   </div>`;
 }
 
-/** What whoever edits this file should know, in a sentence. */
+/** A note for the person who edits this file. */
 function note(loaded) {
   const others = loaded.extended_by ?? [];
-  if (!may("edit")) return "Your key may read only: try a change here, and see what it would do, but it cannot be saved.";
-  return loaded.read_only ? "The studio cannot write to this file: try a change here, then copy it." : others.length ? `A change here also changes what extends this file: ${others.slice(0, 5).join(", ")}${others.length > 5 ? ` and ${number(others.length - 5)} more` : ""}.` : "";
+  if (!may("edit")) return "Your key is read-only: you can try a change here and see its effect, but not save it.";
+  return loaded.read_only ? "The studio cannot write to this file. Try a change here, then copy it." : others.length ? `A change here also affects the files that extend it: ${others.slice(0, 5).join(", ")}${others.length > 5 ? ` and ${number(others.length - 5)} more` : ""}.` : "";
 }
 
 function Text({file, kind, text, faults, checked, unknown, editable, many, difference, moved, note: said, onChange, onCompare}) {
@@ -103,7 +103,7 @@ function Text({file, kind, text, faults, checked, unknown, editable, many, diffe
     });
   };
   const names = [["text", kind.slice(1).toUpperCase()], ["change", many ? `Change ${number(many)}` : "Change"]];
-  const foot = html`<${Tabs} label="What to show of the contract" controls="contract-text" names=${names} value=${tab} onChange=${(id) => refine({show: id === "change" ? id : ""})} />
+  const foot = html`<${Tabs} label="Parts of the contract" controls="contract-text" names=${names} value=${tab} onChange=${(id) => refine({show: id === "change" ? id : ""})} />
     <span aria-live="polite"><${Problems} faults=${faults} checked=${checked} unknown=${unknown} /></span>`;
   const state = many ? "unsaved" : editable ? "saved" : "read only";
   return html`<${Panel} title="Contract" class="contract-text" aside=${html`<span class=${many ? "warn" : ""}>${state}</span>`} foot=${foot}>
@@ -171,11 +171,11 @@ function Judged({backtest: {phase, found, progress}, errors}) {
   return html`<span class="num">Judged ${number(found.judged)} of ${number(found.total)} · ${lasted(found.seconds)}${!found.complete && " · a random sample"}</span>`;
 }
 
-// -- what the change does --------------------------------------------------------------------------
+// -- the effect of the change -------------------------------------------------------------------------
 
 function Outcome({file, text, backtest, kept, errors, asked}) {
   const {found, phase, stale, failure} = backtest;
-  const faulty = errors > 0 && kept && `The text has ${count(errors, "error")}. The replies are judged as soon as it is a contract.`;
+  const faulty = errors > 0 && kept && `The text has ${count(errors, "error")}. The replies are judged once it is valid.`;
   const Open = (given) => html`<${Flip} ...${given} file=${file} text=${text} against=${asked.against} />`;
   if (failure) return html`<${NoFigures} /><${Panel} title="Flips"><${Failed} failure=${failure} /><//>`;
   if (!found) return html`<${NoFigures} /><${Panel} title="Flips" class="flips"><div class="note"><${Nothing} phase=${phase} faulty=${faulty} /></div><//>`;
@@ -183,7 +183,7 @@ function Outcome({file, text, backtest, kept, errors, asked}) {
     <${Figures} found=${found} />
     <p class=${`conclusion ${faulty ? "bad" : "soft"}`} aria-live=${phase === "done" || faulty ? "polite" : "off"}>${faulty || found.conclusion}</p>
     <${Flips} found=${found} open=${Open}>
-      <p>${phase !== "done" ? "No flip so far." : found.judged || found.same_fingerprint ? "Nothing flips: every reply is decided as before." : found.total ? "None of these replies can be judged again." : "The store has no such reply. Choose a longer time."}</p>
+      <p>${phase !== "done" ? "No flips so far." : found.judged || found.same_fingerprint ? "No flips: every decision stays the same." : found.total ? "None of these replies can be judged again." : "The store has no matching replies. Choose a longer time."}</p>
     <//>
   </div>`;
 }
@@ -192,7 +192,7 @@ function Nothing({phase, faulty}) {
   if (faulty) return html`<p>${faulty}</p>`;
   if (phase !== "idle") return html`<p aria-busy="true">Judging stored replies under both contracts…</p>`;
   return html`<p>Change the text. The stored replies are judged again as you type, and every reply that flips is listed here.</p>
-    <p class="soft">Nothing is written before you save it: <${Key}>Ctrl<//> <${Key}>S<//>.</p>`;
+    <p class="soft">Nothing is written until you save: <${Key}>Ctrl<//> <${Key}>S<//>.</p>`;
 }
 
 const NoStore = () => html`<${NoFigures} /><${Panel} title="Flips" class="flips"><div class="note">

@@ -1,4 +1,4 @@
-// One flip, side by side: what the old contract says, the reply, what the new one says.
+// One flip, side by side: the old verdict, the reply, the new verdict.
 import {useEffect, useSignal} from "../vendor.js";
 import {may} from "../lib/about.js";
 import {post} from "../lib/api.js";
@@ -26,7 +26,7 @@ function useBoth({flip, file, text, against}) {
 
 export function Flip({flip, tell, file, text, against}) {
   const {both, failure} = useBoth({flip, file, text, against});
-  const chosen = useSignal([flip.now ? "old" : "new", 0]); // the side whose marks are shown, and the fact: at first why the reply is refused
+  const chosen = useSignal([flip.now ? "old" : "new", 0]); // the side whose marks are shown, and the chosen fact: at first the reason for the refusal
   const explained = useSignal("");
   const side = both?.[chosen.value[0]] ? chosen.value[0] : "new";
   const fact = chosen.value[1];
@@ -41,7 +41,7 @@ export function Flip({flip, tell, file, text, against}) {
   if (!shown) return html`${facts}<p class="note">This reply can no longer be judged: a check of the contract raised an error.</p>`;
   const verdict = (which, title) => html`<section aria-label=${title}><h3>${title}</h3>
     ${both[which] ? html`<${Headline} verdict=${both[which]} /><div class="scroll" tabindex="0" role="region" aria-label=${`${title}: findings and fixes`}><${Facts} facts=${both[which].facts} chosen=${side === which ? fact : null} onChoose=${(index) => (chosen.value = [which, index])} onExplain=${(code) => (explained.value = code)} />
-      ${!both[which].facts.length && html`<p class="note">Nothing was found, and nothing was changed.</p>`}</div>` : html`<p class="note">Only the recorded outcome is known: ${flip.was ? "accepted" : "refused"}.</p>`}</section>`;
+      ${!both[which].facts.length && html`<p class="note">No findings, nothing changed.</p>`}</div>` : html`<p class="note">Only the recorded outcome is known: ${flip.was ? "accepted" : "refused"}.</p>`}</section>`;
   return html`${facts}<div class="flip">
     ${verdict("old", "Old contract")}
     <section aria-label="Reply"><h3>Reply <span class="aside">marks of the ${side} contract</span></h3>

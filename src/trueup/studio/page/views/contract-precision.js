@@ -1,4 +1,4 @@
-// Precision: of what each code and rule refuses, how much people find right, with the interval that so few labels allow.
+// Precision: the share of each code's and rule's refusals that people find right, with an interval for so few labels.
 import {may} from "../lib/about.js";
 import {html} from "../lib/html.js";
 import {useLoaded, Waiting} from "../lib/load.js";
@@ -20,9 +20,9 @@ export function Precision({name, file}) {
   const labelled = data?.labelled ?? 0;
   const queue = (row) => link("verdicts", {queue: 1, contract: name, ...(row.rule ? {rule: row.rule} : {code: row.code})});
   if (!rows.length) return html`<${Panel} title="Precision"><${Waiting} failure=${failure} busy=${busy && !data} empty>
-    <p>Nothing was refused by this contract yet, so there is no precision to measure.</p><//><//>`;
+    <p>This contract has not refused anything yet, so there is no precision to measure.</p><//><//>`;
   return html`<${Panel} title="Precision of refusals" class="precision" aside=${labelled ? "share of refusals that people find right, with a 95 % interval" : "no labels yet"}
-    foot=${html`<span>${count(labelled, "verdict")} labelled${data.complete ? "" : " · not all could be looked at in time"}</span>${file && html`<a href=${link("tune", {file})}>Suggest changes from these labels</a>`}`}>
+    foot=${html`<span>${count(labelled, "verdict")} labelled${data.complete ? "" : " · not all could be read in time"}</span>${file && html`<a href=${link("tune", {file})}>Suggest changes from these labels</a>`}`}>
     ${!labelled && html`<p class="banner">Nobody has said yet whether these refusals are right. Label some in <a href=${link("verdicts", {queue: 1, contract: name})}>Verdicts</a>, one key each, or in a terminal: <code>trueup label STORE --judged-by ${name}</code></p>`}
     <div class="scroll"><table>
       <thead><tr><th>Rule or code</th><th class="n">Fired</th><th class="n">Labelled</th><th class="n">Right</th><th>Precision</th><th><span class="hidden">Action</span></th></tr></thead>

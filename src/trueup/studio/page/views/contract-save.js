@@ -1,4 +1,4 @@
-// Saving: a text is written if the file is still the one that was read. If it is not, or if it has errors, somebody decides first.
+// Saving: a text is written if the file has not changed since it was read. If it has, or if the text has errors, the user decides.
 import {useSignal} from "../vendor.js";
 import {get, put} from "../lib/api.js";
 import {html} from "../lib/html.js";
@@ -7,9 +7,9 @@ import {count} from "../lib/words.js";
 import {Diff, merged} from "./contract-diff.js";
 import {draft, forget, keep} from "./contract-drafts.js";
 
-/** How to save the change of a file: `{save, compare, busy, question}`; draw the `question`. `show` gets the file as it is on disk now. */
+/** How to save the change of a file: `{save, compare, busy, question}`; draw the `question`. `show` gets the current file on disk. */
 export function useSaving({file, text, base, faults, show, reload = () => {}}) {
-  const latest = () => draft(file) ?? {text, base}; // a key may come before the text that was typed just now is drawn
+  const latest = () => draft(file) ?? {text, base}; // a key may arrive before the last typed text is drawn
   const busy = useSignal(false);
   const asked = useSignal(null);
   const close = () => (asked.value = null);
@@ -24,11 +24,11 @@ export function useSaving({file, text, base, faults, show, reload = () => {}}) {
       const saved = await put("/contracts/file", {file, text: sent, hash, force, create});
       const now = latest().text;
       if (now === sent) forget(file);
-      else keep(file, now, {text: saved.text, hash: saved.hash}); // typed meanwhile
+      else keep(file, now, {text: saved.text, hash: saved.hash}); // typed in the meantime
       show(saved);
       reload();
       const problems = saved.faults.length ? ` The linter reports ${count(saved.faults.length, "problem")}.` : "";
-      const broken = saved.broken.length ? ` Errors in what extends it: ${saved.broken.join(", ")}.` : "";
+      const broken = saved.broken.length ? ` Errors in files that extend it: ${saved.broken.join(", ")}.` : "";
       say(`Saved ${file}.${problems}${broken}`, broken && "bad");
     } catch (failure) {
       if (failure.code === "changed") await compare(force);
@@ -53,7 +53,7 @@ export function useSaving({file, text, base, faults, show, reload = () => {}}) {
     keep(file, both, {text: found.text, hash: found.hash});
     show(found);
     close();
-    say(both === found.text ? "Their text has your change already." : "Your change is now based on their text. Check it, then save.");
+    say(both === found.text ? "Their text already has your change." : "Your change is now based on their text. Check it, then save.");
   };
   const found = asked.value;
   const question = found && {
@@ -69,7 +69,7 @@ function Changed({base, mine, theirs, onTheirs, onMine, onMerge, onClose}) {
   const both = merged(base.text, theirs.text, mine);
   const actions = html`<button type="button" onClick=${onTheirs} title="Your change is lost">Load theirs</button>
     <button type="button" onClick=${onMine} title="Their change is lost">Save mine over it</button>
-    ${both !== null && html`<button type="button" class="main" onClick=${() => onMerge(both)} title="The changes are in different places: put yours on top of theirs">Take both</button>`}`;
+    ${both !== null && html`<button type="button" class="main" onClick=${() => onMerge(both)} title="The changes are in different places: keep both">Take both</button>`}`;
   return html`<${Dialog} title="The file has changed since you opened it" onClose=${onClose} closing="Keep editing" actions=${actions}>
     <p>Someone else, or another program, has written to it. Nothing is saved yet.${both === null && " Both changes touch the same lines."}</p>
     <div class="conflict">
@@ -81,7 +81,7 @@ function Changed({base, mine, theirs, onTheirs, onMine, onMerge, onClose}) {
 
 function Faulty({errors, message, onForce, onClose}) {
   return html`<${Dialog} title="Save a contract that does not work?" onClose=${onClose} closing="Keep editing" actions=${html`<button type="button" onClick=${onForce}>Save anyway</button>`}>
-    <p>${message || `The linter reports ${count(errors.length, "error")}. Whatever reads this file will refuse it until ${errors.length === 1 ? "it is" : "they are"} corrected.`}</p>
+    <p>${message || `The linter reports ${count(errors.length, "error")}. Programs that read this file will refuse it until ${errors.length === 1 ? "it is" : "they are"} corrected.`}</p>
     <ul class="problems">${errors.slice(0, 5).map((fault) => html`<li><span class="soft">${fault.line ? `line ${fault.line}` : fault.path}</span> ${fault.message}</li>`)}</ul>
   <//>`;
 }

@@ -1,4 +1,4 @@
-// Versions: each contract of a name that has judged, with what it refused and how it differs from the one before.
+// Versions: each version of a contract that has judged replies, with its refusals and its difference to the previous one.
 import {html} from "../lib/html.js";
 import {useKeys} from "../lib/keys.js";
 import {useLoaded, Waiting} from "../lib/load.js";
@@ -17,7 +17,7 @@ export function Versions({name, file, fingerprint}) {
   useKeys({j: ["next version", () => move(1)], k: ["previous version", () => move(-1)]}, versions.length > 1);
   if (!versions.length) return html`<${Panel} title="Versions"><${Waiting} failure=${failure} busy=${busy} empty>
     <p>No version of this contract has judged a reply yet.</p>
-    <p class="soft">A gateway with a store notes each version with its first verdict.</p><//><//>`;
+    <p class="soft">A gateway with a store records each version with its first verdict.</p><//><//>`;
   const shown = versions[at];
   return html`<div class="columns versions">
     <${Panel} title="Versions" aside=${count(versions.length + data.omitted, "version")} foot=${(data.omitted > 0 || !data.complete) && html`<span>${data.omitted > 0 ? `${count(data.omitted, "older version")} left out` : "Not all verdicts could be counted in time"}</span>`}>
@@ -38,19 +38,19 @@ function Refused({each, before}) {
   const rate = each.refused / each.verdicts;
   const change = before?.verdicts ? rate - before.refused / before.verdicts : 0;
   const words = Math.abs(change) < 0.0005 ? "" : ` ${change > 0 ? "▲" : "▼"} ${Math.abs(change * 100).toFixed(1)}`;
-  return html`<span class="num">${percent(rate)} refused${words && html`<span class="soft" title="Percentage points against the version before">${words}</span>`}</span>`;
+  return html`<span class="num">${percent(rate)} refused${words && html`<span class="soft" title="Percentage points, compared with the previous version">${words}</span>`}</span>`;
 }
 
 function Version({version, first, file, name}) {
   const tab = query.value.get("show") === "text" || first || !version.diff ? "text" : "diff";
-  const names = [...(first || !version.diff ? [] : [["diff", "Difference to the version before"]]), ["text", "Whole contract"]];
-  const foot = html`<${Tabs} label="What to show of the version" controls="version" names=${names} value=${tab} onChange=${(id) => refine({show: id === "text" ? id : ""})} />
+  const names = [...(first || !version.diff ? [] : [["diff", "Difference to the previous version"]]), ["text", "Whole contract"]];
+  const foot = html`<${Tabs} label="Parts of the version" controls="version" names=${names} value=${tab} onChange=${(id) => refine({show: id === "text" ? id : ""})} />
     <span class="links"><a href=${link("verdicts", {contract: name, fingerprint: version.fingerprint})}>Its verdicts</a>
     ${file && version.text && !version.lost.length && html`<a class="button" href=${contractLink(file, {against: version.fingerprint})}>Backtest the file against this version</a>`}</span>`;
   return html`<${Panel} title=${`Version ${version.fingerprint.slice(0, 12)}`} foot=${foot}>
-    ${version.lost.length > 0 && html`<p class="banner">The store could not keep all of it: ${version.lost.join(", ")}.</p>`}
+    ${version.lost.length > 0 && html`<p class="banner">The store does not have all of it: ${version.lost.join(", ")}.</p>`}
     <div id="version" class="scroll" role="tabpanel" aria-label=${tab === "text" ? "Whole contract" : "Difference"} tabindex="0">
-      ${tab === "diff" ? html`<${Patch} diff=${version.diff} label="Difference to the version before" />` : html`<pre class="whole">${version.text || "The store has no text of this version."}</pre>`}
+      ${tab === "diff" ? html`<${Patch} diff=${version.diff} label="Difference to the previous version" />` : html`<pre class="whole">${version.text || "The store has no text of this version."}</pre>`}
     </div>
   <//>`;
 }

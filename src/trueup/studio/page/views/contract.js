@@ -1,4 +1,4 @@
-// One contract: its file with a live backtest of every change, its versions, its codes over time, and how good its rules are.
+// One contract: its file with a live backtest of every change, its versions, its codes over time, and the precision of its rules.
 import {useEffect} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {Failed, useLoaded, Waiting} from "../lib/load.js";
@@ -12,11 +12,11 @@ import {Versions} from "./contract-versions.js";
 
 const TABS = [["edit", "Edit"], ["versions", "Versions"], ["codes", "Codes over time"], ["precision", "Precision"]];
 
-/** A contract by its file. */
+/** A contract with a file. */
 export function Contract({file}) {
   const loaded = useLoaded("/contracts/file", {file});
   useEffect(() => {
-    const look = () => document.hidden || loaded.reload(); // somebody may have changed the file meanwhile
+    const look = () => document.hidden || loaded.reload(); // the file may have changed in the meantime
     addEventListener("visibilitychange", look);
     return () => removeEventListener("visibilitychange", look);
   }, [file]);
@@ -35,7 +35,7 @@ export function Contract({file}) {
     </div>`;
 }
 
-/** A contract that only the store knows, by its name. */
+/** A contract that only the store has, by its name. */
 export function Stored({name}) {
   const tab = query.value.get("tab") ?? "versions";
   return html`<${Head} name=${name} file="" tabs=${TABS.slice(1)} tab=${tab} />
@@ -50,7 +50,7 @@ function Past({tab, ...rest}) {
 function Head({name, file, tabs, tab, unsaved}) {
   return html`<div class="contract-head">
     <p class="crumbs"><a href=${link("contracts")}>Contracts</a> <span class="soft">/</span> <strong class="cut" title=${name}>${name}</strong>
-      ${file ? html`<span class="soft cut mono" title=${file}>${file}</span>` : html`<span class="soft">only in the store: no file in the folders of this studio has this name</span>`}
+      ${file ? html`<span class="soft cut mono" title=${file}>${file}</span>` : html`<span class="soft">only in the store: no file in the studio's folders has this name</span>`}
       ${unsaved && tab !== "edit" && html`<span class="tag warning">unsaved</span>`}</p>
     ${tabs.length > 0 && html`<${Tabs} label="About this contract" controls="tab" names=${tabs} value=${tab} onChange=${(id) => refine({tab: id === tabs[0][0] ? "" : id}, {})} />`}
   </div>`;

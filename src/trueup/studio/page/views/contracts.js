@@ -1,4 +1,4 @@
-// Contracts: the contract files in the folders of the studio and what the store knows of each; one of them is a view of its own.
+// Contracts: the contract files in the studio's folders, with figures from the store. One contract has its own view.
 import {useRef, useSignal} from "../vendor.js";
 import {about} from "../lib/about.js";
 import {html} from "../lib/html.js";
@@ -23,7 +23,7 @@ const fits = (row, text) => `${row.name} ${row.title ?? ""} ${row.file ?? ""}`.t
 
 function List() {
   const {data, failure, busy} = useLoaded("/contracts");
-  const at = useSignal(-1); // the row that the keys are at
+  const at = useSignal(-1); // the row under the cursor
   const table = useRef();
   const text = query.value.get("text") ?? "";
   const files = (data?.files ?? []).filter((row) => fits(row, text));
@@ -38,7 +38,7 @@ function List() {
   const known = data && data.files.length + data.stored.length > 0;
   const aside = known && html`<input id="contracts-filter" type="search" placeholder="Filter" aria-label="Filter contracts by name" value=${text} onInput=${(event) => refine({text: event.currentTarget.value})} />`;
   if (!known) return html`<${Panel} title="Contracts"><${Waiting} failure=${failure} busy=${busy && !data} empty><${Empty} /><//><//>`;
-  return html`<${Panel} title="Contracts" class="contracts" aside=${aside} foot=${html`<span>${count(data.files.length, "file")}${data.stored.length > 0 && ` · ${count(data.stored.length, "more contract")} in the store`}${data.complete === false && " · there are more files than are listed"}</span>`}>
+  return html`<${Panel} title="Contracts" class="contracts" aside=${aside} foot=${html`<span>${count(data.files.length, "file")}${data.stored.length > 0 && ` · ${count(data.stored.length, "more contract")} in the store`}${data.complete === false && " · some files are not listed"}</span>`}>
     <div class="scroll" ref=${table}>
       ${failure && html`<${Waiting} failure=${failure} />`}
       ${rows.length ? html`<table class="list">
@@ -72,5 +72,5 @@ function Lint({row}) {
   return row.warnings ? html`<${Tag} kind="warning">${count(row.warnings, "warning")}<//>` : html`<${Tag} kind="ok">no problems<//>`;
 }
 
-const Empty = () => html`<p>There is no contract file in the folders of this studio${about.value.folders.length ? ` (${about.value.folders.join(", ")})` : ""}.</p>
-  <p class="soft">Start it with the folder that holds them: <code>trueup studio contracts --store verdicts.db</code>. No contract yet? <code>trueup infer replies.jsonl -o contract.yaml</code> drafts one from replies, or write one in <a href=${link("try")}>Try</a>.</p>`;
+const Empty = () => html`<p>There is no contract file in the studio's folders${about.value.folders.length ? ` (${about.value.folders.join(", ")})` : ""}.</p>
+  <p class="soft">Start it with the folder that contains them: <code>trueup studio contracts --store verdicts.db</code>. No contract yet? <code>trueup infer replies.jsonl -o contract.yaml</code> drafts one from replies, or write one in <a href=${link("try")}>Try</a>.</p>`;

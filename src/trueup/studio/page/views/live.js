@@ -1,4 +1,4 @@
-// Live: how requests went lately. Numbers come from the store every few seconds, and stand still while nobody looks.
+// Live: recent requests. Numbers come from the store every few seconds; while the page is hidden, nothing is loaded.
 import {useEffect, useSignal} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {about} from "../lib/about.js";
@@ -14,8 +14,8 @@ const WINDOWS = [
   ["1h", "1 hour", 5, "hour"],
   ["24h", "24 hours", 15, "24 hours"],
   ["7d", "7 days", 30, "7 days"],
-]; // id, title, seconds between looks, "in the last …"
-const MANY = 5000; // replies in a window, from which on it is looked at less often
+]; // id, title, seconds between updates, "in the last …"
+const MANY = 5000; // replies in a window from which it is updated less often
 const LOOKS = {
   accepted: {colour: "ok"},
   repaired: {colour: "warn"},
@@ -36,13 +36,13 @@ const LOST = ["failed", "fallback", "degraded"];
 const STEPS = {5: "5 seconds", 60: "a minute", 3600: "an hour", 10800: "3 hours"};
 const PERIODS = {hour: "this hour", day: "today", month: "this month", total: "in all"};
 
-/** So many a minute; fewer than one of them by a longer time. */
+/** A rate per minute, or per longer time if that is below one. */
 function rate(many) {
   const [minutes, word] = [[1, "a minute"], [60, "an hour"], [1440, "a day"]].find(([long]) => many * long >= 1) ?? [1440, "a day"];
   return `${number(Math.round(many * minutes * 10) / 10)} ${word}`;
 }
 
-/** `part` of `whole` as a share; no share of nothing. */
+/** `part` of `whole` as a share; nothing if `whole` is 0. */
 const share = (part, whole) => (whole ? part / whole : null);
 const sumOf = (rows, name) => rows.reduce((sum, each) => sum + each[name], 0);
 const outcome = (data, ...names) => sumOf(data.outcomes.filter((each) => names.includes(each.outcome)), "count");
@@ -59,7 +59,7 @@ function Cards({data}) {
   return html`<dl class="cards">
     <${Card} title="Requests" figure=${number(requests)}>${rate(data.per_minute)}<//>
     <${Card} title="Valid first time" figure=${percent(share(outcome(data, "accepted"), requests))}>${number(outcome(data, "accepted"))} accepted without a retry<//>
-    <${Card} title="Asked again" figure=${percent(share(sumOf(data.models, "retried"), sumOf(data.models, "asked")))} kind=${data.models.some((each) => each.warned) ? "warn" : ""}>warns above ${percent(data.threshold)} of a model<//>
+    <${Card} title="Asked again" figure=${percent(share(sumOf(data.models, "retried"), sumOf(data.models, "asked")))} kind=${data.models.some((each) => each.warned) ? "warn" : ""}>warning above ${percent(data.threshold)} of a model<//>
     <${Card} title="No valid reply" figure=${percent(share(unanswered, requests))} kind=${unanswered ? "bad" : ""}>${lost.map((each) => `${number(each.count)} ${each.outcome}`).join(", ") || "none"}<//>
     <${Card} title="Latency, median" figure=${lasted(latency.median)}>${latency.of ? `95 % within ${lasted(latency.p95)} (${sample})` : "not measured"}<//>
     <${Card} title="Cost" figure=${money(data.cost)}>${short(tokens.in)} tokens in, ${short(tokens.out)} out${data.is_sampled ? ` of ${number(tokens.of)}` : ""}<//>
@@ -84,7 +84,7 @@ function Latencies({data}) {
   <//>`;
 }
 
-/** A bar beside a number; the number says it, the bar shows it. `mark`: where a limit is. */
+/** A bar beside a number. `mark`: the position of a limit. */
 function Meter({value, kind = "", mark = null}) {
   const part = (at) => `${Math.max(0, Math.min(1, at)) * 100}%`;
   return html`<span class=${`meter ${kind}`} aria-hidden="true"><i style=${{width: part(value)}}></i>${mark !== null && html`<b style=${{left: part(mark)}}></b>`}</span>`;
@@ -93,7 +93,7 @@ function Meter({value, kind = "", mark = null}) {
 function Models({data}) {
   const most = Math.max(0.4, ...data.models.map((each) => each.retry_rate));
   const isShared = sumOf(data.models, "asked") > data.requests;
-  return html`<${Panel} title="Models" aside=${`asked again: a warning above ${percent(data.threshold)}, from ${data.least} requests on`}>
+  return html`<${Panel} title="Models" aside=${`asked again: warning above ${percent(data.threshold)}, from ${data.least} requests on`}>
     <div class="scroll" tabindex="0" role="region" aria-label="Table of models"><table>
       <thead><tr><th scope="col">Model</th><th scope="col" class="n">Requests</th><th scope="col">Asked again</th><th scope="col" class="n">Failed</th><th scope="col" class="n">Median</th><th scope="col" class="n">95 %</th><th scope="col" class="n">Cost</th></tr></thead>
       <tbody>${data.models.map((each) => html`<tr key=${each.model}>
@@ -147,7 +147,7 @@ function Gateway({status}) {
   return html`<${Panel} title="Gateway" aside=${`version ${version} · up ${lasted(uptime)}`}>
     <div class="scroll gateway" tabindex="0" role="region" aria-label="State of the gateway">
       <p>${problems.length ? html`<${Tag} kind="error">not ready<//> ${problems.join(", ")}` : html`<${Tag} kind="ok">ready<//>`}
-        ${breakers.length ? html` <${Tag} kind="warning">not asked at the moment<//> ${breakers.join(", ")}` : ""}</p>
+        ${breakers.length ? html` <${Tag} kind="warning">not used at the moment<//> ${breakers.join(", ")}` : ""}</p>
       ${routes.length > 0 && html`<table><thead><tr><th scope="col">Route</th><th scope="col">Models</th><th scope="col">Contract</th></tr></thead>
         <tbody>${routes.map((each) => html`<tr key=${each.name}><th scope="row">${each.name}</th><td>${[each.models].flat().join(", ")}</td><td>${each.contract || "none: passed through"}</td></tr>`)}</tbody></table>`}
     </div>
@@ -163,8 +163,8 @@ function Warnings({data}) {
 function Bar({shown, data, failure, paused, turn}) {
   return html`<div class="live-bar">
     <nav class="tabs" aria-label="Window">${WINDOWS.map(([id, title]) => html`<a key=${id} href=${link("live", {window: id})} aria-current=${id === shown ? "true" : undefined}>${title}</a>`)}</nav>
-    <p class="soft num">${failure ? html`<span class="bad" role="alert">${failure.message} Numbers of ${data ? when(data.now) : "–"}.</span>` : data ? html`<span class=${`pulse${paused ? " still" : ""}`} aria-hidden="true"></span>${paused ? "Paused, numbers of" : "Updated"} ${when(data.now)}` : ""}</p>
-    <button type="button" aria-pressed=${paused} onClick=${turn}>${paused ? "Go on" : "Pause"} <${Key}>p<//></button>
+    <p class="soft num">${failure ? html`<span class="bad" role="alert">${failure.message} Numbers from ${data ?  when(data.now) : "–"}.</span>` : data ? html`<span class=${`pulse${paused ? " still" : ""}`} aria-hidden="true"></span>${paused ? "Paused; numbers from" : "Updated"} ${when(data.now)}` : ""}</p>
+    <button type="button" aria-pressed=${paused} onClick=${turn}>${paused ? "Resume" : "Pause"} <${Key}>p<//></button>
   </div>`;
 }
 
@@ -172,7 +172,7 @@ export function Live() {
   const asked = query.value.get("window");
   const at = Math.max(0, WINDOWS.findIndex(([id]) => id === (asked ?? "1h")));
   const [shown, , seconds, span] = WINDOWS[at];
-  const held = useSignal(null); // the numbers that stay while it is paused, whatever is on its way
+  const held = useSignal(null); // the numbers shown while paused, whatever is still loading
   const paused = held.value != null;
   const busy = useSignal(false);
   const {data: newest, failure} = useLoaded(about.value.store ? "/live" : null, {window: shown}, {every: paused ? 0 : seconds * (busy.value ? 4000 : 1000)});
@@ -180,14 +180,14 @@ export function Live() {
   busy.value = newest?.replies > MANY;
   const turn = () => (held.value = paused ? null : data);
   const move = (step) => WINDOWS[at + step] && refine({window: WINDOWS[at + step][0]});
-  useKeys({p: ["pause or go on", turn], "[": ["shorter window", () => move(-1)], "]": ["longer window", () => move(1)]});
+  useKeys({p: ["pause or resume", turn], "[": ["shorter window", () => move(-1)], "]": ["longer window", () => move(1)]});
   useEffect(() => void (held.value = null), [shown]);
   if (!about.value.store) return html`<${NoStore} title="Live" />`;
   if (!data) return failure ? html`<${Failed} failure=${failure} />` : html`<${Waiting} busy />`;
   const mine = data.window === shown;
   return html`<div class=${`live${mine ? "" : " old"}`} aria-busy=${!mine}>
     <${Bar} shown=${shown} data=${data} failure=${failure} paused=${paused} turn=${turn} />
-    ${data.is_cut && html`<p class="told">The latest ${number(data.replies)} replies are counted: those since ${when(data.since)}.</p>`}
+    ${data.is_cut && html`<p class="told">The latest ${number(data.replies)} replies are counted, back to ${when(data.since)}.</p>`}
     <${Warnings} data=${data} />
     ${data.requests ? html`<${Cards} data=${data} />
       <div class="pair"><${Outcomes} data=${data} /><${Latencies} data=${data} /></div>

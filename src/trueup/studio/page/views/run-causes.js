@@ -1,4 +1,4 @@
-// Failures by cause: step, code, path and the patterns of their messages, with examples; each can be listed, and retried alone.
+// Failures by cause: step, code, path and message patterns, with examples. The failures of a cause can be listed and retried.
 import {useEffect, useSignal} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {Failed, useLoaded} from "../lib/load.js";
@@ -45,9 +45,9 @@ export function Causes({row, mayRetry, onRetry, onExplain}) {
   const causes = data?.causes ?? [];
   const shown = all.value ? causes : causes.slice(0, SHOWN);
   const pending = data ? row.failed - data.read : 0;
-  const foot = data && (!data.complete ? `grouped ${number(data.read)} of ${count(row.failed, "failure")} so far` : pending > 0 && row.kind === "run" ? `${count(pending, "failure")} of chunks under way ${pending === 1 ? "is" : "are"} not grouped yet` : "");
+  const foot = data && (!data.complete ? `grouped ${number(data.read)} of ${count(row.failed, "failure")} so far` : pending > 0 && row.kind === "run" ? `${count(pending, "failure")} in unfinished chunks ${pending === 1 ? "is" : "are"} not grouped yet` : "");
   return html`<${Panel} title="Failures by cause" class="causes" aside=${causes.length ? count(causes.length, "cause") : undefined} foot=${foot ? html`<span>${foot}</span>` : undefined}>
-    ${failure ? html`<${Failed} failure=${failure} />` : !data ? html`<p class="note" aria-busy=${busy}>Reading the failures…</p>` : !causes.length ? html`<p class="note">${row.failed ? "A failure is grouped once its chunk is through the step." : "No unit has failed."}</p>` : html`
+    ${failure ? html`<${Failed} failure=${failure} />` : !data ? html`<p class="note" aria-busy=${busy}>Reading the failures…</p>` : !causes.length ? html`<p class="note">${row.failed ? "Failures are grouped once their chunk has finished the step." : "No unit has failed."}</p>` : html`
       <ul class="scroll" tabindex="0" aria-label="Causes">${shown.map((cause) => {
         const key = `${cause.step} ${cause.code} ${cause.path}`;
         return html`<${Cause} key=${key} ...${{cause, row, onRetry, onExplain, mayRetry}} whole=${Math.max(row.failed, data.read)} open=${opened.value === key} onToggle=${() => (opened.value = opened.value === key ? null : key)} />`;

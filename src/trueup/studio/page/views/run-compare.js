@@ -1,4 +1,4 @@
-// Compare: two runs or sifts side by side: which units flip, which values and findings differ, what each cost. Both are in the URL.
+// Compare two runs or sifts side by side: units that flip, values and findings that differ, and costs. Both are in the URL.
 import {useEffect, useSignal} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {stream} from "../lib/api.js";
@@ -13,7 +13,7 @@ import {costOf, runLink} from "./run-words.js";
 
 const KINDS = [["valid_to_failed", "Valid → failed", "bad", "newly failed"], ["failed_to_valid", "Failed → valid", "ok", "newly valid"], ["other_value", "Another value", "warn", "valid, with another value"]];
 
-/** The comparison of two runs as it comes in. Leaving ends the work. */
+/** The comparison of two runs as it arrives. Leaving the view stops the work. */
 function useCompared(a, b) {
   const state = useSignal({});
   useEffect(() => {
@@ -47,7 +47,7 @@ function Side({run, title, unit, onExplain}) {
     ${failure ? html`<${Failed} failure=${failure} />` : !data ? html`<p class="note" aria-busy="true">Reading…</p>` : data.replies.length ? html`<${Reply} reply=${data.replies.at(-1)} onExplain=${onExplain} />` : html`<pre class="box">${data.value ?? "no reply"}</pre>`}</section>`;
 }
 
-/** Both replies of a unit: where one side failed, those of the step at which it did. */
+/** Both replies of a unit: if one side failed, the replies of the step at which it failed. */
 function Both({flip, a, b, onExplain}) {
   const [first, second] = flip.was === "failed" ? [a, b] : [b, a];
   const one = useLoaded("/runs/unit", {run: first, unit: flip.unit_id});
@@ -78,7 +78,7 @@ function Flips({result, a, b, onExplain}) {
   });
   const names = KINDS.map(([id, title]) => [id, `${title} ${number(result.flips[id]?.units ?? 0)}`]);
   return html`<section class="panel run-flips" aria-label="Flips" id="run-flips"><h2><${Tabs} label="Kinds of flips" names=${names} value=${kind} onChange=${(flips) => refine({flips})} controls="run-flips" /></h2>
-    ${!examples.length ? html`<p class="note">${names.some(([id]) => result.flips[id]?.units) || result.same ? "No unit of this kind." : "A and B have no unit in common. Units are matched by their ids."}</p>` : html`<div class="scroll" tabindex="0" role="region" aria-label="List of flips"><table>
+    ${!examples.length ? html`<p class="note">${names.some(([id]) => result.flips[id]?.units) || result.same ? "No units of this kind." : "A and B have no units in common. Units are matched by their ids."}</p>` : html`<div class="scroll" tabindex="0" role="region" aria-label="List of flips"><table>
       <thead><tr><th>Unit</th><th>A</th><th>B</th></tr></thead>
       <tbody>${examples.map((flip) => html`<${Flip} key=${flip.unit_id} ...${{flip, a, b, onExplain}} open=${opened.value === flip.unit_id} onToggle=${() => toggle(flip.unit_id)} />`)}</tbody></table></div>`}
     <div class="foot"><span>${units > examples.length ? `the first ${examples.length} of ${count(units, "unit")}` : count(units, "unit")}</span></div>
@@ -91,7 +91,7 @@ function Findings({result, onExplain}) {
   const groups = [["codes", "failed"], ["codes", "warned"], ["fixes", "fixed"]];
   const rows = groups.flatMap(([table, what]) => (result.findings[table] ?? []).filter((row) => row[what]?.a || row[what]?.b).map((row) => ({...row, what, ...row[what]})));
   return html`<${Panel} title="Findings and fixes" aside="units on each side">
-    ${!rows.length ? html`<p class="note">Nothing was found on either side.</p>` : html`<div class="scroll" tabindex="0" role="group" aria-label="Table: findings and fixes"><table><thead><tr><th>Code</th><th>What</th><th class="n">A</th><th class="n">B</th><th class="n">Difference</th></tr></thead>
+    ${!rows.length ? html`<p class="note">No findings on either side.</p>` : html`<div class="scroll" tabindex="0" role="group" aria-label="Table: findings and fixes"><table><thead><tr><th>Code</th><th>What</th><th class="n">A</th><th class="n">B</th><th class="n">Difference</th></tr></thead>
       <tbody>${rows.map((row) => html`<tr key=${`${row.key} ${row.what}`}><td><button type="button" class="plain link code short" aria-label=${`Explain ${row.key}`} onClick=${() => onExplain(row.key)}>${row.key}</button></td><td>${row.title || row.name} <span class="soft">${row.what}</span></td><td class="n">${number(row.a)}</td><td class="n">${number(row.b)}</td><td class=${`n ${row.difference && row.what !== "fixed" ? (row.difference > 0 ? "bad" : "ok") : "soft"}`}>${signed(row.difference)}</td></tr>`)}</tbody></table></div>`}
   <//>`;
 }

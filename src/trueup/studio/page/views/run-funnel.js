@@ -1,4 +1,4 @@
-// The funnel: each step with what came in, passed, failed and waits, as bars of one scale; a number opens the units that it counts.
+// The funnel: for each step the units that came in, passed, failed and are waiting, as bars on one scale. A number links to its units.
 import {html} from "../lib/html.js";
 import {Panel} from "../lib/parts.js";
 import {query} from "../lib/place.js";

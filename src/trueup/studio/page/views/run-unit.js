@@ -1,4 +1,4 @@
-// One unit: its replies with their marks, what was found in each, its prompt, its input and its value.
+// One unit: its replies with their marks and findings, its prompt, its input and its value.
 import {useEffect, useRef, useSignal} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {Failed, useLoaded} from "../lib/load.js";
@@ -26,7 +26,7 @@ export function Unit({run, unit, at, back, onExplain}) {
   const {data, failure, busy} = useLoaded("/runs/unit", {run, unit, at});
   const shown = useSignal(null);
   const head = useRef();
-  useEffect(() => head.current.scrollIntoView({block: innerWidth > 900 ? "nearest" : "start"}), [!data]); // in a narrow window it is far below
+  useEffect(() => head.current.scrollIntoView({block: innerWidth > 900 ? "nearest" : "start"}), [!data]); // in a narrow window the unit is far below
   const next = beside(run, unit, at, 1);
   const before = beside(run, unit, at, -1);
   useKeys({
@@ -45,7 +45,7 @@ export function Unit({run, unit, at, back, onExplain}) {
     <div class="scroll unit" tabindex="0" role="region" aria-label="Unit">
       ${data.fault && html`<p class="strip bad"><bdi>${data.fault}</bdi></p>`}
       ${replies.length > 1 && html`<div class="attempts"><${Tabs} label="Replies" names=${replies.map((each, place) => [String(place), `Reply ${place + 1}`])} value=${String(index)} onChange=${(id) => (shown.value = Number(id))} />
-        <span class="soft">${count(replies.length, "reply", "replies")}, the last one decided</span></div>`}
+        <span class="soft">${count(replies.length, "reply", "replies")}, the last one counts</span></div>`}
       ${reply && (reply.model || reply.usage?.input_tokens != null) && html`<p class="remark num">${[reply.model, reply.usage?.input_tokens != null && `${number(reply.usage.input_tokens)} tokens in, ${number(reply.usage.output_tokens)} out`, reply.at].filter(Boolean).join(" · ")}</p>`}
       ${reply ? html`<${Reply} key=${index} reply=${reply} onExplain=${onExplain} />` : data.errors.length > 0 ? html`<ul class="facts">${data.errors.map((error, place) => html`<li class="fact" key=${place}><code class="code">${error.code}</code><div><bdi>${error.message}</bdi></div><${Tag} kind="error" /></li>`)}</ul>` : html`<p class="note">No reply: this step asks no model.</p>`}
       <${Text} title="Value" text=${data.value} open=${!reply} />

@@ -1,4 +1,4 @@
-// The units of a run: those that failed first, read on as they are scrolled. The filters are in the URL.
+// The units of a run, failed ones first, loaded as the user scrolls. The filters are in the URL.
 import {useEffect, useRef, useSignal} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {get} from "../lib/api.js";
@@ -14,16 +14,16 @@ import {runLink} from "./run-words.js";
 const PAGE = 100;
 const NAMES = ["kind", "step", "code", "path", "text"];
 const TYPING = 200;
-const LOOKS = 40; // without a match, after which whoever searches is asked
+const LOOKS = 40; // requests without a match, after which the user is asked
 const NARROW = 560;
 
-/** What the URL says about the units that are wanted. */
+/** The filters in the URL. */
 export const wanted = () => Object.fromEntries(NAMES.map((name) => [name, query.value.get(name) ?? ""]));
 
-// What was read of the last list, for the way back from a unit and on to the next one.
+// The last list as far as it was read, for the way back from a unit and to the next one.
 let kept = {key: ""};
 
-/** The address of the unit after or before another one in the list that was last shown; null if there is none. */
+/** The address of the unit after or before another one in the list last shown; null if there is none. */
 export function beside(run, unit, at, by) {
   const place = kept.rows?.findIndex((row) => row.at === at && row.unit === unit) ?? -1;
   const next = place < 0 || kept.run !== run ? undefined : kept.rows[place + by];
@@ -55,7 +55,7 @@ function Filters({row, given, field}) {
   </div>`;
 }
 
-/** The rows so far, and a way to ask for more; a search that finds nothing in one look continues by itself for a while. */
+/** The rows so far, and a way to ask for more. If a request of a search finds nothing, the search continues automatically for a while. */
 function useUnits(run, given, key) {
   const state = useSignal(kept.key === key ? kept : null);
   const turn = useRef(null);
@@ -87,7 +87,7 @@ function useUnits(run, given, key) {
   return {...(state.value?.key === key ? state.value : {rows: null, busy: true}), begin, more: () => state.value && !state.value.busy && state.value.next && more({...state.value, asks: false})};
 }
 
-const COLUMNS = [["unit", "Unit"], ["state", "Outcome"], ["codes", "Codes"], ["says", "What it says"]];
+const COLUMNS = [["unit", "Unit"], ["state", "Outcome"], ["codes", "Codes"], ["says", "Message and reply"]];
 const CELLS = {
   unit: (unit, href) => html`<a href=${href} title=${unit.unit}><bdi>${unit.unit}</bdi></a>${unit.step && html`<span class="soft">${unit.step}</span>`}`,
   state: (unit) => html`<${Tag} kind=${unit.state === "valid" ? "ok" : "failed"}>${unit.state}<//>`,
@@ -129,10 +129,10 @@ export function Units({row}) {
   const cells = (unit) => names.map((name) => (isNarrow && name === "unit" ? html`${CELLS.unit({...unit, step: ""}, href(unit))}<span class="short">${CELLS.state(unit)} ${CELLS.codes(unit)}</span>` : CELLS[name](unit, href(unit))));
   return html`<${Filters} row=${row} given=${given} field=${field} />
     ${failure ? html`<${Failed} failure=${failure} />${failure.code === "changed" && html`<p class="note"><button type="button" onClick=${renew}>Start from the top</button></p>`}`
-      : rows?.length ? html`<${Table} label="Units, those that failed first" columns=${columns} rows=${rows} cells=${cells} keyOf=${(unit) => unit.at} at=${at.value} height=${46} memory=${memory}
+      : rows?.length ? html`<${Table} label="Units, failed ones first" columns=${columns} rows=${rows} cells=${cells} keyOf=${(unit) => unit.at} at=${at.value} height=${46} memory=${memory}
           onOpen=${(index) => go(href(rows[index]))} onEnd=${() => !asks && more()} onWidth=${(pixels) => (width.value = pixels)} />`
-      : html`<p class="note" aria-busy=${busy}>${busy ? "Reading…" : next ? "Nothing found so far." : `${Object.values(given).some(Boolean) ? "No unit matches. " : row.running ? "" : "There are no units."}${row.running ? "A unit is listed once its chunk is through a step." : ""}`}</p>`}
-    <div class="foot"><span class="num" role="status">${rows && !failure ? `${number(rows.length)}${next ? "+" : ""} ${rows.length === 1 && !next ? "unit" : "units"}${read > rows.length ? ` of ${number(read)} looked at` : ""}${damaged ? `, ${count(damaged, "line")} cannot be read` : ""}${busy ? " · searching…" : ""}` : ""}</span>
-      <span class="tools">${asks && html`<button type="button" onClick=${more}>Search on</button>`}${seen.current !== now && rows && html`<button type="button" onClick=${renew}>Refresh: there are new results</button>`}
+      : html`<p class="note" aria-busy=${busy}>${busy ? "Reading…" : next ? "Nothing found so far." : `${Object.values(given).some(Boolean) ? "No unit matches. " : row.running ? "" : "There are no units."}${row.running ? "Units are listed once their chunk has finished a step." : ""}`}</p>`}
+    <div class="foot"><span class="num" role="status">${rows && !failure ? `${number(rows.length)}${next ? "+" : ""} ${rows.length === 1 && !next ? "unit" : "units"}${read > rows.length ? ` of ${number(read)} searched` : ""}${damaged ? `, ${count(damaged, "line")} cannot be read` : ""}${busy ? " · searching…" : ""}` : ""}</span>
+      <span class="tools">${asks && html`<button type="button" onClick=${more}>Continue the search</button>`}${seen.current !== now && rows && html`<button type="button" onClick=${renew}>Refresh: there are new results</button>`}
         <span class="keys" aria-hidden="true"><kbd>j</kbd><kbd>k</kbd> move <kbd>Enter</kbd> open</span></span></div>`;
 }

@@ -1,4 +1,4 @@
-// Words for runs: how one stands, its progress and its numbers, the same in the list and on the page of one run.
+// Words for runs: state, progress and numbers, the same in the list and on the page of one run.
 import {html} from "../lib/html.js";
 import {Tag} from "../lib/parts.js";
 import {link} from "../lib/place.js";
@@ -7,7 +7,7 @@ import {lasted, money, number, percent} from "../lib/words.js";
 const KINDS = {done: "ok", failed: "failed", damaged: "failed", interrupted: "warning", running: "busy", starting: "busy", reading: "busy"};
 const WORDS = {ready: "not started"};
 
-/** Milliseconds between two looks at what stands still: others start, retry and delete runs too. */
+/** Milliseconds between two requests while nothing runs: other programs start, retry and delete runs too. */
 export const IDLE = 4000;
 
 export const State = ({row}) => html`<${Tag} kind=${KINDS[row.state] ?? ""}>${WORDS[row.state] ?? row.state}<//>`;
@@ -15,13 +15,13 @@ export const shareOf = ({done, total, state}) => (total ? Math.min(1, done / tot
 export const isBusy = (row) => Boolean(row && (row.running || row.state === "reading"));
 /** The address of the page about a run, with parameters. */
 export const runLink = (name, given = {}) => link("runs", ...name.split("/"), given);
-/** The units that a fan-out made of those that went in; 0 without one. Valid and failed ones are counted among these. */
+/** The number of units after a fan-out; 0 without one. Valid and failed units are counted among these. */
 export const fannedOut = ({units, valid, failed, waiting}) => (valid + failed + waiting > units ? valid + failed + waiting : 0);
-/** The units that a bar of the list stands for. A sift does not know how many there will be: as many as its share of the work says. */
+/** The number of units that a bar in the list represents. A sift does not know its total, so it is estimated from its share of the work. */
 export const wholeOf = (row) => (row.kind === "sift" && shareOf(row) ? row.units / shareOf(row) : Math.max(row.units, row.valid + row.failed + row.waiting));
-/** What a run cost: never zero for want of a price. */
+/** The cost of a run; an unknown price never makes it zero. */
 export const costOf = ({cost, unpriced, calls}) => (cost == null ? "–" : unpriced ? (calls && unpriced >= calls ? "unknown" : `${money(cost)} + ?`) : money(cost));
-/** Where a run stands in its work: `62 % · 14 a second · 3 min left`. */
+/** The progress of a run in words: `62 % · 14 a second · 3 min left`. */
 export function paceOf(row) {
   const settled = row.valid + row.failed;
   if (row.state === "done") return settled ? `${percent(row.valid / settled)} valid` : "";
@@ -31,13 +31,13 @@ export function paceOf(row) {
   return parts.join(" · ");
 }
 
-/** A bar of outcomes: valid, failed, and the rest. Its numbers stand beside it as text. */
+/** A bar of outcomes: valid, failed, and the rest. Its numbers are beside it as text. */
 export function Bar({valid, failed, whole}) {
   const part = (value) => ({width: `${whole ? Math.min(100, (100 * value) / whole) : 0}%`});
   return html`<span class="outcomes" aria-hidden="true"><i class="valid" style=${part(valid)}></i><i class="failed" style=${part(failed)}></i></span>`;
 }
 
-/** How much of the work is done; once all is, what came of it. */
+/** The share of work that is done; once the run is done, its outcomes. */
 export const Progress = ({row}) => (row.state === "done"
   ? html`<${Bar} valid=${row.valid} failed=${row.failed} whole=${row.valid + row.failed} />`
   : html`<progress max="1" value=${shareOf(row)} aria-label=${`${row.title}: ${percent(shareOf(row))} done`} data-state=${row.state}></progress>`);

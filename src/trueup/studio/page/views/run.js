@@ -1,4 +1,4 @@
-// One run: its head with what can be done, its funnel, its failures by cause, and its units, codes and logs.
+// One run: its head with the actions, its funnel, its failures by cause, and its units, codes and logs.
 import {useEffect, useSignal} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {post} from "../lib/api.js";
@@ -53,7 +53,7 @@ function Head({row, act, busy, children}) {
 
 function Codes({row, onExplain}) {
   const facts = row.facts ?? [];
-  if (!facts.length) return html`<p class="note">Nothing was found, and nothing was changed.</p>`;
+  if (!facts.length) return html`<p class="note">No findings, nothing changed.</p>`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Codes"><table>
     <thead><tr><th>Code</th><th>What</th><th>Kind</th>${row.kind === "run" && html`<th>Step</th>`}<th class="n">Units</th></tr></thead>
     <tbody>${facts.map((fact) => html`<tr key=${`${fact.step} ${fact.kind} ${fact.code}`}>
@@ -69,7 +69,7 @@ function Cost({row}) {
   const asking = row.steps.filter((step) => step.calls > 0);
   if (!asking.length) return html`<p class="note">No model was asked${row.cached ? `; ${count(row.cached, "reply", "replies")} came from the cache` : ""}.</p>`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Cost"><table>
-    <thead><tr><th>Step</th><th>Model</th><th class="n">Calls</th><th class="n">Tokens in</th><th class="n">Tokens out</th><th class="n">Cost</th><th class="n">A unit</th></tr></thead>
+    <thead><tr><th>Step</th><th>Model</th><th class="n">Calls</th><th class="n">Tokens in</th><th class="n">Tokens out</th><th class="n">Cost</th><th class="n">Per unit</th></tr></thead>
     <tbody>${asking.map((step) => html`<tr key=${step.step}><td>${step.step}</td><td class="soft"><bdi>${step.model || "–"}</bdi></td><td class="n">${number(step.calls)}</td><td class="n">${number(step.tokens_in)}</td><td class="n">${number(step.tokens_out)}</td><td class="n">${costOf(step)}</td><td class="n">${step.cost == null || step.unpriced || !step.in ? "–" : money(step.cost / step.in)}</td></tr>`)}</tbody>
     <tfoot><tr><th>All</th><td></td><td class="n">${number(row.calls)}</td><td></td><td></td><td class="n"><b>${costOf(row)}</b></td><td></td></tr></tfoot>
   </table>${row.cached > 0 && html`<p class="remark">${count(row.cached, "reply", "replies")} came from the cache; nothing was sent for them.</p>`}</div>`;
@@ -83,7 +83,7 @@ function Logs({row}) {
   useEffect(() => {
     if (data) reload();
   }, [row.updated, row.done, row.state]);
-  if (!which) return html`<p class="note">A sift keeps no log. Its <code>summary.json</code> and <code>report.html</code> are in its folder.</p>`;
+  if (!which) return html`<p class="note">A sift has no log. Its <code>summary.json</code> and <code>report.html</code> are in its folder.</p>`;
   return html`<div class="filters"><${Tabs} label="Logs" names=${row.logs.map((log) => [log.which, LOGS[log.which]])} value=${which} onChange=${(log) => refine({log})} /></div>
     ${failure ? html`<${Failed} failure=${failure} />` : html`<div class="scroll log" tabindex="0" role="region" aria-label="Log">${data?.cut && html`<p class="soft">The last part of ${bytes(data.size)}.</p>`}<pre>${data ? data.text || "The log is empty." : ""}</pre></div>`}`;
 }
@@ -134,7 +134,7 @@ export function Run({name}) {
   const canRetry = row?.kind === "run" && may("edit");
   useKeys({
     b: ["back to all runs", () => go(link("runs"))],
-    ...(canRetry && !row.running && row.failed > 0 ? {r: ["retry what failed", () => act("retry")]} : {}),
+    ...(canRetry && !row.running && row.failed > 0 ? {r: ["retry failed units", () => act("retry")]} : {}),
     ...(canRetry && row.running ? {p: ["pause the run", () => act("pause")]} : {}),
     ...(canRetry && isStopped(row) ? {s: ["resume the run", () => act("resume")]} : {}),
   });
@@ -145,7 +145,7 @@ export function Run({name}) {
     ${row.steps.length > 0 && html`<div class="columns run-columns"><div class="stack"><${Funnel} row=${row} /><${Causes} row=${row} mayRetry=${may("edit")} onExplain=${explain} onRetry=${(cause) => send("/runs/retry", {step: cause.step, code: cause.code, path: cause.path})} /></div><${Detail} row=${row} onExplain=${explain} /></div>`}
     ${explaining.value && html`<${Explain} code=${explaining.value} onClose=${() => (explaining.value = null)} />`}
     ${asking.value?.what === "kill" && html`<${Dialog} title="End the process of this run?" closing="Cancel" onClose=${() => (asking.value = null)} actions=${html`<button type="button" class="main" onClick=${() => send("/runs/kill", {})}>End it</button>`}>
-      <p>${row.under_way ? `${count(row.under_way, "call")} under way may be lost, and paid for. Pause waits for them.` : "Pause lets it stop by itself."} What is recorded is kept; the run can be resumed.</p><//>`}
-    ${asking.value?.what === "attempts" && html`<${Dialog} title="All attempts are used" closing="Cancel" onClose=${() => (asking.value = null)} actions=${html`<button type="button" class="main" onClick=${() => send("/runs/retry", {...asking.value.body, attempts: asking.value.limit + 2})}>Give each 2 more and retry</button>`}>
-      <p>The pipeline allows ${count(asking.value.limit, "attempt")} a unit, and ${count(asking.value.exhausted, "unit")} had ${asking.value.limit === 1 ? "it" : "them"}.</p><//>`}`;
+      <p>${row.under_way ? `${count(row.under_way, "call")} in progress may be lost but still cost money. Pause waits for them.` : "Pause lets it finish its calls first."} Recorded results are kept, and the run can be resumed.</p><//>`}
+    ${asking.value?.what === "attempts" && html`<${Dialog} title="All attempts are used" closing="Cancel" onClose=${() => (asking.value = null)} actions=${html`<button type="button" class="main" onClick=${() => send("/runs/retry", {...asking.value.body, attempts: asking.value.limit + 2})}>Allow 2 more each and retry</button>`}>
+      <p>The pipeline allows ${count(asking.value.limit, "attempt")} per unit, and ${count(asking.value.exhausted, "unit")} used ${asking.value.limit === 1 ? "it" : "them"}.</p><//>`}`;
 }

@@ -1,4 +1,4 @@
-// Runs: the sifts and pipelines in the folders. The list; one of them (run.js); two of them (run-compare.js).
+// Runs: the sifts and pipelines in the folders. The list is here, one run in run.js, a comparison in run-compare.js.
 import {useEffect, useRef, useSignal} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {Waiting, useLoaded} from "../lib/load.js";
@@ -19,8 +19,8 @@ export function Runs() {
 }
 
 const Empty = () => html`<div class="start">
-  <p><b>No runs in the folders of this studio.</b></p>
-  <p>Judge a file of replies, or run a pipeline, in a folder that the studio was started with. It appears here while it works.</p>
+  <p><b>No runs in the studio's folders.</b></p>
+  <p>Judge a file of replies, or run a pipeline, in one of the studio's folders. It appears here as soon as it starts.</p>
   <pre class="box">trueup sift replies.jsonl --contract contract.yaml --out sifted
 trueup run pipelines/reviews</pre>
 </div>`;
@@ -50,7 +50,7 @@ function Row({row, chosen, picked, onPick}) {
 function List() {
   const polling = useSignal(IDLE);
   const {data, failure, busy} = useLoaded("/runs", {}, {every: polling.value});
-  const chosen = useSignal(""); // by name: others come and go while one looks
+  const chosen = useSignal(""); // by name: the list may change while it is shown
   const picked = useSignal([]);
   const field = useRef();
   const kind = query.value.get("kind") ?? "";
@@ -78,7 +78,7 @@ function List() {
     <${Tabs} label="Kind" names=${[["", "All"], ["run", "Pipelines"], ["sift", "Sifts"]]} value=${kind} onChange=${(value) => refine({kind: value})} />
     <input type="search" ref=${field} value=${text} placeholder="Filter" aria-label="Filter runs" onInput=${(event) => refine({text: event.target.value})} />
   </span>`;
-  const foot = html`<span>${count(rows.length, "run")}${data.complete ? "" : "; there are more folders than the studio looks into"}</span>
+  const foot = html`<span>${count(rows.length, "run")}${data.complete ? "" : "; some folders were not searched"}</span>
     <span class="tools"><span class="keys" aria-hidden="true"><${Key}>j<//><${Key}>k<//> move <${Key}>x<//> choose</span>
     <button type="button" disabled=${picked.value.length !== 2} onClick=${compare}>Compare${picked.value.length ? ` ${picked.value.length} of 2` : ""}</button></span>`;
   return html`<${Panel} title="Runs" class="fills" aside=${data.runs.length ? head : undefined} foot=${data.runs.length ? foot : undefined}>

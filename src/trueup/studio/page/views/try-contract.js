@@ -1,4 +1,4 @@
-// The contract of Try: an editor with the linter's squiggles, completion and hover; its prompt; its examples. Saved to its file where there is one.
+// The contract of Try: an editor with the linter's squiggles, completion and hover; its prompt; its examples. If it has a file, it can be saved there.
 import {useEffect, useRef, useSignal} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {post} from "../lib/api.js";
@@ -49,7 +49,7 @@ function Problems({faults, onGo}) {
     : html`<span class="ok">no problems</span>`;
 }
 
-/** What an endpoint says about the contract in the editor, asked again a moment after it changed. */
+/** An endpoint's answer about the contract in the editor, requested again shortly after each change. */
 function useAsked(path, given) {
   const answer = useSignal({data: null, failure: null});
   const key = JSON.stringify(given);
@@ -79,16 +79,16 @@ function Prompt() {
   const {data, failure} = useAsked("/instructions", {...asking(), form: form.value});
   if (!data) return html`<${Waits} failure=${failure} />`;
   if (data.text === null) return html`<p class="note">The contract has errors, so there is no prompt.</p>`;
-  if (!data.text) return html`<p class="note">trueup tells the model nothing about this contract: it has no schema and no tools.</p>`;
+  if (!data.text) return html`<p class="note">There is no prompt: this contract has no schema and no tools.</p>`;
   return html`<div class="scroll pad" tabindex="0" role="region" aria-label="The contract as a prompt">
-    <p class="soft intro">What the model is told <select class="quiet" aria-label="Form of the prompt" value=${form.value} onChange=${(event) => (form.value = event.target.value)}>${FORMS.map(([id, title]) => html`<option key=${id} value=${id}>${title}</option>`)}</select><button type="button" class="plain link" onClick=${() => copy(data.text)}>Copy</button></p>
+    <p class="soft intro">Prompt for the model <select class="quiet" aria-label="Form of the prompt" value=${form.value} onChange=${(event) => (form.value = event.target.value)}>${FORMS.map(([id, title]) => html`<option key=${id} value=${id}>${title}</option>`)}</select><button type="button" class="plain link" onClick=${() => copy(data.text)}>Copy</button></p>
     <pre class="box">${data.text}</pre></div>`;
 }
 
 function Examples() {
   const {data, failure} = useAsked("/examples", asking());
   if (!data) return html`<${Waits} failure=${failure} />`;
-  if (!data.examples.length) return html`<div class="note"><p>This contract has no examples.</p><p>Add <code>examples:</code> with a <code>reply</code> and what it must give. They are judged here and by <code>trueup lint --run</code>.</p></div>`;
+  if (!data.examples.length) return html`<div class="note"><p>This contract has no examples.</p><p>Add <code>examples:</code> with a <code>reply</code> and the expected result. They are judged here and by <code>trueup lint --run</code>.</p></div>`;
   const right = data.examples.filter(({passes}) => passes).length;
   const open = (each) => {
     editReply(each.reply);
@@ -112,7 +112,7 @@ export function ContractPanel() {
   const names = [["text", {".json": "JSON", ".toml": "TOML"}[kind.value] ?? "YAML"], ["prompt", "As prompt"], ["examples", about?.examples ? `Examples ${about.examples}` : "Examples"]];
   const canSave = Boolean(file) && saved !== null && may("edit");
   const goTo = (fault) => {
-    refine({contract: "", ...(fault.file && {file: fault.file, example: ""})}, {replace: !fault.file}); // a fault may be in a file that this one extends
+    refine({contract: "", ...(fault.file && {file: fault.file, example: ""})}, {replace: !fault.file}); // the error may be in a file that this one extends
     setTimeout(() => {
       if (!view.current || !fault.line || fault.file) return;
       view.current.dispatch({selection: {anchor: offset(view.current.state.doc, fault.line, fault.column || 1)}, scrollIntoView: true});

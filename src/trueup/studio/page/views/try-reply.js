@@ -1,4 +1,4 @@
-// The reply of Try: paste, drop or open a text, or pick an example; marked, as a diff, or as it came.
+// The reply of Try: paste, drop or open a text, or pick an example. It is shown marked, as a diff, or unchanged.
 import {useMemo, useRef, useSignal} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {Diff} from "../lib/diff.js";
@@ -12,10 +12,10 @@ import {choose, chosen, context, editReply, example, faults, isEdited, judged, p
 
 const TABS = [["marked", "Marked"], ["diff", "Diff"], ["original", "Original"]];
 
-/** A file as text, with its line breaks and marks as they are, and a message; null, if it is too large or no file. */
+/** A file as text, with its line breaks and byte order mark unchanged. Reports problems; null if it is too large or not a file. */
 export async function textOf(file) {
   if (file.size > MOST) {
-    say(`${file.name} has ${bytes(file.size)}; the page takes texts of up to ${bytes(MOST)}. Judge large files with \`trueup check\` or \`trueup sift\`.`, "bad");
+    say(`${file.name} has ${bytes(file.size)}; the page accepts texts of up to ${bytes(MOST)}. Judge large files with \`trueup check\` or \`trueup sift\`.`, "bad");
     return null;
   }
   let data;
@@ -25,14 +25,14 @@ export async function textOf(file) {
     say(`${file.name} cannot be read. Is it a folder?`, "bad");
     return null;
   }
-  const wide = {"255,254": "utf-16le", "254,255": "utf-16be"}[data.slice(0, 2)]; // as some shells of Windows write
+  const wide = {"255,254": "utf-16le", "254,255": "utf-16be"}[data.slice(0, 2)]; // written by some Windows shells
   const read = (fatal) => new TextDecoder(wide, {ignoreBOM: !wide, fatal}).decode(data);
   try {
     const text = read(true);
     say(`Opened ${file.name}.`);
     return text;
   } catch {
-    say(`${file.name} is not all UTF-8 text. What could not be read is shown as \ufffd.`, "bad");
+    say(`${file.name} is not all UTF-8 text. Unreadable bytes are shown as \ufffd.`, "bad");
     return read(false);
   }
 }
@@ -54,7 +54,7 @@ export function OpenFile({label, accept, onFile}) {
     <input ref=${input} type="file" hidden accept=${accept} aria-label=${label} onChange=${opened} />`;
 }
 
-/** Takes files that are dropped anywhere on a panel. */
+/** Accepts files that are dropped anywhere on a panel. */
 export function useDrop(onFile) {
   const isOver = useSignal(false);
   return [isOver.value ? "over" : "", {
@@ -103,7 +103,7 @@ export function ReplyPanel({onView}) {
   const {verdict, about} = judged.value;
   const row = verdict?.evidence?.rows[picked.value];
   const [own, mark] = useMemo(() => withValue(verdict, row), [verdict, row]);
-  // Whether the reply holds the text that is judged, as a provider's response does. Under Original it may be edited meanwhile.
+  // Whether the reply contains the judged text, as a provider's response does. It may be edited under Original in the meantime.
   const isOther = Boolean(verdict) && verdict.text !== about.reply && (tab === "original" || about.reply === reply.value);
   const isOriginal = tab === "original" || !isOther;
   const foot = html`<${Tabs} label="The reply" names=${TABS} value=${tab} onChange=${(id) => refine({reply: id === "marked" ? "" : id})} controls="reply-body" />

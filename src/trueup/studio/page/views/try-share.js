@@ -1,9 +1,9 @@
-// Sharing: a reply and a contract enter, the fragment of a URL leaves, compressed; and back. Nothing of it is sent anywhere: a browser keeps fragments to itself.
+// Sharing: packs a reply and a contract into a compressed URL fragment, and unpacks it. Nothing is sent: browsers do not send fragments to servers.
 import {Failure} from "../lib/api.js";
 import {bytes} from "../lib/words.js";
 
-const MARK = "1."; // the version of the form
-const MOST = 60_000; // characters of a link that chats and mails let through
+const MARK = "1."; // the version of the format
+const MOST = 60_000; // characters: longer links do not survive chats and mails
 const MOST_INFLATED = 24_000_000; // bytes
 const NAMES = {reply: "r", contract: "c", kind: "k", file: "f", state: "s", context: "x", source: "o", plain: "t"};
 
@@ -17,7 +17,7 @@ async function through(stream, data, most) {
     size += value.length;
     if (size > most) {
       await reader.cancel();
-      throw new Failure(0, {code: "too_large", message: "This link holds more text than the page takes."});
+      throw new Failure(0, {code: "too_large", message: "This link contains more text than the page accepts."});
     }
     pieces.push(value);
   }
@@ -30,20 +30,20 @@ function spelled(data) {
   return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** What is shared as the fragment of a URL; refuses what is too long for a link. */
+/** Packs the state of Try into a URL fragment; refuses one that is too long for a link. */
 export async function packed(given) {
   const short = Object.fromEntries(Object.entries(NAMES).flatMap(([name, letter]) => (given[name] ? [[letter, given[name]]] : [])));
   const data = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(short)), Infinity);
   const text = MARK + spelled(data);
   if (text.length > MOST) {
-    throw new Failure(0, {code: "too_large", message: `This is too much text for a link: ${bytes(text.length)} compressed, and links hold ${bytes(MOST)}.`, hint: "Save the reply to a file and send that."});
+    throw new Failure(0, {code: "too_large", message: `This is too much text for a link: ${bytes(text.length)} compressed; the limit is ${bytes(MOST)}.`, hint: "Save the reply to a file and send that."});
   }
   return text;
 }
 
-/** What a fragment holds; refuses one that is broken or not ours. */
+/** Unpacks a fragment; refuses one that is damaged or not from this page. */
 export async function unpacked(fragment) {
-  const broken = new Failure(0, {code: "broken_link", message: "This link is damaged: it holds no reply that can be read.", hint: "Copy it again, whole. An example is shown instead."});
+  const broken = new Failure(0, {code: "broken_link", message: "This link is damaged: its reply cannot be read.", hint: "Copy the whole link again. An example is shown instead."});
   if (!fragment.startsWith(MARK) || !/^[\w-]*$/.test(fragment.slice(MARK.length))) throw broken;
   let found;
   try {

@@ -1,4 +1,4 @@
-// The source of Try: the text that the values must stand in, with the place of each; or the documents that the context holds.
+// The source of Try: the text that must contain the values, with the place of each; or the documents in the context.
 import {html} from "../lib/html.js";
 import {Sources} from "../lib/evidence.js";
 import {Panel} from "../lib/parts.js";
@@ -19,7 +19,7 @@ export function SourcePanel() {
   const {verdict, about} = judged.value;
   const evidence = verdict?.evidence ?? NONE;
   const isOwn = material.value || about?.source || !evidence.sources.length;
-  const own = isOwn && {value: material.value, whole: about?.source ?? "", onChange: editMaterial, onFile: open, memory: "source", placeholder: "Paste the text that the values must stand in, or drop a file here."};
+  const own = isOwn && {value: material.value, whole: about?.source ?? "", onChange: editMaterial, onFile: open, memory: "source", placeholder: "Paste the text that must contain the values, or drop a file here."};
   const choose = (index) => {
     refine({show: "evidence"});
     pick(index);

@@ -1,4 +1,4 @@
-// The state of Try: what is judged, the verdict, and the loop that judges on every change. It outlives the view, so that going elsewhere loses nothing.
+// The state of Try: the inputs, the verdict, and the loop that judges after each change. It outlives the view, so that nothing is lost by leaving it.
 import {batch, computed, signal} from "../vendor.js";
 import {get, post} from "../lib/api.js";
 import {say} from "../lib/parts.js";
@@ -6,7 +6,7 @@ import {query} from "../lib/place.js";
 import {draft, keep as keepChange} from "./contract-drafts.js";
 
 const WAIT = 20; // milliseconds between the last key and the request
-const SLOW = 200; // milliseconds until the page says that it judges
+const SLOW = 200; // milliseconds until the page shows that it is judging
 const COLD = 0.02; // seconds
 const MOST_WARMED = 50_000;
 const DRAFT = "trueup-try";
@@ -14,21 +14,21 @@ const MOST_DRAFT = 1_000_000;
 
 export const reply = signal("");
 export const contract = signal("");
-/** Where the contract came from: `{file, kind, hash, text}`; `text` is what the file holds. */
+/** Where the contract came from: `{file, kind, hash, text}`; `text` is the content of the file. */
 export const source = signal({file: "", kind: ".yaml", hash: "", text: null});
 export const state = signal("");
 export const context = signal("");
 /** The text that a grounded contract looks values up in. */
 export const material = signal("");
-/** "yes": a reply that looks like a provider's response is text all the same. */
+/** "yes": the reply is text, even if it looks like a provider's response. */
 export const plain = signal("");
-/** The name of the example that reply and contract came from, and whether they still are it. */
+/** The example that reply and contract came from, and whether they were edited. */
 export const example = signal("");
 export const isEdited = signal(false);
 export const samples = signal([]);
-/** The answer to the last request: `{verdict, faults, took, contract, failure}`, and what it is about. */
+/** The answer to the last request: `{verdict, faults, took, contract, failure}`, and the inputs that it is about. */
 export const judged = signal({verdict: null, faults: [], took: null, contract: null, failure: null, about: null});
-/** What is wrong with the contract, and with the context. */
+/** The problems of the contract, and of the context. */
 export const faults = computed(() => ({contract: judged.value.faults.filter(({of}) => of !== "context"), context: judged.value.faults.filter(({of}) => of === "context")}));
 export const isSlow = signal(false);
 export const chosen = signal(null);
@@ -41,16 +41,16 @@ export const kind = computed(() => source.value.kind);
 export const isSaved = computed(() => source.value.text !== null && source.value.text === contract.value);
 export const asked = () => ({reply: reply.value, contract: contract.value, kind: kind.value, file: source.value.file, state: state.value, context: context.value, source: material.value, response: plain.value ? false : "auto"});
 const isAbout = (about) => about !== null && Object.entries(asked()).every(([name, value]) => about[name] === value);
-/** Whether the verdict that is shown is about what is in the editors now. */
+/** Whether the verdict is about the current text of the editors. */
 export const isFresh = computed(() => isAbout(judged.value.about));
 
 let timer = 0;
 let slow = 0;
 let abort = null;
 let cost = 0;
-let warm = null; // the fingerprint of the contract that was judged by before
+let warm = null; // the fingerprint of the contract of the previous verdict
 
-/** Judge soon: after a pause that grows only when judging is slow. An older request is given up. */
+/** Judge soon: after a pause that grows only when judging is slow. An older request is cancelled. */
 export function judgeSoon(wait = Math.min(cost > 120 ? cost : WAIT, 1500)) {
   clearTimeout(timer);
   abort?.abort();
@@ -69,7 +69,7 @@ async function judge() {
   } catch (failure) {
     if (failure.name === "AbortError") return;
     if (about.file && failure.status === 404) { // a link from another studio
-      say(`${about.file} is not a file of this studio. The contract is judged by itself.`);
+      say(`${about.file} is not a file of this studio. The contract is used without a file.`);
       source.value = {...source.value, file: "", hash: "", text: null};
       judgeSoon(0);
       return;
@@ -92,11 +92,11 @@ async function judge() {
   clearTimeout(keeping);
   keeping = setTimeout(keep, 400);
   const mark = `${answer.contract?.fingerprint} ${Boolean(answer.verdict?.evidence)}`;
-  if (answer.took > COLD && mark !== warm && about.reply.length < MOST_WARMED) judgeSoon(0); // the first one, also the first with a source, loaded what the contract needs: measure judging
+  if (answer.took > COLD && mark !== warm && about.reply.length < MOST_WARMED) judgeSoon(0); // the first request, and the first with a source, also load parts of the engine: measure again without that
   warm = mark;
 }
 
-/** The choice stays while the fact that was chosen is in the new verdict. */
+/** The choice stays as long as the chosen fact is in the new verdict. */
 let choice = null;
 function kept(verdict, index) {
   if (index === null || !choice || !verdict) return null;
@@ -151,7 +151,7 @@ export function setSituation(changes) {
   judgeSoon();
 }
 
-/** Show something else altogether; `edited`: no address gives it again. */
+/** Replace everything; `edited`: there is no address for this content. */
 export function show(given, from = {}) {
   opening = null;
   batch(() => {
@@ -178,7 +178,7 @@ export function loadSamples() {
   return loadedSamples;
 }
 
-/** Show the example of a name; without a name the first one. False: there is none, or the studio does not answer. */
+/** Show a named example, or the first one. Returns false if there is none or the studio does not respond. */
 export async function showSample(name) {
   await loadSamples();
   const found = name ? samples.value.find((each) => each.name === name) : samples.value[0];
@@ -187,9 +187,9 @@ export async function showSample(name) {
   return Boolean(found);
 }
 
-let opening = null; // the last question for a file; an answer that comes after something else was shown is too late
+let opening = null; // the last request for a file; an answer is ignored once something else is shown
 
-/** A contract of the folders, beside the reply that is there; a change of it that is not saved yet stays, and so do the state and the context of the same file. */
+/** Open a contract from the folders and keep the reply. An unsaved change of the file is kept, and so are the state and context if the file is the same. */
 export async function openContract(file) {
   const mine = (opening = {});
   const found = await get("/contracts/file", {file});
@@ -224,6 +224,6 @@ export async function restoreDraft() {
   }
   if (!found || found.at !== named() || typeof found.reply !== "string" || typeof found.contract !== "string") return false;
   show(found, {example: found.example, edited: true});
-  if (found.file && found.contract === found.saved) await openContract(found.file); // it may have changed meanwhile
+  if (found.file && found.contract === found.saved) await openContract(found.file); // it may have changed in the meantime
   return true;
 }

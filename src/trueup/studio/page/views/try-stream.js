@@ -1,4 +1,4 @@
-// The replay: a slider over the characters of the reply. After each position the page asks what was known by then; one request at a time, the newest wins.
+// The replay: a slider over the characters of the reply. For each position the page asks what was known at that point: one request at a time, and the newest wins.
 import {computed, effect, signal, useMemo} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {post} from "../lib/api.js";
@@ -6,17 +6,17 @@ import {number} from "../lib/words.js";
 import {isFresh, judged, reply, until} from "./try-state.js";
 
 const EMPTY = {data: null, failure: null, upto: 0, total: 0};
-/** What is known at the position of the slider. */
+/** The partial result at the position of the slider. */
 export const replayed = signal(EMPTY);
-const steps = signal(null); // where the value changes; null: not asked yet
+const steps = signal(null); // where the value changes; null: not requested yet
 const total = computed(() => judged.value.verdict?.text.length ?? reply.value.length);
 export const isReplaying = computed(() => until.value !== null && judged.value.verdict !== null && until.value < total.value);
 
 let abort = null;
-let running = null; // a promise while a request is on its way
+let running = null; // a promise while a request is pending
 let wanted = null;
 
-/** Ask what is known after some characters; resolves when the newest such question is answered. */
+/** Ask what is known after some characters; resolves when the newest request is answered. */
 function ask(upto) {
   wanted = upto;
   running ??= answer().finally(() => (running = null));
@@ -55,7 +55,7 @@ effect(() => {
 
 const PAIR = /^[\ud800-\udbff][\udc00-\udfff]/;
 
-/** Go to a place; past one that would be inside a character, in the direction of the way. */
+/** Go to a place. If it is inside a character, move past that in the same direction. */
 export function moveTo(at) {
   let place = Math.max(0, Math.min(at, total.value));
   if (place && PAIR.test(judged.value.verdict?.text.slice(place - 1, place + 1))) place += place > (until.value ?? total.value) ? 1 : -1;
@@ -63,7 +63,7 @@ export function moveTo(at) {
   ask(place);
 }
 
-/** Go to the next change of the partial value, or with -1 to the one before. */
+/** Go to the next change of the partial value, or with -1 to the previous one. */
 export async function jump(by) {
   if (!judged.value.verdict) return;
   const here = until.value ?? total.value;

@@ -1,4 +1,4 @@
-// The verdict of Try: the headline, the facts, the value, the calls, and what the model would be told. During a replay: the partial value.
+// The verdict of Try: the headline, the facts, the value, the calls, and the feedback for the model. During a replay: the partial value.
 import {useSignal} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {Editor} from "../lib/editor.js";
@@ -12,20 +12,20 @@ import {ContractPanel} from "./try-contract.js";
 import {choose, chosen, isFresh, isSlow, judged, pick, picked} from "./try-state.js";
 import {isReplaying, replayed} from "./try-stream.js";
 
-const MOST_TOLD = 20_000; // characters that are shown; all of them are copied
+const MOST_TOLD = 20_000; // characters shown; copying copies all
 
 function Found({verdict, onExplain}) {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Findings and fixes">
     <${Facts} facts=${verdict.facts} chosen=${chosen.value} onChoose=${choose} onExplain=${onExplain} />
     ${verdict.omitted > 0 && html`<p class="note">${count(verdict.omitted, "more fact")} not listed.</p>`}
     ${verdict.untold && html`<p class="note">${verdict.untold}</p>`}
-    ${verdict.told && html`<section aria-label="What the model would be told" class="told about-facts"><h3>What the model would be told <button type="button" class="plain link" onClick=${() => copy(verdict.told)}>Copy</button></h3><pre class="box">${verdict.told.length > MOST_TOLD ? `${verdict.told.slice(0, MOST_TOLD)}…` : verdict.told}</pre></section>`}
-    ${!verdict.facts.length && !verdict.told && html`<p class="note">The reply was read as it is, and the contract holds.</p>`}
+    ${verdict.told && html`<section aria-label="Feedback for the model" class="told about-facts"><h3>Feedback for the model <button type="button" class="plain link" onClick=${() => copy(verdict.told)}>Copy</button></h3><pre class="box">${verdict.told.length > MOST_TOLD ? `${verdict.told.slice(0, MOST_TOLD)}…` : verdict.told}</pre></section>`}
+    ${!verdict.facts.length && !verdict.told && html`<p class="note">The reply was read as it is, and it fits the contract.</p>`}
   </div>`;
 }
 
 function Value({verdict}) {
-  if (verdict.value === null) return html`<p class="note">${verdict.calls.length ? "The reply has no value beside its calls." : verdict.ok ? "This contract reads no value from the reply: its text is what counts." : "No value could be read."}</p>`;
+  if (verdict.value === null) return html`<p class="note">${verdict.calls.length ? "The reply has no value besides its calls." : verdict.ok ? "This contract does not read a value: it judges the text." : "No value could be read."}</p>`;
   return html`${verdict.value_cut && html`<p class="remark">Only the beginning of the value is shown. <code>trueup check --value</code> prints all of it.</p>`}
     <${Editor} label="Value" readOnly language="json" value=${verdict.value} />`;
 }
@@ -57,7 +57,7 @@ function Faults({faults}) {
       <div><button type="button" class="choose" onClick=${() => (fault.of === "context" ? document.getElementById("try-context")?.focus() : ContractPanel.goTo(fault))}><bdi>${fault.message}</bdi> <span class="soft">${fault.file ? `${fault.file}, ` : ""}${fault.line ? `line ${fault.line}` : ""}</span></button>${fault.hint && html`<p class="hint"><bdi>${fault.hint}</bdi></p>`}</div><${Tag} kind=${fault.level} /></li>`)}</ul></div>`;
 }
 
-/** What is known after some of the characters. */
+/** The result after some of the characters. */
 function Partial() {
   const {data, failure, upto, total} = replayed.value;
   if (failure) return html`<${Failed} failure=${failure} />`;

@@ -60,9 +60,9 @@ async function share() {
   isEdited.value = false; // the next change takes the link out of the address again
   try {
     await navigator.clipboard.writeText(address);
-    say("Copied a link that holds the reply and the contract.");
+    say("Copied a link with the reply and the contract.");
   } catch {
-    linked.value = address; // no clipboard: the page was opened over plain HTTP, or may not write to it
+    linked.value = address; // no clipboard: the page was opened over plain HTTP, or writing to it is not allowed
   }
 }
 
@@ -70,7 +70,7 @@ async function share() {
 function useShareButton() {
   useEffect(() => {
     const place = document.getElementById("bar-actions");
-    render(html`<button type="button" title="Copy a link that holds the reply and the contract" onClick=${share}>Share</button>`, place);
+    render(html`<button type="button" title="Copy a link with the reply and the contract" onClick=${share}>Share</button>`, place);
     return () => render(null, place);
   }, []);
 }
@@ -101,7 +101,7 @@ const words = () => {
   return verdict.ok ? ["Accepted", "ok"] : ["Refused", "bad"];
 };
 
-/** On a narrow screen the panels stand below each other: this bar stays, says how the reply is judged, and leads to each of them. */
+/** On a narrow screen the panels are below each other. This bar stays in view, shows the verdict, and links to each panel. */
 function Jumps() {
   const to = (id) => document.getElementById(id)?.scrollIntoView({block: "start"});
   const [word, kind] = words();
@@ -122,7 +122,7 @@ export function Try() {
     if ((steps.value[0] ?? "try") === "try" && address() !== opened) open();
   }, [address()]);
   useEffect(() => {
-    // What was edited is no longer what the URL names.
+    // Edited content no longer matches the URL.
     if (!isEdited.value || !(fragment.value || query.value.get("example"))) return;
     const kept = new URLSearchParams(location.search);
     kept.delete("example");
@@ -130,7 +130,7 @@ export function Try() {
     opened = address();
   }, [isEdited.value]);
   useEffect(() => {
-    // A studio that does not answer may come back.
+    // A studio that does not respond may come back.
     const {failure} = judged.value;
     const again = failure && [0, 502, 503, 504].includes(failure.status) && setTimeout(() => judgeSoon(0), AGAIN);
     return () => clearTimeout(again);
@@ -153,5 +153,5 @@ export function Try() {
       <${ReplyPanel} onView=${(view) => (replyView.current = view)} /><${ContractPanel} />${isGrounded() && html`<${SourcePanel} />`}<${VerdictPanel} explain=${explain} />
     </div>
     <${Stream} />
-    ${linked.value && html`<${Dialog} title="Share" onClose=${() => (linked.value = null)}><p>The browser does not let the page copy. Copy this link yourself:</p><input aria-label="Link" readonly value=${linked.value} onFocus=${(event) => event.target.select()} /><//>`}`;
+    ${linked.value && html`<${Dialog} title="Share" onClose=${() => (linked.value = null)}><p>The browser does not allow copying. Copy this link yourself:</p><input aria-label="Link" readonly value=${linked.value} onFocus=${(event) => event.target.select()} /><//>`}`;
 }

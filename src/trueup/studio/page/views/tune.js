@@ -1,4 +1,4 @@
-// Tune: what labels say about the rules of a contract, and changes of its file that they speak for, each with its backtest.
+// Tune: measures the rules of a contract with labels, and suggests changes to its file, each with its backtest.
 import {useEffect, useRef, useSignal} from "../vendor.js";
 import {about, may} from "../lib/about.js";
 import {get, post} from "../lib/api.js";
@@ -41,7 +41,7 @@ function Body({file, since, files, tuning}) {
   const {phase, progress, found, failure, isBusy, again} = tuning;
   if (!about.value.store) return html`<${Panel} title="Suggestions"><div class="note"><p>No store is open, so there are no replies and no labels to learn from.</p>
     <p class="soft">Start the studio with one: <code>trueup studio contracts --store verdicts.db</code>, or with <code>--demo</code> to look around. For files of replies: <code>trueup tune CONTRACT REPLIES --labels LABELS</code>.</p></div><//>`;
-  if (!files.length) return html`<${Panel} title="Suggestions"><p class="note">There is no contract file in the folders of this studio. Start it with the folder that holds them: <code>trueup studio contracts --store verdicts.db</code></p><//>`;
+  if (!files.length) return html`<${Panel} title="Suggestions"><p class="note">There is no contract file in the studio's folders. Start it with the folder that contains them: <code>trueup studio contracts --store verdicts.db</code></p><//>`;
   if (!file) return html`<${Choose} files=${files} />`;
   if (isBusy) return html`<${Panel} title="Suggestions"><div class="note" aria-busy="true" role="status">
     <progress aria-label="Progress" max=${progress?.total || undefined} value=${progress?.total ? progress.done : undefined}></progress>
@@ -51,7 +51,7 @@ function Body({file, since, files, tuning}) {
   return html`<${Result} file=${file} since=${since} result=${found} onAgain=${again} />`;
 }
 
-/** The contracts with what there is to learn from, those with labels first. */
+/** The contracts with their numbers of verdicts and labels, those with labels first. */
 function Choose({files}) {
   const rows = files.toSorted((a, b) => (b.labelled ?? 0) - (a.labelled ?? 0) || b.refused - a.refused || b.verdicts - a.verdicts);
   return html`<${Panel} title="Choose a contract to tune" class="contracts">
@@ -111,10 +111,10 @@ function NoSuggestion({result}) {
 /** A p-value in plain words. */
 function chance(value, tests) {
   const times = value < 0.001 ? "fewer than 1 time in 1,000" : value < 0.5 ? `about 1 time in ${number(Math.round(1 / value))}` : "more often than not";
-  return html`By chance alone the labels would look like this ${times} <span class="soft">(${p(value)}, corrected for ${count(tests, "test")})</span>.`;
+  return html`By chance alone, the labels would look like this ${times} <span class="soft">(${p(value)}, corrected for ${count(tests, "test")})</span>.`;
 }
 
-/** Put a suggestion into the editor, where a backtest lists what it flips. */
+/** Put a suggestion into the editor, where a backtest lists its flips. */
 async function tryOut(file, result, suggestion) {
   const base = await get("/contracts/file", {file}).catch((failure) => say(failure.message, "bad"));
   if (!base) return;
@@ -136,7 +136,7 @@ function Suggestion({suggestion, current, stale, onFocus, onApply, onTry}) {
     ${diff ? html`<${Patch} diff=${diff} label=${`Change of suggestion ${at}`} />` : html`<p class="soft">No diff: ${reason}.</p>`}
     ${examples?.length > 0 && html`<ul class="deciding" aria-label="Replies that decided">${examples.map((each) => html`<li key=${each.id}><a href=${link("verdicts", each.id)} title=${each.text}>${each.text}</a><span class=${each.should ? "ok" : "bad"}>${each.should ? "people accept it" : "people refuse it"}</span></li>`)}</ul>`}
     ${diff && html`<p class="actions">${may("edit") ? html`<button type="button" class="main" disabled=${stale} onClick=${onApply}>Apply…</button>` : html`<span class="soft">Your key may not edit files.</span>`}
-      ${suggestion.text && html`<button type="button" disabled=${stale} onClick=${onTry}>See what flips</button>`}${stale && html`<span class="soft">The file has changed since this run.</span>`}</p>`}
+      ${suggestion.text && html`<button type="button" disabled=${stale} onClick=${onTry}>Show flips</button>`}${stale && html`<span class="soft">The file has changed since this run.</span>`}</p>`}
   </li>`;
 }
 
@@ -169,21 +169,21 @@ function Apply({file, since, result, suggestions, onClose, onDone}) {
       busy.value = false;
     }
   };
-  const files = [...new Set(suggestions.flatMap((each) => each.files))]; // one that it extends, perhaps
+  const files = [...new Set(suggestions.flatMap((each) => each.files))]; // possibly a file that it extends
   return html`<${Dialog} title=${`Write ${suggestions.length > 1 ? `${suggestions.length} changes` : "this change"} into ${files.join(" and ")}?`} onClose=${onClose} closing="Cancel" actions=${html`<button type="button" class="main" disabled=${busy.value} onClick=${write}>Write to ${files.map((each) => each.split("/").at(-1)).join(" and ")}</button>`}>
-    ${files.some((each) => each !== file) && html`<p>${file} extends it. The change is for everything else that extends it, too.</p>`}
+    ${files.some((each) => each !== file) && html`<p>${file} extends it. The change also affects all other files that extend it.</p>`}
     ${suggestions.map((each) => html`<div key=${each.id} class="applying"><p>${each.title}</p><${Patch} diff=${each.diff} label=${`Change ${each.number}`} /></div>`)}
-    <label class="check"><input type="checkbox" checked=${examples.value} onChange=${(event) => (examples.value = event.currentTarget.checked)} /> Add the replies that decided to the file's examples, which the linter runs from then on</label>
+    <label class="check"><input type="checkbox" checked=${examples.value} onChange=${(event) => (examples.value = event.currentTarget.checked)} /> Add the deciding replies to the file's examples, so that the linter checks them</label>
     ${failure.value && html`<${Failed} failure=${failure.value} />`}
     ${failure.value?.code === "changed" && html`<p class="soft">Someone has changed the file since this run. Close this, run again, and apply the suggestion if it is still there.</p>`}
   <//>`;
 }
 
 function Applied({file, written, onAgain}) {
-  return html`<div class="card applied" role="status"><p><strong class="ok">Written to ${written.files.join(" and ")}</strong>${written.examples > 0 && `, with ${count(written.examples, "example")} from your traffic: look at them before you share the file`}.</p>
+  return html`<div class="card applied" role="status"><p><strong class="ok">Written to ${written.files.join(" and ")}</strong>${written.examples > 0 && `, with ${count(written.examples, "example")} from your traffic: review them before you share the file`}.</p>
     ${written.note && html`<p>${written.note}</p>`}
-    <ul class="next"><li>A gateway that was started with <code>--reload</code> uses it within seconds; send any other one <code>SIGHUP</code>.</li>
-      <li><a href=${contractLink(file)}>Look at the file</a>, and commit it where your contracts are kept.</li></ul>
+    <ul class="next"><li>A gateway that was started with <code>--reload</code> uses it within seconds; send other gateways <code>SIGHUP</code>.</li>
+      <li><a href=${contractLink(file)}>Review the file</a> and commit it.</li></ul>
     <p class="actions"><button type="button" onClick=${onAgain}>Run again to see what is left</button></p></div>`;
 }
 
@@ -193,7 +193,7 @@ const Named = ({row}) => html`<span><${Code}>${row.name}<//> <span class="soft">
 function Needed({result}) {
   const rows = result.labels_needed ?? [];
   if (!rows.length) return null;
-  return html`<${Panel} title="Rules that need labels" class="fit"><p class="note">These fire often and have too few labels to be judged. Ten each are enough.</p>
+  return html`<${Panel} title="Rules that need labels" class="fit"><p class="note">These fire often but have too few labels. Ten labels per rule are enough.</p>
     <ul class="needed">${rows.map((row) => html`<li key=${row.unit}><${Named} row=${row} /><span class="soft num">fired ${number(row.fired)} · ${number(row.labels)} of ${number(row.needed)} labels</span>${may("label") && html`<a href=${queue(result, row)}>Label</a>`}</li>`)}</ul><//>`;
 }
 

@@ -1,4 +1,4 @@
-// The filters of Verdicts: a chip for each facet with its values and counts, a time range with a small histogram, and words to look for. All of it is in the URL.
+// The filters of Verdicts: a chip for each facet with its values and counts, a time range with a small histogram, and a text search. All filters are in the URL.
 import {useEffect, useLayoutEffect, useRef, useSignal} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {get} from "../lib/api.js";
@@ -15,7 +15,7 @@ const TYPING = 250; // milliseconds after the last key until a search begins
 export const counted = ({count, capped}) => (capped && !count ? "" : `${number(count)}${capped ? "+" : ""}`);
 const change = (changes) => refine({...changes, open: ""}, {replace: false});
 
-/** A button with a panel below it. Escape, a click elsewhere and leaving it close it. */
+/** A button with a panel below it. Escape, a click elsewhere or losing the focus closes it. */
 function Menu({title, value, onClear, label, children}) {
   const isOpen = useSignal(false);
   const box = useRef();
@@ -91,8 +91,8 @@ function Values({facet, title, values, close}) {
       ${shown.map((each) => html`<li key=${each.value}><button type="button" aria-pressed=${each.value === current} title=${each.value} onClick=${() => choose(each.value)}>
         <bdi>${each.value}</bdi><span class="num soft">${counted(each)}</span><span class="share" style=${{width: `${(each.count / most) * 100}%`}}></span></button></li>`)}
     </ul>
-    ${!shown.length && html`<p class="soft">${typed.value ? "No value begins like that." : "No verdict here has one."}</p>`}
-    ${fitting.length > MOST_SHOWN && html`<p class="soft">Type for others.</p>`}
+    ${!shown.length && html`<p class="soft">${typed.value ? "No value starts with this text." : "These verdicts have no value for it."}</p>`}
+    ${fitting.length > MOST_SHOWN && html`<p class="soft">Type to find more.</p>`}
   </div>`;
 }
 
@@ -138,7 +138,7 @@ const STATES = [["", "All"], ["true", "Accepted"], ["false", "Refused"]];
 export function Filters({counts, search}) {
   const {text = "", ok = ""} = filters.value;
   const facets = counts?.facets ?? {};
-  const typed = useSignal(null); // what is not in the URL yet: answers that come meanwhile must not put the old text back
+  const typed = useSignal(null); // text that is not in the URL yet: an answer in the meantime must not restore the old text
   const look = () => {
     if (typed.value !== null) refine({text: typed.value, open: ""});
     typed.value = null;
@@ -166,7 +166,7 @@ export function Filters({counts, search}) {
   </div>`;
 }
 
-/** Judged and refused replies over time, as far as the filters allow it; a drag chooses a range. */
+/** Judged and refused replies over time, for the filters that hourly counts support; dragging selects a range. */
 export function Histogram() {
   const hours = useSignal(null);
   const drag = useSignal(null);
@@ -192,7 +192,7 @@ export function Histogram() {
   }
   const most = Math.max(...sums.map(([judged]) => judged));
   const path = (index) => sums.map((counts, at) => {
-    const tall = Math.max(index ? 1 : 3, (counts[index] / most) * 30); // the red of a few refusals does not hide that there were others
+    const tall = Math.max(index ? 1 : 3, (counts[index] / most) * 30); // a few refusals must not hide the accepted replies
     return counts[index] ? `M${at + 0.1} 30v${-tall}h.8v${tall}z` : "";
   }).join("");
   const barAt = (event) => {
@@ -213,6 +213,6 @@ export function Histogram() {
       ${to >= from && html`<rect x=${from} y="0" width=${to - from + 1} height="30" />`}
       <path class="judged" d=${path(0)} /><path class="refused" d=${path(1)} />
     </svg>
-    <span class="soft num">${day.format(first * 1000)}</span><span class="soft num" title="Counted in whole hours, when they were judged: expired verdicts are in it">${ok ? "" : "refused in red, "}a bar is ${lasted(step)}</span><span class="soft num">${day.format(last * 1000)}</span>
+    <span class="soft num">${day.format(first * 1000)}</span><span class="soft num" title="Counted per hour at the time of judging; includes expired verdicts">${ok ? "" : "refused in red, "}a bar is ${lasted(step)}</span><span class="soft num">${day.format(last * 1000)}</span>
   </div>`;
 }

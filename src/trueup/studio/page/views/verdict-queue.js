@@ -1,4 +1,4 @@
-// The queue: uncertain verdicts and a random sample of accepted ones, one by one, each answered with one key. It is the queue of `trueup label`.
+// The queue: uncertain verdicts and a random sample of accepted ones, one by one, each answered with one key, as in `trueup label`.
 import {useEffect, useSignal} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {may} from "../lib/about.js";
@@ -21,10 +21,10 @@ function source(found) {
 }
 
 function Done({entries, again, back, next}) {
-  const said = entries.map(({row}) => mineOf(row)).filter(Boolean); // less than all, if one was not stored
+  const said = entries.map(({row}) => mineOf(row)).filter(Boolean); // fewer than all if one was not stored
   const of = (word) => said.filter((each) => each === word).length;
   return html`<${Panel} title="Queue" aside=${html`<a class="button small" href=${back}>Back to the list</a>`}><div class="note">
-    <p><b class="ok">${said.length < entries.length ? `${said.length} of` : "All"} ${number(entries.length)} are answered.</b></p>
+    <p><b class="ok">${said.length < entries.length ? `${said.length} of` : "All"} ${number(entries.length)} answered.</b></p>
     <p>${number(of("right"))} right, ${number(of("wrong"))} wrong, ${number(of("skipped"))} skipped. <code>trueup tune</code> and the precision in Contracts use these labels.</p>
     <p class="buttons left">${said.length < entries.length && html`<button type="button" onClick=${next}>Show the others</button>`}<button type="button" class="main" onClick=${again}>Another queue</button></p></div><//>`;
 }
@@ -47,7 +47,7 @@ export function Queue() {
   const promoted = useSignal(false);
   const answer = (outcome) => {
     if (!entry || !may("label")) return;
-    // Labels of before whose replies are in the random sample count for it from now on.
+    // Earlier labels of replies in the random sample count for the sample from now on.
     const also = promoted.value ? [] : (data.promoted ?? []);
     promoted.value = true;
     label(entry.row, outcome, {drawn: entry.drawn, also});
@@ -77,20 +77,20 @@ export function Queue() {
       s: ["skip: leave it open", () => answer("skipped")],
       u: ["undo the last answer", takeBack],
     }),
-    j: ["next one, without an answer", () => (place.value = Math.min(place.value + 1, Math.max(0, all.length - 1)))],
+    j: ["next one, without answering", () => (place.value = Math.min(place.value + 1, Math.max(0, all.length - 1)))],
     k: ["previous one", () => (place.value = Math.max(0, place.value - 1))],
     Escape: ["back to the list", () => go(back)],
   });
   if (!data) return html`<${Panel} title="Queue"><${Waiting} failure=${failure} busy=${busy} /><//>`;
   if (!data.entries.length) {
-    return html`<${Panel} title="Queue" aside=${html`<a class="button small" href=${back}>Back to the list</a>`}><div class="note"><p>${data.from.seen ? `Nothing is left to label: ${count(data.from.seen, "verdict")}, ${number(data.labelled)} of them labelled by you.` : "No verdict matches these filters."}</p>
+    return html`<${Panel} title="Queue" aside=${html`<a class="button small" href=${back}>Back to the list</a>`}><div class="note"><p>${data.from.seen ? `Nothing left to label: ${count(data.from.seen, "verdict")}, ${number(data.labelled)} of them labelled by you.` : "No verdict matches these filters."}</p>
       <p class="soft">${data.from.seen > 0 && source(data)}</p></div><//>`;
   }
   if (!all.length) return null;
   if (!entry) return html`<${Done} entries=${all} again=${again} back=${back} next=${next} />`;
   const answered = all.filter(({row}) => mineOf(row)).length;
   const above = html`<div class="queue"><progress max=${all.length} value=${place.value} aria-label="Progress"></progress>
-    <p><b class="num">${place.value + 1} of ${all.length}</b> <${Tag} kind=${entry.drawn === "random" ? "" : "uncertain"}>${entry.drawn === "random" ? "random sample" : "uncertain"}<//> <span class="soft">${entry.drawn === "random" ? "drawn at random from accepted replies; only these tell what is missed" : entry.why.join(" · ")}</span></p></div>`;
+    <p><b class="num">${place.value + 1} of ${all.length}</b> <${Tag} kind=${entry.drawn === "random" ? "" : "uncertain"}>${entry.drawn === "random" ? "random sample" : "uncertain"}<//> <span class="soft">${entry.drawn === "random" ? "drawn at random from accepted replies; only these show missed faults" : entry.why.join(" · ")}</span></p></div>`;
   return html`<nav class="crumbs" aria-label="Place"><a href=${back}>← Verdicts</a><span class="soft cut" title=${source(data)}>${source(data)}</span>${may("label") && html`<span class="right soft num">${count(answered, "answer")} <${Key}>u<//> undo</span>`}</nav>
     <${Verdict} id=${entry.row.id} row=${entry.row} title="Queue" isBig above=${above} onLabel=${(outcome) => answer(outcome)} />`;
 }

@@ -1,4 +1,4 @@
-// One stored verdict: the reply with its marks, what was found, labels, what the model was told, its attempts, its conversation, and what it cost.
+// One stored verdict: the reply with its marks, findings, labels, the feedback for the model, its attempts, its conversation and its cost.
 import {useEffect, useMemo, useSignal} from "../vendor.js";
 import {html} from "../lib/html.js";
 import {may} from "../lib/about.js";
@@ -14,10 +14,10 @@ import {contractLink} from "./contract-head.js";
 import {show} from "./try-state.js";
 import {fetchVerdict, fetched, filters, label, mineOf, waiting} from "./verdicts-state.js";
 
-const SOON = 90; // milliseconds that a verdict must stay under the cursor before it is asked for
+const SOON = 90; // milliseconds that a verdict must stay under the cursor before it is requested
 const MISSING = {not_kept: "not kept", too_large: "too large to keep", redacted: "redacted", expired: "expired"};
 
-/** A verdict by its id: what is there at once, the rest soon. */
+/** A verdict by its id: cached data immediately, the rest soon. */
 function useVerdict(id) {
   const state = useSignal({id: null, data: null, failure: null});
   useEffect(() => {
@@ -48,14 +48,14 @@ async function openInTry(id) {
   try {
     const {reply, contract, state, context, source} = await get(`/verdicts/${encodeURIComponent(id)}/again`);
     show({reply, state, context, source, contract: contract?.text ?? "", file: contract?.file ?? "", kind: contract?.kind ?? ".yaml", hash: contract?.hash ?? "", saved: contract?.text ?? null});
-    if (!contract) say("No file in the folders has a contract of that name: the reply is opened without one.");
+    if (!contract) say("No file in the folders has a contract with that name, so the reply is opened without one.");
     go(link("try"));
   } catch (failure) {
     say(failure.message, "bad");
   }
 }
 
-/** Letters typed while the reply has the focus are shortcuts all the same: it cannot be edited. */
+/** Letters typed while the reply has the focus are still shortcuts: it cannot be edited. */
 function passOn(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || (event.key.length > 1 && event.key !== "Escape")) return;
   event.preventDefault();
@@ -64,12 +64,12 @@ function passOn(event) {
   document.body.dispatchEvent(new KeyboardEvent("keydown", {key: event.key, bubbles: true, cancelable: true}));
 }
 
-/** How a reply ended, in one word. */
+/** The decision about a reply, in one word. */
 export const decision = (row) => (!row.ok ? "refused" : row.outcome && row.outcome !== "accepted" ? row.outcome : "accepted");
 
 const question = (row) => (row.ok ? "Was it right to accept it?" : "Was it right to refuse it?");
 
-/** Right, wrong, skip. The pressed one is what you said. */
+/** Right, wrong, skip. The pressed button is your answer. */
 function Judge({row, onLabel, isBig = false}) {
   const mine = mineOf(row);
   const words = [["right", "r", "Right"], ["wrong", "w", "Wrong"], ["skipped", "x", "Skip"]];
@@ -77,7 +77,7 @@ function Judge({row, onLabel, isBig = false}) {
     ${words.map(([outcome, name, word]) => html`<button type="button" key=${outcome} class=${outcome} aria-pressed=${mine === outcome} onClick=${() => onLabel(outcome)}>${word} <${Key}>${name}<//></button>`)}</div>`;
 }
 
-/** One answer for each rule or code that was found. */
+/** One answer for each rule or code in the findings. */
 function Subjects({row, verdict, labels}) {
   const subjects = [...new Set(verdict.facts.flatMap(({subject}) => (subject ? [subject] : [])))];
   if (!subjects.length || !may("label")) return null;
@@ -130,7 +130,7 @@ const Fold = ({title, aside, children, open = false}) => html`<details open=${op
 function Context({data}) {
   const missing = Object.entries(data.missing ?? {});
   if (!data.context && !missing.length) return null;
-  const words = missing.map(([name, why]) => (name === "?" ? "not known" : `${name}: ${MISSING[why] ?? why}`)).join(", ");
+  const words = missing.map(([name, why]) => (name === "?" ? "unknown" : `${name}: ${MISSING[why] ?? why}`)).join(", ");
   if (!data.context || data.context.text === "{}") return words ? html`<p class="remark">Context: ${words}.</p>` : null;
   return html`<${Fold} title="Context" aside=${words}><pre class="box">${data.context.text}${data.context.cut ? "\n…" : ""}</pre><//>`;
 }
@@ -161,22 +161,22 @@ function Whole({data, chosen, picked, explain}) {
     ${!verdict && html`<div class="note"><p>${data.gone}</p>${row.codes.length > 0 && html`<p>It was ${row.ok ? "accepted" : "refused"} with ${row.codes.map((code) => html`<button type="button" key=${code} class="plain link" onClick=${() => explain(code)}><code class="code">${code}</code></button> `)}</p>`}</div>`}
     <div class="rest">
       ${verdict && html`<${Facts} facts=${verdict.facts} chosen=${chosen.value} onChoose=${choose} onExplain=${explain} />
-        ${!verdict.facts.length && html`<p class="note">The reply was read as it is, and the contract holds.</p>`}
+        ${!verdict.facts.length && html`<p class="note">The reply was read as it is, and it fits the contract.</p>`}
         <${Evidence} key=${row.id} data=${data} picked=${picked} onChoose=${pick} />
         <${Subjects} row=${row} verdict=${verdict} labels=${labels} />
         ${verdict.value !== null && html`<${Fold} title="Value" open=${!verdict.facts.length && verdict.value.length < 2000}><pre class="box">${verdict.value}${verdict.value_cut ? "\n…" : ""}</pre><//>`}
         ${verdict.calls.length > 0 && html`<${Fold} title=${`Calls ${verdict.calls.length}`} open>${verdict.calls.map((call, at) => html`<div key=${at} class="call"><b class="mono"><bdi>${call.name}</bdi></b> <${Tag} kind=${call.ok ? "accepted" : "refused"} /><pre class="box">${call.arguments}</pre></div>`)}<//>`}
-        ${verdict.told && html`<${Fold} title="What the model would be told"><pre class="box">${verdict.told}</pre><//>`}
+        ${verdict.told && html`<${Fold} title="Feedback for the model"><pre class="box">${verdict.told}</pre><//>`}
         ${verdict.untold && html`<p class="remark">${verdict.untold}</p>`}`}
       <${Context} data=${data} />
       <${Chain} title="Attempts of this request" rows=${data.attempts} all=${data.of.attempts} current=${row.id} steps />
-      <${Chain} title="Conversation" rows=${data.conversation} all=${data.of.conversation} current=${row.id}><a href=${near({conversation: row.conversation})}>all of it</a><//>
+      <${Chain} title="Conversation" rows=${data.conversation} all=${data.of.conversation} current=${row.id}><a href=${near({conversation: row.conversation})}>all</a><//>
       <${Labels} labels=${labels} />
       <section aria-label="About"><h3>About</h3><${Facets} data=${data} /></section>
     </div>`;
 }
 
-/** The panel of one verdict. `row` is what the list knows of it; `onLabel(outcome)` labels and moves on; `isBig` is for the queue, `above` stands below the head. */
+/** The panel of one verdict. `row` is its row in the list; `onLabel(outcome)` labels and moves on; `isBig` is for the queue; `above` is shown below the head. */
 export function Verdict({id, row, onLabel, onClose, isPage = false, isBig = false, title = "Verdict", above}) {
   const {data, failure} = useVerdict(id);
   const chosen = useSignal(null);
@@ -191,7 +191,7 @@ export function Verdict({id, row, onLabel, onClose, isPage = false, isBig = fals
     <button type="button" class="small" onClick=${() => openInTry(id)} disabled=${!verdict}>Open in Try</button>
     ${verdict && html`<button type="button" class="small" title="A line for the examples of a contract file" onClick=${() => copy(asExample(data), "Copied an example for the contract.")}>Copy as example</button>`}
     <button type="button" class="small" onClick=${() => copy(JSON.stringify(data, null, 2), "Copied the verdict as JSON.")}>Copy JSON</button>`}
-    ${!isPage && !isBig && html`<a class="button small" href=${link("verdicts", id, filters.value)} title="Open as a page of its own" aria-label="Open as a page of its own">⤢</a>`}
+    ${!isPage && !isBig && html`<a class="button small" href=${link("verdicts", id, filters.value)} title="Open as its own page" aria-label="Open as its own page">⤢</a>`}
     ${onClose && html`<button type="button" class="small" aria-label="Close" title="Close" onClick=${onClose}>×</button>`}`;
   const head = verdict ? html`<${Headline} verdict=${verdict} />` : known && html`<div class="headline"><strong class=${known.ok ? "ok" : "bad"}>${known.ok ? "Accepted" : "Refused"}</strong><span class="soft">${known.codes.join(" ")}</span></div>`;
   return html`<${Panel} title=${title} class=${`verdict ${isPage || isBig ? "page" : ""}`} aside=${aside} data-id=${data ? id : undefined}>

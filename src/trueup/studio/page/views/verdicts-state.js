@@ -1,12 +1,12 @@
-// The state of Verdicts: what the URL asks for, the rows that have come, and labels on their way. It outlives the view, so that going back finds the same list.
+// The state of Verdicts: the filters in the URL, the loaded rows, and labels being stored. It outlives the view, so that going back shows the same list.
 import {batch, computed, signal} from "../vendor.js";
 import {get, post} from "../lib/api.js";
 import {go, link, query} from "../lib/place.js";
 import {say} from "../lib/parts.js";
 
 const PAGE = 100;
-const PAUSE = 60; // milliseconds between two looks further back
-const MOST_KEPT = 40; // verdicts that were opened
+const PAUSE = 60; // milliseconds between two requests further back
+const MOST_KEPT = 40; // opened verdicts
 const MOST_UNDONE = 200;
 
 export const NAMES = ["since", "until", "model", "contract", "fingerprint", "state", "tenant", "conversation", "code", "rule", "outcome", "ok", "label", "labelled", "text"];
@@ -16,16 +16,16 @@ export const filters = computed(() => Object.fromEntries(NAMES.flatMap((name) =>
 export const key = computed(() => JSON.stringify(filters.value));
 export const isFiltered = computed(() => key.value !== "{}");
 
-/** The list: `rows`; `next`, where to look on, "" for the beginning and null if nothing is left; `until`, how far back was looked when the last look found too little; `isBusy`, `isPaused`, `failure`; `news`, how many newer ones there are. */
+/** The list: `rows`; `next`, the cursor for more, "" at the beginning and null at the end; `until`, how far back the last request searched if it found too little; `isBusy`, `isPaused`, `failure`; `news`, the number of newer ones. */
 const EMPTY = {key: null, rows: [], next: null, until: 0, place: null, isBusy: false, isPaused: false, isLoaded: false, failure: null, news: {count: 0}};
 export const list = signal(EMPTY);
-/** Where the table was scrolled to. */
+/** The scroll position of the table. */
 export let memory = {};
 
 let abort = null;
 let wanted = 0;
 
-/** Load the list of the filters in the URL, unless it is there. */
+/** Load the list for the filters in the URL, unless it is loaded already. */
 export function load({again = false} = {}) {
   if (!again && list.value.key === key.value) return;
   abort?.abort();
@@ -36,7 +36,7 @@ export function load({again = false} = {}) {
   look(abort.signal);
 }
 
-/** More rows are in view soon. */
+/** More rows will soon be in view. */
 export function more() {
   const {rows, isBusy, isPaused, next, failure} = list.value;
   if (isBusy || isPaused || next === null || failure) return;
@@ -73,20 +73,20 @@ async function look(signal) {
   }
 }
 
-/** Ask how many verdicts came since; the rows stay where they are. */
+/** Ask how many verdicts are new; the rows do not move. */
 export async function askForNews(signal) {
   const {key: about, place, next, isLoaded} = list.value;
-  // While a search has found nothing so far, what it will find is not new.
+  // While a search has found nothing yet, its results are not new.
   if (!isLoaded || (!place && next !== null) || filters.value.until || document.hidden) return;
   try {
     const news = await get("/verdicts/news", {...filters.value, after: place ?? "0.0"}, signal);
     if (list.value.key === about && list.value.place === place) list.value = {...list.value, news};
   } catch {
-    // the next look says more
+    // the next request may succeed
   }
 }
 
-// Verdicts in full, a few of them.
+// A few complete verdicts.
 const opened = new Map();
 export function fetchVerdict(id) {
   const known = opened.get(id);
@@ -100,7 +100,7 @@ export function fetchVerdict(id) {
 export const fetched = (id) => opened.get(id)?.data;
 export const forget = (id) => opened.delete(id);
 
-/** What was said in this visit, by verdict: `{mine, subjects: {subject: outcome}}`. */
+/** The labels of this visit, by verdict: `{mine, subjects: {subject: outcome}}`. */
 export const said = signal(new Map());
 const done = [];
 
@@ -111,13 +111,13 @@ const remember = (id, subject, outcome) => {
   said.value = next;
 };
 
-/** What whoever looks has said about a verdict, or one subject of it. */
+/** The user's own label of a verdict, or of one of its subjects. */
 export const mineOf = (row, subject = "", known = subject ? "" : row.mine) => said.value.get(row.id)?.[subject] ?? known;
 
 let line = Promise.resolve();
-/** How many labels are on their way. When this changes, an opened verdict may have others. */
+/** How many labels are being stored. When this changes, an opened verdict may have new labels. */
 export const waiting = signal(0);
-/** Do something after all that was asked for before. */
+/** Do something after everything that is already in the queue. */
 function enqueue(work) {
   waiting.value += 1;
   line = line.then(work).finally(() => (waiting.value -= 1));
@@ -125,8 +125,8 @@ function enqueue(work) {
 addEventListener("beforeunload", (event) => waiting.value && event.preventDefault()); // the browser asks before labels are lost
 
 /**
- * Label a verdict now; it is stored in the background. What is shown changes at once, and back again if it cannot be stored.
- * The next label waits for nothing; they are stored in their order. Skipping takes back no answer, as in `trueup label`.
+ * Label a verdict; the label is stored in the background. The page changes immediately, and back again if storing fails.
+ * The next label does not wait; labels are stored in order. As in `trueup label`, skipping does not undo an answer.
  */
 export function label(row, outcome, {subject = "", drawn = "", note = "", before = mineOf(row, subject), also = []} = {}) {
   if (outcome === "skipped" && ["right", "wrong"].includes(before)) return;
@@ -150,7 +150,7 @@ export function label(row, outcome, {subject = "", drawn = "", note = "", before
   });
 }
 
-/** Take the last label back; the row that it was about. */
+/** Undo the last label, and return its row. */
 export function undo() {
   const entry = done.pop();
   if (!entry) {

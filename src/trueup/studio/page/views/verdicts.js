@@ -13,8 +13,8 @@ import {Verdict, decision} from "./verdict.js";
 import {Queue} from "./verdict-queue.js";
 import {askForNews, clear, fetchVerdict, fetched, filters, isFiltered, key, label, list, load, memory, mineOf, more, pause, resume, undo} from "./verdicts-state.js";
 
-const NEWS = 5000; // milliseconds between two looks for newer ones
-const QUIET = 400; // milliseconds without a change of the filters, after which better numbers are asked for
+const NEWS = 5000; // milliseconds between two requests for newer ones
+const QUIET = 400; // milliseconds without a change of the filters, after which better numbers are requested
 const wide = matchMedia("(min-width: 1100px)");
 const isWide = signal(wide.matches);
 wide.addEventListener("change", () => (isWide.value = wide.matches));
@@ -23,7 +23,7 @@ const cursor = signal(null); // the id of the row under the cursor
 const at = computed(() => list.value.rows.findIndex(({id}) => id === cursor.value));
 const opened = computed(() => steps.value[1] ?? query.value.get("open"));
 
-/** Show a row: beside the list where there is room, else as a page of its own. */
+/** Show a row: beside the list if there is room, else as its own page. */
 function open(row, {replace = false} = {}) {
   cursor.value = row.id;
   if (steps.value[1] || !isWide.value) go(link("verdicts", row.id, filters.value), {replace: replace && Boolean(steps.value[1])});
@@ -39,7 +39,7 @@ function step(by) {
   else cursor.value = rows[next].id;
 }
 
-/** Label the row under the cursor and move on; an opened verdict that the list does not hold stays. */
+/** Label the row under the cursor and move on; an opened verdict that is not in the list stays. */
 function judge(outcome) {
   const row = list.value.rows[at.value] ?? fetched(opened.value)?.row;
   if (!row || !may("label")) return;
@@ -59,7 +59,7 @@ const SAID = {right: "✓ right", wrong: "✗ wrong", both: "✓✗ disagree"};
 const saidOf = (row) => mineOf(row) || row.label;
 const kindOf = (row) => `${row.ok ? row.outcome : "refused"} said-${["right", "wrong", "both"].includes(saidOf(row)) ? saidOf(row) : "other"}`;
 
-/** The beginning of a reply, or the place of what was looked for. */
+/** The beginning of a reply, or the text around the match. */
 function Excerpt({row}) {
   if (row.excerpt === null) return html`<i class="soft">text not kept</i>`;
   if (!row.excerpt) return html`<i class="soft">empty</i>`;
@@ -93,10 +93,10 @@ function columnsFor(pixels) {
 
 function Empty() {
   if (isFiltered.value) return html`<div class="note"><p>No verdict matches these filters.</p><p><button type="button" onClick=${clear}>Clear the filters</button></p></div>`;
-  return html`<div class="note"><p>The store holds no verdicts yet.</p><${Filling} /></div>`;
+  return html`<div class="note"><p>The store has no verdicts yet.</p><${Filling} /></div>`;
 }
 
-/** What stands below the last row: how far the search has come, or that this is all. */
+/** The text below the last row: how far the search has come, or that the list is complete. */
 function End() {
   const {rows, next, until, isBusy, isPaused, isLoaded, failure} = list.value;
   if (failure) return html`<div class="end"><${Failed} failure=${failure} /><p><button type="button" onClick=${resume}>Try again</button></p></div>`;
@@ -106,7 +106,7 @@ function End() {
     return html`<p class="end soft" role="status">${back} ${isPaused ? html`<button type="button" onClick=${resume}>Search further back</button>` : html`<span aria-busy="true">Searching further back…</span> <button type="button" onClick=${pause}>Stop</button>`}</p>`;
   }
   if (next) return html`<p class="end soft">${isBusy ? "Loading…" : ""}</p>`;
-  return rows.length ? html`<p class="end soft">These are all.</p>` : html`<${Empty} />`;
+  return rows.length ? html`<p class="end soft">End of the list.</p>` : html`<${Empty} />`;
 }
 
 function told(total) {
@@ -115,7 +115,7 @@ function told(total) {
   return `${counted(total)} ${noun}${isFiltered.value ? ` ${verb}` : ""}`;
 }
 
-/** How many verdicts fit, by the counts or by the rows that were found; a list to its end knows best. */
+/** The number of matching verdicts, from the counts or the rows. A complete list is exact. */
 function totalOf(counted) {
   const {rows, next, isLoaded} = list.value;
   if (isLoaded && next === null) return {count: rows.length};
@@ -127,7 +127,7 @@ function List({counts, isCounting, reload, search}) {
   const names = columnsFor(width.value);
   const columns = names.map((name) => [name, COLUMNS[name][0]]);
   const isNarrow = names.length === 3;
-  const total = totalOf(isCounting ? null : counts?.total); // that of other filters would be wrong
+  const total = totalOf(isCounting ? null : counts?.total); // the total for other filters would be wrong
   const aside = html`${news.count > 0 && html`<button type="button" class="small news" onClick=${() => (cursor.value = null, load({again: true}), reload())}>${counted(news)} new</button>`}
     ${may("label") && html`<a class="button small" href=${link("verdicts", {...filters.value, queue: 1})}>Label a queue <${Key}>q<//></a>`}`;
   const foot = html`<span class="num" aria-live="polite">${total ? told(total) : ""}</span>
@@ -141,7 +141,7 @@ function List({counts, isCounting, reload, search}) {
   <//>`;
 }
 
-/** How many verdicts there are: numbers that come soon and, where time ran out for them, better ones while nobody changes a filter. */
+/** The numbers of verdicts: quick ones first. If time ran out for those, better ones follow once the filters stay unchanged. */
 function useCounts() {
   const {data: quick, busy: isCounting, reload} = useLoaded("/verdicts/counts", filters.value);
   const isRough = !isCounting && quick?.hurried;
@@ -166,7 +166,7 @@ function Browse() {
     };
   }, [key.value]);
   useEffect(() => {
-    // The next one is there before it is asked for.
+    // Load the next one before it is opened.
     const next = list.value.rows[at.value + 1];
     if (id && next) fetchVerdict(next.id).catch(() => {});
   }, [id, at.value]);
@@ -188,7 +188,7 @@ function Browse() {
       w: ["wrong: a false alarm, or a fault that was missed; move on", () => judge("wrong")],
       x: ["skip: leave it open; move on", () => judge("skipped")],
       u: ["undo the last label", takeBack],
-      q: ["label a queue of uncertain ones", () => go(link("verdicts", {...filters.value, queue: 1}))],
+      q: ["label a queue of uncertain verdicts", () => go(link("verdicts", {...filters.value, queue: 1}))],
     }),
   });
   const row = list.value.rows[at.value]?.id === id ? list.value.rows[at.value] : null;
