@@ -95,11 +95,9 @@ def test_fields_and_operations_are_described_as_in_their_source() -> None:
     assert rows["since"]["description"] == "A span such as `7d`, a date, or seconds since 1970.", (
         "of the class above it"
     )
-    assert rows["cursor"]["description"].startswith("Where the page before ended")
+    assert rows["cursor"]["description"].startswith("The end of the previous page")
     assert "subject" in described["components"]["schemas"]["Item"]["properties"]
-    assert described["components"]["schemas"]["Item"]["properties"]["subject"]["description"].startswith(
-        "What it is about"
-    )
+    assert described["components"]["schemas"]["Item"]["properties"]["subject"]["description"].startswith("Its subject")
     assert described["components"]["schemas"]["Item"]["additionalProperties"] is False
     live = described["paths"]["/api/live"]["get"]["description"]
     assert live.startswith("Times are seconds since 1970")
@@ -110,7 +108,7 @@ def test_evidence_is_described_and_the_answers_fit(desk: Desk) -> None:
     described = document(TABLE)
     assert (
         described["components"]["schemas"]["EvidenceRow"]["properties"]["span"]["description"]
-        == "Where the value stands in the reply, in UTF-16 units."
+        == "The place of the value in the reply, in UTF-16 units."
     )
     asked = {
         "reply": '{"name": "Ana", "age": 41, "paid": true}',

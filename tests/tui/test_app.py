@@ -201,7 +201,7 @@ def test_pausing_what_does_not_run_is_said(folder: Path) -> None:
     async def steps(pilot: Any) -> None:
         await pilot.press("enter", "p")
         await settled(pilot, lambda: len(app._notifications) > 0)
-        assert any("it is not running" in note.message for note in app._notifications)
+        assert any("nobody is running it" in note.message for note in app._notifications)
 
     drive(app, steps)
 

@@ -39,8 +39,9 @@ _UNREAD = 60.0  # seconds that a job waits for its client to continue reading
 
 
 class Threads:
-    """The threads of one studio: some for quick answers, some for slow ones, and one for each stream, so that they do
-    not block each other.
+    """The threads of one studio.
+
+    Quick answers, slow answers and streams have separate ones, so they do not wait for each other.
     """
 
     def __init__(self) -> None:
@@ -145,8 +146,9 @@ class Answering:
 
 
 class Lines(Response):
-    """Many answers to one request, each sent as soon as it is ready. The job ends when the client leaves or stops
-    reading, or the studio stops.
+    """Many answers to one request, each sent as soon as it is ready.
+
+    The job ends when the client leaves or stops reading, or the studio stops.
     """
 
     media_type = _LINES

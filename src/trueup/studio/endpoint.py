@@ -25,8 +25,9 @@ class Nothing(msgspec.Struct, frozen=True):
 
 
 class Stream(NamedTuple):
-    """Many answers to one request: each becomes a line of JSON as soon as it is ready. The iterator is closed when the
-    client leaves.
+    """Many answers to one request: each becomes a line of JSON as soon as it is ready.
+
+    The iterator is closed when the client leaves.
     """
 
     events: Iterator[Any]

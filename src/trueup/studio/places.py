@@ -113,9 +113,7 @@ def _is_skipped(entry: "os.DirEntry[str]", settings: Settings) -> bool:
 
 
 def _is_kept(path: Path, settings: Settings) -> bool:
-    """Whether a path leads to a file that the studio must not read, under any name: it may be a hard link, or differ in
-    case.
-    """
+    """Whether a path leads to a file that the studio must not read, even by a hard link or in another case."""
     for kept in settings.hidden:
         try:
             if path == kept or path.samefile(kept):

@@ -14,8 +14,8 @@ class Confirm(ModalScreen[bool]):
     """A yes-or-no question below a description of the consequences."""
 
     BINDINGS: ClassVar = [
-        Binding("y", "answer(True)", "Yes"),
-        Binding("n,escape", "answer(False)", "No"),
+        Binding("y", "yes", "Yes"),
+        Binding("n,escape", "no", "No"),
     ]
 
     def __init__(self, question: str, what: str = "") -> None:
@@ -39,8 +39,11 @@ class Confirm(ModalScreen[bool]):
     def on_button_pressed(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id == "yes")
 
-    def action_answer(self, answer: bool) -> None:
-        self.dismiss(answer)
+    def action_yes(self) -> None:
+        self.dismiss(result=True)
+
+    def action_no(self) -> None:
+        self.dismiss(result=False)
 
 
 class Ask(ModalScreen[str]):

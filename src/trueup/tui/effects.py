@@ -63,9 +63,7 @@ def kill_effect(run: Run) -> Effect:
 
 
 def revalidate_effect(path: Path, pipeline: str, left: Callable[[], bool]) -> Effect | None:
-    """The effect of `trueup revalidate --apply`: the flips under the pipeline in a folder; None once the screens are
-    closed.
-    """
+    """The effect of `trueup revalidate --apply` with the pipeline in a folder; None once the screens are closed."""
     options = ("--pipeline", str(Path(pipeline).expanduser()))
     looked = carry_out("revalidate", path, *options, left=left, looks=True)
     if looked is None:

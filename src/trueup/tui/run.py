@@ -179,7 +179,7 @@ class OneRun(Screen[None]):
             self._tell_of(Done(effect.code, effect.text))
             return
 
-        def answered(yes: bool | None) -> None:
+        def answered(yes: object) -> None:
             if yes and command == "kill":
                 self._carry_out(command)
             elif yes and self._is_free():

@@ -40,8 +40,8 @@ class Units(Screen[None]):
         Binding("escape", "leave", "Back"),
         Binding("f", "kind", "All/failed/open/valid"),
         Binding("slash", "find", "Find id"),
-        Binding("right_square_bracket", "turn(False)", f"Next {PAGE}", key_display="]"),
-        Binding("left_square_bracket", "turn(True)", f"Previous {PAGE}", key_display="["),
+        Binding("right_square_bracket", "turn('on')", f"Next {PAGE}", key_display="]"),
+        Binding("left_square_bracket", "turn('back')", f"Previous {PAGE}", key_display="["),
         Binding("r", "refresh", "Refresh"),
         Binding("q", "app.quit", "Quit"),
     ]
@@ -206,14 +206,14 @@ class Units(Screen[None]):
         if action in {"turn", "kind", "find"} and (self.has_class("-reading") or self._is_typing()):
             return False
         if action == "turn":
-            return self._page.before if parameters[0] else self._page.after
+            return self._page.before if parameters[0] == "back" else self._page.after
         return True
 
     def _is_typing(self) -> bool:
         return isinstance(self.focused, Find)
 
-    def action_turn(self, back: bool) -> None:
-        rows = self._page.rows
+    def action_turn(self, way: str) -> None:
+        back, rows = way == "back", self._page.rows
         if not rows:
             return
         self._start, self._unit = (rows[0] if back else rows[-1], back), ("", "")

@@ -207,8 +207,8 @@ def test_offers_say_what_they_are() -> None:
     [
         ("acc¦ept: guess", "The boldest fix"),
         ("¦accept: guess", "The boldest fix"),
-        ("schema:\n  require¦d: [a]", "must be there"),
-        ("tools:\n  - na¦me: look", "calls it by"),
+        ("schema:\n  require¦d: [a]", "required members"),
+        ("tools:\n  - na¦me: look", "a model calls it"),
         (SCHEMA.replace("name: {", "na¦me: {"), "The whole name."),
         (SCHEMA.replace("[name, age]", "[name, ag¦e]"), "integer, at least 0."),
         (SCHEMA + "rules:\n  - expr: l¦en(name) > 2", "the number of items"),

@@ -104,8 +104,9 @@ def contract_file(studio: Studio, asked: OneFile, who: Key) -> dict[str, Any]:  
 
 
 def save_file(studio: Studio, asked: Saving, who: Key) -> dict[str, Any]:  # noqa: ARG001
-    """Save a contract file if it still has the given hash, or create a new one; `broken` names contracts that extend it
-    and now have errors.
+    """Save a contract file if it still has the given hash, or create a new one.
+
+    `broken` names contracts that extend it and now have errors.
     """
     linted = lint_draft(studio.settings, asked.text, asked.file)
     faults = faults_of(linted, asked.file, asked.text)
@@ -140,9 +141,7 @@ def _is_read_only(opened: Opened) -> bool:
 
 
 def versions(studio: Studio, asked: OneName, who: Key) -> dict[str, Any]:
-    """The versions of a contract that have judged replies, oldest first, each with its text and its difference to the
-    previous one.
-    """
+    """The versions of a contract that have judged, oldest first, each with its text and its difference to the last."""
     return history(studio.store, asked.name, who.tenant)
 
 

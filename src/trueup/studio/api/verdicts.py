@@ -105,9 +105,7 @@ def list_verdicts(studio: Studio, asked: Rows, who: Key) -> dict[str, Any]:
 
 
 def count_verdicts(studio: Studio, asked: Counted, who: Key) -> dict[str, Any]:
-    """How many verdicts there are, in total and by model, contract, code and so on; `hurried` if `patient` may give
-    better numbers.
-    """
+    """The numbers of verdicts: in total, by model, contract, code etc.; `hurried` if `patient` may give better ones."""
     filters = filters_of(asked, who)
     patience = seconds(_COUNT_PATIENCE if asked.patient else _PATIENCE * 0.5)
     found = studio.store.read(lambda session: counts(session, filters, patience, is_shared=who.tenant is None))

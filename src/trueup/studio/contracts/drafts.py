@@ -17,8 +17,9 @@ _OUTSIDE = "Only files in the studio's folders are read."
 
 
 def lint_draft(settings: Settings, text: str, name: str, read: "set[Path] | None" = None) -> Linted:
-    """The linter's report on a text in place of the file `name`; the paths of other files that it names are added to
-    `read`.
+    """The linter's report on a text in place of the file `name`.
+
+    The paths of other files that it names are added to `read`.
     """
     path = place_of(settings, name)
 

@@ -122,8 +122,9 @@ def called(path: Path, *names: Any) -> str:
 
 
 def list_contracts(settings: Settings) -> tuple[list[Listed], bool]:
-    """The contract files in the folders by name, and whether the list is complete: very many files take several
-    requests.
+    """The contract files in the folders by name, and whether the list is complete.
+
+    Very many files take several requests.
     """
     found: list[Listed] = []
     complete = True

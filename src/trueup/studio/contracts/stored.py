@@ -161,8 +161,9 @@ def _versions(session: Session, name: str, tenant: str | None, is_over: Patience
 
 
 def _marks(session: Session, name: str, is_over: Patience) -> dict[str, set[str]]:
-    """The fingerprints among the verdicts of a contract, each with its contract names: a name is not part of a
-    fingerprint.
+    """The fingerprints among the verdicts of a contract, each with its contract names.
+
+    A name is not part of a fingerprint.
     """
     found: dict[str, set[str]] = {}
     cell = ""

@@ -87,8 +87,9 @@ def _end_runs(runs: Path) -> None:
 
 
 class _Signals:
-    """The first signal ends the block, the later ones are ignored: a closing terminal sends two, and cleaning up must
-    not be interrupted.
+    """The first signal ends the block; later ones are ignored.
+
+    A closing terminal sends two, and cleanup must not be interrupted.
 
     Only the main thread can handle signals.
     """
@@ -203,8 +204,9 @@ class _Runs:
 
 
 def _commands(top: Path) -> Iterator[tuple[str | Path, ...]]:
-    """Tickets by the rules of last week and of today, people, and two pipelines. The last one is slow, so that users
-    can watch it.
+    """Tickets by the rules of last week and of today, people, and two pipelines.
+
+    The last one is slow, so that users can watch it.
     """
     contracts, replies, runs, pipelines = (top / name for name in ("contracts", "replies", "runs", "pipelines"))
     tickets, people = replies / "tickets.jsonl", replies / "people.jsonl"

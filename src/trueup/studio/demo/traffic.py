@@ -25,9 +25,7 @@ _HOPELESS = 0.025  # share of requests that no model answers
 
 
 class Model(NamedTuple):
-    """A fictional model: its share of wrong and messy replies, its latency (seconds), and the price of a million
-    tokens.
-    """
+    """A fictional model: its shares of wrong and messy replies, its seconds per call, and its price per million tokens."""
 
     wrong: float
     messy: float
@@ -104,8 +102,9 @@ class Traffic:
             )
 
     def booking(self) -> Iterator[tuple[str, Request]]:
-        """The recorded replies of a clinic's assistant, each once and with its own id; `booking/labels.jsonl` refers to
-        these ids.
+        """The recorded replies of a clinic's assistant, each once and with its own id.
+
+        `booking/labels.jsonl` refers to these ids.
         """
         contract = Contract.load(example("booking/booking.yaml"))
         for row in recorded("booking/replies.jsonl"):

@@ -81,8 +81,10 @@ def cookies_of(headers: Mapping[str, str], name: str) -> list[str]:
 
 
 class Codes:
-    """Codes that open the studio once, in this process. A browser keeps the first URL in its history, and other users
-    of the machine may see it in the list of processes, so its code must be useless afterwards.
+    """Codes that open the studio once, in this process.
+
+    A browser keeps the first URL in its history, and other users of the machine may see it in the list of processes, so
+    its code must be useless afterwards.
     """
 
     def __init__(self) -> None:

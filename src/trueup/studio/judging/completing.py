@@ -71,8 +71,9 @@ def is_too_long(text: str, kind: str) -> bool:
 
 
 def known_in(settings: Settings, text: str, kind: str, file: str, row: int, cursor: Cursor) -> Known:
-    """The names in a text: in all of it, or with brackets closed at the cursor, or without the cursor's line, or in the
-    text before it.
+    """The names in a text.
+
+    If it cannot be read, brackets are closed at the cursor, or its line or all text after it is left out.
     """
     lines = text.split("\n")
     closed = lines[row][: cursor.start + len(cursor.word)] + cursor.closers

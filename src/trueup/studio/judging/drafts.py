@@ -162,8 +162,9 @@ def _shown(one: Fault, lines: list[str], name: str) -> dict[str, Any]:
 
 
 def _end(line: str, start: int, code: str) -> int:
-    """The end of the word or text that starts in a line; inside an expression the end of the name, unless only its
-    quotes are known.
+    """The end of the word or text that starts in a line.
+
+    Inside an expression the end of the name, unless only its quotes are known.
     """
     is_name = code in _IN_EXPRESSIONS and not _QUOTED.match(line, start)
     token = (_NAME if is_name else _TOKEN).match(line, start)

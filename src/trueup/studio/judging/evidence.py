@@ -90,8 +90,9 @@ def evidence_of(
     *,
     again: bool = False,
 ) -> EvidenceShown | None:
-    """The evidence of a verdict as data for the page; None if the contract is not grounded, or the context has no
-    source.
+    """The evidence of a verdict as data for the page.
+
+    None if the contract is not grounded, or the context has no source.
 
     `facts` are the facts of the verdict in list order. With `again`, the values are looked up once more: a stored
     verdict has no evidence, and its source may have been redacted.
@@ -157,8 +158,9 @@ class _Documents:
             self._named[name].append(number)
 
     def place(self, place: Place) -> tuple[int, int, int] | None:
-        """The document of a place, with start and end in UTF-16 units. If several have the same name, the one that has
-        the text there.
+        """The document of a place, with start and end in UTF-16 units.
+
+        If several have the same name, the one that has the text there.
         """
         start, end = place.span
         for number in self._named.get(place.document, ()):

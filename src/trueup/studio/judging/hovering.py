@@ -19,8 +19,9 @@ _STEP = re.compile(r"[\w]+")
 
 
 def hover(settings: Settings, text: str, kind: str, file: str, line: int, column: int) -> dict[str, Any]:
-    """The documentation of the word at a line and a column, both from 1, the column in UTF-16 units; the text is None
-    if there is none.
+    """The documentation of the word at a line and a column, both from 1, the column in UTF-16 units.
+
+    The text is None if there is none.
     """
     if is_too_long(text, kind):
         return {"text": None}

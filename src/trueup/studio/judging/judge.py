@@ -81,8 +81,9 @@ def judge(contract: Contract[Any], reply: str, context: dict[str, Any], response
 
 
 def read_response(text: str, *, sure: bool) -> Reading | None:
-    """A provider's response, or None if a text is not one. If it is `sure` to be one, JSON of an unknown shape is a
-    finding.
+    """A provider's response, or None if a text is not one.
+
+    If it is `sure` to be one, JSON of an unknown shape is a finding.
 
     Otherwise it must have the marks of a provider: `[]` and `{"error": "none"}` are also possible replies.
     """

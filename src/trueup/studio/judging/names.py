@@ -150,8 +150,9 @@ class Known:
 
 
 def properties(node: Any, root: Any) -> dict[str, Any]:
-    """The members that a schema names, also through references and unions; each schema is visited once, no matter how
-    many references it has.
+    """The members that a schema names, also through references and unions.
+
+    Each schema is visited once, no matter how many references it has.
     """
     return _members(node, root, set())
 

@@ -20,8 +20,7 @@ _MOST_SHOWN = 100_000  # characters of a value at one moment
 
 
 def replay(contract: Contract[Any], reply: str, context: dict[str, Any], upto: int) -> dict[str, Any]:
-    """The state of a reply after `upto` UTF-16 units: the partial value, the parts that are still growing, and definite
-    errors.
+    """The state of a reply after `upto` UTF-16 units: the partial value, its growing parts, and definite errors.
 
     It has `ended` once the value is complete, even if more text follows.
 

@@ -55,8 +55,9 @@ def lint_schema(text: str, path: Path, name: str) -> Linted:
 
 
 def _wrapped(text: str, kind: str) -> tuple[str, int, int]:
-    """The text of the contract, and by how many lines and columns the schema was moved; for JSON, columns are moved
-    only in the first line.
+    """The text of the contract, and by how many lines and columns the schema was moved.
+
+    For JSON, columns are moved only in the first line.
     """
     if kind == ".json":
         head = '{"schema": '

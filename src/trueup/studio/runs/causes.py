@@ -33,9 +33,7 @@ Key = tuple[str, str, str]
 
 
 class Pattern(NamedTuple):
-    """Messages that differ only in numbers and quoted texts: the number of units, the first message, and whether all
-    are the same.
-    """
+    """Messages that differ only in numbers and quoted texts: their units, the first message, and whether all are equal."""
 
     units: int
     message: str

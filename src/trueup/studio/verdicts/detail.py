@@ -183,8 +183,9 @@ def _contract(studio: Studio, stored: Stored, who: Key) -> dict[str, Any]:  # no
 
 
 def current_file(settings: Settings, contract: str, fingerprint: str) -> tuple[str, str]:
-    """The current file of a contract, with its fingerprint; one with the same contract is preferred. Empty if there is
-    none.
+    """The current file of a contract, with its fingerprint; one with the same contract is preferred.
+
+    Empty if there is none.
     """
     if not contract:
         return "", ""

@@ -56,8 +56,9 @@ def add(store: Store, items: tuple[Item, ...], who: Key) -> list[dict[str, Any]]
 
 
 def undo(store: Store, items: tuple[Given, ...], who: Key) -> int:
-    """Take labels back, and restore the ones that they replaced. A label that was changed since then, for example in
-    another tab, stays.
+    """Take labels back, and restore the ones that they replaced.
+
+    A label that was changed since then, for example in another tab, stays.
     """
     _limit(len(items))
     now = _own(store, {item.verdict for item in items}, who.name)

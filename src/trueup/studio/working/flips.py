@@ -83,9 +83,7 @@ def _stretch(text: str, row: dict[str, Any], old: Flip | None, new: Flip) -> tup
 
 
 def _marks(page: Flip, text: str, shift: int) -> list[list[Any]]:
-    """The places of findings, errors first, then of fixes: start, end, code and kind of mark, in UTF-16 units of the
-    shown text.
-    """
+    """The places of findings (errors first), then of fixes: start, end (UTF-16 units of the shown text), code and kind."""
     size = Units(text).of(len(text))
     found: list[list[Any]] = []
     for start, end, number in page["marks"]:
