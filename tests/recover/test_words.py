@@ -8,7 +8,7 @@ import pytest
 
 from tests.growth import assert_linear
 from trueup.recover import said, words
-from trueup.recover.words import Group, Phrase, parse, pattern, source, tables
+from trueup.recover.words import Phrase, PhraseGroup, parse, pattern, source, tables
 
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGES = list(tables())
@@ -24,7 +24,7 @@ def samples(phrase: Phrase) -> list[str]:
     """Texts that a phrase stands for: each of its alternatives at least once, with and without what is optional."""
     texts = [""]
     for node in phrase:
-        if isinstance(node, Group):
+        if isinstance(node, PhraseGroup):
             options = [text for option in node.options for text in samples(option)] + [""] * node.optional
             first = [text + options[0] for text in texts]
             texts = first + [texts[0] + option for option in options[1:]]

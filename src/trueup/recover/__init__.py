@@ -1,1 +1,1 @@
-"""Text in, candidate values out, each with the fixes it took. Nothing here knows a provider or a contract."""
+"""Turns a text into candidate values, each with the fixes it took. It knows neither providers nor contracts."""

@@ -1,4 +1,4 @@
-"""What a reader looks for in a text: all that it has to know of the schema."""
+"""The aims of a reader: everything that it has to know about the schema."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -7,10 +7,10 @@ from trueup.verdict.paths import Parts
 
 
 class Aims(NamedTuple):
-    """What is looked for: the schema's keys, the root's keys and types, the depth limit, the coercion profile.
+    """The schema's keys, the root's keys and types, the depth limit, and the coercion profile.
 
-    `item_keys` are those of the items when the root is an array, `wants` the types of a field by its key and
-    `wants_at` those at a path (none: any).
+    `item_keys` are the keys of the items if the root is an array. `wants` gives the types of a field by its key and
+    `wants_at` the types at a path; an empty set allows any type.
     """
 
     known: frozenset[str]
@@ -22,5 +22,5 @@ class Aims(NamedTuple):
     item_keys: frozenset[str] = frozenset()
     wants: Callable[[str], frozenset[str]] = lambda _: frozenset()
     wants_at: Callable[[Parts], frozenset[str]] = lambda _: frozenset()
-    field: frozenset[str] = frozenset()  # the types of the one field that a value may be instead of its object
-    opens: bool = True  # whether envelopes are opened: not in a text that stood in one
+    field: frozenset[str] = frozenset()  # the types of the only field, whose value may replace its object
+    opens: bool = True  # whether to open envelopes: not in a text that came out of one

@@ -1,6 +1,6 @@
-"""A candidate: one reading of a reply, with what it took to read it.
+"""A candidate: one reading of a reply, with the fixes that it took.
 
-Records are turned into Fix values only when somebody looks at them.
+Records are turned into Fix values only when they are needed.
 """
 
 from collections.abc import Callable
@@ -12,14 +12,14 @@ from trueup.verdict.catalogue import GRADE, PRICE
 from trueup.verdict.facts import Fix
 from trueup.verdict.paths import Parts, render
 
-# where parts of a value stand: path to start and end
+# the places of a value's parts: path to start and end
 Spans = dict[Parts, tuple[int, int]]
 _SHORT = 200
 _NO_CODES: frozenset[str] = frozenset()
 
 
 class Candidate:
-    """One value found in a text: where it stood, the records of its reading, and its price."""
+    """One value found in a text: its place, the records of its reading, and its price."""
 
     __slots__ = ("_codes", "_places", "_records", "form", "spans", "value")
 
@@ -48,7 +48,7 @@ class Candidate:
 
     @property
     def places(self) -> "Spans | None":
-        """Where each part of the value stands in the text, by its path; None where only a tree of the text can say."""
+        """The place of each part of the value in the text, by its path; None if only a tree of the text has them."""
         places = self._places
         if callable(places):
             places = self._places = places()
@@ -75,7 +75,7 @@ class Candidate:
 
 
 def to_fixes(text: str, records: list[Record], base: Parts = ()) -> tuple[Fix, ...]:
-    """Records as fixes, in the order of the text; `base` is the path of the part that was taken."""
+    """Records as fixes, in the order of the text; `base` is the path of the part that was chosen."""
     fixes = []
     for code, start, end, after, node in records if len(records) < 2 else sorted(records, key=_in_text):
         path = "$"

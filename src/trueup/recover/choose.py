@@ -1,7 +1,7 @@
-"""Which reading of a reply is meant: the cheapest that fits; of different equals the last, and that is said.
+"""Chooses among the readings of a reply: the cheapest that fits, or the last of several equals, which is recorded.
 
-Candidates and a judge enter (the judge brings a value to the schema and says what that cost);
-one choice leaves, with records for everything that was passed over. The order of candidates does not matter.
+Takes candidates and a judge, which brings a value to the schema and prices that. Returns one choice, with records
+for everything that was passed over. The order of the candidates does not matter.
 """
 
 from bisect import bisect_left, bisect_right
@@ -18,14 +18,14 @@ from trueup.verdict.catalogue import GRADE, PRICE
 from trueup.verdict.paths import Parts
 
 if TYPE_CHECKING:
-    from trueup.recover.envelopes import Inside, Said
+    from trueup.recover.envelopes import EnvelopeValue, InnerValue
 
 _BRACKET_CODES = frozenset({"S005", "S006", "S007"})
 _TEXT = frozenset({"string", "null"})
-# What speaks against a value without being a fix: it is a part of another one, it is empty, it
-# shares no key with the schema, it is a list of bare scalars.
+# Penalties that are not fixes: the value is a part of another one, is empty, shares no key with the
+# schema, or is a list of bare scalars.
 _IS_PART, _IS_EMPTY, _IS_FOREIGN, _IS_WEAK = 300, 200, 150, 100
-# So many objects in a row are records.
+# This many objects in a row are records.
 _RECORDS = 3
 _BETWEEN_RECORDS = " \t\r\n,;|*-–—•·0123456789.)"
 _NEIGHBOURS = 2
@@ -33,10 +33,10 @@ _CUT = frozenset({"S005", "S028", "S029", "S030", "S043"})
 
 
 class Fit(NamedTuple):
-    """How a value fits: what it becomes, the notes of the coercions, their price, whether it fits at all.
+    """How a value fits: the coerced value, the notes of the coercions, their price, and whether it fits at all.
 
-    `beside` holds fields from around an envelope that stay with the value although the schema is not asked about them. Under a Python
-    type, `built` is what the type makes of the value, or `refused` what it says against it.
+    `beside` has fields from around an envelope that stay with the value without being checked by the schema. For a Python
+    type, `built` is the instance that the type built from the value, or `refused` has its errors.
     """
 
     value: Any
@@ -52,7 +52,7 @@ Judge = Callable[[Any], Fit]
 
 
 class Reading(NamedTuple):
-    """One candidate as judged: the fit, the path of the part that was taken, extra records."""
+    """One judged candidate: its fit, the path of the part that was chosen, extra records, and rival values."""
 
     candidate: Candidate
     fit: Fit
@@ -62,9 +62,9 @@ class Reading(NamedTuple):
 
 
 class Choice:
-    """The reading that won, and the other values that would have fitted as well.
+    """The winning reading, and the other values that would also have fitted.
 
-    What stands around the value is named when `records()` is first asked for.
+    The text around the value is named when `records()` is first called.
     """
 
     __slots__ = ("_passed", "_records", "_text", "reading", "rivals")
@@ -78,14 +78,14 @@ class Choice:
 
     @property
     def codes(self) -> set[str]:
-        """The codes of all records, without making those of the value itself."""
+        """The codes of all records, without building the records of the value itself."""
         codes = set(self.reading.candidate.codes)
         codes.update(record[0] for record in self.reading.extra)
         codes.update(record[0] for record in self._outside())
         return codes
 
     def _name(self, other: Reading) -> str:
-        """What a reading that was passed over is called."""
+        """The code for a reading that was passed over."""
         if other.candidate.value == self.reading.candidate.value:
             return "W011"
         return "W010" if other.fit.ok else "W014"
@@ -95,7 +95,7 @@ class Choice:
         return [*self.reading.candidate.records, *self.reading.extra, *self._outside()]
 
     def _outside(self) -> list[Record]:
-        """Records of what stands beside the value: values passed over, and everything around."""
+        """Records of the text around the value: values passed over, and everything else."""
         if self._records is None:
             self._records = self._named_outside()
         return self._records
@@ -104,7 +104,7 @@ class Choice:
         winner = self.reading
         used = list(winner.candidate.spans)
         if used == [(0, len(self._text))] and not self._passed and winner.candidate.form == "json":
-            return []  # nothing stands outside
+            return []  # the value is the whole text
         outside = _outside_rooms()
         records: list[Record] = []
         at = 0
@@ -118,24 +118,28 @@ class Choice:
                 at = stop
         reasoning = outside.reasoning_spans(self._text)
         if winner.candidate.form != "json":
-            # the other forms are read with reasoning blanked out, so it may lie inside what they used
+            # other forms are read with reasoning blanked out, so reasoning may be inside the spans that they used
             records += [("W003", a, b, "", None) for a, b in reasoning if any(c <= a and b <= d for c, d in used)]
         gaps = outside.gap_records(self._text, used, self._apart(reasoning))
         if len(used) > len(winner.candidate.spans):
-            # closing brackets beside several values: they were one value, and it broke apart
-            # (a parenthesis belongs to the words that one of them stands in)
+            # closing brackets next to several values: they were one value that broke apart
+            # (a parenthesis belongs to the words around one of them)
             gaps += [("S042", *r[1:]) for r in gaps if r[0] == "S031" or (r[0] == "S007" and not self._is_aside(r))]
-        mended = not _BRACKET_CODES.isdisjoint(winner.candidate.codes)
+        rebracketed = not _BRACKET_CODES.isdisjoint(winner.candidate.codes)
         end = winner.candidate.end
-        if mended and any(code == "S038" and a == end and self._text[a:b].strip() == "," for code, a, b, _, _ in gaps):
-            gaps.append(("S042", end, len(self._text), "", None))  # it was to go on, so a bracket was not the last one
+        if rebracketed and any(
+            code == "S038" and a == end and self._text[a:b].strip() == "," for code, a, b, _, _ in gaps
+        ):
+            gaps.append(
+                ("S042", end, len(self._text), "", None)
+            )  # a comma follows the value, so its last bracket was probably wrong
         return records + gaps + self._doubts(winner.candidate)
 
     def _is_aside(self, record: Record) -> bool:
         return self._text[record[1] : record[2]].strip(" \t\r\n.,;") == ")"
 
     def _apart(self, reasoning: list[tuple[int, int]]) -> list[tuple[int, int, str]]:
-        """Stretches that are not part of a value that broke: reasoning, and fences of code that the value is not in."""
+        """Stretches that cannot be parts of a broken value: reasoning, and fences of code without the value."""
         apart = [(start, stop, "W003") for start, stop in reasoning]
         if ("```" in self._text or "~~~" in self._text) and not self._fills_the_fence():
             taken = sorted([*self.reading.candidate.spans, *reasoning])
@@ -147,7 +151,7 @@ class Choice:
         return apart
 
     def _fills_the_fence(self) -> bool:
-        """Whether the text has one fence, and the value stands in it."""
+        """Whether the text has one fence, and the value is in it."""
         text, spans = self._text, self.reading.candidate.spans
         opened, closed = text.find("```"), text.rfind("```")
         if not 0 <= opened < spans[0][0] or spans[-1][1] > closed or "~~~" in text:
@@ -155,7 +159,7 @@ class Choice:
         return text.count("```") == 2
 
     def _doubts(self, winner: Candidate) -> list[Record]:
-        """Records of what the words around the value say against it."""
+        """Records of doubts that the words around the value raise."""
         if not (winner.spans[0][0] or winner.end < len(self._text)) or winner.form == "scalar":
             return []
         outside = _outside_rooms()
@@ -169,7 +173,7 @@ class Choice:
 
 
 class _Outside(NamedTuple):
-    """What names the text around a value."""
+    """The functions that name the text around a value."""
 
     gap_records: Callable[[str, list[tuple[int, int]], list[tuple[int, int, str]]], list[Record]]
     reasoning_spans: Callable[[str], list[tuple[int, int]]]
@@ -181,7 +185,7 @@ class _Outside(NamedTuple):
 
 @cache
 def _outside_rooms() -> _Outside:
-    # loaded when a reply first needs it, and once: an import costs as much as some of these take
+    # loaded once, by the first reply that needs them: an import statement can cost as much as a call of these
     from trueup.recover.layers.around import gap_records
     from trueup.recover.layers.fence import code_blocks
     from trueup.recover.layers.reasoning import reasoning_spans
@@ -191,7 +195,7 @@ def _outside_rooms() -> _Outside:
 
 
 def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Choice | None:
-    """The best reading of a text; None when there is nothing to read."""
+    """The best reading of a text; None if there is nothing to read."""
     seen: list[Reading] = []
     for found in _readings(text, aims):
         if not found:
@@ -224,14 +228,16 @@ def _reader() -> Callable[[str, Aims], Iterator[list[Candidate]]]:
 
 
 @cache
-def _open_envelope() -> "Callable[[Any, frozenset[str], Callable[[Parts, str], Said | None]], Iterator[Inside]]":
+def _open_envelope() -> (
+    "Callable[[Any, frozenset[str], Callable[[Parts, str], InnerValue | None]], Iterator[EnvelopeValue]]"
+):
     from trueup.recover.envelopes import opened  # as above
 
     return opened
 
 
 def choose_only(text: str, candidate: Candidate, judge: Judge, aims: Aims, *, keep_fields: bool = False) -> Choice:
-    """The choice when the text plainly holds one value; with `keep_fields`, the fields beside an envelope stay with it."""
+    """The choice for a text that clearly has one value; with `keep_fields`, the fields beside an envelope stay with it."""
     reading = _best_part(text, candidate, judge, aims, keep_fields=keep_fields)
     return Choice(text, reading, [], reading.rivals)
 
@@ -248,7 +254,7 @@ def _place(candidate: Candidate) -> tuple[int, int, bool]:
 
 
 def _rewritten(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:
-    """Readings that fit once something in them is read in another way that only the schema can tell."""
+    """Readings that fit once something in them is read in a different way, which only the schema can decide."""
     return _computed(readings, judge, aims) or _regrouped(readings, judge, aims) or _lifted(readings, judge)
 
 
@@ -267,7 +273,7 @@ def _computed(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading
 
 
 def _regrouped(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:
-    """Readings that fit once their numbers are read with thousands set apart, and with the comma as a point do not."""
+    """Readings that fit with commas read as thousands separators, and do not fit with commas read as decimal points."""
     out: list[Reading] = []
     for reading in readings:
         if "S015" not in reading.candidate.codes:
@@ -283,7 +289,7 @@ def _regrouped(readings: list[Reading], judge: Judge, aims: Aims) -> list[Readin
 
 
 def _lifted(readings: list[Reading], judge: Judge) -> list[Reading]:
-    """Readings that fit once members are lifted out of an object that a bracket should have closed before them."""
+    """Readings that fit once members are lifted out of an object that should have been closed before them."""
     out: list[Reading] = []
     for reading in readings:
         if "S005" in reading.candidate.codes and reading.candidate.form == "json" and not reading.candidate.lossy:
@@ -295,23 +301,23 @@ def _lifted(readings: list[Reading], judge: Judge) -> list[Reading]:
 
 
 def _best_part(text: str, candidate: Candidate, judge: Judge, aims: Aims, *, keep_fields: bool = False) -> Reading:
-    """The candidate itself, or what stands inside its envelope when only that fits."""
+    """The candidate itself, or the value inside its envelope if only that fits."""
     whole = judge(candidate.value)
     fits = whole.ok and not _is_wrapped(candidate.value, whole, aims)
     if fits or not aims.opens or not isinstance(candidate.value, dict | str):
         return Reading(candidate, whole, (), [], [])
     if isinstance(candidate.value, dict) and aims.root_keys.issuperset(candidate.value):
-        return Reading(candidate, whole, (), [], [])  # no key is an envelope
+        return Reading(candidate, whole, (), [], [])  # none of its keys is an envelope
 
     def fit_inside(base: Parts, value: Any) -> Fit:
         return _fit_beside(base, value, candidate.value, judge) if keep_fields else judge(value)
 
-    def read_inside(base: Parts, said: str) -> "Said | None":
-        return _said(said, partial(fit_inside, base), aims)
+    def read_inside(base: Parts, inner: str) -> "InnerValue | None":
+        return _inner_value(inner, partial(fit_inside, base), aims)
 
     found = _open_envelope()(candidate.value, aims.root_keys, read_inside)
     fitting = [(inside, fit) for inside in found if (fit := fit_inside(inside.base, inside.value)).ok]
-    if not fitting or (aims.types <= _TEXT and _stands_in_prose(text, candidate)):
+    if not fitting or (aims.types <= _TEXT and _is_in_prose(text, candidate)):
         return Reading(candidate, whole, (), [], [])
     inside, fit = next((f for f in fitting if not f[0].is_source), fitting[0])
     rivals = [other.value for _, other in fitting if other.value != fit.value] + list(inside.rivals)
@@ -321,8 +327,8 @@ def _best_part(text: str, candidate: Candidate, judge: Judge, aims: Aims, *, kee
     return Reading(candidate, fit, base, [(code, *span, "", None) for code in dict.fromkeys(codes)], rivals)
 
 
-def _said(text: str, judge: Judge, aims: Aims) -> "Said | None":
-    """The JSON in a text inside a value, read as a reply is; None if none fits or reading it would lose something."""
+def _inner_value(text: str, judge: Judge, aims: Aims) -> "InnerValue | None":
+    """The JSON in a string of a value, read like a reply; None if none fits or reading it would lose something."""
     try:
         choice = choose(text, aims._replace(opens=False), judge, None)
     except (TooDeep, TooMany):
@@ -332,13 +338,13 @@ def _said(text: str, judge: Judge, aims: Aims) -> "Said | None":
     reading, codes = choice.reading, choice.codes
     if reading.candidate.form != "json" or any(GRADE[code] == "lossy" for code in codes):
         return None
-    from trueup.recover.envelopes import Said  # as above
+    from trueup.recover.envelopes import InnerValue  # as above
 
-    return Said(reading.candidate.value, tuple(sorted(codes)), tuple(choice.rivals))
+    return InnerValue(reading.candidate.value, tuple(sorted(codes)), tuple(choice.rivals))
 
 
 def _fit_beside(base: Parts, value: Any, outer: Any, judge: Judge) -> Fit:
-    """How the value of an envelope fits: together with the fields beside it, or else alone, and they stay beside it."""
+    """How the value of an envelope fits: merged with the fields beside it, or alone, with those fields kept in `beside`."""
     if not base or not isinstance(outer, dict):
         return judge(value)
     rest = {key: part for key, part in outer.items() if key != base[0]}
@@ -348,19 +354,19 @@ def _fit_beside(base: Parts, value: Any, outer: Any, judge: Judge) -> Fit:
     alone = judge(value)
     if not alone.ok:
         return together or alone
-    # a list with one object in it may fit as that object
+    # a list of one object may fit as that object
     return alone._replace(beside=rest) if isinstance(alone.value, dict) else alone
 
 
 def _is_wrapped(value: Any, fit: Fit, aims: Aims) -> bool:
-    """Whether an object fits only as the one item of a list, and shares no key with its items: it may be an envelope."""
+    """Whether an object fits only as the single item of a list, but shares no key with the items: it may be an envelope."""
     if not (isinstance(value, dict) and aims.item_keys and aims.item_keys.isdisjoint(value)):
         return False
     return any(note.code == "C006" and not note.path for note in fit.notes)
 
 
-def _stands_in_prose(text: str, candidate: Candidate) -> bool:
-    """Whether words stand beside a value, not only a fence, tags or reasoning."""
+def _is_in_prose(text: str, candidate: Candidate) -> bool:
+    """Whether there are words next to a value, not only a fence, tags or reasoning."""
     from trueup.recover.layers.around import gap_records  # as above
     from trueup.recover.layers.reasoning import reasoning_spans
 
@@ -376,7 +382,7 @@ def _closeness(reading: Reading, aims: Aims) -> tuple[int, int, int]:
 
 
 def _rank(reading: Reading, own: frozenset[str]) -> tuple[bool, int]:
-    """What a reading that fits costs: first whether it loses something, then the price of everything it took."""
+    """The cost of a reading that fits: first whether it loses something, then the price of all its fixes."""
     candidate, value = reading.candidate, reading.fit.value
     price = candidate.cost + reading.fit.cost + sum(PRICE[record[0]] for record in reading.extra)
     if candidate.form == "part":
@@ -391,13 +397,13 @@ def _rank(reading: Reading, own: frozenset[str]) -> tuple[bool, int]:
 
 
 def _pick(text: str, fitting: list[Reading], readings: list[Reading], aims: Aims) -> Choice:
-    """The cheapest of the readings that fit; of different equals the last, and that is said."""
+    """The cheapest of the readings that fit; of several equals the last, which is recorded."""
     ranks = [_rank(r, aims.root_keys) for r in fitting]
     best_rank = min(ranks)
     equals = [r for r, rank in zip(fitting, ranks, strict=True) if rank == best_rank]
     winner = equals[-1]
     if len(equals) > 1:
-        # what is only given as an example, stands in a program or was replaced is not the answer, wherever it stands
+        # an example, a piece of a program or a replaced value is not the answer, wherever it is
         meant = _meant(text, equals) or equals
         winner = (_current(text, meant) or meant)[-1]
     if len(fitting) > 1 and _takes_its_place(text, winner, fitting[-1]):
@@ -410,14 +416,14 @@ def _pick(text: str, fitting: list[Reading], readings: list[Reading], aims: Aims
 
 
 def _is_one_of_records(text: str, winner: Reading, readings: list[Reading]) -> bool:
-    """Whether a value is one of three or more different objects in a row with nothing between them."""
+    """Whether a value is one of three or more different objects in a row, with nothing between them."""
     run: list[Reading] = []
     for reading in readings:
         candidate = reading.candidate
         if not (reading.fit.ok and isinstance(candidate.value, dict) and candidate.form in ("json", "part")):
             continue
         if not _CUT.isdisjoint(candidate.codes):
-            continue  # a draft that was broken off
+            continue  # an abandoned draft
         if run and text[run[-1].candidate.end : candidate.spans[0][0]].strip(_BETWEEN_RECORDS):
             if winner in run:
                 break
@@ -430,7 +436,7 @@ def _is_one_of_records(text: str, winner: Reading, readings: list[Reading]) -> b
 
 
 def _meant(text: str, readings: list[Reading]) -> list[Reading]:
-    """Readings that are neither called an example nor a piece of a program."""
+    """Readings that are neither introduced as an example nor part of a program."""
     from trueup.recover.layers.fence import code_blocks  # as above
     from trueup.recover.said import is_example
 
@@ -445,14 +451,14 @@ def _meant(text: str, readings: list[Reading]) -> list[Reading]:
 
 
 def _current(text: str, readings: list[Reading]) -> list[Reading]:
-    """Readings that are not called what another one took the place of."""
+    """Readings that the words around them do not call replaced."""
     from trueup.recover.said import is_old  # as above
 
     return [r for r in readings if not is_old(text, r.candidate.spans[0][0], r.candidate.end)]
 
 
 def _takes_its_place(text: str, winner: Reading, last: Reading) -> bool:
-    """Whether the last reading is whole, and the words before it take back what would have been chosen."""
+    """Whether the last reading is complete, and the words before it retract the winner."""
     start = last.candidate.spans[0][0]
     if start < winner.candidate.end or last.candidate.form != "json" or last.candidate.lossy:
         return False
@@ -462,7 +468,7 @@ def _takes_its_place(text: str, winner: Reading, last: Reading) -> bool:
 
 
 def _gather(text: str, readings: list[Reading], judge: Judge, judge_item: Judge | None) -> Reading | None:
-    """Several objects where a list of them is asked for: all of them, in order."""
+    """All of several objects, in order, if the schema asks for a list of them."""
     if judge_item is None or len(readings) < 2:
         return None
     lists = [r for r in readings if isinstance(r.candidate.value, list)]
@@ -478,7 +484,7 @@ def _gather(text: str, readings: list[Reading], judge: Judge, judge_item: Judge 
 
 
 def _set_apart(text: str, readings: list[Reading]) -> bool:
-    """Whether the words between values say that they do not belong together: a correction, an example beside the answer."""
+    """Whether the words between values show that they do not belong together: a correction, or an example."""
     from trueup.recover.said import corrects  # as above
 
     if any(corrects(text, a.candidate.end, b.candidate.spans[0][0]) for a, b in pairwise(readings)):
@@ -488,7 +494,7 @@ def _set_apart(text: str, readings: list[Reading]) -> bool:
 
 
 def _collected(text: str, items: list[Reading], judge: Judge, judge_item: Judge) -> Reading | None:
-    """Objects as the items of one list, when they stand side by side or every one of them fits."""
+    """Objects as the items of one list, if they are side by side or every one of them fits."""
     side_by_side = _side_by_side(text, items)
     if not side_by_side and not all(judge_item(r.candidate.value).ok for r in items):
         return None
@@ -513,7 +519,7 @@ def _gathered(items: list[Reading], fit: Fit) -> Reading:
 
 
 def _rows(text: str, lists: list[Reading], judge: Judge, judge_item: Judge) -> Reading | None:
-    """Lists side by side where a list of lists is asked for, each of which is an item as it stands and not the whole."""
+    """Lists side by side, each an unchanged item and not the whole, if the schema asks for a list of lists."""
     if not _side_by_side(text, lists) or any(r.fit.ok and not r.fit.notes for r in lists):
         return None
     fits = [judge_item(r.candidate.value) for r in lists]
@@ -524,7 +530,7 @@ def _rows(text: str, lists: list[Reading], judge: Judge, judge_item: Judge) -> R
 
 
 def _joined(lists: list[Reading], judge: Judge) -> Reading | None:
-    """Several lists of objects where one is asked for, none of them given twice: all of their items, in order."""
+    """The items of several different lists of objects, in order, if the schema asks for one list."""
     values = [r.candidate.value for r in lists]
     if not all(r.fit.ok and _substantial(r.candidate.value) for r in lists) or any(
         v in values[:i] for i, v in enumerate(values)
@@ -539,7 +545,7 @@ def _joined(lists: list[Reading], judge: Judge) -> Reading | None:
 
 
 def _substantial(value: Any) -> bool:
-    """Whether a value passed over is worth naming as one; `[1]` in prose is prose."""
+    """Whether a value that was passed over should be named as a value; `[1]` in prose is prose."""
     return (isinstance(value, dict) and bool(value)) or (
         isinstance(value, list) and any(isinstance(v, dict) for v in value)
     )
@@ -549,18 +555,18 @@ def _is_list_of_scalars(value: Any) -> bool:
     return isinstance(value, list) and len(value) > 1 and not any(isinstance(v, dict | list) for v in value)
 
 
-# -- doubts about what was chosen ------------------------------------------------------------------
+# -- doubts about the choice -----------------------------------------------------------------------
 
 
 def doubt(text: str, choice: Choice) -> None:
-    """Mark a choice that was likely misread: a list lost its bracket, or numbers were parted at their own commas."""
+    """Mark a choice that was probably misread: a list lost its bracket, or numbers were split at their own commas."""
     reading = choice.reading
-    if _lost_a_list(text, choice) or _parted_numbers(text, reading.candidate):
+    if _lost_a_list(text, choice) or _split_numbers(text, reading.candidate):
         reading.extra.append(("S042", reading.candidate.spans[0][0], reading.candidate.end, "", None))
 
 
 def _lost_a_list(text: str, choice: Choice) -> bool:
-    """Whether neighbours became lists of one and a closing bracket was too many: `[[1, 2], 3, 4]]` lost an opening one."""
+    """Whether neighbours became lists of one item and a closing bracket was extra: `[[1, 2], 3, 4]]` lost an opening one."""
     notes = choice.reading.fit.notes
     if len(notes) < _NEIGHBOURS:
         return False
@@ -570,10 +576,10 @@ def _lost_a_list(text: str, choice: Choice) -> bool:
     return any(code == "S007" and "]" in text[start:stop] for code, start, stop, _, _ in choice.records())
 
 
-def _parted_numbers(text: str, candidate: Candidate) -> bool:
-    """Whether numbers with commas in them may have been taken for several."""
+def _split_numbers(text: str, candidate: Candidate) -> bool:
+    """Whether numbers with commas may have been read as several numbers."""
     if "S015" not in candidate.codes and "S038" not in candidate.codes:
         return False
-    from trueup.recover.numbers import parts_numbers  # as above
+    from trueup.recover.numbers import splits_numbers  # as above
 
-    return parts_numbers(text, candidate.records)
+    return splits_numbers(text, candidate.records)

@@ -1,16 +1,16 @@
 """Brackets in prose, code or another format that are not values: `see [1]`, `arr[0]`, `[Chorus]`, `size: {w: 1}` in YAML.
 
-A candidate and the text it stands in enter; whether it is only a fragment leaves. What fills the whole text is never one.
+Takes a candidate and its text; returns whether it is only a fragment. A value that fills the whole text is never a fragment.
 """
 
 from trueup.recover.candidate import Candidate
 from trueup.verdict.patterns import lazy_regex
 
-# Right before a bracket: a name, or another bracket that closes, so that it is an index, a call or a class of characters.
+# A name or a closing bracket right before a bracket: an index, a call or a character class.
 _GLUED = lazy_regex(r"[\w)\]}]\Z")
-# A name and an equals sign: an argument of something larger.
+# A name and an equals sign: an argument of a larger expression.
 _ARGUMENT = lazy_regex(r"\w=\Z")
-# The sentence continues behind the bracket.
+# The sentence continues after the bracket.
 _GOES_ON = lazy_regex(r"[ \t]*[,;]?[ \t]+[^\W\d_]|[ \t]*,[ \t]*[\[{]")
 # A key in small letters at the start of a line.
 _LABEL = lazy_regex(r"(?:\A|\n)[ \t]*[a-z_][\w.-]{0,40}[ \t]*[:=][ \t]*\Z")
@@ -19,8 +19,8 @@ _WORD = lazy_regex(r"[^\W\d_][ \t]*\Z")
 _NEAR = 60
 
 
-def is_fragment(text: str, candidate: Candidate, inside: tuple[int, int], any_value: bool) -> bool:
-    """Whether JSON that was found is a fragment of something else; `inside` is where the text stands in its wrappers."""
+def is_fragment(text: str, candidate: Candidate, inside: tuple[int, int], *, any_value: bool) -> bool:
+    """Whether a JSON candidate is a fragment of something else; `inside` is the span of the text within its wrappers."""
     start, stop = candidate.spans[0][0], candidate.end
     if start <= inside[0] and stop >= inside[1]:
         return False

@@ -1,7 +1,7 @@
 """The marks of `marks.toml` as patterns: reasoning, answers, special tokens, fences, invisible characters.
 
-Nothing enters; patterns and their sources leave, made from the table once, when this module is first imported. No other
-module keeps a list of marks. Every pattern is linear, and no mark is longer than a known number of characters.
+Provides patterns and their sources, built from the table when this module is first imported. No other module has a
+list of marks. Every pattern is linear, and no mark is longer than a known number of characters.
 """
 
 import pkgutil
@@ -21,35 +21,35 @@ _CLOSE: Final[list[str]] = [token for row in _ROWS for token in row["close"]]
 _WEAK: Final[list[str]] = [token for row in _ROWS for token in row.get("weak", ())]
 _TOKENS: Final[list[str]] = _OPEN + _CLOSE + _WEAK
 
-# The most characters of blanks, of a namespace or suffix, and of attributes in a tag.
+# The maximum length of blanks, of a namespace or suffix, and of attributes in a tag.
 _BLANKS, _WORD, _ATTRIBUTES = 2, 12, 80
 
 
 def _one_of(words: Iterable[str]) -> str:
-    """A pattern for any of the words, the longest that fits first; what they share is looked at once."""
+    """A pattern for any of the words, the longest match first; common beginnings are matched once."""
     return _tree({word for word in words if word}, whole=True)
 
 
 def _begun(words: Iterable[str]) -> str:
-    """A pattern for every beginning of any of the words, from their first character on."""
+    """A pattern for every beginning of any of the words, from the first character on."""
     return _tree({word for word in words if word}, whole=False)
 
 
-def _tree(words: set[str], whole: bool) -> str:
+def _tree(words: set[str], *, whole: bool) -> str:
     heads: dict[str, set[str]] = {}
     for word in sorted(words):
         heads.setdefault(word[0], set()).add(word[1:])
     out = []
     for head, rests in heads.items():
         may_end = not whole or "" in rests
-        rest = _tree(rests - {""}, whole)
+        rest = _tree(rests - {""}, whole=whole)
         out.append(re.escape(head) + (f"(?:{rest})" + ("?" if may_end else "") if rest else ""))
     return "|".join(out)
 
 
 _BLANK: Final[str] = rf"\s{{0,{_BLANKS}}}"
 _FIRSTS: Final[str] = "".join(sorted({name[0].lower() for name in REASONING_TAGS}))
-# A look at the first letter spares a try of every name.
+# Testing the first letter avoids trying every name.
 _NAME: Final[str] = (
     rf"(?ai:(?=[a-z])(?:[a-z]{{1,{_WORD}}}:)?(?=[{_FIRSTS}])(?:{_one_of(REASONING_TAGS)})(?::[a-z0-9]{{1,{_WORD}}})?)"
 )
@@ -60,7 +60,7 @@ opens_reasoning: Final[str] = rf"(?:{_OPEN_TAG}|(?-i:{_one_of(_OPEN)}))"
 closes_reasoning: Final[str] = rf"(?:{_CLOSE_TAG}|(?-i:{_one_of(_CLOSE + _WEAK)}))"
 OPENS_REASONING: Final[re.Pattern[str]] = lazy_regex(opens_reasoning)
 CLOSES_REASONING: Final[re.Pattern[str]] = lazy_regex(closes_reasoning)
-# What closes reasoning even where nothing opened it: its opening may stand in the prompt.
+# Marks that close reasoning even without an opening mark, which may be in the prompt.
 CLOSES_UNOPENED: Final[re.Pattern[str]] = lazy_regex(rf"(?:{_CLOSE_TAG}|(?-i:{_one_of(_CLOSE)}))")
 LONGEST_REASONING: Final[int] = max(
     max(map(len, _TOKENS)),
@@ -69,14 +69,14 @@ LONGEST_REASONING: Final[int] = max(
 
 
 def _by_sign(tag: str, tokens: list[str]) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """One pattern for each character that marks begin with: a search for one character leaps, one for any of them does not."""
+    """One pattern for each first character of a mark: searching for a single character is much faster than for any of them."""
     rows = [("<", "|".join([tag, *sorted(map(re.escape, (t for t in tokens if t[0] == "<")), key=len, reverse=True)]))]
     others = sorted({token[0] for token in tokens} - {"<"})
     rows += [(sign, _one_of(token for token in tokens if token[0] == sign)) for sign in others]
     return tuple((sign, lazy_regex(rest)) for sign, rest in rows)
 
 
-# In a long text every sign would be looked for to the end, again and again.
+# In a longer text, each first character would be searched to the end again and again.
 _SHORT: Final = 4096
 _OPENING: Final = _by_sign(_OPEN_TAG, _OPEN)
 _CLOSING: Final = _by_sign(_CLOSE_TAG, _CLOSE + _WEAK)
@@ -93,7 +93,7 @@ def _first(rows: tuple[tuple[str, re.Pattern[str]], ...], text: str, at: int) ->
 
 
 def next_opening(text: str, at: int) -> re.Match[str] | None:
-    """The first mark at an offset or behind it that opens reasoning; the same as a search for OPENS_REASONING, and quicker.
+    """The first mark at or after an offset that opens reasoning; the same as a search for OPENS_REASONING, but faster.
 
     >>> next_opening("Well <think>", 0).start()
     5
@@ -102,18 +102,18 @@ def next_opening(text: str, at: int) -> re.Match[str] | None:
 
 
 def next_closing(text: str, at: int) -> re.Match[str] | None:
-    """The first mark at an offset or behind it that closes reasoning."""
+    """The first mark at or after an offset that closes reasoning."""
     return _first(_CLOSING, text, at) if len(text) - at <= _SHORT else CLOSES_REASONING.search(text, at)
 
 
-# What a mark of reasoning begins with.
+# The first character of a reasoning mark.
 STARTS_REASONING: Final[re.Pattern[str]] = lazy_regex(
     f"[{''.join(sorted({re.escape(token[0]) for token in _TOKENS} | {'<'}))}]"
 )
 
 
 def _signs() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Characters that marks begin with, each with a pattern for what may be one of them."""
+    """The first characters of marks, each with a pattern for a possible mark."""
     bare = {token[0] for token in _TOKENS if "<" not in token}
     rows = [("<", rf"{_BLANK}(?:/{_BLANK})?{_NAME}|{_one_of(t[t.index('<') + 1 :] for t in _TOKENS if '<' in t)}")]
     rows += [(sign, _one_of(t[1:] for t in _TOKENS if t[0] == sign and "<" not in t)) for sign in sorted(bare)]
@@ -124,7 +124,7 @@ _SIGNS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = _signs()
 
 
 def may_reason(text: str) -> bool:
-    """Whether a text may hold a mark of reasoning; quick, and True when in doubt.
+    """Whether a text may contain a reasoning mark; a quick test that is True in case of doubt.
 
     >>> may_reason('{"a": "<b>"}'), may_reason("</think>{}"), may_reason("[THINK]")
     (False, True, True)
@@ -148,7 +148,7 @@ INVISIBLE: Final[str] = rf"[{TABLE['invisible']['characters']}]"
 
 @cache
 def begins_reasoning() -> re.Pattern[str]:
-    """Matches where what is left of a text may be the beginning of a mark of reasoning, whatever comes next.
+    """Matches where the rest of a text may be the beginning of a reasoning mark, whatever comes next.
 
     >>> begins_reasoning().search("so <thi").start(), begins_reasoning().search("so <b> ")
     (3, None)
@@ -163,7 +163,7 @@ def begins_reasoning() -> re.Pattern[str]:
 
 @cache
 def begins_special() -> re.Pattern[str]:
-    """The same for a special token; where one may go on, what has come of it is a beginning too.
+    """The same for a special token; a complete token that may continue is a beginning too.
 
     >>> begins_special().search("Hi<|im_").start(), begins_special().search("<|im_start|>assi").start()
     (2, 0)

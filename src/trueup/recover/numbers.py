@@ -1,7 +1,7 @@
-"""Numbers that only the schema can tell from text: `{"share": 3/4}`, `{"total": 2,701.00}`.
+"""Numbers that only the schema can distinguish from text: `{"share": 3/4}`, `{"total": 2,701.00}`.
 
-A candidate and what the schema wants enter; the candidate with numbers in those places leaves, or None when there are none.
-Text that the schema wants as text stays. A comma that may be a decimal point is read in both ways.
+Takes a candidate and the types that the schema wants; returns the candidate with numbers in those places, or None if there
+are none. Text stays text where the schema wants text. A comma that may be a decimal point is read in both ways.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,49 +21,49 @@ _NUMERIC = frozenset({"number", "integer", "null"})
 
 
 def regrouped(candidate: Candidate, wants: Callable[[str], frozenset[str]]) -> tuple[Candidate, Candidate] | None:
-    """The candidate with such numbers, and with their other reading; None when there are none."""
+    """The candidate with such numbers, and with their other reading; None if there are none."""
     value, other = candidate.value, candidate.value
     records: list[Record] = []
-    found = 0
+    count = 0
     for record in candidate.records:
         code, start, stop, _, node = record
         parts = parts_of(node)
-        numeric = code == "S015" and found < _MOST and _is_numeric(parts, wants)
-        said = value_at(candidate.value, parts) if numeric else None
-        if isinstance(said, str) and (number := _whole_or_not(said)) is not None:
-            found += 1
+        numeric = code == "S015" and count < _MOST and _is_numeric(parts, wants)
+        written = value_at(candidate.value, parts) if numeric else None
+        if isinstance(written, str) and (number := _whole_or_not(written)) is not None:
+            count += 1
             value = with_value(value, parts, number)
-            clear = said.count(",") > 1 or "." in said
-            other = with_value(other, parts, number if clear else float(said.replace(",", ".")))
+            clear = written.count(",") > 1 or "." in written
+            other = with_value(other, parts, number if clear else float(written.replace(",", ".")))
             record = ("S020", start, stop, repr(number), node)
         records.append(record)
-    if not found:
+    if not count:
         return None
     spans, form = candidate.spans, candidate.form
     return Candidate(value, spans, records, form), Candidate(other, spans, records, form)
 
 
-def _whole_or_not(said: str) -> int | float | None:
-    whole = grouped_number(said, with_fraction=False)
-    return whole if whole is not None else grouped_number(said, with_fraction=True)
+def _whole_or_not(text: str) -> int | float | None:
+    whole = grouped_number(text, with_fraction=False)
+    return whole if whole is not None else grouped_number(text, with_fraction=True)
 
 
 def _is_numeric(parts: Parts, wants: Callable[[str], frozenset[str]]) -> bool:
-    """Whether a number may be meant: the schema does not say otherwise for the key."""
+    """Whether the value may be a number, because the schema does not exclude numbers for the key."""
     keys = [part for part in parts if isinstance(part, str)]
     return not keys or wants(keys[-1]) <= _NUMERIC
 
 
-def parts_numbers(text: str, records: list[Record]) -> bool:
-    """Whether a list of numbers was parted at commas that may stand inside them: `[1,000, 2]`, `[1,5; 2,5]`.
+def splits_numbers(text: str, records: list[Record]) -> bool:
+    """Whether a list of numbers was split at commas that may belong to the numbers: `[1,000, 2]`, `[1,5; 2,5]`.
 
-    >>> parts_numbers("[1,000]", [("S015", 3, 6, "", None)]), parts_numbers("[1; 2]", [("S038", 2, 3, "", None)])
+    >>> splits_numbers("[1,000]", [("S015", 3, 6, "", None)]), splits_numbers("[1; 2]", [("S038", 2, 3, "", None)])
     (True, False)
     """
     for code, start, stop, _, _ in records:
         if code == "S015":
-            behind = text[max(0, start - 2) : start]
-            if behind[1:] == "," and behind[0].isdigit() and _THOUSANDS.fullmatch(text, start, stop):
+            before = text[max(0, start - 2) : start]
+            if before[1:] == "," and before[0].isdigit() and _THOUSANDS.fullmatch(text, start, stop):
                 return True
         elif (
             code == "S038" and text[start:stop].strip() == ";" and _COMMA_TOO.search(text, max(0, start - _NEAR), start)
@@ -79,7 +79,7 @@ _NUMBER = frozenset({"number", "integer"})
 
 
 def computed(candidate: Candidate, wants_at: Callable[[Parts], frozenset[str]]) -> Candidate | None:
-    """The candidate with each fraction computed that stands where a number should."""
+    """The candidate with every fraction computed where the schema wants a number."""
     places = {parts: number for parts, number in _fractions(candidate) if _is_number(wants_at(parts))}
     if not places:
         return None
@@ -90,10 +90,10 @@ def computed(candidate: Candidate, wants_at: Callable[[Parts], frozenset[str]]) 
         if record[0] == "S015" and parts in places:
             record = ("S021", record[1], record[2], repr(places[parts]), record[4])
         records.append(record)
-    told = {parts_of(record[4]) for record in records if record[0] == "S021"}
+    recorded = {parts_of(record[4]) for record in records if record[0] == "S021"}
     for parts, number in places.items():
         value = with_value(value, parts, number)
-        if parts not in told:
+        if parts not in recorded:
             records.append(("S021", *candidate.spans[0], repr(number), _node(parts)))
     return Candidate(value, candidate.spans, records, candidate.form)
 
@@ -103,7 +103,7 @@ def _is_number(wanted: frozenset[str]) -> bool:
 
 
 def _fractions(candidate: Candidate) -> Iterator[tuple[Parts, float]]:
-    """Where fractions were written without quotes: in JSON where a bare word was read, in other forms anywhere."""
+    """The unquoted fractions: in JSON only those read as bare words, in other forms all."""
     if candidate.form == "json":
         bare = [parts_of(record[4]) for record in candidate.records if record[0] == "S015"][:_MOST]
         texts = [(parts, value_at(candidate.value, parts)) for parts in bare]

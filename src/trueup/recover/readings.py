@@ -1,6 +1,6 @@
-"""All readings of a text, kind by kind: JSON first, then other forms, then reasoning, then bare scalars.
+"""Yields all readings of a text, kind by kind: JSON first, then other forms, then reasoning, then bare scalars.
 
-A text and what is looked for enter; lists of candidates leave. A later kind is only read when nothing before it fits.
+Takes a text and the aims of the reader; yields lists of candidates. A later kind is only read if nothing before it fits.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from trueup.verdict.patterns import lazy_regex
 if TYPE_CHECKING:
     from types import ModuleType
 
-# A quote that is not escaped: more than one string.
+# An unescaped quote: there is more than one string.
 _INNER_QUOTE = {quote: lazy_regex(rf"(?<!\\)(?:\\\\)*{quote}") for quote in "\"'"}
 _INVISIBLE = lazy_regex("[\u200b-\u200f\u2060-\u2064\ufeff\u180e]+")
 _CDATA_OPENS = "<![CDATA["
@@ -36,28 +36,28 @@ _TEXT = frozenset({"string", "null"})
 _MAX_UNFOLD = 3
 _BRIEF = 60
 _TAG_NAME = lazy_regex(r"<\s*([\w:.-]{1,40})")
-# Two words and more of them: no sign that any form of value is written with.
+# Two or more words, without any sign that a value is written with.
 _SENTENCES = lazy_regex(r"[A-Za-z][A-Za-z']*[,.]? [A-Za-z][A-Za-z ,.!?'\n]*")
 _OBJECT = frozenset({"object"})
 
 
 def readings(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
-    """Lists of candidates, likeliest kind first; `level` counts the encodings that were taken off before."""
+    """Lists of candidates, the likeliest kind first; `level` counts the encodings that were already removed."""
     return iter(()) if is_mere_prose(text, aims) else every_reading(text, aims, level)
 
 
 def is_mere_prose(text: str, aims: Aims) -> bool:
-    """Whether an object is looked for and the text is plain sentences that name no field of it, such as an apology."""
+    """Whether the schema wants an object and the text is plain sentences without its fields, such as an apology."""
     if aims.types != _OBJECT or aims.field or not _SENTENCES.fullmatch(text):
         return False
-    return not _forms().outline.Keys(aims.root_keys).may_stand_in(text)
+    return not _forms().outline.Keys(aims.root_keys).may_occur_in(text)
 
 
 def every_reading(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
-    """The same for any text, mere prose or not."""
+    """The same for any text, even mere prose."""
     if text and not (text[0].isprintable() or text[0].isspace()) and (lead := _INVISIBLE.match(text)):
-        for behind in readings(text[lead.end() :], aims, level):
-            yield [_shifted(candidate, lead.end()) for candidate in behind]
+        for candidates in readings(text[lead.end() :], aims, level):
+            yield [_shifted(candidate, lead.end()) for candidate in candidates]
         return
     page = _Page(text, aims, level)
     if level < _MAX_UNFOLD:
@@ -73,7 +73,7 @@ def every_reading(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candid
 
 
 class _Page:
-    """One text and what stands where in it; each kind of reading is a method."""
+    """One text and its regions; each kind of reading is a method."""
 
     __slots__ = ("_scan", "aims", "inside", "json", "level", "parts", "reasoning", "scalar", "shown", "text", "visible")
 
@@ -83,27 +83,29 @@ class _Page:
         self.level = level
         self.reasoning = [span for span in reasoning_spans(text) if not _is_field(text, span, aims.known)]
         self.visible = stretches_outside(len(text), self.reasoning)
-        self.shown = _blanked(text, self.visible) if self.reasoning else text  # without reasoning, offsets as before
+        self.shown = (
+            _blanked(text, self.visible) if self.reasoning else text
+        )  # with reasoning blanked out, so that offsets stay the same
         self.inside = unwrapped(self.shown)
         self.scalar = lone(self.shown, *self.inside)
         self.json: list[Candidate] = []
-        self.parts: list[Candidate] = []  # JSON that is the value of a field in a line
+        self.parts: list[Candidate] = []  # JSON that is a field's value in a line
         self._scan = _scanner(text, aims)
 
     @property
     def is_lone_string(self) -> bool:
-        """Whether the text is one string, and no text in quotes is read with them."""
+        """Whether the whole text is one quoted string."""
         return self.scalar is not None and isinstance(self.scalar.value, str)
 
     def under(self, view: View | None, code: str) -> list[Candidate]:
-        """The JSON in a view of the text; none where there is no such view."""
+        """The JSON in a view of the text; nothing if there is no such view."""
         if view is None:
             return []
         found = _scanner(view.text, self.aims).candidates([(0, len(view.text))])
         return [refold(candidate, view, code) for candidate in found]
 
     def layered(self) -> Iterator[list[Candidate]]:
-        """What stands under a layer that covers it: an encoding, CDATA, a box, escapes."""
+        """Values under a layer: an encoding, CDATA, a box, escapes."""
         text, aims = self.text, self.aims
         yield _encoded(text, aims, self.level)
         if self.scalar is not None and (aims.any_value or not self.is_lone_string):
@@ -114,28 +116,28 @@ class _Page:
             for view_of, code in ((unentity, "W009"), (unmark, "S025"), (unbreak, "W009"), (undouble, "W009")):
                 yield self.under(view_of(text), code)
         found = _scan(self._scan, aims, self.visible, self.level)
-        found = [c for c in found if not is_fragment(text, c, self.inside, aims.any_value)]
+        found = [c for c in found if not is_fragment(text, c, self.inside, any_value=aims.any_value)]
         if found:
             self.json, self.parts = _forms().shapes.without_parts(text, found, aims)
 
     def boxed(self) -> Iterator[list[Candidate]]:
-        """What the last box of LaTeX holds."""
+        """Values in the last LaTeX box."""
         box = unboxed(self.shown)
         if box is not None and (box.alone or not self.aims.types <= _TEXT):
             for found in readings(box.view.text, self.aims, self.level + 1):
                 yield [box.candidate(candidate) for candidate in found]
 
     def forms(self) -> Iterator[list[Candidate]]:
-        """Text that is not JSON but carries the fields; broken JSON is not read again as lines of fields."""
+        """Text with the fields in a form other than JSON; broken JSON is not read again as lines of fields."""
         forms = _forms()
         own = self.aims.root_keys | self.aims.item_keys
         has_json = any(isinstance(found.value, dict) and not own.isdisjoint(found.value) for found in self.json)
-        yield from forms.shapes.readings(self.shown, self.aims, has_json)
+        yield from forms.shapes.readings(self.shown, self.aims, has_json=has_json)
         yield self.parts
         yield forms.scalars.fenced_scalar(self.shown)
 
     def rest(self) -> Iterator[list[Candidate]]:
-        """What is left to be read: a string for another type, values inside broken ones, reasoning, all of the text."""
+        """The remaining readings: a string for another type, values inside broken ones, reasoning, the text as a scalar."""
         aims = self.aims
         scalar = _forms().scalars.scalar
         if self.scalar is not None and self.is_lone_string and not aims.any_value and not aims.types & _STRING:
@@ -151,13 +153,13 @@ class _Page:
         if aims.any_value or self.is_lone_string or covered:
             return
         if aims.types & _SCALARS:
-            yield scalar(self.shown, aims.types, aims.eager)
+            yield scalar(self.shown, aims.types, eager=aims.eager)
         elif aims.field & _SCALARS and _is_brief(self.shown[start:stop]):
-            yield scalar(self.shown, aims.field, aims.eager)
+            yield scalar(self.shown, aims.field, eager=aims.eager)
 
 
 class _Forms(NamedTuple):
-    """The rooms of texts that are not JSON."""
+    """The modules for texts that are not JSON."""
 
     outline: "ModuleType"
     scalars: "ModuleType"
@@ -166,25 +168,25 @@ class _Forms(NamedTuple):
 
 @cache
 def _forms() -> _Forms:
-    # loaded with the first reply that is not plain JSON: their many patterns take a while to compile
+    # loaded by the first reply that is not plain JSON: their many patterns take a while to compile
     from trueup.recover.forms import outline, scalars, shapes
 
     return _Forms(outline, scalars, shapes)
 
 
 def _is_field(text: str, span: tuple[int, int], known: frozenset[str]) -> bool:
-    """Whether a tag that reads like reasoning is named after a field of the schema."""
+    """Whether a tag that looks like reasoning is named after a field of the schema."""
     tag = _TAG_NAME.match(text, span[0]) if known else None
     return tag is not None and any(fold(tag[1]) == fold(key) for key in known)
 
 
-def _is_brief(said: str) -> bool:
-    """Whether a text may be the value of a field, and no sentence about it."""
-    return len(said) <= _BRIEF and "\n" not in said and not said.endswith((".", "!", "?", ":"))
+def _is_brief(text: str) -> bool:
+    """Whether a text may be the value of a field, rather than a sentence about it."""
+    return len(text) <= _BRIEF and "\n" not in text and not text.endswith((".", "!", "?", ":"))
 
 
 def _shifted(candidate: Candidate, by: int) -> Candidate:
-    """A candidate of the text behind an offset as one of the whole text."""
+    """A candidate of the text after an offset, as a candidate of the whole text."""
     spans = [(start + by, stop + by) for start, stop in candidate.spans]
     records = [(code, start + by, stop + by, after, node) for code, start, stop, after, node in candidate.records]
     places = candidate.places
@@ -193,7 +195,7 @@ def _shifted(candidate: Candidate, by: int) -> Candidate:
 
 
 def _in_cdata(text: str, aims: Aims) -> list[Candidate]:
-    """Values inside CDATA sections: their signs are not brackets of JSON."""
+    """Values inside CDATA sections, whose signs are not JSON brackets."""
     if _CDATA_OPENS not in text:
         return []
     found: list[Candidate] = []
@@ -207,7 +209,7 @@ def _in_cdata(text: str, aims: Aims) -> list[Candidate]:
 
 
 def _blanked(text: str, visible: list[tuple[int, int]]) -> str:
-    """The text with everything outside the visible stretches made blank, so that offsets stay."""
+    """The text with everything outside the visible stretches replaced by blanks, so that offsets stay the same."""
     pieces: list[str] = []
     at = 0
     for start, stop in [*visible, (len(text), len(text))]:
@@ -217,7 +219,7 @@ def _blanked(text: str, visible: list[tuple[int, int]]) -> str:
 
 
 def _scanner(text: str, aims: Aims) -> Scan:
-    return Scan(text, aims.known, aims.max_depth, "array" in aims.types)
+    return Scan(text, aims.known, aims.max_depth, words="array" in aims.types)
 
 
 def _scan(scan: Scan, aims: Aims, where: list[tuple[int, int]], level: int) -> list[Candidate]:
@@ -235,7 +237,7 @@ def _scan(scan: Scan, aims: Aims, where: list[tuple[int, int]], level: int) -> l
 
 
 def _escaped(text: str, start: int, stop: int, aims: Aims, level: int) -> list[Candidate]:
-    """A value with its quotes escaped; where it stands between quotes it was encoded twice."""
+    """A value with its quotes escaped; between quotes, it was encoded twice."""
     found = _unfolded(text, start, stop, aims, level, "W009")
     quote = text[start - 1 : start]
     if len(found) == 1 and quote in ('"', "'") and text.startswith(quote, found[0].end):
@@ -247,7 +249,7 @@ def _escaped(text: str, start: int, stop: int, aims: Aims, level: int) -> list[C
 
 
 def _encoded(text: str, aims: Aims, level: int) -> list[Candidate]:
-    """The whole text is one JSON string: what it says may itself be a value."""
+    """The value in a text that is one JSON string: its content may itself be a value."""
     stripped = text.strip()
     if level >= _MAX_UNFOLD or len(stripped) < 4 or stripped[0] not in "\"'" or stripped[-1] != stripped[0]:
         return []

@@ -1,7 +1,7 @@
-"""What the words around a value say of it: that it corrects the one before it, is an example, or is taken back.
+"""Reads the words around a value: they may call it a correction or an example, or retract it.
 
-A text and a place in it enter; what the words there say of the value leaves. A remark on what was mended, on an earlier
-message or on the source takes nothing back. The words themselves are data: see `words`.
+Takes a text and an offset; returns what the words there mean for the value. A remark about a repair, an earlier message or
+the source does not retract anything. The phrases themselves are data: see `words`.
 """
 
 import re
@@ -11,33 +11,33 @@ from typing import Any
 
 from trueup.recover.json.lexer import fold
 from trueup.recover.sentences import bounds, sentence_end
-from trueup.recover.words import Opening, openings, pattern
+from trueup.recover.words import PhraseOpening, openings, pattern
 from trueup.verdict.codec import encode
 from trueup.verdict.patterns import lazy_regex
 
 _NEAR = 60  # characters before a value in which it may be called an example
-_CLAUSE = 160  # characters before a value in which it may be called an old one
-_FAR = 400  # characters behind a value in which it may be taken back
+_CLAUSE = 160  # characters before a value in which it may be called an outdated one
+_FAR = 400  # characters after a value in which it may be retracted
 _LEAST_WORD = 4
 _MARKUP = "`~*_#>⚠️❗ \t\r\n"
 _NO_WORDS = "`~*_#>:：,() \t\r\n"
 
-# What may stand between such words and the value.
+# Allowed between such words and the value.
 _THEN_THE_VALUE = r"[\s:：,`*()]*(?:json)?\s*\Z"
 _EXAMPLE = rf"(?:<value.example>|(?:\A|\n)[\s*#]*<value.example_heading>){_THEN_THE_VALUE}"
 _OLD = rf"(?:<value.old>|(?:\A|\n|[.!?}}\]]\s|[。！？(（])[\s*_#(❌-]*(?:<value.old_heading>|❌)){_THEN_THE_VALUE}"
-# Right behind a value: the same clause goes on.
+# Right after a value, in the same clause.
 _DISOWNED = r"[ \t`*)\"'”»」]{0,8},?\s?<value.disowned>(?!\s?[:：])"
 
 _OPENED = rf"[{_MARKUP.strip()} \t]*+"
 _PAUSE = r"[\s,.!:;…–—，。！、：-]*"
 _REMARK = r"(?!\W{0,8}<retraction.harmless>)"
-# At the beginning of a sentence: takes the value back, whatever else is said.
+# At the beginning of a sentence: retracts the value, whatever follows.
 _TAKES_BACK = (
     rf"{_OPENED}(?:(?:(?:<retraction.oops>|<retraction.wait>|<retraction.sorry>){_PAUSE}){{1,4}}"
     rf"(?:<retraction.wrong>|<retraction.admits>)|<retraction.drops>|<retraction.heading>[*_ ]*+[:：]{_REMARK})"
 )
-# The same: takes the value back if it is the last thing said, or if another value is announced.
+# The same, but retracts the value only if nothing follows, or if another value is announced.
 _WAVERS = (
     rf"{_OPENED}(?:(?:<retraction.oops>|<retraction.wait>)[,.!:…，。！]{{0,3}}\s?<retraction.turns>"
     r"|<retraction.mistake>|<retraction.announces>|<retraction.wrong>[.:!,。：！，])"
@@ -48,12 +48,12 @@ _HEADS = (
     r"|(?:<retraction.heading>|<retraction.corrected>|<retraction.oops>|<retraction.wait>[,，] ?\w{0,9})\W*\Z)"
 )
 _DASH = lazy_regex(r"[–—…]\s*")
-# A line that announces a value, a value that starts, or a last sentence, whole or cut off.
+# A line that announces a value, the start of a value, or a last sentence, complete or cut off.
 _ANNOUNCED = lazy_regex(r"[:：][\s*_]*(?:\n|\Z)|[{\[`]|\w\s*\Z")
 _WORD = lazy_regex(r"\w")
-# A member that is given once more behind the value, and the words that say that it counts now.
-_ANEW = r"[\s`~*#_>-]*+<member.updates>[\s*_:：]*+"
-_GIVEN = (
+# A member that is repeated after the value, and the words that make it the valid one.
+_UPDATES = r"[\s`~*#_>-]*+<member.updates>[\s*_:：]*+"
+_MEMBER_UPDATE = (
     r"(?:\A|[\n,;，；、]|<member.joins>)[\s*_>•-]*+(?:<member.article>\s?)?[\"'`*「]*+(\w[\w .-]{0,40}?)[\"'`*」]*+\s?<member.called>?\s*"
     r"(?:=|[:：]|→|->|<member.becomes>)[\s*]*+"
     r"(?:(-?[0-9]+(?:\.[0-9]+)?|true|false|null)|[\"'`“「]([^\"'`“”「」\n]{1,80})[\"'`”」])[\"'`*]*+"
@@ -63,7 +63,7 @@ _OPENER = lazy_regex(r"[{\[]")
 
 
 def corrects(text: str, start: int, stop: int) -> bool:
-    """Whether the words between two values say that the second takes the place of the first.
+    """Whether the words between two values say that the second replaces the first.
 
     >>> corrects("{} Oops, corrected: {}", 2, 20), corrects("{} and {}", 2, 7)
     (True, False)
@@ -80,15 +80,15 @@ def is_example(text: str, start: int) -> bool:
     return _calls_example(_before(text, start))
 
 
-@lru_cache(512)  # a model mostly puts the same words before its values
+@lru_cache(512)  # a model usually writes the same words before its values
 def _calls_example(before: str) -> bool:
     if not before.rstrip().removesuffix("json").strip(_NO_WORDS):
-        return False  # a fence alone says nothing, and needs no phrases
+        return False  # a fence alone means nothing, so no phrases need to be loaded
     return pattern(_EXAMPLE).search(before) is not None
 
 
 def is_old(text: str, start: int, stop: int) -> bool:
-    """Whether the words beside a value say that it is not the answer, another one being given.
+    """Whether the words next to a value say that a different one is the answer.
 
     >>> is_old("{} The original was: {}", 21, 23), is_old("{} Sorry, that was wrong: {}", 26, 28)
     (True, False)
@@ -101,7 +101,7 @@ def is_old(text: str, start: int, stop: int) -> bool:
 
 
 def may_withdraw(text: str, stop: int) -> bool:
-    """Whether the words behind a value may take it back; quick, and True when in doubt.
+    """Whether the words after a value may retract it; a quick test that is True in case of doubt.
 
     >>> may_withdraw("{} I hope this helps!", 2), may_withdraw("{} Wait, that's wrong.", 2)
     (False, True)
@@ -127,27 +127,27 @@ def may_withdraw(text: str, stop: int) -> bool:
 _ENDS = str.maketrans("’–—…。！？", "'\n\n\n\n\n\n")
 
 
-def _opens(begun: str, opening: Opening) -> bool:
-    """Whether a sentence begins like one that takes a value back."""
+def _opens(begun: str, opening: PhraseOpening) -> bool:
+    """Whether a sentence begins like one that retracts a value."""
     if begun.startswith(opening.certain):
         return True
-    for first, told in opening.vague:
+    for first, required in opening.vague:
         if begun.startswith(first):
-            for word in told:
+            for word in required:
                 if word in begun:
                     return True
     return False
 
 
 @cache
-def _openings() -> dict[str, Opening]:
-    """How sentences begin that take a value back."""
+def _openings() -> dict[str, PhraseOpening]:
+    """The beginnings of sentences that retract a value."""
     named = "oops wait sorry drops heading wrong mistake announces corrected".split()
     return openings((*(f"retraction.{name}" for name in named), "member.updates"), " ,.!:;*_")
 
 
 def is_withdrawn(text: str, stop: int) -> bool:
-    """Whether the words behind a value take it back: for good, as the last that is said, or to announce another one.
+    """Whether the words after a value retract it: whatever follows, as the last words, or to announce another value.
 
     >>> is_withdrawn("{} Wait, that's wrong. Corrected:", 2), is_withdrawn("{} I made a mistake. Now it is right.", 2)
     (True, False)
@@ -162,41 +162,41 @@ def is_withdrawn(text: str, stop: int) -> bool:
 
 
 def withdraws(text: str, start: int, stop: int) -> bool:
-    """Whether the words between two values take the first one back."""
+    """Whether the words between two values retract the first one."""
     said = text[start : min(stop, start + _FAR)].lower()
     return _retracts(said) or any(_wavers(said))
 
 
 def _retracts(said: str) -> bool:
-    """Whether a sentence takes the value before it back, whatever else is said.
+    """Whether a sentence retracts the value before it, whatever follows.
 
     >>> _retracts("sorry, i misread the table. it is 2."), _retracts("sorry for the delay. it is 2.")
     (True, False)
     """
     takes_back = pattern(_TAKES_BACK)
     matches = (takes_back.match(said, start) for start in _starts(said))
-    return any(match is not None and not _stands(said, match) for match in matches)
+    return any(match is not None and not _keeps(said, match) for match in matches)
 
 
 def _starts(said: str) -> list[int]:
-    """Where sentences begin, or go on behind a dash, without the blanks before them."""
+    """Where sentences begin, or continue after a dash, without the blanks before them."""
     ends = {0, *(stop for _, stop in bounds(said)), *(dash.end() for dash in _DASH.finditer(said))}
     return sorted({at + len(said[at:]) - len(said[at:].lstrip()) for at in ends})
 
 
 def _wavers(said: str) -> Iterator[re.Match[str]]:
-    """Words at the beginning of a sentence that may take back the value before them."""
+    """Words at the beginning of a sentence that may retract the value before them."""
     wavers, heads = pattern(_WAVERS), pattern(_HEADS)
     for at in _starts(said[:_FAR]):
-        found = wavers.match(said, at)
-        if found is None and said[:at].rstrip(" \t")[-1:] in ("", "\n"):
-            found = heads.match(said, at)
-        if found is not None and not _stands(said, found):
-            yield found
+        match = wavers.match(said, at)
+        if match is None and said[:at].rstrip(" \t")[-1:] in ("", "\n"):
+            match = heads.match(said, at)
+        if match is not None and not _keeps(said, match):
+            yield match
 
 
-def _stands(said: str, match: re.Match[str]) -> bool:
-    """Whether the sentence around some words says that nothing is taken back after all."""
+def _keeps(said: str, match: re.Match[str]) -> bool:
+    """Whether the sentence around some words says that the value is valid after all."""
     begun = 0
     for mark in sentence_end().finditer(said, 0, match.start()):
         begun = mark.end()
@@ -212,7 +212,7 @@ def _goes_on(said: str, at: int) -> bool:
 
 
 def changes(text: str, stop: int, value: Any) -> bool:
-    """Whether the words behind an object give one of its members another value.
+    """Whether the words after an object give one of its members a different value.
 
     >>> changes('{"n": 1} Update: n = 2', 8, {"n": 1}), changes('{"n": 1} Update: n = 1', 8, {"n": 1})
     (True, False)
@@ -220,19 +220,19 @@ def changes(text: str, stop: int, value: Any) -> bool:
     if not isinstance(value, dict) or not may_withdraw(text, stop):
         return False
     said = text[stop : stop + _FAR].lower()
-    opened = pattern(_ANEW).match(said)
+    opened = pattern(_UPDATES).match(said)
     if opened is None:
         return False
     said = _OPENER.split(said[opened.end() :], maxsplit=1)[0]
-    given = [(fold(member[1]), member[2] or member[3]) for member in pattern(_GIVEN).finditer(said)]
-    if not given:
+    updates = [(fold(member[1]), member[2] or member[3]) for member in pattern(_MEMBER_UPDATE).finditer(said)]
+    if not updates:
         return False
     members = {fold(key): item for key, item in value.items()}
-    return any(name in members and _differs(members[name], word) for name, word in given)
+    return any(name in members and _differs(members[name], word) for name, word in updates)
 
 
 def _differs(item: Any, word: str) -> bool:
-    """Whether a scalar is another one than a word says."""
+    """Whether a scalar differs from the value that a word gives."""
     if isinstance(item, dict | list):
         return False
     written = item if isinstance(item, str) else encode(item).decode()

@@ -1,7 +1,7 @@
-r"""Where sentences end: the one place that knows, for whole texts and for texts that still grow.
+r"""Finds the ends of sentences, in complete texts and in growing ones; no other module does.
 
-A text enters, folded for matching or not; offsets leave. A point ends nothing behind a title ("with Dr. Patel") or inside a
-number or a name.
+Takes a text, folded for matching or not; returns offsets. A point after a title ("with Dr. Patel") or inside a number or a
+name does not end a sentence.
 """
 
 import re
@@ -12,10 +12,10 @@ from itertools import groupby
 from trueup.recover.words import words
 from trueup.verdict.patterns import lazy_regex
 
-# Marks of scripts without blanks, with the quotes that belong to them.
+# Marks of scripts without blanks, with their quotes.
 _WIDE = r"[。！？]+[\"'”’」』）)]*"
-# A sentence of a growing text ends where a blank follows; what stands at the very end may still go on ("3." before "5").
-# A wide mark ends it at once. Of several marks the last counts, so that many take no time.
+# A sentence of a growing text ends where a blank follows; a point at the very end may not be final ("3." before "5").
+# A wide mark ends the sentence immediately. The last of several marks counts, so that many marks take no time.
 ENDED = lazy_regex(rf"[.!?…؟۔।][\"'”’»)\]*]{{0,8}}(?=\s)|{_WIDE}|\n")
 
 
@@ -29,7 +29,7 @@ def sentence_end() -> re.Pattern[str]:
 
 
 def bounds(text: str) -> Iterator[tuple[int, int]]:
-    """The sentences of a text, one after the other without a gap.
+    """The spans of a text's sentences, without gaps between them.
 
     >>> list(bounds("Hi. Who? Me"))
     [(0, 3), (3, 8), (8, 11)]
@@ -44,7 +44,7 @@ def bounds(text: str) -> Iterator[tuple[int, int]]:
 
 
 def last(text: str) -> str:
-    """The last sentence of a text, whole or begun.
+    """The last sentence of a text, complete or incomplete.
 
     >>> last("Hi. Who is Dr. No? "), last("")
     ('Who is Dr. No?', '')

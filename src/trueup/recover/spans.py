@@ -1,4 +1,4 @@
-"""Where the parts of a chosen value stand in the text: from the tree of the text, or from the form that it was read from."""
+"""Finds the places of a chosen value's parts: in the tree of the text, or in the form that the value was read from."""
 
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from trueup.recover.json.tree import Tree
 
-_FEW = 4  # parts that are looked for in all of the text; for more, it is walked through once
-Member = tuple[tuple[int, int], tuple[int, int]]  # where its key and its value stand
+_FEW = 4  # this many parts are searched in the whole text; for more, it is walked through once
+Member = tuple[tuple[int, int], tuple[int, int]]  # the spans of its key and its value
 
 
 class Spans:
-    """Where parts of a chosen value stand in the text."""
+    """The places of a chosen value's parts in the text."""
 
     __slots__ = ("_aims", "_asked", "_base", "_candidate", "_is_json", "_text", "_tree")
 
@@ -33,7 +33,7 @@ class Spans:
         self._is_json = candidate.form == "json" and (kind is dict or kind is list) and candidate.places is None
 
     def of(self, parts: Parts, code: str = "") -> tuple[int, int]:
-        """The place of a part, or of what lies nearest around it."""
+        """The place of a part, or of the nearest value around it."""
         candidate, where = self._candidate, (*self._base, *parts)
         found: tuple[int, int] | None = None
         if self._is_json and where:
@@ -50,12 +50,14 @@ class Spans:
         tree, candidate = self._tree, self._candidate
         if tree is None:
             start, is_clean = candidate.spans[0][0], not candidate.codes
-            tree = _room().Tree(self._text, start, candidate.end, self._aims.known, self._aims.max_depth, is_clean)
+            tree = _room().Tree(
+                self._text, start, candidate.end, self._aims.known, self._aims.max_depth, is_json=is_clean
+            )
             self._tree = tree
         return tree.span(where, code)
 
     def _only(self, where: Parts, code: str) -> tuple[int, int] | None:
-        """The place of a member whose key the text has once: there is nothing to walk through."""
+        """The place of a member whose key occurs once in the text, which needs no walk."""
         key, candidate = where[-1], self._candidate
         if not isinstance(key, str) or code in ("C009", "C010") or candidate.codes or not _has(candidate.value, where):
             return None
@@ -64,7 +66,7 @@ class Spans:
 
 
 def _has(value: Any, where: Parts) -> bool:
-    """Whether something stands at a path of a value."""
+    """Whether a value has something at a path."""
     for part in where:
         try:
             value = value[part]
@@ -75,13 +77,13 @@ def _has(value: Any, where: Parts) -> bool:
 
 @cache
 def _room() -> "ModuleType":
-    from trueup.recover.json import tree  # with the parser, loaded when somebody asks where a part stands
+    from trueup.recover.json import tree  # loads the parser, so only when a place is first needed
 
     return tree
 
 
 def path_at(text: str, offset: int) -> Parts:
-    """The path of what stands at an offset of a text that is JSON."""
+    """The path of the key or value at an offset of a JSON text."""
     from trueup.recover.json.tree import nodes_at  # as above
 
     return parts_of(nodes_at(text, [(offset, False)])[0])

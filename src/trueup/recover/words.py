@@ -1,18 +1,18 @@
-r"""Phrases of natural languages: what models say around values and calls, in one TOML file per language.
+r"""Phrases of natural languages that models write around values and calls, in one TOML file per language.
 
-The name of a list, such as `retraction.sorry`, enters; a pattern for its phrases in all languages leaves. Nothing is read
-before the first pattern is asked for. No other module of the reader holds words of a natural language.
+Takes the name of a list, such as `retraction.sorry`; returns a pattern for its phrases in all languages. The files are
+read when the first pattern is needed. No other module of the reader contains words of a natural language.
 
-A phrase is written in small letters as people write it, and matches anywhere unless its list says where it stands:
+A phrase is written in lower case, as people write it, and matches anywhere unless its list says where:
 
     plain words     match themselves; a blank is any short run of blanks
-    (a|b)           one of them; (a|b)? one of them or nothing; a group may hold groups
-    entschuldig*    any ending of a word; a * of its own is any one word
+    (a|b)           one of them; (a|b)? one of them or nothing; groups may be nested
+    entschuldig*    any ending of a word; a separate * is any one word
     das … falsch    a short gap inside the sentence
-    that's          ' also stands for ’
+    that's          ' also matches ’
 
-Everything else stands for itself. A phrase that begins or ends with a letter does so at the edge of a word, except in
-scripts that write no blanks between words. Patterns are compiled for small letters: search in `text.lower()`.
+Everything else matches itself. A phrase that begins or ends with a letter begins or ends at the edge of a word, except in
+scripts that write no blanks between words. Patterns are compiled for lower case: search in `text.lower()`.
 """
 
 import re
@@ -40,23 +40,23 @@ _SHORT = 4
 _KEY = 3
 
 
-class Group(NamedTuple):
+class PhraseGroup(NamedTuple):
     """Alternatives inside a phrase."""
 
     options: tuple["Phrase", ...]
     optional: bool
 
 
-Phrase = tuple["str | Group", ...]
+Phrase = tuple["str | PhraseGroup", ...]
 _Trie = dict[str, "_Trie"]
 
 
-# -- what other modules ask for ------------------------------------------------------------------
+# -- used by other modules -----------------------------------------------------------------------
 
 
 @cache
 def pattern(frame: str, flags: int = 0) -> re.Pattern[str]:
-    r"""A frame compiled, with every `<list>` in it replaced by the phrases of that list.
+    r"""The compiled frame, with every `<list>` in it replaced by the phrases of that list.
 
     >>> pattern(r"(?:<value.example>):\Z").search("zum beispiel:") is not None
     True
@@ -66,8 +66,8 @@ def pattern(frame: str, flags: int = 0) -> re.Pattern[str]:
 
 @cache
 def source(name: str) -> str:
-    """The source of a pattern that matches any phrase of a list."""
-    inside: _Trie = {}  # begins with a letter of an alphabet
+    """The source of a pattern for any phrase of a list."""
+    inside: _Trie = {}  # phrases that begin with a letter of an alphabet
     other: _Trie = {}
     for phrase in phrases(name):
         for strand in _strands(phrase):
@@ -81,7 +81,7 @@ def source(name: str) -> str:
 
 @cache
 def words(name: str) -> frozenset[str]:
-    """The phrases of a list whose phrases are plain words.
+    """The phrases of a list that has only plain words.
 
     >>> "ja" in words("scalar.yes"), "nein" in words("scalar.yes")
     (True, False)
@@ -90,7 +90,7 @@ def words(name: str) -> frozenset[str]:
 
 
 def small(text: str) -> str:
-    """The text in small letters, every one at its place: a letter that would become two stays as it is.
+    """The text in lower case with the same offsets: a letter that would become two stays unchanged.
 
     >>> small("Ja, İZMİR")
     'ja, İzmİr'
@@ -107,8 +107,8 @@ def phrases(name: str) -> tuple[Phrase, ...]:
 
 @cache
 def tables() -> dict[str, dict[str, list[str]]]:
-    """For each language the phrases by the name of their list."""
-    import tomllib  # with what reads the files, loaded when a reply first needs a phrase
+    """For each language, the phrases by the name of their list."""
+    import tomllib  # loaded when a reply first needs a phrase
     from importlib import resources
 
     files = {file.name: file for file in (resources.files("trueup.recover") / "phrases").iterdir()}
@@ -123,17 +123,17 @@ def tables() -> dict[str, dict[str, list[str]]]:
     }
 
 
-class Opening(NamedTuple):
-    """Texts with which phrases begin; and texts that say too little, each with what must be in the phrase behind it."""
+class PhraseOpening(NamedTuple):
+    """Texts that phrases begin with, and vague ones, each with the texts of which one must occur later in the phrase."""
 
     certain: tuple[str, ...]
     vague: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def openings(names: tuple[str, ...], behind: str) -> dict[str, Opening]:
-    """How the phrases of some lists begin, by their first three letters, or by the first where words are not parted.
+def openings(names: tuple[str, ...], after: str) -> dict[str, PhraseOpening]:
+    """The beginnings of the phrases of some lists, by their first three letters, or one in scripts without blanks.
 
-    A short word has one of the characters `behind` with it.
+    A short word includes one of the characters `after`.
     """
     certain: set[str] = set()
     vague: dict[str, set[str]] = {}
@@ -142,24 +142,26 @@ def openings(names: tuple[str, ...], behind: str) -> dict[str, Opening]:
             if not ended:
                 vague.setdefault(text, set()).update(_tell(phrase))
             elif len(text) < _SHORT and _is_letter(text[-1:]):
-                certain.update(text + sign for sign in behind)
+                certain.update(text + sign for sign in after)
             else:
                 certain.add(text)
-    found: dict[str, Opening] = {}
+    found: dict[str, PhraseOpening] = {}
     for text in sorted(certain):
         if not any(text[:stop] in certain for stop in range(1, len(text))):
-            known = found.get(_first(text), Opening((), ()))
+            known = found.get(_first(text), PhraseOpening((), ()))
             found[_first(text)] = known._replace(certain=(*known.certain, text))
-    for text, told in sorted(vague.items()):
-        known = found.get(_first(text), Opening((), ()))
-        least = tuple(sorted(word for word in told if not any(other in word for other in told if other != word)))
+    for text, required in sorted(vague.items()):
+        known = found.get(_first(text), PhraseOpening((), ()))
+        least = tuple(
+            sorted(word for word in required if not any(other in word for other in required if other != word))
+        )
         found[_first(text)] = known._replace(vague=(*known.vague, (text, least)))
     return found
 
 
 def _first(text: str) -> str:
     if _is_letter(text[:1]) and len(text) < _KEY:
-        raise ValueError(f"a phrase begins with too little: {text!r}")
+        raise ValueError(f"the beginning of a phrase is too short: {text!r}")
     return text[: _KEY if _is_letter(text[:1]) else 1]
 
 
@@ -171,68 +173,68 @@ def parse(text: str) -> Phrase:
     """A phrase as a sequence of characters and groups.
 
     >>> parse("(a|b)? c")
-    (Group(options=(('a', ' '), ('b', ' ')), optional=True), 'c')
+    (PhraseGroup(options=(('a', ' '), ('b', ' ')), optional=True), 'c')
     """
-    options, stop = _parsed(text, 0, True)
+    options, stop = _parsed(text, 0, after_gap=True)
     if stop < len(text) or len(options) > 1 or not options[0]:
         raise ValueError(f"not a phrase: {text!r}")
     return options[0]
 
 
-def _parsed(text: str, at: int, parted: bool) -> tuple[list[Phrase], int]:
-    """Alternatives up to the end of the text or of the group, and where that is; `parted`: a blank stands before them."""
-    options: list[list[str | Group]] = [[]]
+def _parsed(text: str, at: int, *, after_gap: bool) -> tuple[list[Phrase], int]:
+    """Alternatives up to the end of the text or the group, and that end; `after_gap`: a blank precedes them."""
+    options: list[list[str | PhraseGroup]] = [[]]
     while at < len(text) and text[at] != ")":
         here = options[-1]
         if text[at] == "|":
             options.append([])
         elif text[at] == "(":
-            inner, at = _parsed(text, at + 1, here[-1] == _BLANK if here else parted)
+            inner, at = _parsed(text, at + 1, after_gap=here[-1] == _BLANK if here else after_gap)
             if at == len(text):
                 raise ValueError(f"a group is not closed: {text!r}")
             optional = text.startswith("?", at + 1)
-            here.append(Group(tuple(inner), optional))
+            here.append(PhraseGroup(tuple(inner), optional))
             at += optional
         elif text[at] == _ENDING:
             if text[at + 1 : at + 2].isalnum() or text[at + 1 : at + 2] == "(":
-                raise ValueError(f"a word goes on behind its ending: {text!r}")
+                raise ValueError(f"a word continues after its ending: {text!r}")
             here.append(_WORD if not here or here[-1] == _BLANK else _ENDING)
         else:
             here.append(text[at])
         at += 1
-    return [_spaced(option, parted) for option in options], at
+    return [_spaced(option, after_gap=after_gap) for option in options], at
 
 
-def _spaced(option: list[str | Group], parted: bool) -> Phrase:
-    """A sequence in which an optional group owns a blank beside it, and a gap the blanks on both sides.
+def _spaced(option: list[str | PhraseGroup], *, after_gap: bool) -> Phrase:
+    """A sequence in which an optional group includes a blank next to it, and a gap the blanks on both sides.
 
-    `parted`: the beginning, a blank or a gap stands before the next node.
+    `after_gap`: the beginning, a blank or a gap precedes the next node.
     """
-    out: list[str | Group] = []
+    out: list[str | PhraseGroup] = []
     for at, node in enumerate(option):
-        behind = option[at + 1] if at + 1 < len(option) else ""
-        if node == _BLANK and ((parted and out) or behind == _GAP):
+        following = option[at + 1] if at + 1 < len(option) else ""
+        if node == _BLANK and ((after_gap and out) or following == _GAP):
             continue
-        if isinstance(node, Group) and node.optional and parted:
-            if behind == _BLANK and not all(_may_be_left_out(other) for other in option[at:]):
-                node = Group(tuple((*inner, _BLANK) for inner in node.options), True)
+        if isinstance(node, PhraseGroup) and node.optional and after_gap:
+            if following == _BLANK and not all(_may_be_left_out(other) for other in option[at:]):
+                node = PhraseGroup(tuple((*inner, _BLANK) for inner in node.options), optional=True)
             else:
-                parted = False
-                if out and out[-1] == _BLANK and not _is_letter(behind):  # else it is the first part of a word
+                after_gap = False
+                if out and out[-1] == _BLANK and not _is_letter(following):  # otherwise it is the first part of a word
                     out.pop()
-                    node = Group(tuple((_BLANK, *inner) for inner in node.options), True)
+                    node = PhraseGroup(tuple((_BLANK, *inner) for inner in node.options), optional=True)
         else:
-            parted = node in (_BLANK, _GAP)
+            after_gap = node in (_BLANK, _GAP)
         out.append(node)
     return tuple(out)
 
 
-def _may_be_left_out(node: "str | Group") -> bool:
-    return node == _BLANK or (isinstance(node, Group) and node.optional)
+def _may_be_left_out(node: "str | PhraseGroup") -> bool:
+    return node == _BLANK or (isinstance(node, PhraseGroup) and node.optional)
 
 
 def _strands(phrase: Phrase) -> list[Phrase]:
-    """A phrase as phrases that begin with a character each: a group at its beginning is parted by first characters."""
+    """A phrase as phrases that each begin with a character: a group at its beginning is divided by first characters."""
     first, rest = phrase[0], phrase[1:]
     if isinstance(first, str):
         return [phrase]
@@ -240,29 +242,29 @@ def _strands(phrase: Phrase) -> list[Phrase]:
     for option in first.options:
         for strand in _strands(option):
             by_first.setdefault(str(strand[0]), []).append(strand[1:])
-    found = [
-        (sign, *(behind[0] if len(behind) == 1 else (Group(tuple(behind), False),)), *rest)
-        for sign, behind in by_first.items()
+    strands = [
+        (sign, *(rests[0] if len(rests) == 1 else (PhraseGroup(tuple(rests), optional=False),)), *rest)
+        for sign, rests in by_first.items()
     ]
-    return found + (_strands(rest) if first.optional else [])
+    return strands + (_strands(rest) if first.optional else [])
 
 
 def _units(phrase: Phrase) -> list[str]:
     """The sources of a phrase's characters, groups and inner edges, one by one."""
     out: list[str] = []
     for at, node in enumerate(phrase):
-        if isinstance(node, Group):
+        if isinstance(node, PhraseGroup):
             out.append(_group(node))
         elif node == _GAP:
-            before, behind = phrase[:at], phrase[at + 1 :]
-            out += (_edge(_lasts(before), "(?<!\\w)"), _SOURCES[node], _edge(_firsts(behind), "(?!\\w)"))
+            before, after = phrase[:at], phrase[at + 1 :]
+            out += (_edge(_lasts(before), "(?<!\\w)"), _SOURCES[node], _edge(_firsts(after), "(?!\\w)"))
         else:
             out.append(_SOURCES.get(node) or re.escape(node))
     return [unit for unit in out if unit]
 
 
 @cache
-def _group(group: Group) -> str:
+def _group(group: PhraseGroup) -> str:
     options = sorted(("".join(_units(option)) for option in group.options), key=len, reverse=True)
     return f"(?:{'|'.join(options)}){'?' * group.optional}"
 
@@ -274,21 +276,21 @@ def _rendered(trie: _Trie) -> str:
 
 
 def _edge(kinds: set[bool], unless: str) -> str:
-    """The edge of a word beside a letter of an alphabet; where the letter may also be another sign, that is allowed for."""
+    """The edge of a word next to a letter of an alphabet; if the letter may also be another sign, the edge is conditional."""
     return "" if True not in kinds else r"\b" if False not in kinds else rf"(?:\b|{unless})"
 
 
-def _is_letter(sign: "str | Group") -> bool:
+def _is_letter(sign: "str | PhraseGroup") -> bool:
     return isinstance(sign, str) and (sign in (_ENDING, _WORD) or (sign.isalnum() and not _UNSPACED.match(sign)))
 
 
 def _firsts(phrase: Phrase) -> set[bool]:
-    """Whether what a phrase begins with are letters of an alphabet."""
+    """Whether the possible first characters of a phrase are letters of an alphabet."""
     return _kinds(phrase, _firsts)
 
 
 def _lasts(phrase: Phrase) -> set[bool]:
-    """The same for what it ends with."""
+    """The same for the last characters."""
     return _kinds(phrase[::-1], _lasts)
 
 
@@ -305,11 +307,11 @@ def _kinds(nodes: Phrase, inner: Callable[[Phrase], set[bool]]) -> set[bool]:
     return kinds
 
 
-# -- what is certain of a phrase -----------------------------------------------------------------
+# -- the certain parts of a phrase ---------------------------------------------------------------
 
 
 def _written(phrase: Phrase) -> Iterator[tuple[str, bool]]:
-    """The texts that a phrase may begin with, up to a length; whether the phrase ends there."""
+    """The texts that a phrase may begin with, up to a length, and whether the phrase ends there."""
     stack: list[tuple[str, Phrase]] = [("", phrase)]
     while stack:
         text, rest = stack.pop()
@@ -317,7 +319,7 @@ def _written(phrase: Phrase) -> Iterator[tuple[str, bool]]:
             if first not in (_BLANK, _APOSTROPHE) and first in _VARIABLE:
                 break
             text, rest = text + first, rest[1:]
-        if rest and isinstance(group := rest[0], Group) and len(text) < _LONGEST_OPENING:
+        if rest and isinstance(group := rest[0], PhraseGroup) and len(text) < _LONGEST_OPENING:
             stack += [(text, option + rest[1:]) for option in group.options]
             stack += [(text, rest[1:])] if group.optional else []
         else:
@@ -325,19 +327,19 @@ def _written(phrase: Phrase) -> Iterator[tuple[str, bool]]:
 
 
 def _tell(phrase: Phrase) -> set[str]:
-    """Texts one of which is in whatever the phrase matches, the shortest of them as long as can be."""
-    found: list[set[str]] = [set(_runs(phrase))]
-    found[0] = {max(found[0], key=len)} if found[0] else set()
+    """Texts of which every match contains at least one, with the shortest text as long as possible."""
+    choices: list[set[str]] = [set(_runs(phrase))]
+    choices[0] = {max(choices[0], key=len)} if choices[0] else set()
     for node in phrase:
-        if isinstance(node, Group) and not node.optional:
+        if isinstance(node, PhraseGroup) and not node.optional:
             inner = [_tell(option) for option in node.options]
             if all(inner):
-                found.append(set().union(*inner))
-    return max(found, key=lambda texts: min(map(len, texts), default=0))
+                choices.append(set().union(*inner))
+    return max(choices, key=lambda texts: min(map(len, texts), default=0))
 
 
 def _runs(phrase: Phrase) -> Iterator[str]:
-    """The stretches of certain characters in a phrase, without blanks at their ends."""
+    """The runs of certain characters in a phrase, without blanks at their ends."""
     run = ""
     for node in (*phrase, _GAP):
         if isinstance(node, str) and (node == _BLANK or node not in _VARIABLE):

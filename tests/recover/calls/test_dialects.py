@@ -8,7 +8,7 @@ import pytest
 
 from tests.recover.calls.dialects import DIALECTS as WRITERS
 from tests.recover.calls.test_search import CONTRACT, ONE
-from trueup.recover.calls.dialects import CLOSE, DIALECTS, LINES, RESULT, STOP, usual
+from trueup.recover.calls.dialects import CLOSE, DIALECTS, LINES, RESULT, STOP, normalized
 from trueup.recover.calls.signs import Signs, may_mark
 
 SAMPLES = [
@@ -75,7 +75,7 @@ def test_every_reader_of_the_table_has_a_sample() -> None:
 
 @pytest.mark.parametrize("row", [row for row in DIALECTS if row.starts], ids=lambda row: row.writers[:30])
 def test_a_mark_starts_with_plain_text_and_takes_no_group(row) -> None:  # type: ignore[no-untyped-def]
-    assert re.compile(row.goes_on).groups == 0
+    assert re.compile(row.rest).groups == 0
 
 
 @pytest.mark.parametrize("dialect", [d for d in WRITERS if d.marks], ids=lambda d: d.name)
@@ -94,8 +94,8 @@ def test_what_closes_a_call_stops_a_value(mark: str) -> None:
 
 def test_other_signs_for_the_same_marks_take_as_much_room() -> None:
     for text in ("＜tool_call＞", "]<]minimax[>[<invoke", "<｜tool calls begin｜>"):
-        assert len(usual(text)) == len(text)
-        assert usual(text) != text
+        assert len(normalized(text)) == len(text)
+        assert normalized(text) != text
 
 
 # -- reasoning: every mark of the one table ----------------------------------------------------------

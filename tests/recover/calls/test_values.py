@@ -13,7 +13,7 @@ A = {"a": 1}
 
 
 def said(value: Any, marked: bool = False, alone: bool = False) -> list[tuple[str, Any]]:
-    return [(call.name, call.arguments) for call in calls_in(value, OFFERED, marked, alone)]
+    return [(call.name, call.arguments) for call in calls_in(value, OFFERED, marked=marked, alone=alone)]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_what_could_mean_something_else_is_no_call(value: Any) -> None:
     ],
 )
 def test_a_call_says_where_it_stands(value: Any, paths: list[Any]) -> None:
-    assert [(call.path, call.key) for call in calls_in(value, OFFERED, True)] == paths
+    assert [(call.path, call.key) for call in calls_in(value, OFFERED, marked=True)] == paths
 
 
 @pytest.mark.parametrize(

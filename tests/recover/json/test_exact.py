@@ -11,7 +11,7 @@ from tests.recover.material import same
 from trueup import Contract
 from trueup.recover.candidate import Candidate
 from trueup.recover.json.clean import closed, exact
-from trueup.recover.json.parser import Outcome, Parser, TooDeep
+from trueup.recover.json.parser import Parser, ParseResult, TooDeep
 from trueup.recover.json.scan import Scan
 
 NONE: frozenset[str] = frozenset()
@@ -37,7 +37,7 @@ ITEMS = st.lists(st.dictionaries(st.sampled_from(["id", "name", "tags"]), VALUES
 FAULTS = ["", ",", "}", "]", "{", '"', " oops ", ', "note": "late"', '"id": 1, "id": 2', "1e400", r"\ud800", "NaN"]
 
 
-def read(text: str, depth: int, spare: int) -> Outcome | None:
+def read(text: str, depth: int, spare: int) -> ParseResult | None:
     reader = Parser(text, 0, len(text), NONE, depth)
     reader.spare = spare
     try:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from trueup import Contract
 from trueup.recover.json import tree
-from trueup.recover.json.tree import Seen, Tree, json_spans, mended_offsets, nodes_at
+from trueup.recover.json.tree import MemberCache, Tree, json_spans, nodes_at, repaired_offsets
 from trueup.verdict.paths import Parts
 
 values = st.recursive(
@@ -32,20 +32,20 @@ def test_every_offset_of_a_json_text_has_the_path_that_a_full_reading_gives(valu
 
 
 def test_edits_inside_each_other_are_left_to_the_slow_way() -> None:
-    assert mended_offsets([(0, 5, "x", "S008"), (3, 4, "y", "S018")]) is None
-    assert mended_offsets([(7, 8, "", "S001"), (0, 4, "true", "S018")]) == [7, 0]
+    assert repaired_offsets([(0, 5, "x", "S008"), (3, 4, "y", "S018")]) is None
+    assert repaired_offsets([(7, 8, "", "S001"), (0, 4, "true", "S018")]) == [7, 0]
 
 
 @given(values)
 def test_many_paths_are_found_where_each_alone_is(value: Any) -> None:
     text = json.dumps(value, ensure_ascii=False)
-    seen: Seen = {}
+    cache: MemberCache = {}
     stack: list[tuple[Parts, Any]] = [((), value)]
     while stack:
         path, here = stack.pop()
-        assert json_spans(text, 0, path, seen) == json_spans(text, 0, path)
+        assert json_spans(text, 0, path, cache) == json_spans(text, 0, path)
         for part in (*path, "absent", 99):
-            assert json_spans(text, 0, (*path, part), seen) == json_spans(text, 0, (*path, part))
+            assert json_spans(text, 0, (*path, part), cache) == json_spans(text, 0, (*path, part))
         members = here.items() if isinstance(here, dict) else enumerate(here) if isinstance(here, list) else ()
         stack += [((*path, key), inner) for key, inner in members]
 

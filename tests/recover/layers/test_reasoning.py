@@ -33,7 +33,7 @@ def outside(text: str) -> str:
 
 def streamed(text: str, cuts: list[int], prose: bool = False) -> tuple[str, bool]:
     """What a stream gives in the end, and whether the prompt had opened reasoning."""
-    visible = Visible(prose)
+    visible = Visible(prose=prose)
     edges = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
     given = [visible.feed(text[a:b]) for a, b in itertools.pairwise(edges)]
     return "".join([*given, visible.finish()])[visible.retracted :], visible.misled
@@ -110,7 +110,7 @@ def test_the_prompt_had_opened_reasoning() -> None:
 
 def _fed(text: str) -> None:
     for prose in (False, True):
-        visible = Visible(prose)
+        visible = Visible(prose=prose)
         for at in range(0, len(text), 7):
             visible.feed(text[at : at + 7])
 
@@ -118,7 +118,7 @@ def _fed(text: str) -> None:
 def _at_once(text: str) -> None:
     reasoning_spans(text)
     for prose in (False, True):
-        Visible(prose).feed(text)
+        Visible(prose=prose).feed(text)
 
 
 _UNITS = [

@@ -28,7 +28,7 @@ from trueup.recover.choose import Choice, Fit, Reading, choose, choose_only, dou
 from trueup.recover.json.clean import repeats_a_key, unmeant
 from trueup.recover.json.frames import Record, TooDeep, TooMany
 from trueup.recover.json.lexer import fold
-from trueup.recover.quick import may_withdraw, mended
+from trueup.recover.quick import may_withdraw, repaired
 from trueup.recover.spans import Spans, path_at
 from trueup.verdict.catalogue import FIXES, GRADE, GRADES, PRICE
 from trueup.verdict.codec import written
@@ -103,7 +103,7 @@ class Judge:
         records: list[Record] = []
         if type(error) is UnicodeEncodeError:
             text, records = without_surrogates(text)
-        candidate = mended(text, self._aims, None if records else error)
+        candidate = repaired(text, self._aims, None if records else error)
         if candidate is None:
             return self.recover(reply, text, records)
         if not records and self._quiet(candidate) and not may_withdraw(text, candidate.spans[0][1]):

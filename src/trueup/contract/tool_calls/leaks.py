@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from trueup.read.history import Earlier
-from trueup.recover.calls.lines import spoken_arguments
+from trueup.recover.calls.lines import named_arguments
 from trueup.recover.calls.source import NOT_JSON, json_value
 from trueup.recover.calls.values import Leak
 from trueup.recover.json.parser import Parser, TooDeep
@@ -147,7 +147,7 @@ def _arguments(leak: Leak, tool: Tool) -> tuple[Any, str]:
 
 def _spoken(line: str, tool: Tool, properties: dict[str, Any]) -> dict[str, Any] | None:
     """A line of text that says more than one value: nothing at all, or arguments with their names."""
-    said = spoken_arguments(line, properties)
+    said = named_arguments(line, properties)
     if said is None or not said[1]:
         return said and said[0]
     return {key: _typed(value, properties.get(key), tool) for key, value in said[0].items()}

@@ -104,8 +104,10 @@ def _said(text: str, span: Span, names: set[str]) -> tuple[Span, dict[str, Any]]
     begin = text.find("{", start, stop) if inside is None else inside.start()
     if begin < 0:
         return span, {}
-    from trueup.recover.calls.values import beside as around  # what knows the dialects is loaded where one was used
     from trueup.recover.calls.values import calls_in
+    from trueup.recover.calls.values import (
+        other_fields as around,  # what knows the dialects is loaded where one was used
+    )
     from trueup.recover.json.parser import Parser, TooDeep, TooMany
 
     try:

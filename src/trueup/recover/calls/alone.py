@@ -1,7 +1,7 @@
-"""Replies that consist of nothing but calls, in whatever notation: lists, quotes, tuples, numbers before each call.
+"""Reads replies that consist only of calls, in any notation: lists, quotes, tuples, numbers before each call.
 
-A text enters; its calls leave, or none where anything else stands in it. Marks of lists and code blocks, special
-tokens, brackets and quotes are layers that mean nothing here, for no word is left that could make them an example.
+Takes a text; returns its calls, or nothing if the text contains anything else. Marks of lists and code blocks, special
+tokens, brackets and quotes have no meaning here, because no words are left that could make the calls an example.
 """
 
 from trueup.recover.calls import json, python
@@ -22,7 +22,7 @@ _NAMED = lazy_regex(rf"([\"'`]?)({NAME})\1\s*,\s*(?=\{{)")
 
 
 def calls_alone(source: Source) -> list[Leak]:
-    """The calls of a text that holds nothing else."""
+    """The calls of a text that contains nothing else."""
     text = source.text
     if text.rstrip()[-1:] not in _ENDS:
         return []
@@ -50,11 +50,11 @@ def _group(source: Source, at: int) -> list[Leak]:
     if text[at] in "{[":
         value = source.value(at)
     elif text[at] == "(":
-        value = source.mended(at, source.stop_after(at + 1)[0])
+        value = source.repaired(at, source.stop_after(at + 1)[0])
     elif text[at] in "\"'":
         string = string_at(text, at)
         value = Value(*string) if string else None
-    # a value on a line of its own was searched, and where it is the whole text it calls nothing
+    # a value on a separate line was already searched, and if it is the whole text it calls nothing
     searched = (
         value is not None and text[at] in "{[" and text[at - 1 : at] in ("", "\n") and source.only(at, value.stop)
     )

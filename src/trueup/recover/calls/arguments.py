@@ -1,8 +1,8 @@
-"""The arguments of a call in Python's writing, `f(a=1, b="x")`: by name or by position, with quotes or without.
+"""Reads the arguments of a call in Python's notation, `f(a=1, b="x")`: by name or by position, with or without quotes.
 
-The offset behind the opening parenthesis enters; the arguments and the offset behind the closing one leave. Nothing is
-evaluated. Words without quotes run to the next `, name=` or to the closing parenthesis, and a quote closes only there.
-Where a string could end in more than one place, the arguments are refused and `fault` says why.
+Takes the offset after the opening parenthesis; returns the arguments and the offset after the closing one. Nothing is
+evaluated. Words without quotes run to the next `, name=` or to the closing parenthesis, and only there does a quote close.
+If a string could end in more than one place, the arguments are refused and `fault` says why.
 """
 
 import re
@@ -25,12 +25,12 @@ _STRINGS = lazy_regex(rf"{_STRING}(?:\s*[\n+]\s*{_STRING})*", re.DOTALL)
 _SAME_LINE = lazy_regex(rf"{_STRING}(?:[ \t]+{_STRING})+", re.DOTALL)
 _OPENING = lazy_regex(r"([rbufRBUF]?)('''|\"\"\"|'|\")")
 _QUOTES = {quote: lazy_regex(rf"\\.|{quote}", re.DOTALL) for quote in "'\""}
-# A quote inside of a word is an apostrophe, and one behind a number a sign for inches.
+# A quote inside a word is an apostrophe, and one after a number means inches.
 _PART_OF_WORD = {"'": lazy_regex(r"(?<=\w)'(?=\w)"), '"': lazy_regex(r"(?<=\d)\"(?=[ ,.])")}
 _OTHER_QUOTES = {"“": "”", "‘": "’", "«": "»", "„": "“", "`": "`"}
 _KEYWORD = lazy_regex(r"(?:(\*\*)(?=\{)|([\"']?)([^\W\d][\w-]*)\2\s*(=(?!=)|:(?!//))\s*)?")
 _BLANK = lazy_regex(r"\s*")
-# What stands behind the closing parenthesis of a call; anything else may be more of a string that seemed to end.
+# Allowed after the closing parenthesis of a call; anything else may belong to a string that seemed to end.
 _TAIL = rf"\)(?=\s*(?:\Z|[\])}},;<|\n#`*]|[.!?]\s*(?:\Z|\n)|{NAME}\(%s))"
 _AHEAD = {"=": "=(?!=)", ":": ":(?!//)", "": "[=:]"}
 _KEY_AHEAD = {
@@ -44,22 +44,22 @@ _PIECE = lazy_regex(rf"(?P<string>(?<!\w){_STRING})|(?P<open>[(\[{{])|(?P<close>
 _NESTED = lazy_regex(rf"({NAME})\s?\(")
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _LOST = frozenset({"S019", "S027", "S033", "S034"})
-_PYTHON = frozenset({"S008", "S016", "S018", "S023", "S025"})  # what is no fault in Python
-_HEX = lazy_regex(r"(?<!\\)((?:\\\\)*)\\x([0-9a-fA-F]{2})")  # which JSON does not know
+_PYTHON = frozenset({"S008", "S016", "S018", "S023", "S025"})  # not faults in Python
+_HEX = lazy_regex(r"(?<!\\)((?:\\\\)*)\\x([0-9a-fA-F]{2})")  # a Python escape that JSON does not have
 _NO_END = "the quotes of {} do not show where it ends"
 _NEAR_END = 24
 
 
-class _Unreadable(Exception):
-    """An argument that cannot be known, and why; without a reason, the text ends inside of it."""
+class _Refusal(Exception):
+    """An argument cannot be determined, and why; without a reason, the text ends inside it."""
 
 
 class Arguments:
-    """The arguments that follow an opening parenthesis: by name, by position, and the offset behind the closing one.
+    """The arguments after an opening parenthesis: by name, by position, and the offset after the closing one.
 
-    They reach to the next offset that `stop_after` gives; only a well-formed string goes on, up to `reach`. `quoted` says
-    that the call itself stands in quotes. `bare` is how values without quotes were written, by name or by position, and
-    `nested` where those start that are calls. `cut` means that the text ends first; `fault` says what cannot be known.
+    They end at the latest at the offset that `stop_after` returns; only a well-formed string may continue, up to `reach`.
+    `quoted` says that the call itself is in quotes. `bare` has the text of values without quotes, by name or by position,
+    and `nested` the offsets of those that are calls. `cut` means that the text ends first. `fault` is the reason for a refusal.
 
     >>> given = Arguments("f(1, b=None, c=San José, MX)", 2, 9)
     >>> given.named, given.by_place, given.stop
@@ -74,7 +74,7 @@ class Arguments:
     )  # fmt: skip
 
     def __init__(
-        self, text: str, at: int, max_depth: int, quoted: bool = False,
+        self, text: str, at: int, max_depth: int, *, quoted: bool = False,
         stop_after: Callable[[int], int] | None = None, reach: int | None = None,
     ) -> None:  # fmt: skip
         self._text = text
@@ -84,7 +84,7 @@ class Arguments:
         self._stop_after = stop_after or (lambda _: len(text))
         self._reach = len(text) if reach is None else reach
         self._limit = self._stop_after(at)
-        self._sign = ""  # what stands between a name and its value: the first one tells for all
+        self._sign = ""  # the sign between a name and its value: the first one decides for all
         self._key: str | int = 0
         self.named: dict[str, Any] = {}
         self.by_place: list[Any] = []
@@ -94,32 +94,32 @@ class Arguments:
         self.cut, self.fault = False, ""
         try:
             self.stop = self._read()
-        except _Unreadable as unreadable:
-            self.fault = str(unreadable)
+        except _Refusal as refusal:
+            self.fault = str(refusal)
             self.cut = not self.fault
             line = text.find("\n", self._at, self._limit) if self.fault else -1
             self.stop = line if line >= 0 else self._limit
 
     def _read(self) -> int:
-        """Read all arguments; the offset behind the closing parenthesis."""
+        """Read all arguments; returns the offset after the closing parenthesis."""
         text = self._text
         while True:
             self._at = past(_BLANK, text, self._at)
             if self._at >= self._limit:
-                raise _Unreadable
+                raise _Refusal
             if text[self._at] == ")":
                 return self._at + 1
             head = _KEYWORD.match(text, self._at, self._limit)
-            assert head is not None  # it may take nothing
+            assert head is not None  # it may match nothing
             self._key = head[3] or len(self.by_place)
             self._sign = self._sign or head[4] or ""
             self._at = head.end()
-            self._store(self._value(), bool(head[1]))
+            self._store(self._value(), unpacked=bool(head[1]))
             self._at = past(_BLANK, text, self._at)
             if text[self._at : self._at + 1] == "," and self._at < self._limit:
                 self._at += 1
 
-    def _store(self, value: Any, unpacked: bool) -> None:
+    def _store(self, value: Any, *, unpacked: bool) -> None:
         if unpacked and isinstance(value, dict):
             self.named.update(value)
         elif isinstance(self._key, int):
@@ -135,12 +135,12 @@ class Arguments:
             node = (node, part)
         self.records.append((code, start, stop, after, node))
 
-    def _refuse(self, fault: str) -> _Unreadable:
+    def _refuse(self, fault: str) -> _Refusal:
         label = f"argument {self._key + 1}" if isinstance(self._key, int) else f"argument {self._key!r}"
-        return _Unreadable(fault.format(label))
+        return _Refusal(fault.format(label))
 
     def _ends(self, at: int) -> str:
-        """What ends an argument at an offset: the comma before the next one, the parenthesis, or nothing."""
+        """The sign that ends an argument at an offset: the comma before the next one, the parenthesis, or nothing."""
         at = past(_BLANK, self._text, at)
         if self._text.startswith(",", at):
             following = isinstance(self._key, int) or _KEY_AHEAD[self._sign].match(self._text, at, self._limit)
@@ -148,9 +148,9 @@ class Arguments:
         return ")" if _END[self._quoted].match(self._text, at, self._limit) else ""
 
     def _value(self) -> Any:
-        """The value that starts here; `at` moves behind it."""
+        """The value that starts here; `_at` moves past it."""
         if self._at >= self._limit:
-            raise _Unreadable
+            raise _Refusal
         opening = _OPENING.match(self._text, self._at, self._limit)
         if opening:
             return self._string(opening)
@@ -170,20 +170,22 @@ class Arguments:
         if strict and strict.end() > self._limit:
             self._limit = self._stop_after(strict.end())
         if strict and past(_BLANK, self._text, strict.end()) >= self._limit:
-            raise _Unreadable
+            raise _Refusal
         if strict and self._ends(strict.end()):
             self._at = strict.end()
             pieces = [_meant(literal) for literal in _ONE_STRING.findall(strict[0])]
         else:
             side_by_side = _SAME_LINE.match(self._text, start, self._limit)
-            if side_by_side and self._ends(side_by_side.end()):  # joined, as in Python, or one string with quotes in it
+            if side_by_side and self._ends(
+                side_by_side.end()
+            ):  # strings joined as in Python, or one string with quotes in it
                 raise self._refuse(_NO_END)
             if strict and self._text.startswith(")", past(_BLANK, self._text, strict.end())):
                 end = strict.end() - len(quote) if self._is_apart(strict.end()) else -1
             else:
                 end = self._closing_quote(opening.end(), quote) if len(quote) == 1 else -1
             if end < 0:
-                self._unclosed(strict is not None)
+                self._unclosed(closed_once=strict is not None)
             self._at = end + len(quote)
             body = self._text[opening.end() : end]
             if (isinstance(self._key, int) and "," in body) or _NEXT_CALL.search(body):
@@ -197,7 +199,7 @@ class Arguments:
         return value
 
     def _closing_quote(self, start: int, quote: str) -> int:
-        """Where a string with quotes inside of it ends: at the first quote that ends the argument, the others in pairs."""
+        """Where a string with quotes inside ends: at the first quote that ends the argument, if the others form pairs."""
         inner = 0
         for found in _QUOTES[quote].finditer(self._text, start, self._limit):
             if found[0] != quote:
@@ -211,21 +213,21 @@ class Arguments:
         return -1
 
     def _other_quote(self) -> int:
-        """Where a string in typographic quotes or backticks ends; -1 where it does not end the argument."""
+        """Where a string in typographic quotes or backticks ends; -1 if the argument does not end there."""
         end = self._text.find(_OTHER_QUOTES[self._text[self._at]], self._at + 1, self._limit)
         return end if end > 0 and self._ends(end + 1) else -1
 
     def _is_apart(self, at: int) -> bool:
-        """Whether the words behind a string and its parenthesis are none of the call: no bracket of it closes there."""
+        """Whether the words after a string and its parenthesis do not belong to the call, because none of its brackets close there."""
         line = self._text.find("\n", at, self._limit)
         rest = self._text[at : line if line >= 0 else self._limit]
         return rest.count(")") <= rest.count("(") + 1
 
-    def _unclosed(self, closed_once: bool) -> None:
-        """Say why a string has no end: the text was cut off, or its quotes can be read in several ways."""
+    def _unclosed(self, *, closed_once: bool) -> None:
+        """Raise the reason why a string has no end: the text was cut off, or its quotes can be read in several ways."""
         tail = self._text[max(self._at, self._limit - _NEAR_END) : self._limit]
         if self._limit >= len(self._text) and not (closed_once and _CLOSED.search(tail)):
-            raise _Unreadable
+            raise _Refusal
         raise self._refuse(_NO_END)
 
     # -- containers and words ----------------------------------------------------------------------
@@ -243,7 +245,7 @@ class Arguments:
             except TooDeep:
                 raise self._refuse("{} is nested too deep") from None
             if not whole and (outcome.cut or outcome.end >= self._limit):
-                raise _Unreadable
+                raise _Refusal
             if not whole and not self._ends(outcome.end):
                 raise self._refuse("the brackets of {} do not match")
             end = end if whole else outcome.end
@@ -255,7 +257,7 @@ class Arguments:
         return value
 
     def _balanced(self, at: int) -> int:
-        """The offset behind the bracket that closes the one here; -1 where they do not match."""
+        """The offset after the bracket that closes the one here; -1 if the brackets do not match."""
         stack: list[str] = []
         for piece in _PIECE.finditer(self._text, at, self._limit):
             if piece.lastgroup == "open":
@@ -268,7 +270,7 @@ class Arguments:
         return -1
 
     def _words(self) -> Any:
-        """Words without quotes, up to where the argument ends."""
+        """Words without quotes, up to the end of the argument."""
         start, text = self._at, self._text
         depth, first, end = 0, -1, -1
         for piece in _PIECE.finditer(text, start, self._limit):
@@ -281,7 +283,7 @@ class Arguments:
                 end = piece.start()
                 break
         if end < 0:
-            raise _Unreadable
+            raise _Refusal
         if text[end] in "]}":
             raise self._refuse("a bracket of {} is closed that was not opened")
         raw = text[start:end].strip()
@@ -298,7 +300,7 @@ class Arguments:
         return self._word(raw, start, end)
 
     def _word(self, raw: str, start: int, end: int) -> Any:
-        """What words without quotes mean: a number, a literal, or text."""
+        """The value of words without quotes: a number, a literal, or text."""
         if not raw:
             self._note("S036", start, end, "null")
             return None
@@ -317,7 +319,7 @@ class Arguments:
 
 
 def string_at(text: str, at: int) -> tuple[str, int] | None:
-    """The well-formed string that starts here, and the offset behind it.
+    """The well-formed string that starts here, and the offset after it.
 
     >>> string_at("'a\\\\'b' c", 0)
     ("a'b", 6)
@@ -327,12 +329,12 @@ def string_at(text: str, at: int) -> tuple[str, int] | None:
 
 
 def _lone(raw: str, quote: str) -> bool:
-    """Whether a quote stands in bare words that opens or closes nothing there."""
+    """Whether bare words contain an unpaired quote."""
     return (raw.count(quote) - len(_PART_OF_WORD[quote].findall(raw))) % 2 == 1
 
 
 def _meant(literal: str) -> tuple[str, tuple[str, ...]]:
-    """What a string literal of Python says, and the codes of what it took to read it."""
+    """The value of a Python string literal, and the codes of the fixes that it took."""
     prefix = literal[0] if literal[0] not in "'\"" else ""
     body = literal[len(prefix) :]
     width = 3 if body[:3] in ("'''", '"""') and len(body) >= 6 else 1

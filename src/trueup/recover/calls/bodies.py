@@ -1,7 +1,7 @@
-"""What stands where a sign is: the body that follows a mark or starts a line, given to the reader of its kind.
+"""Reads the body of a sign, which follows a mark or starts a line, with the reader for its kind.
 
-The offset of a sign enters; the calls that directly follow it and the offset behind what was read leave. Only names
-that are offered make a call; everything else is passed over.
+Takes the offset of a sign; returns the calls that directly follow it and the offset after the text that was read. Only
+offered names make a call; everything else is skipped.
 """
 
 import re
@@ -16,25 +16,25 @@ from trueup.verdict.patterns import lazy_regex
 _ALONE = lazy_regex(rf"{dialects.NAME}(?=[ \t]*\r?\n?[ \t]*\{{)")
 _LOOSE = frozenset({"S014", "S015", "S031"})
 _CHANNEL = lazy_regex(r"(?:<\|start\|>assistant\s?)?(?:<\|channel\|>)?(?:\b(?:commentary|analysis|final))?[ \t]*\Z")
-# Words behind the marks of a code block, which name no tool.
+# Languages of code blocks, which are not names of tools.
 _LANGUAGES = frozenset(
     "json jsonc json5 xml yaml python py javascript js typescript ts bash sh text txt markdown".split()
 )
 _PARALLEL = "multi_tool_use.parallel"
 
 
-def behind_mark(source: Source, start: int, stop: int) -> Read:
-    """The calls behind a mark; a tag may also be the name of a tool."""
+def mark_body(source: Source, start: int, stop: int) -> Read:
+    """The calls after a mark; a tag may also be the name of a tool."""
     read = after_mark(source, start, stop)
     if not read[0] and (named := dialects.COLON_TAG.fullmatch(source.text, start, stop)) and source.offered(named[1]):
         read = tags.tag_body(source, named[1], start, stop)
-    if not read[0] and source.text[start - 1 : start] in ("", "\n"):  # a tool whose name says that it is one
+    if not read[0] and source.text[start - 1 : start] in ("", "\n"):  # a tool whose name looks like a mark
         read = tags.tool_element(source, start)
     return read
 
 
 def after_mark(source: Source, start: int, at: int, dialect: str = "tool_call") -> Read:
-    """Every call that directly follows a mark, one behind the other."""
+    """Every call that directly follows a mark, one after the other."""
     leaks: list[Leak] = []
     while True:
         opened = at
@@ -72,19 +72,19 @@ def _one(source: Source, start: int, at: int, dialect: str) -> Read | None:
 
 
 def _layered(source: Source, start: int, at: int, dialect: str) -> Read:
-    """Calls of Python inside of quotes or several brackets; strings that are JSON are read as such."""
+    """Python calls inside quotes or several brackets; JSON strings are read as JSON."""
     value = source.value(at) if python.QUOTED_LIST.match(source.text, at) else None
     read = python.quoted(source, value, start, at, dialect) if value else ([], at)
     return read if read[0] else python.calls_at(source, start, at, dialect)
 
 
 def _named(source: Source, start: int, named: re.Match[str], dialect: str) -> Read | None:
-    """A name, then its arguments: as JSON, as Gemma writes them, as keys and values, or none."""
+    """A name, then its arguments: as JSON, in Gemma's format, as keys and values, or none."""
     text = source.text
     name = source.own(named[3])
     at = past(dialects.NOISE, text, named.end())
-    if text.startswith((":", ","), at) and text.startswith("{", behind := past(dialects.NOISE, text, at + 1)):
-        at = behind
+    if text.startswith((":", ","), at) and text.startswith("{", body := past(dialects.NOISE, text, at + 1)):
+        at = body
     if name == _PARALLEL:
         return json.calls_at(source, start, at, dialect)
     if not source.offered(name):
@@ -93,7 +93,7 @@ def _named(source: Source, start: int, named: re.Match[str], dialect: str) -> Re
     call_id = found[1] if found else named[2] if named[4] else ""
     if text.startswith("{", at):
         value = json.gemma(source, at) if named[1] else source.value(at)
-        return json.with_arguments(source, name, value, start, at, dialect, call_id)
+        return json.with_arguments(source, name, value, start, at, dialect, call_id=call_id)
     tagged = tags.parameters(text, at)
     if tagged is not None:
         return tags.tagged_call(source, name, tagged, start, at, "glm")
@@ -113,17 +113,17 @@ def _named(source: Source, start: int, named: re.Match[str], dialect: str) -> Re
 
 
 def _wrapped(source: Source, name: str, start: int, at: int, dialect: str, call_id: str) -> Read:
-    """`<tool>f</tool><tool_input>…</tool_input>`: the arguments in an element of their own."""
+    """`<tool>f</tool><tool_input>…</tool_input>`: the arguments in a separate element."""
     read = source.value(at)
     if read is None:
-        return lines.spoken(source, name, start, at, dialects.WRAP_CLOSE, call_id)
+        return lines.text_arguments(source, name, start, at, dialects.WRAP_CLOSE, call_id)
     ended = dialects.WRAP_CLOSE.match(source.text, read.stop)
     read = read._replace(stop=ended.end()) if ended else read
-    return json.with_arguments(source, name, read, start, at, dialect, call_id)
+    return json.with_arguments(source, name, read, start, at, dialect, call_id=call_id)
 
 
 def addressed(source: Source, start: int, at: int) -> Read:
-    """`to=functions.f … {…}`, as gpt-oss addresses a call; it starts at the channel if one is named."""
+    """`to=functions.f … {…}`, gpt-oss's format for a call; it starts at the channel if one is named."""
     text = source.text
     address = dialects.ADDRESS.match(text, at)
     if address is None:
@@ -147,15 +147,15 @@ def addressed(source: Source, start: int, at: int) -> Read:
     return json.with_arguments(source, name, source.value(rest.end()), start, rest.end(), "harmony")
 
 
-def unmarked(source: Source, at: int, inline: bool = False) -> Read:
-    """A call on a line that starts here: JSON, Python, a name before its JSON, an element named as the tool."""
+def unmarked(source: Source, at: int, *, inline: bool = False) -> Read:
+    """A call on a line that starts here: JSON, Python, a name before its JSON, or an element named like the tool."""
     text = source.text
     if text[at] == "[" and not inline and python.LAYERED.match(text, at):
         return (
             python.calls_at(source, at, at) if python.LISTED.match(text, at) else _layered(source, at, at, "pythonic")
         )
     if text[at] in "{[":
-        return json.unmarked(source, at, inline)
+        return json.unmarked(source, at, inline=inline)
     if inline:
         return [], at
     if text[at] == "<":

@@ -1,8 +1,8 @@
-"""The dialects in which models write tool calls: one table, and the patterns that are made of it.
+"""The dialects in which models write tool calls: one table, and the patterns that are made from it.
 
-A row says how a call is marked, how it ends, which reader takes what follows, and who writes so. Dialects are many and
-their families few: most rows say that a call follows and not how, so `any` tries JSON that names the tool, a name and
-its arguments, Python and tags. Every pattern is linear.
+A row has the mark of a call, its end, the reader for the text after the mark, and the models that use it. There are many
+dialects but few families: most rows only say that a call follows, so the reader `any` tries JSON that names the tool, a
+name and its arguments, Python and tags. Every pattern is linear.
 """
 
 import re
@@ -12,15 +12,15 @@ from trueup.recover.marks import TABLE, closes_reasoning, opens_reasoning
 from trueup.verdict.patterns import lazy_regex
 
 NAME = r"\w[\w.\-/]{0,119}(?::[^\W\d][\w.\-/]{0,119})?"
-# A name that is taken whole or not at all: nothing that follows one could be part of it.
+# A name that is matched completely or not at all: no text after it could be part of it.
 _WHOLE = r"\w[\w.\-/]{0,119}+(?::[^\W\d][\w.\-/]{0,119}+)?+"
 NS = r"(?:[|｜‖]{0,2}DSML[|｜‖]{1,2}|[A-Za-z]{1,20}:)?"  # a namespace before a tag's name
 _CALL_TAG = r"(?:invoke|function|function_call|tool_call|tool_use|tool|call|action)"
 _PARAM_TAG = r"(?:parameter|param|argument|arg)"
 _CALLS = rf"(?:{_CALL_TAG}|function_calls|tool_calls)"
 
-# A tag or token with one of these words marks a call, unless it ends something or tells a result. A look at the letter
-# spares a try of every word at it.
+# A tag or token with one of these words marks a call, unless it ends something or introduces a result. Testing the letter
+# avoids trying every word.
 _WORD = r"(?=[tfapriTFAPRIıİ])(?i:tool|function|action|plugin|python|recipient|invoke)"
 _NOT = r"(?![\w▁:.-]{0,60}?(?=[eErRoOs_▁:])(?:end\b|END\b|_sep|▁sep|(?i:response|result|output)|suffix|_name|_input|_args|:name|:args))"
 _TOKEN = rf"[|｜]?{NS}{_NOT}[\w▁:-]{{0,40}}?{_WORD}[\w▁:-]{{0,40}}(?:[|｜]|\s{{1,4}}(?:(?:id|type|index)\s?=[^<>\n]{{0,60}})?)?>"
@@ -30,19 +30,19 @@ _TOLD = (
     rf"(?i:{_RESULT})>|[|｜](?i:(?:START_)?{_RESULT.replace('_?', '[_▁]?')})(?:[_▁]begin)?[|｜]?>|start_function_response>"
     r"|\|start\|>(?:functions\.)?[\w.\-]{1,120} to=assistant(?:<\|channel\|>commentary)?(?:<\|message\|>)?"
 )
-# What may stand before a call in code: `print(`, `await `, a name that takes the result.
+# Allowed before a call in code: `print(`, `await `, a variable for the result.
 ASSIGNED = r"(?:print\(|await |(?:(?:const|let|var) )?[a-z_]\w{0,30} = (?:await )?)?"
 
 
 class Dialect(NamedTuple):
-    """One way of marking calls: which reader takes what follows, how the mark starts and goes on, who writes it, what ends it.
+    """One way to mark calls: the reader, the beginning and the rest of the mark, the models that write it, and the end.
 
-    How it starts is apart, as plain text: a search leaps to it, and a text without it holds no such mark.
+    The beginning is separate and plain text, so that a search is fast and a text without it needs no pattern.
     """
 
     reader: str
     starts: str
-    goes_on: str
+    rest: str
     writers: str
     closes: str = ""
 
@@ -84,7 +84,7 @@ DIALECTS = (
     Dialect("any", "```", r"(?<!````)`{0,6}(?:tool_code|tool_calls?|tool_use|function_calls?)\b", "Gemini, Gemma 3"),
     Dialect("to", "to=", rf"(?<!\wto=)(?:functions\.)?(?={NAME})", "gpt-oss", r"<\|call\|>"),
 )  # fmt: skip
-# What starts a line, behind the marks of a code block or not.
+# Beginnings of a line, with or without the marks of a code block before them.
 LINES = (
     Dialect("react", "", r"(?:\*\*)?(?:[Aa]ction(?: \d{1,3})?|Tool):(?:\*\*)?", "ReAct prompts"),
     Dialect("recipient", "", r">>>(?![ \t])", "Functionary v3"),
@@ -97,25 +97,25 @@ LINES = (
     ),
 )  # fmt: skip
 FENCED = r"[ \t]*+(?:`{3,9}+(?!tool_|function_call)(?:[\w-]++[ \t]*+|[ \t]*+)|json[ \t]++)?"
-INLINE = r"[ \t]+(?=[{\[])"  # behind a sign that ends words
+INLINE = r"[ \t]+(?=[{\[])"  # after a sign that ends words
 
-# -- what stands beside a call ---------------------------------------------------------------------
+# -- text next to a call ---------------------------------------------------------------------------
 
 _TOLD_ANY = "|".join(
-    rf"{re.escape(row.starts)}(?:{row.goes_on})" for row in (*DIALECTS, *LINES) if row.reader in ("told", "seen")
+    rf"{re.escape(row.starts)}(?:{row.rest})" for row in (*DIALECTS, *LINES) if row.reader in ("told", "seen")
 )
 RESULT = lazy_regex(_TOLD_ANY)
-# What stands between a mark and the call, or between a name and its arguments, and says nothing.
+# Meaningless text between a mark and the call, or between a name and its arguments.
 NOISE = lazy_regex(
     rf"(?:\s+|<tool_call>|<{_TOKEN}|(?!<(?:{_TOLD}))<\|[^<>|\n\"]{{1,60}}\|>|<｜[^<>｜\n]{{1,60}}｜>|<tool_sep>|\[TOOL_CALLS?\]|\[ARGS\]|✿ARGS✿:|✿FUNCTION✿:|\[CALL_ID\][^\[{{\n]{{0,80}}"
     r"|`{3,9}[\w-]{0,20}|[\w-]{1,80}<\|tool_call:name\|>|\bfunction(?=<[｜|])|json(?=\s*\{))*"
 )
 BETWEEN = lazy_regex(r"[\s;,]*")
 CALL_ID = lazy_regex(r"\[CALL_ID\]\s*([\w-]{1,80})")
-# What ends a name, seen from behind; a name behind a mark, as the dialects prefix and number it.
+# The end of a name, searched backwards; a name after a mark, with the prefixes and numbers of the dialects.
 NO_NAME = lazy_regex(r"[^\w.\-/:]")
 NAMED = lazy_regex(rf"(call:)?`?((?:functions[.:])?({NAME})(:\d+)?)`?")
-# Where arguments would stand, behind a name that has none.
+# The place of the arguments after a name without any.
 NO_ARGUMENTS = lazy_regex(
     r"\s*(?:(?:<[|｜]tool[_▁]call[_▁]argument[_▁]begin[|｜]>|<[|｜]tool[_▁]sep[|｜]>|<tool_sep>|\[ARGS\])\s*)?"
 )
@@ -123,10 +123,10 @@ ADDRESS = lazy_regex(NAME)
 ADDRESS_REST = lazy_regex(r"([^{}\n]{0,80}?)(?=\n?\{|<\|call\|>|\Z)\n?")
 _CLOSES = "|".join(row.closes for row in (*DIALECTS, *LINES) if row.closes)
 CLOSE = lazy_regex(rf"(?:\s*(?:{_CLOSES}))+")
-# Nothing that was not closed reaches past one of these.
+# The end of everything that was not closed.
 STOP = lazy_regex(rf"{_CLOSES}|{_SPECIAL}|\[/?TOOL_\w+\]|✿[A-Z]{{4,9}}✿|<{_TOKEN}|\n```")
 
-# Where the words of a told result end when no mark closes it.
+# Where the words of a result end if no mark closes it.
 RESULT_EDGE = lazy_regex(
     r"\n[ \t]*\r?(?:\n|\Z)|\n[ \t]*(?:\*\*)?(?:Thought|Action|Final Answer|Answer|Question)\b|✿(?:FUNCTION|RETURN)✿"
     r"|<[|｜]?(?:tool[_▁]calls?|function[_▁]calls?|invoke\b|function=)|\[TOOL_CALLS?\]|<\|(?:im_end|eot_id|end|call)\|>"
@@ -135,7 +135,7 @@ RESULT_PAIRS = (("START_", "END_"), ("start_", "end_"), ("begin", "end"), ("[TOO
 
 # -- tags ------------------------------------------------------------------------------------------
 
-# `<function=f{…}</function>`: the arguments stand inside the tag
+# `<function=f{…}</function>`: the arguments are inside the tag
 TAG_SLIP = lazy_regex(rf"({NAME})[\"']?[,\s(\[]{{0,4}}(?=\{{)")
 TAG_SLIP_END = lazy_regex(r"[)\]\s]{0,4}>?")
 TAG_NAME = lazy_regex(rf"({NAME})[\"']?([^<>\n]{{0,200}}?)(?:(/?)>|(?=\n\s{{0,9}}<))")
@@ -147,7 +147,7 @@ WRAP_CLOSE = lazy_regex(rf"\s*</{NS}{_WRAP}>", re.IGNORECASE)
 _PARAMETER = lazy_regex(
     rf"\s*<{NS}{_PARAM_TAG}(?:=|\s+name\s*=\s*|\s+(?=[\w.-]{{1,120}}>))[\"']?([^\"'<>\s=]{{1,120}})[\"']?([^<>\n]{{0,80}})(?:>|(?=\n))"
 )
-# Where a parameter's value may end: its closing tag, the next parameter on a line of its own, the end of the call.
+# Where a parameter's value may end: its closing tag, the next parameter on a separate line, the end of the call.
 _PARAMETER_EDGE = lazy_regex(
     rf"(?P<end></{NS}{_PARAM_TAG}>)|(?P<next>\n[ \t]*<{NS}{_PARAM_TAG}(?:=|\s+name))|(?P<close></{NS}{_CALLS}>)"
 )
@@ -156,13 +156,13 @@ _PARAMETER_NEXT = lazy_regex(
 )
 CALL_NEXT = lazy_regex(rf"\s*(?:\Z|</?{NS}{_CALLS}\b|<[|｜]|```)")
 MORE = lazy_regex(rf"<{NS}{_PARAM_TAG}|<(?:longcat_)?arg_key")
-# Keys and values in turn, as GLM writes them; LongCat puts its name before them, Hunyuan a word behind.
+# Alternating keys and values, in GLM's format; LongCat adds its name before them, Hunyuan a word after them.
 _ARG = r"(?:longcat_)?arg_{}(?::\w{{1,20}})?>"
 _KEY, _VALUE, _PAIRED = _ARG.format("key"), _ARG.format("value"), r"(?:longcat_)?tool_calls?(?::\w{1,20})?>"
 ARG_PAIR = lazy_regex(rf"\s*<{_KEY}\s*([^<>\n]{{1,120}}?)\s*(?:</{_KEY}\s*)?<{_VALUE}")
 _ARG_EDGE = lazy_regex(rf"(?P<end></{_VALUE})|(?P<next>\n[ \t]*<{_KEY})|(?P<close></{_PAIRED})")
 _ARG_NEXT = lazy_regex(rf"\s*(?:\Z|<{_KEY}|</?{_PAIRED}|<[|｜])")
-# A key, where its value may end, and what follows it then.
+# A key, the possible ends of its value, and the text that may follow it.
 PARAMETERS = (_PARAMETER, _PARAMETER_EDGE, _PARAMETER_NEXT)
 PAIRS = (ARG_PAIR, _ARG_EDGE, _ARG_NEXT)
 ELEMENT = lazy_regex(r"\s*<((?:[A-Za-z]{1,20}:)?[^\W\d][\w.\-]{0,79})>")
@@ -181,16 +181,16 @@ REACT_BRACKET = lazy_regex(rf"\[({NAME})\](?=\s{{0,4}}\n)")
 
 # -- other signs for the same marks ----------------------------------------------------------------
 
-# The token that MiniMax M3 puts before each tag becomes a namespace of the same length inside of it.
+# The token that MiniMax M3 writes before each tag becomes a namespace of the same length inside the tag.
 _MINIMAX = lazy_regex(r"\]<\]minimax\[>\[<(/?)")
 _WIDE = lazy_regex(r"＜(?=[^＜＞\n]{0,60}?(?:tool|function|invoke|param|arg|think|DSML))([^＜＞\n]{1,160})＞")
 _SPACED = lazy_regex(r"<([|｜])tool (?:(?:call|output)s? (?:begin|end)|sep)\1>")
 
 
-def usual(text: str) -> str:
-    """The text with the signs of some dialects brought to the usual ones, one for one.
+def normalized(text: str) -> str:
+    """The text with the signs of some dialects replaced by the usual ones of the same length.
 
-    >>> usual("＜tool_call＞"), usual("<｜tool call begin｜>")
+    >>> normalized("＜tool_call＞"), normalized("<｜tool call begin｜>")
     ('<tool_call>', '<｜tool▁call▁begin｜>')
     """
     if "＜" in text:

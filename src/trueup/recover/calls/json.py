@@ -1,14 +1,14 @@
-"""Calls written as JSON: an object or a list that names its tools, or the arguments behind a name.
+"""Reads calls written as JSON: an object or a list that names its tools, or the arguments after a name.
 
-The offset of a value enters; the calls that it says and the offset behind them leave, each with the records of its own
-reading. A list that was cut off before a name gives the calls that stand whole before it.
+Takes the offset of a value; returns its calls, each with the records of its reading, and the offset after them. A list
+that was cut off before a name gives the complete calls before it.
 """
 
 from json import dumps
 
 from trueup.recover.calls.dialects import BETWEEN
 from trueup.recover.calls.source import Source, Value, past
-from trueup.recover.calls.values import CALL_KEYS, Leak, Said, calls_in
+from trueup.recover.calls.values import CALL_KEYS, Leak, ValueCall, calls_in
 from trueup.recover.json.parser import Node, Parser, Record, TooDeep, parts_of
 from trueup.verdict.patterns import lazy_regex
 
@@ -20,12 +20,13 @@ _BRACE = lazy_regex(r"\s*\}?")
 _GEMMA = lazy_regex(r"(?P<quote><\|\"\|>|<escape>)|[{}\[\]]")
 
 
-def calls_at(source: Source, start: int, at: int, dialect: str, marked: bool = True) -> Read:
-    """The calls that the value here says."""
+def calls_at(source: Source, start: int, at: int, dialect: str, *, marked: bool = True) -> Read:
+    """The calls in the value here."""
     read = source.value(at)
     if read is None:
         return [], at + 1
-    leaks, stop = calls_of(source, read, start, at, dialect, marked, not marked and source.only(at, read.stop))
+    alone = not marked and source.only(at, read.stop)
+    leaks, stop = calls_of(source, read, start, at, dialect, marked=marked, alone=alone)
     astray = _ASTRAY.match(source.text, read.stop) if marked and len(leaks) == 1 and not leaks[0].arguments else None
     if astray:  # `{"name": "f"}, "arguments": {…}`: a brace that closed too early
         value = source.value(astray.end())
@@ -36,39 +37,39 @@ def calls_at(source: Source, start: int, at: int, dialect: str, marked: bool = T
 
 
 def calls_of(
-    source: Source, read: Value, start: int, at: int, dialect: str, marked: bool = True, alone: bool = False
+    source: Source, read: Value, start: int, at: int, dialect: str, *, marked: bool = True, alone: bool = False
 ) -> Read:
-    """The calls that a value says which was read from here on."""
-    said = list(calls_in(read.value, source.offered, marked, alone))
-    if said and read.cut:
+    """The calls in a value that was read from here on."""
+    calls = list(calls_in(read.value, source.offered, marked=marked, alone=alone))
+    if calls and read.cut:
         read = source.further(at, read)
-        said = list(calls_in(read.value, source.offered, marked, alone))
+        calls = list(calls_in(read.value, source.offered, marked=marked, alone=alone))
     whole = not read.cut
     if (
         not whole
         and isinstance(read.value, list)
-        and not list(calls_in(read.value[-1:], source.offered, marked, alone))
+        and not list(calls_in(read.value[-1:], source.offered, marked=marked, alone=alone))
     ):
-        # the text ends inside the next call of the list, before its name: those before it are whole
-        said, whole = list(calls_in(read.value[:-1], source.offered, marked, alone)), True
-    if not marked and said and not said[0].given and not source.only(at, read.stop):
-        said = []
-    stop = source.closed(read.stop) if marked and said else read.stop
+        # the text ends inside the next call of the list, before its name: the calls before it are complete
+        calls, whole = list(calls_in(read.value[:-1], source.offered, marked=marked, alone=alone)), True
+    if not marked and calls and not calls[0].given and not source.only(at, read.stop):
+        calls = []
+    stop = source.closed(read.stop) if marked and calls else read.stop
     raw = source.text[at : read.stop]
     leaks = []
-    for index, call in enumerate(said):
-        last = index == len(said) - 1
+    for index, call in enumerate(calls):
+        last = index == len(calls) - 1
         given = call.path if call.key is None else (*call.path, call.key)
         inside = read.inside[: len(given)] == given and (call.key is not None or stop == read.stop)
         cut = last and not whole and (read.lost or inside or not call.given)
-        records = _records_of(read, call, last, dropped=whole and read.cut)
+        records = _records_of(read, call, last=last, dropped=whole and read.cut)
         written = "pair" if isinstance(call.key, int) and not marked else dialect
         leaks.append(Leak(call.name, call.arguments, raw, start, stop, written, records, call.id, cut=cut))
     return leaks, max(stop, at + 1)
 
 
-def _records_of(read: Value, call: Said, last: bool, dropped: bool) -> tuple[Record, ...]:
-    """The records of one call among those of a value, each with its place inside the arguments."""
+def _records_of(read: Value, call: ValueCall, *, last: bool, dropped: bool) -> tuple[Record, ...]:
+    """The records of one call of a value, each with its place inside the arguments."""
     out: list[Record] = []
     depth = len(call.path)
     for code, start, stop, after, node in read.records:
@@ -88,21 +89,21 @@ def _records_of(read: Value, call: Said, last: bool, dropped: bool) -> tuple[Rec
 
 
 def with_arguments(
-    source: Source, name: str, read: Value | None, start: int, at: int, dialect: str, call_id: str = ""
+    source: Source, name: str, read: Value | None, start: int, at: int, dialect: str, *, call_id: str = ""
 ) -> Read:
-    """The call of a name whose arguments are a value that was read from here on."""
+    """The call of a name, with a value that was read from here on as its arguments."""
     if read is None:
         return [], at
     if read.cut:
         read = source.further(at, read)
     stop = source.closed(read.stop)
     raw = source.text[at : read.stop]
-    cut = read.cut and (read.lost or stop == read.stop)  # a mark that closes the call: only a bracket was forgotten
+    cut = read.cut and (read.lost or stop == read.stop)  # if a mark closes the call, only a bracket is missing
     return [Leak(name, read.value, raw, start, stop, dialect, read.records, call_id, cut=cut)], stop
 
 
-def unmarked(source: Source, at: int, inline: bool) -> Read:
-    """The calls of a value without a mark, and those of further objects right behind it."""
+def unmarked(source: Source, at: int, *, inline: bool) -> Read:
+    """The calls in a value without a mark, and in further objects right after it."""
     key = FIRST_KEY.match(source.text, at)
     if inline and (key is None or key[1] not in CALL_KEYS):
         return [], at
@@ -122,7 +123,7 @@ def unmarked(source: Source, at: int, inline: bool) -> Read:
 
 
 def gemma(source: Source, at: int) -> Value:
-    """`{a:1,s:<|"|>txt<|"|>}`: strings between marks of their own, keys without quotes."""
+    """`{a:1,s:<|"|>txt<|"|>}`: strings between special marks, keys without quotes."""
     text, start = source.text, at
     out: list[str] = []
     depth = 0

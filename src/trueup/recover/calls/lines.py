@@ -1,7 +1,7 @@
-"""Calls written in lines: `Action:` and `Action Input:`, fields as YAML writes them, a name above a block of code.
+"""Reads calls written in lines: `Action:` and `Action Input:`, fields as in YAML, a name above a block of code.
 
-The offset of a line enters; the calls that stand there and the offset behind them leave. Lines make arguments only
-where a mark or an offered name stands before them.
+Takes the offset of a line; returns the calls there and the offset after them. Lines are arguments only after a mark or
+an offered name.
 """
 
 import re
@@ -13,31 +13,31 @@ from trueup.recover.calls.arguments import Arguments
 from trueup.recover.calls.dialects import CLOSE, NAME, NAMED, NOISE, REACT_BRACKET, REACT_INPUT, REACT_PLACE
 from trueup.recover.calls.json import FIRST_KEY, Read
 from trueup.recover.calls.source import NOT_JSON, Source, Value, json_value, past
-from trueup.recover.calls.values import CALL_KEYS, Leak, Typed
-from trueup.recover.forms.blocks import Block, Unreadable
+from trueup.recover.calls.values import CALL_KEYS, Leak, TextValue
+from trueup.recover.forms.blocks import Block, NotFields
 from trueup.recover.forms.outline import Keys, lines_of
 from trueup.recover.json.parser import Parser, Record, TooDeep
 from trueup.verdict.patterns import lazy_regex
 
 _THOUGHT = lazy_regex(r"\bThought(?: \d{1,3})?:[^\n]*\n\s*\Z")
-# `f` on a line of its own, then `tool_call(a=1)` in a block of code, as ChatGLM3 writes it
+# `f` on a separate line, then `tool_call(a=1)` in a block of code: ChatGLM3's format
 CODED = lazy_regex(rf"({NAME})[ \t]*\r?\n[ \t]*`{{3,9}}\w{{0,9}}\s{{1,4}}tool_call\s?\(")
 _FENCE_END = lazy_regex(r"\s*`{3,9}")
 _FIELDS = lazy_regex(r":?[ \t]*\r?\n(?=\s*[\"']?[^\W\d][\w.-]{0,80}[\"']?[ \t]*[:=])")
-# `{tool => "f", args => { --a "x" --b 1 }}`, as MiniMax M2 writes it
+# `{tool => "f", args => { --a "x" --b 1 }}`: MiniMax M2's format
 _ARROWED = lazy_regex(rf"\{{\s*tool\s*=>\s*[\"']?({NAME})[\"']?\s*,\s*args\s*=>\s*\{{")
 _OPTION = lazy_regex(r"\s*--([\w-]{1,80})\s+(\"(?:[^\"\\]|\\.)*\"|[^\s\"{}]{1,400})", re.DOTALL)
 _ARROWED_END = lazy_regex(r"\s*\}\s*\}?")
-# A line that says arguments with their names, or that there are none.
+# A line that gives arguments with their names, or says that there are none.
 _PAIR = lazy_regex(r"([^\W\d]\w{0,79})\s?([:=])(?!=)")
 _NOTHING = frozenset({"none", "null", "nil", "n/a", "{}", "()", "no input", "empty", "ninguno", "ninguna"})
 _MAX_STEPS = 8
-_SPOKEN = 1000  # of text that stands for arguments, so much is looked at
+_LONGEST_TEXT = 1000  # only this much of a text in place of arguments is read
 _LOST = frozenset({"S027", "S028", "S029", "S030", "S031", "S033", "S034"})
 
 
 def fields_in(text: str, start: int, stop: int, max_depth: int) -> tuple[dict[str, Any], list[Record]] | None:
-    """The fields that a stretch of text holds in lines, `key: value`; None where any of it is something else.
+    """The fields of a stretch of text in lines, `key: value`; None if any of it is something else.
 
     >>> fields_in("city: Oslo\\ndays: 3", 0, 18, 9)
     ({'city': 'Oslo', 'days': 3}, [])
@@ -46,16 +46,16 @@ def fields_in(text: str, start: int, stop: int, max_depth: int) -> tuple[dict[st
     block = Block(text, lines, Keys(()), frozenset(), max_depth, free=True)
     block.stop = len(lines)
     try:
-        found = block.mapping(-1, None, None, 0)
-    except (Unreadable, TooDeep):
+        values = block.mapping(-1, None, None, 0)
+    except (NotFields, TooDeep):
         return None
-    return (found, block.records) if found and block.at >= block.stop else None
+    return (values, block.records) if values and block.at >= block.stop else None
 
 
-def spoken_arguments(line: str, known: Container[str]) -> tuple[dict[str, Any], bool] | None:
-    """The arguments that a line says with their names, and whether it said them without types; none of them is {}.
+def named_arguments(line: str, known: Container[str]) -> tuple[dict[str, Any], bool] | None:
+    """The arguments that a line gives with their names, and whether they are without types; {} if it says "none".
 
-    >>> spoken_arguments("city: Oslo", {"city"}), spoken_arguments('city="Oslo", days=3', {"city"})
+    >>> named_arguments("city: Oslo", {"city"}), named_arguments('city="Oslo", days=3', {"city"})
     (({'city': 'Oslo'}, True), ({'city': 'Oslo', 'days': 3}, False))
     """
     if line.strip("\"'`").lower() in _NOTHING:
@@ -72,7 +72,7 @@ def spoken_arguments(line: str, known: Container[str]) -> tuple[dict[str, Any], 
 
 
 def fields(source: Source, start: int, at: int, dialect: str) -> Read | None:
-    """`name: f`, `arguments:` and what stands below, up to the next mark; None where no such fields stand here."""
+    """`name: f`, `arguments:` and the lines below, up to the next mark; None if there are no such fields here."""
     key = FIRST_KEY.match(source.text, at)
     if key is None or not (key[1] in CALL_KEYS or source.offered(key[1])):
         return None
@@ -85,7 +85,7 @@ def fields(source: Source, start: int, at: int, dialect: str) -> Read | None:
 
 
 def _members(source: Source, at: int) -> Value | None:
-    """`"name": "f", "arguments": {…}`: the members of an object that was never opened."""
+    """`"name": "f", "arguments": {…}`: the members of an object whose opening brace is missing."""
     end = source.stop_after(at)[0]
     try:
         outcome = Parser("{" + source.text[at:end] + "}", 0, end - at + 2, frozenset(), source.max_depth).read()
@@ -98,7 +98,7 @@ def _members(source: Source, at: int) -> Value | None:
 
 
 def lines_at(source: Source, at: int) -> Value | None:
-    """The fields in the lines from an offset to the next mark; what stands there has to be fields all through."""
+    """The fields in the lines from an offset to the next mark; None if any of these lines is not a field."""
     end = source.stop_after(at)[0]
     source.budget -= end - at
     found = fields_in(source.text, at, end, source.max_depth) if source.budget > 0 else None
@@ -120,7 +120,7 @@ def named_fields(source: Source, name: str, start: int, at: int, dialect: str, c
 
 
 def arrowed(source: Source, start: int, at: int, dialect: str) -> Read | None:
-    """A tool and its arguments behind arrows; None where none stands here."""
+    """A tool and its arguments after arrows; None if there is none here."""
     found = _ARROWED.match(source.text, at)
     if found is None or not source.offered(found[1]):
         return None
@@ -128,7 +128,7 @@ def arrowed(source: Source, start: int, at: int, dialect: str) -> Read | None:
     stop = found.end()
     while option := _OPTION.match(source.text, stop):
         value = json_value(option[2]) if option[2][0] == '"' else NOT_JSON
-        arguments[option[1]] = option[2].strip('"') if value is NOT_JSON else Typed(value)
+        arguments[option[1]] = option[2].strip('"') if value is NOT_JSON else TextValue(value)
         stop = option.end()
     ended = _ARROWED_END.match(source.text, stop)
     raw = source.text[found.end() : stop]
@@ -137,7 +137,7 @@ def arrowed(source: Source, start: int, at: int, dialect: str) -> Read | None:
 
 
 def coded(source: Source, found: re.Match[str]) -> Read:
-    """A name, and its arguments as a call of `tool_call` in the block of code below."""
+    """A name, with its arguments in a call of `tool_call` in the block of code below."""
     name = source.own(found[1])
     if not source.offered(name):
         return [], found.end()
@@ -179,11 +179,11 @@ def react(source: Source, start: int, at: int) -> Read:
     return [Leak(name, line or {}, line, start, stop, "react", cut=not line and stop >= len(text.rstrip()))], stop
 
 
-def spoken(source: Source, name: str, start: int, at: int, closing: re.Pattern[str], call_id: str) -> Read:
-    """Arguments that an element of their own holds as text: `<tool_input>Oslo</tool_input>`."""
-    ended = closing.search(source.text, at, at + _SPOKEN)
-    stop = ended.start() if ended else min(at + _SPOKEN, len(source.text))
+def text_arguments(source: Source, name: str, start: int, at: int, closing: re.Pattern[str], call_id: str) -> Read:
+    """Arguments as text in a separate element: `<tool_input>Oslo</tool_input>`."""
+    ended = closing.search(source.text, at, at + _LONGEST_TEXT)
+    stop = ended.start() if ended else min(at + _LONGEST_TEXT, len(source.text))
     raw = source.text[at:stop].strip()
-    behind = CLOSE.match(source.text, ended.end()) if ended else None
-    last = behind.end() if behind else ended.end() if ended else stop
+    closed = CLOSE.match(source.text, ended.end()) if ended else None
+    last = closed.end() if closed else ended.end() if ended else stop
     return [Leak(name, raw or {}, raw, start, last, "react", id=call_id, cut=ended is None)], last

@@ -1,7 +1,7 @@
-"""Calls written as Python: `f(a=1)`, `[f(a=1), g()]`, `["f(a=1)"]`, `{f(a=1)}`, `print(f(1))`.
+"""Reads calls written as Python: `f(a=1)`, `[f(a=1), g()]`, `["f(a=1)"]`, `{f(a=1)}`, `print(f(1))`.
 
-The offset of a call enters; the calls that stand there and the offset behind them leave. Brackets and quotes around
-calls are layers that mean nothing. Inside of them every name has to be offered.
+Takes the offset of a call; returns the calls there and the offset after them. Brackets and quotes around calls are
+layers without a meaning. Inside them every name has to be an offered one.
 """
 
 from trueup.recover.calls.arguments import Arguments
@@ -14,13 +14,13 @@ from trueup.verdict.catalogue import GRADE
 from trueup.verdict.patterns import lazy_regex
 
 CALL = lazy_regex(rf"\s*{ASSIGNED}({NAME})\s?\(")
-# Brackets and quotes before a call; unquoted, in a list: the usual way.
+# Brackets and quotes before a call; the usual form, unquoted calls in a list; quoted calls in a list.
 LAYERED = lazy_regex(rf"[\[({{'\"`][\[({{'\"`\s]{{0,12}}(?=(?:\w{{1,30}} ?= ?)?{NAME}\s?\()")
 LISTED = lazy_regex(rf"\[\s*(?={NAME}\s?\()")
 QUOTED_LIST = lazy_regex(rf"\[\s*[\"'](?={NAME}\s?\()")
 _SEPARATED = lazy_regex(r"\s*[,;]\s*|\s*\n\s*|\s*")
 _FOLLOWING = lazy_regex(rf"\s?[,;]\s?(?={NAME}\()")
-# `f(city: str, days: int = 3)` says how a tool is called, and calls none
+# `f(city: str, days: int = 3)` shows how to call a tool, and is not a call
 _SIGNATURE = lazy_regex(
     r"[^()\n\"']{0,200}?\b\w{1,80}\??\s?:\s?(?:str|string|int|integer|float|number|bool|boolean|list|dict|array|object|any"
     r"|Optional|List|Dict|Any|Union)\b(?!\s?\()"
@@ -33,7 +33,7 @@ _DEEPEST = 12
 
 
 def calls_at(source: Source, start: int, at: int, dialect: str = "pythonic") -> Read:
-    """The calls that stand here, one behind the other, inside of brackets and quotes or not."""
+    """The calls here, one after the other, with or without brackets and quotes around them."""
     text = source.text
     opened = LAYERED.match(text, at)
     layers = list("".join(opened[0].split())) if opened else []
@@ -46,7 +46,7 @@ def calls_at(source: Source, start: int, at: int, dialect: str = "pythonic") -> 
         if not source.offered(name) or _SIGNATURE.match(text, found.end()):
             return ([], found.end()) if listed or not leaks else (leaks, leaks[-1].stop)
         quoted = "'" in layers or '"' in layers
-        leaks.append(call(source, name, start if not leaks else found.start(1), found.end(), dialect, quoted))
+        leaks.append(call(source, name, start if not leaks else found.start(1), found.end(), dialect, quoted=quoted))
         if len(leaks) > MOST_CALLS:
             raise TooMany("calls", MOST_CALLS)
         at = leaks[-1].stop
@@ -73,7 +73,7 @@ def calls_at(source: Source, start: int, at: int, dialect: str = "pythonic") -> 
 
 
 def _peeled(text: str, at: int, layers: list[str]) -> int:
-    """Pass over what stands between two calls: brackets and quotes that close, a comma, some that open."""
+    """Skip the text between two calls: closing brackets and quotes, a comma, opening ones."""
     while at < len(text):
         sign = text[at]
         if layers and sign == _CLOSERS[layers[-1]]:
@@ -88,12 +88,14 @@ def _peeled(text: str, at: int, layers: list[str]) -> int:
     return at
 
 
-def call(source: Source, name: str, start: int, at: int, dialect: str, quoted: bool = False) -> Leak:
+def call(source: Source, name: str, start: int, at: int, dialect: str, *, quoted: bool = False) -> Leak:
     """The call whose arguments start here."""
     text = source.text
-    # a string may hold a mark; once too much was read in vain, only what is near is looked at
+    # a string may contain a mark; after too many unsuccessful readings, only nearby text is read
     reach = len(text) if source.budget > 0 else min(source.stop_after(at)[0], at + _NEAR)
-    given = Arguments(text, at, source.max_depth, quoted, lambda place: source.stop_after(place)[0], reach)
+    given = Arguments(
+        text, at, source.max_depth, quoted=quoted, stop_after=lambda place: source.stop_after(place)[0], reach=reach
+    )
     fault = given.fault or _nested(source, given)
     named, by_place = given.named, tuple(given.by_place)
     if len(by_place) == 1 and not named and isinstance(by_place[0], dict):
@@ -108,7 +110,7 @@ def call(source: Source, name: str, start: int, at: int, dialect: str, quoted: b
 
 
 def _nested(source: Source, given: Arguments) -> str:
-    """Why a call cannot be run yet: an argument of it is the call of another tool."""
+    """The reason why a call cannot be run yet: one of its arguments is a call of another tool."""
     for key, at in given.nested.items():
         found = _NESTED.match(source.text, at)
         if found and source.offered(source.own(found[1])):
@@ -118,7 +120,7 @@ def _nested(source: Source, given: Arguments) -> str:
 
 
 def quoted(source: Source, read: Value, start: int, at: int, dialect: str = "pythonic") -> Read:
-    """The calls that the strings of a list say: `["f(a=1)", "g()"]`. The list has to be read without a guess."""
+    """The calls in the strings of a list, `["f(a=1)", "g()"]`, if reading the list took no guess."""
     texts = read.value if isinstance(read.value, list) else [read.value]
     if read.cut or not all(GRADE[record[0]] == "lossless" or record[0] == "S023" for record in read.records):
         return [], at + 1

@@ -1,8 +1,8 @@
-"""Tool calls that leaked into the text: every dialect that models are trained on, read for offered tools only.
+"""Finds tool calls that leaked into the text: every dialect that models are trained on, but only offered tools.
 
-A text and the offered names enter; leaks leave, each with its span, its dialect and the records of its reading. The
-text is gone through once: whatever was read is passed, so time grows with length alone. Marked calls are taken
-wherever the reply acts; unmarked ones (JSON, `name(a=1)`) only on lines of their own.
+Takes a text and the offered names; returns leaks, each with its span, its dialect and the records of its reading. The
+text is searched once and never re-read, so the time depends on the length alone. Marked calls are taken wherever the
+reply makes a call; unmarked ones (JSON, `name(a=1)`) only on separate lines.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ import msgspec
 from trueup.recover.calls import bodies, lines, tags
 from trueup.recover.calls.acting import acts
 from trueup.recover.calls.alone import calls_alone
-from trueup.recover.calls.dialects import NO_NAME, RESULT_EDGE, RESULT_PAIRS, usual
+from trueup.recover.calls.dialects import NO_NAME, RESULT_EDGE, RESULT_PAIRS, normalized
 from trueup.recover.calls.json import Read
 from trueup.recover.calls.signs import Sign, Signs, mark_at, may_mark
 from trueup.recover.calls.source import Source, Value
@@ -25,18 +25,18 @@ from trueup.verdict.patterns import lazy_regex
 
 __all__ = ["CallText", "Leak", "leaked_calls"]
 
-# Between two calls that stand side by side: blanks, and the marks that close one and open the next.
+# Between two calls side by side: blanks, and the marks that close one and open the next.
 _NEXT = lazy_regex(r"(?:[\s;,]|</?[\w:｜▁|-]{1,60}>|<[|｜][^<>\n]{1,60}[|｜]>|`{3,9}\w{0,12})*")
-_OPENERS = ("{", "[", "(", "ction:", "Tool:", "ction 1:")  # without one of them, no call stands without a mark
-_EXPLAINED = lazy_regex(r"[ \t]*\r?\n[ \t]+(?=[^\W\d])(?![\w.]+\s?\()")  # what a call does, set in below it
+_OPENERS = ("{", "[", "(", "ction:", "Tool:", "ction 1:")  # a text without any of these has no unmarked call
+_EXPLAINED = lazy_regex(r"[ \t]*\r?\n[ \t]+(?=[^\W\d])(?![\w.]+\s?\()")  # an indented explanation below a call
 _NEAR = 200
 _decode = msgspec.json.Decoder().decode
 _ESCAPED = lazy_regex(r"\s*(\"?)(?=[{\[]\s*[{\[]?\s*\\\"\w|<[|\w])")
-# Who reads the calls behind a mark of its kind.
+# The reader of the calls after each kind of mark.
 _READERS: dict[str, Callable[[Source, int, int], Read]] = {
-    "any": bodies.behind_mark,
-    "told": bodies.behind_mark,
-    "behind": bodies.behind_mark,
+    "any": bodies.mark_body,
+    "told": bodies.mark_body,
+    "behind": bodies.mark_body,
     "named": lambda source, start, _: bodies.after_mark(source, start, start),
     "tag": tags.named_tag,
     "xtml": tags.xtml,
@@ -48,7 +48,7 @@ _READERS: dict[str, Callable[[Source, int, int], Read]] = {
 
 
 class _Text(NamedTuple):
-    """What a search finds in a text whatever the names: its signs, and the values that were read."""
+    """The parts of a search that do not depend on the names: the text's signs, and the values that were read."""
 
     text: str
     signs: Signs
@@ -77,12 +77,12 @@ class _Search:
         self.signs = searched.signs
         self.source = Source(searched.text, offered, max_depth, searched.values)
         self.leaks: list[Leak] = []
-        self.thinking = False  # inside reasoning that never ends: only marked calls count
-        self.acting = False  # what the last call was found to be
-        self.last = -9 * _NEAR  # where it ended
-        self.quiet = False  # no closing of reasoning follows any more
-        self.apart = False  # a told result stood behind the last call
-        self.invented = False  # and nobody had given it
+        self.thinking = False  # inside reasoning that never ends, where only marked calls count
+        self.acting = False  # whether the reply makes the last call
+        self.last = -9 * _NEAR  # where the last call ended
+        self.quiet = False  # no closing mark of reasoning follows
+        self.apart = False  # a result followed the last call
+        self.invented = False  # a result followed a call of this reply, so the model invented it
         self.missing: set[str] = set()
 
     def run(self) -> list[Leak]:
@@ -100,7 +100,7 @@ class _Search:
         return self.without_reasoning() or calls_alone(self.source)
 
     def step(self, sign: Sign) -> int:
-        """Read what stands at one sign; the offset to go on from."""
+        """Read the text at one sign; returns the offset to continue from."""
         reader, start, stop, _ = sign
         if reader == "think":
             return self.skip_reasoning(stop)
@@ -110,29 +110,29 @@ class _Search:
             begin = self.name_before(start)
             read = bodies.after_mark(self.source, begin, begin) if begin < start else ([], start)
             if read[0]:
-                return self.take(read, True)
+                return self.take(read, marked=True)
         if reader in _READERS:
-            return self.take(_READERS[reader](self.source, start, stop), True)
+            return self.take(_READERS[reader](self.source, start, stop), marked=True)
         if reader == "unmarked" and (marked := mark_at(self.text, stop)):
             return max(marked.stop, self.step(marked))
         if self.thinking:
             return stop
-        return self.take(bodies.unmarked(self.source, stop, inline=reader == "inline"), False)
+        return self.take(bodies.unmarked(self.source, stop, inline=reader == "inline"), marked=False)
 
     def name_before(self, start: int) -> int:
-        """Where the word starts that stands right before an offset."""
+        """Where the word right before an offset starts."""
         tail = self.text[max(self.last, start - _NEAR, 0) : start]
         kept = tail.rstrip()
         return start - len(tail) + len(kept) - len(NO_NAME.split(kept.rpartition(">")[2])[-1])
 
-    def take(self, read: tuple[list[Leak], int], marked: bool) -> int:
-        """Keep the calls if the reply makes them; a call right behind another is what that one is."""
+    def take(self, read: tuple[list[Leak], int], *, marked: bool) -> int:
+        """Keep the calls if the reply makes them; a call right after another one counts like that one."""
         leaks, stop = read
         if leaks:
             start = leaks[0].start
             if self.apart or not self.follows(start):
                 listed = not marked and _EXPLAINED.match(self.text, leaks[-1].stop) is not None
-                self.acting = not listed and acts(self.text, start, leaks[-1].stop, marked, self.last)
+                self.acting = not listed and acts(self.text, start, leaks[-1].stop, marked=marked, since=self.last)
             self.last = leaks[-1].stop
             self.apart = False
             if self.acting:
@@ -140,11 +140,11 @@ class _Search:
         return stop
 
     def follows(self, start: int) -> bool:
-        """Whether what stands here is right behind the last call."""
+        """Whether this place is right after the last call."""
         return start - self.last <= _NEAR and _NEXT.fullmatch(self.text, self.last, start) is not None
 
     def skip_result(self, start: int, at: int) -> int:
-        """Pass over the result of a tool that the text tells; behind a call of its own, nobody had given it."""
+        """Skip a tool's result in the text; after a call of the same reply, the model invented it."""
         end, stop = _result_span(self.text, start, at, self.missing)
         if self.leaks and self.acting and self.follows(start) and not self.apart and self.text[at:end].strip():
             self.leaks[-1] = self.leaks[-1]._replace(result=(start, stop))
@@ -161,7 +161,7 @@ class _Search:
         return closed.end()
 
     def without_reasoning(self) -> list[Leak]:
-        """The leaks without those before a closing tag of reasoning that was opened in the prompt."""
+        """The leaks without those before a closing mark of reasoning that the prompt opened."""
         if not self.leaks or not may_reason(self.text):
             return self.leaks
         spans = iter(self.leaks)
@@ -180,7 +180,7 @@ class _Search:
 
 
 def _result_span(text: str, start: int, at: int, missing: set[str]) -> tuple[int, int]:
-    """Where the words of a told result end, and where to read on; `missing` remembers closings that do not follow.
+    """Where the words of a result end, and where to continue; `missing` remembers closing marks that do not occur.
 
     >>> _result_span("<tool_response>3 C</tool_response> Fine.", 0, 15, set())
     (18, 34)
@@ -197,7 +197,7 @@ def _result_span(text: str, start: int, at: int, missing: set[str]) -> tuple[int
 
 
 def _closer(sign: str) -> str:
-    """The mark that ends a told result, by the one that opened it."""
+    """The mark that ends a result, by the one that opened it."""
     if sign[:8] == "<|start|":
         return "<|end|>"
     for opening, closing in RESULT_PAIRS:
@@ -209,7 +209,7 @@ def _closer(sign: str) -> str:
 
 
 class CallText:
-    """A text, without halves of pairs, whose calls are asked for under one set of names or several; it is gone through once."""
+    """A text without lone surrogates, whose calls can be read for several sets of names; its signs and values are read once."""
 
     __slots__ = ("_inner", "_max_depth", "_outer", "_text")
 
@@ -224,12 +224,12 @@ class CallText:
         if self._outer is None:
             if _calls_nothing(self._text, offered):
                 return []
-            self._outer = _searchable(usual(self._text))
+            self._outer = _searchable(normalized(self._text))
         leaks = _Search(self._outer, offered, self._max_depth).run()
         return leaks or (self._encoded_calls(self._outer.text, offered) if "\\" in self._text else [])
 
     def _encoded_calls(self, text: str, offered: Callable[[str], bool]) -> list[Leak]:
-        """The calls of a reply that was written as a JSON string, with its quotes or without them."""
+        """The calls of a reply that was written as a JSON string, with or without its quotes."""
         opened = _ESCAPED.match(text)
         if opened is None:
             return []
@@ -261,7 +261,7 @@ def _searchable(text: str) -> _Text:
 
 
 def _calls_nothing(text: str, offered: Callable[[str], bool]) -> bool:
-    """Whether a text is one clean JSON object that stands for no call: the usual reply, told without a search."""
+    """Whether a text is one clean JSON object without a call: the usual reply, recognized without a search."""
     if text[:1] != "{" or text[-1:] != "}" or may_mark(text):
         return False
     try:

@@ -1,7 +1,7 @@
-"""Where in a text a call may stand: the signs of the dialects, in order, each found once however often it is asked for.
+"""Finds the places where a call may be: the signs of the dialects, in order, each searched only once.
 
-A text and an offset enter; the next sign leaves: its reader, where it starts and where what follows it starts. Every
-branch of the pattern begins with a letter, so a search leaps from one such letter to the next.
+Takes a text and an offset; returns the next sign with its reader, its start and its end. Every branch of the pattern
+begins with a fixed character, so a search jumps from one such character to the next.
 """
 
 import re
@@ -14,7 +14,7 @@ from trueup.recover.marks import OPENS_REASONING
 from trueup.verdict.patterns import lazy_regex
 
 STARTS = tuple(dict.fromkeys(row.starts for row in DIALECTS))
-# By a letter that is rare in prose: where it is missing, they are not looked for.
+# By a character that is rare in prose: if it is missing, these are not searched.
 _BY_LETTER: dict[str, list[str]] = {}
 for _start in STARTS:
     _BY_LETTER.setdefault("=" if _start == "to=" else _start[0], []).append(_start)
@@ -22,7 +22,7 @@ _LINES = frozenset(row.reader for row in LINES)
 
 
 class Sign(NamedTuple):
-    """A sign of a call: who reads what follows, where it starts, where it ends, and up to where it is found."""
+    """A sign of a call: the reader of its body, its start, its end, and the last offset from which a search finds it."""
 
     reader: str
     start: int
@@ -31,7 +31,7 @@ class Sign(NamedTuple):
 
 
 class _Pattern:
-    """A pattern whose branches say by an empty group which row of the table they are of."""
+    """A pattern whose branches each have an empty group that identifies their row of the table."""
 
     def __init__(self, build: Callable[["_Pattern"], str]) -> None:
         self.readers = [""]
@@ -42,15 +42,15 @@ class _Pattern:
         return "()"
 
     def line(self) -> str:
-        return FENCED + "(?:" + "|".join(self.of(row.reader) + row.goes_on for row in LINES) + ")"
+        return FENCED + "(?:" + "|".join(self.of(row.reader) + row.rest for row in LINES) + ")"
 
     def leaps(self) -> str:
-        """Every mark, every line that may hold a call, and what ends words before one, by what it starts with."""
+        """Every mark, every line that may contain a call, and every end of words before one, by its beginning."""
         rows = {start: [row for row in DIALECTS if row.starts == start] for start in STARTS}
         branches = [f"\n{self.line()}", rf">(?<=[\w|｜]>){self.line()}"]
         for start, those in rows.items():
-            marks = "|".join(f"(?:{row.goes_on}){self.of(row.reader)}" for row in those)
-            guard = "(?!<(?!f))" if start == "<" else ""  # a row of them costs no try of every mark
+            marks = "|".join(f"(?:{row.rest}){self.of(row.reader)}" for row in those)
+            guard = "(?!<(?!f))" if start == "<" else ""  # so that a run of them does not try every mark
             branches.append(f"{re.escape(start)}{guard}(?:{marks})")
         branches += [re.escape(end) + INLINE + self.of("inline") for end in ":：.!…"]
         return "|".join(branches)
@@ -62,7 +62,7 @@ class _Pattern:
         reader = self.readers[group]
         start = found.start(group) if reader in _LINES else found.start()
         opened = OPENS_REASONING.match(found.string, start) if reader == "think" else None
-        before = self is _ANY and reader in _LINES  # the sign was found by the letter before its line
+        before = self is _ANY and reader in _LINES  # the sign was found by the character before its line
         return Sign(reader, start, opened.end() if opened else found.end(), found.start() + before)
 
 
@@ -72,12 +72,12 @@ LEAP = _ANY.compiled
 
 
 def may_mark(text: str) -> bool:
-    """Whether a text may hold a mark; quick, and True when in doubt."""
+    """Whether a text may contain a mark; a quick test that is True in case of doubt."""
     return any(letter in text and any(start in text for start in starts) for letter, starts in _BY_LETTER.items())
 
 
 def mark_at(text: str, at: int) -> Sign | None:
-    """The mark that stands right here."""
+    """The mark at this offset."""
     sign = _ANY.sign(LEAP.match(text, at))
     return sign if sign and sign.reader not in _LINES and sign.reader != "inline" else None
 
@@ -89,11 +89,11 @@ class Signs:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._since: list[int] = []  # where each search began, and what it found
+        self._since: list[int] = []  # the start of each search; its result is in `_known`
         self._known: list[Sign | None] = []
 
     def after(self, at: int) -> Sign | None:
-        """The first sign at an offset or behind it."""
+        """The first sign at or after an offset."""
         since = self._since
         if since and at <= since[-1]:
             index = bisect_right(since, at) - 1

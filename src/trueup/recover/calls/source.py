@@ -1,7 +1,7 @@
-"""One text in which calls are looked for, under one set of names: its values, each read once, and its closing marks.
+"""One text that is searched for calls under one set of names: its values, each read once, and its closing marks.
 
-An offset enters; a value, where it ends and whether its end was missing leave. JSON is read as it stands where it is
-JSON, and mended where it is not, no further than to the next mark: one bad call does not swallow the next.
+Takes an offset; returns a value, its end and whether its end was missing. Valid JSON is decoded. Anything else is
+repaired, but only up to the next mark, so that one bad call does not swallow the next.
 """
 
 import re
@@ -22,8 +22,8 @@ _CUT = frozenset({"S028", "S029", "S030"})
 _BROKEN = frozenset({"S005", "S028", "S031"})
 _LOSSY = frozenset(code for code, grade in GRADE.items() if grade == "lossy")
 _BEFORE = lazy_regex(r"[\s`;]*(?:json)?[\s`;]*")
-_BEHIND = lazy_regex(r"[\s`;]*")
-# Of values that hold no clean reading so much is read, one of them counting for so much at most: one is read whole.
+_AFTER = lazy_regex(r"[\s`;]*")
+# The limit for characters of broken values, and how much a single value may add to it, so that one is always read whole.
 MOST_BROKEN = 2_000_000
 _MOST_OF_ONE = 10_000
 _TRIES = 3
@@ -32,7 +32,7 @@ NOT_JSON: Any = object()
 
 
 class Value(NamedTuple):
-    """A value: where it ends, the records of its reading, whether its end was missing, and inside of what."""
+    """A value: its end, the records of its reading, whether its end was missing, and the path inside which it was."""
 
     value: Any
     stop: int
@@ -42,12 +42,12 @@ class Value(NamedTuple):
 
     @property
     def lost(self) -> bool:
-        """Whether the text ended inside a scalar, or before a value that had to come."""
+        """Whether the text ended inside a scalar, or before a value that had to follow."""
         return self.cut and any(record[0] in _CUT for record in self.records)
 
 
 class Source:
-    """Reads values at given places of one text, and knows which names are offered."""
+    """Reads values at given places of one text for the offered names."""
 
     __slots__ = ("_broken", "_stop", "_values", "budget", "max_depth", "offered", "text")
 
@@ -57,23 +57,23 @@ class Source:
         self.text = text
         self.offered = offered
         self.max_depth = max_depth
-        self.budget = 2 * len(text) + 4096  # for readings that may be in vain
-        self._values = {} if values is None else values  # by their offsets: no name has a part in them
+        self.budget = 2 * len(text) + 4096  # for readings that may be unsuccessful
+        self._values = {} if values is None else values  # by their offsets; they do not depend on the names
         self._stop = (0, -1, 0)
         self._broken = 0
 
     def own(self, name: str) -> str:
-        """The name without what Llama's built-in tools hang on it: `f.call`."""
+        """The name without the suffix of Llama's built-in tools: `f.call`."""
         base = name.removesuffix(".call")
         return base if base != name and not self.offered(name) and self.offered(base) else name
 
     def closed(self, at: int) -> int:
-        """The offset behind the marks that close a call here."""
+        """The offset after the marks that close a call here."""
         closing = CLOSE.match(self.text, at)
         return closing.end() if closing else at
 
     def stop_after(self, at: int) -> tuple[int, int]:
-        """Where the next mark starts and ends, from an offset on; found once, however often it is asked for."""
+        """The start and the end of the next mark from an offset on; searched only once."""
         since, start, end = self._stop
         if not since <= at <= start:
             found = STOP.search(self.text, at)
@@ -82,37 +82,37 @@ class Source:
         return start, end
 
     def only(self, start: int, stop: int) -> bool:
-        """Whether nothing else is in the text, beside reasoning and the marks of a code block."""
-        if _BEHIND.fullmatch(self.text, stop) is None:
+        """Whether the text has nothing else, apart from reasoning and the marks of a code block."""
+        if _AFTER.fullmatch(self.text, stop) is None:
             return False
         return _BEFORE.fullmatch(self.text, answer_start(self.text), start) is not None
 
     def value(self, at: int) -> Value | None:
-        """The value that opens here; None when none does."""
+        """The value that opens here; None if there is no opener."""
         if at >= len(self.text) or self.text[at] not in "{[":
             return None
         known = self._values.get(at)
         if known is None:
-            known = self._values[at] = self._exact(at) or self.mended(at, self.stop_after(at + 1)[0])
+            known = self._values[at] = self._exact(at) or self.repaired(at, self.stop_after(at + 1)[0])
             if known.records and not _LOSSY.isdisjoint(record[0] for record in known.records):
                 self._count_broken(known.stop - at)
         return known
 
     def _count_broken(self, length: int) -> None:
-        """Give up where too much of a text looks like values and is none: source code by the megabyte, random signs."""
+        """Give up if too much of a text looks like values but is not: megabytes of source code, random signs."""
         self._broken += min(length, _MOST_OF_ONE)
         if self._broken > MOST_BROKEN:
             raise TooMany("letters of broken values", MOST_BROKEN)
 
     def further(self, at: int, first: Value) -> Value:
-        """The value here once more, when it was cut inside a string: the mark that ended it may stand in the string."""
+        """The value here, read again if it was cut inside a string: the mark that ended it may be part of the string."""
         limit = first.stop
         for _ in range(_TRIES):
             if self.budget < 0 or not any(record[0] == "S028" for record in first.records):
                 break
             end, limit = self.stop_after(self.stop_after(limit)[1])
             self.budget -= max(_LEAST, end - at)
-            again = self.mended(at, end)
+            again = self.repaired(at, end)
             if not any(record[0] in _BROKEN for record in again.records):
                 return again
             if end == limit:
@@ -131,8 +131,8 @@ class Source:
         except (ValueError, RecursionError, TypeError):
             return None
 
-    def mended(self, at: int, end: int) -> Value:
-        """A value with faults, read no further than to an offset."""
+    def repaired(self, at: int, end: int) -> Value:
+        """A value with faults, read up to an offset at the most."""
         try:
             outcome = Parser(self.text, at, end, frozenset(), self.max_depth).read()
         except TooDeep:
@@ -142,14 +142,14 @@ class Source:
 
 
 def answer_start(text: str) -> int:
-    """The offset behind the last closing of reasoning."""
+    """The offset after the last closing mark of reasoning."""
     if not may_reason(text):
         return 0
     return max((closing.end() for closing in CLOSES_REASONING.finditer(text)), default=0)
 
 
 def json_value(raw: str) -> Any:
-    """The value that a text is as JSON, or NOT_JSON.
+    """The value of a JSON text, or NOT_JSON.
 
     >>> json_value("[1]"), json_value("Oslo") is NOT_JSON
     ([1], True)
@@ -161,5 +161,5 @@ def json_value(raw: str) -> Any:
 
 
 def past(pattern: re.Pattern[str], text: str, at: int) -> int:
-    """Where what a pattern takes here ends; the pattern may take nothing."""
+    """Where the match of a pattern here ends; the pattern may match nothing."""
     return pattern.match(text, at).end()  # type: ignore[union-attr]

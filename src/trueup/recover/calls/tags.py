@@ -1,7 +1,7 @@
-"""Calls written as tags: `<invoke name="f">` and `<function=f>` with parameter tags, keys and values, or elements.
+"""Reads calls written as tags: `<invoke name="f">` and `<function=f>` with parameter tags, keys and values, or elements.
 
-The offset of a tag enters; its call, with the arguments as text, and where it ends leave. A value ends at a closing tag
-behind which the call goes on, so a closing tag that stands inside a value does not end it.
+Takes the offset of a tag; returns its call, with the arguments as text, and its end. A value ends at a closing tag after
+which the call continues, so a closing tag inside a value does not end it.
 """
 
 import html
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from trueup.recover.calls import dialects, json, lines
 from trueup.recover.calls.json import Read
 from trueup.recover.calls.source import NOT_JSON, Source, json_value, past
-from trueup.recover.calls.values import Leak, Typed
+from trueup.recover.calls.values import Leak, TextValue
 from trueup.verdict.patterns import lazy_regex
 
 _STRING = lazy_regex(r"\bstring\s*=\s*[\"']?(true|false)", re.IGNORECASE)
@@ -26,8 +26,8 @@ _ELEMENT = lazy_regex(r"<([^\W\d][\w.\-]{0,119})(?:>|(?=\s?/>|\s[^\W\d][\w.-]{0,
 _NEAR, _NEAR_END = 200, 80
 
 
-class Tagged(NamedTuple):
-    """Arguments read from tags: where they end, whether the text ended inside one, whether the call was closed."""
+class TagArguments(NamedTuple):
+    """Arguments read from tags: their end, whether the text ended inside one, whether the call was closed."""
 
     arguments: dict[str, Any]
     stop: int
@@ -58,7 +58,7 @@ def named_tag(source: Source, start: int, at: int) -> Read:
 
 
 def tag_body(source: Source, name: str, start: int, at: int) -> Read:
-    """The call of a name whose arguments stand behind its tag."""
+    """The call of a name whose arguments follow its tag."""
     text = source.text
     wrapped = dialects.WRAP_OPEN.match(text, at)
     begin = wrapped.end() if wrapped else past(dialects.BETWEEN, text, at)
@@ -79,7 +79,7 @@ def tag_body(source: Source, name: str, start: int, at: int) -> Read:
     return [Leak(name, {}, "", start, len(text), "tag", cut=True)], len(text)
 
 
-def tagged_call(source: Source, name: str, tagged: Tagged, start: int, at: int, dialect: str) -> Read:
+def tagged_call(source: Source, name: str, tagged: TagArguments, start: int, at: int, dialect: str) -> Read:
     """The call of a name whose arguments were read from tags."""
     text = source.text
     stop = source.closed(tagged.stop)
@@ -92,7 +92,7 @@ def tagged_call(source: Source, name: str, tagged: Tagged, start: int, at: int, 
 
 
 def xtml(source: Source, start: int, at: int) -> Read:
-    """`<|open|>call tool="f" …<|sep|>`, as Kimi K3 writes it."""
+    """`<|open|>call tool="f" …<|sep|>`: Kimi K3's format."""
     text = source.text
     named = dialects.ADDRESS.match(text, at)
     if named is None or not source.offered(named[0]):
@@ -107,7 +107,7 @@ def xtml(source: Source, start: int, at: int) -> Read:
 
 
 def name_element(source: Source, start: int, at: int) -> Read | None:
-    """`<tool_name>f</tool_name>` and then the arguments in an element of their own."""
+    """`<tool_name>f</tool_name>`, then the arguments in a separate element."""
     found = dialects.ELEMENT_NAME.match(source.text, at)
     if found is None or not source.offered(found[1]):
         return None
@@ -115,7 +115,7 @@ def name_element(source: Source, start: int, at: int) -> Read | None:
 
 
 def tool_element(source: Source, at: int) -> Read:
-    """`<f><a>1</a></f>`: an element named exactly as an offered tool, with elements or JSON inside."""
+    """`<f><a>1</a></f>`: an element with exactly the name of an offered tool, with elements or JSON inside."""
     text = source.text
     found = _ELEMENT.match(text, at)
     if found is None or not source.offered(found[1]):
@@ -140,7 +140,7 @@ def tool_element(source: Source, at: int) -> Read:
 
 
 def _bare_element(source: Source, found: re.Match[str], at: int) -> Read | None:
-    """`<f a="1"/>`, `<f></f>`: an element whose arguments stand inside its tag, or that has none."""
+    """`<f a="1"/>`, `<f></f>`: an element with its arguments inside its tag, or without any."""
     begin = found.end(1)
     given, stop = attributes(source.text, begin)
     closing = re.compile(rf"\s?(?:/>|>\s{{0,9}}</{re.escape(found[1])}>)").match(source.text, stop)
@@ -159,8 +159,8 @@ def _is_cut(text: str, at: int) -> bool:
 # -- arguments -----------------------------------------------------------------------------------------
 
 
-def parameters(text: str, at: int) -> Tagged | None:
-    """Parameter tags, or `<arg_key>a</arg_key><arg_value>1</arg_value>`, from here on; None where none stands."""
+def parameters(text: str, at: int) -> TagArguments | None:
+    """Parameter tags, or `<arg_key>a</arg_key><arg_value>1</arg_value>`, from here on; None if there are none."""
     paired = dialects.ARG_PAIR.match(text, at) is not None
     key, edges, following = dialects.PAIRS if paired else dialects.PARAMETERS
     arguments: dict[str, Any] = {}
@@ -169,19 +169,19 @@ def parameters(text: str, at: int) -> Tagged | None:
         stop, at, cut = _value_end(text, start, edges, following)
         arguments[found[1]] = _typed(_trimmed(text[start:stop]), "" if paired else found[2])
         if cut:
-            return Tagged(arguments, at, True, False)
+            return TagArguments(arguments, at, cut=True, closed=False)
     return _ended(text, at, arguments) if arguments else None
 
 
-def elements(text: str, at: int) -> Tagged | None:
-    """`<a>1</a><b>x</b>` from here on; None where none stands."""
+def elements(text: str, at: int) -> TagArguments | None:
+    """`<a>1</a><b>x</b>` from here on; None if there is none."""
     arguments: dict[str, Any] = {}
     while found := dialects.ELEMENT.match(text, at):
         closing = f"</{found[1]}>"
         stop = text.find(closing, found.end())
         if stop < 0:
             arguments[found[1].rpartition(":")[2]] = _trimmed(text[found.end() :])
-            return Tagged(arguments, len(text), True, False)
+            return TagArguments(arguments, len(text), cut=True, closed=False)
         raw = _trimmed(text[found.end() : stop])
         arguments[found[1].rpartition(":")[2]] = html.unescape(raw) if "&" in raw else raw
         at = stop + len(closing)
@@ -189,7 +189,7 @@ def elements(text: str, at: int) -> Tagged | None:
 
 
 def attributes(text: str, at: int) -> tuple[dict[str, Any], int]:
-    """`a="1" b='x'`: the arguments that stand inside a tag, and where they end.
+    """`a="1" b='x'`: the arguments inside a tag, and their end.
 
     >>> attributes(' city="Oslo" days=3/>', 0)
     ({'city': 'Oslo', 'days': '3'}, 19)
@@ -203,8 +203,8 @@ def attributes(text: str, at: int) -> tuple[dict[str, Any], int]:
     return arguments, at
 
 
-def _xtml_arguments(text: str, at: int) -> Tagged | None:
-    """The arguments as Kimi K3 marks them, from behind the name on; None where the name is not closed."""
+def _xtml_arguments(text: str, at: int) -> TagArguments | None:
+    """The arguments in Kimi K3's format, from the end of the name on; None if the name is not closed."""
     named = _XTML_HEAD.match(text, at)
     if named is None:
         return None
@@ -214,21 +214,21 @@ def _xtml_arguments(text: str, at: int) -> Tagged | None:
         edge = _XTML_END.search(text, found.end())
         raw = text[found.end() : edge.start() if edge else len(text)]
         value = json_value(raw) if found[2] != "string" else NOT_JSON
-        arguments[found[1]] = Typed(raw) if value is NOT_JSON else value
+        arguments[found[1]] = TextValue(raw) if value is NOT_JSON else value
         if edge is None:
-            return Tagged(arguments, len(text), True, False)
+            return TagArguments(arguments, len(text), cut=True, closed=False)
         at = edge.end()
     closing = _XTML_CLOSE.match(text, at)
-    return Tagged(arguments, closing.end() if closing else at, closing is None, closing is not None)
+    return TagArguments(arguments, closing.end() if closing else at, cut=closing is None, closed=closing is not None)
 
 
-def _ended(text: str, at: int, arguments: dict[str, Any]) -> Tagged:
+def _ended(text: str, at: int, arguments: dict[str, Any]) -> TagArguments:
     closing = dialects.TAG_CLOSE.match(text, at)
-    return Tagged(arguments, closing.end() if closing else at, False, closing is not None)
+    return TagArguments(arguments, closing.end() if closing else at, cut=False, closed=closing is not None)
 
 
 def _value_end(text: str, start: int, edges: re.Pattern[str], following: re.Pattern[str]) -> tuple[int, int, bool]:
-    """Where a value ends, where to read on, and whether the text ended first."""
+    """The end of a value, the offset to continue from, and whether the text ended first."""
     for edge in edges.finditer(text, start):
         kind = edge.lastgroup
         if kind == "end" and following.match(text, edge.end()):
@@ -244,7 +244,7 @@ _CDATA = lazy_regex(r"\s*<!\[CDATA\[((?:(?!\]\]>)[\s\S])*)\]\]>\s*")
 
 
 def _trimmed(raw: str) -> str:
-    """A value without the line breaks that set it off from its tags; a short one without any space around it."""
+    """A value without the line breaks next to its tags; a value of one line without any space around it."""
     section = _CDATA.fullmatch(raw)
     if section is not None:
         return section[1]
@@ -254,11 +254,11 @@ def _trimmed(raw: str) -> str:
 
 
 def _typed(raw: str, attributes: str) -> Any:
-    """The value as DSML says it is: text, or JSON."""
-    said = _STRING.search(attributes) if attributes else None
-    if said is None:
+    """The value with the type that DSML's attributes give: text, or JSON."""
+    is_string = _STRING.search(attributes) if attributes else None
+    if is_string is None:
         return raw
-    if said[1].lower() == "true":
-        return Typed(raw)
-    found = json_value(raw)
-    return raw if found is NOT_JSON else found
+    if is_string[1].lower() == "true":
+        return TextValue(raw)
+    value = json_value(raw)
+    return raw if value is NOT_JSON else value

@@ -1,1 +1,1 @@
-"""Text that is not JSON but carries the schema's fields: lines, tables, tags, lists, scalars. `shapes.readings` is the way in."""
+"""Text with the schema's fields in forms other than JSON: lines, tables, tags, lists, scalars. Start at `shapes.readings`."""

@@ -1,8 +1,8 @@
-"""The value of a field that is written in lines: on its own line, or below it as a map, a list, a table or text.
+"""Reads the value of a field that is written in lines: on its line, or below it as a map, a list, a table or text.
 
-Lines and the schema's names enter; plain values leave, with the place of each and records of what was read tolerantly. It is
-the part of YAML and Markdown that models write, told by indentation; every line is taken once. A scalar stays text unless
-it is written as JSON would write it: the coercions decide what the schema makes of it.
+Takes lines and the schema's names; returns plain values, with their places and records of tolerant readings. It reads the
+part of YAML and Markdown that models write, by indentation, and takes every line once. A scalar stays text unless it is
+written as in JSON: the coercions bring it to the schema.
 """
 
 import re
@@ -32,23 +32,23 @@ Wants = Callable[[str], frozenset[str]]
 
 
 def any_type(_: str) -> frozenset[str]:
-    """What a field wants when the schema is not asked."""
+    """The types of a field if the schema is not used."""
     return frozenset()
 
 
-class Unreadable(Exception):
-    """These lines are no fields: a bracket stays open, or they nest too deep."""
+class NotFields(Exception):
+    """These lines are not fields: a bracket stays open, or they nest too deep."""
 
 
 class Block:
-    """Reads the values of fields from a stretch of lines; `at` is the next line that is not taken yet."""
+    """Reads the values of fields from a stretch of lines; `at` is the next line to take."""
 
     __slots__ = (
         "at", "choices", "ends", "free", "keys", "known", "lines", "max_depth", "places", "records", "stop", "text",
     )  # fmt: skip
 
     def __init__(
-        self, text: str, lines: list[Line], keys: Keys, known: frozenset[str], max_depth: int, free: bool
+        self, text: str, lines: list[Line], keys: Keys, known: frozenset[str], max_depth: int, *, free: bool
     ) -> None:
         self.text = text
         self.lines = lines
@@ -57,14 +57,14 @@ class Block:
         self.keys = keys
         self.known = known
         self.max_depth = max_depth
-        self.free = free  # names the schema does not know make a map as well
+        self.free = free  # names that the schema does not have also make a map
         self.choices = False  # whether `free` would have made a difference
         self.ends = ""  # the sign that every line ends with, as in a list of members
         self.records: list[Record] = []
         self.places: list[Place] = []
 
     def begin(self, records: list[Record]) -> None:
-        """Start a value of its own, with these records."""
+        """Start a separate value, with these records."""
         self.records = records
         self.places = []
 
@@ -75,12 +75,15 @@ class Block:
 
     # -- fields --------------------------------------------------------------------------------
 
-    def field(self, line: Line, node: Node, want: frozenset[str], depth: int, loose: bool) -> Any:
-        """The value of the field on a line; `loose`: text below it need not be indented."""
+    def field(self, line: Line, node: Node, want: frozenset[str], depth: int, *, loose: bool) -> Any:
+        """The value of the field on a line; with `loose`, text below it does not have to be indented."""
         if depth > self.max_depth:
-            raise Unreadable
+            raise NotFields
         first = self.at
-        value = self.beside(line, node, want, depth) if line.value else self.below(line, node, want, depth, loose)
+        if line.value:
+            value = self.beside(line, node, want, depth)
+        else:
+            value = self.below(line, node, want, depth, loose=loose)
         start, stop = line.value_at, line.value_at + len(line.value)
         if self.at > first:
             start, stop = start if line.value else self.lines[first].body_at, self.lines[self.at - 1].end
@@ -98,23 +101,23 @@ class Block:
             if flow is not None:
                 return flow[0]
         first = self.at
-        while self.at < self.stop and self.goes_on(line, self.lines[self.at], want):
+        while self.at < self.stop and self.continues(line, self.lines[self.at], want):
             self.at += 1
         if self.at == first:
             return self.scalar(line.value_at, line.value_at + len(line.value), node, want, depth)
         text = folded(self.text[line.value_at : self.lines[self.at - 1].end])
         return (want and want <= LIST_ONLY and items_of(text)) or text
 
-    def goes_on(self, line: Line, below: Line, want: frozenset[str]) -> bool:
-        """Whether a line below a scalar is a part of it: it is indented, or it continues a list after a comma."""
+    def continues(self, line: Line, below: Line, want: frozenset[str]) -> bool:
+        """Whether a line below a scalar is part of it: it is indented, or it continues a list after a comma."""
         if below.gap or below.bullet or below.kind != TEXT or self.keys.get(below.label) is not None:
             return False
         before = self.lines[self.at - 1]
         listed = bool(want) and want <= LIST_ONLY and self.text.startswith(",", before.end - 1)
         return below.indent > line.indent or (listed and below.indent == line.indent)
 
-    def below(self, line: Line, node: Node, want: frozenset[str], depth: int, loose: bool) -> Any:
-        """The value under a line that holds only a key or a bullet."""
+    def below(self, line: Line, node: Node, want: frozenset[str], depth: int, *, loose: bool) -> Any:
+        """The value under a line with only a key or a bullet."""
         if self.at >= self.stop:
             return None
         first = self.lines[self.at]
@@ -124,7 +127,7 @@ class Block:
         if first.kind == FENCE:
             return self.fence()
         if want and want <= TEXT_ONLY:
-            text = self.paragraphs(line, inside)
+            text = self.paragraphs(line, inside=inside)
             return text if "\n" in text else inline(text, want, self.ends)
         if first.kind == ROW:
             table = tables.table_at(self.text, self.lines, self.at, self.stop, self.keys)
@@ -136,14 +139,14 @@ class Block:
             return _merged(items) if want and want <= _MAP_ONLY else items
         if inside and self.names(first):
             return self.mapping(line.indent if not line.heading else -1, None, node, depth + 1)
-        text = self.paragraphs(line, inside)
+        text = self.paragraphs(line, inside=inside)
         listed = bool(want) and want <= LIST_ONLY
         if "\n" not in text:
             return (listed and items_of(text)) or inline(text, want, self.ends)
         return [item.rstrip(",") for item in text.split("\n")] if listed and "\n\n" not in text else text
 
     def inside(self, line: Line, below: Line) -> bool:
-        """Whether a line stands under another one by its indentation."""
+        """Whether a line belongs to the line above it by its indentation."""
         if line.alone and not line.bullet:
             return True
         return below.indent > line.indent or (bool(below.bullet) and not line.bullet and below.indent == line.indent)
@@ -172,9 +175,9 @@ class Block:
     # -- maps and lists ------------------------------------------------------------------------
 
     def mapping(self, floor: int, first: Line | None, node: Node, depth: int) -> dict[str, Any]:
-        """The fields that stand deeper than `floor`; `first` is a field that shares its line with a bullet."""
+        """The fields that are indented more than `floor`; `first` is a field on the same line as a bullet."""
         if depth > self.max_depth:
-            raise Unreadable
+            raise NotFields
         out: dict[str, Any] = {}
         line = first
         while True:
@@ -193,9 +196,9 @@ class Block:
             line = None
 
     def sequence(self, indent: int, node: Node, depth: int, first: Line | None = None) -> list[Any]:
-        """The bullets that stand at one indentation; `first` is an item that shares its line with an outer bullet."""
+        """The bullets at one indentation; `first` is an item on the same line as an outer bullet."""
         if depth > self.max_depth:
-            raise Unreadable
+            raise NotFields
         out: list[Any] = []
         if first is not None:
             out.append(self.scalar(first.body_at + 2, first.end, (node, 0), frozenset(), depth))
@@ -214,7 +217,7 @@ class Block:
         return out
 
     def bullets(self, indent: int) -> Iterator[Line]:
-        """The lines of the bullets that come next at one indentation."""
+        """The lines of the next bullets at one indentation."""
         for at in range(self.at, self.stop):
             line = self.lines[at]
             if line.indent < indent or (line.indent == indent and not line.bullet):
@@ -223,7 +226,7 @@ class Block:
                 yield line
 
     def item(self, line: Line, node: Node, depth: int) -> Any:
-        """What stands behind a bullet."""
+        """The item after a bullet."""
         if line.body_at >= line.end:
             return self.below(line, node, frozenset(), depth, loose=False)
         if self.names(line):
@@ -242,10 +245,10 @@ class Block:
 
     # -- text ----------------------------------------------------------------------------------
 
-    def paragraphs(self, line: Line, inside: bool) -> str:
-        """Text under a key: all that is indented, under a heading or before another key, else one paragraph."""
+    def paragraphs(self, line: Line, *, inside: bool) -> str:
+        """Text under a key: all of it if it is indented, under a heading or before another key, otherwise one paragraph."""
         first = self.at
-        # under a key at the very end, what comes next may be a word of farewell
+        # under the last key, the next paragraph may be a closing remark
         whole = self.stop < len(self.lines) or (inside and (line.heading > 0 or not line.alone))
         while self.at < self.stop:
             below = self.lines[self.at]
@@ -266,24 +269,24 @@ class Block:
         return self.rows(first, self.at)
 
     def is_remark(self, first: int, stop: int) -> bool:
-        """Whether the last paragraph of a reply speaks to its reader: one line that asks or exclaims."""
+        """Whether the last paragraph of a reply addresses the reader: one line that ends with `?` or `!`."""
         return stop - first == 1 and self.text.startswith(("!", "?", "！", "？"), self.lines[first].end - 1)
 
     def rows(self, first: int, stop: int) -> str:
-        """Lines as text: without the margin that they share, and without white space at their ends."""
+        """Lines as text, without their common margin and without white space at their ends."""
         rows = self.text[self.lines[first].start : self.lines[stop - 1].end].split("\n")
         margin = min((len(row) - len(row.lstrip()) for row in rows if row.strip()), default=0)
         return "\n".join(row[margin:].rstrip() for row in rows)
 
     def fence_end(self, at: int, stop: int) -> int:
-        """The line that closes the fence that opens on a line; 0 where none does."""
+        """The line that closes the fence opened on a line; 0 if there is none."""
         end = at + 1
         while end < stop and self.lines[end].opaque:
             end += 1
         return end if end < stop and self.lines[end].kind == FENCE else 0
 
     def fence(self) -> str:
-        """The content of a fence, as it stands."""
+        """The unchanged content of a fence."""
         end = self.fence_end(self.at, self.stop)
         start, stop = self.lines[self.at].stop, self.lines[end].start if end else self.lines[self.stop - 1].end
         if not end:
@@ -305,7 +308,7 @@ class Block:
     # -- scalars -------------------------------------------------------------------------------
 
     def flow(self, line: Line, node: Node, depth: int) -> tuple[Any] | None:
-        """A list or an object in brackets, on one line or over several; None when it is text that starts like one."""
+        """A list or an object in brackets, on one or several lines; None if it is text that starts like one."""
         start = line.value_at
         value = line.value.rstrip(_AFTER_FLOW)
         if value[-1] in "]}":
@@ -313,24 +316,24 @@ class Block:
         if not line.quoted and _CLOSER[value[0]] in value:
             return None
         if line.quoted or self.at >= self.stop:
-            raise Unreadable
+            raise NotFields
         outcome = Parser(self.text, start, self.lines[self.stop - 1].end, self.known, self.max_depth - depth).read()
         if outcome.cut or any(GRADE[record[0]] == "lossy" for record in outcome.records):
-            raise Unreadable
+            raise NotFields
         while self.at < self.stop and self.lines[self.at].start < outcome.end:
             self.at += 1
-        behind = self.lines[self.at - 1].end
-        if self.text[outcome.end : behind].strip(_AFTER_FLOW):
-            if _ASIDE.match(self.text, outcome.end, behind) is None:
-                raise Unreadable
-            self.records.append(("F009", outcome.end, behind, "", node))
+        line_end = self.lines[self.at - 1].end
+        if self.text[outcome.end : line_end].strip(_AFTER_FLOW):
+            if _ASIDE.match(self.text, outcome.end, line_end) is None:
+                raise NotFields
+            self.records.append(("F009", outcome.end, line_end, "", node))
         self.adopt(outcome.records, node)
         return (outcome.value,)
 
     def bracketed(self, start: int, stop: int, node: Node, depth: int) -> tuple[Any] | None:
-        """What stands in brackets from end to end of a stretch; None when they do not belong together."""
+        """The value in the brackets around a whole stretch; None if the brackets do not match."""
         if depth >= self.max_depth:
-            raise Unreadable
+            raise NotFields
         outcome = Parser(self.text, start, stop, self.known, self.max_depth - depth).read()
         if outcome.end != stop or outcome.cut:
             return None
@@ -338,7 +341,7 @@ class Block:
         return (outcome.value,)
 
     def adopt(self, records: list[Record], node: Node) -> None:
-        """Take over records of an inner reading, their places put under a node."""
+        """Add the records of an inner reading, with their places moved under a node."""
         for code, start, stop, after, inner in records:
             place = node
             for part in parts_of(inner):
@@ -362,12 +365,12 @@ class Block:
 
 
 def is_open(line: Line) -> bool:
-    """Whether the value of a field stands below its line."""
+    """Whether the value of a field is below its line."""
     return not line.value or _BLOCK_MARK.match(line.value) is not None
 
 
 def items_of(raw: str) -> list[Any]:
-    """The items that a text lists between commas; none when it lists nothing.
+    """The items that a text lists between commas; empty if it is not a list.
 
     >>> items_of("fast, 3, 'x'"), items_of("fast")
     (['fast', 3, 'x'], [])
@@ -376,7 +379,7 @@ def items_of(raw: str) -> list[Any]:
 
 
 def folded(text: str) -> str:
-    r"""Lines joined by a blank, paragraphs by a line break.
+    r"""The text with lines joined by a blank and paragraphs by a line break.
 
     >>> folded("Nice\n  one.\n\nAnd more.")
     'Nice one.\nAnd more.'
@@ -394,18 +397,18 @@ def folded(text: str) -> str:
 
 
 def by_path(places: list[Place]) -> dict[Parts, Span]:
-    """Where each value stands, by its path."""
+    """The place of each value, by its path."""
     return {parts_of(node): (start, stop) for node, start, stop in places}
 
 
 def listing(code: str, span: Span, items: list[Any], spans: list[Span], form: str) -> Candidate:
-    """A list of plain values as a candidate, each of which stands somewhere."""
+    """A list of plain values, each with its span, as a candidate."""
     places: dict[Parts, Span] = {(): span, **{(index,): where for index, where in enumerate(spans)}}
     return Candidate(items, [span], [(code, *span, "", None)], form, None, places)
 
 
 def _merged(items: list[Any]) -> Any:
-    """Bullets that hold one field each, where an object is asked for: the object."""
+    """The object made of bullets with one field each; the bullets themselves if they do not make one."""
     out: dict[str, Any] = {}
     for item in items:
         if not isinstance(item, dict) or not out.keys().isdisjoint(item):

@@ -1,8 +1,8 @@
-"""Fields written as lines: `key: value`, bold keys, headings, two-column tables; one object for each run of keys.
+"""Reads fields written as lines: `key: value`, bold keys, headings, two-column tables; one object for each run of keys.
 
-Lines and the schema's names enter; candidates leave, in several ways to take lines whose belonging is unclear: only when
-the first way does not fit is the next one read. A text goes on to the next key; behind the last key, a single paragraph is
-taken for a remark. Without known names nothing is read: prose is not a value.
+Takes lines and the schema's names; yields candidates for several ways to assign unclear lines. The next way is only read if
+the one before does not fit. A text continues up to the next key; after the last key, a single paragraph counts as a remark.
+Without known names nothing is read, because prose is not a value.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from trueup.recover.candidate import Candidate
-from trueup.recover.forms.blocks import Block, Span, Unreadable, Wants, is_open
+from trueup.recover.forms.blocks import Block, NotFields, Span, Wants, is_open
 from trueup.recover.forms.outline import FENCE, ROW, RULE, Keys, Line, is_divider
 from trueup.recover.forms.tables import fields_in_rows
 from trueup.recover.forms.values import PAIRS, common_end
@@ -18,7 +18,7 @@ from trueup.recover.json.parser import Node
 from trueup.recover.marks import SPECIAL_TOKEN
 from trueup.verdict.patterns import lazy_regex
 
-# An object is asked for, and the reply holds so many: none of them is the answer.
+# If the schema wants one object and the reply has this many, none of them is the answer.
 MAX_GROUPS = 50
 _MANY_LINES = 20_000
 _BOLD = 7
@@ -31,7 +31,7 @@ _LABEL = lazy_regex(
 
 
 def labelled(text: str, start: int, keys: frozenset[str]) -> bool:
-    r"""Whether a bare key of the schema stands on the line right before an offset: the value there is only its own.
+    r"""Whether a bare key of the schema is on the line right before an offset, so that the value there belongs to the key.
 
     >>> labelled("name: Ada\ntags: []", 16, frozenset({"tags"})), labelled("Tags as JSON: []", 14, frozenset({"tags"}))
     (True, False)
@@ -41,28 +41,28 @@ def labelled(text: str, start: int, keys: frozenset[str]) -> bool:
 
 
 class Way(NamedTuple):
-    """One way to take what is unclear."""
+    """One way to read unclear lines."""
 
-    join: bool = True  # lines below a text are a part of it
-    free: bool = False  # names the schema does not know make a map as well
-    flat: bool = False  # a field under a heading that is one itself is no part of it
-    bare: bool = False  # a key may stand alone on its line without any mark
+    join: bool = True  # lines below a text are part of it
+    free: bool = False  # names that the schema does not have also make a map
+    flat: bool = False  # a field under a heading that is a field itself is not part of it
+    bare: bool = False  # a key may be alone on its line without any mark
 
 
 _WAYS = (Way(), Way(free=True), Way(join=False), Way(flat=True), Way(bare=True))
 
 
 class Field(NamedTuple):
-    """A field: its key, the line it starts on, and the line after its last."""
+    """A field: its key, its first line, and the line after its last."""
 
     key: str
     at: int
     stop: int
 
 
-def readings(top: Keys, block: Block, wants: Wants, items: bool) -> Iterator[list[Candidate]]:
-    """The objects, or the one list of them, that lines hold: one list of candidates for each way."""
-    sheet = Sheet(top, block, wants, items)
+def readings(top: Keys, block: Block, wants: Wants, *, items: bool) -> Iterator[list[Candidate]]:
+    """The objects, or the one list of them, in some lines: one list of candidates for each way."""
+    sheet = Sheet(top, block, wants, items=items)
     last: Any = None
     enough = min(2, len(top))
     for way in _WAYS:
@@ -73,27 +73,27 @@ def readings(top: Keys, block: Block, wants: Wants, items: bool) -> Iterator[lis
         if not groups or (len(groups) > MAX_GROUPS and not items) or sum(map(len, groups)) < enough:
             continue
         try:
-            found = [sheet.listed(groups)] if items else [sheet.alone(group) for group in groups]
-        except Unreadable:
+            candidates = [sheet.listed(groups)] if items else [sheet.alone(group) for group in groups]
+        except NotFields:
             continue
-        if (said := [candidate.value for candidate in found]) != last:
-            last = said
-            yield found
+        if (values := [candidate.value for candidate in candidates]) != last:
+            last = values
+            yield candidates
 
 
 class Sheet:
-    """The lines of one document, read in one way; `value`, `spans` and `node` are those of the object being read."""
+    """The lines of one document, read in one way; `value`, `spans` and `node` belong to the current object."""
 
-    def __init__(self, top: Keys, block: Block, wants: Wants, items: bool) -> None:
+    def __init__(self, top: Keys, block: Block, wants: Wants, *, items: bool) -> None:
         self.block = block
         self.text = block.text
         self.lines = block.lines
         self.top = top
         self.wants = lru_cache(maxsize=1000)(wants)
-        self.items = items  # whether the fields are those of a list's items
+        self.items = items  # whether the fields belong to the items of a list
         self.final = len(self.text.rstrip())
         self.first = -1  # the line of the first field
-        self.rows = fields_in_rows(self.text, self.lines, block.keys)  # those of tables: they are no fields themselves
+        self.rows = fields_in_rows(self.text, self.lines, block.keys)  # rows of tables, which are not fields
         self.way = _WAYS[0]
         # whether another way would make a difference
         self.unclear = self.headed = self.lonely = False
@@ -102,7 +102,7 @@ class Sheet:
         self.node: Node = None
 
     def differs(self, way: Way) -> bool:
-        """Whether a way may read other than the first one did."""
+        """Whether a way may give a different reading than the first one."""
         if way == _WAYS[0]:
             return True
         if way.free:
@@ -112,7 +112,7 @@ class Sheet:
     # -- which lines are fields ----------------------------------------------------------------
 
     def fields(self) -> list[Field]:
-        """Every line that holds a field of the object that is asked for."""
+        """Every line with a field of the object that the schema wants."""
         starts: list[tuple[str, int]] = []
         before: Line | None = None
         for index, line in enumerate(self.lines):
@@ -125,7 +125,7 @@ class Sheet:
         return [Field(key, index, edges[place]) for place, (key, index) in enumerate(starts, 1)]
 
     def key_of(self, line: Line, before: Line | None) -> str | None:
-        """The key of a line that is a field of its own, not a part of the field before it."""
+        """The key of a line that is a separate field, rather than part of the field before it."""
         key = self.top.get(line.label) if line.label else None
         if key is None:
             return None
@@ -145,13 +145,13 @@ class Sheet:
         outside = line.indent <= before.indent if line.bullet and before.bullet else line.col <= before.col
         return key if outside else None
 
-    # -- which fields are one object -----------------------------------------------------------
+    # -- grouping fields into objects ----------------------------------------------------------
 
     def groups(self) -> list[list[Field]]:
-        """Runs of fields without a repeated key; for items of a list also what bullets, rules and headings set apart."""
+        """Runs of fields without a repeated key; items of a list are also separated by bullets, rules and headings."""
         fields = self.fields()
         first = self.lines[fields[0].at] if fields else None
-        # each bullet starts an object whose further fields have none
+        # each bullet starts an object, whose other fields have no bullets
         bulleted = self.items and first and first.bullet and any(not self.lines[f.at].bullet for f in fields)
         out: list[list[Field]] = []
         keys: set[str] = set()
@@ -167,7 +167,7 @@ class Sheet:
         return out
 
     def with_repeats(self, groups: list[list[Field]], enough: int) -> list[list[Field]]:
-        """The runs that are objects; a few fields right below one, given again, are its own."""
+        """The runs that are objects; a few repeated fields right below an object belong to it."""
         out: list[list[Field]] = []
         for group in groups:
             if len(group) >= enough:
@@ -177,7 +177,7 @@ class Sheet:
         return out
 
     def tail(self, group: list[Field], field: Field) -> list[Field]:
-        """The fields right before this one that stand in its paragraph: they belong to the next object."""
+        """The fields right before this one in the same paragraph, which belong to the next object."""
         keep = len(group)
         following = field
         while keep > 0 and not self.lines[following.at].gap and following.at == group[keep - 1].at + 1:
@@ -189,10 +189,10 @@ class Sheet:
         del group[keep:]
         return tail
 
-    # -- what a group says ---------------------------------------------------------------------
+    # -- reading a group -----------------------------------------------------------------------
 
     def alone(self, group: list[Field]) -> Candidate:
-        """A group as a value of its own."""
+        """A group as a separate value."""
         self.block.begin([])
         self.read(group, None)
         return self.block.candidate(self.value, self.spans)
@@ -237,30 +237,30 @@ class Sheet:
         self.spans.append((line.start, end))
 
     def lead(self, at: int) -> None:
-        """A field with an unknown name right before the first: it may be one of its members."""
+        """Note a field with an unknown name right before the first field: it may be another member."""
         line, first = self.lines[at - 1], self.lines[at]
         if at == 0 or first.gap or (line.kind, line.indent) != (first.kind, first.indent):
             return
         if line.generic and line.value and self.top.get(line.label) is None and len(line.label.split()) < 3:
             self.note("F009", at - 1, at, "", None)
 
-    # -- lines behind a value ------------------------------------------------------------------
+    # -- lines after a value -------------------------------------------------------------------
 
-    def rest(self, field: Field, between: bool) -> None:
-        """Place the lines up to the next field: more of a text, fields of unknown names, comments, remarks."""
+    def rest(self, field: Field, *, between: bool) -> None:
+        """Assign the lines up to the next field: more of a text, fields with unknown names, comments, remarks."""
         key, own, at = field.key, self.lines[field.at], self.block.at
-        near, over = True, False  # whether no blank line sets the line apart; whether the text has ended
+        near, over = True, False  # whether there was no blank line before the line; whether the text has ended
         while at < field.stop:
             line = self.lines[at]
             near = near and not line.gap
             if self.items and line.bullet and line.indent <= own.indent:
-                raise Unreadable  # an item that is not read, and none is ever dropped
+                raise NotFields  # an item that cannot be read, and items are never dropped
             if between and self.is_sibling(line, own) and line.label not in self.value:
                 key, over = line.label, False
                 self.member(key, at, field.stop)
                 at = self.block.at
                 continue
-            end = self.text_end(at, key, own, field.stop, between) if not over else at
+            end = self.text_end(at, key, own, field.stop, between=between) if not over else at
             if end > at:
                 self.join(key, at, end)
             elif self.text.startswith("#", line.start + line.indent) and not (own.marked or line.opaque):
@@ -268,77 +268,81 @@ class Sheet:
             else:
                 over = True
                 below = isinstance(self.value[key], str) and not own.value
-                if not self.is_noise(line, between) and (between or below or (near and line.kind != FENCE)):
+                if not self.is_noise(line, between=between) and (between or below or (near and line.kind != FENCE)):
                     self.note("F009", at, at + 1, "", (self.node, key))
             at = max(end, at + 1)
 
     def is_sibling(self, line: Line, own: Line) -> bool:
-        """Whether a line between two fields is a field itself, of a name that the schema does not know."""
+        """Whether a line between two fields is a field itself, with a name that the schema does not have."""
         if line.kind == ROW and own.kind == ROW:
             return line.sep == "|" and bool(line.label)
         alike = line.marked == own.marked and bool(line.bullet) == bool(own.bullet) and line.indent <= own.indent
         return line.generic and alike and not line.opaque and (bool(line.value) or " " not in line.label)
 
-    def is_noise(self, line: Line, between: bool) -> bool:
-        """Whether a line says nothing: a rule, a part of a table, a tag alone."""
+    def is_noise(self, line: Line, *, between: bool) -> bool:
+        """Whether a line has no content: a rule, part of a table, a single tag."""
         if line.kind == RULE or (line.kind == ROW and (not between or is_divider(self.text, line))):
             return True
         return not line.opaque and _LONE_TAG.match(self.text, line.body_at, line.end) is not None
 
-    def text_end(self, at: int, key: str, own: Line, stop: int, between: bool) -> int:
-        """The line after the last that is a part of the text above it; `at` when none is."""
-        said = self.value[key]
-        quoted = own.value[:1] in PAIRS and own.value and said != own.value
-        if not isinstance(said, str) or own.kind == ROW or quoted:
+    def text_end(self, at: int, key: str, own: Line, stop: int, *, between: bool) -> int:
+        """The line after the last one that is part of the text above it; `at` if there is none."""
+        text = self.value[key]
+        quoted = own.value[:1] in PAIRS and own.value and text != own.value
+        if not isinstance(text, str) or own.kind == ROW or quoted:
             return at
         end, gaps = at, []
-        while end < stop and not self.ends_text(end, own, stop, between):
+        while end < stop and not self.ends_text(end, own, stop, between=between):
             gaps += [end] if self.lines[end].gap else []
             if gaps and not between and stop < len(self.lines):
-                break  # what stands between two objects says what the next one is
+                break  # a paragraph between two objects introduces the next one
             end += 1
         if not between and end > at:
-            end = self.without_remark(at, end, gaps, said.rstrip().endswith((",", ":")))
-        while between and end > at and (self.is_noise(self.lines[end - 1], between) or self.lines[end - 1].heading):
+            end = self.without_remark(at, end, gaps, unfinished=text.rstrip().endswith((",", ":")))
+        while (
+            between and end > at and (self.is_noise(self.lines[end - 1], between=True) or self.lines[end - 1].heading)
+        ):
             end -= 1
         self.unclear = self.unclear or end > at
         return end if self.way.join else at
 
-    def ends_text(self, at: int, own: Line, stop: int, between: bool) -> bool:
-        """Whether a line is no part of the text above it."""
+    def ends_text(self, at: int, own: Line, stop: int, *, between: bool) -> bool:
+        """Whether a line is not part of the text above it."""
         line = self.lines[at]
         if line.opaque or line.kind == FENCE:
             return line.kind == FENCE and not line.closes and self.block.fence_end(at, stop) == 0
         if line.heading and not (between and own.marked and not own.heading):
             return not 0 < own.heading < line.heading
-        if (not between and self.is_noise(line, between)) or (self.items and line.bullet and line.indent <= own.indent):
+        if (not between and self.is_noise(line, between=False)) or (
+            self.items and line.bullet and line.indent <= own.indent
+        ):
             return True
         if self.is_sibling(line, own):
             return True
-        # behind the last field, a bold line is the heading of something else; before another object it names that
+        # after the last field, a bold line is the heading of something else; before another object it is that object's name
         heads = line.alone and line.marked and own.marked and not line.bullet
         return not between and (heads or (at + 1 == stop < len(self.lines) and bool(line.sep) and not line.value))
 
-    def without_remark(self, at: int, end: int, gaps: list[int], goes_on: bool) -> int:
-        """Where the last text of a reply ends: one paragraph more may be a remark, several are a part of it."""
-        from trueup.recover.said import is_withdrawn  # its many patterns are compiled when a reply first needs them
+    def without_remark(self, at: int, end: int, gaps: list[int], *, unfinished: bool) -> int:
+        """Where the last text of a reply ends: one more paragraph may be a remark, several are part of the text."""
+        from trueup.recover.said import is_withdrawn  # loaded when a reply first needs it, for its many patterns
 
         if is_withdrawn(self.text, self.lines[at - 1].end):
             return at
-        if gaps and (len(gaps) == 1 > goes_on or self.block.is_remark(gaps[-1], end)):
+        if gaps and ((len(gaps) == 1 and not unfinished) or self.block.is_remark(gaps[-1], end)):
             return gaps[-1]
         return end
 
     def join(self, key: str, at: int, end: int) -> None:
-        """Make lines a part of the text above them."""
-        body, node, said = self.block.rows(at, end), (self.node, key), self.value[key]
-        self.value[key] = said + "\n" * (self.lines[at].gap + 1) + body if said else body
+        """Add lines to the text above them."""
+        body, node, text = self.block.rows(at, end), (self.node, key), self.value[key]
+        self.value[key] = text + "\n" * (self.lines[at].gap + 1) + body if text else body
         start = next(start for where, start, _ in reversed(self.block.places) if where == node)
         self.block.places.append((node, start, self.lines[end - 1].end))
         self.note("F009", at, end, body, node)
 
     def note(self, code: str, at: int, end: int, after: str, node: Node) -> None:
-        """Note lines that are no fields: joined to one, or left out."""
+        """Note lines that are not fields: they were added to one, or left out."""
         span = (self.lines[at].start, self.lines[end - 1].stop)
         self.block.records.append((code, *span, after, node))
         self.spans.append(span)

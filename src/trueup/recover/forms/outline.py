@@ -1,7 +1,7 @@
-"""A text as lines, the way people and models write fields: indentation, bullets, headings, keys, fences, table rows.
+"""Reads a text as lines, the way people and models write fields: indentation, bullets, headings, keys, fences, table rows.
 
-A text enters; one `Line` for each line that is not blank leaves. Nothing is decided here: which key is a field is
-up to the schema's names, which `Keys` looks up by case, spacing, accents and punctuation.
+Takes a text; returns one `Line` for each line that is not blank. It does not decide which keys are fields: the schema's
+names do, which `Keys` looks up regardless of case, spacing, accents and punctuation.
 """
 
 import re
@@ -30,7 +30,7 @@ _NEXT_FIELD = lazy_regex(
     r"([,;|，；、][ \t]*)[*_`\"']{0,3}([^\W_][^:：=*`\"|,;\n\t]{0,60}?)[*_`\"']{0,3}[ ]{0,2}[:：=]"
 )
 _FENCE = lazy_regex(r"(`{3,}|~{3,})([^\n]*)")
-# A value behind a key without any sign between them: a literal, something in quotes or brackets, a few words.
+# A value after a key without any sign between them: a literal, something in quotes or brackets, a few words.
 _SPACED_VALUE = lazy_regex(
     r"[-+]?[0-9][^\s]*\s*\Z|[\"'\[{].*[\"'\]}]\s*\Z|[^\W\d_]\S*\s*\Z|[^\Wa-z_]\S*(?:[ ]\S+){1,3}\s*\Z"
 )
@@ -47,7 +47,7 @@ FENCE, RULE, ROW, TEXT = "fence", "rule", "row", "text"
 
 
 class Keys:
-    """Names of a schema, found by a varied spelling; two names that are alike are told apart by their exact spelling."""
+    """Names of a schema, found by similar spellings; the exact spelling distinguishes similar names."""
 
     __slots__ = ("_exact", "_loose", "_seen")
 
@@ -59,7 +59,7 @@ class Keys:
         return len(self._exact)
 
     def get(self, label: str) -> str | None:
-        """The name that a label means.
+        """The name for a label.
 
         >>> keys = Keys(["título", "unit_price"])
         >>> keys.get("TITULO"), keys.get("Unit price (EUR)"), keys.get("other")
@@ -73,10 +73,10 @@ class Keys:
         self._seen[label] = found
         return found
 
-    def may_stand_in(self, text: str) -> bool:
-        """Whether a text may hold one of the names; quick, and True when in doubt.
+    def may_occur_in(self, text: str) -> bool:
+        """Whether a text may contain one of the names; a quick test that is True in case of doubt.
 
-        >>> Keys(["unit_price"]).may_stand_in("The Unit Price is 5"), Keys(["unit_price"]).may_stand_in("I am sorry.")
+        >>> Keys(["unit_price"]).may_occur_in("The Unit Price is 5"), Keys(["unit_price"]).may_occur_in("I am sorry.")
         (True, False)
         """
         if len(text) > _MOST_FOLDED or not text.isascii():
@@ -92,7 +92,7 @@ class Keys:
 
 @lru_cache(64)
 def _tables(keys: frozenset[str]) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
-    """Names by their folded spelling, by their spelling without accents, and by themselves; a schema's come with every reply."""
+    """Names by their folded spelling, by their spelling without accents, and by themselves; cached for each schema."""
     ordered = sorted(keys)
     exact = {fold(key): key for key in ordered if fold(key)}
     loose = {_loose(key): key for key in ordered if _loose(key)}
@@ -106,9 +106,9 @@ def _loose(label: str) -> str:
 
 
 class Line:
-    """One line: where it stands, how deep, what marks it carries, and the key and value it may hold.
+    """One line: its place, its indentation, its marks, and its key and value, if it has any.
 
-    `indent` is the column of the first mark, `col` that of the text behind bullets; `gap` counts the blank lines before.
+    `indent` is the column of the first mark, `col` the column of the text after bullets; `gap` counts the blank lines before.
     """
 
     __slots__ = (
@@ -126,19 +126,19 @@ class Line:
         self.bullet = self.label = self.sep = self.value = ""
         self.body_at = self.value_at = start
         self.marked = self.quoted = self.alone = False
-        self.opaque = self.closes = False  # inside a fence; the end of one
+        self.opaque = self.closes = False  # whether it is inside a fence; whether it ends one
 
     @property
     def generic(self) -> bool:
-        """Whether the line looks like a field of whatever name: a short label and a colon."""
+        """Whether the line looks like a field of any name: a short label and a colon."""
         return self.sep in (":", "：", "=") and not self.alone and len(self.label.split()) <= _MAX_WORDS
 
 
 def lines_of(text: str, start: int, stop: int) -> list[Line]:
-    """The lines of a stretch of text that are not blank; what stands inside a fence is opaque."""
+    """The lines of a stretch of text that are not blank; lines inside a fence are opaque."""
     lines: list[Line] = []
     gap = 0
-    fence = ""  # the marks of the fence that is open
+    fence = ""  # the marks of the open fence
     for found in _LINE.finditer(text, start, stop):
         raw = found[0]
         if raw.isspace():
@@ -149,7 +149,7 @@ def lines_of(text: str, start: int, stop: int) -> list[Line]:
         gap = 0
         mark = _FENCE.match(text, line.body_at) if line.kind == FENCE else None
         if mark and mark[1].startswith(fence):
-            # a language right behind the marks opens a fence even if the one before was never closed
+            # a language right after the marks opens a fence even if the one before was never closed
             line.closes = bool(fence) and not mark[2][:1].isalpha()
             fence = "" if line.closes else mark[1]
         else:
@@ -164,7 +164,7 @@ def _read(text: str, line: Line, raw: str) -> None:
         _read_key(text, line)
         return
     head = _HEAD.match(raw)
-    assert head is not None  # every part of it may be empty
+    assert head is not None  # every part of the pattern may be empty
     indent, heading, bullet = head["indent"], head["heading"], head["bullet"]
     at = head.end()
     line.indent = len(indent.expandtabs(4)) if "\t" in indent else len(indent)
@@ -190,7 +190,7 @@ def _read(text: str, line: Line, raw: str) -> None:
 
 
 def _read_key(text: str, line: Line) -> None:
-    """Look for `key: value`, or for a line that is nothing but a label."""
+    """Look for `key: value`, or for a line that is only a label."""
     found = _KEY.match(text, line.body_at, line.end)
     if found is None or _is_quoted(found):
         label = text[line.body_at : line.end]
@@ -217,17 +217,17 @@ def _read_key(text: str, line: Line) -> None:
 
 
 def _is_quoted(found: re.Match[str]) -> bool:
-    """Whether a colon stands inside quotes that open before the key: `"Title: sub"` is a text."""
+    """Whether a colon is inside quotes that open before the key: `"Title: sub"` is a text."""
     return found["open"][-1:] in _QUOTES and found["shut"][:1] not in _QUOTES
 
 
 def is_divider(text: str, line: Line) -> bool:
-    """Whether a line is the row of dashes under a table's head."""
+    """Whether a line is the row of dashes under a table's header."""
     return line.end - line.start <= 2000 and _DIVIDER.match(text, line.start, line.end) is not None
 
 
 def split_fields(text: str, lines: list[Line], keys: Keys) -> list[Line]:
-    """The lines with those that hold several fields cut at the separators between them, `name: Ada, age: 36`, if any do."""
+    """The lines with each line of several fields split at the separators, `name: Ada, age: 36`; empty if there is none."""
     out: list[Line] = []
     for line in lines:
         starts: list[tuple[int, int]] = []
@@ -250,9 +250,9 @@ def split_fields(text: str, lines: list[Line], keys: Keys) -> list[Line]:
 
 
 def spaced_fields(text: str, lines: list[Line], keys: Keys) -> list[Line]:
-    """The lines with those of one paragraph read as a key and its value without any sign between them: `name Ada`.
+    """The lines with one paragraph read as keys and values without any sign between them: `name Ada`.
 
-    None of them, unless every line of the paragraph is such a field.
+    The result is empty unless every line of the paragraph is such a field.
     """
     starts = [index for index, line in enumerate(lines) if line.gap or not index or line.kind == FENCE]
     for start, stop in pairwise([*starts, len(lines)]):
@@ -265,7 +265,7 @@ def spaced_fields(text: str, lines: list[Line], keys: Keys) -> list[Line]:
 
 
 def _spaced(text: str, line: Line, keys: Keys) -> Line | None:
-    """A line as a key and a value with blanks between them; a value of many words is no field but a sentence."""
+    """A line as a key and a value with blanks between them; a value of many words is a sentence, not a field."""
     if line.sep or line.kind != TEXT or line.end - line.start > _MAX_SPACED or text[line.end - 1] in ".!?:":
         return None
     at = line.body_at
@@ -278,7 +278,7 @@ def _spaced(text: str, line: Line, keys: Keys) -> Line | None:
         key = keys.get(label)
         if key is None:
             continue
-        # a word that is not written like a name follows only a key that is spelled as the schema spells it
+        # a word in lower case may only follow a key with exactly the schema's spelling
         if len(blank[0]) > 1 or ((key == label or not text[at].islower()) and _SPACED_VALUE.match(text, at, line.end)):
             piece = Line(line.start, line.stop, line.gap)
             piece.end, piece.indent, piece.col, piece.body_at = line.end, line.indent, line.col, line.body_at
@@ -289,6 +289,6 @@ def _spaced(text: str, line: Line, keys: Keys) -> Line | None:
 
 
 def fenced(lines: list[Line]) -> list[tuple[int, int]]:
-    """The stretches of lines inside fences, as indexes."""
+    """The runs of lines inside fences, as indexes."""
     runs = [list(run) for opaque, run in groupby(range(len(lines)), lambda at: lines[at].opaque) if opaque]
     return [(run[0], run[-1] + 1) for run in runs]

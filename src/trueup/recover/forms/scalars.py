@@ -1,7 +1,7 @@
-"""A scalar that is the substance of a reply in plain words.
+"""Reads a reply in plain words whose answer is a scalar.
 
-A text and what the schema asks for enter; candidates leave. A refusal, an error and a number with a word that scales it
-are no answers; a leading verdict, one truth word or one number in a sentence is, when the caller asked for eager reading.
+Takes a text and the types of the schema; returns candidates. A refusal, an error and a number with a word that scales it
+are not answers. With eager reading, a leading verdict, one truth word or one number in a sentence is an answer.
 """
 
 import re
@@ -16,7 +16,7 @@ _FENCED_SCALAR = lazy_regex(
     r"```(?:json|JSON)?[ \t]*\n?[ \t]*(-?[0-9.eE+-]{1,40}|true|false|null|\"[^\"\\\n]*\")[ \t]*\n?```"
 )
 _DECORATION = " \t\r\n*_`~\"'“”"
-_LETTER = r"[^\W\u2e80-\uffef]"  # of a word that has an edge
+_LETTER = r"[^\W\u2e80-\uffef]"  # a letter of a script with word edges
 _NUMBER = lazy_regex(
     rf"(?<!{_LETTER})(?<![.,/:\u2212-])[-+\u2212]?[0-9]+(?:,[0-9]{{3}})*(?:\.[0-9]+)?(?!{_LETTER}|[/:+\u2212-]|[.,][0-9])"
 )
@@ -28,7 +28,7 @@ _LIST_MARK = lazy_regex(r"[.)][ \t]+\S")
 
 _NEAR = 40
 
-# Right behind a number: another one is meant. Right before it: it is not the answer, or is said to be wrong.
+# Right after a number: it means a different number. Right before it: it is not the answer, or is called wrong.
 _SCALED = r"[ \t\u00a0*_]{0,4}<scalar.scales>"
 _NOT_ANSWER = r"<scalar.not_answer>[ \t*_:#]{0,4}\Z"
 _BOUND = r"(?:<scalar.bounds>|[<>≤≥])[ \t*_:#]{0,4}\Z"
@@ -37,11 +37,11 @@ _DENIED = r"<scalar.denies>\s?<scalar.is>?[ \t*_:#]{0,4}\Z"
 _TRUE = r"(?P<true>(?<!\w)<scalar.true>(?!\w))"
 _FALSE = r"(?P<false>(?<!\w)<scalar.false>(?!\w))"
 _ANSWERS = rf"(?:{_TRUE}|{_FALSE}|(?P<yes><scalar.yes>)|(?P<no><scalar.no>))"
-# A word inside a sentence is a verdict where the clause ends with it, or where it says what it judges.
+# A word inside a sentence is a verdict if the clause ends with it, or if the judged statement follows.
 _ENDS = r"[\s*_`\"'”」)]*(?:\Z|[.,;:!。，；：！、—–(（\n]|-\s|<scalar.because>|<scalar.statement>)"
 _NOT_SO = r"<scalar.denies>[\s*_]{0,4}\Z"
 _VALUES = {"true": True, "yes": True, "false": False, "no": False}
-# A verdict at the beginning, perhaps behind a label; what follows explains it, in a sentence apart or in the same.
+# A verdict at the beginning, perhaps after a label; an explanation follows, in the same sentence or a separate one.
 _LEADING = (
     rf"\W{{0,16}}(?:[^\W\d]\w{{0,24}}(?: \w{{1,24}}){{0,2}}[^\w:：]{{0,8}}[:：]\W{{0,8}})?{_ANSWERS}"
     r"[\s*_`\"'”)]*(?:(?P<apart>[.!。！]|(?<=\n)|\Z)|[,;:，；：、—–(（]|-\s|(?<=\s)<scalar.because>)"
@@ -53,7 +53,7 @@ _CLAUSE_END = lazy_regex("[.,;。，；、]")
 
 
 def fenced_scalar(text: str) -> list[Candidate]:
-    """A JSON scalar alone in a code fence that says json, or alone in the reply's only fence."""
+    """A JSON scalar alone in the reply's only fence of this kind, with or without the language json."""
     fences = list(_FENCED_SCALAR.finditer(text)) if "```" in text else []
     if len(fences) != 1:
         return []
@@ -63,8 +63,8 @@ def fenced_scalar(text: str) -> list[Candidate]:
     return [Candidate(value, [fences[0].span(1)], [], "scalar")] if code is None else []
 
 
-def scalar(text: str, types: frozenset[str], eager: bool) -> list[Candidate]:
-    """The whole text as one scalar; eagerly also the one number or truth word inside a sentence."""
+def scalar(text: str, types: frozenset[str], *, eager: bool) -> list[Candidate]:
+    """The whole text as one scalar; with `eager`, also the only number or truth word inside a sentence."""
     start, stop = unwrapped(text)
     if start >= stop:
         return []
@@ -91,7 +91,7 @@ def _refuses(said: str, start: int, stop: int) -> bool:
 
 
 def _number(said: str, start: int, stop: int) -> list[Candidate]:
-    """The one number in a sentence that is not denied."""
+    """The only number in a sentence that is not denied."""
     numbers = list(_NUMBER.finditer(said, start, stop))
     if not numbers or len(numbers[0][0]) == stop - start:
         return []
@@ -115,13 +115,13 @@ def _number(said: str, start: int, stop: int) -> list[Candidate]:
 
 
 def _counts(said: str, number: re.Match[str]) -> bool:
-    """Whether a number stands before an item of a list."""
+    """Whether a number is the mark of a list item."""
     line = said.rfind("\n", 0, number.start()) + 1
     return _LIST_MARK.match(said, number.end()) is not None and not said[line : number.start()].strip()
 
 
 def _truth(said: str, start: int, stop: int) -> list[Candidate]:
-    """A sentence that answers yes or no, or calls something true or false, and does not deny or doubt it."""
+    """The verdict of a sentence that answers yes or no, or calls something true or false, without denying or doubting it."""
     leading = pattern(_LEADING).match(said, start, stop)
     if leading is not None:
         return _true_or_false(leading) if _is_settled(leading, said, start, stop) else []
@@ -140,9 +140,9 @@ def _truth(said: str, start: int, stop: int) -> list[Candidate]:
 
 
 def _is_settled(verdict: re.Match[str], said: str, start: int, stop: int) -> bool:
-    """Whether what follows a verdict neither contradicts it nor leaves it open.
+    """Whether the text after a verdict neither contradicts it nor leaves it open.
 
-    A denial explains a "no" or "false", and anything that is said in a sentence apart: "True. The sum is not 5."
+    A denial may explain a "no" or "false", or any verdict in a separate sentence: "True. The sum is not 5."
     """
     answer = _answer(verdict)
     if answer in ("yes", "no") and _refuses(said, start, stop):

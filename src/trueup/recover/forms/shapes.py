@@ -1,7 +1,7 @@
-"""Every shape of text that is not JSON but carries the schema's fields, likeliest first.
+"""Tries every shape of text that has the schema's fields in a form other than JSON, the likeliest first.
 
-A text and what is looked for enter; lists of candidates leave, one for each shape, read only when it is asked for. Without
-known keys no field is read, and an error report or a web page is never one: prose is not a value.
+Takes a text and the aims of the reader; yields a list of candidates for each shape, read only when it is needed. Without
+known keys no fields are read, and an error report or a web page never has fields: prose is not a value.
 """
 
 import re
@@ -34,8 +34,8 @@ _ALL_TYPES = 7
 _MAX_NESTING = 40
 
 
-def readings(text: str, aims: "Aims", has_json: bool = False) -> Iterator[list[Candidate]]:
-    """The candidates of every shape; `has_json` says that broken JSON holds the fields, and no line is one of them."""
+def readings(text: str, aims: "Aims", *, has_json: bool = False) -> Iterator[list[Candidate]]:
+    """The candidates of every shape; `has_json` says that the fields are in broken JSON, so no line is a field."""
     known, depth, listed = aims.known, aims.max_depth, "array" in aims.types
     yield tags.parameters(text)
     yield calls(text, known, depth) if known else []
@@ -51,7 +51,7 @@ def readings(text: str, aims: "Aims", has_json: bool = False) -> Iterator[list[C
 
 
 def without_parts(text: str, found: list[Candidate], aims: "Aims") -> tuple[list[Candidate], list[Candidate]]:
-    """JSON that stands alone, and JSON that is the value of a field in a line: `tags: []` is no answer by itself."""
+    """Independent JSON, and JSON that is the value of a field in a line: `tags: []` alone is not an answer."""
     keys = aims.root_keys | aims.item_keys
 
     def is_part(candidate: Candidate) -> bool:
@@ -63,8 +63,8 @@ def without_parts(text: str, found: list[Candidate], aims: "Aims") -> tuple[list
 
 
 def is_report(text: str) -> bool:
-    """Whether a text is a web page or the trace of an error: neither answers anything."""
-    if text.isascii():  # a look for the words costs less than one for the lines
+    """Whether a text is a web page or an error's traceback, which are not answers."""
+    if text.isascii():  # searching for the words costs less than matching the lines
         small = text.lower()
         if not any(word in small for word in _REPORTING) and _AT_PLACE.search(small) is None:
             return False
@@ -72,14 +72,14 @@ def is_report(text: str) -> bool:
 
 
 def written_out(text: str, aims: "Aims") -> Iterator[list[Candidate]]:
-    """Fields in lines, tables and lists: what stands in a fence or an answer tag first, then all of the text."""
+    """Fields in lines, tables and lists: first inside fences and answer tags, then in the whole text."""
     items = aims.item_keys if "array" in aims.types else frozenset()
     plain_list = "array" in aims.types and not aims.item_keys and len(aims.types) < _ALL_TYPES
     if not (aims.root_keys or items or plain_list) or is_report(text):
         return
     if text.count("\n") > MOST_PLACES:
         raise TooMany("lines", MOST_PLACES)
-    if not plain_list and not Keys(aims.root_keys | items).may_stand_in(text):
+    if not plain_list and not Keys(aims.root_keys | items).may_occur_in(text):
         return
     whole = lines_of(text, 0, len(text))
     spans = [(whole[start].start, whole[stop - 1].stop) for start, stop in fenced(whole)]
@@ -87,11 +87,11 @@ def written_out(text: str, aims: "Aims") -> Iterator[list[Candidate]]:
     known, item, root = Keys(aims.known), Keys(items), Keys(aims.root_keys)
 
     def in_one(document: list[Line]) -> Iterator[list[Candidate]]:
-        """The readings of one document: a list when it is asked for, an object when that is."""
+        """The readings of one document: as a list, as an object, or both, as the schema allows."""
         if len(item):
             yield from _fields(text, document, item, known, aims, listed=True)
         if plain_list:
-            yield lists.candidates(text, document, min(aims.max_depth, _MAX_NESTING), "string" not in aims.types)
+            yield lists.candidates(text, document, min(aims.max_depth, _MAX_NESTING), words="string" not in aims.types)
         if len(root):
             yield from _fields(text, document, root, known, aims, listed=False)
 
@@ -101,7 +101,7 @@ def written_out(text: str, aims: "Aims") -> Iterator[list[Candidate]]:
 
 
 def _answer(text: str) -> list[tuple[int, int]]:
-    """What stands in the last answer tag."""
+    """The content of the last answer tag."""
     for tag in list(_ANSWER_TAG.finditer(text))[-1:] if "<" in text else ():
         stop = text.find(f"</{tag[0][1:]}", tag.end())
         return [(tag.end(), stop if stop >= 0 else len(text))]
@@ -109,19 +109,19 @@ def _answer(text: str) -> list[tuple[int, int]]:
 
 
 def _fields(
-    text: str, document: list[Line], top: Keys, known: Keys, aims: "Aims", listed: bool
+    text: str, document: list[Line], top: Keys, known: Keys, aims: "Aims", *, listed: bool
 ) -> Iterator[list[Candidate]]:
-    """Tables, fields in lines, several fields in one line, and fields without a sign behind their keys."""
+    """Tables, fields in lines, several fields in one line, and fields without a sign after their keys."""
 
     def block(of: list[Line]) -> Block:
         return Block(text, of, known, aims.known, min(aims.max_depth, _MAX_NESTING), free=False)
 
-    in_tables = tables.candidates(block(document), top, listed, aims.wants)
+    in_tables = tables.candidates(block(document), top, aims.wants, listed=listed)
     if listed:
         yield in_tables
-    yield from lines.readings(top, block(document), aims.wants, listed)
+    yield from lines.readings(top, block(document), aims.wants, items=listed)
     if not listed:
         yield in_tables
     for pieces in (split_fields(text, document, top), spaced_fields(text, document, top)):
         if pieces:
-            yield from lines.readings(top, block(pieces), aims.wants, listed)
+            yield from lines.readings(top, block(pieces), aims.wants, items=listed)

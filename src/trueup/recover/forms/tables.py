@@ -1,8 +1,8 @@
-"""Tables whose head names the schema's fields: Markdown tables, and values between commas, semicolons or tabs.
+"""Reads tables whose header names the schema's fields: Markdown tables, and values between commas, semicolons or tabs.
 
-Lines and the schema's names enter; a `Table` leaves, a key for each column and where each cell stands, and candidates for
-them. A column that only counts the rows has no key; one that the schema does not know keeps its head as its key, as a
-member of JSON would. A table of two columns without such a head holds one field in each row.
+Takes lines and the schema's names; returns a `Table`, with a key for each column and the span of each cell, and candidates.
+A column that only counts the rows has no key. An unknown column keeps its header as its key, like a JSON member. A table of
+two columns without such a header has one field in each row.
 """
 
 import re
@@ -17,9 +17,9 @@ from trueup.verdict.patterns import lazy_regex
 if TYPE_CHECKING:
     from trueup.recover.forms.blocks import Block, Wants
 
-# A cell up to its separator: what stands between double quotes is a part of it.
+# A cell up to its separator; text between double quotes is part of it.
 _CELLS = {sign: lazy_regex(rf'[ ]*(?:"(?:[^"]|"")*+"[^{sign}]*|[^{sign}]*)') for sign in ("\t", ";", ",", "|")}
-# The same in a Markdown table: a bar behind a backslash is a part of it.
+# The same in a Markdown table; a bar after a backslash is part of it.
 _BARS = lazy_regex(r"(?:\\.|[^|\\])*")
 _COUNTERS = frozenset({"", "#", "no", "no.", "nr", "nr.", "n°", "№", "index", "row", "编号", "序号"})
 _AROUND = "*_` \"'\ufeff"
@@ -29,7 +29,7 @@ Cell = tuple[int, int]
 
 
 class Table(NamedTuple):
-    """A table: the key of each column, the cells of each row, the line it starts and the one after it."""
+    """A table: the key of each column, the cells of each row, its first line and the line after it."""
 
     keys: list[str | None]
     rows: list[list[Cell]]
@@ -37,8 +37,8 @@ class Table(NamedTuple):
     stop: int
 
 
-def candidates(block: "Block", top: Keys, listed: bool, wants: "Wants") -> list[Candidate]:
-    """The tables among lines as lists of objects; where one object is asked for, those of one row."""
+def candidates(block: "Block", top: Keys, wants: "Wants", *, listed: bool) -> list[Candidate]:
+    """The tables among lines as lists of objects; if the schema wants one object, only tables of one row."""
     out: list[Candidate] = []
     for table in _tables(block.text, block.lines, top):
         if not listed and len(table.rows) != 1:
@@ -59,7 +59,7 @@ def candidates(block: "Block", top: Keys, listed: bool, wants: "Wants") -> list[
 
 
 def _tables(text: str, lines: list[Line], keys: Keys) -> list[Table]:
-    """The Markdown tables among lines whose head names fields; without any, those between other separators."""
+    """The Markdown tables among lines whose header names fields; if there are none, tables with other separators."""
     bars = [table for at, _ in _runs(text, lines) if (table := table_at(text, lines, at, len(lines), keys))]
     out: list[Table] = []
     for at in range(len(lines)) if not bars else ():
@@ -70,7 +70,7 @@ def _tables(text: str, lines: list[Line], keys: Keys) -> list[Table]:
 
 
 def _runs(text: str, lines: list[Line]) -> Iterator[tuple[int, int]]:
-    """Where rows between bars stand one below the other."""
+    """The runs of consecutive rows between bars."""
     at = 0 if "|" in text else len(lines)
     while at < len(lines):
         end = _run_end(lines, at, len(lines)) if lines[at].kind == ROW and not lines[at].opaque else at
@@ -87,7 +87,7 @@ def _run_end(lines: list[Line], at: int, stop: int) -> int:
 
 
 def table_at(text: str, lines: list[Line], at: int, stop: int, keys: Keys) -> Table | None:
-    """The Markdown table that starts at a line: two of the cells of its head, or the only one, name fields."""
+    """The Markdown table that starts at a line: two cells of its header, or its only one, name fields."""
     head, end = cells_of(text, lines[at]), _run_end(lines, at, stop)
     body = at + 1 + (at + 1 < end and is_divider(text, lines[at + 1]))
     labels = [text[a:b].strip(_AROUND) for a, b in head] if len(head) <= _MAX_COLUMNS else []
@@ -106,7 +106,7 @@ def table_at(text: str, lines: list[Line], at: int, stop: int, keys: Keys) -> Ta
 
 
 def fields_in_rows(text: str, lines: list[Line], keys: Keys) -> set[int]:
-    """Make fields of the rows of two cells, in place; the lines of tables whose head names the fields leave."""
+    """Turn rows of two cells into fields, in place; returns the lines of tables whose header names the fields."""
     headed: set[int] = set()
     for at, end in _runs(text, lines):
         if table_at(text, lines, at, len(lines), keys) is not None:
@@ -121,14 +121,14 @@ def fields_in_rows(text: str, lines: list[Line], keys: Keys) -> set[int]:
 
 
 def cells_of(text: str, line: Line) -> list[Cell]:
-    """Where the cells of a row between bars stand."""
+    """The spans of the cells of a row between bars."""
     start = line.body_at + text.startswith("|", line.body_at)
     closed = text[line.end - 1] == "|" and line.end > start and text[line.end - 2] != "\\"
     return _split(text, start, line.end - closed, _BARS)
 
 
 def _separated_at(text: str, lines: list[Line], at: int, keys: Keys) -> Table | None:
-    """The table of values between separators that starts at a line: every cell of its head names a field."""
+    """The table of separated values that starts at a line: every cell of its header names a field."""
     line = lines[at]
     if line.opaque or line.kind not in (TEXT, ROW) or line.end - line.start > _LONGEST_HEAD:
         return None
@@ -159,7 +159,7 @@ def _rows_below(text: str, lines: list[Line], at: int, cell: re.Pattern[str], ke
 
 
 def _split(text: str, start: int, stop: int, cell: re.Pattern[str]) -> list[Cell]:
-    """Where the cells of a row stand, the white space around them left out."""
+    """The spans of the cells of a row, without the white space around them."""
     out: list[Cell] = []
     at = start - 1
     while at < stop:

@@ -1,7 +1,7 @@
-"""Values written as tags: parameter tags of a tool call, and XML elements or attributes named after the schema's keys.
+"""Reads values written as tags: parameter tags of a tool call, and XML elements or attributes named after the schema's keys.
 
-A text and the known keys enter; candidates leave. Tags are read once, left to right, with a bounded stack. An element
-that the text cuts off is read as far as it goes, and said to be cut; a web page is never read.
+Takes a text and the known keys; returns candidates. Tags are read once, from left to right, with a bounded stack. An element
+that was cut off is read as far as it goes and recorded as cut off. A web page is never read.
 """
 
 import html
@@ -38,11 +38,11 @@ _ATTRIBUTED = lazy_regex(rf"<{_NAME}\s[^<>=]{{0,400}}=")
 _CDATA = lazy_regex(r"<!\[CDATA\[([\s\S]*?)(?:\]\]>|\Z)|<!--[\s\S]*?(?:-->|\Z)")
 _ATTRIBUTE = lazy_regex(rf"({_NAME})\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>=]+))")
 _PAGE = lazy_regex(r"<!doctype html|<html[\s>]", re.IGNORECASE)
-# The same where a field is called `html`.
+# The same if a field is called `html`.
 _WHOLE_PAGE = lazy_regex(r"<!doctype html|<html[^<>]{0,200}>\s*<(?:head|body)[\s>]", re.IGNORECASE)
 _STRAY_END = lazy_regex(r"</[^<>\n]{1,80}>\s*\Z")
 _CUT_TAG = lazy_regex(r"<[^<>\n]{0,200}\Z")
-# Elements that say which field they are by an attribute.
+# Elements that name their field in an attribute.
 _CARRIERS = frozenset("field property param entry member attribute column data value item key string int bool".split())
 _NAMING = ("name", "key", "id", "field")
 _TYPES = frozenset("string str integer int number float boolean bool array list object dict null".split())
@@ -51,7 +51,7 @@ _SAID = r"(?:<!\[CDATA\[(?:(?!\]\]>|<!\[CDATA)[\s\S])*\]\]>|[^<>])*"
 _ITEM = lazy_regex(rf"<([A-Za-z][\w-]{{0,40}})>({_SAID})</\1>\s*")
 _ITEMS = lazy_regex(rf"<([A-Za-z][\w-]{{0,40}})>{_SAID}</\1>(?:\s*<\1>{_SAID}</\1>)+")
 _OPEN_TAG = lazy_regex(r"<([A-Za-z][\w-]{0,40})>\Z")
-# What marks text up, and sets no item apart.
+# Elements that format text rather than separate items.
 _PARAGRAPHS = frozenset("p b i em strong u code span div br h1 h2 h3".split())
 
 
@@ -59,7 +59,7 @@ _PARAGRAPHS = frozenset("p b i em strong u code span div br h1 h2 h3".split())
 
 
 def parameters(text: str) -> list[Candidate]:
-    """One candidate for each tool call that gives its arguments as parameter tags."""
+    """One candidate for each tool call with its arguments in parameter tags."""
     if "<" not in text or ("param" not in text and "arg" not in text):
         return []
     starts = [m.start() for m in _INVOKE.finditer(text)]
@@ -70,13 +70,13 @@ def parameters(text: str) -> list[Candidate]:
             closed = ending.search(text, found.end())
             stop = closed.start() if closed else len(text)
             at = closed.end() if closed and closed[1] else stop
-            given = (found[1], found.start(), found.end(), stop, at if closed else -1)
-            calls.setdefault(bisect_right(starts, found.start()), []).append(given)
-    return [_called(text, given) for given in calls.values()]
+            parameter = (found[1], found.start(), found.end(), stop, at if closed else -1)
+            calls.setdefault(bisect_right(starts, found.start()), []).append(parameter)
+    return [_call(text, given) for given in calls.values()]
 
 
-def _called(text: str, given: list[tuple[str, int, int, int, int]]) -> Candidate:
-    """The parameters of one call: the key of each, and where it, its text and its end stand; -1 where that is cut off."""
+def _call(text: str, given: list[tuple[str, int, int, int, int]]) -> Candidate:
+    """One call with the given parameters: key, start, start and end of the text, and end; -1 if the end was cut off."""
     value = {key: _plain(text[a:b]) for key, _, a, b, _ in given}
     span = (given[0][1], max(len(text) if end < 0 else end for *_, end in given))
     records: list[Record] = [("F005", *span, "", None)]
@@ -86,7 +86,7 @@ def _called(text: str, given: list[tuple[str, int, int, int, int]]) -> Candidate
 
 
 def _plain(raw: str) -> str:
-    """The text of an element: comments left out, CDATA and entities as what they stand for."""
+    """The text of an element, without comments and with CDATA and entities decoded."""
     if "<!" in raw:
         pieces: list[str] = []
         at = 0
@@ -101,27 +101,27 @@ def _plain(raw: str) -> str:
 
 
 def listed(text: str) -> list[Candidate]:
-    """Elements of one name side by side, alone or inside one other: the items of a list."""
+    """The items of a list: elements of one name side by side, alone or inside one other element."""
     run = _ITEMS.search(text)
     if run is None or run[1].lower() in _PARAGRAPHS:
         return []
-    before, behind = text[: run.start()].rstrip(), text[run.end() :].lstrip()
+    before, after = text[: run.start()].rstrip(), text[run.end() :].lstrip()
     outer = _OPEN_TAG.search(before)
-    if behind and not (outer and behind.startswith(f"</{outer[1]}>")):
+    if after and not (outer and after.startswith(f"</{outer[1]}>")):
         return []
     items = list(_ITEM.finditer(text, run.start(), run.end()))
-    said, spans = [_plain(item[2]) for item in items], [item.span(2) for item in items]
-    return [listing("F004", run.span(), said, spans, "elements")]
+    values, spans = [_plain(item[2]) for item in items], [item.span(2) for item in items]
+    return [listing("F004", run.span(), values, spans, "elements")]
 
 
 def elements(text: str, known: frozenset[str], wants: Wants) -> Iterator[list[Candidate]]:
-    """Groups of sibling elements named after known keys; then once more with inner tags kept as text."""
+    """Groups of sibling elements named after known keys; then the same with inner tags kept as text."""
     if "<" not in text or ">" not in text or not known:
         return
     keys = Keys(known)
     if (_PAGE if keys.get("html") is None else _WHOLE_PAGE).search(text):
         return
-    root = _Tree(text, keys).read() if _may_hold(text, keys) else None
+    root = _Tree(text, keys).read() if _may_match(text, keys) else None
     if root is None:
         return
     reader = _Values(text, keys, wants)
@@ -131,14 +131,14 @@ def elements(text: str, known: frozenset[str], wants: Wants) -> Iterator[list[Ca
         yield reader.candidates(root)
 
 
-def _may_hold(text: str, keys: Keys) -> bool:
-    """Whether a tag is named after a key, or may name one by an attribute: without any, no tree is built."""
+def _may_match(text: str, keys: Keys) -> bool:
+    """Whether a tag is named after a key, or may name one in an attribute; otherwise no tree is built."""
     names = {found[1] for found in _TAG_NAME.finditer(text)}
     return any(_key(name, keys) is not None for name in names) or _ATTRIBUTED.search(text) is not None
 
 
 def _key(name: str, keys: Keys) -> str | None:
-    """The key that the name of an element is, in a namespace or not."""
+    """The key for the name of an element, with or without a namespace."""
     return keys.get(name) or keys.get(name.rpartition(":")[2])
 
 
@@ -153,12 +153,12 @@ class _Element:
         found = _ATTRIBUTE.finditer(attributes) if attributes else ()
         self.attributes = {name: html.unescape(a or b or c) for name, a, b, c in (each.groups() for each in found)}
         self.children: list[_Element] = []
-        self.mixed = False  # text stands between the children
-        self.cut = ""  # the code of how it ended too early
+        self.mixed = False  # whether there is text between the children
+        self.cut = ""  # the code for ending too early
 
 
 def _items(text: str) -> list[str]:
-    r"""What the text of an element lists: one item per line, behind bullets or not, or short ones between commas.
+    r"""The items in the text of an element: one per line, with or without bullets, or short ones between commas.
 
     >>> _items("- a\n- b, c"), _items("a, b"), _items("a")
     (['a', 'b, c'], ['a', 'b'], ['a'])
@@ -170,7 +170,7 @@ def _items(text: str) -> list[str]:
 
 
 class _Tree:
-    """Builds the tree of elements; None comes out when it is too deep."""
+    """Builds the tree of elements; `read` returns None if it is too deep."""
 
     def __init__(self, text: str, keys: Keys) -> None:
         self.text = text
@@ -205,7 +205,7 @@ class _Tree:
         return self.root
 
     def close(self, name: str, start: int, end: int) -> None:
-        """Close the innermost element of a name; what is open inside it ends where its own text does."""
+        """Close the innermost element of a name; open elements inside it end with their own text."""
         while True:
             element = self.stack.pop()
             self.names[element.name] -= 1
@@ -215,7 +215,7 @@ class _Tree:
             self.lift(element, start)
 
     def lift(self, element: _Element, stop: int) -> None:
-        """End an element that has no end tag before its first child; its children are its siblings."""
+        """End an element without an end tag before its first child; its children become its siblings."""
         parent = self.stack[-1]
         if self.keys.get(element.name) is None:
             parent.mixed = parent.mixed or element.mixed
@@ -250,7 +250,7 @@ class _Tree:
 
 
 class _Values:
-    """Turns elements into values; `raw` keeps tags that no key names as text."""
+    """Turns elements into values; `raw` keeps tags without a key as text."""
 
     def __init__(self, text: str, keys: Keys, wants: Wants) -> None:
         self.text = text
@@ -262,7 +262,7 @@ class _Values:
         self.places: list[Place] = []
 
     def key(self, element: _Element) -> str | None:
-        """The key that an element stands for, by its name or by an attribute that says it."""
+        """The key of an element, by its name or by an attribute that names it."""
         return self.named(element) or _key(element.name, self.keys)
 
     def named(self, element: _Element) -> str | None:
@@ -279,7 +279,7 @@ class _Values:
         return {key: value for key, value in found if key and not (key.lower() == "type" and value.lower() in _TYPES)}
 
     def candidates(self, root: _Element) -> list[Candidate]:
-        """A candidate for each element that holds fields, the outermost first."""
+        """A candidate for each element with fields, the outermost first."""
         out: list[Candidate] = []
         stack = [root]
         while stack:
@@ -288,18 +288,18 @@ class _Values:
             ended = element is not root and element.end > 0
             attributes = self.own(element) if ended else {}
             if named and all(child.cut for child in named) and not attributes:
-                continue  # words in angle brackets, or nothing of it whole
+                continue  # words in angle brackets, or no complete field
             if not named and not (attributes and not element.mixed):
                 stack.extend(reversed(element.children))
                 continue
             span = (element.start, element.end) if ended else (named[0].start, named[-1].end)
             self.records, self.places = [("F004", *span, "", None)], [(None, *span)]
-            value = self.object(element, None, 0, element is not root)
+            value = self.object(element, None, 0, closed=element is not root)
             out.append(Candidate(value, [span], self.records, "tags", None, partial(by_path, self.places)))
         out.sort(key=lambda c: c.spans[0])
         return out
 
-    def object(self, element: _Element, node: Node, depth: int, closed: bool) -> dict[str, Any]:
+    def object(self, element: _Element, node: Node, depth: int, *, closed: bool) -> dict[str, Any]:
         """The attributes and the children of an element as members."""
         out: dict[str, Any] = dict(self.own(element)) if closed else {}
         self.places += [((node, key), element.start, element.text_start) for key in out]
@@ -324,7 +324,7 @@ class _Values:
         return out
 
     def note(self, element: _Element, node: Node) -> None:
-        """Note how an element ended too early."""
+        """Note that an element ended too early."""
         after = f"</{element.name}>" if element.cut == "S005" else ""
         self.records.append((element.cut, element.end, element.end, after, node))
 
@@ -334,9 +334,9 @@ class _Values:
         children = [child for child in element.children if child.end > 0]
         if depth < _MAX_DEPTH and not element.mixed and not (want and want <= TEXT_ONLY):
             if any(self.key(child) is not None for child in children) and not self.is_row(children):
-                return self.object(element, node, depth, True)
+                return self.object(element, node, depth, closed=True)
             if self.own(element):
-                return self.object(element, node, depth, True)
+                return self.object(element, node, depth, closed=True)
             if children and len({child.name for child in children}) == 1:
                 self.choices = True
                 if not self.raw:
@@ -351,5 +351,5 @@ class _Values:
         return _items(text) if want and want <= LIST_ONLY and not text.startswith("[") else text
 
     def is_row(self, children: list[_Element]) -> bool:
-        """Whether children of one name are the items of a list although a key has that name as well: `item`, `tag`."""
+        """Whether children of one name are the items of a list although the name is also a key: `item`, `tag`."""
         return len(children) > 1 and len({child.name for child in children}) == 1 and children[0].children != []

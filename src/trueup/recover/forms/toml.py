@@ -1,7 +1,7 @@
-"""TOML and INI with tables, `[address]` and `[[items]]`: fields under headlines, which no other form reads.
+"""Reads TOML and INI with tables, `[address]` and `[[items]]`: fields under headers, which no other form reads.
 
-A text enters; candidates leave. Dates become text, and so do words without quotes. What the standard library does not take
-for TOML then is left to the other forms.
+Takes a text; returns candidates. Dates and unquoted words become text. If the standard library still refuses the text as
+TOML, it is left to the other forms.
 """
 
 import json
@@ -13,14 +13,14 @@ from trueup.verdict.patterns import lazy_regex
 _TABLE = lazy_regex(r"(?m)^[ \t]*\[\[?[\w.\"' -]{1,120}\]\]?[ \t]*(?:#[^\n]*)?$")
 _FIELD = lazy_regex(r"(?m)^[ \t]*(?:\[\[?[\w.\"' -]{1,120}\]\]?|[\w.\"'-]{1,120}[ \t]*=)[^\n]*$")
 _FENCED = lazy_regex(r"(?m)^[ \t]*(```+|~~~+)[ \t]*(?:(?:toml|ini)\b[^\n`]*)?\n([\s\S]*?)\n[ \t]*\1[ \t]*$")
-# A value without quotes, as an INI file has it.
+# A value without quotes, as in an INI file.
 _BARE = lazy_regex(r"(?m)^([ \t]*[\w.\"'-]{1,120}[ \t]*=[ \t]*)([^\W\d][^\n\"'#\[\]{}]*?)[ \t]*$")
 _LITERALS = frozenset({"true", "false", "inf", "nan"})
 _MOST = 20_000
 
 
 def documents(text: str, max_depth: int) -> list[Candidate]:
-    r"""What stands in a fence, or all lines from the first field to the last, when that is TOML with tables.
+    r"""The content of each fence, or all lines from the first field to the last, if that is TOML with tables.
 
     >>> documents("Here:\n\na = 1_000\n[b]\nc = 2024-05-01\n\nDone.", 9)[0].value
     {'a': 1000, 'b': {'c': '2024-05-01'}}
@@ -49,7 +49,7 @@ def _read(text: str, start: int, stop: int, max_depth: int) -> Candidate | None:
 
 
 def _loaded(raw: str) -> dict[str, Any]:
-    """What TOML says, with dates as text; nothing where it is none, or holds a number that JSON does not have."""
+    """The value of a TOML text, with dates as text; empty if it is not TOML, or has a number that JSON does not have."""
     import tomllib  # loaded when a reply first needs it
 
     try:

@@ -1,6 +1,6 @@
-"""Members outside of braces: `Name(a=1, b='x')`, a printed model, members whose braces are missing, a tuple.
+"""Reads members without braces: `Name(a=1, b='x')`, a printed model, members whose braces are missing, a tuple.
 
-A text and the known keys enter; candidates leave. The parser of JSON reads them; only where it starts is told here.
+Takes a text and the known keys; returns candidates. This module finds where they start, and the JSON parser reads them.
 """
 
 import re
@@ -17,12 +17,12 @@ from trueup.verdict.patterns import lazy_regex
 _CALL_START = lazy_regex(
     r"""(?<![\w.])(?:[^\W\d][\w.]*\(\s*[^\W\d]\w*\s*=(?!=)|array\(\s*(?:"[^"\n]{1,80}"|'[^'\n]{1,80}')\s*=>)"""
 )
-# What stands behind the name; a search for it leaps from bracket to bracket.
+# The text after the name; searching for it jumps from bracket to bracket.
 _ARGUMENTS = lazy_regex(r"""\(\s*(?:[^\W\d]\w*\s*=(?!=)|"[^"\n]{1,80}"\s*=>|'[^'\n]{1,80}'\s*=>)""")
-# Fields as Python prints a model: `name='Ada' age=36`.
+# Fields in Python's notation for a model: `name='Ada' age=36`.
 _PRINTED = lazy_regex(r"""\s*([^\W\d]\w*)=(?=["'\[{(\w-])""")
 _MEMBER_START = lazy_regex(r"""[\s,]*(["'“])([^"'”\n]{1,80})["'”]\s*[:：]""")
-# The first brace, and perhaps the first quote, stood in the prompt: the reply goes on from there, and closes the brace.
+# The first brace, and perhaps the first quote, was in the prompt: the reply continues from there and closes the brace.
 _OPENED_BEFORE = lazy_regex(r"""\s*()([^\W\d][\w$.\-]{0,60})(?:["'”]\s*[:：]|:\s*(?=["'\[{\d\-]|true|false|null))""")
 _TUPLE = lazy_regex(r"""\s*\((?=\s*["'\d-])""")
 
@@ -34,7 +34,7 @@ def calls(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
     while found := _next_call(text, at):
         outcome = Parser(text, found.start(), len(text), known, max_depth).read()
         span = (found.start(), outcome.end)
-        # the name, the brackets and every equals sign are what was taken off
+        # one record for the name, the brackets and every equals sign
         records: list[Record] = [("F003", *span, "", None)]
         records += [record for record in outcome.records if record[0] != "F003" or record[4] is not None]
         if len(out) == MOST_PLACES:
@@ -46,11 +46,11 @@ def calls(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
 
 
 def _next_call(text: str, at: int) -> re.Match[str] | None:
-    """The first call at an offset or behind it."""
-    behind = at
-    while given := _ARGUMENTS.search(text, behind):
-        behind = given.start() + 1
-        start = given.start()
+    """The first call at or after an offset."""
+    search = at
+    while arguments := _ARGUMENTS.search(text, search):
+        start = arguments.start()
+        search = start + 1
         while start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_."):
             start -= 1
         if start >= at and (found := _CALL_START.match(text, start)):
@@ -83,7 +83,7 @@ def members(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]
 
 
 def _inside(kind: str, text: str, start: int, known: frozenset[str], max_depth: int) -> Candidate:
-    """The members from an offset on, as if a bracket had opened before them; that none closes them is no fault."""
+    """The members from an offset on, as if a bracket had opened before them; a missing closing bracket is not a fault."""
     value: dict[str, Any] = {}
     outcome = Parser(text, start, len(text), known, max_depth).within(kind, value)
     records = [record for record in outcome.records if not (record[0] == "S005" and record[4] is None)]
@@ -92,13 +92,13 @@ def _inside(kind: str, text: str, start: int, known: frozenset[str], max_depth: 
 
 
 class _Trace:
-    """Keeps where the values stand that the parser passes."""
+    """Keeps the places of the values that the parser passes."""
 
     def __init__(self) -> None:
         self.spans: dict[Parts, tuple[int, int]] = {}
 
     def key(self, start: int, stop: int, node: Node) -> None:
-        """A key is no value."""
+        """Ignore keys."""
 
     def scalar(self, start: int, stop: int, node: Node) -> None:
         self.spans[parts_of(node)] = (start, stop)
@@ -108,17 +108,17 @@ class _Trace:
 
 
 def _places(kind: str, text: str, start: int, known: frozenset[str], max_depth: int) -> dict[Parts, tuple[int, int]]:
-    """Where each value stands: the text is read once more."""
+    """The place of each value, from reading the text again."""
     trace = _Trace()
     parser = Parser(text, start, len(text), known, max_depth, trace)
-    with suppress(TooDeep):  # read without the quick lanes, it may nest deeper
+    with suppress(TooDeep):  # without the quick lanes, the text may nest too deep
         outcome = parser.within(kind, {}) if kind else parser.read()
         trace.spans[()] = (start, outcome.end)
     return trace.spans
 
 
 def in_parentheses(text: str, known: frozenset[str], max_depth: int) -> list[Candidate]:
-    """`("a", "b")`: a tuple of Python that is all of the text."""
+    """`("a", "b")`: a Python tuple that is the whole text."""
     found = _TUPLE.match(text)
     if found is None:
         return []

@@ -1,6 +1,6 @@
-"""The value of a field on one line, as YAML and Markdown write it: a literal, a quoted or emphasised text, a short list.
+"""Reads the value of a field on one line, as YAML and Markdown write it: a literal, quoted or emphasised text, a short list.
 
-A stretch of a line enters, and the types that are wanted of it; its value leaves. What is not plainly a literal stays text.
+Takes a stretch of a line and the types that the schema wants; returns its value. Anything but a clear literal stays text.
 """
 
 import re
@@ -17,13 +17,13 @@ LIST_ONLY = frozenset({"array", "null"})
 _NUMERIC = frozenset({"number", "integer", "null"})
 _PARTS = lazy_regex(r"[,;、，；][ \t]*")
 _MAX_PART, _MAX_PART_WORDS = 60, 6
-# What a comma behind it is no part of.
+# Values that do not include a comma after them.
 _PLAIN = lazy_regex(r"[-+]?[0-9][0-9.,eE+-]{0,400}|[\[{].*[\]}]|true|false|null|True|False|None|~", re.DOTALL)
 _GROUPED = lazy_regex(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3})+(\.[0-9]+)?")
 
 
 def parts_of_list(raw: str) -> list[str] | None:
-    """The parts of a text that lists short things between commas, where a list is asked for.
+    """The parts of a text that lists short items between commas; None if it does not.
 
     >>> parts_of_list("fast, cheap"), parts_of_list("fast")
     (['fast', 'cheap'], None)
@@ -34,9 +34,9 @@ def parts_of_list(raw: str) -> list[str] | None:
 
 
 def inline(raw: str, want: frozenset[str] = frozenset(), ends: str = "") -> Any:
-    """A scalar on one line: without its quotes or emphasis, a literal when JSON writes it so, else its text.
+    """A scalar on one line, without its quotes or emphasis: a literal if it is written as in JSON, otherwise its text.
 
-    A comma or semicolon at its end is taken off a literal or a quoted text, and off any text where all lines end with it.
+    A comma or semicolon at its end is removed from a literal or a quoted text, and from any text if all lines end with it.
 
     >>> inline("36"), inline("1.50"), inline("**Ada**"), inline("'x'")
     (36, '1.50', 'Ada', 'x')
@@ -52,18 +52,20 @@ def inline(raw: str, want: frozenset[str] = frozenset(), ends: str = "") -> Any:
         return text
     if text in ("", "~"):
         return None
-    if want and want <= _NUMERIC and (grouped := grouped_number(text, "number" in want)) is not None:
+    if want and want <= _NUMERIC and (grouped := grouped_number(text, with_fraction="number" in want)) is not None:
         return grouped
     value, code = read_token(text)
     plain = code in (None, "S018") and (value is None or isinstance(value, bool) or str(value) == text)
     return value if plain else text
 
 
-def grouped_number(text: str, with_fraction: bool) -> int | float | None:
-    """A number with commas between its thousands; None when it is none, or when the comma may stand for the point.
+def grouped_number(text: str, *, with_fraction: bool) -> int | float | None:
+    """A number with commas between its thousands; None if the text is not one, or the comma may be a decimal point.
 
-    >>> grouped_number("1,234", False), grouped_number("1,200.50", True), grouped_number("1,234", True)
-    (1234, 1200.5, None)
+    >>> grouped_number("1,234", with_fraction=False), grouped_number("1,200.50", with_fraction=True)
+    (1234, 1200.5)
+    >>> grouped_number("1,234", with_fraction=True) is None
+    True
     """
     found = _GROUPED.fullmatch(text)
     if found is None or (found[1] and not with_fraction):
@@ -75,7 +77,7 @@ def grouped_number(text: str, with_fraction: bool) -> int | float | None:
 
 
 def common_end(lines: list[Line], text: str) -> str:
-    """The sign, comma or semicolon, that all of some lines end with; the last one may lack the comma."""
+    """The comma or semicolon that all of some lines end with; the last line may lack the comma."""
     signs = [text[line.start : line.end].rstrip()[-1:] for line in lines]
     first = signs[0] if len(signs) > 1 else ""
     if first == ",":
@@ -84,7 +86,7 @@ def common_end(lines: list[Line], text: str) -> str:
 
 
 def bare(raw: str) -> tuple[str, bool]:
-    """A text without the quotes or the emphasis around all of it, and whether it was quoted.
+    """A text without the quotes or emphasis around it, and whether it was quoted.
 
     >>> bare('"a" and "b"'), bare("__init__"), bare("**x**")
     (('"a" and "b"', False), ('__init__', False), ('x', False))

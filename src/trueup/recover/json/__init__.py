@@ -1,1 +1,1 @@
-"""JSON-like text with any faults: values out of it, with the fixes it took and where everything stands."""
+"""JSON-like text with any faults: its values, the fixes that reading them took, and where everything is."""

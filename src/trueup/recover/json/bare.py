@@ -1,7 +1,7 @@
-"""Where words without quotes end: `{"title": Dune (Part Two), "year": 1965}`.
+"""Finds where words without quotes end: `{"title": Dune (Part Two), "year": 1965}`.
 
-A text and the place of the first word enter; the offset behind the last one leaves. Brackets that the words open themselves
-are balanced, and words in an object may go on over several lines.
+Takes a text and the offset of the first word; returns the offset after the last one. Brackets that the words open are
+balanced, and words in an object may continue over several lines.
 """
 
 from trueup.recover.json.lexer import CLOSER_OF, QUOTES
@@ -27,7 +27,7 @@ _QUOTE_THEN_END = lazy_regex(r"""["'”]\s*(?:[,}\])]|\Z)""")
 
 
 class Bare:
-    """Where words without quotes end, found from left to right; brackets that the words open themselves are balanced."""
+    """Finds where words without quotes end, from left to right, balancing the brackets that the words open."""
 
     __slots__ = ("end", "first", "known", "lines", "opened", "place", "start", "text")
 
@@ -37,14 +37,14 @@ class Bare:
         self.end = end
         self.place = place
         self.known = known
-        self.first = True  # no comma was passed yet
+        self.first = True  # no comma has been passed yet
         self.lines = False
-        self.opened: list[str] = []  # what closes the brackets that the words opened
+        self.opened: list[str] = []  # the closers of the brackets that the words opened
 
-    def stop(self, open_closers: str, lines: bool) -> int:
-        """The end: at a bracket, a line's end, or a comma with a new member behind it.
+    def stop(self, open_closers: str, *, lines: bool) -> int:
+        """The end: a bracket, the end of a line, or a comma with a new member after it.
 
-        `lines` says that a value may have several: it continues up to a key or a bracket that closes what is open.
+        `lines` allows a value of several lines, which continues up to a key or a bracket that closes an open container.
         """
         stops = _BARE_ARGUMENT_STOP if self.place is ARGUMENT else _BARE_STOP
         self.lines = lines
@@ -74,22 +74,22 @@ class Bare:
             at += 1
 
     def _is_value(self, at: int) -> bool:
-        """Whether a bracket behind the words opens a value of its own."""
+        """Whether a bracket after the words opens a separate value."""
         whole = _WHOLE_TOKEN.fullmatch(self.text[self.start : at].rstrip())
         return whole is not None or (self.text[at] == "{" and OBJECT_AHEAD.match(self.text, at, self.end) is not None)
 
     def _next_line_ends(self, at: int) -> bool:
-        """Whether what stands on the lines below is not of this value: a bracket, a fence, or the next member."""
+        """Whether the lines below belong to something else: a bracket, a fence, or the next member."""
         text, end = self.text, self.end
         here = past(text, at)
         if here >= end or text[here] in "}]｝］":
             return True
         if text[here] == "," or not starts_member(text, here, end, self.known):
-            return text[here] == "," and comma_closes(text, here, end, self.place, self.known, True)
+            return text[here] == "," and comma_closes(text, here, end, self.place, self.known, first=True)
         return text[here] in QUOTES or not is_prose(text, here, end, self.known)
 
     def _passed(self, sign: str, at: int) -> int:
-        """How many letters to pass behind a sign inside the words; -1 where they end before it, -2 behind it."""
+        """How many characters to skip after a sign inside the words; -1 if the words end before the sign, -2 if after it."""
         text, end, in_list = self.text, self.end, self.place is LIST_ITEM
         if sign in ",，、،":
             return 0 if not self._comma_ends(at) else -1
@@ -108,19 +108,19 @@ class Bare:
         return -1 if in_list or (at > self.start and starts_member(text, at, end, self.known)) else 0
 
     def _past_block(self, at: int) -> int:
-        """How far a block of code inside the words goes; -1 where the mark ends them."""
+        """How far a block of code inside the words extends; -1 if its mark ends the words."""
         text, end = self.text, self.end
         closed = text.find("```", at + 3, end) if self.lines and text[:at].rstrip(" \t")[-1:] == "\n" else -1
         return closed + 2 - at if closed > 0 and text.find("}", closed + 3, end) >= 0 else -1
 
     def _comma_ends(self, at: int) -> bool:
         text, end, start = self.text, self.end, self.start
-        if self.opened:  # inside brackets of the words, only a quoted key ends them
+        if self.opened:  # inside brackets that the words opened, only a quoted key ends the words
             key = _QUOTED_KEY_AHEAD.match(text, at + 1, end)
             return key is not None
         whole = self.first and _WHOLE_TOKEN.fullmatch(text[start:at].rstrip())
         if self.place is LIST_ITEM or (whole and not text[at + 1 : at + 2].isdigit()):
             return True
-        ends = comma_closes(text, at, end, self.place, self.known, self.first)
+        ends = comma_closes(text, at, end, self.place, self.known, first=self.first)
         self.first = False
         return ends

@@ -1,8 +1,8 @@
-"""The fast lane: text that is JSON already is decoded once, and guarded against what decoders pass over.
+"""The fast lane: decodes text that is already JSON once, and catches what decoders do not report.
 
-msgspec refuses NaN, overflow and lone surrogates and keeps integers exact; what it does not report is a duplicate
-key. The value is written again and the quotes counted: a key that vanished took its quotes along. `exact` does the same
-for a value inside a text: what it takes, the tolerant parser would read without a single record.
+msgspec refuses NaN, overflow and lone surrogates and keeps integers exact, but does not report duplicate keys. So the value
+is encoded again and the quotes are counted: a key that vanished took its quotes along. `exact` does the same for a value
+inside a text. It accepts only what the tolerant parser would read without a single record.
 """
 
 import json
@@ -12,19 +12,19 @@ import orjson
 
 from trueup.verdict.patterns import lazy_regex
 
-# Escapes that JSON knows, in what can only be LaTeX or a path of Windows.
+# Valid JSON escapes in what can only be LaTeX or a Windows path.
 _UNMEANT = lazy_regex(
     r"\\(?:f(?:rac|orall|box|lat)|b(?:eta|egin|inom|ar|oldsymbol|f|ullet|mod|ig[gl]?)(?![a-z])"
     r"|t(?:imes|heta|ilde|ext(?:bf|it|rm)?\{|frac)|r(?:ho|ight|angle|ceil|floor)(?![a-z])|n(?:abla|eq|otin)(?![a-z])"
     r"""|[bfnrt](?<="[A-Za-z]:\\.)[\w.\\-]*(?=")|u0022)"""
 )
 
-# orjson writes no value nested deeper than this, so a value it wrote is not.
+# orjson refuses to encode a value nested deeper than this, so a value that it encoded is not.
 WRITABLE_DEPTH = 254
 
 
 def repeats_a_key(text: str) -> bool:
-    """Whether valid JSON gives a key twice in one object; slow and sure.
+    """Whether valid JSON has a key twice in one object; slow but certain.
 
     >>> repeats_a_key('{"a": 1, "a": 2}'), repeats_a_key('{"a": "\\u0022"}')
     (True, False)
@@ -45,7 +45,7 @@ def repeats_a_key(text: str) -> bool:
 
 
 def keeps_all_keys(text: str, again: bytes) -> bool:
-    """Whether no key of the text was lost on the way: the value written again has as many quotes.
+    """Whether no key was lost in decoding: the value, encoded again, has as many quotes as the text.
 
     >>> keeps_all_keys('{"a": 1, "a": 2}', b'{"a":2}')
     False
@@ -54,7 +54,7 @@ def keeps_all_keys(text: str, again: bytes) -> bool:
 
 
 def has_integral(again: bytes) -> bool:
-    """Whether a value that was written holds a number with a zero fraction, such as `5.0`.
+    """Whether an encoded value contains a number with a zero fraction, such as `5.0`.
 
     >>> has_integral(b'{"a":5.0}'), has_integral(b'{"a":0.07}')
     (True, False)
@@ -63,7 +63,7 @@ def has_integral(again: bytes) -> bool:
 
 
 def looks_odd(text: str) -> bool:
-    r"""Whether valid JSON with a backslash in it wants a second look: for escaped quotes, and for escapes hardly meant.
+    r"""Whether valid JSON with a backslash needs a closer look: it has escaped quotes or probably unintended escapes.
 
     >>> looks_odd(r'"a\nb"'), looks_odd(r'"\frac{1}{2}"'), looks_odd(r'"C:\new"'), looks_odd(r'"\u0022"')
     (False, True, True, True)
@@ -73,7 +73,7 @@ def looks_odd(text: str) -> bool:
 
 
 def unmeant(text: str, start: int, stop: int) -> tuple[int, int] | None:
-    r"""The first escape in valid JSON that was hardly meant; None when there is none.
+    r"""The first escape in valid JSON that was probably not intended; None if there is none.
 
     >>> unmeant(r'"\\frac \beta"', 0, 15)
     (8, 13)
@@ -93,9 +93,9 @@ _EDGE = 16
 
 
 def closed(text: str, at: int, stop: int) -> tuple[bool, Any, int]:
-    """Whether the value that opens here is JSON, the value, and the offset behind it, or behind what was looked at in vain.
+    """Whether the value that opens here is JSON, the value, and the offset after it (or after what was tried, if it is not).
 
-    It is looked at through a window, so that a fault costs no more than its distance.
+    Only a window of the text is decoded at a time, so a fault costs no more than its distance.
 
     >>> closed('[{"a": 1}, {"a": 2', 1, 18), closed('[{"a": 1}, {"a": 2', 11, 18)
     ((True, {'a': 1}, 9), (False, None, 18))
@@ -116,7 +116,7 @@ def closed(text: str, at: int, stop: int) -> tuple[bool, Any, int]:
 
 
 def exact(text: str, at: int, stop: int) -> tuple[bool, Any, int]:
-    """The same of a value that wants no second look."""
+    """Like `closed`, but also refuses a value that needs a closer look."""
     found, value, end = closed(text, at, stop)
     if not found:
         return False, None, end
@@ -125,6 +125,6 @@ def exact(text: str, at: int, stop: int) -> tuple[bool, Any, int]:
         again = orjson.dumps(value)
     except TypeError:
         return False, None, end
-    # a key given twice took its quotes along, and what is no number of JSON was written as null
+    # a repeated key took its quotes along, and a number that JSON does not have was encoded as null
     same = piece.count('"') == again.count(b'"') and piece.count("null") == again.count(b"null")
     return same and not ("\\" in piece and looks_odd(piece)), value, end

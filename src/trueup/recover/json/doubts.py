@@ -1,21 +1,21 @@
-"""Doubts: what shows that a string or a key that was mended ran into its neighbours, or has a quote too many.
+"""Doubts: signs that a repaired string or key ran into its neighbours, or has a quote too many.
 
-The raw content of a mended string, or a comment, enters; whether the reading can be believed leaves.
+Takes the raw content of a repaired string, or a comment; returns whether the reading can be trusted.
 """
 
 from trueup.recover.json.lexer import KEY_AT_QUOTE
 from trueup.recover.words import pattern, small
 from trueup.verdict.patterns import lazy_regex
 
-# Brackets that close in the middle, with a key or a string behind them.
+# Brackets that close in the middle, with a key or a string after them.
 _RUN_ON = lazy_regex(r"""[}\]]\s*,\s*(?:[{\[]\s*)?["']|[}\]]\s*"[^"\n]{1,60}"\s*:""")
-# A quote and a comma, then a key with its colon or without it, or a quote on the next line.
+# A quote and a comma, then a key with or without its colon, or a quote on the next line.
 _NEXT_MEMBER = lazy_regex(
     r"""["”](?<!\\.)\s*,\s*"[^"\n:,]{1,60}(?::|"\s*(?:["\[{]|-?[0-9]|true\b|false\b|null\b))|(?<!["”]),[ \t]*\r?\n\s*"(?![,.;])"""
 )
 # The first quote inside has no partner before a comma and a key: `x" (a guess), "b": "y`.
 _WORDS_THEN_KEY = lazy_regex(r"""[^"\\]*+"[^"{\[\n]{1,60},\s*"[^"\n:,]{1,60}"\s*:\s""")
-# A string, words and another string: `x" or "y`. A quotation has its blanks outside.
+# A string, words and another string: `x" or "y`. In a quotation the blanks are outside the quotes.
 _TWO_STRINGS = lazy_regex(r"""[^"]*[^"\s\\]"\s[^"]*\s"[^"\s][^"]*+\Z""")
 _WORDS_BETWEEN = lazy_regex(r"""\s*[,.;]?\s*[^\s"][^"]*\Z""")
 # A separator and a key, with or without its last quote.
@@ -27,7 +27,7 @@ _SHOULD_BE = (
     r"|<value.should_be>:?\s*(?:[\"'`「]([^\"'`\n」]{1,80})[\"'`」]|(-?[0-9]+(?:\.[0-9]+)?|true|false|null))"
     r"\s?<member.since>?\s*[.!。]?\s*(?:\*/|-->)?\s*\Z"
 )
-# The beginning of a comment that stands for what was left out.
+# The beginning of a comment in place of something that was left out.
 _ELIDED = r"(?://+|\#+|/\*+|<!--)[\s(\[.…-]*(?:(?<=\.\.\.)|(?<=…)|<value.elided>)"
 _OMITS = r"(?m)^(?://+|\#+|/\*+|<!--)[\s(\[.-]*<value.elided>"
 _NEAR = 160
@@ -35,7 +35,7 @@ _KEY_SIGNS = frozenset(",:：{}[]=\n")
 
 
 def swallows(raw: str) -> bool:
-    r"""Whether a mended string closes brackets it did not open, or goes on with keys: it ran into its neighbours.
+    r"""Whether a repaired string ran into its neighbours: it closes brackets it did not open, or continues with keys.
 
     >>> swallows('x"}, {"a": "y'), swallows('x", "a" 1, "b'), swallows('say "a", "b" or c')
     (True, True, False)
@@ -54,7 +54,7 @@ def swallows(raw: str) -> bool:
 
 
 def takes_back(text: str, start: int, stop: int) -> bool:
-    """Whether a comment right behind a scalar says that it should be another one.
+    """Whether a comment right after a scalar says that the scalar should be a different one.
 
     >>> takes_back("[1 /* should be 2 */]", 3, 20), takes_back("[2 /* should be 2 */]", 3, 20)
     (True, False)
@@ -74,7 +74,7 @@ def takes_back(text: str, start: int, stop: int) -> bool:
 
 
 def elides(comment: str) -> bool:
-    """Whether a comment stands for members or items that were left out.
+    """Whether a comment represents members or items that were left out.
 
     >>> elides("// ... and 12 more"), elides("# etc."), elides("/* the name, etc. */")
     (True, True, False)
@@ -83,7 +83,7 @@ def elides(comment: str) -> bool:
 
 
 def may_object(comments: str) -> bool:
-    """Whether comments, one on each line, may take a value back or stand for what was left out; quick."""
+    """Whether comments, one on each line, may retract a value or represent something left out; a quick test."""
     if "..." in comments or "…" in comments:
         return True
     said = small(comments)
@@ -91,12 +91,12 @@ def may_object(comments: str) -> bool:
 
 
 def is_odd_key(raw: str) -> bool:
-    """Whether a key with quotes inside holds signs that stand between members."""
+    """Whether a key with quotes inside contains signs that separate members."""
     return not _KEY_SIGNS.isdisjoint(raw)
 
 
 def is_half_quoted(raw: str) -> bool:
-    """Whether a string that was never closed may have ended at a quote: there is one with words behind it, or a key.
+    """Whether a string that was never closed may have ended at a quote inside: one with words or a key after it.
 
     >>> is_half_quoted('Ada" and'), is_half_quoted('the "x" one'), is_half_quoted('5" pipe')
     (True, False, False)
@@ -109,9 +109,9 @@ def is_half_quoted(raw: str) -> bool:
 
 
 def is_half_escaped(raw: str) -> bool:
-    r"""Whether a string has one quote that is not escaped, right behind a word and with a comma behind it: its end.
+    r"""Whether a string has one unescaped quote, between a word and a comma: the string probably ended there.
 
-    Where other quotes are escaped they come in pairs, so that this one has no partner.
+    Escaped quotes in the string have to come in pairs, so that the unescaped one has no partner.
 
     >>> (
     ...     is_half_escaped(r'a \"b\";", c'),
@@ -126,7 +126,7 @@ def is_half_escaped(raw: str) -> bool:
 
 
 def without_stray(raw: str) -> str | None:
-    r"""A string without the one quote too many at its edge, `"Ada""` or `""Ada"`; None when there is none.
+    r"""A string without the extra quote at its edge, as in `"Ada""` or `""Ada"`; None if there is none.
 
     >>> without_stray('Ada"'), without_stray('27"'), without_stray('"a" or "b"')
     ('Ada', None, None)
@@ -140,7 +140,7 @@ def without_stray(raw: str) -> str | None:
 
 
 class Quotation:
-    """Which quotes inside an item of a list belong together: an opening one leans on the word behind it."""
+    """Tracks which quotes inside a list item belong together: an opening quote directly precedes a word."""
 
     __slots__ = ("astray", "opened", "text")
 
@@ -150,7 +150,7 @@ class Quotation:
         self.astray = False
 
     def passed(self, at: int) -> None:
-        """A quote that does not close the string."""
+        """Note a quote that does not close the string."""
         opens = self._opens(at)
         self.astray = self.astray or (self.opened and opens)
         self.opened = not self.opened if self.opened or opens else False
@@ -160,25 +160,25 @@ class Quotation:
         return (before.isspace() or before in "([{") and behind != "" and (behind.isalnum() or behind in "([{<")
 
 
-# -- an object with quotes of its own inside a string: code, or the whole answer once more --------------
+# -- an object with its own quotes inside a string: code, or the whole answer once more ------------------
 
 _NEXT_KEY = lazy_regex(r"""\s*,\s*["']([^"'\n]{1,80})["']\s*:""")
 _BLANKS = " \t\r\n"
 
 
-class Inner:
-    """The inner object whose first key starts at a quote."""
+class InnerObject:
+    """An object inside a string, whose first key starts at a quote."""
 
     __slots__ = ("depth", "ran_on", "seen", "text")
 
     def __init__(self, text: str, at: int) -> None:
         self.text = text
-        self.depth = 1  # how many of its braces are open
+        self.depth = 1  # the number of its open braces
         self.seen = at
         self.ran_on = False
 
     def passed(self, at: int) -> None:
-        """A further quote that does not close the string: with a key behind a comma, the string has run on."""
+        """Note a further quote that does not close the string; a key after a comma shows that the string has run on."""
         self._count(at)
         before = at
         while self.text[before - 1] in _BLANKS:
@@ -186,8 +186,8 @@ class Inner:
         if self.depth <= 0 and self.text[before - 1] == "," and KEY_AT_QUOTE.match(self.text, at):
             self.ran_on = True
 
-    def holds(self, at: int, end: int, known: frozenset[str]) -> bool:
-        """Whether a member behind this quote is one of the inner object: it is still open, and the key unknown."""
+    def owns(self, at: int, end: int, known: frozenset[str]) -> bool:
+        """Whether a member after this quote is part of the inner object: the object is still open, and the key unknown."""
         self._count(at)
         key = _NEXT_KEY.match(self.text, at + 1, end) if self.depth > 0 else None
         return key is not None and key[1] not in known
@@ -205,6 +205,6 @@ def opens_object(text: str, body: int, at: int) -> bool:
     return before > body and text[before - 1] == "{" and KEY_AT_QUOTE.match(text, at) is not None
 
 
-def doubt_of(inner: Inner | None) -> tuple[str, ...]:
-    """The code of a string that ends inside its inner object, or runs on past it with further members."""
+def doubt_of(inner: InnerObject | None) -> tuple[str, ...]:
+    """The code for a string that ends inside its inner object, or runs on past it into further members."""
     return ("S042",) if inner is not None and (inner.depth > 0 or inner.ran_on) else ()

@@ -1,6 +1,6 @@
-"""What the characters between two quotes mean: escapes, those that JSON does not know, and backslashes that are text.
+"""Decodes the characters between two quotes: escapes, also invalid ones, and backslashes that are text.
 
-The raw content of a string enters; its value and the codes of what JSON would not have taken leave.
+Takes the raw content of a string; returns its value and the codes for everything that is not valid JSON.
 """
 
 import json
@@ -11,23 +11,23 @@ from trueup.recover.json.clean import unmeant
 from trueup.recover.json.lexer import CONTROL, ESCAPE, SIMPLE_ESCAPES, SURROGATE
 from trueup.verdict.patterns import lazy_regex
 
-# A backslash before a letter that JSON gives no meaning: LaTeX or a path, and so are the others in this string.
+# A backslash before a letter that is not a JSON escape: LaTeX or a path, like all other backslashes in this string.
 _BACKSLASH_WORD = lazy_regex(r"(?<!\\)(?:\\\\)*\\[ac-eg-mo-qsv-zA-TV-Z]")
 _SPACED = lazy_regex(r"[\s{}$^=]")
-# A doubled backslash before a letter: somebody escaped this string with care.
+# A doubled backslash before a letter: this string was escaped with care.
 _DOUBLED_WORD = lazy_regex(r"(?<!\\)(?:\\\\)+[A-Za-z]")
 _SHARE = lazy_regex(r"\\\\[\w.$-]{1,80}\\[^\\{}^=\s][^{}^=]*\Z")
-# Signs that mean something else behind a backslash in a pattern, and the brackets of formulas.
+# Signs that have a meaning after a backslash in a regular expression, and the brackets of formulas.
 _PATTERN_SIGNS = frozenset(".()[]{}*+?^$|-")
 _FORMULA = lazy_regex(r"(?<!\\)\\(?:\([^()\n]*\\\)|\[([^\[\]\n]*)\\\])")
-# An escape of JavaScript.
+# A JavaScript escape.
 _BRACED = lazy_regex(r"(?<!\\)((?:\\\\)*)\\u\{(0{0,4}[0-9a-fA-F]{1,5}|10[0-9a-fA-F]{4})\}")
 _FORMULA_SIGNS = frozenset("\\^_=+")
 
 
 @cache
 def _commands() -> re.Pattern[str]:
-    """Commands of LaTeX that start like an escape of JSON."""
+    """LaTeX commands that start like a JSON escape."""
     return re.compile(
         r"\\(?:[bf]|n(?:abla|eq?|u|ot|otin|i|mid|ewline|ewcommand|eg|earrow|onumber|oindent|atural|leq|geq|olimits)(?![a-z])"
         r"|t(?:imes|heta|ext[a-z]*|au|anh?|o|op|riangle[a-z]*|ilde|frac|herefore|iny|able|abular)(?![a-z])"
@@ -36,7 +36,7 @@ def _commands() -> re.Pattern[str]:
 
 
 def unescape(raw: str) -> tuple[str, tuple[str, ...]]:
-    r"""What the characters between the quotes mean, and the codes of what JSON would not have taken.
+    r"""The meaning of the characters between the quotes, and the codes for everything that is not valid JSON.
 
     >>> unescape(r"a\_b\u0041")
     ('a_bA', ('S025',))
@@ -57,7 +57,7 @@ def unescape(raw: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _signed(found: re.Match[str]) -> str:
-    """The escape of JavaScript as one or two of JSON."""
+    """A JavaScript escape as one or two JSON escapes."""
     return found[1] + json.dumps(chr(int(found[2], 16)))[1:-1]
 
 
@@ -72,7 +72,7 @@ def _decoded(raw: str) -> tuple[str, list[str]]:
     words = _BACKSLASH_WORD.search(raw) is not None or unmeant(f'"{raw}"', 0, len(raw) + 2) is not None
     is_path = words and _SPACED.search(raw) is None
     careful = _DOUBLED_WORD.search(raw) is not None
-    # `\\` ends a line of a formula and starts the name of a share, where single backslashes are text
+    # where single backslashes are text, `\\` ends a line of a formula or starts the name of a network share
     pairs = words and (not careful or _SHARE.match(raw) is not None)
     signs = not words and (careful or _has_formula(raw))
 

@@ -1,4 +1,4 @@
-"""What a reading is made of: open containers, records of fixes, places in the value, and the limits of a reading."""
+"""The parts of a reading: open containers, records of fixes, places in the value, and the limits."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -6,30 +6,30 @@ from trueup.recover.json.lexer import CLOSER_OF
 from trueup.verdict.codec import encode
 from trueup.verdict.paths import Parts
 
-# A place in the value: None for the root, else (place of the container, key or index).
+# A place in the value: None for the root, otherwise (place of the container, key or index).
 Node = tuple[Any, str | int] | None
-# code, start, end, what stands there instead, place
+# code, start, end, replacement, place
 Record = tuple[str, int, int, str, Node]
 
-# How much of a string a record shows of what it became.
+# How many characters of a repaired string a record shows.
 _SHOWN = 240
-# More faults than this in one value, and it is not read on: it would take seconds, and nobody could trust it.
+# Reading stops after this many faults in one value: it would take seconds, and the result could not be trusted.
 MOST_FAULTS = 100_000
-# More places than this that may be a value or a call, and the text is not read on: which of them counts is beyond telling.
+# Reading stops after this many places that may be a value or a call: nothing could decide which of them counts.
 MOST_PLACES = 40_000
 MOST_CALLS = 10_000
 
 
 class TooDeep(Exception):
-    """The text nests deeper than the limit; carries the offset."""
+    """The text nests deeper than the limit; has the offset."""
 
 
 class TooMany(TooDeep):
-    """The text holds more of something than a limit allows; carries what it is, and the limit."""
+    """The text contains more of something than a limit allows; has its name and the limit."""
 
 
 class Frame:
-    """An open container: what it is, where it hangs, and whether a separator was just read."""
+    """An open container: its kind, its parent, and whether a separator was just read."""
 
     __slots__ = (
         "closer", "comma", "equals", "holder", "key_start", "kind", "last_child", "last_string", "loose", "members",
@@ -37,26 +37,26 @@ class Frame:
     )  # fmt: skip
 
     def __init__(self, kind: str, value: Any, node: Node, start: int, holder: Any, slot: Any) -> None:
-        self.kind = kind  # one of { [ ( and = for the arguments of a call
+        self.kind = kind  # one of { [ ( or, for the arguments of a call, =
         self.closer = CLOSER_OF.get(kind, ")")
         self.value = value
         self.node = node
         self.start = start
         self.holder = holder
         self.slot = slot
-        self.comma = True  # true at the start and after a separator: a member may follow
+        self.comma = True  # True at the start and after a separator: a member may follow
         self.last_string: tuple[Any, int] | None = None  # slot and start of a string just read
-        self.no_rest = False  # no list without its opening bracket goes on here
+        self.no_rest = False  # no list without its opening bracket continues here
         self.loose = False  # a key without a colon was read
-        self.equals = False  # keys and values are joined by = or =>
-        self.key_start = start  # where the member that is being read starts
-        self.last_child: Frame | None = None  # the container that was closed last
-        self.whole = -1  # where that one starts, if it was taken whole
-        self.members: dict[str, tuple[int, int]] = {}  # where each member of an object stands
+        self.equals = False  # keys and values are separated by = or =>
+        self.key_start = start  # the start of the member that is being read
+        self.last_child: Frame | None = None  # the container that was last closed
+        self.whole = -1  # the start of that container, if it was taken whole
+        self.members: dict[str, tuple[int, int]] = {}  # the span of each member of an object
 
 
-class Outcome(NamedTuple):
-    """What a reading gave: the value, where it ended, its records, and whether the text ended first."""
+class ParseResult(NamedTuple):
+    """The result of a reading: the value, where it ended, its records, and whether the text ended first."""
 
     value: Any
     end: int
@@ -65,7 +65,7 @@ class Outcome(NamedTuple):
 
 
 class Trace(Protocol):
-    """Keeps where keys, scalars and containers stand while a text is read."""
+    """Keeps the places of keys, scalars and containers while a text is read."""
 
     def key(self, start: int, stop: int, node: Node) -> None: ...
     def scalar(self, start: int, stop: int, node: Node) -> None: ...
@@ -73,7 +73,7 @@ class Trace(Protocol):
 
 
 def parts_of(node: Node) -> Parts:
-    """The path a node stands for."""
+    """The path of a node."""
     parts: list[str | int] = []
     while node is not None:
         node, part = node
@@ -82,7 +82,7 @@ def parts_of(node: Node) -> Parts:
 
 
 def under(node: Node, index: int) -> Node:
-    """A node of an item as a node of the list that holds it."""
+    """A node inside an item, as a node of the list that contains the item."""
     out: Node = (None, index)
     for part in parts_of(node):
         out = (out, part)
@@ -90,5 +90,5 @@ def under(node: Node, index: int) -> Node:
 
 
 def shown(value: Any) -> str:
-    """A scalar as a record shows it: as JSON, a long string cut."""
+    """A scalar as a record shows it: JSON, with a long string shortened."""
     return encode(value[:_SHOWN] if isinstance(value, str) else value).decode()

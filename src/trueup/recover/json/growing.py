@@ -1,8 +1,8 @@
-"""A value that grows while its text comes in: the same parser, fed in pieces.
+"""A value that grows while its text arrives: the same parser, fed in chunks.
 
-Chunks enter, in any cut; the value so far can be looked at after each. Members that are plainly written are taken as soon as
-they have come. For a fault the parser looks ahead, so it waits until enough text stands behind; where that is not enough, or
-something would be lost, growing stops and the whole text is judged at the end. What was reported closed never changes.
+Takes chunks of any size; the value so far can be read after each. Clean members are taken as soon as they arrive. At a fault
+the parser looks ahead, so it waits until enough text has arrived. If that is not enough, or something would be lost, growing
+stops and the whole text is judged at the end. A member that was reported as closed never changes.
 """
 
 import json
@@ -28,14 +28,14 @@ _STRING = r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
 _SCALAR = rf"({_STRING}|-?[0-9][0-9.eE+-]*+|true|false|null)\s*+(?:,|(?=[}}\]]))"
 _MEMBER = lazy_regex(rf"\s*+{_STRING}\s*+:\s*+(?:{_SCALAR}|(?=[{{\[]))", re.DOTALL)
 _ITEM = lazy_regex(rf"\s*+()(?:{_SCALAR})", re.DOTALL)
-# What has come of a member or an item that is plain so far.
+# The beginning of a member or an item that is clean so far.
 _DOUBLE, _SINGLE = r'"[^"\\]*+(?:\\.[^"\\]*+)*+\\?', r"'[^'\\]*+(?:\\.[^'\\]*+)*+\\?"
 _OPEN_ITEM = rf"(?:{_DOUBLE}\"?|{_SINGLE}'?|[\w.+-]*+)\s*+,?\s*+"
 _OPEN = {
     "{": lazy_regex(rf"\s*+(?:{_DOUBLE}\"?|{_SINGLE}'?|[A-Za-z_$][\w$]*+)?\s*+(?::\s*+{_OPEN_ITEM})?\Z", re.DOTALL),
     "[": lazy_regex(rf"\s*+{_OPEN_ITEM}\Z", re.DOTALL),
 }
-# A string that is open at the end: in an object behind its key, in a list by itself.
+# A string that is open at the end: in an object after its key, in a list alone.
 _OPEN_STRING = {
     "{": lazy_regex(rf"""\s*+(?:{_STRING}|'([^'\\]*+)'|([A-Za-z_$][\w$]*+))\s*+:\s*+(["'])""", re.DOTALL),
     "[": lazy_regex(r"""\s*+()()()(["'])"""),
@@ -47,19 +47,19 @@ _CLOSES = {
 _CUT_ESCAPE = lazy_regex(
     r"(?<!\\)(?:\\\\)*(\\(?:u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?|u[0-9a-fA-F]{0,3})?)\Z"
 )
-# Codes of what changes a value that stood before, or may.
+# Codes of repairs that change an earlier value, or may.
 _CHANGES = frozenset({"S007", "S012", "S022", "S032", "S042"})
-# Without one of these nothing that has come is whole.
+# Without one of these, nothing that has arrived is complete.
 _ENDS = lazy_regex(r"[,}\]{\[/#<;)\n]")
 _LONG = 1024
-_NEAR = 80  # an opener with so much behind it that opens no value is none
-_AHEAD = 480  # how far the rules look ahead, at the most
-_MAX_TAIL = 16_384  # what has not ended after so many characters is left to the end
-_KEPT = 4096  # text that was read is let go from this length on
+_NEAR = 80  # an opener followed by this many characters that do not start a value is not one
+_AHEAD = 480  # the furthest that the rules look ahead
+_MAX_TAIL = 16_384  # what has not ended after this many characters is read at the end of the stream
+_KEPT = 4096  # from this length on, text that was read is dropped
 
 
 class Growing:
-    """The value so far of a text that is still coming in; `known` are the schema's keys."""
+    """The value so far of a text that is still arriving; `known` are the schema's keys."""
 
     __slots__ = (
         "_buffer", "_escapes", "_grown", "_need", "_open", "_parser", "_parts", "_quote", "_reported", "_shown", "_slash", "_visible",
@@ -70,26 +70,26 @@ class Growing:
         self.max_depth = max_depth
         self.known = known
         self.lost = False
-        self.turn = 0  # another one whenever a container may have opened, or something closed
-        self.restarts = 0  # how often all that had come turned out to be reasoning
+        self.turn = 0  # changes whenever a container may have opened or something may have closed
+        self.restarts = 0  # how often everything so far turned out to be reasoning
         self._visible = Visible()
-        self.closed: list[tuple[str | int, Any]] = []  # members of the root that were closed since last looked at
+        self.closed: list[tuple[str | int, Any]] = []  # members of the root that closed since this was last read
         self._begin("")
 
     def _begin(self, text: str) -> None:
-        """Look for a value in what comes."""
+        """Look for a value in the text that follows."""
         self.turn += 1
         self.root: Any = None
         self.closed.clear()
         self._buffer = text
         self._parser: Parser | None = None
         self._reported = 0
-        self._need = 0  # how much text it waits for
-        self._open: tuple[Any, Any] | None = None  # where the value shows a string that is open
-        self._quote = ""  # what closes it
-        self._slash = False  # whether its text ends in a backslash that escapes what comes
+        self._need = 0  # how much text it is waiting for
+        self._open: tuple[Any, Any] | None = None  # where the value shows the open string
+        self._quote = ""  # the quote that closes it
+        self._slash = False  # whether its text ends in a backslash that escapes the next character
         self._escapes = False  # whether it has escapes
-        self._parts: list[str] = []  # its text since it was shown last
+        self._parts: list[str] = []  # its text since it was last shown
         self._grown = self._shown = 0
 
     def feed(self, chunk: str) -> None:
@@ -100,7 +100,7 @@ class Growing:
         text = self._visible.feed(chunk)
         if self._visible.retracted > retracted:
             self.restarts += 1
-            self._begin("")  # all of it was reasoning that the prompt had opened
+            self._begin("")  # all of it was reasoning that the prompt opened
         if not text or (self._parser is not None and not self._parser.frames):
             return
         self._grown += len(text)
@@ -108,7 +108,7 @@ class Growing:
             self._parts.append(text)
             return
         if self._need > len(self._buffer) + self._grown:
-            self._parts.append(text)  # a fault waits for more
+            self._parts.append(text)  # a fault needs more text
             return
         self._buffer += "".join(self._parts) + text if self._parts else text
         self._parts = []
@@ -119,7 +119,7 @@ class Growing:
             self._show()
 
     def _closes(self, text: str) -> bool:
-        """Whether a quote that may close the open string stands in what comes."""
+        """Whether the new text contains a quote that may close the open string."""
         if "\\" not in text:
             if not self._slash:
                 return self._quote in text
@@ -132,7 +132,7 @@ class Growing:
 
     @property
     def value(self) -> Any:
-        """The value so far; an open string shows what has come of it. It is the live value, not a copy."""
+        """The value so far, with the part of an open string that has arrived. It is the live value, not a copy."""
         if self._parts and self._quote and self._open is not None:
             text = "".join(self._parts)
             self._buffer += text
@@ -147,22 +147,22 @@ class Growing:
         return self.root
 
     def glance(self) -> Any:
-        """The value so far; a long open string is brought up to date only as it grows, so that feeding stays linear."""
+        """The value so far; a long open string is only updated once it has grown enough, so that feeding stays linear."""
         return self.root if self._shown > _LONG and self._grown < self._shown // 8 else self.value
 
     @property
     def open_string(self) -> Any:
-        """What stands for the string that is open, another object whenever another one is shown; None where none is."""
+        """An object that represents the open string, and differs for each one shown; None if no string is open."""
         return self._open if self._quote else None
 
     @property
     def string_size(self) -> int:
-        """How long the open string is at the most: as it is written, where it was not brought up to date."""
+        """An upper bound for the length of the open string; text that it was not updated with counts as written."""
         return self._shown + self._grown
 
     def first_line(self) -> str:
-        """The open string up to the first line break that is not escaped."""
-        self.value  # noqa: B018 - it brings the open string up to date
+        """The open string up to the first unescaped line break."""
+        self.value  # noqa: B018 - it updates the open string
         parser = self._parser
         assert parser is not None
         opened = _OPEN_STRING[parser.frames[-1].kind].match(self._buffer, parser.pos)
@@ -170,23 +170,23 @@ class Growing:
 
     @property
     def containers(self) -> list[Any]:
-        """The containers that are open, from the root inwards."""
+        """The open containers, from the root inwards."""
         return [] if self._parser is None else [frame.value for frame in self._parser.frames]
 
     @property
     def opened(self) -> list[tuple[Any, int]]:
-        """The containers that are open, from the root inwards, each with the number of its members that have closed."""
+        """The open containers, from the root inwards, each with the number of its closed members."""
         frames = [] if self._parser is None else self._parser.frames
-        return [(frame.value, self._count(frame, frame is frames[-1])) for frame in frames]
+        return [(frame.value, self._count(frame, innermost=frame is frames[-1])) for frame in frames]
 
     @property
     def innermost(self) -> tuple[int, Any, int]:
-        """How many containers are open, the innermost of them, and the number of its members that have closed."""
+        """How many containers are open, the innermost one, and the number of its closed members."""
         frames = [] if self._parser is None else self._parser.frames
-        return (len(frames), frames[-1].value, self._count(frames[-1], True)) if frames else (0, None, 0)
+        return (len(frames), frames[-1].value, self._count(frames[-1], innermost=True)) if frames else (0, None, 0)
 
-    def _count(self, frame: Frame, innermost: bool) -> int:
-        """How many members of an open container have closed: all but the last, which may have closed too."""
+    def _count(self, frame: Frame, *, innermost: bool) -> int:
+        """How many members of an open container have closed: all but the last, and perhaps that one too."""
         size = len(frame.value)
         if not innermost or self._open is not None:
             return max(0, size - 1)
@@ -197,13 +197,13 @@ class Growing:
         return size if frame.comma or frame.last_child is not None else max(0, size - 1)
 
     def _goes_on(self, parser: Parser, text: str) -> bool:
-        """Whether the last number of an object may go on behind its comma: 12,500. In a list that would be another one."""
+        """Whether the last number of an object may continue after its comma: 12,500. In a list that would be a new item."""
         pos = parser.pos
         if pos < 2 or text[pos - 1] != "," or not text[pos - 2].isdigit():
             return False
         return bool(parser.frames) and parser.frames[-1].kind != "["
 
-    # -- taking what has come ------------------------------------------------------------------
+    # -- taking what has arrived ---------------------------------------------------------------
 
     def _advance(self) -> None:
         self.turn += 1
@@ -215,7 +215,7 @@ class Growing:
         assert parser is not None
         parser.text = self._buffer
         if self._goes_on(parser, self._buffer) and self._buffer[parser.pos : parser.pos + 1].isdigit():
-            self.lost = True  # a number with commas in it: only the whole text can tell
+            self.lost = True  # a number with commas in it: only the whole text decides
             return
         try:
             while parser.frames and not self.lost and self._step(parser, parser.frames[-1]):
@@ -230,7 +230,7 @@ class Growing:
             self._let_go(parser)
 
     def _start(self) -> bool:
-        """Look for the opener of the value, past prose."""
+        """Skip prose and look for the opener of the value."""
         text, at = self._buffer, 0
         while found := _OPENER.search(text, at):
             begin = found.start()
@@ -249,7 +249,7 @@ class Growing:
         return False
 
     def _step(self, parser: Parser, frame: Frame) -> bool:
-        """Take one piece that has come; False when it has not come yet."""
+        """Take the next piece; False if it has not arrived yet."""
         text = parser.text
         size = parser.end = len(text)
         if frame.comma and frame.kind in "{[":
@@ -281,7 +281,7 @@ class Growing:
         return sign != "/" and self._faulty(parser, frame, at)
 
     def _escaped(self, parser: Parser, frame: Frame) -> bool:
-        """Take a member or an item whose strings are JSON but for raw line breaks."""
+        """Take a member or an item whose strings are JSON apart from raw line breaks."""
         found = (_MEMBER if frame.kind == "{" else _ITEM).match(parser.text, parser.pos)
         if found is None:
             return False
@@ -293,7 +293,7 @@ class Growing:
         if frame.kind == "{" and key in frame.value:
             self.lost = True
         if any(isinstance(said, str) and SURROGATE.search(said) for said in (key, value)):
-            self.lost = True  # half of a pair
+            self.lost = True  # half of a surrogate pair
             return False
         parser.pos = found.end()
         frame.comma = found[2] is not None and parser.text[parser.pos - 1] == ","
@@ -304,7 +304,7 @@ class Growing:
         return True
 
     def _faulty(self, parser: Parser, frame: Frame, at: int) -> bool:
-        """Let a rule repair what stands next, once enough has come for it to decide as it would at the end."""
+        """Let a rule repair what comes next, once enough has arrived for it to decide as it would at the end."""
         size = len(parser.text)
         if size - at < _AHEAD or self._reach(parser, frame, at) > size - _AHEAD:
             self._need = size + max(_AHEAD - (size - at), (size - at) // 8)
@@ -315,7 +315,7 @@ class Growing:
         return self._noted(parser)
 
     def _reach(self, parser: Parser, frame: Frame, at: int) -> int:
-        """How far what stands next goes: to the end of its string or its words."""
+        """The end of the string or the words that come next."""
         text, size = parser.text, len(parser.text)
         key = KEY_AHEAD.match(text, at) if frame.kind in "{=" else None
         here = SKIP_BLANK.match(text, key.end() if key else at).end()  # type: ignore[union-attr]
@@ -327,7 +327,7 @@ class Growing:
         return Bare(text, here, size, place, self.known).stop(closers, lines=True)
 
     def _noted(self, parser: Parser) -> bool:
-        """Whether what was just read keeps to what was shown: nothing lost, nothing changed that stood before."""
+        """Whether what was just read agrees with what was shown: nothing lost, and no earlier value changed."""
         if any(code in _CHANGES or GRADE[code] == "lossy" for code, *_ in parser.records):
             self.lost = True
         parser.records.clear()
@@ -344,18 +344,18 @@ class Growing:
             frame.last_string = None
             frame.members.clear()
 
-    # -- what is shown -------------------------------------------------------------------------
+    # -- showing -------------------------------------------------------------------------------
 
     def _report(self, parser: Parser) -> None:
-        """Report which members of the root have closed: containers, and all that a comma or the end of the root follows."""
+        """Report members of the root that have closed: containers, and scalars before a comma or the end of the root."""
         root, frames = self.root, parser.frames
-        count = self._count(frames[0], len(frames) == 1) if frames else len(root)
+        count = self._count(frames[0], innermost=len(frames) == 1) if frames else len(root)
         if count > self._reported and not self.lost:
             self.closed += members(root, self._reported, count)
             self._reported = count
 
     def _show(self) -> None:
-        """Put the string that is open at the end into the value; one whose quote has come counts as open until it is sure."""
+        """Put the string that is open at the end into the value; after its closing quote it counts as open until that is certain."""
         if self._open is not None:
             self._hide()
         parser = self._parser
@@ -393,7 +393,7 @@ class Growing:
 
 
 def members(container: Any, start: int, stop: int) -> list[tuple[Any, Any]]:
-    """The members of a container from one position to another; the cost is that of what stands behind the first.
+    """The members of a container from one position to another; the cost depends on what follows the first position.
 
     >>> members({"a": 1, "b": 2, "c": 3}, 1, 2), members([4, 5], 1, 2)
     ([('b', 2)], [(1, 5)])
@@ -405,7 +405,7 @@ def members(container: Any, start: int, stop: int) -> list[tuple[Any, Any]]:
 
 
 def _decoded(raw: str) -> str:
-    """What the characters between quotes mean, as far as they have come."""
+    """The meaning of the characters of a string, as far as they have arrived."""
     if "\\" not in raw:
         return raw
     cut = _CUT_ESCAPE.search(raw, max(0, len(raw) - 64))

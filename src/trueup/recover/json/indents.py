@@ -1,18 +1,18 @@
-"""Brackets told by indentation: which one is missing, wrong or too many in a value that is written over many lines.
+"""Repairs brackets by indentation: finds which one is missing, wrong or extra in a value of many lines.
 
-A text and the offset of an opener enter; the edits leave that make every bracket stand where its lines say it does, or None
-when the lines do not tell: strings that run on, members that are not indented, brackets that nothing explains.
+Takes a text and the offset of an opener; returns the value with every bracket where the indentation puts it. Returns None
+if the indentation does not decide: strings that run on, members that are not indented, brackets that nothing explains.
 """
 
 from typing import NamedTuple
 
 from trueup.recover.json.lexer import CLOSER_OF
-from trueup.recover.json.parser import Outcome, Parser, Record
+from trueup.recover.json.parser import Parser, ParseResult, Record
 from trueup.verdict.patterns import lazy_regex
 
 Edit = tuple[int, int, str, str]
 
-# Strings and comments of one line, so that no bracket in them counts.
+# Strings and comments of one line, whose brackets do not count.
 _MASKED = lazy_regex(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*[^*\n]*\*/|(?<=[\s,])\#[^\n]*""")
 _LINE = lazy_regex(r"([ \t]*)([^\n]*)(?:\n|\Z)")
 _INDENT = lazy_regex(r"(?:[ \t\r]*+\n)*+([ \t]*)(?=\S)")
@@ -23,14 +23,14 @@ _MOST_EDITS = 50
 
 
 class _Open(NamedTuple):
-    """An open bracket: what closes it, and how far the line is indented on which it stands."""
+    """An open bracket: what closes it, and the indentation of its line."""
 
     closer: str
     indent: int
 
 
 class _Stuck(Exception):
-    """The lines do not tell."""
+    """The indentation does not decide."""
 
 
 class _Walk:
@@ -41,12 +41,12 @@ class _Walk:
     def __init__(self) -> None:
         self.frames: list[_Open] = []
         self.edits: list[Edit] = []
-        self.end = -1  # behind the bracket that closes the root
-        self.last = 0  # behind what was read last
+        self.end = -1  # after the bracket that closes the root
+        self.last = 0  # after what was last read
 
-    def line(self, at: int, indent: int, said: str, below: int) -> None:
-        """Take one line; `said` is its text without what strings and comments hold, in the same places."""
-        closing = _CLOSING.match(said)
+    def line(self, at: int, indent: int, masked: str, below: int) -> None:
+        """Take one line; `masked` is its text with the content of strings and comments blanked out."""
+        closing = _CLOSING.match(masked)
         floor = indent if closing else indent - 1
         while self.frames and self.frames[-1].indent > floor:
             if len(self.frames) == 1:
@@ -55,8 +55,8 @@ class _Walk:
         if closing:
             self.close(at, indent, closing[0])
         else:
-            self.brackets(at, indent, said, below)
-        self.last = at + len(said.rstrip())
+            self.brackets(at, indent, masked, below)
+        self.last = at + len(masked.rstrip())
 
     def close(self, at: int, indent: int, run: str) -> None:
         """A line that starts with closing brackets: each closes what was opened at this indentation."""
@@ -64,7 +64,7 @@ class _Walk:
             if self.end >= 0:
                 return
             if not self.frames:
-                raise _Stuck  # what it closes was opened by another sign
+                raise _Stuck  # it closes something that another sign opened
             if self.frames[-1].indent != indent:
                 self.edit(place, place + 1, "", "S007")
                 continue
@@ -74,16 +74,16 @@ class _Walk:
             if not self.frames:
                 self.end = place + 1
 
-    def brackets(self, at: int, indent: int, said: str, below: int) -> None:
-        """The brackets of any other line: what opens on it may close on it; `below` is the next line's indentation."""
-        for found in _BRACKETS.finditer(said):
+    def brackets(self, at: int, indent: int, masked: str, below: int) -> None:
+        """Take the brackets of any other line: one that opens on it may close on it. `below` is the next line's indentation."""
+        for found in _BRACKETS.finditer(masked):
             sign, place = found[0], at + found.start()
             if sign in CLOSER_OF:
                 self.frames.append(_Open(CLOSER_OF[sign], indent))
             elif (
                 self.frames and self.frames[-1].indent < indent and (indent <= below or self.frames[-1].closer != sign)
             ):
-                self.edit(place, place + 1, "", "S007")  # what it would close goes on below
+                self.edit(place, place + 1, "", "S007")  # the container it would close continues below
             elif not self.frames or self.frames[-1].closer != sign:
                 raise _Stuck
             else:
@@ -102,7 +102,7 @@ class _Walk:
 
 
 def _walked(text: str, begin: int, stop: int) -> _Walk | None:
-    """The walk over the lines from an opener on; None when they do not tell."""
+    """The walk over the lines from an opener on; None if the indentation does not decide."""
     walk = _Walk()
     at = begin
     indent = begin - (text.rfind("\n", 0, begin) + 1)
@@ -114,17 +114,17 @@ def _walked(text: str, begin: int, stop: int) -> _Walk | None:
             if found is None or found.end() == at:
                 break
             first = at == begin
-            said = _MASKED.sub(lambda m: ("\x01" if m[1] else " ") * len(m[0]), found[2])
-            if '"' in said:
+            masked = _MASKED.sub(lambda m: ("\x01" if m[1] else " ") * len(m[0]), found[2])
+            if '"' in masked:
                 return None
-            if said.strip():
+            if masked.strip():
                 below = _INDENT.match(text, found.end(), stop)
                 deep = len(below[1].expandtabs(4)) if below else -1
-                walk.line(found.start(2), indent if first else len(found[1].expandtabs(4)), said, deep)
+                walk.line(found.start(2), indent if first else len(found[1].expandtabs(4)), masked, deep)
             at = found.end()
         sign = text[walk.last - 1]
         if walk.frames and (not walk.edits or sign in ",:{[" or (sign.isalnum() and walk.last == len(text))):
-            return None  # the text was cut, and what comes next is missing
+            return None  # the text was cut off, and its continuation is missing
         while walk.frames:
             walk.insert(walk.frames.pop().closer)
     except _Stuck:
@@ -134,8 +134,8 @@ def _walked(text: str, begin: int, stop: int) -> _Walk | None:
     return walk
 
 
-def rebracketed(text: str, begin: int, stop: int, known: frozenset[str], max_depth: int) -> Outcome | None:
-    """The value with its brackets where the lines say they are; None when that takes other faults, or does not tell."""
+def rebracketed(text: str, begin: int, stop: int, known: frozenset[str], max_depth: int) -> ParseResult | None:
+    """The value with its brackets where the indentation puts them; None if it does not decide, or brackets stay faulty."""
     if text.find("\n", begin, stop) < 0:
         return None
     walk = _walked(text, begin, stop)
@@ -151,10 +151,10 @@ def rebracketed(text: str, begin: int, stop: int, known: frozenset[str], max_dep
         at = end
     pieces.append(text[at : walk.end])
     offsets.extend(range(at, walk.end + 1))
-    mended = "".join(pieces)
-    outcome = Parser(mended, 0, len(mended), known, max_depth).read()
+    repaired = "".join(pieces)
+    outcome = Parser(repaired, 0, len(repaired), known, max_depth).read()
     if outcome.cut or any(record[0] in _BRACKET_CODES for record in outcome.records):
         return None
     records: list[Record] = [(code, offsets[a], offsets[b], after, node) for code, a, b, after, node in outcome.records]
     records += [(code, start, end, after, None) for start, end, after, code in walk.edits]
-    return Outcome(outcome.value, offsets[outcome.end], records, cut=False)
+    return ParseResult(outcome.value, offsets[outcome.end], records, cut=False)

@@ -1,6 +1,6 @@
 """The tables and patterns of tolerant JSON: which signs open and close, which words are literals.
 
-Only data lives here. Every pattern is linear: no nested repeats, and look-aheads are bounded.
+This module is only data. Every pattern is linear: no nested repeats, and look-aheads are bounded.
 """
 
 import re
@@ -64,16 +64,16 @@ NON_FINITE = frozenset(
     {"NaN", "nan", "Infinity", "-Infinity", "+Infinity", "inf", "-inf", "+inf", "Inf", "-Inf", "NAN"}
 )
 
-# Characters that may stand between tokens although JSON does not know them as white space.
+# Characters that may occur between tokens although JSON does not allow them as white space.
 ODD_SPACE = "\u00a0\u1680\u2000-\u200f\u2028\u2029\u202a-\u202f\u205f\u2060-\u2064\u3000\ufeff\u180e\u000b\u000c\u0085\u001c-\u001f\u0000"
 SKIP_PLAIN = lazy_regex(WS)
-# Everything that may stand between tokens, for looking ahead.
+# Everything that may occur between tokens, for looking ahead.
 BLANK = r"\s\u200b-\u200f\u2060-\u2064\ufeff\u180e\u0000"
 SKIP_BLANK = lazy_regex(f"[{BLANK}]*")
 SKIP_ODD = lazy_regex(f"[{ODD_SPACE}]+")
 COMMENT = lazy_regex(r"//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)|#[^\n]*|<!--[\s\S]*?(?:-->|\Z)")
 
-# One clean or nearly clean member; what it can't take goes the slow way.
+# One clean or nearly clean member; the parser's rules read all others.
 MEMBER = lazy_regex(
     WS + r"""(?:"([^"\\\x00-\x1f]*)"|'([^'\\\x00-\x1f]*)'|([A-Za-z_$][\w$]*))""" + WS + ":" + WS + r"(?:(?:"
     r""""([^"\\\x00-\x1f]*)"|'([^'\\\x00-\x1f]*)'|(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"""
@@ -85,7 +85,7 @@ ITEM = lazy_regex(
     r"|(true|false|null|True|False|None))" + WS + r"(?:,|(?=\]))|([{\[]))"
 )
 
-# What may stand as a key, up to and including its colon; bounded so that a look-ahead costs little.
+# A possible key, up to and including its colon; bounded so that a look-ahead costs little.
 EMOJI = "\U0001f000-\U0001faff\u2600-\u27bf\ufe0f"
 _KEY_WORD = rf"[\w$@.\-{EMOJI}]{{1,80}}"
 KEY_AHEAD = lazy_regex(
@@ -93,37 +93,37 @@ KEY_AHEAD = lazy_regex(
     rf"""|[‘’‚][^‘’\n]{{0,120}}[’‘']|[`´][^`´\n]{{0,120}}[`´]|«[^»\n]{{0,120}}»|「[^」\n]{{0,120}}」)"""
     rf"""[{BLANK}]*(?::|：|=>?|->)|{_KEY_WORD}["'”]?[{BLANK}]*(?:[:：](?!//)|=>))"""
 )
-# The same among the arguments of a call.
+# The same in the arguments of a call.
 ARGUMENT_AHEAD = lazy_regex(rf"[{BLANK},]*:?[^\W\d]\w*[{BLANK}]*=>?(?!=)")
-# A key of several words whose first quote is missing, or a key whose last one is, with a value behind the colon.
+# A key of several words without its first quote, or a key without its last quote, with a value after the colon.
 ODD_KEY_AHEAD = lazy_regex(
     rf"""[{BLANK},]*(?:[^\W\d][\w$.\-]{{0,40}}(?:[ ][\w$.\-]{{1,40}}){{1,4}}["”]\s*[:：]"""
     r"""|"[^\W\d][\w$.\-]{0,40}(?:[ ][\w$.\-]{1,40}){0,3}[:：]\s*(?:"[^"\n]{0,400}"|[\[{]|-?[0-9][0-9.]*|true|false|null|True|False|None)\s*[,}\]\n"])"""
 )
-# A quoted key whose colon is missing: believed when a bracket follows, or when the schema knows the key.
+# A quoted key whose colon is missing: accepted if a bracket follows, or if the schema has the key.
 KEY_NO_COLON = lazy_regex(
     r"""[\s,]*["'“]([^"'“”\n]{1,80})["'”]\s+(?=(["'“\d\-]|true|false|null|True|False|None)|[\[{])"""
 )
-# The same without quotes, where keys before it had no colon either, or where the schema knows it.
+# The same without quotes: accepted if keys before it had no colon either, or if the schema has the key.
 BARE_NO_COLON = lazy_regex(
     r"""[\s,]*([^\W\d][\w$.\-]{0,60})[ \t]+(?=["'“\[{]|-?[0-9]|(?:true|false|null|True|False|None)\b)"""
 )
-# A quoted key without its colon, and a whole value behind it.
+# A quoted key without its colon, and a whole value after it.
 LONE_KEY = lazy_regex(
     r"""\s*"[^"\n\\]{1,80}"[ \t]+(?:"[^"\n\\]{0,200}"|-?[0-9][0-9.eE+-]{0,40}|true|false|null|True|False|None)\s*(?:[}\n]|,\s*["}])"""
 )
 _JOINED_KEY = lazy_regex(r"""\s*([^\W\d_]{1,16})\s*(?="[^"\n\\]{1,80}"\s*:)""")
-# The same for a key that stands directly at a quote inside a string that was perhaps never closed.
+# The same for a key directly at a quote inside a string that was perhaps never closed.
 KEY_AT_QUOTE = lazy_regex(r"""(["'“‘`])([^"'“”\n\\:,{}\[\]]{1,80})["'”’`]\s*[:：]""")
 BARE_KEY = lazy_regex(
     rf"[^\W\d][\w$@.\-]*|[$@][\w$@.\-]+|-?\d[\w.\-]*(?=\s*[:：])|:(?=[^\W\d]\w*\s*=>)|[{EMOJI}][\w$@.\-{EMOJI}]*"
 )
-# Another sign where a comma should be, with a quoted key behind it.
+# Another sign in place of a comma, with a quoted key after it.
 ODD_COMMA = lazy_regex(r"""[.|]\s*["“][^"“”\n]{1,80}["”]\s*[:：]""")
-# A value that is itself a key with its colon: the brace of an inner object is missing.
+# A key with its colon in place of a value: the brace of an inner object is missing.
 KEY_AS_VALUE = lazy_regex(r"""["']([^"'\n\\]{1,60})["']\s*:\s*(?=["'\[{\d\-]|true|false|null)""")
 _SCALAR = r"""(?:"[^"\n]{0,400}"|'[^'\n]{0,400}'|-?[0-9][0-9.eE+-]*|true|false|null|True|False|None)"""
-# Scalars up to a closing bracket, where members should be: a list whose opening bracket is missing.
+# Scalars up to a closing bracket, in place of members: a list whose opening bracket is missing.
 REST_OF_LIST = lazy_regex(rf"{_SCALAR}(?:\s*,\s*{_SCALAR}){{0,500}}\s*,?\s*\]")
 SPACED_KEY = lazy_regex(r"[^\W\d][\w$.\-]*(?:[ ][\w$.\-]+){1,5}(?=[\"'”]?[ ]?:)")
 
@@ -149,7 +149,7 @@ _SHORT_KEY = 64
 
 
 def fold(key: str) -> str:
-    """A key with case, spacing and punctuation taken off, for comparing.
+    """A key without case, spacing and punctuation, for comparing.
 
     >>> fold("Unit_Price") == fold("unit price")
     True
@@ -159,7 +159,7 @@ def fold(key: str) -> str:
 
 @lru_cache(4096)
 def _folded(key: str) -> str:
-    """The keys of a schema come again with every reply; long ones do not stay."""
+    """Cached, because the keys of a schema come again with every reply; long keys are not cached."""
     return "".join(filter(str.isalnum, key.casefold()))
 
 
@@ -174,7 +174,7 @@ def joined_key(text: str, at: int, end: int) -> re.Match[str] | None:
 
 
 def json_word(word: str) -> str:
-    """How JSON writes the literal that a foreign word stands for.
+    """The JSON literal that a foreign word means.
 
     >>> json_word("None")
     'null'

@@ -1,7 +1,7 @@
-"""Members that stand one level too deep because a bracket is missing on their line: `{"a": {"x": 1, "b": 2}`.
+"""Lifts members that are one level too deep because a bracket is missing on their line: `{"a": {"x": 1, "b": 2}`.
 
-A candidate whose last bracket had to be added and a judge enter; the candidate with the fewest members lifted so that it
-fits leaves. Where two such readings fit, or none does, nothing leaves.
+Takes a candidate whose last bracket was added, and a function that prices a value. Returns the candidate with the fewest
+members lifted so that it fits the schema. Returns None if two such readings fit, or nothing does.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,15 +11,15 @@ from trueup.recover.candidate import Candidate
 from trueup.recover.json.parser import Node, Record, parts_of
 from trueup.verdict.paths import Parts, with_value
 
-# Each try costs as much as judging the value: no more than these, and not of a long one.
+# Each try costs as much as judging the value, so tries are limited, and long values are not tried.
 _MOST_TRIED = 24
 _LONGEST = 16384
 
 
 def lifted(candidate: Candidate, price: Callable[[Any], int | None]) -> Candidate | None:
-    """The candidate with members lifted out of the container that was closed too late; None when that does not decide.
+    """The candidate with members lifted out of the container that was closed too late; None if that does not decide.
 
-    `price` is what it costs to bring a value to the schema, None when it does not fit.
+    `price` returns what it costs to bring a value to the schema, or None if the value does not fit.
     """
     added = [record for record in candidate.records if record[0] == "S005"]
     if len(added) != 1 or candidate.end - candidate.spans[0][0] > _LONGEST:
@@ -47,12 +47,12 @@ def lifted(candidate: Candidate, price: Callable[[Any], int | None]) -> Candidat
 
 
 def _nested(value: Any, start: Parts) -> Iterator[tuple[Parts, Any, Any]]:
-    """Containers that end where the one at a path ends and stand in one of their own kind: path, outer one, inner one."""
+    """Containers that end where the one at a path ends, inside another of the same kind: path, outer and inner container."""
     try:
         for part in start:
             value = value[part]
     except (LookupError, TypeError):
-        return  # a key that came twice: another value stands there now
+        return  # the key occurred twice: a different value is there now
     path = start
     while isinstance(value, dict | list) and value:
         last = next(reversed(value)) if isinstance(value, dict) else len(value) - 1
@@ -63,7 +63,7 @@ def _nested(value: Any, start: Parts) -> Iterator[tuple[Parts, Any, Any]]:
 
 
 def _moved(parent: Any, slot: Any, child: Any, size: int) -> Any:
-    """The outer container with the last members of the inner one behind it; None when a key would come twice."""
+    """The outer container with the last members of the inner one appended; None if a key would occur twice."""
     if isinstance(parent, list):
         return [*parent[:-1], child[:-size], *child[-size:]]
     items = list(child.items())
@@ -73,7 +73,7 @@ def _moved(parent: Any, slot: Any, child: Any, size: int) -> Any:
 
 
 def _placed(candidate: Candidate, value: Any, path: Parts, size: int) -> Candidate:
-    """The candidate with the lifted value, its records put where things stand now."""
+    """The candidate with the lifted value, and its records at their new paths."""
     inner = candidate.value
     for part in path:
         inner = inner[part]

@@ -1,7 +1,7 @@
-"""A reply that is one scalar and nothing else: a string in quotes, with its faults, or a bare number or literal.
+"""Reads a reply that is one scalar and nothing else: a quoted string, with its faults, or a bare number or literal.
 
-A stretch of text enters; a candidate leaves, or None when it is anything else. The string is read as one inside a container
-would be. Prose that starts and ends with a quotation is not a string, and one that was cut off says so.
+Takes a stretch of text; returns a candidate, or None if the text is anything else. The string is read like one inside a
+container. Prose that starts and ends with a quotation is not a string. A string that was cut off is recorded as such.
 """
 
 import re
@@ -15,10 +15,10 @@ from trueup.recover.json.tokens import read_token
 from trueup.verdict.codec import decode
 from trueup.verdict.patterns import lazy_regex
 
-# Signs behind the scalar that say nothing, and a comment.
+# Signs after the scalar that mean nothing, and a comment.
 _TRAILING = ",;."
 _TAIL = lazy_regex(r"[ \t]*[,;.]?\s*((?://|#)[^\n]*|/\*[\s\S]*?\*/|<!--[\s\S]*?-->)?\s*")
-# Opened by one of these and never closed, a string was cut off; an apostrophe may be prose.
+# A string that one of these opened and nothing closed was cut off; an apostrophe may be prose.
 _SURE = '"“„«「'
 _LONGEST_TOKEN = 4300
 _BLANK = lazy_regex(r"\s")
@@ -75,8 +75,8 @@ def _escaped(text: str, start: int, stop: int) -> Candidate | None:
     )
 
 
-def _between(text: str, start: int, stop: int) -> strings.Read | None:
-    """The string between the first and the last quote; None where the quotes inside say that it is prose."""
+def _between(text: str, start: int, stop: int) -> strings.StringToken | None:
+    """The string between the first and the last quote; None if the quotes inside show that it is prose."""
     inner = _quotes(text, start + 1, stop, QUOTES[text[start]])
     if not inner and text[start] == '"':
         inner = _quotes(text, start + 1, stop, "”")
@@ -91,7 +91,7 @@ def _between(text: str, start: int, stop: int) -> strings.Read | None:
 
 
 def _quotes(text: str, start: int, stop: int, closers: str) -> list[int]:
-    """Where quotes stand that could close a string: not escaped, and not inside a word."""
+    """The offsets of quotes that could close a string: not escaped, and not inside a word."""
     signs = re.compile(rf"\\[\s\S]|[{re.escape(closers)}]")
     out = []
     for found in signs.finditer(text, start, stop):

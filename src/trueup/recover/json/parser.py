@@ -1,8 +1,8 @@
-"""The tolerant parser: JSON-like text from an opening bracket on, whatever its faults.
+"""The tolerant parser: reads JSON-like text from an opening bracket on, whatever its faults.
 
-A text and the offset of an opener enter; a value, the offset after it and the records of the fixes leave. It never recurses
-and never goes back further than the string it is in: time grows with length alone. Clean stretches are taken by one pattern
-per member or item. What those cannot take goes to the rules of `repairs`, one function per fault.
+Takes a text and the offset of an opener; returns a value, the offset after it and the records of the fixes. It never
+recurses and never goes back further than the string it is in, so its time depends on the length alone. One pattern takes
+each clean member or item. The rules of `repairs` read everything else, one function per fault.
 """
 
 import math
@@ -17,7 +17,7 @@ from trueup.recover.json.frames import (
     MOST_PLACES,
     Frame,
     Node,
-    Outcome,
+    ParseResult,
     Record,
     TooDeep,
     TooMany,
@@ -40,14 +40,14 @@ from trueup.recover.json.lexer import (
 from trueup.recover.json.tokens import MAX_DIGITS
 
 __all__ = [
-    "MOST_CALLS", "MOST_FAULTS", "MOST_PLACES", "Frame", "Node", "Outcome", "Parser", "Record", "TooDeep",
+    "MOST_CALLS", "MOST_FAULTS", "MOST_PLACES", "Frame", "Node", "ParseResult", "Parser", "Record", "TooDeep",
     "TooMany", "parts_of", "shown", "under",
 ]  # fmt: skip
 
-# From this length on, items of a list are taken whole where they are JSON as they stand.
+# In texts at least this long, list items that are already JSON are taken whole.
 _LONG = 4096
-_LEAST = 256  # what a look in vain costs at least
-# After so many pieces that mean nothing, the rest is not a value; it is dropped in one piece.
+_LEAST = 256  # the least that an unsuccessful try costs
+# After this many meaningless pieces, the rest is not a value; it is dropped in one piece.
 _MAX_STRAYS = 64
 
 
@@ -75,33 +75,33 @@ class Parser:
         self.text = text
         self.pos = start
         self.end = end
-        self.known = known  # the schema's keys: they decide where it is unclear what is a key
+        self.known = known  # the schema's keys: they decide in unclear cases whether a word is a key
         self.max_depth = max_depth
         self.trace = trace
         self.frames: list[Frame] = []
         self.records: list[Record] = []
         self.root: list[Any] = []
         self.strays = 0
-        self.endless = False  # nothing behind ends words that go on over several lines
-        self.spare = 2 * (end - start) if end - start >= _LONG else 0  # letters that may be looked at in vain
+        self.endless = False  # nothing in the rest of the text ends words that continue over several lines
+        self.spare = 2 * (end - start) if end - start >= _LONG else 0  # characters that may be tried without success
 
     # -- the loop ------------------------------------------------------------------------------
 
-    def read(self) -> Outcome:
+    def read(self) -> ParseResult:
         """Read one container; the text at the start must open one."""
         self.value(self.root, 0, None)
         return self.resume()
 
-    def within(self, kind: str, value: Any) -> Outcome:
-        """Read the inside of a container whose opening sign is missing, into an empty one."""
+    def within(self, kind: str, value: Any) -> ParseResult:
+        """Read the inside of a container whose opening sign is missing into an empty container."""
         self.root.append(value)
         frame = Frame(kind, value, None, self.pos, self.root, 0)
         frame.equals = kind == "="
         self.frames.append(frame)
         return self.resume()
 
-    def resume(self) -> Outcome:
-        """Go on until everything that is open is closed, or the text ends."""
+    def resume(self) -> ParseResult:
+        """Continue until every open container is closed, or the text ends."""
         frames = self.frames
         while frames:
             if self.pos >= self.end:
@@ -112,10 +112,10 @@ class Parser:
         cut = bool(frames)
         if cut:
             self.close_all()
-        return Outcome(self.root[0] if self.root else None, self.pos, self.records, cut)
+        return ParseResult(self.root[0] if self.root else None, self.pos, self.records, cut)
 
     def step(self, frame: Frame) -> None:
-        """Take what stands next in the innermost container."""
+        """Take the next piece of the innermost container."""
         if frame.kind == "{":
             if not (frame.comma and self.trace is None and self.clean_members(frame)):
                 self.dispatch(repairs.MEMBER, frame)
@@ -125,7 +125,7 @@ class Parser:
             self.dispatch(repairs.ITEM, frame)
 
     def dispatch(self, point: "repairs.Point", frame: Frame) -> None:
-        """Hand the sign at the parser's place to the first rule that takes it."""
+        """Give the sign at the parser's position to the first rule that takes it."""
         pos = self.skip(frame.node)
         if pos < self.end:
             sign = self.text[pos]
@@ -134,7 +134,7 @@ class Parser:
                     return
 
     def clean_members(self, frame: Frame) -> bool:
-        """Take members that are plainly written; True when a container was opened."""
+        """Take clean members; True if a container was opened."""
         text, end, into, members = self.text, self.end, frame.value, frame.members
         match = MEMBER.match
         while found := match(text, self.pos, end):
@@ -177,7 +177,7 @@ class Parser:
         return False
 
     def clean_items(self, frame: Frame) -> bool:
-        """Take items that are plainly written; True when a container was opened, or taken whole."""
+        """Take clean items; True if a container was opened or taken whole."""
         text, end, into = self.text, self.end, frame.value
         match = ITEM.match
         while found := match(text, self.pos, end):
@@ -210,7 +210,7 @@ class Parser:
         return False
 
     def taken_whole(self, frame: Frame) -> bool:
-        """Take the container at the parser's place with the fast decoder, if it needs no mending."""
+        """Take the container at the parser's position with the fast decoder, if it needs no repair."""
         if len(self.frames) + WRITABLE_DEPTH > self.max_depth:
             return False
         plain, value, end = exact(self.text, self.pos, self.end)
@@ -224,7 +224,7 @@ class Parser:
         return True
 
     def reread(self, frame: Frame) -> None:
-        """Read the last item, which was taken whole, step by step: it goes on after all."""
+        """Read the last item, which was taken whole, step by step, because it continues after all."""
         pos, depth = self.pos, len(self.frames)
         self.pos, frame.whole = frame.whole, -1
         frame.value.pop()
@@ -236,7 +236,7 @@ class Parser:
     # -- values --------------------------------------------------------------------------------
 
     def value(self, into: Any, slot: Any, node: Node) -> None:
-        """Read the value at the parser's place, or open the container that starts there."""
+        """Read the value at the parser's position, or open the container that starts there."""
         start, depth = self.pos, len(self.frames)
         sign = self.text[start]
         for rule in repairs.VALUE.rules(sign):
@@ -246,7 +246,7 @@ class Parser:
             self.trace.scalar(start, self.pos, node)
 
     def open(self, kind: str, value: Any, into: Any, slot: Any, node: Node) -> None:
-        """Open a container at the parser's place."""
+        """Open a container at the parser's position."""
         if len(self.frames) >= self.max_depth:
             raise TooDeep(self.pos)
         self.put(into, slot, value)
@@ -259,14 +259,14 @@ class Parser:
             into[slot] = value
 
     def replace(self, frame: Frame, value: Any) -> None:
-        """Hang another value where a frame's container hangs."""
+        """Put a different value in the place of a frame's container."""
         if isinstance(frame.holder, list):
             frame.holder[-1] = value
         else:
             frame.holder[frame.slot] = value
 
     def number(self, token: str, start: int, node: Node) -> Any:
-        """A clean number; one that cannot be held becomes null, with a record."""
+        """A clean number; one that cannot be represented becomes null, with a record."""
         if "." in token or "e" in token or "E" in token:
             real = float(token)
             if not math.isinf(real):
@@ -279,7 +279,7 @@ class Parser:
     # -- ends ----------------------------------------------------------------------------------
 
     def pop(self, frame: Frame, at: int) -> None:
-        """Close the innermost container; its text ends at an offset."""
+        """Close the innermost container, whose text ends at `at`."""
         self.frames.pop()
         if frame.comma and frame.value:
             comma = self.text.rfind(",", frame.start, at)
@@ -299,7 +299,7 @@ class Parser:
             self.trace.container(frame.start, self.pos, frame.node)
 
     def pop_tuple(self, frame: Frame, at: int) -> None:
-        """A tuple is a list; parentheses around one value alone are only parentheses."""
+        """Close a tuple: it becomes a list, unless the parentheses are around a single value."""
         called = self.text[frame.start] != "("
         if len(frame.value) == 1 and not frame.comma:
             self.replace(frame, frame.value[0])
@@ -309,13 +309,13 @@ class Parser:
                 self.note("S023", at, at + 1, "]", frame.node)
 
     def close_all(self) -> None:
-        """The text ended: close what is open."""
+        """Close everything that is open at the end of the text."""
         top = self.frames[-1]
         at = self.end
         closers = self.open_closers()
         codes = {r[0] for r in self.records[-3:]}
         if self.trace is not None:
-            # one past the end, so that the end of the text counts as inside what was never closed
+            # one past the end, so that the end of the text counts as inside the containers that were never closed
             for frame in self.frames:
                 self.trace.container(frame.start, at + 1, frame.node)
         if (top.comma or not top.value) and not codes & {"S029", "S030", "S031"}:
@@ -327,26 +327,26 @@ class Parser:
                 self.pop_tuple(frame, at)
         self.pos = self.end
 
-    # -- what the rules share ------------------------------------------------------------------
+    # -- shared by the rules -------------------------------------------------------------------
 
     def note(self, code: str, start: int, end: int, after: str, node: Node) -> None:
         self.records.append((code, start, end, after, node))
 
-    def note_string(self, found: strings.Read, start: int, node: Node) -> None:
-        """Note what reading a string took."""
-        for code in found.codes:
+    def note_string(self, token: strings.StringToken, start: int, node: Node) -> None:
+        """Record the fixes of a string."""
+        for code in token.codes:
             if code == "S013" or code == "S028":
-                self.note(code, found.stop, found.after, '"' if code == "S013" else "", node)
+                self.note(code, token.stop, token.after, '"' if code == "S013" else "", node)
             else:
-                self.note(code, start, found.after, shown(found.value), node)
+                self.note(code, start, token.after, shown(token.value), node)
 
     def duplicate(self, frame: Frame, key: str) -> None:
-        """A key given again: the member that it replaces is left out."""
+        """Record a repeated key: the member that it replaces is dropped."""
         start, stop = frame.members.get(key, (self.pos, self.pos))
         self.note("S032", start, stop, "", (frame.node, key))
 
     def skip(self, node: Node) -> int:
-        """Go past white space, comments and invisible characters; the offset of the next token."""
+        """Skip white space, comments and invisible characters; returns the offset of the next token."""
         text, end = self.text, self.end
         pos = SKIP_PLAIN.match(text, self.pos, end).end()  # type: ignore[union-attr]
         while pos < end:
@@ -364,11 +364,11 @@ class Parser:
         return pos
 
     def stray(self, frame: Frame) -> None:
-        """Drop what means nothing here, up to the next sign that does."""
+        """Drop meaningless text, up to the next sign of the structure."""
         text, pos, end = self.text, self.pos, self.end
         stop = pos + 1
         if text[pos] in QUOTES:
-            code = "S040" if stop < len(text) else "S029"  # at the very end it opens what was cut off
+            code = "S040" if stop < len(text) else "S029"  # at the very end it opens a string that was cut off
         else:
             code = "S031"
             while stop < end and text[stop] not in ',;}])\n"':
@@ -383,7 +383,7 @@ class Parser:
         return "".join(frame.closer for frame in reversed(self.frames[-64:]))
 
     def place(self) -> str:
-        """What kind of place a string stands in here."""
+        """The kind of place that a string at this position is in."""
         if not self.frames:
             return strings.LIST_ITEM
         frame = self.frames[-1]

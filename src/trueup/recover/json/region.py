@@ -1,6 +1,6 @@
-"""Where the one container of a text stands: between a fence, words or reasoning before it and what follows it.
+"""Finds the one container of a text: after a fence, words or reasoning, and before whatever follows it.
 
-A text enters; the offsets of a stretch leave, or None where it takes the whole reader to say.
+Takes a text; returns the offsets of a stretch, or None if only the whole reader can decide.
 """
 
 from trueup.recover.json.scan import is_mark, starts_value
@@ -9,14 +9,14 @@ from trueup.recover.layers.reasoning import reasoning_spans
 from trueup.recover.marks import OPENS_REASONING, may_reason, next_closing
 
 _MAX_OPENERS = 8
-# How JSON mostly starts: no need to ask whether a value does.
+# The most common beginnings of JSON: these need no further test.
 _PLAIN_STARTS = frozenset(('{"', "{\n", "{'", "[{", '["', "[\n"))
 _PROSE_SIGNS = frozenset("\"'”{[")
 _QUOTE_SIGNS = ('"', "'", "”")
 
 
 def region(text: str) -> tuple[int, int] | None:
-    """The stretch from the first opener to the last closer; the closer is left open (-1) when more follows it."""
+    """The stretch from the first opener to the last closer; the end is left open (-1) if another opener follows."""
     length = len(text)
     begin = _behind_thoughts(text) if text[:1] != "{" or "<" in text else 0
     if begin < 0:
@@ -43,7 +43,7 @@ def region(text: str) -> tuple[int, int] | None:
 
 
 def _behind_thoughts(text: str) -> int:
-    """Where reasoning at the start of a text ends, 0 where there is none; -1 where it takes a closer look."""
+    """Where reasoning at the start of a text ends; 0 if there is none, -1 if it needs a closer look."""
     opened = OPENS_REASONING.match(text) if text[:1] == "<" else None
     closed = next_closing(text, opened.end()) if opened else None
     if closed is not None and not may_reason(text[closed.end() :]):
@@ -52,7 +52,7 @@ def _behind_thoughts(text: str) -> int:
 
 
 def _start_behind(text: str, begin: int, start: int) -> int:
-    """Where the value starts, given what stands before its first bracket; -1 where that takes a closer look."""
+    """Where the value starts, given the text before its first bracket; -1 if it needs a closer look."""
     before = text[begin:start]
     if before[-1:] == "\\" or is_mark(text, begin, start, len(text)) or "<" in before:
         return -1
@@ -66,7 +66,7 @@ def _start_behind(text: str, begin: int, start: int) -> int:
 
 
 def _opener(text: str, at: int, stop: int) -> int:
-    """The next bracket that opens a value, past a few that stand in prose; -1 when there is none."""
+    """The next bracket that opens a value, past a few in prose; -1 if there is none."""
     for _ in range(_MAX_OPENERS):
         brace, bracket = text.find("{", at, stop), text.find("[", at, stop)
         at = brace if bracket < 0 or 0 <= brace < bracket else bracket

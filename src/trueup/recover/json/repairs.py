@@ -1,9 +1,9 @@
 """The rules of the tolerant parser: one function for each fault, with its codes and the signs that it may start with.
 
-A rule is asked when the parser stands at one of four points: before a member of an object, before an item of a list, where a
-key should be, where a value should be. It looks, and returns False when it does not apply; else it notes what it repairs,
-moves the parser and returns True. Rules are asked in the order in which they stand here. What a repair costs is the price of
-its code in the catalogue. To add one, write a function here, a page in `findings/` and a test.
+A rule is tried when the parser is at one of four points: before a member of an object, before an item of a list, where a
+key should be, where a value should be. If it does not apply, it returns False. Otherwise it notes its repair, moves the
+parser and returns True. Rules are tried in the order in which they are defined. The cost of a repair is the price of its
+code in the catalogue. To add a repair, write a function here, a page in `findings/` and a test.
 """
 
 from collections.abc import Callable
@@ -45,14 +45,14 @@ R = TypeVar("R", bound=Callable[..., bool | str])
 
 
 class Point:
-    """A point of the grammar, and the rules that are asked there, by the sign that the parser stands at."""
+    """A point of the grammar, and the rules that are tried there, by the sign at the parser's position."""
 
     def __init__(self) -> None:
         self.all: list[tuple[str, str, Any]] = []  # codes, signs, rule
         self._by_sign: dict[str, tuple[Any, ...]] = {}
 
     def rule(self, codes: str, signs: str = "") -> Callable[[R], R]:
-        """Register a rule; without signs it is asked at every sign."""
+        """Register a rule; without signs it is tried at every sign."""
 
         def register(function: R) -> R:
             self.all.append((codes, signs, function))
@@ -61,7 +61,7 @@ class Point:
         return register
 
     def rules(self, sign: str) -> tuple[Any, ...]:
-        """The rules to ask at a sign, in order."""
+        """The rules to try at a sign, in order."""
         found = self._by_sign.get(sign)
         if found is None:
             found = tuple(rule for _, signs, rule in self.all if not signs or sign in signs)
@@ -89,7 +89,7 @@ _RUN = lazy_regex(r"[\s}\])]{0,200}")
 @MEMBER.rule("S005 S006 S007 S024", _CLOSERS)
 @ITEM.rule("S005 S006 S007 S024", _CLOSERS)
 def close(parser: "Parser", frame: Frame, sign: str) -> bool:
-    """A closing bracket: the right one, one of another kind, or one too many."""
+    """A closing bracket: the right one, the wrong kind, or one too many."""
     pos, plain = parser.pos, WIDE.get(sign, sign)
     if plain == frame.closer:
         too_soon = len(parser.frames) == 1 and frame.kind == "{" and goes_on(parser.text, pos + 1, parser.end)
@@ -113,7 +113,7 @@ def close(parser: "Parser", frame: Frame, sign: str) -> bool:
 
 
 def goes_on(text: str, at: int, end: int) -> bool:
-    """Whether a comma and a member stand behind an object that was closed, and a brace behind them."""
+    """Whether a closed object is followed by a comma, a member and, later, a brace: it continues after all."""
     at = SKIP_PLAIN.match(text, at, end).end()  # type: ignore[union-attr]
     if at >= end or text[at] != ",":
         return False
@@ -122,7 +122,7 @@ def goes_on(text: str, at: int, end: int) -> bool:
 
 
 def _mismatch(text: str, at: int, end: int, closers: list[str], sign: str) -> str:
-    """What a bracket of the wrong kind means: one before it is missing, it is wrong, or it is extra."""
+    """The meaning of a bracket of the wrong kind: one before it is missing, it is wrong, or it is extra."""
     try:
         depth = len(closers) - 1 - closers[::-1].index(sign)
     except ValueError:
@@ -143,7 +143,7 @@ def _mismatch(text: str, at: int, end: int, closers: list[str], sign: str) -> st
 
 
 def _fits(text: str, at: int, end: int, closer: str) -> bool:
-    """Whether the text from here on can stand inside a container with this closer (none: after the root)."""
+    """Whether the text from here on can be inside a container with this closer (empty: after the root)."""
     found = _NEXT.match(text, at, end)
     sign = found[1] if found else ""
     if not closer:
@@ -157,14 +157,14 @@ def _fits(text: str, at: int, end: int, closer: str) -> bool:
 # -- between two values ----------------------------------------------------------------------------
 
 _ITEM_SIGNS = frozenset("\"'`“„«「‘{[-+0123456789｛［tfnTFNu\\")
-# The mark of a line in a written list, before an item in quotes or brackets.
+# The bullet or number of a written list, before an item in quotes or brackets.
 _BULLET = lazy_regex(r"""(?:[-*•–]|[0-9]{1,3}[.)])[ \t]+(?=["'“{\[])""")
 
 
 @MEMBER.rule("S003 S024 S038", _COMMAS)
 @ITEM.rule("S003 S024 S038", _COMMAS)
 def separate(parser: "Parser", frame: Frame, sign: str) -> bool:
-    """A comma, or another sign in its place; two of them are one too many."""
+    """A comma, or a different sign in its place; a second one is extra."""
     pos = parser.pos
     if frame.comma:
         parser.note("S003", pos, pos + 1, "", frame.node)
@@ -177,7 +177,7 @@ def separate(parser: "Parser", frame: Frame, sign: str) -> bool:
 
 @MEMBER.rule("S038", ".|")
 def odd_separator(parser: "Parser", frame: Frame, sign: str) -> bool:
-    """`"a": 1 | "b": 2`: another sign where a comma should be, with a quoted key behind it."""
+    """`"a": 1 | "b": 2`: a different sign in place of a comma, with a quoted key after it."""
     if frame.comma or not ODD_COMMA.match(parser.text, parser.pos, parser.end):
         return False
     return separate(parser, frame, sign)
@@ -186,7 +186,7 @@ def odd_separator(parser: "Parser", frame: Frame, sign: str) -> bool:
 @MEMBER.rule("S027", ".…")
 @ITEM.rule("S027", ".…")
 def elide(parser: "Parser", frame: Frame, _: str) -> bool:
-    """`...` for members or items that were left out."""
+    """`...` in place of members or items that were left out."""
     ellipsis = ELLIPSIS.match(parser.text, parser.pos, parser.end)
     if ellipsis is None:
         return False
@@ -204,7 +204,7 @@ def elide(parser: "Parser", frame: Frame, _: str) -> bool:
 
 @MEMBER.rule("S005")
 def remark(parser: "Parser", frame: Frame, sign: str) -> bool:
-    """`Note: …` on a line of its own behind the root's last member: prose, and the root was never closed."""
+    """`Note: …` on a separate line after the root's last member: prose, and the root was never closed."""
     if frame.comma or len(parser.frames) > 1 or frame.kind != "{" or not parser.known:
         return False
     if sign in QUOTES or not sign.isalpha() or not _member_starts(parser, frame):
@@ -221,7 +221,7 @@ def remark(parser: "Parser", frame: Frame, sign: str) -> bool:
 
 @MEMBER.rule("S005", "{")
 def next_object(parser: "Parser", frame: Frame, _: str) -> bool:
-    """`[{"i": 1 {"i": 2}]`: the next item of the list starts right behind a value, so this one was never closed."""
+    """`[{"i": 1 {"i": 2}]`: the next list item starts right after a value, so this one was never closed."""
     return not frame.comma and bool(frame.value) and _close_before_item(parser, frame)
 
 
@@ -236,7 +236,7 @@ def _close_before_item(parser: "Parser", frame: Frame) -> bool:
 
 @MEMBER.rule("S002")
 def missing_comma(parser: "Parser", frame: Frame, _: str) -> bool:
-    """A member starts where a comma should be."""
+    """A member starts in place of a comma."""
     if frame.comma or not _member_starts(parser, frame):
         return False
     parser.note("S002", parser.pos, parser.pos, ",", frame.node)
@@ -253,7 +253,7 @@ def _member_starts(parser: "Parser", frame: Frame) -> bool:
 
 @MEMBER.rule("")
 def member(parser: "Parser", frame: Frame, _: str) -> bool:
-    """A key and its value, where one may stand."""
+    """A key and its value, where a member may follow."""
     if frame.comma:
         _key_and_value(parser, frame)
         return True
@@ -280,7 +280,7 @@ def tag_ends(parser: "Parser", _: Frame, __: str) -> bool:
 
 @ITEM.rule("S038", "-*•–0123456789")
 def bullet(parser: "Parser", frame: Frame, _: str) -> bool:
-    """`- "a"`: the mark of a line in a written list, before an item."""
+    """`- "a"`: the bullet or number of a written list, before an item."""
     found = _BULLET.match(parser.text, parser.pos, parser.end)
     if found is None:
         return False
@@ -308,7 +308,7 @@ def joined_pieces(parser: "Parser", frame: Frame, _: str) -> bool:
 
 @MEMBER.rule("S022", _QUOTES)
 def next_piece(parser: "Parser", frame: Frame, _: str) -> bool:
-    """`"a" "b"` where no member starts: a further piece of the string."""
+    """`"a" "b"` where no member starts: another piece of the string."""
     last = frame.last_string
     if last is None or not isinstance(frame.value[last[0]], str):
         return False
@@ -318,7 +318,7 @@ def next_piece(parser: "Parser", frame: Frame, _: str) -> bool:
 
 @ITEM.rule("S022", _QUOTES)
 def next_piece_in_list(parser: "Parser", frame: Frame, sign: str) -> bool:
-    """The same in parentheses, or as Python breaks long strings."""
+    """The same in parentheses, or in Python's notation for long strings."""
     last = frame.last_string
     if frame.comma or last is None:
         return False
@@ -330,7 +330,7 @@ def next_piece_in_list(parser: "Parser", frame: Frame, sign: str) -> bool:
 
 
 def _join(parser: "Parser", frame: Frame, last: tuple[Any, int], start: int) -> None:
-    """Join the string at the parser's place to the string before it."""
+    """Join the string at the parser's position to the string before it."""
     slot, text = last[0], parser.text
     piece = strings.read_string(text, parser.pos, parser.end, parser.place(), parser.known, parser.open_closers())
     if any(record[0] == "S012" and record[1] == last[1] for record in parser.records[-3:]):
@@ -343,14 +343,14 @@ def _join(parser: "Parser", frame: Frame, last: tuple[Any, int], start: int) -> 
 
 @MEMBER.rule("S031 S040")
 def stray_word(parser: "Parser", frame: Frame, _: str) -> bool:
-    """Text behind a member's value that means nothing there."""
+    """Meaningless text after a member's value."""
     parser.stray(frame)
     return True
 
 
 @ITEM.rule("S005 S006 S007 S036 S038", ":：=")
 def member_in_list(parser: "Parser", frame: Frame, sign: str) -> bool:
-    """`[…, "key": 1]`: whose member it is depends on what the list holds and hangs in."""
+    """`[…, "key": 1]`: its owner depends on the list's content and its parent."""
     text = parser.text
     if frame.comma or (sign == "=" and not text.startswith("=>", parser.pos)):
         return False
@@ -381,7 +381,7 @@ def member_in_list(parser: "Parser", frame: Frame, sign: str) -> bool:
 
 @ITEM.rule("S031 S040")
 def stray_behind_container(parser: "Parser", frame: Frame, sign: str) -> bool:
-    """Words behind an object or a list that start no item."""
+    """Words after an object or a list that do not start an item."""
     behind = not frame.comma and frame.value and isinstance(frame.value[-1], dict | list)
     if not behind or sign in _ITEM_SIGNS:
         return False
@@ -391,7 +391,7 @@ def stray_behind_container(parser: "Parser", frame: Frame, sign: str) -> bool:
 
 @ITEM.rule("S002")
 def item(parser: "Parser", frame: Frame, sign: str) -> bool:
-    """The next item, with its comma or without."""
+    """The next item, with or without its comma."""
     if not frame.comma:
         parser.note("S002", parser.pos, parser.pos, ",", frame.node)
     frame.comma = False
@@ -400,7 +400,7 @@ def item(parser: "Parser", frame: Frame, sign: str) -> bool:
     return True
 
 
-# Members up to a brace with the end of the list or another object behind it.
+# Members up to a brace that is followed by the end of the list or another object.
 _LIKE_AN_ITEM = lazy_regex(r"""[^{}\[\]]{1,400}+\}\s*(?:\]|,\s*\{)""")
 
 
@@ -414,7 +414,7 @@ def _become_object(parser: "Parser", frame: Frame) -> Frame:
 
 
 def _owner(parser: "Parser", frame: Frame, key: str, start: int) -> Frame:
-    """The object a member found in a list belongs to: the list's own holder, its last item, or a new one."""
+    """The object that owns a member found in a list: the list's parent, its last item, or a new object."""
     frames = parser.frames
     above = frames[-2] if len(frames) > 1 else None
     objects = [item for item in frame.value[-3:] if isinstance(item, dict)]
@@ -451,12 +451,12 @@ def _just_dropped_a_comma(parser: "Parser", frame: Frame) -> bool:
 
 
 def _starts_alike(parser: "Parser", frame: Frame, key: str, start: int) -> bool:
-    """`[{"a": 1}, "a": 2}]`: a member like the first one of the item before it starts an item that lacks its brace."""
+    """`[{"a": 1}, "a": 2}]`: a member like the first one of the previous item starts an item without its brace."""
     last = frame.value[-1] if frame.value else None
     if not isinstance(last, dict) or next(iter(last), None) != key:
         return False
     if len(parser.frames) > 2 and parser.frames[-3].kind != "{":
-        return False  # the brace and the bracket behind may be those of the objects around
+        return False  # the brace and the bracket after it may belong to the objects around
     return _LIKE_AN_ITEM.match(parser.text, start, parser.end) is not None
 
 
@@ -483,7 +483,7 @@ def _key_and_value(parser: "Parser", frame: Frame) -> None:
     elif sign and sign not in ",;}])":
         key = _missing_colon(parser, frame, key, start)
     else:
-        _lone_key(parser, frame, key, start, bool(sign))
+        _lone_key(parser, frame, key, start, more=bool(sign))
         return
     node = (frame.node, key)
     frame.comma = False
@@ -503,27 +503,27 @@ def _key_and_value(parser: "Parser", frame: Frame) -> None:
 
 
 def _key(parser: "Parser", frame: Frame) -> str | None:
-    """The key at the parser's place; None when nothing there can be one, and a rule took it."""
+    """The key at the parser's position; None if nothing there can be a key, and a rule dropped it."""
     sign = parser.text[parser.pos]
     if sign in QUOTES:
         return _quoted_key(parser, frame)
     for rule in KEY.rules(sign):
-        found = rule(parser, frame, sign)
-        if isinstance(found, str):
-            return found
-        if found:
+        key = rule(parser, frame, sign)
+        if isinstance(key, str):
+            return key
+        if key:
             return None
     return None
 
 
-# A colour, or a heading of text that continues below: not a comment before a value.
+# A colour, or a heading with text below it: not a comment before a value.
 _HASHED = lazy_regex(
     r"""[ \t]*(?=\#(?:[0-9a-fA-F]{3,8}\b|[^\n]{0,200}\n\s*(?!["'“\[{(\-+.0-9\s}\]]|(?:true|false|null|True|False|None)\b)))"""
 )
 
 
 def _colon(parser: "Parser", frame: Frame, key: str, sign: str) -> str:
-    """Pass the colon, or what stands for it; the sign behind it."""
+    """Skip the colon, or its substitute; returns the sign after it."""
     node, pos = (frame.node, key), parser.pos
     stop = pos + 1
     if sign in "=-" and parser.text[stop : stop + 1] == ">":
@@ -544,7 +544,7 @@ def _colon(parser: "Parser", frame: Frame, key: str, sign: str) -> str:
 
 
 def _missing_colon(parser: "Parser", frame: Frame, key: str, start: int) -> str:
-    """A value right behind a key: the colon is missing, or stands inside the quotes. The key that is meant."""
+    """A value right after a key: the colon is missing, or inside the quotes. Returns the intended key."""
     pos = parser.pos
     frame.loose = frame.kind == "{"
     if key.endswith(":"):
@@ -560,8 +560,8 @@ def _missing_colon(parser: "Parser", frame: Frame, key: str, start: int) -> str:
     return key
 
 
-def _lone_key(parser: "Parser", frame: Frame, key: str, start: int, more: bool) -> None:
-    """A string or word with no value: an element of a set, or a key that was left alone or cut off."""
+def _lone_key(parser: "Parser", frame: Frame, key: str, start: int, *, more: bool) -> None:
+    """A string or word without a value: an element of a set, or a key without its value or cut off."""
     frame.comma = False
     if not more:
         parser.note("S029", start, parser.end, "", frame.node)
@@ -609,7 +609,7 @@ def escaped_key(parser: "Parser", frame: Frame, _: str) -> str | bool:
 
 @KEY.rule("S014", ":")
 def symbol_key(parser: "Parser", frame: Frame, _: str) -> bool:
-    """`:a => 1`: the colon before a symbol of Ruby."""
+    """`:a => 1`: the colon before a Ruby symbol."""
     symbol = BARE_KEY.match(parser.text, parser.pos, parser.end)
     if symbol is not None:
         parser.note("S014", parser.pos, symbol.end(), "", frame.node)
@@ -630,7 +630,7 @@ def member_joined(parser: "Parser", frame: Frame, _: str) -> str | bool:
 
 @KEY.rule("S012 S013 S014 S015")
 def bare_key(parser: "Parser", frame: Frame, _: str) -> str | bool:
-    """`a: 1`: a key without quotes, or with its last quote alone."""
+    """`a: 1`: a key without quotes, or with only its last quote."""
     text, pos, end = parser.text, parser.pos, parser.end
     word = SPACED_KEY.match(text, pos, end) or BARE_KEY.match(text, pos, end)
     if word is None:
@@ -643,7 +643,7 @@ def bare_key(parser: "Parser", frame: Frame, _: str) -> str | bool:
     elif frame.last_string and not frame.loose and key not in parser.known and _reopened(parser, frame, stop):
         return True
     elif frame.kind != "=":
-        # `also approved: true`: a word before a key that the schema does not know may be none of it
+        # `also approved: true`: if the schema does not have the key, a word before it may not belong to it
         guessed = " " in key and key not in parser.known
         parser.note("S015" if guessed else "S014", pos, stop, f'"{key}"', node)
     parser.pos = stop
@@ -651,7 +651,7 @@ def bare_key(parser: "Parser", frame: Frame, _: str) -> str | bool:
 
 
 def _reopened(parser: "Parser", frame: Frame, word_end: int) -> bool:
-    """Words where a key should be, after a string: the string went on past its inner quote."""
+    """Words in place of a key, after a string: the string continued past its inner quote."""
     text = parser.text
     after = SKIP_BLANK.match(text, word_end, parser.end).end()  # type: ignore[union-attr]
     if after < parser.end and text[after] in ":：=,}])":
@@ -661,7 +661,7 @@ def _reopened(parser: "Parser", frame: Frame, word_end: int) -> bool:
         return False
     start = last[1]
     found = strings.read_string(
-        text, parser.pos - 1, parser.end, strings.MEMBER_VALUE, parser.known, parser.open_closers(), text[start]
+        text, parser.pos - 1, parser.end, strings.MEMBER_VALUE, parser.known, parser.open_closers(), quote=text[start]
     )
     if "S028" in found.codes:
         return False
@@ -678,7 +678,7 @@ def _reopened(parser: "Parser", frame: Frame, word_end: int) -> bool:
 
 @KEY.rule("S007", "{")
 def doubled_brace(parser: "Parser", frame: Frame, _: str) -> bool:
-    """`{{"a": 1}`: a brace too many."""
+    """`{{"a": 1}`: an extra brace."""
     doubled = parser.pos == frame.start + 1 and frame.kind == "{" and not frame.value
     if not doubled or not KEY_AHEAD.match(parser.text, parser.pos + 1, parser.end):
         return False
@@ -727,7 +727,7 @@ def _rest_of_list(parser: "Parser", frame: Frame, start: int) -> bool:
     if not frame.value or frame.no_rest:
         return False
     if not REST_OF_LIST.match(parser.text, start, parser.end):
-        frame.no_rest = True  # looked for once: what follows does not change
+        frame.no_rest = True  # searched once: the text that follows does not change
         return False
     key = next(reversed(frame.value))
     first = frame.value[key]
@@ -746,7 +746,7 @@ def _rest_of_list(parser: "Parser", frame: Frame, start: int) -> bool:
 
 @KEY.rule("S031 S040")
 def stray_key(parser: "Parser", frame: Frame, _: str) -> bool:
-    """What can be no key."""
+    """Text that cannot be a key."""
     parser.stray(frame)
     return True
 
@@ -755,12 +755,12 @@ def stray_key(parser: "Parser", frame: Frame, _: str) -> bool:
 
 _DATE = lazy_regex(r"(?:datetime\.)?date(?:time)?\((\d{4}(?:,\s*\d{1,2}){2}(?:(?:,\s*\d{1,2}){2,3})?)\)")
 _PREFIXED = lazy_regex(r"""[rbuf](?:"(?:"|[^"\n,}\]\s])|'(?:'|[^'\n,}\]\s]))""")
-# What can go on where the text ends right behind it.
+# Codes of tokens that may have continued if the text ends right after them.
 _OPEN_ENDED = frozenset((None, "S015", "S020", "S024"))
 _PLACEHOLDER = lazy_regex(r"<[^<>]{1,80} [^<>]{1,80}>")
 _BRIEF = 40
 _LONGEST_BLOCK = 8192
-# What ends a value of several lines.
+# The end of a value of several lines.
 _BLOCK_END = lazy_regex(r"""[}]|\n\s*"[^"\n]{1,80}"\s*:""")
 _LITERAL = lazy_regex(r"-?[0-9][0-9.eE+-]*|true|false|null|True|False|None")
 
@@ -770,7 +770,7 @@ _LINK = lazy_regex(r"\[[^\[\]\n\"']{1,200}\]\([^()\s]{1,400}\)")
 
 @VALUE.rule("S015", "[")
 def link(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
-    """`[words](address)`: a link of Markdown is text."""
+    """`[words](address)`: a Markdown link is text."""
     found = _LINK.match(parser.text, parser.pos, parser.end)
     if found is None or not isinstance(into, dict):
         return False
@@ -794,7 +794,7 @@ def container(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
 
 @VALUE.rule("S011 S029", "`")
 def code_block(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
-    """A block of code as a value; else a fence that ends the text before the value came."""
+    """A block of code as a value; otherwise a fence that ends the text before the value."""
     pos = parser.pos
     if not parser.text.startswith("```", pos):
         return False
@@ -811,7 +811,7 @@ def code_block(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
 
 @VALUE.rule("S005", _QUOTES)
 def object_without_brace(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
-    """`"a": "b": 1`: a key where a value should be, so the brace of an inner object is missing."""
+    """`"a": "b": 1`: a key in place of a value, so the brace of an inner object is missing."""
     text, pos = parser.text, parser.pos
     if not isinstance(into, dict) or text[pos - 1] == "\n" or not KEY_AS_VALUE.match(text, pos, parser.end):
         return False
@@ -822,7 +822,7 @@ def object_without_brace(parser: "Parser", into: Any, slot: Any, node: Node) -> 
 
 @VALUE.rule("S008 S009 S010 S011 S012 S013 S016 S025 S028 S035 S040 S041 S042", _QUOTES)
 def string(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
-    """A string, in whatever quotes."""
+    """A string in any kind of quotes."""
     start, text, end = parser.pos, parser.text, parser.end
     found = (
         strings.triple(text, start, end)
@@ -847,13 +847,13 @@ def escaped_string(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
     parser.pos = pos + 1
     string(parser, into, slot, node)
     if text[parser.pos - 3 : parser.pos] == '\\""':
-        parser.note("S042", pos, parser.pos, "", node)  # the first quote was the text's own
+        parser.note("S042", pos, parser.pos, "", node)  # the first quote belonged to the text
     return True
 
 
 @VALUE.rule("S008", "rbuf")
 def prefixed_string(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
-    """`r"a"`: a string with a prefix of Python."""
+    """`r"a"`: a string with a Python prefix."""
     if not _PREFIXED.match(parser.text, parser.pos, parser.end):
         return False
     parser.note("S008", parser.pos, parser.pos + 1, "", node)
@@ -861,9 +861,9 @@ def prefixed_string(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
     return string(parser, into, slot, node)
 
 
-# What the arguments of a call start with; a bare word is none, so `max(a, b)` is text.
+# The start of a call's arguments; a bare word is not an argument, so `max(a, b)` is text.
 _ARGUMENT = lazy_regex(r"""\s*(?:["'“‘`\[{()*]|[^\W\d]\w*\s*(?:=(?!=)|\Z)|[rbuf]["']|\Z)""")
-# Calls that stand for a number or a literal inside; `F(3)` and `Psalm(23, 4)` are text.
+# Calls that mean the number or literal inside them; `F(3)` and `Psalm(23, 4)` are text.
 _CONSTRUCTED = lazy_regex(
     r"(?:new\s+)?(?:[\w.]*\.)?(?:Decimal|Fraction|int|float|complex|bool|str|list|tuple|set|frozenset|dict|array|Integer|Double|Float|Long"
     r"|Number|NumberInt|NumberLong|NumberDecimal|Boolean|Timestamp|Date|ISODate|date|datetime|time|timedelta|UUID|OrderedDict|defaultdict"
@@ -873,15 +873,15 @@ _CONSTRUCTED = lazy_regex(
 
 @VALUE.rule("F003")
 def call(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
-    """`Name(a=1)` opens an object; `Name(x)` stands for its argument; a date becomes its text."""
+    """`Name(a=1)` opens an object; `Name(x)` means its argument; a date becomes its text."""
     text, pos, end = parser.text, parser.pos, parser.end
     found = CALL.match(text, pos, end)
     if found is None or not (_ARGUMENT.match(text, found.end(), end) or _CONSTRUCTED.match(text, pos, end)):
         return False
     if date := _DATE.match(text, pos, end):
-        said = iso_date([int(number) for number in date[1].split(",")])
-        parser.put(into, slot, said)
-        parser.note("F003", pos, date.end(), shown(said), node)
+        written = iso_date([int(number) for number in date[1].split(",")])
+        parser.put(into, slot, written)
+        parser.note("F003", pos, date.end(), shown(written), node)
         parser.pos = date.end()
         return True
     keyword = KEYWORD_ARG.match(text, found.end(), end) is not None
@@ -893,9 +893,9 @@ def call(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
 
 @VALUE.rule("S013 S015 S018 S019 S020 S024 S027 S029 S030 S033 S034 S042 S043")
 def bare(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
-    """Words or a number without quotes, up to where they must end."""
+    """Words or a number without quotes."""
     start, text = parser.pos, parser.text
-    token = _bare_token(parser, isinstance(into, list))
+    token = _bare_token(parser, in_list=isinstance(into, list))
     stop = parser.pos = start + len(token)
     if not token:
         if parser.frames:
@@ -904,10 +904,10 @@ def bare(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
             parser.pos = parser.end
         return True
     if token[-1] in "\"'”" and len(token) > 1 and token[-2] != "\\":
-        said, codes = unescape(token[:-1])
-        parser.put(into, slot, said)
+        content, codes = unescape(token[:-1])
+        parser.put(into, slot, content)
         for each in ("S013", *codes):
-            parser.note(each, start, stop, shown(said), node)
+            parser.note(each, start, stop, shown(content), node)
         return True
     value, code = read_token(token)
     if stop >= parser.end and (cut := cut_word(token)) is not None:
@@ -921,9 +921,8 @@ def bare(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
     if code is not None:
         parser.note(code, start, stop, shown(value), node)
     if code == "S015" and ('\\"' in token or _PLACEHOLDER.fullmatch(token)):
-        parser.note(
-            "S042", start, stop, "", node
-        )  # quotes of a string that nobody opened, or a form that was not filled in
+        # quotes of a string that was never opened, or a placeholder that was not filled in
+        parser.note("S042", start, stop, "", node)
     elif code == "S015" and isinstance(into, list) and len(token) <= _BRIEF and elides(f"# {token}"):
         parser.note("S027", start, stop, "", node)
     elif stop == len(text) and code in _OPEN_ENDED and token not in WORDS:
@@ -931,23 +930,23 @@ def bare(parser: "Parser", into: Any, slot: Any, node: Node) -> bool:
     return True
 
 
-def _has_lines(parser: "Parser", in_list: bool) -> bool:
-    """Whether words in an object may go on over several lines: something of the structure ends them."""
+def _has_lines(parser: "Parser", *, in_list: bool) -> bool:
+    """Whether words in an object may continue over several lines, because a sign of the structure ends them."""
     if in_list or parser.place() == strings.ARGUMENT or parser.endless:
         return False
     stop = min(parser.end, parser.pos + _LONGEST_BLOCK)
     if _BLOCK_END.search(parser.text, parser.pos, stop) is None:
-        parser.endless = True  # looked for once: nothing near ends words either
+        parser.endless = True  # searched once: nothing later ends words either
         return False
     return True
 
 
-def _bare_token(parser: "Parser", in_list: bool) -> str:
-    """What stands at the parser's place without quotes; an ellipsis, a backtick or a period behind it is left out."""
+def _bare_token(parser: "Parser", *, in_list: bool) -> str:
+    """The token without quotes at the parser's position, without an ellipsis, backtick or period after it."""
     start, text, end = parser.pos, parser.text, parser.end
     blank = SCALARS_IN_A_ROW.match(text, start, end) if in_list else None
     words = Bare(text, start, end, parser.place(), parser.known)
-    stop = blank.end() if blank else words.stop(parser.open_closers(), _has_lines(parser, in_list))
+    stop = blank.end() if blank else words.stop(parser.open_closers(), lines=_has_lines(parser, in_list=in_list))
     token = text[start:stop].rstrip()
     if len(token) > 3 and token.endswith(("...", "…")):
         token = token.rstrip(".…").rstrip()

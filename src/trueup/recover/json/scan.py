@@ -1,7 +1,7 @@
-"""Find the values in a text: every stretch that opens like JSON and is outside reasoning is read.
+"""Finds the values in a text: reads every stretch outside reasoning that opens like JSON.
 
-A text enters; candidates leave, in the order of the text. The work is bounded by a small multiple of the
-text's length, however many openers it has.
+Takes a text; returns candidates, in the order of the text. The work is bounded by a small multiple of the
+text's length, for any number of openers.
 """
 
 import re
@@ -10,7 +10,7 @@ from trueup.recover.candidate import Candidate
 from trueup.recover.json.clean import WRITABLE_DEPTH, exact
 from trueup.recover.json.doubts import takes_back
 from trueup.recover.json.lexer import BLANK, EMOJI
-from trueup.recover.json.parser import MOST_FAULTS, MOST_PLACES, Outcome, Parser, Record, TooMany, under
+from trueup.recover.json.parser import MOST_FAULTS, MOST_PLACES, Parser, ParseResult, Record, TooMany, under
 from trueup.recover.json.repairs import goes_on
 from trueup.verdict.catalogue import GRADE, PRICE
 from trueup.verdict.patterns import lazy_regex
@@ -27,34 +27,34 @@ _LIST_START = lazy_regex(
     r"""(?:["'“”„«「‘’`{\[\]\\(｛［］,]|-?[\d.]|[-*•–][ \t]+["'“{\[]|//|/\*|\.\.\.|(?:true|false|null|True|False|None|NaN)\b|[^\W\d]\w*\(|\Z)"""
 )
 _LIST_OF_WORDS = lazy_regex(r"\[\s*[^\W\d][^\[\]{}]{0,2000}\]\s*(?:\Z|```|\n|<)")
-# A fence right inside brackets, and the other way round behind it.
+# A fence right inside brackets, before the value's own opener.
 _BRACED_FENCE = lazy_regex(r"[{\[]\s*```[\w-]{0,12}\s*[{\[]")
-# `[1]` behind a word: the number of a source.
+# `[1]` after a word: the number of a source.
 _CITATION = lazy_regex(r"\[\d{1,3}\]")
 _WORDS_BEFORE = lazy_regex(r"""[\w.,;)"'”’%][ ]?\Z|\]\Z""")
-# `- [ ] a`: a box to tick.
+# `- [ ] a`: a checkbox.
 _BOX = lazy_regex(r"\[[ xX]?\][ \t]+[^\s,}\]]")
 _BULLET_BEFORE = lazy_regex(r"(?:\A|\n)[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\Z")
 _LINK = lazy_regex(r"\[[^\[\]\n]{0,300}\]\(")
-# A key and its colon right before a value: it is a member of something whose brace is missing.
+# A key and its colon right before a value: the value is a member of an object whose brace is missing.
 _AFTER_KEY = lazy_regex(r"""["'”]\s*:\s*\Z""")
 _QUOTED_IN_PROSE = lazy_regex(r"""[^\W\d_][,.!?]?[ ]["'“][^"'“”\n]{1,80}["'”]\s*:\s*\Z""")
 _BETWEEN_ITEMS = lazy_regex(r"\s*,\s*\Z")
 _CLOSES_LIST = lazy_regex(r"\s*\]")
 _BRACKETS = frozenset({"S005", "S006", "S007", "S032"})
-_MENDED = frozenset({"S005", "S006", "S007", "S012", "S013", "S040"})
+_BRACKETS_OR_QUOTES = frozenset({"S005", "S006", "S007", "S012", "S013", "S040"})
 _TEMPLATE = lazy_regex(r"\{\{[^{}\n\":]{1,60}\}\}")
-# A bare key and a value with only a blank between them.
+# A bare key and a value, with only a blank between them.
 _BARE_START = lazy_regex(
     r"""\{\s*([^\W\d][\w$.-]{0,60})[ \t]+(?=["'“\[{]|-?[0-9]|(?:true|false|null|True|False|None)\b)"""
 )
-# The first key of an object, and from which price on an object may be a draft that was broken off.
+# The first key of an object, and the price from which an object may be an abandoned draft.
 _FIRST_KEY = lazy_regex(r"""\{\s*["']?([^"'{}\[\]:,\s]{1,60})""")
 _DEAR = 4
 _FENCE_END = lazy_regex(r"\n[ \t]*(?:```|~~~)|(?<=[}\]])[ \t]*```")
 _BLANK_LINE = lazy_regex(r"\n[ \t]*\n(?![ \t]*[\"'}\]])")
 _TAG_END = lazy_regex(r"</[A-Za-z_][\w:.-]{0,60}>|<\|[^<>|\n]{1,60}\|>")
-# Where a value that was never closed may end, and what to look for first: that takes next to no time.
+# Where a value that was never closed may end, each with marks that are quick to search for first.
 _BOUNDARIES = ((_FENCE_END, ("```", "~~~")), (_TAG_END, ("</", "<|")), (_BLANK_LINE, ("\n",)))
 
 
@@ -63,15 +63,15 @@ class Scan:
 
     __slots__ = ("budget", "doubtful", "faults", "known", "max_depth", "spare", "text", "words")
 
-    def __init__(self, text: str, known: frozenset[str], max_depth: int, words: bool) -> None:
+    def __init__(self, text: str, known: frozenset[str], max_depth: int, *, words: bool) -> None:
         self.text = text
         self.known = known
         self.max_depth = max_depth
         self.words = words
         self.budget = 6 * len(text) + 4096
-        self.spare = 2 * len(text)  # letters that may be looked at in vain
+        self.spare = 2 * len(text)  # characters that may be tried without success
         self.faults = 0
-        # stretches that were read as part of a value that is cut or broken: another value may start inside
+        # stretches of values that are cut off or broken: another value may start inside
         self.doubtful: list[tuple[int, int]] = []
 
     def candidates(self, stretches: list[tuple[int, int]]) -> list[Candidate]:
@@ -82,7 +82,7 @@ class Scan:
         return self.rows(found)
 
     def rows(self, found: list[Candidate]) -> list[Candidate]:
-        """Values with nothing but commas between them, as one list whose brackets are missing, beside themselves."""
+        """The values, and those with only commas between them also as one list whose brackets are missing."""
         out: list[Candidate] = []
         run: list[Candidate] = []
         for candidate in [*found, None]:
@@ -115,7 +115,7 @@ class Scan:
             if not self.plausible(begin, stop):
                 at = begin + 1
                 continue
-            # the first value was found broken before it came here
+            # the fast decoder has already failed on the first value
             outcome = (self.taken_whole(begin, stop) if found else None) or self.read(begin, stop)
             if outcome is None:
                 at = begin + 1
@@ -134,7 +134,7 @@ class Scan:
                 self.doubtful.append((begin + 1, at))
 
     def inner(self) -> list[Candidate]:
-        """Candidates inside the ones that were doubtful."""
+        """Candidates inside the doubtful ones."""
         where, self.doubtful = self.doubtful, []
         found = self.candidates(where)
         for candidate in found:
@@ -143,7 +143,7 @@ class Scan:
         return found
 
     def plausible(self, at: int, stop: int) -> bool:
-        """Whether an opener looks like the start of a value and not like a sign in prose."""
+        """Whether an opener looks like the start of a value rather than a sign in prose."""
         if _BRACED_FENCE.match(self.text, at, stop) and self.text.find("```", at + 4, stop) > 0:
             return False
         if starts_value(self.text, at, stop) or self.opens_bare(at, stop):
@@ -151,15 +151,15 @@ class Scan:
         return self.words and self.text[at] == "[" and _LIST_OF_WORDS.match(self.text, at, stop) is not None
 
     def opens_bare(self, at: int, stop: int) -> bool:
-        """Whether a brace opens onto a bare key that lacks its colon: one of the schema's, or in a text that is one object."""
+        """Whether a brace is followed by a bare key without a colon: a key of the schema, or in a text that is one object."""
         word = _BARE_START.match(self.text, at, stop)
         if word is None:
             return False
         alone = not self.known and not self.text[:at].strip() and self.text.rstrip().endswith("}")
         return word[1] in self.known or alone
 
-    def taken_whole(self, begin: int, stop: int) -> Outcome | None:
-        """The value at an opener as the fast parser reads it; None where it has a fault."""
+    def taken_whole(self, begin: int, stop: int) -> ParseResult | None:
+        """The value at an opener, read by the fast decoder; None if it has a fault."""
         if self.spare <= 0 or self.max_depth < WRITABLE_DEPTH:
             return None
         plain, value, end = exact(self.text, begin, stop)
@@ -167,22 +167,22 @@ class Scan:
             self.spare -= end - begin
             return None
         self.budget -= end - begin + 32
-        return Outcome(value, end, [], cut=False)
+        return ParseResult(value, end, [], cut=False)
 
-    def read(self, begin: int, stop: int) -> Outcome | None:
-        """Read from an opener; where the text ended first, see whether it ends better at a fence or blank line."""
+    def read(self, begin: int, stop: int) -> ParseResult | None:
+        """Read from an opener; if the text ended first, try whether the value ends better at a fence or a blank line."""
         best = self.attempt(begin, stop)
         if not _BRACKETS.isdisjoint(record[0] for record in best.records):
-            from trueup.recover.json.indents import rebracketed  # loaded when brackets are first at fault
+            from trueup.recover.json.indents import rebracketed  # loaded by the first faulty bracket
 
-            told = rebracketed(self.text, begin, stop, self.known, self.max_depth)
+            by_lines = rebracketed(self.text, begin, stop, self.known, self.max_depth)
             self.budget -= stop - begin
-            if told is not None:
-                _heed(self.text, told)
-            if told is not None and (
-                _price(told) <= _price(best) or (told.value != best.value and not _is_lossy(told))
+            if by_lines is not None:
+                _heed(self.text, by_lines)
+            if by_lines is not None and (
+                _price(by_lines) <= _price(best) or (by_lines.value != best.value and not _is_lossy(by_lines))
             ):
-                return told
+                return by_lines
         if best.cut or _price(best) >= 20:
             for boundary, marks in _BOUNDARIES:
                 likely = any(self.text.find(mark, begin, best.end) >= 0 for mark in marks)
@@ -193,10 +193,10 @@ class Scan:
                         best = other
         return best if best.end > begin else None
 
-    def restart(self, begin: int, outcome: Outcome) -> int:
-        """Where the model started the object anew, on a line of its own and whole this time; 0 where it did not.
+    def restart(self, begin: int, outcome: ParseResult) -> int:
+        """Where the model started the object again, on a separate line and complete this time; 0 if it did not.
 
-        The first key comes again, and the text before it waits for no value. Nothing of the broken object counts then.
+        The first key occurs again, and the text before it does not need a value. The broken object is then ignored.
         """
         first = _FIRST_KEY.match(self.text, begin, outcome.end) if outcome.records else None
         if first is None or self.text.find("\n", begin, outcome.end) < 0 or _price(outcome) < _DEAR:
@@ -212,7 +212,7 @@ class Scan:
                 return found.start()
         return 0
 
-    def attempt(self, begin: int, stop: int) -> Outcome:
+    def attempt(self, begin: int, stop: int) -> ParseResult:
         outcome = Parser(self.text, begin, stop, self.known, self.max_depth).read()
         _doubt(outcome)
         _heed(self.text, outcome)
@@ -224,7 +224,7 @@ class Scan:
 
 
 def is_mark(text: str, start: int, at: int, stop: int) -> bool:
-    """Whether a bracket holds only a number and stands behind a word, as the number of a source does."""
+    """Whether brackets contain only a number and follow a word, like the number of a source."""
     if _CITATION.match(text, at, stop) is None:
         return False
     return _WORDS_BEFORE.search(text, max(start, at - 2), at) is not None
@@ -244,28 +244,28 @@ def starts_value(text: str, at: int, stop: int) -> bool:
 
 
 def _is_member(text: str, start: int, at: int) -> bool:
-    """Whether a quoted key and its colon stand right before an offset, and not as a word quoted in a sentence."""
+    """Whether a quoted key and its colon are right before an offset, and are not a word quoted in a sentence."""
     return _AFTER_KEY.search(text, start, at) is not None and _QUOTED_IN_PROSE.search(text, start, at) is None
 
 
-def _doubt(outcome: Outcome) -> None:
-    """Mark a reading in which a key comes again and brackets or quotes were mended: one of the two is a wrong turn."""
+def _doubt(outcome: ParseResult) -> None:
+    """Mark a reading with a repeated key and repaired brackets or quotes: one of the repairs was probably wrong."""
     repeated = [record for record in outcome.records if record[0] == "S032"]
-    if repeated and any(record[0] in _MENDED for record in outcome.records):
+    if repeated and any(record[0] in _BRACKETS_OR_QUOTES for record in outcome.records):
         outcome.records.extend(("S042", start, stop, "", node) for _, start, stop, _, node in repeated[:20])
 
 
-def _heed(text: str, outcome: Outcome) -> None:
-    """Mark a reading in which a comment says that the value before it should be another one."""
+def _heed(text: str, outcome: ParseResult) -> None:
+    """Mark a reading in which a comment says that the value before it should be different."""
     against = [record for record in outcome.records if record[0] == "S017" and takes_back(text, record[1], record[2])]
     outcome.records.extend(("W018", start, stop, "", node) for _, start, stop, _, node in against[:20])
 
 
-def _is_lossy(outcome: Outcome) -> bool:
+def _is_lossy(outcome: ParseResult) -> bool:
     return any(GRADE[record[0]] == "lossy" for record in outcome.records)
 
 
-def _price(outcome: Outcome) -> int:
+def _price(outcome: ParseResult) -> int:
     dropped = sum(r[2] - r[1] for r in outcome.records if r[0] in ("S031", "S028", "S029"))
     lossy = sum(20 for r in outcome.records if GRADE[r[0]] == "lossy")
     return sum(PRICE[r[0]] for r in outcome.records) + lossy + dropped

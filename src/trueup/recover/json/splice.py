@@ -1,7 +1,7 @@
-"""The quick lane for one or two common faults: let the fast parser find the fault, splice, and read again.
+"""The quick lane for a few common faults: lets the fast decoder find the fault, splices the text, and decodes it again.
 
-A broken text enters; a candidate leaves, or None when the faults are not of the plain kind: then the tolerant
-reader takes over. What this lane takes it reads exactly as the reader would.
+Takes a broken text; returns a candidate, or None if a fault is not a simple one, so that the tolerant reader
+takes over. Whatever this lane accepts, it reads exactly as that reader would.
 """
 
 import json
@@ -16,7 +16,7 @@ from trueup.recover.json.clean import WRITABLE_DEPTH, looks_odd
 from trueup.recover.json.frames import Record
 from trueup.recover.json.lexer import CONTROL, KEY_AHEAD, json_word
 from trueup.recover.json.sweeps import (
-    Mending,
+    Repair,
     all_single_quoted,
     bare_keys,
     comment,
@@ -40,17 +40,19 @@ _TRAILING, _INVALID, _KEYS, _EXPECTED, _ESCAPE = (
     "trailing comma", "invalid character", "object keys", "expected ", "invalid escape",
 )  # fmt: skip
 
-# what puts quotes into a text: those are not for `_inner_quotes` to take for the model's own
-_QUOTES_MADE = frozenset(("S008", "S014"))
-# these change tokens in place, or stand where the mended text shows their path as well as the first one did
+# repairs that add quotes: `_inner_quotes` must not mistake these for quotes of the model
+_QUOTES_ADDED = frozenset(("S008", "S014"))
+# repairs whose path can be found in the repaired text as well as in the original
 _PLAIN_SPOTS = frozenset(("S001", "S002", "S005", "S008", "S012", "S014", "S016", "S017", "S018", "S025"))
 CUT = "Input data was truncated"
 
 
-def mend(text: str, start: int, stop: int, known: frozenset[str], max_depth: int, fault: str = "") -> Candidate | None:
-    """Read the container that fills `text[start:stop]`, its faults spliced away one by one.
+def splice(
+    text: str, start: int, stop: int, known: frozenset[str], max_depth: int, fault: str = ""
+) -> Candidate | None:
+    """Read the container that fills `text[start:stop]`, repairing its faults one by one.
 
-    `fault` is what the parser said of just this stretch, where that is known already.
+    `fault` is the decoder's message about exactly this stretch, if it is already known.
     """
     region = text[start:stop]
     if "\\" in region and looks_odd(region):
@@ -61,13 +63,13 @@ def mend(text: str, start: int, stop: int, known: frozenset[str], max_depth: int
         if fault:
             if work is None:
                 if _has_drive(region):
-                    return None  # a path, and its backslashes are text
-                work = Mending(region, known)
+                    return None  # a path, whose backslashes are text
+                work = Repair(region, known)
                 if "'" in region and '"' not in region and "\\'" not in region:
                     work.sweep(region.replace("'", '"'), all_single_quoted, "S008")
                     words(work)
                     fault = ""
-            if fault and not _mended(work, fault):
+            if fault and not _repair(work, fault):
                 return None
             region = work.text
         try:
@@ -100,10 +102,10 @@ def _has_drive(text: str) -> bool:
     return False
 
 
-def _records(work: Mending, text: str, start: int, stop: int, max_depth: int) -> list[Record]:
+def _records(work: Repair, text: str, start: int, stop: int, max_depth: int) -> list[Record]:
     tree_of = _tree()
     edits = work.edits()
-    where = tree_of.mended_offsets(edits) if work.codes <= _PLAIN_SPOTS else None
+    where = tree_of.repaired_offsets(edits) if work.codes <= _PLAIN_SPOTS else None
     if where is not None:
         spots = [(at, edit[3] in tree_of.OF_CONTAINER) for at, edit in zip(where, edits, strict=True)]
         nodes = tree_of.nodes_at(work.text, spots)
@@ -116,13 +118,13 @@ def _records(work: Mending, text: str, start: int, stop: int, max_depth: int) ->
 
 @cache
 def _tree() -> "ModuleType":
-    from trueup.recover.json import tree  # loaded when somebody asks for fixes
+    from trueup.recover.json import tree  # loaded when fixes are first read
 
     return tree
 
 
-def _mended(work: Mending, message: str) -> bool:
-    """Change the text so that the fault the parser names goes away; False when that is not plain."""
+def _repair(work: Repair, message: str) -> bool:
+    """Change the text so that the fault in the decoder's message goes away; False if there is no simple repair."""
     if message == CUT:
         return _close(work)
     at_byte = message.rfind("(byte ")
@@ -148,7 +150,7 @@ def _mended(work: Mending, message: str) -> bool:
     return False
 
 
-def _character(work: Mending, at: int) -> bool:
+def _character(work: Repair, at: int) -> bool:
     text = work.text
     sign = text[at]
     if sign in "TFN" and (word := _WORD.match(text, at)):
@@ -158,8 +160,8 @@ def _character(work: Mending, at: int) -> bool:
     return _raw_control(work, at) if sign < " " else comment(work, at)
 
 
-def _raw_control(work: Mending, at: int) -> bool:
-    """A line break or tab inside a string: escape all of that string's."""
+def _raw_control(work: Repair, at: int) -> bool:
+    """Escape all line breaks and tabs of the string that contains this one."""
     text = work.text
     start = _opening_quote(text, at)
     if start is None:
@@ -183,7 +185,7 @@ def _raw_control(work: Mending, at: int) -> bool:
 
 
 def _plain_end(text: str, start: int) -> int:
-    """The end of a string whose next quote plainly closes it; -1 when that takes a closer look."""
+    """The end of a string whose next quote clearly closes it; -1 if that needs a closer look."""
     closed = _STRING_END.match(text, start + 1)
     behind = _AFTER_STRING.match(text, closed.end()) if closed else None
     if closed is None or behind is None or (behind[1] and not KEY_AHEAD.match(text, behind.end())):
@@ -192,7 +194,7 @@ def _plain_end(text: str, start: int) -> int:
 
 
 def _opening_quote(text: str, before: int) -> int | None:
-    """The nearest quote before an offset that is not escaped."""
+    """The nearest unescaped quote before an offset."""
     while (before := text.rfind('"', 0, before)) >= 0:
         slash = before
         while slash > 0 and text[slash - 1] == "\\":
@@ -202,7 +204,7 @@ def _opening_quote(text: str, before: int) -> int | None:
     return None
 
 
-def _key(work: Mending, at: int) -> bool:
+def _key(work: Repair, at: int) -> bool:
     text = work.text
     if text[at] == "'":
         return mixed_quotes(work)
@@ -211,8 +213,8 @@ def _key(work: Mending, at: int) -> bool:
     return comment(work, at)
 
 
-def _separator(work: Mending, at: int, expected: str) -> bool:
-    """Where a comma or a colon should be."""
+def _separator(work: Repair, at: int, expected: str) -> bool:
+    """Repair a place where a comma or a colon should be."""
     text = work.text
     sign = text[at]
     if sign in "/#":
@@ -227,14 +229,14 @@ def _separator(work: Mending, at: int, expected: str) -> bool:
         follows = KEY_AHEAD.match(text, at) is not None if in_object else not text[before - 1].isspace()
         return follows and work.splice(before + 1, before + 1, ",", "S002")
     if text[before] == '"' and sign not in "}]+:":
-        return _QUOTES_MADE.isdisjoint(work.codes) and _inner_quotes(work, before, in_object)
+        return _QUOTES_ADDED.isdisjoint(work.codes) and _inner_quotes(work, before, in_object=in_object)
     if not in_object and sign in "{[" and text[before] in "}]":
         return work.splice(before + 1, before + 1, ",", "S002")
     return False
 
 
-def _inner_quotes(work: Mending, closing: int, in_object: bool) -> bool:
-    """A string that seemed to end before its end: escape the quotes inside."""
+def _inner_quotes(work: Repair, closing: int, *, in_object: bool) -> bool:
+    """Escape the quotes inside a string that seemed to end too early."""
     text = work.text
     start = _opening_quote(text, closing)
     if start is None:
@@ -248,17 +250,17 @@ def _inner_quotes(work: Mending, closing: int, in_object: bool) -> bool:
     return work.splice(start, read.after, json.dumps(read.value, ensure_ascii=False), "S012")
 
 
-def _close(work: Mending) -> bool:
-    """The text ended with brackets open: add them when there is one way to, and no string was cut."""
+def _close(work: Repair) -> bool:
+    """Close the brackets that are open at the end of the text, if there is only one way and no string was cut off."""
     if "S017" in work.codes:
-        return False  # what the comment ended, and whether the text did, is for the reader to say
+        return False  # only the reader can decide where the comment and the text ended
     text = work.text
     braces = text.count("{") - text.count("}")
     brackets = text.count("[") - text.count("]")
     end = len(text.rstrip())
     line = text.rfind("\n", 0, end) + 1
     if line and text[line] in "}]":
-        return False  # the last line closes the first: a bracket inside is missing, and the lines may tell which
+        return False  # the last line closes the first: a bracket inside is missing, and the indentation may show which
     if (
         text[end - 1] in ",:[{"
         or (end == len(text) and text[end - 1].isalnum())

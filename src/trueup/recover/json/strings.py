@@ -1,14 +1,14 @@
-"""Where a string ends when its quotes cannot be trusted, and what its characters mean.
+"""Reads strings whose quotes cannot be trusted: where they end, and what their characters mean.
 
-A text and the place of an opening quote enter; the content, the place after it and the codes of the fixes leave.
-The decision at each quote looks a bounded way ahead, so a string costs time in proportion to its length.
+Takes a text and the offset of an opening quote; returns the content, the offset after it and the codes of the fixes.
+The decision at each quote looks a bounded distance ahead, so the time is proportional to the length of the string.
 """
 
 import re
 from typing import NamedTuple
 
 from trueup.recover.json.doubts import (
-    Inner,
+    InnerObject,
     Quotation,
     doubt_of,
     is_half_escaped,
@@ -47,7 +47,7 @@ LOOSE_VALUE = "loose"
 
 # From here to the next unescaped sign that could close a string opened by this quote.
 _UP_TO = {q: lazy_regex(rf"[^{re.escape(c)}\\]*(?:\\[\s\S][^{re.escape(c)}\\]*)*") for q, c in QUOTES.items()}
-# In a path such as C:\\x\\ the backslash before a quote escapes nothing.
+# In a path such as C:\\x\\ the backslash before a quote does not escape it.
 _RAW_UP_TO = {q: lazy_regex(rf"[^{re.escape(c)}]*") for q, c in QUOTES.items()}
 _DRIVE = lazy_regex(r"[A-Za-z]:\\(?!\\)")
 _VALUE_AHEAD = lazy_regex(
@@ -59,15 +59,15 @@ _PIECE_AHEAD = lazy_regex(
     r"""(?:"[^"\n]{0,400}"(?:\s+"[^"\n]{0,400}"){0,12}|'[^'\n]{0,400}'(?:\s+'[^'\n]{0,400}'){0,12})\s*[,}\])]"""
 )
 _ITEM_AHEAD = lazy_regex(r"""(["'])(?:[^"'\n\\]|\\.){0,400}\1\s*(?:,\s*["'{\[\d\-]|,?\s*\])""")
-# Brackets that close behind words, a comma, and perhaps one that opens the next row.
+# Closing brackets after words, a comma, and perhaps a bracket that opens the next row.
 _ROW_ENDS = lazy_regex(r"((?:[\])}]\s*)+),\s*([\[(])?\s*\Z")
 _ITEM_START = lazy_regex(r"[{\[\-0-9]|(?:true|false|null|True|False|None|NaN)\b")
-# A container behind a string: an object with a key, or a list; not a bracket inside a quotation.
+# A container after a string: an object with a key, or a list; not a bracket inside a quotation.
 OBJECT_AHEAD = lazy_regex(r"""\{\s*(?:"[^"\n]{1,80}"|'[^'\n]{1,80}')\s*:""")
 _CONTAINER_AHEAD = lazy_regex(
     rf"""{OBJECT_AHEAD.pattern}|\[\s*(?:["'\[{{]|-?[0-9]|true\b|false\b|null\b)[^\[\]\n]{{0,400}}\]\s*(?:[,\]}}]|\Z|(?=\s)\s*["'\[{{])"""
 )
-# Numbers and literals behind a string, up to the next sign of the structure.
+# Numbers and literals after a string, up to the next sign of the structure.
 _SCALARS_AHEAD = lazy_regex(
     r"""(?:(?:-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|True|False|None)(?=[\s,}\]])\s*){1,9}+(?:[,}\]]|["'{\[])"""
 )
@@ -84,14 +84,14 @@ _CURVED = lazy_regex(r"[^“”\n\\]*(?:\\.[^“”\n\\]*)*[“”]")
 _REMARK = lazy_regex(r",[ \t]*(?:(?://|\#)[^\n\"]*|/\*[^*\"]*\*/\s*)\Z")
 _BARE_WORD = lazy_regex(r"\s*([^\W\d]\w{0,79})[ \u00a0\u202f]?:")
 _MAX_COMMENT = 1000
-# How far back is looked from a quote.
+# How far to look back from a quote.
 _NEAR = 300
 _MAX_QUOTED = 400
 _NONE: frozenset[str] = frozenset()
 
 
-class Read(NamedTuple):
-    """A string that was read: its value, the offset after it, where its content ended, the codes of its fixes."""
+class StringToken(NamedTuple):
+    """A string that was read: its value, the offset after it, the end of its content, the codes of its fixes."""
 
     value: str
     after: int
@@ -100,7 +100,7 @@ class Read(NamedTuple):
 
 
 def starts_member(text: str, at: int, end: int, known: frozenset[str]) -> bool:
-    """Whether a new member of an object starts here: a key and its colon, or a key one can believe without."""
+    """Whether a new member of an object starts here: a key and its colon, or a key that is credible without a colon."""
     if KEY_AHEAD.match(text, at, end):
         return True
     if ODD_KEY_AHEAD.match(text, at, end):
@@ -115,11 +115,11 @@ def starts_member(text: str, at: int, end: int, known: frozenset[str]) -> bool:
     return (spaced is not None and spaced[0] in known) or (bare is not None and bare[1] in known)
 
 
-def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stack: str, first: bool) -> bool:
-    """Whether a quote whose next character is at `at` can be the end of a string in this place.
+def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stack: str, *, first: bool) -> bool:
+    """Whether the quote right before `at` can be the end of a string in this place.
 
-    `stack` are the brackets that are open, innermost first. After a first quote inside the string that did not
-    close it, more is asked of the next one: the brackets behind it have to be the right ones.
+    `stack` has the closers of the open brackets, innermost first. After the first quote that did not close the
+    string, the test is stricter: the brackets after the quote have to be the right ones.
     """
     here = SKIP_BLANK.match(text, at).end()  # type: ignore[union-attr]
     if here >= end:
@@ -128,7 +128,7 @@ def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stac
     if place is KEY:
         return sign in ":：="
     if sign in COMMAS:
-        return comma_closes(text, here, end, place, known, first)
+        return comma_closes(text, here, end, place, known, first=first)
     if sign in "}])｝］】）":
         return (first and not _BRACKET_INSIDE.match(text, here, end)) or _brackets_fit(text, here, end, stack)
     if sign in "/#" and (stop := _comment_end(text, here, end)) > 0:
@@ -139,15 +139,15 @@ def closes(text: str, at: int, end: int, place: str, known: frozenset[str], stac
         return place is LIST_ITEM and first
     if _PLUS_AHEAD.match(text, here, end) or (first and place is MEMBER_VALUE and ODD_COMMA.match(text, here, end)):
         return True
-    if first and _value_follows(text, here, end, place, here > at):
+    if first and _value_follows(text, here, end, place, apart=here > at):
         return True
     if here == at:
         return False
     return _starts_next(text, at, here, end, place, known)
 
 
-def _value_follows(text: str, at: int, end: int, place: str, apart: bool) -> bool:
-    """Whether a value or a key follows a quote without a comma: the string ended there."""
+def _value_follows(text: str, at: int, end: int, place: str, *, apart: bool) -> bool:
+    """Whether a value or a key follows a quote without a comma, so that the string ended there."""
     sign = text[at]
     if sign in "{[":
         return (OBJECT_AHEAD if place is not LIST_ITEM else _CONTAINER_AHEAD).match(text, at, end) is not None
@@ -159,7 +159,7 @@ def _value_follows(text: str, at: int, end: int, place: str, apart: bool) -> boo
 
 
 def _comment_end(text: str, at: int, end: int) -> int:
-    """Where the comment that starts here ends, looked for a bounded way ahead; 0 when there is none."""
+    """Where the comment that starts here ends, within a bounded distance; 0 if there is none."""
     limit = min(end, at + _MAX_COMMENT)
     if text.startswith("/*", at):
         return text.find("*/", at + 2, limit) + 2 if text.find("*/", at + 2, limit) > 0 else 0
@@ -170,7 +170,7 @@ def _comment_end(text: str, at: int, end: int) -> int:
 
 
 def _comment_closes(text: str, at: int, end: int, known: frozenset[str], place: str) -> bool:
-    """Whether a string may end before a comment: something of the structure has to follow it."""
+    """Whether a string may end before a comment: a sign of the structure has to follow the comment."""
     here = past(text, at)
     if here >= end:
         return False
@@ -178,8 +178,8 @@ def _comment_closes(text: str, at: int, end: int, known: frozenset[str], place: 
     return item or text[here] in ",，;}])" or starts_member(text, here, end, known)
 
 
-def comma_closes(text: str, comma: int, end: int, place: str, known: frozenset[str], first: bool) -> bool:
-    """Whether what stands behind a comma lets the string before it end."""
+def comma_closes(text: str, comma: int, end: int, place: str, known: frozenset[str], *, first: bool) -> bool:
+    """Whether the text after a comma shows that the string before it has ended."""
     behind = comma + 1
     if place is LIST_ITEM:
         return bool(_VALUE_AHEAD.match(text, behind, end))
@@ -200,7 +200,7 @@ def comma_closes(text: str, comma: int, end: int, place: str, known: frozenset[s
 
 
 def is_prose(text: str, at: int, end: int, known: frozenset[str]) -> bool:
-    """Whether the word and colon behind a comma are no member: bare, and not one of the schema's keys."""
+    """Whether the word and colon after a comma are prose: the word is bare, and not one of the schema's keys."""
     bare = _BARE_WORD.match(text, at, end) if known else None
     return bare is not None and bare[1] not in known
 
@@ -210,7 +210,7 @@ def past(text: str, at: int) -> int:
 
 
 def _brackets_fit(text: str, at: int, end: int, stack: str) -> bool:
-    """Whether the closing brackets from here on are those that are open, and the text goes on well behind them."""
+    """Whether the closing brackets from here on match the open ones, and plausible text follows them."""
     depth = 0
     while at < end:
         sign = WIDE.get(text[at], text[at])
@@ -225,7 +225,7 @@ def _brackets_fit(text: str, at: int, end: int, stack: str) -> bool:
 
 
 def _starts_next(text: str, at: int, here: int, end: int, place: str, known: frozenset[str]) -> bool:
-    """Whether the next member or item starts here although no comma was given."""
+    """Whether the next member or item starts here although there is no comma."""
     newline = "\n" in text[at:here]
     if place is LOOSE_VALUE and BARE_NO_COLON.match(text, here, end):
         return True
@@ -240,12 +240,12 @@ def _starts_next(text: str, at: int, here: int, end: int, place: str, known: fro
 
 
 def read_string(
-    text: str, start: int, end: int, place: str, known: frozenset[str], open_closers: str, quote: str = ""
-) -> Read:
-    """Read the string whose opening quote stands at `start`.
+    text: str, start: int, end: int, place: str, known: frozenset[str], open_closers: str, *, quote: str = ""
+) -> StringToken:
+    """Read the string whose opening quote is at `start`.
 
     `known` are the schema's keys: they decide whether `, "age":` inside is a new member or part of the text.
-    `open_closers` are the brackets that would have to follow at the end of the text.
+    `open_closers` are the brackets that have to follow at the end of the text.
     """
     quote = quote or text[start]
     style: tuple[str, ...] = (QUOTE_CODE[quote],) if quote in QUOTE_CODE else ()
@@ -260,23 +260,25 @@ def read_string(
     at = body
     first = True
     odd = False
-    inner: Inner | None = None
+    inner: InnerObject | None = None
     quoted: Quotation | None = None
-    ended = -1  # the first quote that could end an item, had it not closed a quotation inside
+    ended = -1  # the first quote that could have ended an item, but closed a quotation inside it
     while True:
         at = up_to.match(text, at, end).end()  # type: ignore[union-attr]
         if ended >= 0 and (at >= min(end, ended + _MAX_QUOTED) or text[at] == "\\" or (quoted and quoted.astray)):
             return _finish(text, body, ended, ended + 1, (*style, "S012", "S042"))
         if at >= end or text[at] == "\\":
             return _unclosed(text, body, end, (*style, *doubt_of(inner)), open_closers)
-        if closes(text, at + 1, end, place, known, open_closers, first) and not (inner and inner.holds(at, end, known)):
+        if closes(text, at + 1, end, place, known, open_closers, first=first) and not (
+            inner and inner.owns(at, end, known)
+        ):
             if quoted is None or not quoted.opened:
                 codes = () if first else ("S012", *doubt_of(inner))
                 if odd and not codes[1:] and past(text, at + 1) >= end:
-                    codes = ("S012", "S042")  # the text ends here, and the last quote inside may have a partner to come
+                    codes = ("S012", "S042")  # the text ends here, and the last quote inside may lack its partner
                 return _finish(text, body, at, at + 1, (*style, *codes))
             ended = at if ended < 0 else ended
-        cut = _next_member(text, body, at, first, known if place is not LIST_ITEM else _NONE, open_closers)
+        cut = _next_member(text, body, at, known if place is not LIST_ITEM else _NONE, open_closers, first=first)
         if cut is None and place is LIST_ITEM and first:
             cut = _next_item(text, body, at, end, open_closers)
             quoted = Quotation(text)
@@ -287,13 +289,13 @@ def read_string(
         if inner is not None:
             inner.passed(at)
         elif (text[at - 1] in "{\n" or text[at - 2 : at] in ("{ ", "  ")) and opens_object(text, body, at):
-            inner = Inner(text, at)
+            inner = InnerObject(text, at)
         first, odd = False, not odd
         at += 1
 
 
-def _next_member(text: str, body: int, at: int, first: bool, known: frozenset[str], stack: str) -> int | None:
-    """Where the string really ended, if the quote at `at` opens the next member's key."""
+def _next_member(text: str, body: int, at: int, known: frozenset[str], stack: str, *, first: bool) -> int | None:
+    """Where the string actually ended, if the quote at `at` opens the next member's key."""
     key = KEY_AT_QUOTE.match(text, at)
     if key is None or at == body:
         return None
@@ -325,7 +327,7 @@ def _next_member(text: str, body: int, at: int, first: bool, known: frozenset[st
 
 
 def _next_item(text: str, body: int, at: int, end: int, stack: str) -> int | None:
-    """Where the string really ended, if the quote at `at` opens the next item, the next row, or a key behind the list."""
+    """Where the string actually ended, if the quote at `at` opens the next item, the next row, or a key after the list."""
     near = max(body, at - _NEAR)
     closed = _ROW_ENDS.search(text, near, at)
     if closed is not None:
@@ -344,15 +346,15 @@ def _next_item(text: str, body: int, at: int, end: int, stack: str) -> int | Non
 
 
 def _before_closers(text: str, at: int, count: int) -> int:
-    """The offset before the last so many closing brackets."""
+    """The offset before the last `count` closing brackets."""
     while count:
         at -= 1
         count -= text[at] in "}])"
     return at
 
 
-def _unclosed(text: str, body: int, end: int, style: tuple[str, ...], open_closers: str) -> Read:
-    """The text ended inside the string: the quote is missing if just the open brackets follow, else it was cut."""
+def _unclosed(text: str, body: int, end: int, style: tuple[str, ...], open_closers: str) -> StringToken:
+    """The text ended inside the string: if only the open brackets follow, the quote is missing; otherwise it was cut off."""
     tail = _TAIL.search(text, max(body, end - 2 * len(open_closers) - 64), end)
     if tail and open_closers:
         at = tail.start()
@@ -369,27 +371,27 @@ def _unclosed(text: str, body: int, end: int, style: tuple[str, ...], open_close
 
 
 def _opens_more(raw: str) -> bool:
-    """Whether a text opens one bracket more than it closes, so that the next closing one is its own."""
+    """Whether a text opens one bracket more than it closes, so that the next closing bracket belongs to it."""
     return raw.count("{") + raw.count("[") - raw.count("}") - raw.count("]") == 1
 
 
-def _finish(text: str, body: int, stop: int, after: int, codes: tuple[str, ...]) -> Read:
+def _finish(text: str, body: int, stop: int, after: int, codes: tuple[str, ...]) -> StringToken:
     raw = text[body:stop]
     if codes == ("S012",) and (plain := without_stray(raw)) is not None:
         raw, codes = plain, ("S040",)
     elif codes == ("S013",) and raw.endswith('\\"') and raw.count('\\"') % 2 and raw[-3:-2].isalpha():
-        raw = raw[:-2]  # the quote that closes was escaped
-    mended = ("S012" in codes or "S013" in codes) and "S042" not in codes
-    if mended and (swallows(raw) or ("S013" in codes and is_half_quoted(raw)) or is_half_escaped(raw)):
+        raw = raw[:-2]  # the closing quote was escaped
+    repaired = ("S012" in codes or "S013" in codes) and "S042" not in codes
+    if repaired and (swallows(raw) or ("S013" in codes and is_half_quoted(raw)) or is_half_escaped(raw)):
         codes = (*codes, "S042")
     if "S013" in codes and raw.endswith(("”", "’")) and "“" not in raw and "‘" not in raw:
         raw, codes = raw[:-1], (*codes[:-1], "S009")
     value, more = unescape(raw) if "S041" not in codes else (raw, ("S016",) if CONTROL.search(raw) else ())
-    return Read(value, after, stop, (*codes, *more))
+    return StringToken(value, after, stop, (*codes, *more))
 
 
-def finish(text: str, start: int, stop: int, after: int, codes: tuple[str, ...]) -> Read:
-    """The string that was opened at `start`, with its content up to `stop`."""
+def finish(text: str, start: int, stop: int, after: int, codes: tuple[str, ...]) -> StringToken:
+    """The string that opens at `start`, with its content up to `stop`."""
     quote = text[start]
     style: tuple[str, ...] = (QUOTE_CODE[quote],) if quote in QUOTE_CODE else ()
     if _DRIVE.match(text, start + 1, stop):
@@ -397,8 +399,8 @@ def finish(text: str, start: int, stop: int, after: int, codes: tuple[str, ...])
     return _finish(text, start + 1, stop, after, (*style, *codes))
 
 
-def read_key(text: str, start: int, end: int) -> Read:
-    """Read a quoted key: it ends at the first quote with a colon behind it, else at its first quote."""
+def read_key(text: str, start: int, end: int) -> StringToken:
+    """Read a quoted key: it ends at the first quote with a colon after it, otherwise at its first quote."""
     quote = text[start]
     style: tuple[str, ...] = (QUOTE_CODE[quote],) if quote in QUOTE_CODE else ()
     up_to = _UP_TO[quote]
@@ -425,23 +427,23 @@ def read_key(text: str, start: int, end: int) -> Read:
     return _finish(text, start + 1, at, at + 1, (*style, *inner))
 
 
-# -- other marks than plain quotes ------------------------------------------------------------------
+# -- marks other than plain quotes ------------------------------------------------------------------
 
 _DOUBLED = lazy_regex(r"""(["'`])\1((?!\1)[^,:}\]\s\\](?:(?!\1)[^\\]|\\[\s\S])*)\1\1(?=\s*(?:[,:}\]]|\Z))""")
 _BLOCK = lazy_regex(r"```[\w+.-]{0,20}[ \t]*\n((?:(?!```)[\s\S])*?)\n?[ \t]*```(?=\s*[,}\]])")
 
 
-def fenced(text: str, start: int, end: int) -> Read | None:
-    """Read a code block that stands where a value should, on the line of its key; None when there is none here."""
+def fenced(text: str, start: int, end: int) -> StringToken | None:
+    """Read a code block in place of a value, on the line of its key; None if there is none here."""
     line = text.rfind("\n", 0, start) + 1
     found = _BLOCK.match(text, start, end) if text[line:start].strip() else None
     if found is None:
         return None
-    return Read(found[1], found.end(), found.end(1), ("S011",))
+    return StringToken(found[1], found.end(), found.end(1), ("S011",))
 
 
-def triple(text: str, start: int, end: int) -> Read | None:
-    """Read a string in triple quotes; None when there is none here."""
+def triple(text: str, start: int, end: int) -> StringToken | None:
+    """Read a string in triple quotes; None if there is none here."""
     mark = text[start] * 3
     if text[start] not in "\"'`" or not text.startswith(mark, start):
         return None
@@ -451,13 +453,13 @@ def triple(text: str, start: int, end: int) -> Read | None:
     while text.startswith(text[start], stop + 3) and stop + 3 < end:
         stop += 1
     value, codes = unescape(text[start + 3 : stop])
-    return Read(value, stop + 3, stop, ("S011", *(c for c in codes if c != "S016")))
+    return StringToken(value, stop + 3, stop, ("S011", *(c for c in codes if c != "S016")))
 
 
-def doubled(text: str, start: int, end: int) -> Read | None:
-    """Read a string in doubled quotes, `""x""`; None when there is none here."""
+def doubled(text: str, start: int, end: int) -> StringToken | None:
+    """Read a string in doubled quotes, `""x""`; None if there is none here."""
     found = _DOUBLED.match(text, start, end)
     if found is None:
         return None
     value, codes = unescape(found[2])
-    return Read(value, found.end(), found.end(2), ("S040", *codes))
+    return StringToken(value, found.end(), found.end(2), ("S040", *codes))

@@ -1,7 +1,7 @@
-"""A text under repair, and the repairs that go over all of it at once.
+"""A text under repair, and the repairs that change all of it at once.
 
-Each sweep changes every place of one kind that is plainly outside the strings; where that cannot be told, it declines
-and the fault is mended alone. What was changed is worked out only when somebody asks.
+Each sweep changes every place of one kind that is clearly outside the strings. If that is not clear, it declines
+and the fault is repaired alone. The list of edits is computed only when it is needed.
 """
 
 from collections.abc import Callable
@@ -19,14 +19,14 @@ _MEMBER_WORD = lazy_regex(r'(?<=": )(?:True|False|None)')
 _SINGLE = lazy_regex(r"'((?:[^'\\]|\\[\s\S])*)'")
 _QUOTED = lazy_regex(r"""'([^'"\\]*)'|("[^"\\]*")""")
 
-# an edit of a text: start, end, what stands there instead, code
+# an edit of a text: start, end, replacement, code
 Edit = tuple[int, int, str, str]
 # a text before a step, and the edits of that step
 Step = tuple[str, list[Edit] | Callable[[str], list[Edit]]]
 
 
-class Mending:
-    """A text under repair: its present form, and every step that led to it."""
+class Repair:
+    """A text under repair: its current form, and every step that led to it."""
 
     __slots__ = ("codes", "known", "steps", "text")
 
@@ -45,7 +45,7 @@ class Mending:
         return True
 
     def sweep(self, changed: str, edits: Callable[[str], list[Edit]], code: str) -> bool:
-        """Change many stretches at once; what they were is worked out when somebody asks."""
+        """Change many stretches at once; `edits` computes the list of edits when it is needed."""
         if changed == self.text:
             return False
         self.steps.append((self.text, edits))
@@ -54,7 +54,7 @@ class Mending:
         return True
 
     def edits(self) -> list[Edit]:
-        """All edits, in offsets of the first text."""
+        """All edits, with offsets of the original text."""
         out: list[Edit] = []
         for text, step in reversed(self.steps):
             own = step(text) if callable(step) else step
@@ -63,7 +63,7 @@ class Mending:
 
 
 def _back(at: int, edits: list[Edit]) -> int:
-    """An offset after some edits as an offset before them."""
+    """The offset before some edits that corresponds to one after them."""
     shift = 0
     for start, end, after, _ in edits:
         if at < start + shift:
@@ -82,8 +82,8 @@ def single_quoted(text: str) -> list[Edit]:
     return [(*found.span(), f'"{found[1]}"', "S008") for found in _QUOTED.finditer(text) if found[1] is not None]
 
 
-def mixed_quotes(work: Mending) -> bool:
-    """Strings in single and in double quotes side by side, as Python writes them."""
+def mixed_quotes(work: Repair) -> bool:
+    """Repair a mix of strings in single and in double quotes, as Python writes them."""
     text = work.text
     if "\\" in text or "S008" in work.codes:
         return False
@@ -98,10 +98,10 @@ def mixed_quotes(work: Mending) -> bool:
     return work.sweep("".join(pieces), single_quoted, "S008")
 
 
-def bare_keys(work: Mending) -> bool:
-    """All names that stand where a key should; with them go comments and Python's words, which mostly come along.
+def bare_keys(work: Repair) -> bool:
+    """Quote all names in place of a key; also repair comments and Python's words, which usually occur together with them.
 
-    One that stood inside a string breaks it: the text cannot be read then, and the reader takes over.
+    A name inside a string breaks that string. The text can then not be decoded, and the reader takes over.
     """
     text = work.text
     if "//" in text or "/*" in text:
@@ -120,13 +120,13 @@ def _bare_key_edits(text: str) -> list[Edit]:
     return [(*found.span(2), f'"{found[2]}"', "S014") for found in BARE_KEY_AT_MEMBER.finditer(text)]
 
 
-def _outside(text: str, start: int, stop: int, slashes: bool) -> int:
-    """How many quotes that open or close strings stand in a stretch."""
+def _outside(text: str, start: int, stop: int, *, slashes: bool) -> int:
+    """The number of quotes in a stretch that open or close strings."""
     return text.count('"', start, stop) - (text.count('\\"', start, stop) if slashes else 0)
 
 
-def trailing_commas(work: Mending) -> bool:
-    """All commas before closing brackets at once, if every one of them is outside the strings."""
+def trailing_commas(work: Repair) -> bool:
+    """Remove all commas before closing brackets, if every one of them is outside the strings."""
     text = work.text
     slashes = "\\" in text
     if slashes and "\\\\" in text:
@@ -142,8 +142,8 @@ def trailing_comma_edits(text: str) -> list[Edit]:
     return [(*found.span(), "", "S001") for found in _TRAILING_COMMA.finditer(text)]
 
 
-def _member_words(work: Mending) -> bool:
-    """Where no quote is escaped, a word behind `": ` is the value of a member; False unless all of them are such."""
+def _member_words(work: Repair) -> bool:
+    """Repair words after `": `, which are values of members if no quote is escaped; False unless all words are values."""
     changed = work.text
     for word, python, plain in _MEMBER_WORDS:
         changed = changed.replace(python, plain)
@@ -156,8 +156,8 @@ def _member_word_edits(text: str) -> list[Edit]:
     return [(*found.span(), json_word(found[0]), "S018") for found in _MEMBER_WORD.finditer(text)]
 
 
-def words(work: Mending) -> bool:
-    """True, False and None, all that stand outside the strings at once."""
+def words(work: Repair) -> bool:
+    """Repair every True, False and None outside the strings."""
     text = work.text
     slashes = "\\" in text
     if "S018" in work.codes or (slashes and "\\\\" in text):
@@ -175,7 +175,7 @@ def words(work: Mending) -> bool:
     pieces: list[str] = []
     at = quotes = seen = 0
     for start, word in found:
-        quotes += _outside(text, seen, start, slashes)
+        quotes += _outside(text, seen, start, slashes=slashes)
         seen = start
         end = start + len(word)
         if quotes % 2 == 0 and text[start - 1] in " :,[\n\t\r" and text[end : end + 1] in _AFTER_WORD:
@@ -187,7 +187,7 @@ def words(work: Mending) -> bool:
 
 
 def _comment_end(text: str, start: int) -> int:
-    """Where the comment at an offset ends; 0 when there is none, -1 when it never does."""
+    """Where the comment at an offset ends; 0 if there is none, -1 if it never ends."""
     if text[start] == "#" or text.startswith("//", start):
         end = text.find("\n", start)
         return end if end >= 0 else len(text)
@@ -198,13 +198,13 @@ def _comment_end(text: str, start: int) -> int:
 
 
 def _may_object(comments: str) -> bool:
-    from trueup.recover.json.doubts import may_object  # loaded when a reply first has a comment
+    from trueup.recover.json.doubts import may_object  # loaded by the first reply with a comment
 
     return may_object(comments)
 
 
-def comment(work: Mending, at: int) -> bool:
-    """The comments from an offset between two tokens on, all that are plainly outside the strings."""
+def comment(work: Repair, at: int) -> bool:
+    """Remove all comments from an offset between two tokens on, if they are clearly outside the strings."""
     text = work.text
     sign = text[at]
     if sign not in "/#":
@@ -215,7 +215,7 @@ def comment(work: Mending, at: int) -> bool:
     if slashes and "\\\\" in text:
         first = _COMMENT.match(text, at)
         if first is None or _may_object(first[0]):
-            return False  # the parser reads what it says
+            return False  # the parser reads its words
         return work.splice(at, first.end(), " ", "S017")
     edits: list[Edit] = []
     pieces: list[str] = []
@@ -223,7 +223,7 @@ def comment(work: Mending, at: int) -> bool:
     seen = at
     start = text.find(sign, at)
     while start >= 0:
-        quotes += _outside(text, seen, start, slashes)
+        quotes += _outside(text, seen, start, slashes=slashes)
         seen = start + 1
         end = _comment_end(text, start) if quotes % 2 == 0 else 0
         if end < 0:
@@ -234,6 +234,6 @@ def comment(work: Mending, at: int) -> bool:
             last = seen = end
         start = text.find(sign, seen)
     if edits and _may_object("\n".join(text[start:end] for start, end, _, _ in edits)):
-        return False  # the parser reads what they say
+        return False  # the parser reads their words
     pieces.append(text[last:])
     return work.sweep("".join(pieces), lambda _: edits, "S017")

@@ -1,6 +1,6 @@
-"""Bare tokens: numbers in forms JSON does not have, foreign literals, words without quotes.
+"""Reads bare tokens: numbers in forms that JSON does not have, foreign literals, words without quotes.
 
-A run of characters enters; its value and the code of the fix leave. No token is evaluated, only read.
+Takes a run of characters; returns its value and the code of the fix. Tokens are never evaluated as code.
 """
 
 import math
@@ -18,7 +18,7 @@ _SEPARATED = lazy_regex(r"[0-9]{1,3}(?:_[0-9]{3})+|[0-9]+(?:_[0-9]+)+")
 
 
 def read_number(token: str) -> tuple[Any, str | None] | None:
-    """The value of a JSON number, exact for integers; None when the token is not one."""
+    """The value of a JSON number, exact for integers; None if the token is not a number."""
     if NUMBER.fullmatch(token) is None:
         return None
     if "." in token or "e" in token or "E" in token:
@@ -30,7 +30,7 @@ def read_number(token: str) -> tuple[Any, str | None] | None:
 
 
 def read_token(token: str) -> tuple[Any, str | None]:
-    """The value of a bare token and the code of the fix that reading it took.
+    """The value of a bare token, and the code of the fix that it took.
 
     >>> read_token("0xFF"), read_token("1/4"), read_token("None"), read_token("hello")
     ((255, 'S020'), ('1/4', 'S015'), (None, 'S018'), ('hello', 'S015'))
@@ -73,7 +73,7 @@ def _odd_number(odd: re.Match[str]) -> tuple[Any, str | None] | None:
 
 
 def _plain_number(factor: int, plain: str) -> tuple[Any, str | None] | None:
-    """A decimal with a plus sign, a missing digit beside the point, or separators; `007` stays text."""
+    """A decimal with a plus sign, without a digit before or after the point, or with separators; `007` stays text."""
     if not any(c.isdigit() for c in plain):
         return None
     whole = re.split(r"[.eE]", plain, maxsplit=1)[0]
@@ -89,7 +89,7 @@ def _plain_number(factor: int, plain: str) -> tuple[Any, str | None] | None:
 
 
 def iso_date(numbers: list[int]) -> str:
-    """A date, or a date and time, given as numbers.
+    """The text of a date, or of a date and time, from its numbers.
 
     >>> iso_date([2024, 1, 5]), iso_date([2024, 1, 5, 9, 30])
     ('2024-01-05', '2024-01-05T09:30:00')
@@ -100,7 +100,7 @@ def iso_date(numbers: list[int]) -> str:
 
 
 def cut_word(token: str) -> tuple[object, str] | None:
-    """What a bare token at the very end of the text was going to be; None when it may be whole."""
+    """The completion of a bare token at the very end of the text; None if it may be complete."""
     for word, value in _CUT_WORDS:
         if len(token) < len(word) and word.startswith(token):
             return value, "S030"

@@ -1,8 +1,8 @@
-"""The tree over a text: where every key and value stands, built when somebody asks for it.
+"""The tree over a text: the place of every key and value, built when it is first needed.
 
-A stretch of text enters; spans by path and paths by offset leave. Text that is JSON is walked only as far as the answer needs,
-by coarse patterns. Broken text is read once more by the parser that read it, which hands every place it passes to the tree.
-Text that was mended by splices is walked in its mended form; the edits lead back.
+Takes a stretch of text; returns spans by path and paths by offset. Text that is JSON is walked only as far as the answer
+needs, by coarse patterns. Broken text is read again by the same parser, which passes every place to the tree. Text that was
+repaired by splices is walked in its repaired form, and its edits map offsets back to the original.
 """
 
 import json
@@ -19,16 +19,16 @@ from trueup.verdict.codec import decode
 from trueup.verdict.paths import Parts
 from trueup.verdict.patterns import lazy_regex
 
-# These are about the container that they stand in; the others about what stands at their place.
+# Codes about the container around their offset; all others are about the key or value at their offset.
 OF_CONTAINER = frozenset({"S001", "S002", "S003", "S005", "S007", "S017", "S026", "S027", "S038"})
 
 Span = tuple[int, int]
 Place = tuple[int, int, Node]
 Edit = tuple[int, int, str, str]
-Inside = dict[str | int, tuple[Span | None, int]]  # the key and the start of each member of a container
-Seen = dict[int, Inside]  # by where the container starts
+MemberSpans = dict[str | int, tuple[Span | None, int]]  # the key and the start of each member of a container
+MemberCache = dict[int, MemberSpans]  # by the start of the container
 _BESIDE_TOKENS = frozenset(("", " ", "\t", "\r", "\n", ",", ":", "{", "}"))
-_FEW = 4  # paths that are looked up one by one; for more, containers are gone through as a whole
+_FEW = 4  # this many paths are looked up one by one; for more, containers are walked as a whole
 
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _SCALAR = r'[^\s{}\[\]:,"]++'
@@ -36,7 +36,7 @@ _TOKEN = lazy_regex(rf"{_STRING}|[{{}}\[\]:,]|{_SCALAR}", re.DOTALL)
 _BRACKET = lazy_regex(rf"{_STRING}|[{{\[]|([}}\]])", re.DOTALL)
 _KEY = lazy_regex(rf"[\s,]*({_STRING})\s*:\s*", re.DOTALL)
 _VALUE = lazy_regex(rf"[\s,]*(?=[^\s,\]}}])({_STRING}|{_SCALAR}|(?=[{{\[]))", re.DOTALL)
-# whole members, passed over at once; their values hold containers two deep at most, so that the text is read a few times at most
+# whole members, skipped at once; their values have at most two levels of containers, so that the text is read only a few times
 _INSIDE = rf'[^"{{}}\[\]]*(?:{_STRING}[^"{{}}\[\]]*)*'
 _CONTAINER = rf"[\[{{]{_INSIDE}(?:[\[{{]{_INSIDE}[\]}}]{_INSIDE})*[\]}}]"
 _MEMBERS = lazy_regex(rf"(?:\s*{_STRING}\s*:\s*(?:{_STRING}|{_SCALAR}|{_CONTAINER})\s*,)+", re.DOTALL)
@@ -45,10 +45,12 @@ _MEMBERS = lazy_regex(rf"(?:\s*{_STRING}\s*:\s*(?:{_STRING}|{_SCALAR}|{_CONTAINE
 # -- text that is JSON -----------------------------------------------------------------------------
 
 
-def json_spans(text: str, start: int, parts: Parts, seen: "Seen | None" = None) -> tuple[Span | None, Span] | None:
-    """Where the key and the value at a path stand in JSON; None when nothing stands there.
+def json_spans(
+    text: str, start: int, parts: Parts, cache: "MemberCache | None" = None
+) -> tuple[Span | None, Span] | None:
+    """The spans of the key and the value at a path in JSON; None if the path does not exist.
 
-    With `seen`, every container on the way is gone through once, and what stands in it is kept there for the next path.
+    With `cache`, every container on the way is walked once, and its members are kept there for the next path.
 
     >>> json_spans('{"a": [1, {"b": "x"}]}', 0, ("a", 1, "b"))
     ((11, 14), (16, 19))
@@ -61,10 +63,10 @@ def json_spans(text: str, start: int, parts: Parts, seen: "Seen | None" = None) 
         sign = text[at : at + 1]
         if sign != ("{" if isinstance(part, str) else "["):
             return None
-        if seen is not None:
-            inside = seen.get(at)
+        if cache is not None:
+            inside = cache.get(at)
             if inside is None:
-                inside = seen[at] = _members(text, at + 1) if isinstance(part, str) else _items(text, at + 1)
+                inside = cache[at] = _members(text, at + 1) if isinstance(part, str) else _items(text, at + 1)
             found = inside.get(part) or inside.get(fold(part) if isinstance(part, str) else part)
         else:
             found = _member(text, at + 1, part) if isinstance(part, str) else _item(text, at + 1, part)
@@ -75,7 +77,7 @@ def json_spans(text: str, start: int, parts: Parts, seen: "Seen | None" = None) 
 
 
 def only_member(text: str, start: int, end: int, key: str) -> tuple[Span, Span] | None:
-    """Where the one member with a key stands in a stretch of JSON, with its value; None where that takes a walk.
+    """The spans of the only member with a key in a stretch of JSON, and of its value; None if finding it takes a walk.
 
     >>> only_member('{"a": {"b": 12}}', 0, 16, "b"), only_member('{"a": {"a": 1}}', 0, 15, "a")
     (((7, 10), (12, 14)), None)
@@ -84,7 +86,7 @@ def only_member(text: str, start: int, end: int, key: str) -> tuple[Span, Span] 
     at = text.find(token, start, end)
     if at < 0 or text.find(token, at + 1, end) >= 0:
         return None
-    # a plain key that is not written in escapes stands between its own quotes, unless the first one is escaped
+    # a key without escapes is written between its quotes, unless the first one is escaped
     if "\\" in text and ("\\u" in text or text[at - 1] == "\\" or not key.isidentifier()):
         return None
     found = _KEY.match(text, at)
@@ -93,10 +95,10 @@ def only_member(text: str, start: int, end: int, key: str) -> tuple[Span, Span] 
     return found.span(1), (found.end(), _end(text, found.end()))
 
 
-def _members(text: str, at: int) -> "Inside":
-    """Where the key and the value of every member of an object stand, by the key and by its folded form."""
-    exact: Inside = {}
-    loose: Inside = {}
+def _members(text: str, at: int) -> "MemberSpans":
+    """The places of the key and the value of every member of an object, by the key and by its folded form."""
+    exact: MemberSpans = {}
+    loose: MemberSpans = {}
     while found := _KEY.match(text, at):
         key = _word(found[1])
         exact.setdefault(key, (found.span(1), found.end()))
@@ -105,8 +107,8 @@ def _members(text: str, at: int) -> "Inside":
     return {**loose, **exact}
 
 
-def _items(text: str, at: int) -> "Inside":
-    out: Inside = {}
+def _items(text: str, at: int) -> "MemberSpans":
+    out: MemberSpans = {}
     while found := _VALUE.match(text, at):
         out[len(out)] = (None, found.start(1))
         at = _end(text, found.start(1))
@@ -114,7 +116,7 @@ def _items(text: str, at: int) -> "Inside":
 
 
 def _member(text: str, at: int, part: str) -> tuple[Span, int] | None:
-    """The key of a member and where its value starts; the last of those that are written alike."""
+    """The key of a member and the start of its value; without an exact match, the last key with the same folded form."""
     others: list[tuple[str, tuple[Span, int]]] = []
     while found := _KEY.match(text, at):
         key = _word(found[1])
@@ -152,7 +154,7 @@ def _end(text: str, at: int) -> int:
 
 
 def nodes_at(text: str, wanted: list[tuple[int, bool]]) -> list[Node]:
-    """The node at each offset of a JSON text: what lies there innermost, or with a True the container around it.
+    """The node at each offset of a JSON text: the innermost one, or with True the container around it.
 
     >>> nodes_at('{"a": [1, 22]}', [(10, False), (10, True), (1, False)])
     [((None, 'a'), 1), (None, 'a'), (None, 'a')]
@@ -162,7 +164,7 @@ def nodes_at(text: str, wanted: list[tuple[int, bool]]) -> list[Node]:
 
 
 def _walked_nodes(text: str, wanted: list[tuple[int, bool]]) -> list[Node]:
-    """The same, the text walked through."""
+    """The same, by walking through the text."""
     out: list[Node] = [None] * len(wanted)
     order = sorted(range(len(wanted)), key=lambda index: wanted[index][0])
     turn = at = 0
@@ -208,13 +210,13 @@ def _walked_nodes(text: str, wanted: list[tuple[int, bool]]) -> list[Node]:
 
 
 def _near_nodes(text: str, wanted: list[tuple[int, bool]]) -> list[Node] | None:
-    """The same, found from the signs beside each offset where that is enough; None where the text has to be walked through.
+    """The same, from the signs next to each offset if that is enough; None if the text has to be walked through.
 
     >>> _near_nodes('{"a": true, "b": {"c": 2}}', [(6, False), (23, False), (25, True)])
     [(None, 'a'), ((None, 'b'), 'c'), None]
     """
     if len(wanted) > _FEW or "\\\\" in text or "\\u" in text:
-        return None  # each of them looks at all of the text
+        return None  # each of them searches all of the text
     flat = text.count("{") == 1 and "[" not in text
     nodes: dict[str, Node] | None = None
     out: list[Node] = []
@@ -244,7 +246,7 @@ def _near_nodes(text: str, wanted: list[tuple[int, bool]]) -> list[Node] | None:
 
 
 def _keyed(text: str) -> dict[str, Node] | None:
-    """The node of every key that a JSON text has once; None for text that is no JSON."""
+    """The node of every key that occurs once in a JSON text; None if the text is not JSON."""
     try:
         value = decode(text)
     except (msgspec.MsgspecError, RecursionError):
@@ -274,10 +276,10 @@ def _word(token: str) -> str:
     return str(json.loads(token)) if "\\" in token else token[1:-1]
 
 
-def mended_offsets(edits: list[Edit]) -> list[int] | None:
-    """Where each edit stands in the mended text; None where two of them overlap.
+def repaired_offsets(edits: list[Edit]) -> list[int] | None:
+    """The offset of each edit in the repaired text; None if two edits overlap.
 
-    >>> mended_offsets([(2, 3, "", "S001"), (9, 13, "true", "S018"), (20, 20, "}", "S005"), (20, 20, "}", "S005")])
+    >>> repaired_offsets([(2, 3, "", "S001"), (9, 13, "true", "S018"), (20, 20, "}", "S005"), (20, 20, "}", "S005")])
     [2, 8, 19, 19]
     """
     out = [0] * len(edits)
@@ -299,7 +301,7 @@ def mended_offsets(edits: list[Edit]) -> list[int] | None:
 
 
 class _Nest:
-    """Spans that lie apart or inside each other, searched by offset."""
+    """Disjoint or nested spans, searched by offset."""
 
     __slots__ = ("_outer", "_spans", "_starts")
 
@@ -315,7 +317,7 @@ class _Nest:
             around.append(index)
 
     def at(self, offset: int) -> Node:
-        """What lies innermost at an offset."""
+        """The innermost node at an offset."""
         index = bisect_right(self._starts, offset) - 1
         while index >= 0 and self._spans[index][1] <= offset:
             index = self._outer[index]
@@ -343,12 +345,12 @@ class _Places:
 
 
 class Tree:
-    """The tree of one value in one stretch of text; `is_json` says that the stretch is JSON as it stands."""
+    """The tree of one value in one stretch of text; `is_json` says that the stretch is valid JSON."""
 
-    __slots__ = ("_all", "_asked", "_containers", "_is_json", "_seen", "_spans", "_what")
+    __slots__ = ("_all", "_asked", "_cache", "_containers", "_is_json", "_spans", "_what")
 
     def __init__(
-        self, text: str, start: int, end: int, known: frozenset[str], max_depth: int, is_json: bool = False
+        self, text: str, start: int, end: int, known: frozenset[str], max_depth: int, *, is_json: bool = False
     ) -> None:
         self._what = (text, start, end, known, max_depth)
         self._is_json = is_json
@@ -356,16 +358,16 @@ class Tree:
         self._containers: _Nest | None = None
         self._spans: dict[tuple[str, Parts], Span] = {}
         self._asked = 0
-        self._seen: Seen = {}
+        self._cache: MemberCache = {}
 
     def node_at(self, code: str, at: int) -> Node:
-        """The path of what a record with this code at this offset is about."""
+        """The path that a record with this code at this offset is about."""
         self._read()
         nest = self._containers if code in OF_CONTAINER else self._all
         return nest.at(at) if nest is not None else None
 
     def span(self, parts: Parts, code: str = "") -> Span | None:
-        """Where what a fix or a finding is about stands: the key, the value, or both; else the nearest value around it."""
+        """The span that a fix or a finding is about: the key, the value, or both; otherwise the nearest value around it."""
         where = parts
         while True:
             key, value = self._at(where)
@@ -379,19 +381,19 @@ class Tree:
         """The spans of the key and the value at a path."""
         if self._is_json:
             self._asked += 1
-            found = json_spans(self._what[0], self._what[1], parts, self._seen if self._asked > _FEW else None)
+            found = json_spans(self._what[0], self._what[1], parts, self._cache if self._asked > _FEW else None)
             return found if found is not None else (None, None)
         self._read()
         where = _folded(parts)
         return self._spans.get(("key", where)), self._spans.get(("value", where))
 
     def _read(self) -> None:
-        """Read the text once more, every place written down."""
+        """Read the text again and record every place."""
         if self._all is not None:
             return
         places = _Places()
         parser = Parser(*self._what, places)
-        # read in another way than the winner was, it may nest deeper: what was seen until then is used
+        # read differently from the winner, the text may nest deeper: the places up to there are used
         with suppress(TooDeep):
             parser.read()
         self._all = _Nest([*places.scalars, *places.keys, *places.containers])

@@ -1,1 +1,1 @@
-"""Views of a text with something taken off, and names for whatever stands around a value."""
+"""Views of a text without one of its layers, and names for everything around a value."""

@@ -1,7 +1,7 @@
-"""What stands around a value: fences, prose, reasoning, tags, special tokens.
+"""Names the text around a value: fences, prose, reasoning, tags, special tokens.
 
-The text and the stretches that were used enter; the records that cover everything else leave.
-No character outside the used stretches goes unnamed, white space alone excepted.
+Takes the text and the stretches that were used; returns records that cover everything else.
+Every character outside the used stretches is named, except for white space.
 """
 
 from functools import lru_cache
@@ -17,9 +17,9 @@ _PIECE = lazy_regex(
     rf"|(?P<invisible>{INVISIBLE}+)"
 )
 _JSON_BLANK = " \t\r\n"
-_OF_VALUES = frozenset("{}[])\"'“")  # without these nothing is the rest of a value, or the start of one
+_OF_VALUES = frozenset("{}[])\"'“")  # a text without these is neither the rest of a value nor the start of one
 _SHORT = 200
-Named = tuple[str, int, int]  # a code, and where what it names starts and ends
+Named = tuple[str, int, int]  # a code, and the span that it names
 _CODES = {"fence": "W001", "token": "W005", "tag": "W004", "invisible": "W006"}
 _CLOSERS_ONLY = lazy_regex(r"[\s,;]*[}\])][\s}\]),;.]*+(?=```|~~~|\Z)")
 _COMMENT_ONLY = lazy_regex(r"\s*(?://[^\n]*|/\*[\s\S]*?\*/|#[^\n]*)\s*\Z")
@@ -27,7 +27,7 @@ _EDGE = lazy_regex(r"\n[ \t]*\n|```|~~~|</|<\|")
 _LEADING_CLOSERS = lazy_regex(r"[\s}\]),;]*")
 _KEY_BEFORE = lazy_regex(r"""(?:^|[\n,{])\s*["'][^"'\n]{1,60}["']\s*:[^\n]*\Z""")
 _STRUCTURE = lazy_regex(r'[{}\[\]"]')
-# After a value: further members or items, so the value ended too soon.
+# Further members or items after a value, which therefore ended too early.
 _DEBRIS = lazy_regex(
     r"""(?:[\s,}\])]++|//[^\n]*\n|(?<=, )\#[^\n]*\n|/\*[^*]*\*/)*+["'][^"'\n]{0,80}["']\s*[:：,\]}=]"""
     r"""|\s*[,，](?:\s++|//[^\n]*\n|\#[^\n]*\n|/\*[^*]*\*/)*+[\["'{“]"""
@@ -35,7 +35,7 @@ _DEBRIS = lazy_regex(
 
 
 def is_debris(text: str, start: int, stop: int) -> bool:
-    """Whether what stands behind a value is the rest of it: members go on, or quotes and closing brackets do."""
+    """Whether the text after a value is the rest of it: further members, or quotes and closing brackets."""
     if _DEBRIS.match(text, start, stop):
         return True
     edge = _EDGE.search(text, start, stop)
@@ -52,7 +52,7 @@ def is_debris(text: str, start: int, stop: int) -> bool:
 
 
 def leads_in(text: str, start: int, stop: int) -> bool:
-    """Whether what stands before a value is the start of a larger one: open brackets, or a key of its own."""
+    """Whether the text before a value is the start of a larger one: open brackets, or the value's own key."""
     if text.endswith("<![CDATA[", start, stop):
         stop -= 9
     edge = stop
@@ -66,9 +66,9 @@ def leads_in(text: str, start: int, stop: int) -> bool:
 
 
 def gap_records(text: str, used: list[tuple[int, int]], apart: list[tuple[int, int, str]]) -> list[Record]:
-    """Records for everything outside the used stretches, each under the name of what it is.
+    """Records for everything outside the used stretches, each with the code that names it.
 
-    `apart` are stretches, in order, that have nothing to do with what stands beside them, each with its name.
+    `apart` are stretches, in order, that are independent of their neighbours, each with its code.
     """
     records: list[Record] = []
     at = 0
@@ -77,58 +77,66 @@ def gap_records(text: str, used: list[tuple[int, int]], apart: list[tuple[int, i
         if start > at:
             while first < len(apart) and apart[first][1] <= at:
                 first += 1
-            _name_gap(text, at, start, at > 0, apart, first, records)
+            _name_gap(text, (at, start), apart, first, records, follows=at > 0)
         at = max(at, stop)
     return records
 
 
 def _name_gap(
-    text: str, start: int, stop: int, behind: bool, apart: list[tuple[int, int, str]], first: int, records: list[Record]
+    text: str,
+    gap: tuple[int, int],
+    apart: list[tuple[int, int, str]],
+    first: int,
+    records: list[Record],
+    *,
+    follows: bool,
 ) -> None:
-    """Name one gap: what is set apart first, then fences, tags and tokens, the rest as prose."""
-    at = start
+    """Name one gap, which `follows` a value or not: first stretches set apart, then fences, tags and tokens, then prose."""
+    at, stop = gap
     while first < len(apart) and apart[first][0] < stop:
         opened, closed, code = apart[first]
         opened = max(at, opened)
-        _name_piece(text, at, opened, behind, records)
+        _name_piece(text, at, opened, records, follows=follows)
         at = min(closed, stop)
         if text[opened:at].strip():
             records.append((code, opened, at, "", None))
         first += 1
-    _name_piece(text, at, stop, behind, records)
+    _name_piece(text, at, stop, records, follows=follows)
 
 
-def _name_piece(text: str, start: int, stop: int, behind: bool, records: list[Record]) -> None:
+def _name_piece(text: str, start: int, stop: int, records: list[Record], *, follows: bool) -> None:
     piece = text[start:stop]
-    # what is no part of a value, or all that stands before one, is named by itself
+    # a piece before the first value, or without the signs of a value, is named without looking at its neighbours
     if len(piece) <= _SHORT and (start == 0 or _OF_VALUES.isdisjoint(piece)):
-        named = _named(piece, behind, stop < len(text))
+        named = _named(piece, follows=follows, precedes=stop < len(text))
         records += [(code, start + a, start + b, "", None) for code, a, b in named]
     else:
-        records += [(code, a, b, "", None) for code, a, b in _naming(text, start, stop, behind, stop < len(text))]
+        named = _naming(text, start, stop, follows=follows, precedes=stop < len(text))
+        records += [(code, a, b, "", None) for code, a, b in named]
 
 
 @lru_cache(512)
-def _named(piece: str, behind: bool, before: bool) -> list[Named]:
-    """The names in a short text: a model mostly puts the same words around its values."""
-    return _naming(piece, 0, len(piece), behind, before)
+def _named(piece: str, *, follows: bool, precedes: bool) -> list[Named]:
+    """The names in a short text, cached because a model usually writes the same words around its values."""
+    return _naming(piece, 0, len(piece), follows=follows, precedes=precedes)
 
 
-def _naming(text: str, start: int, stop: int, behind: bool, before: bool) -> list[Named]:
-    """The names of a stretch; it stands `behind` a value, `before` one, or both."""
+def _naming(text: str, start: int, stop: int, *, follows: bool, precedes: bool) -> list[Named]:
+    """The names in a stretch that `follows` a value, `precedes` one, or both."""
     if not text[start:stop].strip(_JSON_BLANK):
         return []
     if not text[start:stop].strip():
         return [("W006", start, stop)]
-    if behind and (closers := _CLOSERS_ONLY.match(text, start, stop)):
-        return [("S007", start, closers.end()), *_naming(text, closers.end(), stop, False, before)]
-    if (behind and is_debris(text, start, stop)) or (before and leads_in(text, start, stop)):
+    if follows and (closers := _CLOSERS_ONLY.match(text, start, stop)):
+        rest = _naming(text, closers.end(), stop, follows=False, precedes=precedes)
+        return [("S007", start, closers.end()), *rest]
+    if (follows and is_debris(text, start, stop)) or (precedes and leads_in(text, start, stop)):
         return [("S031", start, stop)]
     return _parted(text, start, stop)
 
 
 def _parted(text: str, start: int, stop: int) -> list[Named]:
-    """Fences, tags and tokens, and the rest as prose."""
+    """Names for fences, tags and tokens; the rest is prose."""
     named: list[Named] = []
     at = start
     for piece in _PIECE.finditer(text, start, stop):

@@ -1,7 +1,7 @@
-r"""LaTeX boxes: `\boxed{42}`, with which models that calculate mark their answer.
+r"""Opens LaTeX boxes, `\boxed{42}`, in which models that calculate mark their answer.
 
-A text enters; a view of what its last box holds leaves, without LaTeX's own signs, or None where no box is closed. JSON that
-stands in a box as it is stays as it is.
+Takes a text; returns a view of the content of its last box without LaTeX's signs, or None if no box is closed. Plain JSON
+in a box stays unchanged.
 """
 
 from trueup.recover.candidate import Candidate
@@ -15,24 +15,24 @@ _COMMAND = lazy_regex(
     r"|\\[dt]?frac\s{0,4}(?:\{([^{}\\]{1,40})\}\s{0,4}\{([^{}\\]{1,40})\}|([0-9])([0-9]))"
     r"|\\(?:left|right|displaystyle|big|Big)(?![a-zA-Z])|\\(?:quad|qquad)(?![a-zA-Z])|\\[,;:! ]|\{,\}|\\([{}_%$#&])|([{}])"
 )
-# The formula that a box stands in.
+# The formula around a box.
 _BEFORE = lazy_regex(r"(?:\\[\[(]|\$\$?)[^\[\]{}$]{0,200}\Z")
-_BEHIND = lazy_regex(r"[^\[\]{}$]{0,200}?(?:\\[\])]|\$\$?)")
+_AFTER = lazy_regex(r"[^\[\]{}$]{0,200}?(?:\\[\])]|\$\$?)")
 
 
 class Box:
-    """What a box holds, where the box stands, whether nothing else stands in the text, and whether another box differs."""
+    """The content of a box, its place, whether the text has nothing else, and whether another box has different content."""
 
     __slots__ = ("alone", "rivals", "span", "view")
 
-    def __init__(self, view: View, span: tuple[int, int], alone: bool, rivals: bool) -> None:
+    def __init__(self, view: View, span: tuple[int, int], *, alone: bool, rivals: bool) -> None:
         self.view = view
         self.span = span
         self.alone = alone
         self.rivals = rivals
 
     def candidate(self, inner: Candidate) -> Candidate:
-        """A candidate of what the box holds as one of the whole text."""
+        """A candidate in the box's content, as a candidate of the whole text."""
         out = refold(inner, self.view, "W004")
         out.spans = [self.span]
         out.records[-1] = ("W004", *self.span, "", None)
@@ -53,16 +53,17 @@ def unboxed(text: str) -> Box | None:
     if not boxes:
         return None
     start, inside, end = boxes[-1]
-    said = text[inside : end - 1].strip()
-    rivals = any(text[other : stop - 1].strip() != said for begin, other, stop in boxes if begin < start or stop > end)
-    before, behind = _BEFORE.search(text, max(0, start - 204), start), _BEHIND.match(text, end)
-    span = (before.start(), behind.end()) if before and behind else (start, end)
+    answer = text[inside : end - 1].strip()
+    outer = ((other, stop) for begin, other, stop in boxes if begin < start or stop > end)
+    rivals = any(text[other : stop - 1].strip() != answer for other, stop in outer)
+    before, after = _BEFORE.search(text, max(0, start - 204), start), _AFTER.match(text, end)
+    span = (before.start(), after.end()) if before and after else (start, end)
     alone = not text[: span[0]].strip() and not text[span[1] :].strip(" \t\r\n.。")
-    return Box(_plain(text, inside, end - 1), span, alone, rivals)
+    return Box(_plain(text, inside, end - 1), span, alone=alone, rivals=rivals)
 
 
 def _boxes(text: str) -> list[tuple[int, int, int]]:
-    """The boxes that are closed: where each starts, where what it holds starts, and where it ends; inner ones first."""
+    """The closed boxes: the start of each, the start of its content, and its end; inner boxes first."""
     boxes: list[tuple[int, int, int]] = []
     opened: list[tuple[int, int] | None] = []
     for sign in _SIGN.finditer(text):
@@ -77,26 +78,26 @@ def _boxes(text: str) -> list[tuple[int, int, int]]:
 
 
 def _plain(text: str, start: int, stop: int) -> View:
-    """What a stretch of LaTeX says."""
+    """A view of a stretch of LaTeX as plain text."""
     pieces = Pieces()
     at = start
     if _RAW.match(text, start, stop):
         pieces.add(text[start:stop], start, 1)
         return pieces.whole()
     opened: list[bool] = []  # for each open brace, whether it belongs to a command
-    for found in _COMMAND.finditer(text, start, stop):
-        over, under, one, two, escaped, brace = found.groups()
-        word = found[0]
-        said = f"{over or one}/{under or two}" if over or one else escaped or ""
+    for command in _COMMAND.finditer(text, start, stop):
+        over, under, one, two, escaped, brace = command.groups()
+        word = command[0]
+        plain = f"{over or one}/{under or two}" if over or one else escaped or ""
         if brace == "}":
-            said = "" if opened and opened.pop() else brace
+            plain = "" if opened and opened.pop() else brace
         elif word[-1] == "{" and not escaped:
             opened.append(brace is None)
-            said = brace or ""
+            plain = brace or ""
         elif word in ("{,}", "\\quad", "\\qquad") or word[1:] in (",", ";", ":", " "):
-            said = "," if word == "{,}" else " "
-        pieces.add(text[at : found.start()], at, 1)
-        pieces.add(said, found.start(), 0)
-        at = found.end()
+            plain = "," if word == "{,}" else " "
+        pieces.add(text[at : command.start()], at, 1)
+        pieces.add(plain, command.start(), 0)
+        at = command.end()
     pieces.add(text[at:stop], at, 1)
     return pieces.whole()

@@ -1,6 +1,6 @@
-r"""Escapes: JSON encoded twice, copied out of a string with its backslashes (`{\"a\": 1}`), or doubled for a template.
+r"""Removes escapes: JSON encoded twice, copied out of a string with its backslashes (`{\"a\": 1}`), or doubled for a template.
 
-A text enters; a view with one level of escapes taken off leaves, or None where nothing was escaped in this way.
+Takes a text; returns a view without one level of escapes, or None if nothing was escaped in this way.
 """
 
 from trueup.recover.json.lexer import ESCAPE, SIMPLE_ESCAPES
@@ -12,18 +12,18 @@ _BREAK = lazy_regex(r'"(?:[^"\\]|\\[\s\S])*"?|\\[nrt]')
 _BREAK_START = lazy_regex(r'[{\[]\s*\\[nrt](?:\\[nrt]|\s)*["{\[\]}\d]')
 _BRACES = lazy_regex(r"\{+|\}+")
 _DOUBLED_START = lazy_regex(r"""\{\{\s*(?:["'“][^"'”\n{}]{1,80}["'”]|\w{1,60})\s*:""")
-# Braces of an object inside another one, each written twice.
+# Braces of one object inside another, each written twice.
 _DOUBLED_TWICE = 4
 
 
 def unfold(text: str, start: int, stop: int) -> View:
-    r"""Take one level of escapes off a stretch of text.
+    r"""Remove one level of escapes from a stretch of text.
 
     >>> unfold(r"{\"a\": 1}", 0, 10).text
     '{"a": 1}'
     """
     stretch = text[start:stop]
-    if stretch.count("\\") == stretch.count('\\"'):  # quotes alone are escaped, as nearly always
+    if stretch.count("\\") == stretch.count('\\"'):  # only quotes are escaped, as in nearly every case
         return View(stretch.replace('\\"', '"'), lambda: _unfolded(text, start, stop))
     return _unfolded(text, start, stop).whole()
 
@@ -36,7 +36,7 @@ def _unfolded(text: str, start: int, stop: int) -> Pieces:
         escape = match[1]
         meaning = SIMPLE_ESCAPES.get(escape)
         if meaning is None:
-            # halves of a surrogate pair stay escaped: the string they stand in is decoded later
+            # halves of a surrogate pair stay escaped: their string is decoded later
             wide = escape[0] == "u" and len(escape) == 5
             meaning = escape if not wide else match[0] if escape[1] in "dD" else chr(int(escape[1:], 16))
         pieces.add(meaning, match.start(), 0)
@@ -46,7 +46,7 @@ def _unfolded(text: str, start: int, stop: int) -> Pieces:
 
 
 def unbreak(text: str) -> View | None:
-    """Read line breaks that stand escaped between tokens; None when no bracket opens onto one."""
+    """Decode escaped line breaks between tokens; None if none follows an opening bracket."""
     opened = _BREAK_START.search(text) if "\\" in text else None
     if opened is None or ((first := ESCAPED_START.search(text)) and first.start() < opened.start()):
         return None
@@ -54,7 +54,7 @@ def unbreak(text: str) -> View | None:
 
 
 def undouble(text: str) -> View | None:
-    """Halve braces that are doubled throughout, as in a template; None when one is not, or only the outermost are."""
+    """Halve doubled braces, as in a template; None if any brace is single, or only the outermost are doubled."""
     if "{{" not in text or not _DOUBLED_START.search(text):
         return None
     if any(len(match[0]) % 2 for match in _BRACES.finditer(text)):

@@ -1,6 +1,6 @@
-"""Fences that hold a program and not the answer.
+"""Finds fences with a program instead of the answer.
 
-A text enters; the stretches between closed fences that name a programming language leave. JSON in such a fence is an answer.
+Takes a text; returns the stretches inside closed fences with a programming language. JSON in such a fence is an answer.
 """
 
 import re
@@ -13,7 +13,7 @@ _OPENS = lazy_regex(r"\s*+[{\[]")
 
 
 def code_blocks(text: str) -> list[tuple[int, int]]:
-    """What stands in fences that are closed and name a programming language, in order; JSON in such a fence is none.
+    """The content of each closed fence with a programming language, in order, unless the content is JSON.
 
     >>> code_blocks("```js\\nf() { }\\n```\\n```js\\n{}\\n```\\n```json\\n{}\\n```")
     [(5, 14)]

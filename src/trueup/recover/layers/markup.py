@@ -1,6 +1,6 @@
-"""Markup: JSON that was escaped for a page or for Markdown.
+"""Removes markup from JSON that was escaped for a page or for Markdown.
 
-A text enters; a view without HTML entities or without Markdown's backslashes leaves, or None where there are none.
+Takes a text; returns a view without HTML entities or Markdown's backslashes, or None if there are none.
 """
 
 import re
@@ -20,7 +20,7 @@ _MARKED_START = lazy_regex(r'"(?:[^"\\\n]|\\[^\n])*"?|(?<!\\)\\[\[\]{}]|[{,]\s*\
 
 
 def unentity(text: str) -> View | None:
-    """Take HTML entities off JSON that was escaped for a page; None when no bracket opens onto one.
+    """Decode HTML entities in JSON that was escaped for a page; None if none follows an opening bracket.
 
     >>> unentity("{&quot;a&quot;: 1}").text
     '{"a": 1}'
@@ -33,7 +33,7 @@ def unentity(text: str) -> View | None:
 
 
 def unmark(text: str) -> View | None:
-    """Take Markdown's backslashes off brackets and underscores outside strings; None when there are none."""
+    """Remove Markdown's backslashes before brackets and underscores outside strings; None if there are none."""
     if "\\" not in text or not any(mark in text for mark in _MARKS):
         return None
     if all(match[0][0] == '"' for match in _MARKED_START.finditer(text)):

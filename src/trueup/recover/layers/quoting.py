@@ -1,6 +1,6 @@
-"""Quotations: a value whose lines each begin with a mark or a number, as in Markdown, mail, a diff, a listing or a shell.
+"""Removes quotation marks of lines: each line begins with a mark or number, as in Markdown, mail, diffs, listings or shells.
 
-A text enters; a view without those marks leaves, or None where there are none.
+Takes a text; returns a view without those marks, or None if there are none.
 """
 
 from trueup.recover.layers.view import Pieces, View, without
@@ -17,7 +17,7 @@ _LEAST_LINES = 3
 
 
 def unquote(text: str) -> View | None:
-    """Take the `>` marks of a Markdown quotation off; None unless brackets stand on two or more marked lines."""
+    """Remove the `>` marks of a Markdown quotation; None unless it has two marked lines and a bracket."""
     marks = list(_QUOTE_MARK.finditer(text)) if ">" in text else []
     if len(marks) < 2 or not _QUOTED_BRACKET.search(text):
         return None
@@ -25,7 +25,7 @@ def unquote(text: str) -> View | None:
 
 
 def unlined(text: str) -> View | None:
-    r"""Take the numbers or marks off the lines of a value: `1: {`, `+ {`, `# {`, `>>> {`; None when there are none.
+    r"""Remove the numbers or marks from the lines of a value: `1: {`, `+ {`, `# {`, `>>> {`; None if there are none.
 
     >>> unlined('1: {\n2:   "a": 1\n3: }').text
     '{\n  "a": 1\n}'

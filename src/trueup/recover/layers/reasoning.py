@@ -1,8 +1,8 @@
-"""Reasoning: what a model writes for itself before, or between, what it says.
+"""Finds reasoning: the text that a model writes for itself, before or between parts of its answer.
 
-A text enters and the stretches of reasoning leave; or the pieces of a stream enter, and what stands outside reasoning leaves
-as soon as it is certain. A mark inside a string of a value is text. What a stream cannot know is that its prompt opened the
-reasoning: then `retracted` says how much of what was given turned out to be reasoning.
+Takes a text and returns its stretches of reasoning; or takes the pieces of a stream and returns the text outside reasoning
+as soon as it is certain. A mark inside a string of a value is text. A stream cannot know at first that its prompt opened
+the reasoning: `retracted` then says how many of the returned characters turned out to be reasoning.
 """
 
 import re
@@ -30,7 +30,7 @@ _SPECIAL: Final = lazy_regex(SPECIAL_TOKEN)
 _OPENERS: Final = frozenset("{[")
 _ENDS_VALUE: Final = frozenset("\n}])")
 _MAY_START_LINE: Final = lazy_regex(r"[\n}\])]")
-_FENCE = 3  # characters that a fence has at least
+_FENCE = 3  # the least number of characters of a fence
 
 
 def reasoning_spans(text: str) -> list[tuple[int, int]]:
@@ -47,15 +47,15 @@ def reasoning_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _opened(text: str, at: int) -> list[tuple[int, int]]:
-    """The reasoning behind an offset that a mark opens."""
+    """The reasoning after an offset that a mark opens."""
     spans: list[tuple[int, int]] = []
     search = at
     bracket = -1
     while opened := next_opening(text, search):
         search = opened.end()
         if bracket < at:
-            found = _BRACKET.search(text, at)
-            bracket = found.start() if found else len(text)
+            opener = _BRACKET.search(text, at)
+            bracket = opener.start() if opener else len(text)
         if bracket < opened.start() and not _starts_line(text, opened.start()):
             continue  # a tag inside a string of the value
         closed = next_closing(text, opened.end())
@@ -66,14 +66,14 @@ def _opened(text: str, at: int) -> list[tuple[int, int]]:
 
 
 def _starts_line(text: str, at: int) -> bool:
-    """Whether only blanks stand between an offset and the line's start, or a value's end."""
+    """Whether there are only blanks between an offset and the line's start or a value's end before it."""
     while at > 0 and text[at - 1] in " \t":
         at -= 1
     return at == 0 or text[at - 1] in _ENDS_VALUE
 
 
 def _closes_prompt(text: str, stop: int) -> int:
-    """The end of reasoning that the prompt opened, so that its beginning is not in the text; 0 where there is none."""
+    """The end of reasoning that the prompt opened, so that its beginning is not in the text; 0 if there is none."""
     place = _InValue()
     at = 0
     for mark in CLOSES_UNOPENED.finditer(text, 0, stop):
@@ -85,33 +85,33 @@ def _closes_prompt(text: str, stop: int) -> int:
 
 
 @cache
-def _marks(prose: bool) -> re.Pattern[str]:
-    """What is looked for outside reasoning."""
+def _marks(*, prose: bool) -> re.Pattern[str]:
+    """A pattern for the marks to find outside reasoning."""
     tokens = f"|{TURN_HEADER}|{SPECIAL_TOKEN}" if prose else ""
     return re.compile(f"(?P<opens>{OPENS_REASONING.pattern})|(?P<closes>{CLOSES_UNOPENED.pattern}){tokens}")
 
 
 @cache
-def _beginnings(prose: bool) -> re.Pattern[str]:
-    """Where the rest of a text may become one of them."""
+def _beginnings(*, prose: bool) -> re.Pattern[str]:
+    """A pattern for the end of a text that may become one of them."""
     reasoning = begins_reasoning()
     return re.compile(f"{reasoning.pattern}|{begins_special().pattern}") if prose else reasoning
 
 
 class _InValue:
-    """Where in a value, or before it, a stream stands: inside its strings a mark is text."""
+    """The state of a stream in or before a value, inside whose strings a mark is text."""
 
     __slots__ = ("_begun", "_escaped", "_first", "_fresh", "_quoted")
 
     def __init__(self) -> None:
-        self._begun = False  # a bracket came since the last reasoning
-        self._fresh = True  # what comes next starts a line
-        self._first = ""  # the first character of all
-        self._quoted = False  # an odd number of quotes stands on this line
+        self._begun = False  # whether a bracket followed the last reasoning
+        self._fresh = True  # whether the next text starts a line
+        self._first = ""  # the first character of the stream
+        self._quoted = False  # whether this line has an odd number of quotes so far
         self._escaped = False
 
     def take(self, text: str) -> None:
-        """Go on behind some text."""
+        """Move past some text."""
         self._begun = self._begun or _BRACKET.search(text) is not None
         self._fresh = self._starts_line(text, len(text))
         self._first = self._first or text.lstrip()[:1]
@@ -119,7 +119,7 @@ class _InValue:
             self._quoted, self._escaped = self._on_line(text)
 
     def is_plain(self, text: str) -> bool:
-        """Go on behind some text if it certainly holds no mark: quick, and False when in doubt."""
+        """Move past some text if it certainly has no mark; a quick test that is False in case of doubt."""
         within = self._begun and not self._fresh and self._first in _OPENERS
         if within and _MAY_START_LINE.search(text) is None:
             return True
@@ -129,16 +129,16 @@ class _InValue:
         return True
 
     def leave(self) -> None:
-        """Go on behind reasoning."""
+        """Move past reasoning."""
         self._begun = False
 
     def opens(self, text: str, at: int) -> bool:
-        """Whether a mark that opens reasoning is one, with so much of the text before it."""
+        """Whether an opening mark at an offset of the text really opens reasoning."""
         begun = self._begun or _BRACKET.search(text, 0, at) is not None
         return not begun or self._starts_line(text, at)
 
     def closes(self, text: str, mark: str) -> bool:
-        """Whether a mark closes reasoning that was not opened, with this text before it."""
+        """Whether a mark after this text closes reasoning that was not opened."""
         first = self._first or text.lstrip()[:1]
         if first in _OPENERS or (not first and _SPECIAL.fullmatch(mark) is not None):
             return False
@@ -150,7 +150,7 @@ class _InValue:
         return text[at - 1] in _ENDS_VALUE if at else self._fresh
 
     def _on_line(self, text: str) -> tuple[bool, bool]:
-        """Whether the text leaves its last line within quotes, and right behind a backslash."""
+        """Whether the text ends inside quotes on its last line, and right after a backslash."""
         line = text.rfind("\n") + 1
         quoted, escaped = (False, False) if line else (self._quoted, self._escaped)
         if "\\" not in text and not escaped:
@@ -163,36 +163,36 @@ class _InValue:
 
 
 class _InProse:
-    """Where in prose a stream stands: in code, marks and tokens are text."""
+    """The state of a stream in prose, in whose code marks and tokens are text."""
 
     __slots__ = ("_fence", "_head", "_ticked")
 
     def __init__(self) -> None:
         self._fence = ""
         self._head = ""  # the first characters of this line
-        self._ticked = False  # an odd number of backticks stands on it
+        self._ticked = False  # whether it has an odd number of backticks so far
 
     def is_plain(self, _: str) -> bool:
-        """Nothing is certain in prose: a fence may open anywhere."""
+        """Always False: in prose, a fence may open anywhere."""
         return False
 
     def take(self, text: str) -> None:
-        """Go on behind some text."""
-        self._fence, self._head, self._ticked = self._behind(text)
+        """Move past some text."""
+        self._fence, self._head, self._ticked = self._after(text)
 
     def leave(self) -> None:
-        """Go on behind reasoning."""
+        """Move past reasoning."""
 
     def opens(self, text: str, at: int) -> bool:
-        """Whether a mark is one, with so much of the text before it."""
-        fence, _, ticked = self._behind(text[:at])
+        """Whether a mark at an offset of the text is a real one."""
+        fence, _, ticked = self._after(text[:at])
         return not fence and not ticked
 
     def closes(self, text: str, mark: str) -> bool:  # noqa: ARG002 - as in a value
-        """Whether a mark closes reasoning that was not opened, with this text before it."""
+        """Whether a mark after this text closes reasoning that was not opened."""
         return self.opens(text, len(text))
 
-    def _behind(self, text: str) -> tuple[str, str, bool]:
+    def _after(self, text: str) -> tuple[str, str, bool]:
         fence, head, ticked = self._fence, self._head, self._ticked
         for number, line in enumerate(text.split("\n")):
             if number:
@@ -206,12 +206,12 @@ class _InProse:
 
 
 class Visible:
-    """The text of a stream outside reasoning, the same however it is cut.
+    """The text of a stream outside reasoning, the same for any division into pieces.
 
-    Only what may be the beginning of a mark is held back. `inside` says whether the stream is inside reasoning. Where the
-    prompt had opened it, that is known when it closes: then `misled` is set, and of all that was given the first `retracted`
-    characters are void. In `prose` there is no value whose strings may hold a mark, and special tokens are left out too; in
-    code both are text.
+    Only text that may be the beginning of a mark is held back. `inside` says whether the stream is inside reasoning. If the
+    prompt opened the reasoning, this is known only when it closes: then `misled` is set, and the first `retracted` characters
+    that were returned are void. `prose` has no values whose strings may contain a mark, and special tokens are removed too;
+    inside code, both are text.
 
     >>> stream = Visible()
     >>> stream.feed("Well, <thi"), stream.feed("nk>2 + 2"), stream.inside, stream.feed("</think>4")
@@ -220,7 +220,7 @@ class Visible:
 
     __slots__ = ("_given", "_held", "_place", "_prose", "_unopened", "inside", "misled", "retracted")
 
-    def __init__(self, prose: bool = False) -> None:
+    def __init__(self, *, prose: bool = False) -> None:
         self.inside = False
         self.misled = False
         self.retracted = 0
@@ -228,29 +228,29 @@ class Visible:
         self._place: _InValue | _InProse = _InProse() if prose else _InValue()
         self._held = ""
         self._given = 0
-        self._unopened = True  # no mark has come: the prompt may have opened reasoning
+        self._unopened = True  # no mark so far: the prompt may have opened reasoning
 
     def feed(self, piece: str) -> str:
-        """Take a piece; what of the text is certainly outside reasoning."""
+        """Take a piece; returns the text that is certainly outside reasoning."""
         if not (self._held or self.inside or self._prose) and self._place.is_plain(piece):
             self._given += len(piece)
             return piece
         return self._pass(self._held + piece, more=True)
 
     def finish(self) -> str:
-        """The stream has ended: what was held back and is no mark."""
+        """End the stream; returns the text that was held back and is not a mark."""
         return self._pass(self._held, more=False)
 
-    def _pass(self, text: str, more: bool) -> str:
+    def _pass(self, text: str, *, more: bool) -> str:
         out: list[str] = []
         at = 0
         self._held = ""
         while at < len(text):
-            at = self._within(text, at, more) if self.inside else self._outside(text, at, out, more)
+            at = self._within(text, at, more=more) if self.inside else self._outside(text, at, out, more=more)
         self._given += sum(map(len, out))
         return "".join(out)
 
-    def _within(self, text: str, at: int, more: bool) -> int:
+    def _within(self, text: str, at: int, *, more: bool) -> int:
         closed = next_closing(text, at)
         if closed is not None:
             self.inside = False
@@ -260,9 +260,9 @@ class Visible:
         self._held = text[begun.start() :] if begun else ""
         return len(text)
 
-    def _outside(self, text: str, at: int, out: list[str], more: bool) -> int:
-        """Give the text up to the next mark and go on behind it; or give it up to what may become one."""
-        mark = _marks(self._prose).search(text, at)
+    def _outside(self, text: str, at: int, out: list[str], *, more: bool) -> int:
+        """Return the text up to the next mark, or up to a possible beginning of one, and move past it."""
+        mark = _marks(prose=self._prose).search(text, at)
         limit = mark.start() if mark else len(text)
         sure = max(at, min(limit, len(text) - LONGEST_REASONING))
         self._give(text[at:sure], out)
@@ -279,7 +279,7 @@ class Visible:
         return mark.end()
 
     def _is_mark(self, mark: re.Match[str], out: list[str]) -> bool:
-        """Whether a mark behind all that was given is one; if so, what it means has been done."""
+        """Whether a mark after the returned text is a real one; if so, the state changes accordingly."""
         if mark.lastgroup == "opens":
             if not self._place.opens("", 0):
                 return False
@@ -296,9 +296,10 @@ class Visible:
         return True
 
     def _begun(self, text: str, at: int, limit: int) -> int:
-        """Where a mark may begin whose end has not come; -1 where none may."""
+        """Where an incomplete mark may begin; -1 if nowhere."""
         search = max(at, len(text) - LONGEST_REASONING)
-        while search <= limit and (begun := _beginnings(self._prose).search(text, search)) and begun.start() <= limit:
+        beginnings = _beginnings(prose=self._prose)
+        while search <= limit and (begun := beginnings.search(text, search)) and begun.start() <= limit:
             before = text[at : begun.start()]
             if self._place.opens(before, len(before)) or (self._unopened and self._place.closes(before, "")):
                 return begun.start()

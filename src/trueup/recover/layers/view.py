@@ -1,7 +1,7 @@
-"""A view of a text: the same characters without a layer, with the way back to the offsets of the original.
+"""A view of a text: the same characters without a layer, and a map to the offsets of the original.
 
-A text and a pattern enter, or its pieces one by one; a View leaves. What was read in the view becomes a candidate of the
-original text with `refold`. A view never adds characters that stand for nothing.
+Takes a text and a pattern, or the pieces of a text; returns a View. `refold` turns a candidate of the view into a
+candidate of the original text. A view never adds characters that represent nothing in the original.
 """
 
 import re
@@ -13,7 +13,7 @@ from trueup.recover.json.frames import Record
 
 
 class View:
-    """A text as it reads without a layer; `back` finds where a character came from.
+    """A text without one of its layers; `back` maps an offset to the original.
 
     >>> without(re.compile("-"), "a-b", lambda _: "").back(1)
     2
@@ -23,11 +23,11 @@ class View:
 
     def __init__(self, text: str, pieces: "Callable[[], Pieces]") -> None:
         self.text = text
-        self._pieces = pieces  # worked out when somebody first asks where something came from
+        self._pieces = pieces  # computed when an offset is first mapped back
         self._found: Pieces | None = None
 
     def back(self, at: int) -> int:
-        """The offset in the original text of an offset in this one."""
+        """The offset in the original text for an offset in this one."""
         pieces = self._found
         if pieces is None:
             pieces = self._found = self._pieces()
@@ -37,7 +37,7 @@ class View:
 
 
 class Pieces:
-    """What a view is put together from: where each piece begins in it, and where it came from."""
+    """The pieces of a view: where each begins in the view, and where it was in the original."""
 
     __slots__ = ("length", "out", "places", "sources", "steps")
 
@@ -49,7 +49,7 @@ class Pieces:
         self.length = 0
 
     def add(self, piece: str, source: int, step: int) -> None:
-        """A piece as it stands in the original (step 1), or one that stands for a single place there (step 0)."""
+        """Add a piece that is unchanged from the original (step 1), or that represents a single place there (step 0)."""
         self.out.append(piece)
         self.places.append(self.length)
         self.sources.append(source)
@@ -57,12 +57,12 @@ class Pieces:
         self.length += len(piece)
 
     def whole(self) -> View:
-        """The text that they make."""
+        """The view that the pieces make."""
         return View("".join(self.out), lambda: self)
 
 
 def without(layer: re.Pattern[str], text: str, meaning: Callable[[re.Match[str]], str]) -> View:
-    """The text with each match of a layer replaced by what it means."""
+    """A view of the text with each match of a layer replaced by its meaning."""
     pieces = Pieces()
     at = 0
     for match in layer.finditer(text):
@@ -77,7 +77,7 @@ def without(layer: re.Pattern[str], text: str, meaning: Callable[[re.Match[str]]
 
 
 def refold(inner: Candidate, view: View, code: str) -> Candidate:
-    """A candidate of a view as one of the original text; `code` names the layer that was taken off."""
+    """A candidate of a view, as a candidate of the original text; `code` names the layer that was removed."""
     back = view.back
     spans = [(back(a), back(b)) for a, b in inner.spans]
     records: list[Record] = [(c, back(a), back(b), after, node) for c, a, b, after, node in inner.records]

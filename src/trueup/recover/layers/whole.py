@@ -1,4 +1,4 @@
-"""The text without what is wrapped around all of it: a fence, answer tags, special tokens, CDATA, blanks."""
+"""Finds the text inside its wrappers: a fence, answer tags, special tokens, CDATA, blanks."""
 
 from trueup.recover import marks
 from trueup.verdict.patterns import lazy_regex
@@ -11,7 +11,7 @@ _MAX_LAYERS = 6
 
 
 def unwrapped(text: str) -> tuple[int, int]:
-    r"""Where the text starts and ends inside its wrappers.
+    r"""The start and the end of the text inside its wrappers.
 
     >>> unwrapped("```json\n5\n```")
     (8, 9)
