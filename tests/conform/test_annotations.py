@@ -11,7 +11,7 @@ import pydantic
 import pytest
 
 from trueup import Contract
-from trueup.conform.annotations import held, modern
+from trueup.conform.annotations import contents_of, modern
 from trueup.conform.refusals import SchemaError
 from trueup.conform.types import python_type
 
@@ -55,19 +55,19 @@ Number = NewType("Number", Small)
     "source", [Small, list[Small], dict[str, Small], Limited, Row, Table, Point, Number, Small | None]
 )
 def test_limits_that_msgspec_ignores_are_found_wherever_they_are(source: Any) -> None:
-    assert held(source).foreign is not None
+    assert contents_of(source).foreign is not None
 
 
 @pytest.mark.parametrize(
     "source", [int, list[Plain], Plain, Literal["Ge"], Annotated[str, "a city"], Model, list[Model]]
 )
 def test_nothing_foreign_is_seen_where_there_is_nothing(source: Any) -> None:
-    assert held(source).foreign is None
+    assert contents_of(source).foreign is None
 
 
 def test_models_are_found_and_not_looked_into() -> None:
-    assert held(list[Model | None]).models
-    assert not held(Plain).models
+    assert contents_of(list[Model | None]).models
+    assert not contents_of(Plain).models
 
 
 def test_a_struct_with_limits_that_nobody_enforces_is_refused() -> None:

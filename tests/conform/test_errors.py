@@ -78,7 +78,7 @@ ROWS: list[tuple[Any, Any, list[tuple[str, str, str]]]] = [
     ({"uniqueItems": True}, [1, 2, 1.0], [("V009", "$", "Value: Item 2 repeats item 0")]),
     ({"format": "date"}, "soon", [("V010", "$", 'Value: Expected text in the format date, got "soon"')]),
     ({"multipleOf": 0.5}, 0.7, [("V011", "$", "Value: Expected a multiple of 0.5, got 0.7")]),
-    ({"not": {"type": "string"}}, "s", [("V011", "$", "Value: This value is one that the schema rules out")]),
+    ({"not": {"type": "string"}}, "s", [("V011", "$", "Value: The schema excludes this value")]),
     ({"properties": {"a": False}}, {"a": 1}, [("V011", "$.a", 'Field "a": Nothing is allowed here')]),
     ({"propertyNames": {"pattern": "^x"}}, {"y": 1}, [("V011", "$.y", 'Field "y": This key is not allowed by its spelling')]),
     ({"if": {"required": ["a"]}, "then": {"required": ["b"]}}, {"a": 1}, [("V002", "$.b", 'Field "b": Required field is missing')]),

@@ -295,7 +295,7 @@ def test_depth_is_counted_in_objects_through_definitions_too() -> None:
         nested(11),
         {"$defs": {"d": nested(10)}, **nested(0), "properties": {"x": {"$ref": "#/$defs/d"}}, "type": "object"},
     ):
-        with pytest.raises(SchemaError, match="11 objects inside each other"):
+        with pytest.raises(SchemaError, match="11 levels of nested objects"):
             Contract(schema).strict_schema("openai")
 
 

@@ -161,8 +161,8 @@ def test_asking_later_is_still_a_coroutine_function() -> None:
     [
         (look, r"look is a function, not a type; .* tools=\[look\]"),
         (len, "len is a function"),
-        (Fieldless, "Fieldless.* cannot be read as a type: .*; give a pydantic model, a dataclass"),
-        (Fieldless(), "cannot be read as a type: .*; give a pydantic model"),
+        (Fieldless, "Fieldless.* cannot be read as a type: .*; use a pydantic model, a dataclass"),
+        (Fieldless(), "cannot be read as a type: .*; use a pydantic model"),
     ],
 )
 def test_what_is_no_schema_says_what_would_be_one(schema: object, says: str) -> None:

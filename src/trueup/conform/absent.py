@@ -1,7 +1,7 @@
-"""Nulls that stand for absent fields, taken out again: the way back from the strict form of a schema.
+"""Removes nulls that represent absent fields: the way back from the strict form of a schema.
 
-A value that a provider gave under a strict schema enters, with the places to which null was added; the value without these nulls leaves.
-A null that the contract's own schema allows stays. A value that does not fit the strict schema stays as it is where it does not.
+Takes a value that a provider returned under a strict schema, and the places to which null was added; returns the value without
+these nulls. A null that the contract's own schema allows stays. Parts that do not fit the strict schema stay unchanged.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _DEEPEST = 200
 
 
 def without_nulls(value: Any, form: StrictForm) -> Any:
-    """The value without the nulls that only say that a field is absent; the same object if there are none.
+    """The value without the nulls that only mark absent fields; the same object if there are none.
 
     >>> from trueup.conform.schema import compile_schema
     >>> from trueup.conform.strict import strict_form
@@ -41,19 +41,19 @@ def _at(value: Any, schema: JsonObject, form: StrictForm, depth: int) -> Any:
         return inner if any(new is not old for new, old in zip(inner, value, strict=True)) else value
     properties = here.get("properties") or {}
     kept: dict[str, Any] = {}
-    for name, held in value.items():
-        if held is None and (id(properties), name) in form.nulls:
+    for name, item in value.items():
+        if item is None and (id(properties), name) in form.nulls:
             continue
         known = properties.get(name)
-        kept[name] = _at(held, known, form, depth + 1) if isinstance(known, dict) else held
-    same = len(kept) == len(value) and all(kept[name] is held for name, held in value.items())
+        kept[name] = _at(item, known, form, depth + 1) if isinstance(known, dict) else item
+    same = len(kept) == len(value) and all(kept[name] is item for name, item in value.items())
     return value if same else kept
 
 
 def _described(value: Any, schema: JsonObject, root: JsonObject) -> JsonObject | None:
-    """The schema of an object or a list, through references and unions; None where none is meant for it.
+    """The schema of an object or a list, through references and unions; None if no schema matches it.
 
-    Of several with the same names, it is the one that the whole value fits: null may be a value there.
+    If several have the same names, the one that the whole value fits counts, because null may be a value there.
     """
     meant = [arm for arm in _arms(schema, root) if _is_meant(value, arm)]
     if len(meant) > 1:
@@ -62,7 +62,7 @@ def _described(value: Any, schema: JsonObject, root: JsonObject) -> JsonObject |
 
 
 def _arms(schema: JsonObject, root: JsonObject) -> Iterator[JsonObject]:
-    """The schemas that a value may have, in their order, without references and unions."""
+    """The possible schemas of a value, in order, with references and unions resolved."""
     waiting = [schema]
     for _ in range(_DEEPEST):
         if not waiting:
@@ -79,7 +79,7 @@ def _arms(schema: JsonObject, root: JsonObject) -> Iterator[JsonObject]:
 
 
 def _is_meant(value: Any, schema: JsonObject) -> bool:
-    """Whether an arm is meant for a value: the type fits, an object has all its names, and constants are equal."""
+    """Whether an arm matches a value: the type fits, an object has all required names and no others, and constants are equal."""
     kind = schema.get("type")
     if isinstance(value, list):
         return kind == "array"
@@ -100,7 +100,7 @@ def _may_be(value: Any, schema: JsonObject) -> bool:
 
 
 def _fits(value: Any, schema: JsonObject, root: JsonObject, depth: int = 0) -> bool:
-    """Whether a value has the types that a strict schema names, at every place of it."""
+    """Whether a value has the types of a strict schema at every place."""
     if depth > _DEEPEST:
         return True
     if not isinstance(value, dict | list):
@@ -111,8 +111,8 @@ def _fits(value: Any, schema: JsonObject, root: JsonObject, depth: int = 0) -> b
         named = arm.get("properties") or {}
         inner = value.items() if isinstance(value, dict) else ((None, item) for item in value)
         if all(
-            _fits(held, arm.get("items", {}) if name is None else named.get(name, {}), root, depth + 1)
-            for name, held in inner
+            _fits(item, arm.get("items", {}) if name is None else named.get(name, {}), root, depth + 1)
+            for name, item in inner
         ):
             return True
     return False

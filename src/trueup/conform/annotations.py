@@ -1,7 +1,7 @@
-"""Annotations: what a Python type holds, and so which library reads it.
+"""Looks through the annotations of a Python type, to decide which library reads it.
 
-A type enters; whether it holds pydantic models, constraints of pydantic or annotated_types, or constraints of msgspec leaves. Each
-library ignores the constraints of the others silently, so this decides who reads a type. pydantic is never imported here.
+Takes a type; returns whether it contains pydantic models, constraints of pydantic or annotated_types, or constraints of msgspec.
+Each library silently ignores the constraints of the others. pydantic is never imported here.
 """
 
 import dataclasses
@@ -19,11 +19,11 @@ import msgspec
 
 _LIBRARIES = frozenset({*sys.stdlib_module_names, "pydantic", "pydantic_core", "msgspec"}) - {"__main__"}
 _SETS = (set, frozenset, AbstractSet)
-_SILENT = frozenset({"Doc", "Deprecated"})  # metadata of typing_extensions that describes and does not constrain
+_SILENT = frozenset({"Doc", "Deprecated"})  # metadata of typing_extensions that only describes
 
 
-class Held:
-    """What an annotation holds, itself and everything below it."""
+class AnnotationContents:
+    """The relevant parts of an annotation, including everything nested in it."""
 
     __slots__ = ("converts", "foreign", "meta", "models", "structs")
 
@@ -32,19 +32,18 @@ class Held:
         self.foreign: Any = None  # the first constraint or validator that msgspec would ignore
         self.meta: Any = None  # the first `msgspec.Meta`, which pydantic would ignore
         self.structs: type | None = None  # the first msgspec Struct, which pydantic cannot read
-        self.converts = (
-            False  # a set, a `__post_init__` or an Enum that finds members: a strict reader may change what it reads
-        )
+        # a set, a `__post_init__` or an Enum that finds members: even a strict reader may change the data
+        self.converts = False
 
 
-def held(source: Any) -> Held:
+def contents_of(source: Any) -> AnnotationContents:
     """Look through an annotation: its arguments, and the fields of plain classes.
 
     >>> from typing import Annotated
-    >>> held(list[Annotated[int, msgspec.Meta(ge=1)]]).meta
+    >>> contents_of(list[Annotated[int, msgspec.Meta(ge=1)]]).meta
     msgspec.Meta(ge=1)
     """
-    found = Held()
+    contents = AnnotationContents()
     seen: set[int] = set()
     stack = [source]
     while stack:
@@ -53,27 +52,27 @@ def held(source: Any) -> Held:
             continue
         seen.add(id(here))
         if is_pydantic(here):
-            found.models = True
+            contents.models = True
             continue
         if typing.get_origin(here) is typing.Annotated:
-            _note(here.__metadata__, found)
+            _note(here.__metadata__, contents)
         plain = typing.get_origin(here) or here
         if isinstance(plain, type):
             if issubclass(plain, msgspec.Struct):
-                found.structs = found.structs or plain
-            found.converts = found.converts or _may_convert(plain)
+                contents.structs = contents.structs or plain
+            contents.converts = contents.converts or _may_convert(plain)
         stack += _below(here)
-    return found
+    return contents
 
 
 def _may_convert(plain: type) -> bool:
-    """Whether instances of a class may differ from the JSON data that they are made of."""
+    """Whether instances of a class may differ from their JSON data."""
     finds = issubclass(plain, enum.Enum) and plain._missing_.__func__ is not enum.Enum._missing_.__func__  # type: ignore[attr-defined]
     return finds or issubclass(plain, _SETS) or hasattr(plain, "__post_init__")
 
 
 def code_in(source: Any) -> list[Any]:
-    """The classes that somebody wrote and the functions of validators in an annotation, models and their fields included.
+    """The user's classes and the functions of validators in an annotation, including models and their fields.
 
     >>> from typing import Annotated
     >>> code_in(list[Annotated[int, "how many"]])
@@ -81,7 +80,7 @@ def code_in(source: Any) -> list[Any]:
     """
     found: list[Any] = []
     seen: set[int] = set()
-    stack = [getattr(source, "_type", source)]  # what a TypeAdapter of pydantic is made of
+    stack = [getattr(source, "_type", source)]  # the type of a pydantic TypeAdapter
     while stack:
         here = stack.pop()
         if id(here) in seen:
@@ -98,7 +97,7 @@ def code_in(source: Any) -> list[Any]:
 
 
 def is_pydantic(source: Any) -> bool:
-    """Whether pydantic made a type, or the type says itself how pydantic reads it."""
+    """Whether pydantic made a type, or the type defines how pydantic reads it."""
     if "pydantic" not in sys.modules:
         return False
     plain = typing.get_origin(source) or source
@@ -107,16 +106,16 @@ def is_pydantic(source: Any) -> bool:
     return named or own.__module__.partition(".")[0] in ("pydantic", "pydantic_core", "pydantic_extra_types")
 
 
-def _note(metadata: tuple[Any, ...], found: Held) -> None:
+def _note(metadata: tuple[Any, ...], contents: AnnotationContents) -> None:
     for note in metadata:
         if isinstance(note, msgspec.Meta):
-            found.meta = found.meta or note
-        elif not isinstance(note, str) and type(note).__name__ not in _SILENT and found.foreign is None:
-            found.foreign = note
+            contents.meta = contents.meta or note
+        elif not isinstance(note, str) and type(note).__name__ not in _SILENT and contents.foreign is None:
+            contents.foreign = note
 
 
 def _below(source: Any) -> Iterator[Any]:
-    """The annotations inside of one: arguments of generics, fields of classes, what an alias stands for."""
+    """The annotations inside one: arguments of generics, fields of classes, the target of an alias."""
     origin = typing.get_origin(source)
     if origin is typing.Annotated:
         yield source.__origin__
@@ -147,7 +146,7 @@ def is_typed_dict(source: Any) -> bool:
 
 
 def hints_of(source: Any) -> dict[str, Any]:
-    """The annotations of a class or function with their metadata; none where a name in them cannot be resolved."""
+    """The annotations of a class or function with their metadata; empty if a name in them cannot be resolved."""
     try:
         return typing.get_type_hints(source, include_extras=True)
     except (NameError, TypeError, AttributeError):
@@ -155,7 +154,7 @@ def hints_of(source: Any) -> dict[str, Any]:
 
 
 def modern(source: Any) -> Any:
-    """The annotation with every `typing.TypedDict` as one of typing_extensions, which is all that pydantic reads before 3.12."""
+    """The annotation with `typing_extensions.TypedDict` for `typing.TypedDict`, which pydantic does not read before Python 3.12."""
     if sys.version_info >= (3, 12):
         return source
     return _modern(source, ())

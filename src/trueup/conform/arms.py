@@ -1,17 +1,17 @@
-"""The arms of a union told apart by what they say: types, fixed values, tags, names of their own.
+"""Distinguishes the arms of a union by their types, fixed values, tags and unique names.
 
-Arms and a value that fits none of them enter; one finding, or the arms that may be meant, leave.
+Takes arms and a value that fits none of them; returns one finding, or the arms that may be meant.
 """
 
 from typing import Any
 
 from trueup.conform import words
-from trueup.conform.document import Place, facets
+from trueup.conform.document import SchemaPlace, facets
 from trueup.conform.survey import ALL_TYPES, root_keys, type_of, types_at
 from trueup.conform.words import Parts
 from trueup.verdict.facts import Finding
 
-# How many arms are searched for the closest, and how many unions deep that goes.
+# How many arms are searched for the closest one, and how many levels of unions.
 MAX_TRIED = 8
 MAX_NESTING = 3
 
@@ -19,7 +19,7 @@ _ORDER = ("object", "array", "string", "number", "integer", "boolean", "null")
 _WEIGHT = {"V001": 3, "V002": 2, "V003": 2, "V005": 3, "V008": 3}
 
 
-def label(arm: Place, index: int) -> str:
+def label(arm: SchemaPlace, index: int) -> str:
     """A name for an arm: its title, the name of its definition, its type, or its number."""
     schema = arm.rules
     for here in [schema, *(place.rules for place in facets((arm,)))]:
@@ -37,10 +37,10 @@ def label(arm: Place, index: int) -> str:
     return " or ".join(_ordered(types)) if types and types != ALL_TYPES and len(types) < 4 else f"#{index + 1}"
 
 
-def told_apart(group: list[Place], value: Any, path: Parts) -> Finding | list[Place]:
-    """One finding when the types, the fixed values or a tag say it all; else the arms that may be meant.
+def likely_arms(group: list[SchemaPlace], value: Any, path: Parts) -> Finding | list[SchemaPlace]:
+    """One finding if the types, the fixed values or a tag explain the fault; otherwise the arms that may be meant.
 
-    A value that has keys of one arm alone means this arm, even if other arms would lack less.
+    A value with keys that only one arm has means that arm, even if it fits other arms better.
     """
     fixed = [_fixed(arm) for arm in group]
     if all(values is not None for values in fixed):
@@ -50,20 +50,20 @@ def told_apart(group: list[Place], value: Any, path: Parts) -> Finding | list[Pl
     if not by_type:
         return words.wrong_type(path, _ordered(frozenset().union(*map(types_at, group))), value)
     if isinstance(value, dict) and len(by_type) > 1:
-        told = _by_tag(by_type, value, path)
-        return _by_names(told, value) if isinstance(told, list) else told
+        likely = _by_tag(by_type, value, path)
+        return _by_names(likely, value) if isinstance(likely, list) else likely
     return by_type
 
 
-def _by_names(group: list[Place], value: dict[str, Any]) -> list[Place]:
-    """The arms that have the most names of the value which not every arm has; all of them where none has any."""
+def _by_names(group: list[SchemaPlace], value: dict[str, Any]) -> list[SchemaPlace]:
+    """The arms that share the most keys with the value, not counting names that every arm has."""
     names = [root_keys(arm) for arm in group]
     shared = frozenset.intersection(*names)
     counts = [len((own - shared) & value.keys()) for own in names]
     return [arm for arm, count in zip(group, counts, strict=True) if count == max(counts)]
 
 
-def _by_tag(group: list[Place], value: dict[str, Any], path: Parts) -> Finding | list[Place]:
+def _by_tag(group: list[SchemaPlace], value: dict[str, Any], path: Parts) -> Finding | list[SchemaPlace]:
     tags = [_tags(arm) for arm in group]
     shared = set(tags[0]).intersection(*tags[1:])
     for key in sorted(shared):
@@ -82,7 +82,7 @@ def _by_tag(group: list[Place], value: dict[str, Any], path: Parts) -> Finding |
     return group
 
 
-def _tags(arm: Place) -> dict[str, list[Any]]:
+def _tags(arm: SchemaPlace) -> dict[str, list[Any]]:
     """The properties of an arm that can only have fixed values."""
     found: dict[str, list[Any]] = {}
     for here in facets((arm,)):
@@ -93,7 +93,7 @@ def _tags(arm: Place) -> dict[str, list[Any]]:
     return found
 
 
-def _fixed(place: Place) -> list[Any] | None:
+def _fixed(place: SchemaPlace) -> list[Any] | None:
     for here in facets((place,)):
         if "const" in here.rules:
             return [here.rules["const"]]
@@ -103,7 +103,7 @@ def _fixed(place: Place) -> list[Any] | None:
 
 
 def distance(faults: list[Finding], depth: int) -> int:
-    """How far a value is from an arm: faults weigh more the nearer they are to the union's own place."""
+    """How far a value is from an arm; faults weigh more the closer they are to the union's own place."""
     return sum(_WEIGHT.get(fault.code, 1) * 4 - min(3, fault.path.count(".") - depth) for fault in faults)
 
 

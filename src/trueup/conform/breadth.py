@@ -1,12 +1,12 @@
-"""How often a schema may look at one place of a value: a schema enters, an upper bound leaves.
+"""Computes an upper bound for how often a schema checks one place of a value.
 
-Where alternatives lead to the same definitions again and again, looks double at every step (X9), and the
-validator would take them all. Recursion is no such case: there the validator remembers.
+If alternatives lead to the same definitions again and again, the checks double at every step (X9), and the
+validator would make them all. Recursion is different, because the validator remembers it.
 """
 
 from typing import NamedTuple
 
-from trueup.conform.document import Place, reference
+from trueup.conform.document import SchemaPlace, reference
 
 _IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
 _IN_PLACE = ("not", "if", "then", "else")
@@ -15,16 +15,16 @@ _MEMBERS = ("items", "additionalItems", "additionalProperties", "contains", "pro
 
 
 class Span(NamedTuple):
-    """How many looks one place of a value may get, and how deep they are nested."""
+    """How many checks one place of a value may get, and how deep they are nested."""
 
     looks: int
     depth: int
 
 
-def breadth(root: Place) -> Span:
-    """An upper bound for the looks at one place of a value, each subschema worked out once."""
+def breadth(root: SchemaPlace) -> Span:
+    """An upper bound for the checks of one place of a value; each subschema is computed once."""
     known: dict[int, Span] = {}
-    stack: list[tuple[Place, tuple[list[Place], list[Place]] | None]] = [(root, None)]
+    stack: list[tuple[SchemaPlace, tuple[list[SchemaPlace], list[SchemaPlace]] | None]] = [(root, None)]
     while stack:
         place, parts = stack.pop()
         if parts is not None:
@@ -34,15 +34,15 @@ def breadth(root: Place) -> Span:
                 1 + sum(span.looks for span in here) + inside, 1 + max((span.depth for span in here), default=0)
             )
         elif id(place) not in known:
-            known[id(place)] = Span(1, 1)  # what a loop back to here will find
+            known[id(place)] = Span(1, 1)  # the value for a loop back to here
             parts = _in_place(place), _members(place)
             stack.append((place, parts))
             stack.extend((part, None) for part in (*parts[0], *parts[1]))
     return Span(known[id(root)].looks, max(span.depth for span in known.values()))
 
 
-def _in_place(place: Place) -> list[Place]:
-    """The subschemas that look at the same value."""
+def _in_place(place: SchemaPlace) -> list[SchemaPlace]:
+    """The subschemas that check the same value."""
     rules = place.rules
     found = [place.child(word, index) for word in _IN_PLACE_LISTS for index in range(len(rules.get(word) or ()))]
     found += [place.child(word) for word in _IN_PLACE if word in rules]
@@ -50,8 +50,8 @@ def _in_place(place: Place) -> list[Place]:
     return found if target is None else [*found, target]
 
 
-def _members(place: Place) -> list[Place]:
-    """The subschemas that look at members of the value."""
+def _members(place: SchemaPlace) -> list[SchemaPlace]:
+    """The subschemas that check members of the value."""
     rules = place.rules
     found = [
         place.child(word, key)

@@ -1,10 +1,10 @@
-"""Closed objects: which names a value can have at a place of a schema, where the schema lets that be known.
+"""Finds the possible names of an object at a place of a schema, if the schema limits them.
 
-A place enters; a set of names leaves, or None where any name is possible. What cannot be followed counts as open, so a name that is not
-in the set is surely impossible. A Python type takes its own fields alone, unless it says that it keeps others.
+Takes a place; returns a set of names, or None if any name is possible. Rules that cannot be followed count as open, so a name
+that is not in the set is certainly impossible. A Python type takes only its own fields, unless it says that it keeps others.
 """
 
-from trueup.conform.document import Place, facets
+from trueup.conform.document import SchemaPlace, facets
 from trueup.conform.survey import MAX_UNION_DEPTH, types_at, unions
 
 Names = frozenset[str] | None
@@ -12,8 +12,8 @@ Names = frozenset[str] | None
 _MAPS = ("patternProperties", "dependentSchemas", "if", "$dynamicRef", "$recursiveRef")
 
 
-def closed_keys(place: Place, *, of_type: bool = False) -> Names:
-    """The names that the object at a place can have; None where it is open.
+def closed_keys(place: SchemaPlace, *, of_type: bool = False) -> Names:
+    """The names that the object at a place can have; None if it is open.
 
     >>> from trueup.conform.schema import compile_schema
     >>> sorted(closed_keys(compile_schema({"properties": {"a": {}, "b": {}}, "additionalProperties": False}).place))
@@ -21,25 +21,25 @@ def closed_keys(place: Place, *, of_type: bool = False) -> Names:
     >>> closed_keys(compile_schema({"properties": {"a": {}}}).place) is None
     True
     """
-    return _possible(place, of_type, 0)
+    return _possible(place, 0, of_type=of_type)
 
 
-def _possible(place: Place, of_type: bool, depth: int) -> Names:
-    """What all parts of a place let through together: through `$ref` and `allOf`, and one arm of each union."""
+def _possible(place: SchemaPlace, depth: int, *, of_type: bool) -> Names:
+    """The names that all parts of a place allow together: through `$ref` and `allOf`, and one arm of each union."""
     if depth > MAX_UNION_DEPTH:
         return None
     parts = facets((place,))
     found: Names = None
     for here in parts:
-        own = _own(here, of_type and sum("properties" in part.rules for part in parts) == 1)
+        own = _own(here, of_type=of_type and sum("properties" in part.rules for part in parts) == 1)
         found = _both(found, own)
         for arms in unions(here):
-            found = _both(found, _any(arms, of_type, depth))
+            found = _both(found, _any(arms, depth, of_type=of_type))
     return found
 
 
-def _own(place: Place, of_type: bool) -> Names:
-    """What a part of a place lets through by itself."""
+def _own(place: SchemaPlace, *, of_type: bool) -> Names:
+    """The names that a part of a place allows alone."""
     if place.schema is False:
         return frozenset()
     rules = place.rules
@@ -49,8 +49,8 @@ def _own(place: Place, of_type: bool) -> Names:
     return _both(found, _evaluated(place, 0)) if rules.get("unevaluatedProperties") is False else found
 
 
-def _evaluated(place: Place, depth: int) -> Names:
-    """Every name that a place or one of its parts speaks of; None where a part takes any name."""
+def _evaluated(place: SchemaPlace, depth: int) -> Names:
+    """Every name that a place or one of its parts mentions; None if a part takes any name."""
     if depth > MAX_UNION_DEPTH:
         return None
     found: set[str] = set()
@@ -73,12 +73,12 @@ def _opens(rule: object) -> bool:
     return rule is not None and rule is not False
 
 
-def _any(arms: list[Place], of_type: bool, depth: int) -> Names:
-    """What at least one arm of a union lets through; an arm that is not an object adds nothing."""
+def _any(arms: list[SchemaPlace], depth: int, *, of_type: bool) -> Names:
+    """The names that at least one arm of a union allows; an arm that is not an object adds nothing."""
     found: set[str] = set()
     for arm in arms:
         if "object" in types_at(arm):
-            inside = _possible(arm, of_type, depth + 1)
+            inside = _possible(arm, depth + 1, of_type=of_type)
             if inside is None:
                 return None
             found |= inside

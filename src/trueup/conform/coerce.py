@@ -1,7 +1,8 @@
-"""Coercion: a value and a schema in, a value that fits (or comes closer) and a note of every change out.
+"""Coercion: brings a value to the types of its schema.
 
-A value that is valid already leaves as it came, but for a whole float where the schema says integer.
-The value is never written to, nothing is raised, and conforming twice is conforming once.
+Takes a value and a schema; returns a value that fits (or comes closer) and a note of every change. A valid value is returned
+unchanged, except for a whole float where the schema wants an integer. The given value is never modified, nothing is raised, and
+conforming twice is the same as conforming once.
 """
 
 import re
@@ -11,27 +12,27 @@ from trueup.conform.containers import walk_array, walk_object
 from trueup.conform.embedded import read_json
 from trueup.conform.nodes import Node, Plan
 from trueup.conform.options import STANDARD, Options
-from trueup.conform.run import Change, Run, Trail
+from trueup.conform.run import Coercion, CoercionRun, Trail
 from trueup.conform.scalars import NULLS, recast
 from trueup.conform.schema import Schema
 from trueup.conform.unions import choose, same
 from trueup.verdict.catalogue import PRICE
 from trueup.verdict.patterns import lazy_regex
 
-# Steps into a value. Python's stack bears three times as many; deeper values are judged as they are.
+# The maximum number of steps into a value; Python's stack allows three times as many. Deeper values are judged unchanged.
 MAX_STEPS = 250
 _MAX_PLANS = 8
 
-# A line of a list, as a model writes one into a string.
+# A line of a list that a model wrote into a string.
 _BULLETED = lazy_regex(r"^[ \t]*(?:[-*•+]|[0-9]{1,3}[.)])[ \t]+(\S.*)$", re.MULTILINE)
-_MOST_LISTS = 8  # lists of one within each other that are taken for their element
+_MOST_LISTS = 8  # so many nested lists of one are replaced by their element
 
-# These readings leave the type and are only worth it when the whole comes out valid.
+# These readings change the type, and are only used if the whole value becomes valid.
 _MUST_FIT = frozenset({"C008", "C016", "C014"})
 
 
 class Note(NamedTuple):
-    """One coercion: its code, its place in the result, the value before and after; with `is_key`, the key before and after."""
+    """One coercion: its code, its path in the result, and the value before and after; with `is_key`, the key before and after."""
 
     code: str
     path: tuple[str | int, ...]
@@ -41,7 +42,7 @@ class Note(NamedTuple):
 
 
 def conform(value: Any, schema: Schema, options: Options = STANDARD) -> tuple[Any, list[Note]]:
-    """Bring a value to the types its schema asks for.
+    """Bring a value to the types that its schema wants.
 
     >>> from trueup.conform.schema import compile_schema
     >>> schema = compile_schema({"properties": {"age": {"type": "integer"}}})
@@ -55,7 +56,7 @@ def conform(value: Any, schema: Schema, options: Options = STANDARD) -> tuple[An
     if type(value) in root.fine:
         return value, []
     try:
-        change = walk(root, value, Run(value, walk, root.plan.eager), 0)
+        change = walk(root, value, CoercionRun(value, walk, eager=root.plan.eager), 0)
         notes: list[Note] = []
         if change is None:
             return value, notes
@@ -66,7 +67,7 @@ def conform(value: Any, schema: Schema, options: Options = STANDARD) -> tuple[An
 
 
 def root_node(schema: Schema, options: Options) -> Node:
-    """What a schema asks of the whole value under these options."""
+    """The node for the whole value of a schema under these options."""
     kept = schema.plans.get(id(options))
     return kept[1] if kept is not None and kept[0] is options else _plan(schema, options)
 
@@ -75,11 +76,12 @@ def _plan(schema: Schema, options: Options) -> Node:
     for other, node in list(schema.plans.values()):
         if other == options:
             return node
-    plan = Plan(options.profile == "eager", options.aliases, options.enum_prefixes, options.enum_delimiters)
+    eager = options.profile == "eager"
+    plan = Plan(options.aliases, options.enum_prefixes, options.enum_delimiters, eager=eager)
     root = plan.node([schema.place])
     if len(schema.plans) >= _MAX_PLANS:
         schema.plans.clear()
-    # The options are kept beside their plan, so that their id stays theirs.
+    # The options are kept with their plan, so that their id is not reused.
     schema.plans[id(options)] = (options, root)
     return root
 
@@ -93,8 +95,8 @@ def _gather(trail: Trail, path: tuple[str | int, ...], notes: list[Note]) -> Non
             _gather(step[1], (*path, step[0]), notes)
 
 
-def walk(node: Node, value: Any, run: Run, depth: int) -> Change | None:
-    """The change that brings a value to what a node asks for, or None."""
+def walk(node: Node, value: Any, run: CoercionRun, depth: int) -> Coercion | None:
+    """The change that brings a value to what a node wants, or None."""
     if not node.ready:
         node.compiled()
     kind = type(value)
@@ -114,15 +116,15 @@ def walk(node: Node, value: Any, run: Run, depth: int) -> Change | None:
     return _enum(node, value, run, depth) if node.listed else None
 
 
-def _walk_chain(node: Node, value: Any, run: Run, depth: int) -> Change | None:
-    """Several unions that all apply: one after the other, as long as they agree."""
+def _walk_chain(node: Node, value: Any, run: CoercionRun, depth: int) -> Coercion | None:
+    """The change for several unions that all apply, one after the other, as long as they agree."""
     total = _pass(node, value, run, depth)
-    # Two unions that contradict each other would undo each other's work for ever.
+    # Two contradictory unions would undo each other's changes forever.
     return None if total is None or _pass(node, total.value, run, depth) is not None else total
 
 
-def _pass(node: Node, value: Any, run: Run, depth: int) -> Change | None:
-    total: Change | None = None
+def _pass(node: Node, value: Any, run: CoercionRun, depth: int) -> Coercion | None:
+    total: Coercion | None = None
     for union in node.chain:
         change = walk(union, value if total is None else total.value, run, depth)
         if change is not None:
@@ -130,31 +132,31 @@ def _pass(node: Node, value: Any, run: Run, depth: int) -> Change | None:
     return total
 
 
-def _joined(first: Change, then: Change) -> Change:
-    return Change(then.value, first.price + then.price, first.trail + then.trail)
+def _joined(first: Coercion, then: Coercion) -> Coercion:
+    return Coercion(then.value, first.price + then.price, first.trail + then.trail)
 
 
-def _enum(node: Node, value: Any, run: Run, depth: int) -> Change | None:
+def _enum(node: Node, value: Any, run: CoercionRun, depth: int) -> Coercion | None:
     if type(value) is str:
         if value in node.texts:
             return None
-        found = node.table.match(value, run.eager) if node.table is not None else None
-        if found is not None:
-            after, code = found
-            return Change(after, PRICE[code], [(code, value, after)])
+        match = node.table.match(value, eager=run.eager) if node.table is not None else None
+        if match is not None:
+            after, code = match
+            return Coercion(after, PRICE[code], [(code, value, after)])
     elif run.fits(node, value, value):
         return None
     return _recast(node, value, run, depth)
 
 
-def _recast(node: Node, value: Any, run: Run, depth: int) -> Change | None:
-    """The cheapest way to another type that the node allows."""
+def _recast(node: Node, value: Any, run: CoercionRun, depth: int) -> Coercion | None:
+    """The cheapest change to a type that the node allows."""
     kind = type(value)
-    ways: list[Change] = []
-    for after, code in recast(value, node.types, run.eager):
+    ways: list[Coercion] = []
+    for after, code in recast(value, node.types, eager=run.eager):
         if (node.listed or code in _MUST_FIT) and not run.fits(node, after, value):
             continue
-        ways.append(Change(after, PRICE[code], [(code, value, after)]))
+        ways.append(Coercion(after, PRICE[code], [(code, value, after)]))
     if kind is list:
         ways += _from_list(node, value, run, depth)
     elif kind is str and (dict in node.ok or list in node.ok):
@@ -171,32 +173,32 @@ def _recast(node: Node, value: Any, run: Run, depth: int) -> Change | None:
     return best if all(same(best.value, rival.value) for rival in rivals) else None
 
 
-def _from_text(node: Node, text: str, run: Run, depth: int) -> list[Change]:
-    """A string that holds JSON as the object or array it spells."""
-    found = read_json(text)
-    if found is None:
+def _from_text(node: Node, text: str, run: CoercionRun, depth: int) -> list[Coercion]:
+    """A string of JSON as the object or array that it spells."""
+    inner = read_json(text)
+    if inner is None:
         return []
-    change = walk(node, found, run, depth + 1)
-    if change is None and type(found) not in node.ok:
+    change = walk(node, inner, run, depth + 1)
+    if change is None and type(inner) not in node.ok:
         return []
-    first = Change(found, PRICE["C005"], [("C005", text, found)])
+    first = Coercion(inner, PRICE["C005"], [("C005", text, inner)])
     return [first if change is None else _joined(first, change)]
 
 
-def _from_list(node: Node, value: list[Any], run: Run, depth: int) -> list[Change]:
-    """A list of one as its element, where no list is allowed."""
+def _from_list(node: Node, value: list[Any], run: CoercionRun, depth: int) -> list[Coercion]:
+    """A list of one as its element, if no list is allowed."""
     if len(value) != 1 or list in node.ok or _is_buried(value):
         return []
     element = value[0]
     change = walk(node, element, run, depth + 1)
     if change is None and not (type(element) is dict and dict in node.ok) and not run.fits(node, element, element):
         return []
-    first = Change(element, PRICE["C007"], [("C007", value, element)])
+    first = Coercion(element, PRICE["C007"], [("C007", value, element)])
     return [first if change is None else _joined(first, change)]
 
 
 def _is_buried(value: list[Any]) -> bool:
-    """Whether there are more lists of one within each other than anybody means."""
+    """Whether there are more nested lists of one than anybody could intend."""
     inner: Any = value
     for _ in range(_MOST_LISTS):
         if type(inner) is not list or len(inner) != 1:
@@ -205,25 +207,25 @@ def _is_buried(value: list[Any]) -> bool:
     return type(inner) is list
 
 
-def _to_list(node: Node, value: Any, run: Run, depth: int) -> list[Change]:
-    """A single value as a list of one, where the list then is valid."""
+def _to_list(node: Node, value: Any, run: CoercionRun, depth: int) -> list[Coercion]:
+    """A single value as a list of one, if that list is valid."""
     if type(value) is str:
         table = None if node.items is None else node.items.compiled().table
         parts = None if table is None else table.split(value)
         if parts is not None:
-            return [Change(parts, PRICE["C015"], [("C015", value, parts)])]
+            return [Coercion(parts, PRICE["C015"], [("C015", value, parts)])]
         bulleted = [item.rstrip() for item in _BULLETED.findall(value)] if "\n" in value else []
         if len(bulleted) > 1 and len(bulleted) == len(value.split("\n")) - value.count("\n\n"):
             return (
-                [Change(bulleted, PRICE["F010"], [("F010", value, bulleted)])]
+                [Coercion(bulleted, PRICE["F010"], [("F010", value, bulleted)])]
                 if run.fits(node, bulleted, value)
                 else []
             )
         bare = value.strip()
-        # A list that does not parse is not the text of an item; "[urgent] call" is.
+        # Broken JSON of a list is not an item's text, but "[urgent] call" is.
         if not bare or bare.lower() in NULLS or (bare[0] == "[" and (bare[-1] == "]" or "]" not in bare)):
             return []
-    # A value that is being wrapped is not wrapped once more: a list of lists would never end.
+    # A value that is being wrapped is not wrapped again: lists of lists would never end.
     if id(value) in run.wrapped:
         return []
     child = node.item_at(0)
@@ -233,5 +235,7 @@ def _to_list(node: Node, value: Any, run: Run, depth: int) -> list[Change]:
     item = value if change is None else change.value
     if not run.fits(node, [item], value):
         return []
-    first = Change([item], PRICE["C006"], [("C006", value, [value])])
-    return [first if change is None else Change([item], first.price + change.price, [*first.trail, (0, change.trail)])]
+    first = Coercion([item], PRICE["C006"], [("C006", value, [value])])
+    return [
+        first if change is None else Coercion([item], first.price + change.price, [*first.trail, (0, change.trail)])
+    ]

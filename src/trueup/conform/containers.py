@@ -1,24 +1,24 @@
-"""Objects and arrays: their keys matched, their nulls left out, their members conformed.
+"""Objects and arrays: matches their keys, removes their nulls and conforms their members.
 
-A node and a container enter; a change with a new container leaves, or None when nothing changes.
-The container that entered is never written to.
+Takes a node and a container; returns a change with a new container, or None if nothing changes.
+The given container is never modified.
 """
 
 from typing import Any
 
 from trueup.conform.nodes import NONE, Node
-from trueup.conform.run import Change, Run, Trail
+from trueup.conform.run import Coercion, CoercionRun, Trail
 from trueup.verdict.catalogue import PRICE
 
 _KEY_PRICE = PRICE["C010"]
 _NULL_PRICE = PRICE["C009"]
 
-_KEPT = Change(None, 0, [])
+_KEPT = Coercion(None, 0, [])
 
-Edits = dict[str, Change | None]  # None: the member is left out
+Edits = dict[str, Coercion | None]  # None: the member is removed
 
 
-def walk_object(node: Node, value: dict[str, Any], run: Run, depth: int) -> Change | None:
+def walk_object(node: Node, value: dict[str, Any], run: CoercionRun, depth: int) -> Coercion | None:
     """The object with its members conformed and its keys matched."""
     props, walk, below = node.props, run.walk, depth + 1
     edits: Edits = {}
@@ -34,7 +34,7 @@ def walk_object(node: Node, value: dict[str, Any], run: Run, depth: int) -> Chan
         if type(item) in child.fine:
             continue
         if item is None:
-            _edit(node, child, key, key, None, run, depth, edits)
+            _edit(node, child, (key, key), None, run, edits, depth=depth)
             continue
         change = walk(child, item, run, below)
         if change is not None:
@@ -44,12 +44,15 @@ def walk_object(node: Node, value: dict[str, Any], run: Run, depth: int) -> Chan
         edits.pop(key, None)
         child = props.get(name)
         if child is not None:
-            _edit(node, child, key, name, value[key], run, depth, edits)
+            _edit(node, child, (key, name), value[key], run, edits, depth=depth)
     return _rebuilt(value, edits, renames) if edits or renames else None
 
 
-def _edit(node: Node, child: Node, key: str, name: str, item: Any, run: Run, depth: int, edits: Edits) -> None:
-    """Conform one member, and enter what became of it under the key it was found by."""
+def _edit(
+    node: Node, child: Node, key_and_name: tuple[str, str], item: Any, run: CoercionRun, edits: Edits, *, depth: int
+) -> None:
+    """Conform one member, and record the result under the key that the object has."""
+    key, name = key_and_name
     if item is None and NONE not in child.compiled().ok:
         if name in node.props and name not in node.required:
             edits[key] = None
@@ -60,19 +63,19 @@ def _edit(node: Node, child: Node, key: str, name: str, item: Any, run: Run, dep
 
 
 def _renames(node: Node, value: dict[str, Any], unknown: list[str], edits: Edits) -> dict[str, str]:
-    """Found keys to the names they mean: those that were given as aliases, and where a key is at fault any variation."""
+    """The names for unknown keys: configured aliases, and if a key is missing or not allowed, any similar spelling."""
     at_fault = node.closed or any(name not in value for name in node.required)
     wanted: dict[str, list[str]] = {}
     for key in unknown:
         name = node.names.match(key) if at_fault or node.names.is_alias(key) else None
-        # A name whose null is left out is free for the key that was meant.
+        # A name whose null is removed is free for the intended key.
         if name is not None and (name not in value or edits.get(name, _KEPT) is None):
             wanted.setdefault(name, []).append(key)
     return {keys[0]: name for name, keys in wanted.items() if len(keys) == 1}
 
 
-def matched(node: Node, shown: dict[str, Any], written: dict[str, Any], run: Run) -> dict[str, Any]:
-    """An object whose members were conformed one by one, with its keys matched; `written` are its members as they came."""
+def matched(node: Node, shown: dict[str, Any], written: dict[str, Any], run: CoercionRun) -> dict[str, Any]:
+    """An object whose members were conformed one by one, with its keys matched; `written` are its original members."""
     unknown = [key for key in shown if key not in node.props and not node.child_of(key)[1]]
     renames = _renames(node, shown, unknown, {}) if unknown else {}
     if not renames:
@@ -81,14 +84,14 @@ def matched(node: Node, shown: dict[str, Any], written: dict[str, Any], run: Run
     for key, name in renames.items():
         child = node.props.get(name)
         if child is not None:
-            _edit(node, child, key, name, written[key], run, 0, edits)
+            _edit(node, child, (key, name), written[key], run, edits, depth=0)
     plain: dict[str, Any] = _rebuilt(
         {key: written[key] if key in renames else shown[key] for key in shown}, edits, renames
     ).value
     return plain
 
 
-def _rebuilt(value: dict[str, Any], edits: Edits, renames: dict[str, str]) -> Change:
+def _rebuilt(value: dict[str, Any], edits: Edits, renames: dict[str, str]) -> Coercion:
     result: dict[str, Any] = {}
     trail: Trail = []
     price = 0
@@ -99,7 +102,7 @@ def _rebuilt(value: dict[str, Any], edits: Edits, renames: dict[str, str]) -> Ch
                 result[key] = change.value
                 trail.append((key, change.trail))
                 price += change.price
-        return Change(result, price, trail)
+        return Coercion(result, price, trail)
     for key, item in value.items():
         name = key
         if key in renames:
@@ -117,11 +120,11 @@ def _rebuilt(value: dict[str, Any], edits: Edits, renames: dict[str, str]) -> Ch
             result[name] = change.value
             trail.append((name, change.trail))
             price += change.price
-    return Change(result, price, trail)
+    return Coercion(result, price, trail)
 
 
-def walk_array(node: Node, value: list[Any], run: Run, depth: int) -> Change | None:
-    """The array with its items conformed; none is ever dropped or moved."""
+def walk_array(node: Node, value: list[Any], run: CoercionRun, depth: int) -> Coercion | None:
+    """The array with its items conformed; items are never dropped or moved."""
     items = node.items
     if not node.prefix and items is not None and items.fine.issuperset(map(type, value)):
         return None
@@ -139,4 +142,4 @@ def walk_array(node: Node, value: list[Any], run: Run, depth: int) -> Change | N
             result[index] = change.value
             trail.append((index, change.trail))
             price += change.price
-    return None if result is None else Change(result, price, trail)
+    return None if result is None else Coercion(result, price, trail)

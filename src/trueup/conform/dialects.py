@@ -1,7 +1,7 @@
-"""What the strict mode of each provider takes of JSON Schema, as its documentation says: a table, and nothing else.
+"""The table of what the strict mode of each provider supports of JSON Schema, from its documentation.
 
-A limit that a provider does not take is left out of the schema it is sent; trueup checks it when the reply is there. A word that is not in
-this table (`not`, `if`, `contains`, `default` …) is taken by none of them.
+A limit that a provider does not support is left out of the schema that is sent, and trueup checks it in the reply. No provider
+supports a keyword that is not in this table (`not`, `if`, `contains`, `default` …).
 """
 
 from collections.abc import Mapping
@@ -19,24 +19,24 @@ Provider = Literal["anthropic", "azure", "gemini", "groq", "mistral", "ollama", 
 class Dialect(NamedTuple):
     """The part of JSON Schema that one provider enforces."""
 
-    limits: frozenset[str] = frozenset()  # the words for limits that are kept
+    limits: frozenset[str] = frozenset()  # the keywords for limits that are kept
     formats: frozenset[str] = frozenset()  # the formats that are kept
-    root_object: bool = True  # the reply must be an object, and not one of several
+    root_object: bool = True  # the reply must be an object, and not a union
     type_lists: bool = True  # `"type": ["string", "null"]`; otherwise a union
     const: bool = True  # otherwise a constant is an enum of one
-    tuples: bool = False  # lists with a type for each place
+    tuples: bool = False  # lists with a type for each position
     maps: bool = False  # objects with any keys, all of one type
-    recursion: Literal["yes", "optional", "no"] = "yes"  # "optional": only in fields that may be left out
-    notes_on_refs: bool = True  # a description beside a reference, by a union of one
-    integer_bounds_only: bool = False  # minimum and maximum of whole numbers alone
-    whole_patterns_only: bool = False  # patterns from ^ to $ alone
-    short_lists_only: bool = False  # minItems of 0 and 1 alone
-    most_depth: int | None = None  # objects inside each other
+    recursion: Literal["yes", "optional", "no"] = "yes"  # "optional": only in optional fields
+    notes_on_refs: bool = True  # a description next to a reference, as a union of one
+    integer_bounds_only: bool = False  # minimum and maximum only for integers
+    whole_patterns_only: bool = False  # only patterns from ^ to $
+    short_lists_only: bool = False  # only minItems of 0 and 1
+    most_depth: int | None = None  # nested objects
     most_properties: int | None = None
-    most_values: int | None = None  # of all enums
-    most_letters: int | None = None  # of all names and values
+    most_values: int | None = None  # in all enums
+    most_letters: int | None = None  # in all names and values
     most_unions: int | None = None
-    most_optional: int | None = None  # fields that may be left out
+    most_optional: int | None = None  # optional fields
 
 
 DIALECTS: Mapping[Provider, Dialect] = {

@@ -1,7 +1,7 @@
-"""A JSON Schema as a map of places: every subschema has one address, one base URI, one judge.
+"""A JSON Schema as a map of places: every subschema has one address, one base URI and one validator.
 
-A checked schema enters; places, resolved references and validators of single places leave.
-Nothing is ever fetched: a reference that leaves the document leads nowhere.
+Takes a checked schema; returns places, resolved references and validators of single places.
+Nothing is ever fetched: a reference to another document leads nowhere.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 Json = Any
 JsonSchema = dict[str, Any] | bool
 
-# A base that relative references can be joined to; it is never looked up.
+# A base for relative references; it is never fetched.
 HOME = "https://trueup.invalid/schema.json"
 
-# A schema that asks for more judges than this is hostile; the places beyond fit nothing.
+# A schema that needs more validators than this is hostile; nothing fits the remaining places.
 MAX_JUDGES = 4096
 
 _POINTER_SAFE = "/~!$&'()*+,;=:@"
@@ -44,12 +44,12 @@ def _forgiving(judge: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 _NEAR_ROOT = 2
-_OFTEN = 20  # looks at a place, before it has a check of its own
-Members = tuple[dict[str, "Place"], frozenset[str], bool]
+_OFTEN = 20  # checks of a place before it gets its own validator
+Members = tuple[dict[str, "SchemaPlace"], frozenset[str], bool]
 
 
-class Place:
-    """One subschema: where it stands in its document and what it says."""
+class SchemaPlace:
+    """One subschema: its position in its document, and its rules."""
 
     __slots__ = (
         "_below",
@@ -71,50 +71,50 @@ class Place:
         self.schema = schema
         self.rules: dict[str, Any] = schema if isinstance(schema, dict) else {}
         self.base = base
-        # Kinds of value that are surely valid here; filled by `keywords`.
+        # Kinds of value that are certainly valid here; filled by `keywords`.
         self.plain: frozenset[type] | None = None
-        # The same of the members of an object, with the keys it requires, or of the items of an array; False for neither.
+        # The same for the members of an object, with its required keys, or for the items of an array; False for neither.
         self.flat: tuple[dict[str, frozenset[type]], frozenset[str]] | frozenset[type] | bool | None = None
-        # The places of its members, the keys it requires and whether it takes no others; False where it asks for more.
+        # The places of its members, its required keys and whether it takes no others; False if it has other rules.
         self.members: Members | Literal[False] | None = None
         self._judge: Callable[[Any], bool] | None = None
         self._looks = 0
-        self._below: dict[tuple[str | int, ...], Place] = {}
+        self._below: dict[tuple[str | int, ...], SchemaPlace] = {}
 
-    def child(self, *parts: str | int) -> "Place":
+    def child(self, *parts: str | int) -> "SchemaPlace":
         """The subschema under these keywords, keys or indexes."""
         place = self._below.get(parts)
         if place is None:
             place = self._below[parts] = self.document.below(self, parts)
         return place
 
-    def follow(self, reference: str) -> "Place | None":
-        """The place a `$ref` names, or None when it is outside this document."""
+    def follow(self, reference: str) -> "SchemaPlace | None":
+        """The place that a `$ref` names, or None if it is outside this document."""
         return self.document.resolve(self.base, reference)
 
     def judged_by(self, judge: Callable[[Any], bool]) -> None:
-        """Take a check that was compiled already instead of making one."""
+        """Use a check that is already compiled instead of making one."""
         self._judge = judge
 
     @property
     def judge(self) -> Callable[[Any], bool]:
-        """The compiled check of this place alone; made at the first use."""
+        """The compiled check of this place alone, made on first use."""
         if self._judge is None:
             self._judge = self.document.judge_at(self)
         return self._judge
 
     def valid(self, value: Json) -> bool:
-        """True when the value fits; text that is no Unicode fits nothing."""
+        """True if the value fits; text that is not valid Unicode fits nothing."""
         judge = self.judge
         try:
             return judge(value)
-        except ValueError:  # a lone surrogate, or what is no JSON at all
+        except ValueError:  # a lone surrogate, or a value that is not JSON
             return False
 
     def holds(self, value: Json, depth: int) -> bool:
-        """Whether a value surely fits. False says nothing: a check is compiled only for a place that is often looked at.
+        """Whether a value certainly fits. False means nothing, because a check is compiled only for places that are often used.
 
-        Containers are only judged near the root, at a `depth` of a few steps: at every level, the whole would not be linear.
+        Containers are only judged near the root, at a `depth` of a few steps; judging them at every level would not be linear.
         """
         if depth > _NEAR_ROOT and (type(value) is dict or type(value) is list):
             return False
@@ -125,18 +125,18 @@ class Place:
         return self.valid(value)
 
     def __repr__(self) -> str:
-        return f"<Place #{self.pointer}>"
+        return f"<SchemaPlace #{self.pointer}>"
 
 
 class Document:
-    """A whole schema, its places and the settings that all its judges share."""
+    """A whole schema, its places and the settings that all its validators share."""
 
     def __init__(self, schema: JsonSchema, draft: "type[Validator]", settings: dict[str, Any]) -> None:
         self.schema = schema
         self.modern_refs = draft.__name__ not in _OLD_DRAFTS
         self._draft = draft
         self._settings = settings
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, SchemaPlace] = {}
         self._names: dict[str, str] | None = None
         self._registry: Registry | None = None
         self._judges = 0
@@ -147,18 +147,18 @@ class Document:
 
     @property
     def has_room(self) -> bool:
-        """Whether checks may be compiled that only save time."""
+        """Whether there is room to compile checks that only save time."""
         return self._judges < MAX_JUDGES // 2
 
-    def _place(self, pointer: str, schema: JsonSchema, base: str) -> Place:
+    def _place(self, pointer: str, schema: JsonSchema, base: str) -> SchemaPlace:
         place = self._places.get(pointer)
         if place is None:
             own = _own_id(schema)
-            place = Place(self, pointer, schema, _joined(base, own) if own else base)
+            place = SchemaPlace(self, pointer, schema, _joined(base, own) if own else base)
             self._places[pointer] = place
         return place
 
-    def below(self, place: Place, parts: tuple[str | int, ...]) -> Place:
+    def below(self, place: SchemaPlace, parts: tuple[str | int, ...]) -> SchemaPlace:
         pointer = place.pointer + "".join(map(_step, parts))
         known = self._places.get(pointer)
         if known is not None:
@@ -168,9 +168,9 @@ class Document:
             schema = schema[part]
         return self._place(pointer, schema, place.base)
 
-    def resolve(self, base: str, reference: str) -> Place | None:
-        """The place that a reference names, seen from a base URI."""
-        from urllib.parse import unquote, urldefrag, urljoin  # loaded where a schema has references
+    def resolve(self, base: str, reference: str) -> SchemaPlace | None:
+        """The place that a reference names, relative to a base URI."""
+        from urllib.parse import unquote, urldefrag, urljoin  # loaded by the first schema with references
 
         # Joining URIs is slow, and nearly every reference stays in its own resource.
         uri, fragment = (base, reference[1:]) if reference[:1] == "#" else urldefrag(urljoin(base, reference))
@@ -180,8 +180,8 @@ class Document:
         start = "" if uri == self.base_uri else self._known_names().get(uri)
         return None if start is None else self._at(start + unquote(fragment))
 
-    def _at(self, pointer: str) -> Place | None:
-        """The place at a pointer from the root, with the base URI its ancestors give it."""
+    def _at(self, pointer: str) -> SchemaPlace | None:
+        """The place at a pointer from the root, with the base URI of its ancestors."""
         schema: Any = self.schema
         base = self.root.base
         done = ""
@@ -201,12 +201,12 @@ class Document:
         return self._place(pointer, schema, base)
 
     def _known_names(self) -> dict[str, str]:
-        """Every `$id` and anchor, as a URI to the pointer it names."""
+        """The pointer of every `$id` and anchor, by its URI."""
         if self._names is None:
             self._names = dict(_names(self.schema, self.root.base))
         return self._names
 
-    def judge_at(self, place: Place) -> Callable[[Any], bool]:
+    def judge_at(self, place: SchemaPlace) -> Callable[[Any], bool]:
         if place.schema is True or place.schema == {}:
             return lambda _: True
         if self._judges >= MAX_JUDGES:
@@ -226,7 +226,7 @@ class Document:
             return _never
 
     def word(self, keyword: str, argument: Any) -> Callable[[Any], bool]:
-        """The compiled check of one keyword that stands by itself, such as a pattern."""
+        """The compiled check of one independent keyword, such as a pattern."""
         key = (keyword, repr(argument))
         check = self._words.get(key)
         if check is None:
@@ -239,7 +239,7 @@ class Document:
         return check
 
 
-# In these, the siblings of a `$ref` mean nothing.
+# In these, the siblings of a `$ref` have no meaning.
 _OLD_DRAFTS = frozenset({"Draft4Validator", "Draft6Validator", "Draft7Validator"})
 
 
@@ -285,9 +285,9 @@ def _names(schema: JsonSchema, base: str) -> Iterator[tuple[str, str]]:
             stack.extend((item, pointer + _step(key), base) for key, item in here.items() if key not in _DATA)
 
 
-def facets(places: tuple[Place, ...]) -> list[Place]:
-    """Every place that applies to a value along with these: through `$ref` and `allOf`, each once."""
-    found: list[Place] = []
+def facets(places: tuple[SchemaPlace, ...]) -> list[SchemaPlace]:
+    """Every place that applies to a value together with these, through `$ref` and `allOf`, each once."""
+    found: list[SchemaPlace] = []
     seen: set[int] = set()
     stack = list(reversed(places))
     while stack:
@@ -306,7 +306,7 @@ def facets(places: tuple[Place, ...]) -> list[Place]:
     return found
 
 
-def reference(place: Place) -> Place | None:
+def reference(place: SchemaPlace) -> SchemaPlace | None:
     """The place that this one's `$ref` names, if it has one inside the document."""
     rules = place.rules
     ref = rules.get("$ref") or rules.get("$dynamicRef") or rules.get("$recursiveRef")

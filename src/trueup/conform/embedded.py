@@ -1,6 +1,7 @@
-"""JSON written inside a string: text in, the object or array it spells out, or None.
+"""Reads JSON written inside a string: takes a text, and returns the object or array that it spells, or None.
 
-Lists and dicts as Python prints them are read as well. Strict: what would be a finding in a reply (a duplicate key, NaN, a number too large) is not read here.
+Python's notation for lists and dicts is read too. Reading is strict: a text that would have a finding in a reply (a duplicate
+key, NaN, a number that is too large) is not read.
 """
 
 import json
@@ -20,7 +21,7 @@ class _Doubtful(ValueError):
 
 
 def read_json(text: str) -> dict[str, Any] | list[Any] | None:
-    """The object or array that a text spells, when it spells exactly one.
+    """The object or array that a text spells, if it spells exactly one.
 
     >>> read_json(" [1, 2, 3] "), read_json("foo"), read_json('{"a": 1, "a": 2}')
     ([1, 2, 3], None, None)
@@ -41,7 +42,7 @@ def read_json(text: str) -> dict[str, Any] | list[Any] | None:
 
 
 def _as_json(text: str) -> str:
-    """A list or dict as Python prints it, in the words and quotes of JSON; empty when something else is in it."""
+    """A Python list or dict with the words and quotes of JSON; empty if the text has anything else."""
     out: list[str] = []
     at = 0
     while at < len(text):

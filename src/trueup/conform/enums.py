@@ -1,7 +1,7 @@
-"""Enum values found in what a model wrote: by case and punctuation, by a configured part, inside a sentence.
+"""Finds enum values in a model's text: by case and punctuation, by a configured part, inside a sentence.
 
-The allowed texts enter once; a text that is none of them leaves as the one it means, with the code.
-Two that fit, or one that is negated, are none.
+Takes the allowed texts once; for any other text, returns the allowed text that it means, with the code.
+Returns nothing if two fit, or if the value is negated.
 """
 
 import re
@@ -17,7 +17,7 @@ _NEGATION = frozenset(
     "below above under over beneath beyond almost nearly barely hardly formerly previously rather "
     "nicht kein keine nie ohne pas ne sans aucun ni sin nunca tampoco não nao sem".split()
 )
-# Right behind a value: "high is not right", "high isn't", "alto no es correcto".
+# Right after a value: "high is not right", "high isn't", "alto no es correcto".
 _DENIED = lazy_regex(
     r"[\"'”»*`]*\s+(?:(?:[^\W\d_]{1,16}\s+)?(?:not|never|nicht|niemals)\b|\w{1,8}n['’]t\b"
     r"|(?:no|non|não|nao|nunca|mai|nie)\s+(?:es|era|está|vale|sirve|è|é|va|serve|sarebbe|sería|seria)\b"
@@ -33,13 +33,13 @@ def _negates(word: str) -> bool:
 
 
 def _is_denied(key: tuple[str, ...], text: str) -> bool:
-    """Whether the words right behind a value say that it is not meant."""
+    """Whether the words right after a value deny it."""
     written = re.compile(r"(?<!\w)" + r"[\W_]+".join(map(re.escape, key)) + r"(?!\w)", re.IGNORECASE)
     return any(_DENIED.match(text, found.end()) is not None for found in written.finditer(text))
 
 
 class EnumTable:
-    """The texts that an enum allows, ready to be looked for."""
+    """The texts that an enum allows, prepared for searching."""
 
     __slots__ = ("_alike", "_by_words", "_delimiters", "_longest", "_names", "_prefixes", "_single")
 
@@ -50,7 +50,7 @@ class EnumTable:
         self._prefixes = tuple(prefix.casefold() for prefix in prefixes if prefix)
         self._delimiters = tuple(delimiter for delimiter in delimiters if delimiter)
         self._by_words: dict[tuple[str, ...], str | None] = {}
-        self._alike: dict[tuple[str, ...], list[str]] = {}  # values that differ in case alone
+        self._alike: dict[tuple[str, ...], list[str]] = {}  # values that differ only in case
         self._single: frozenset[str] = frozenset(value for value in values if len(value) == 1)
         for value in values:
             for spelling in (value, *aliases.get(value, ())):
@@ -60,8 +60,8 @@ class EnumTable:
                     self._alike.setdefault(key, []).append(value)
         self._longest = max(map(len, self._by_words), default=0)
 
-    def match(self, text: str, eager: bool) -> tuple[str, str] | None:
-        """The allowed text that a text means, and the code of how it was found."""
+    def match(self, text: str, *, eager: bool) -> tuple[str, str] | None:
+        """The allowed text that a text means, and the code of the way in which it was found."""
         found = self._names.match(text)
         if found is not None:
             return found, "C011"
@@ -72,7 +72,7 @@ class EnumTable:
         return None if found is None else (found, "C012")
 
     def split(self, text: str) -> list[str] | None:
-        """The allowed texts that a text lists between configured delimiters, when every part is one."""
+        """The allowed texts that a text lists between configured delimiters, if every part is one."""
         for delimiter in self._delimiters:
             if delimiter in text:
                 parts = [self._names.match(self._bare(part)) for part in text.split(delimiter)]
@@ -113,12 +113,12 @@ class EnumTable:
         return found.pop() if len(found) == 1 else None
 
     def _as_written(self, key: tuple[str, ...], text: str) -> str | None:
-        """The one of several values alike that a text writes exactly."""
+        """The one of several similar values that the text contains exactly."""
         exact = [v for v in self._alike[key] if re.search(rf"(?<!\w){re.escape(v)}(?!\w)", text)]
         return exact[0] if len(exact) == 1 else None
 
     def _letters(self, text: str) -> set[str]:
-        """One-character values: as written, and not as an article in front of another word ("A dog")."""
+        """Values of one character, in exactly this case, unless they are an article before another word ("A dog")."""
         found = set()
         for token in _TOKEN.finditer(text) if self._single else ():
             rest = text[token.end() :].lstrip()

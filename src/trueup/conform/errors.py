@@ -1,15 +1,15 @@
-"""What is wrong with a value under a schema: a place and a value in, findings out, best first.
+"""Explains what is wrong with a value under a schema: takes a place and a value, and returns findings, the best first.
 
-Own words instead of the compiler's: its list of errors doubles with every shared `$ref` and quotes whole
-instances. Here every subschema looks at every place of the value once, depth costs no stack, and the
-search stops when enough was found. jsonschema-rs stays the judge of what is valid.
+It does not use the compiler's errors, which double with every shared `$ref` and quote whole instances. Here every
+subschema checks every place of the value once, depth does not use the stack, and the search stops at a limit.
+jsonschema-rs alone decides what is valid.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 from trueup.conform import arms, keywords, words
-from trueup.conform.document import Members, Place, reference
+from trueup.conform.document import Members, SchemaPlace, reference
 from trueup.conform.run import Fuel
 from trueup.conform.survey import root_keys, type_of
 from trueup.conform.words import Parts
@@ -19,11 +19,11 @@ _ENOUGH = 200
 _RANK = {"V001": 0, "V002": 0, "V003": 1, "V005": 1, "V008": 1, "V009": 3, "V011": 3}
 _COMBINING = frozenset({"allOf", "anyOf", "oneOf", "not", "if"})
 
-Step = tuple[Place, Any, "Cell"]
+Step = tuple[SchemaPlace, Any, "Cell"]
 
 
 class Cell:
-    """A place of the value; the same place is always the same cell, however it was reached."""
+    """A place of the value; the same place is always the same cell, no matter how it was reached."""
 
     __slots__ = ("_below", "path")
 
@@ -38,19 +38,19 @@ class Cell:
         return cell
 
 
-def explain(place: Place, value: Any, limit: int) -> list[Finding]:
-    """The findings of a value that does not fit, at most `limit` of them; none when it fits."""
+def explain(place: SchemaPlace, value: Any, limit: int) -> list[Finding]:
+    """The findings for a value that does not fit, at most `limit` of them; empty if it fits."""
     if place.valid(value):
         return []
-    found = Search(Fuel(value), max(limit, _ENOUGH)).faults(place, value, Cell(()))
+    found = FaultSearch(Fuel(value), max(limit, _ENOUGH)).faults(place, value, Cell(()))
     if not found:
         found = [words.not_allowed((), "schema", "The value breaks a rule of the schema")]
     order = sorted(range(len(found)), key=lambda at: (_RANK.get(found[at].code, 2), at))
     return [found[at] for at in order[:limit]]
 
 
-class Search:
-    """One search for faults, with what it has looked at already."""
+class FaultSearch:
+    """One search for faults, with the places that it has already checked."""
 
     def __init__(self, fuel: Fuel, enough: int, nesting: int = 0) -> None:
         self.fuel = fuel
@@ -58,7 +58,7 @@ class Search:
         self.nesting = nesting
         self._seen: set[tuple[int, int]] = set()
 
-    def faults(self, place: Place, value: Any, cell: Cell) -> list[Finding]:
+    def faults(self, place: SchemaPlace, value: Any, cell: Cell) -> list[Finding]:
         """Every fault of a value at a place, each once, in the order of the value."""
         found: dict[tuple[str, str], Finding] = {}
         stack: list[Iterator[Step | Finding]] = [self._look(place, value, cell)]
@@ -75,8 +75,8 @@ class Search:
                     stack.append(self._look(*step))
         return list(found.values())
 
-    def _look(self, place: Place, value: Any, cell: Cell) -> Iterator[Step | Finding]:
-        """The faults of one place itself, and the places to look at next."""
+    def _look(self, place: SchemaPlace, value: Any, cell: Cell) -> Iterator[Step | Finding]:
+        """The faults of one place itself, and the next places to check."""
         if type(value) is dict and (members := keywords.members(place)) is not None:
             yield from self._members(place, members, value, cell)
             return
@@ -102,8 +102,10 @@ class Search:
         if not _COMBINING.isdisjoint(place.rules):
             yield from self._combined(place, value, cell)
 
-    def _members(self, place: Place, members: Members, value: dict[str, Any], cell: Cell) -> Iterator[Step | Finding]:
-        """The same of an object that has nothing but named members, the usual case."""
+    def _members(
+        self, place: SchemaPlace, members: Members, value: dict[str, Any], cell: Cell
+    ) -> Iterator[Step | Finding]:
+        """The same for an object with only named members, the usual case."""
         known, required, closed = members
         keys = value.keys()
         if not required <= keys or (closed and not keys <= known.keys()):
@@ -113,7 +115,7 @@ class Search:
             if below is not None and type(item) not in (below.plain or ()) and not below.holds(item, len(cell.path)):
                 yield below, item, cell.below(key)
 
-    def _properties(self, place: Place, value: dict[str, Any], cell: Cell) -> Iterator[Step | Finding]:
+    def _properties(self, place: SchemaPlace, value: dict[str, Any], cell: Cell) -> Iterator[Step | Finding]:
         schema = place.rules
         known = schema.get("properties") or {}
         patterns = [(place.document.word("pattern", p), p) for p in schema.get("patternProperties") or ()]
@@ -122,7 +124,7 @@ class Search:
             matched = [expression for check, expression in patterns if check(key)] if patterns else ()
             if key in known:
                 below = place.child("properties", key)
-                # most members are right
+                # most members are valid
                 if type(item) not in (below.plain or ()) and not below.holds(item, len(cell.path)):
                     yield below, item, cell.below(key)
             elif other is not None and not matched:
@@ -139,7 +141,7 @@ class Search:
                 if key not in names and not any(check(key) for check, _ in patterns):
                     yield words.unknown_key((*cell.path, key), sorted(names))
 
-    def _items(self, place: Place, value: list[Any], cell: Cell) -> Iterator[Step | Finding]:
+    def _items(self, place: SchemaPlace, value: list[Any], cell: Cell) -> Iterator[Step | Finding]:
         schema = place.rules
         first = "prefixItems" if "prefixItems" in schema else "items"
         listed = schema.get(first)
@@ -154,7 +156,7 @@ class Search:
                 if type(item) not in (below.plain or ()) and not below.holds(item, len(cell.path)):
                     yield below, item, cell.below(index)
 
-    def _combined(self, place: Place, value: Any, cell: Cell) -> Iterator[Step | Finding]:
+    def _combined(self, place: SchemaPlace, value: Any, cell: Cell) -> Iterator[Step | Finding]:
         schema = place.rules
         for index in range(len(schema.get("allOf") or ())):
             yield place.child("allOf", index), value, cell
@@ -162,13 +164,13 @@ class Search:
             if schema.get(keyword):
                 yield from self._union(place, keyword, value, cell)
         if "not" in schema and self.fuel.fits(place.child("not"), value, value):
-            yield words.not_allowed(cell.path, "not", "This value is one that the schema rules out")
+            yield words.not_allowed(cell.path, "not", "The schema excludes this value")
         if "if" in schema:
             branch = "then" if self.fuel.fits(place.child("if"), value, value) else "else"
             if branch in schema:
                 yield place.child(branch), value, cell
 
-    def _union(self, place: Place, keyword: str, value: Any, cell: Cell) -> Iterator[Step | Finding]:
+    def _union(self, place: SchemaPlace, keyword: str, value: Any, cell: Cell) -> Iterator[Step | Finding]:
         schema = place.rules
         group = [place.child(keyword, index) for index in range(len(schema[keyword]))]
         fitting = [arm for arm in group if self.fuel.fits(arm, value, value)]
@@ -176,21 +178,21 @@ class Search:
             yield words.several_arms_fit(cell.path, [arms.label(arm, group.index(arm)) for arm in fitting])
         if fitting:
             return
-        told = arms.told_apart(group, value, cell.path)
-        if isinstance(told, Finding):
-            yield told
-        elif len(told) == 1:
-            yield told[0], value, cell
+        likely = arms.likely_arms(group, value, cell.path)
+        if isinstance(likely, Finding):
+            yield likely
+        elif len(likely) == 1:
+            yield likely[0], value, cell
         else:
-            yield self._nearest(group, told, value, cell)
+            yield self._nearest(group, likely, value, cell)
 
-    def _nearest(self, group: list[Place], likely: list[Place], value: Any, cell: Cell) -> Finding:
-        """The finding of a union that no tag decides: which arm comes closest, and what it lacks."""
+    def _nearest(self, group: list[SchemaPlace], likely: list[SchemaPlace], value: Any, cell: Cell) -> Finding:
+        """The finding for a union without a deciding tag: the closest arm, and the value's faults under it."""
         names = [arms.label(arm, index) for index, arm in enumerate(group)]
         best: tuple[int, str, list[Finding]] = (0, "", [])
         if self.nesting < arms.MAX_NESTING:
             for arm in likely[: arms.MAX_TRIED]:
-                faults = Search(self.fuel, 12, self.nesting + 1).faults(arm, value, cell)
+                faults = FaultSearch(self.fuel, 12, self.nesting + 1).faults(arm, value, cell)
                 score = arms.distance(faults, len(cell.path))
                 if not best[1] or score < best[0]:
                     best = (score, names[group.index(arm)], faults)

@@ -1,7 +1,8 @@
-"""Python functions as tools: the signature becomes a schema and a judge of arguments, the docstring the descriptions.
+"""Python functions as tools: the signature becomes a schema and a check of arguments, the docstring the descriptions.
 
-A function enters; its name, description and JSON Schema leave. Each parameter is judged by its own annotation, which also makes what the
-function expects: a date, an enum, a model. A class that no library can read takes any value; where a limit would be lost, the tool is refused.
+Takes a function; returns its name, description and JSON Schema. Each argument is checked by the annotation of its parameter, which
+also makes the value that the function expects: a date, an enum, a model. A class that no library can read takes any value. If a
+limit would be lost, the tool is refused.
 """
 
 import copy
@@ -12,7 +13,7 @@ import typing
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from trueup.conform.annotations import held
+from trueup.conform.annotations import contents_of
 from trueup.conform.document import JsonSchema
 from trueup.conform.own_code import OwnCode
 from trueup.conform.readings import Converted
@@ -33,7 +34,7 @@ _NUMPY = lazy_regex(r"^(\w+)\s*:\s*\S.*\n[ \t]+(\S.*)$", re.MULTILINE)
 
 
 def function_tool(function: Callable[..., Any]) -> Tool:
-    """The tool that a Python function is.
+    """The tool for a Python function.
 
     >>> def ping(host: str, times: int = 1) -> str:
     ...     '''Ping a host.'''
@@ -50,7 +51,7 @@ def function_tool(function: Callable[..., Any]) -> Tool:
 
 
 def function_name(function: Callable[..., Any]) -> str:
-    """The name a function is offered under.
+    """The name under which a function is offered.
 
     >>> function_name(functools.partial(len))
     'len'
@@ -68,14 +69,14 @@ def _class_tool(source: type) -> Tool:
         inner = definitions.get(str(schema["$ref"]).rpartition("/")[2], {})
         schema = {**inner, "$defs": definitions}
     doc = inspect.cleandoc(vars(source).get("__doc__") or "")
-    summary = "" if doc.startswith(f"{source.__name__}(") else _summary(doc)  # a dataclass writes its own
+    summary = "" if doc.startswith(f"{source.__name__}(") else _summary(doc)  # a dataclass generates this one
     return Tool(source.__name__, summary, schema if isinstance(schema, dict) else True, source)
 
 
 class _Parameter(NamedTuple):
-    """One parameter of a function: the type of its annotation, None where nothing can read it.
+    """One parameter of a function, and the type of its annotation, or None if nothing can read it.
 
-    `default` is what stands for a missing argument where the function's own default is pydantic's `Field(…)`.
+    `default` makes the value of a missing argument if the function's own default is pydantic's `Field(…)`.
     """
 
     name: str
@@ -85,7 +86,7 @@ class _Parameter(NamedTuple):
 
 
 def arguments_type(function: Callable[..., Any]) -> PythonType:
-    """The arguments of a function, or the fields of a class, as one type: its value is what to call the function with.
+    """The arguments of a function, or the fields of a class, as one type, whose value is passed to the function.
 
     >>> import datetime
     >>> def on(day: datetime.date, times: int = 1) -> None: ...
@@ -128,7 +129,7 @@ def _arguments_type(function: Callable[..., Any]) -> PythonType:
 
 
 def _annotated(function: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, Any]]:
-    """The parameters of a function, each with its annotation; refused where one cannot be resolved, for it may hold limits."""
+    """The parameters of a function, each with its annotation; refused if one cannot be resolved, because it may have limits."""
     hints = hints_of_function(function)
     own = context_parameter(function)
     for parameter in parameters(function):
@@ -137,15 +138,15 @@ def _annotated(function: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter
         if (error := hints.unknown.get(parameter.name)) is not None:
             raise SchemaError(
                 f"the annotation of {parameter.name!r} in {function_name(function)} cannot be resolved: {error}; "
-                "define the name at the top of the module, and not for type checkers alone"
+                "define the name at the top of the module, and not only for type checkers"
             )
         yield parameter, hints.known.get(parameter.name, Any)
 
 
 def _joined(schema: dict[str, Any], known: dict[str, _Parameter], rest: _Parameter | None) -> PythonType:
-    """Parameters as one type: each judges its own argument, and `rest` every other one; None takes no others."""
+    """Parameters as one type: each checks its own argument, and `rest` all others; with None, there may be no others."""
 
-    def accept(data: Any, text: bytes | None = None) -> Built:  # noqa: ARG001 - each argument is judged alone
+    def accept(data: Any, text: bytes | None = None) -> Built:  # noqa: ARG001 - each argument is checked alone
         if not isinstance(data, dict):
             return None, [refused("$", "the arguments are not an object")]
         made: dict[str, Any] = {}
@@ -191,7 +192,7 @@ def _joined(schema: dict[str, Any], known: dict[str, _Parameter], rest: _Paramet
 
 
 def _inside(name: str, fault: Finding) -> Finding:
-    """What a parameter's type says, as a fault of the arguments."""
+    """A finding of a parameter's type, as a fault of the arguments."""
     arms = {render((name, *parse(place))): arm for place, arm in fault.data.get("arms", {}).items()}
     return refused(render((name, *parse(fault.path))), fault.data["reason"], fault.data.get("kind", ""), arms)
 
@@ -201,7 +202,7 @@ def _missing(known: dict[str, _Parameter], data: dict[str, Any]) -> list[str]:
 
 
 def _with_field(hint: Any, default: Any) -> tuple[Any, Any, Callable[[], Any] | None]:
-    """The annotation of a parameter, its default, and what makes the default if that is in pydantic's `Field(…)`, with its limits."""
+    """The annotation of a parameter with the limits of pydantic's `Field(…)`, its default, and the maker of that default."""
     if type(default).__name__ != "FieldInfo" or not type(default).__module__.startswith("pydantic"):
         return hint, default, None
     limited = typing.Annotated[hint, default]
@@ -212,7 +213,7 @@ def _with_field(hint: Any, default: Any) -> tuple[Any, Any, Callable[[], Any] | 
 
 
 def argument_maker(function: Callable[..., Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """A maker of what a function expects from arguments that are JSON data; raises where a hint refuses a value.
+    """A function that turns JSON arguments into the values a function expects; it raises if an annotation refuses a value.
 
     >>> import datetime
     >>> def on(day: datetime.date) -> None: ...
@@ -236,7 +237,7 @@ def argument_maker(function: Callable[..., Any]) -> Callable[[dict[str, Any]], d
 
 @functools.lru_cache(maxsize=512)
 def _builders(function: Callable[..., Any]) -> dict[str, PythonType]:
-    """The types of those parameters that are more than a JSON value."""
+    """The types of parameters that expect more than a JSON value."""
     own = context_parameter(function)
     hints = {name: hint for name, hint in hints_of_function(function).known.items() if name != own}
     read = {name: _read_hint(hint, {})[0] for name, hint in hints.items() if hint not in _PLAIN}
@@ -249,7 +250,7 @@ def _summary(doc: str) -> str:
 
 
 def _described(doc: str) -> dict[str, str]:
-    """What a docstring says of each parameter, in the ways of Google, Sphinx and NumPy."""
+    """The descriptions of parameters in a docstring, in the styles of Google, Sphinx and NumPy."""
     found = {name: text.strip() for name, text in _SPHINX.findall(doc)}
     section = _SECTION.search(doc)
     if section:
@@ -262,13 +263,13 @@ def _described(doc: str) -> dict[str, str]:
 
 
 def _read_hint(hint: Any, definitions: dict[str, Any]) -> tuple[PythonType | None, dict[str, Any]]:
-    """The type of an annotation and its schema; definitions of the schema go where all of them stand."""
-    said = ""
+    """The type of an annotation and its schema; definitions of the schema are added to `definitions`."""
+    description = ""
     if typing.get_origin(hint) is typing.Annotated:
         plain, *notes = typing.get_args(hint)
         words = [note for note in notes if isinstance(note, str)]
         if words:
-            said = words[0]
+            description = words[0]
             others = tuple(note for note in notes if not isinstance(note, str))
             hint = typing.Annotated[(plain, *others)] if others else plain
     found: PythonType | None = None
@@ -276,9 +277,9 @@ def _read_hint(hint: Any, definitions: dict[str, Any]) -> tuple[PythonType | Non
         try:
             found = python_type(hint)
         except (SchemaError, TypeError):
-            inside = held(hint)
+            inside = contents_of(hint)
             if inside.foreign is not None or inside.meta is not None:
-                raise  # it has limits, and nobody would enforce them
+                raise  # it has limits, and no library would enforce them
     schema = dict(found.schema) if found is not None and isinstance(found.schema, dict) else {}
     definitions.update(schema.pop("$defs", {}))
-    return found, {**schema, "description": said} if said else schema
+    return found, {**schema, "description": description} if description else schema

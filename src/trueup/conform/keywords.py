@@ -1,7 +1,7 @@
-"""Single keywords of JSON Schema, each a small check: a value and the schema in, findings of that keyword out.
+"""Single keywords of JSON Schema, each as a small check that takes a value and the schema and yields findings.
 
-A keyword that does not speak about the value's type says nothing. Patterns and formats run on the
-linear engine of the compiled schema, never on Python's `re`.
+A keyword for other types than the value's has no findings. Patterns and formats run on the linear engine of
+the compiled schema, never on Python's `re`.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 
 from trueup.conform import words
-from trueup.conform.document import Members, Place
+from trueup.conform.document import Members, SchemaPlace
 from trueup.conform.survey import own_types, type_of
 from trueup.conform.words import Parts
 from trueup.verdict.facts import Finding
 
-Check = Callable[[Place, Any, Parts], Iterator[Finding]]
+Check = Callable[[SchemaPlace, Any, Parts], Iterator[Finding]]
 
 
 _ANNOTATIONS = frozenset({"type", "title", "description", "default", "examples"})
@@ -32,10 +32,10 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def plainly_fits(place: Place, value: Any) -> bool:
-    """True when a place asks for nothing but scalar types, of the value or of its members, and they are of them.
+def plainly_fits(place: SchemaPlace, value: Any) -> bool:
+    """True if a place has only rules about scalar types, of the value or of its members, and they are fulfilled.
 
-    False says nothing: it looks one level deep, so that looking at every level stays linear.
+    False means nothing. The test is one level deep, so that testing every level stays linear.
     """
     kind = type(value)
     if kind in (place.plain or _plain_kinds(place)):
@@ -49,8 +49,8 @@ def plainly_fits(place: Place, value: Any) -> bool:
     return kind is list and type(flat) is frozenset and flat.issuperset(map(type, value))
 
 
-def members(place: Place) -> Members | None:
-    """The places of the members of an object, the keys it requires, and whether it takes no others; None where more is asked of it."""
+def members(place: SchemaPlace) -> Members | None:
+    """The places of an object's members, its required keys, and whether it takes no others; None if it has other rules."""
     if place.members is None:
         rules = place.rules
         named = rules.get("properties")
@@ -64,8 +64,8 @@ def members(place: Place) -> Members | None:
     return place.members or None
 
 
-def _plain_kinds(place: Place) -> frozenset[type]:
-    """The Python types of values that are surely valid at a place."""
+def _plain_kinds(place: SchemaPlace) -> frozenset[type]:
+    """The Python types of values that are certainly valid at a place."""
     if place.plain is None:
         names = place.rules.get("type", ()) if place.rules.keys() <= _ANNOTATIONS else ()
         listed = [names] if isinstance(names, str) else names
@@ -73,8 +73,8 @@ def _plain_kinds(place: Place) -> frozenset[type]:
     return place.plain
 
 
-def _flat(place: Place) -> tuple[dict[str, frozenset[type]], frozenset[str]] | frozenset[type] | bool:
-    """What a place asks of members or items, where it asks for nothing but their types."""
+def _flat(place: SchemaPlace) -> tuple[dict[str, frozenset[type]], frozenset[str]] | frozenset[type] | bool:
+    """The types of members or items, if the place has no other rules about them."""
     rules = place.rules
     if rules.get("type") == "object" and rules.keys() <= _OF_OBJECT and isinstance(rules.get("properties"), dict):
         members = {key: _plain_kinds(place.child("properties", key)) for key in rules["properties"]}
@@ -84,8 +84,8 @@ def _flat(place: Place) -> tuple[dict[str, frozenset[type]], frozenset[str]] | f
     return False
 
 
-def wrong_type(place: Place, value: Any) -> list[str] | None:
-    """The types a place names when the value is of none of them, else None."""
+def wrong_type(place: SchemaPlace, value: Any) -> list[str] | None:
+    """The types of a place if the value has none of them, otherwise None."""
     schema = place.rules
     named = schema.get("type")
     if named is None:
@@ -97,7 +97,7 @@ def wrong_type(place: Place, value: Any) -> list[str] | None:
     return None if fits or whole else listed
 
 
-def enum(place: Place, value: Any, path: Parts) -> Iterator[Finding]:
+def enum(place: SchemaPlace, value: Any, path: Parts) -> Iterator[Finding]:
     schema = place.rules
     for keyword in ("enum", "const"):
         if keyword in schema and not place.document.word(keyword, schema[keyword])(value):
@@ -108,7 +108,7 @@ def enum(place: Place, value: Any, path: Parts) -> Iterator[Finding]:
                 yield words.wrong_type(path, sorted({type_of(item) for item in allowed}), value)
 
 
-def number(place: Place, value: Any, path: Parts) -> Iterator[Finding]:
+def number(place: SchemaPlace, value: Any, path: Parts) -> Iterator[Finding]:
     schema = place.rules
     for keyword in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
         if keyword in schema and not place.document.word(keyword, schema[keyword])(value):
@@ -119,7 +119,7 @@ def number(place: Place, value: Any, path: Parts) -> Iterator[Finding]:
         yield words.not_allowed(path, "multipleOf", message, limit=step)
 
 
-def text(place: Place, value: str, path: Parts) -> Iterator[Finding]:
+def text(place: SchemaPlace, value: str, path: Parts) -> Iterator[Finding]:
     schema = place.rules
     yield from size(schema, "Length", len(value), path)
     expression = schema.get("pattern")
@@ -138,10 +138,10 @@ def size(schema: dict[str, Any], unit: str, found: int, path: Parts) -> Iterator
         yield words.wrong_size(path, f"max{unit}", most, found)
 
 
-def array(place: Place, value: list[Any], path: Parts) -> Iterator[Finding]:
+def array(place: SchemaPlace, value: list[Any], path: Parts) -> Iterator[Finding]:
     schema = place.rules
     yield from size(schema, "Items", len(value), path)
-    if schema.get("uniqueItems") is True and not place.document.word("uniqueItems", True)(value):
+    if schema.get("uniqueItems") is True and not place.document.word("uniqueItems", schema["uniqueItems"])(value):
         yield words.not_unique(path, *_repeated(value))
     if "contains" in schema:
         judge = place.child("contains")
@@ -162,7 +162,7 @@ def _repeated(items: list[Any]) -> tuple[int, int]:
     return 0, len(items) - 1
 
 
-def keys(place: Place, value: dict[str, Any], path: Parts) -> Iterator[Finding]:
+def keys(place: SchemaPlace, value: dict[str, Any], path: Parts) -> Iterator[Finding]:
     schema = place.rules
     unknown = unknown_keys(place, value)
     names = [*(schema.get("properties") or ())]
@@ -184,7 +184,7 @@ def keys(place: Place, value: dict[str, Any], path: Parts) -> Iterator[Finding]:
                 yield words.not_allowed((*path, key), "propertyNames", "This key is not allowed by its spelling")
 
 
-def unknown_keys(place: Place, value: dict[str, Any]) -> list[str]:
+def unknown_keys(place: SchemaPlace, value: dict[str, Any]) -> list[str]:
     """The keys that `additionalProperties: false` forbids."""
     schema = place.rules
     if schema.get("additionalProperties") is not False:
@@ -194,25 +194,25 @@ def unknown_keys(place: Place, value: dict[str, Any]) -> list[str]:
     return [key for key in value if key not in known and not any(check(key) for check in patterns)]
 
 
-def _expected(place: Place, name: str) -> str:
-    """The type of a property in a word or two, when the place says it."""
+def _expected(place: SchemaPlace, name: str) -> str:
+    """The type of a property in a word or two, if the place has it."""
     schema = place.rules
     prop = (schema.get("properties") or {}).get(name)
     named = prop.get("type") if isinstance(prop, dict) else None
     return " or ".join(named) if isinstance(named, list) else named or ""
 
 
-def _dependents(place: Place, value: dict[str, Any], path: Parts) -> Iterator[Finding]:
+def _dependents(place: SchemaPlace, value: dict[str, Any], path: Parts) -> Iterator[Finding]:
     schema = place.rules
     rules = {**(schema.get("dependencies") or {}), **(schema.get("dependentRequired") or {})}
     for key, names in rules.items():
         if key in value and isinstance(names, list):
             for name in names:
                 if name not in value:
-                    yield words.missing((*path, name), f"needed beside {words.quote(key)}", None)
+                    yield words.missing((*path, name), f"needed with {words.quote(key)}", None)
 
 
-# Which check speaks about a value of which JSON type.
+# The check for values of each JSON type.
 BY_TYPE: dict[str, Check] = {
     "string": text,
     "number": number,

@@ -1,7 +1,7 @@
-"""Names matched the way people vary them: by case, spacing, accents, punctuation and alias.
+"""Matches names regardless of case, spacing, accents and punctuation, and by alias.
 
-The names that exist enter once; a name that was found asks for the one it means. Two that fit are none.
-Signs that carry meaning (`+ < > = # %`, a point or a dash between digits) are never dropped.
+Takes the existing names once; for a spelling, returns the one name that it means, or None if two fit.
+Signs with a meaning (`+ < > = # %`, a point or a dash between digits) are never dropped.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,18 +13,18 @@ Aliases = Mapping[str, Sequence[str]]
 MAX_NAME = 256
 
 _QUOTES = "\"'`“”‘’«»„"
-# A leading point or dash may belong to a number; trailing ones never do.
+# A leading point or dash may belong to a number; a trailing one never does.
 _BEFORE = _QUOTES + "*_()[]{}:;,!?¿¡ \t\r\n\xa0"
 _AFTER = _BEFORE + ".-"
 _BULLET = lazy_regex(r"[-–—•]\s+")
-# A separator next to a letter says nothing; between two digits it does (`1-5`, `1.5`).
+# A separator next to a letter has no meaning; between two digits it has one (`1-5`, `1.5`).
 _SEPARATOR = lazy_regex(r"(?<=[^\W\d_])[\s_.‐-–-]+|[\s_.‐-–-]+(?=[^\W\d_])")
 _CHUNK = lazy_regex(r"[^\s()\[\]{}:;,\"“”«»*`|=/\\!?]+")
 _JOINT = lazy_regex(r"(?<=[^\W\d_])[_-]+|[_-]+(?=[^\W\d_])")
 
 
 def fold(text: str) -> str:
-    """The loosest form of a name: no case, no accents, no separators, nothing around it.
+    """The loosest form of a name, without case, accents, separators and anything around it.
 
     >>> fold(" First-Name: "), fold("firstName"), fold("**Número.**")
     ('firstname', 'firstname', 'numero')
@@ -35,7 +35,7 @@ def fold(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The words of a sentence, folded; a word with a sign that carries meaning keeps it.
+    """The words of a sentence, folded; signs with a meaning are kept.
 
     >>> words("**In-progress** (isn't it?)"), words(">5 of C++")
     (['in', 'progress', "isn't", 'it'], ['>5', 'of', 'c++'])
@@ -50,14 +50,14 @@ def plain(text: str) -> str:
     """A text without case and without accents."""
     if text.isascii():
         return text.lower()
-    import unicodedata  # loaded when a text first has letters beyond ASCII
+    import unicodedata  # loaded by the first text with letters beyond ASCII
 
     parts = unicodedata.normalize("NFKD", text.casefold())
     return "".join(c for c in parts if not unicodedata.combining(c))
 
 
 class Names:
-    """A set of names that can be asked for by a varied spelling."""
+    """A set of names that can be found by similar spellings."""
 
     __slots__ = ("_aliases", "_by_case", "_by_fold", "_exact")
 
@@ -73,19 +73,19 @@ class Names:
                 _enter(self._by_fold, fold(spelling), name)
             self._aliases.update(map(fold, aliases.get(name, ())))
 
-    def is_alias(self, found: str) -> bool:
-        """Whether a spelling was given as another name, not only varied."""
-        return bool(self._aliases) and found not in self._exact and fold(found) in self._aliases
+    def is_alias(self, spelling: str) -> bool:
+        """Whether a spelling is a configured alias, not only a similar spelling."""
+        return bool(self._aliases) and spelling not in self._exact and fold(spelling) in self._aliases
 
-    def match(self, found: str) -> str | None:
-        """The one name that a spelling means: as it is first, then by case alone, then by its loosest form."""
-        if len(found) > MAX_NAME:
+    def match(self, spelling: str) -> str | None:
+        """The one name that a spelling means: first exactly, then apart from case, then by its loosest form."""
+        if len(spelling) > MAX_NAME:
             return None
-        bare = found.lstrip(_BEFORE).rstrip(_AFTER)
+        bare = spelling.lstrip(_BEFORE).rstrip(_AFTER)
         if bare in self._exact:
             return bare
-        by_case = self._by_case.get(found.strip().casefold())
-        return by_case if by_case is not None else self._by_fold.get(fold(found))
+        by_case = self._by_case.get(spelling.strip().casefold())
+        return by_case if by_case is not None else self._by_fold.get(fold(spelling))
 
 
 def _enter(table: dict[str, str | None], spelling: str, name: str) -> None:

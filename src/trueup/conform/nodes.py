@@ -1,14 +1,14 @@
-"""A schema as a graph of nodes, compiled once per set of options: what may be coerced, and into what.
+"""A schema as a graph of nodes, compiled once per set of options, which says what can be coerced, and into what.
 
-Places of a document enter; nodes leave. `$ref` and `allOf` are merged away, unions keep their arms,
-recursion is a loop in the graph. A node is compiled when a value first reaches it.
+Takes places of a document; returns nodes. `$ref` and `allOf` are merged, unions keep their arms, and recursion is
+a loop in the graph. A node is compiled when a value first reaches it.
 """
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from trueup.conform.document import Place, facets
+from trueup.conform.document import SchemaPlace, facets
 from trueup.conform.enums import EnumTable
 from trueup.conform.names import Names
 from trueup.conform.survey import ALL_TYPES, own_types, unions
@@ -27,13 +27,13 @@ _PYTHON: dict[str, Kind] = {
 }
 ALL_KINDS: frozenset[Kind] = frozenset(_PYTHON.values())
 
-# What a base schema can say that matters to the arms of a union beside it.
+# Keywords of a base schema that matter to the arms of a union next to it.
 _SHAPE = frozenset(
     "type enum const properties required patternProperties additionalProperties items prefixItems "
     "additionalItems unevaluatedProperties".split()
 )
 
-# Arms within arms are looked into this deep when a union is sorted by type.
+# The depth of nested arms that are examined when a union is sorted by type.
 _MAX_NESTING = 50
 
 
@@ -41,7 +41,7 @@ class Plan:
     """The nodes of one schema under one set of options."""
 
     def __init__(
-        self, eager: bool, aliases: Mapping[str, Sequence[str]], prefixes: Sequence[str], delimiters: Sequence[str]
+        self, aliases: Mapping[str, Sequence[str]], prefixes: Sequence[str], delimiters: Sequence[str], *, eager: bool
     ) -> None:
         self.eager = eager
         self.aliases = aliases
@@ -51,8 +51,10 @@ class Plan:
         self.lock = threading.RLock()
         self._nodes: dict[tuple[int, ...], Node] = {}
 
-    def node(self, places: Sequence[Place], bare: Sequence[Place] = (), also: Sequence[Place] = ()) -> "Node":
-        """The node of a value that all these places describe; `bare` ones without their unions."""
+    def node(
+        self, places: Sequence[SchemaPlace], bare: Sequence[SchemaPlace] = (), also: Sequence[SchemaPlace] = ()
+    ) -> "Node":
+        """The node for a value that all these places describe; for `bare` ones, their unions do not count."""
         own = tuple(dict.fromkeys(places))
         key = (*map(id, own), 0, *map(id, bare))
         node = self._nodes.get(key)
@@ -62,7 +64,7 @@ class Plan:
 
 
 class Node:
-    """What a schema asks of one value, in the form that coercion needs."""
+    """The rules of a schema for one value, in the form that coercion needs."""
 
     __slots__ = (
         "_names",
@@ -90,13 +92,15 @@ class Node:
         "types",
     )
 
-    def __init__(self, plan: Plan, places: tuple[Place, ...], bare: tuple[Place, ...], also: tuple[Place, ...]) -> None:
+    def __init__(
+        self, plan: Plan, places: tuple[SchemaPlace, ...], bare: tuple[SchemaPlace, ...], also: tuple[SchemaPlace, ...]
+    ) -> None:
         self.plan = plan
         self.places = places
         self.bare = bare
         self.also = also
         self.ready = self.compiling = False
-        self.fine: frozenset[Kind] = frozenset()  # kinds that need no look at all
+        self.fine: frozenset[Kind] = frozenset()  # kinds that need no check at all
         self.ok: frozenset[Kind] = ALL_KINDS  # kinds that the schema allows here
         self.types: frozenset[str] = ALL_TYPES
         self.listed = self.closed = False
@@ -115,37 +119,37 @@ class Node:
 
     @property
     def names(self) -> Names:
-        """The keys of this object, ready to be matched by a varied spelling."""
+        """The keys of this object, prepared for matching similar spellings."""
         if self._names is None:
             self._names = Names(dict.fromkeys([*self.props, *sorted(self.required)]), self.plan.aliases)
         return self._names
 
     @property
     def is_plain(self) -> bool:
-        """True when this node asks for scalar types and nothing else that coercion can help with."""
+        """True if this node has only rules about scalar types that coercion can help with."""
         return self.fine == self.ok and not self.ok & {dict, list}
 
     def item_at(self, index: int) -> "Node | None":
         return self.prefix[index] if index < len(self.prefix) else self.items
 
     def child_of(self, key: str) -> "tuple[Node | None, bool]":
-        """The node of a key that is no named property, and whether a pattern claims the key."""
+        """The node of a key that is not a named property, and whether a pattern claims the key."""
         for check, node in self.patterns:
             if check(key):
                 return node, True
         return self.other, False
 
     def compiled(self) -> "Node":
-        """This node, filled in if it was not yet."""
+        """This node, compiled if necessary."""
         if not self.ready:
             with self.plan.lock:
                 self._compile()
         return self
 
     def _compile(self) -> None:
-        """Fill this node in from its places; children stay uncompiled until a value reaches them.
+        """Compile this node from its places; children stay uncompiled until a value reaches them.
 
-        `fine` and `ready` come last: another thread may be looking.
+        `fine` and `ready` are set last, because another thread may read them.
         """
         if self.ready or self.compiling:
             return
@@ -163,14 +167,14 @@ class Node:
             self._sum_up()
         self.ready, self.compiling = True, False
 
-    def _read_types(self, places: list[Place]) -> None:
+    def _read_types(self, places: list[SchemaPlace]) -> None:
         for place in places:
             self.types &= own_types(place)
         self.ok = frozenset(_PYTHON[name] for name in self.types)
         if "number" in self.types:
             self.ok |= {int}
 
-    def _read_enum(self, places: list[Place]) -> None:
+    def _read_enum(self, places: list[SchemaPlace]) -> None:
         lists = [
             place.rules["enum"] if "enum" in place.rules else [place.rules["const"]]
             for place in places
@@ -185,9 +189,9 @@ class Node:
         if texts:
             self.table = EnumTable(texts, self.plan.aliases, self.plan.prefixes, self.plan.delimiters)
 
-    def _read_object(self, places: list[Place]) -> None:
-        props: dict[str, list[Place]] = {}
-        others: list[Place] = []
+    def _read_object(self, places: list[SchemaPlace]) -> None:
+        props: dict[str, list[SchemaPlace]] = {}
+        others: list[SchemaPlace] = []
         required: set[str] = set()
         for place in places:
             schema = place.rules
@@ -205,7 +209,7 @@ class Node:
         self.required = frozenset(required)
         self.other = self.plan.node(others) if others else None
 
-    def _read_array(self, places: list[Place]) -> None:
+    def _read_array(self, places: list[SchemaPlace]) -> None:
         rows = [row for row in map(_array_row, places) if row is not None]
         longest = max((len(prefix) for prefix, _ in rows), default=0)
         for index in range(longest):
@@ -215,7 +219,7 @@ class Node:
         self.items = self.plan.node(rests) if rests else None
 
     def _sum_up(self) -> None:
-        """Settle which kinds of value need no look: allowed, and with nothing inside to coerce."""
+        """Set the kinds of value that need no check: allowed, and with nothing inside to coerce."""
         fine = set() if self.listed else set(self.ok)
         if self.props or self.patterns or self.other or self.required:
             fine.discard(dict)
@@ -223,7 +227,7 @@ class Node:
             fine.discard(list)
         self.fine = frozenset(fine)
 
-    def _read_unions(self, groups: list[list[Place]], everything: list[Place]) -> None:
+    def _read_unions(self, groups: list[list[SchemaPlace]], everything: list[SchemaPlace]) -> None:
         base = [p for p in everything if p.schema is False or not _SHAPE.isdisjoint(p.rules)]
         also = self.places + self.also if base else ()
         if len(groups) > 1:
@@ -231,14 +235,14 @@ class Node:
         else:
             self._take_arms([self.plan.node([arm], base, also) for arm in groups[0]])
 
-    def _union_of(self, group: list[Place], base: list[Place], also: tuple[Place, ...]) -> "Node":
+    def _union_of(self, group: list[SchemaPlace], base: list[SchemaPlace], also: tuple[SchemaPlace, ...]) -> "Node":
         node = Node(self.plan, self.places, (), self.also)
         node.ok, node.types, node.ready = self.ok, self.types, True
         node._take_arms([self.plan.node([arm], base, also) for arm in group])
         return node
 
     def _take_arms(self, arms: list["Node"]) -> None:
-        """Adopt the arms, and sort them by kind where only one arm can take a kind."""
+        """Set the arms, and dispatch a kind directly if only one arm can take it."""
         self.arms = arms
         if self.plan.nesting >= _MAX_NESTING:
             return
@@ -251,10 +255,10 @@ class Node:
         self.ok = frozenset().union(*(arm.ok for arm in arms))
         self.types = frozenset().union(*(arm.types for arm in arms))
         if all(arm.is_plain for arm in arms):
-            # `integer or null` is no choice between arms, only a longer list of types.
+            # `integer or null` is not a choice between arms, only a longer list of types.
             self.arms, self.fine = [], self.ok
             return
-        # A float may be an integer (5.0) or none (5.5): its kind alone does not tell the arm.
+        # A float may be an integer (5.0) or not (5.5), so its kind alone does not decide the arm.
         for kind in self.ok - {float} if "integer" in self.types else self.ok:
             takers = [arm for arm in arms if kind in arm.ok]
             if len(takers) == 1 and (kind in (dict, list) or not takers[0].listed) and not takers[0].chain:
@@ -262,8 +266,8 @@ class Node:
         self.fine = frozenset(kind for kind, arm in self.dispatch.items() if kind in arm.fine)
 
 
-def _array_row(place: Place) -> tuple[list[Place], Place | None] | None:
-    """The places of an array's first items and of all others, in the words of any draft."""
+def _array_row(place: SchemaPlace) -> tuple[list[SchemaPlace], SchemaPlace | None] | None:
+    """The places of an array's first items and of all others, with the keywords of any draft."""
     schema = place.rules
     if "items" not in schema and "prefixItems" not in schema:
         return None

@@ -1,6 +1,6 @@
 """Options of coercion: how far a value may be brought to its types, and other names that it may use.
 
-Wherever a schema can be given, they can be given beside it: a profile, a mapping or `Options` enter, `Options` leave.
+They can be given together with any schema. Takes a profile, a mapping or `Options`; returns `Options`.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _PROFILES = get_args(Profile)
 
 
 def read_options(given: Any) -> Options:
-    """The options that `coerce` stands for; a ValueError says what is wrong with it.
+    """The options that `coerce` means; raises a ValueError that says what is wrong with it.
 
     >>> read_options({"enum_prefixes": ["shadow "]}).enum_prefixes, read_options("eager").profile
     (('shadow ',), 'eager')
@@ -43,14 +43,14 @@ def read_options(given: Any) -> Options:
     keys = Options.__struct_fields__
     if not isinstance(given, Mapping):
         known = f"{', '.join(_PROFILES)}, Options, or a mapping of {', '.join(keys)}"
-        raise ValueError(f"coerce is one of {known}; got {given!r}")  # noqa: TRY004 - a word that is not known, too
+        raise ValueError(f"coerce is one of {known}; got {given!r}")  # noqa: TRY004 - it may also be an unknown word
     for key in given:
         if key not in keys:
-            from trueup.verdict.likeness import nearest  # loaded where a name is wrong
+            from trueup.verdict.likeness import nearest  # loaded by the first wrong name
 
             near = nearest(str(key), keys)
             also = f"did you mean {near!r}?" if near else f"it has {', '.join(keys)}"
-            raise ValueError(f"coerce has no {key!r}; {also}")
+            raise ValueError(f"coerce has no option {key!r}; {also}")
     try:
         return msgspec.convert(dict(given), Options)
     except msgspec.ValidationError as error:

@@ -1,28 +1,28 @@
-"""The code of a pydantic type itself: what its validators see, and when.
+"""Finds the user's code in a pydantic type: what its validators see, and when.
 
-The core schema of a type enters; what cannot be said of a part of a value leaves. Nothing is run.
+Takes the core schema of a type; returns which code it has. Nothing is run.
 """
 
 from typing import Any, NamedTuple
 
 # Validators that see a value before its constraints do.
 _FIRST = frozenset({"function-before", "function-wrap", "function-plain"})
-_MOST = 100_000  # places; a schema with more of them is taken to have all kinds of code
+_MOST = 100_000  # places; a schema with more of them counts as having all kinds of code
 
 
 class OwnCode(NamedTuple):
-    """Which code a type has of its own."""
+    """The kinds of user code that a type has."""
 
     before_all: bool = False
-    """It sees the whole value before the members are read: a member alone says nothing."""
+    """It sees the whole value before the members are read, so a single member proves nothing."""
     before_some: bool = False
-    """It sees some value before its constraints do: a limit that is passed says nothing."""
+    """It sees some value before its constraints do, so a violated limit proves nothing."""
     around: bool = False
-    """It may see other members beside the one that it judges."""
+    """It may see other members than the one that it checks."""
 
 
 def own_code(core: Any) -> OwnCode:
-    """What a core schema of pydantic says of the type's own code.
+    """The user code in a pydantic core schema.
 
     >>> own_code({"type": "function-before", "function": {"type": "no-info"}, "schema": {"type": "str"}})
     OwnCode(before_all=True, before_some=True, around=False)
@@ -33,7 +33,7 @@ def own_code(core: Any) -> OwnCode:
         here = stack.pop()
         seen += 1
         if seen > _MOST:
-            return OwnCode(True, True, True)
+            return OwnCode(before_all=True, before_some=True, around=True)
         if isinstance(here, dict):
             some = some or here.get("type") in _FIRST
             around = around or here.get("type") == "with-info"
@@ -44,7 +44,7 @@ def own_code(core: Any) -> OwnCode:
 
 
 def _is_first(core: Any) -> bool:
-    """Whether such code stands around the members of the root."""
+    """Whether such code runs around the members of the root."""
     known: dict[str, Any] = {}
     for _ in range(100):
         kind = core.get("type")

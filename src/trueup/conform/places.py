@@ -1,7 +1,7 @@
-"""Coercion at some places only: what was changed elsewhere is put back.
+"""Limits coercion to some places, and undoes the changes elsewhere.
 
-A coerced value, its notes and the places that were at fault enter; the value with only the changes that concern those places leaves.
-A change concerns a place if it happened there, around it or inside of it.
+Takes a coerced value, its notes and the faulty places; returns the value with only the changes that concern those places.
+A change concerns a place if it is there, around it or inside it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ _HERE: Any = object()
 
 
 def kept_at(fitted: Any, notes: list[Note], places: Iterable[Parts], *, only: str = "") -> tuple[Any, list[Note]]:
-    """What `conform` gave, with only the changes that concern these places; with `only`, those of that code.
+    """The result of `conform` with only the changes that concern these places; with `only`, those with that code.
 
     >>> notes = [Note("C001", ("n",), "36", 36), Note("C006", ("tags",), "a, b", ["a, b"])]
     >>> kept_at({"n": 36, "tags": ["a, b"]}, notes, [("n",)])[0]
@@ -30,7 +30,7 @@ def kept_at(fitted: Any, notes: list[Note], places: Iterable[Parts], *, only: st
 
 
 def _tree(places: Iterable[tuple[Parts, Any]]) -> dict[Any, Any]:
-    """Places as a tree of their steps; what belongs to a place is listed at its end, under `_HERE`."""
+    """Places as a tree of their steps; the things at a place are listed at its end, under `_HERE`."""
     root: dict[Any, Any] = {}
     for path, thing in places:
         here = root
@@ -42,7 +42,7 @@ def _tree(places: Iterable[tuple[Parts, Any]]) -> dict[Any, Any]:
 
 def _concerns(note: Note, faults: dict[Any, Any]) -> bool:
     paths = [note.path]
-    if note.code == "C010" and note.path:  # the key may be at fault under the name that was written
+    if note.code == "C010" and note.path:  # the fault may name the original key
         paths.append((*note.path[:-1], note.before))
     return any(_touches(path, faults) for path in paths)
 
@@ -59,10 +59,10 @@ def _touches(path: Parts, faults: dict[Any, Any]) -> bool:
 
 
 def _restored(value: Any, notes: dict[Any, Any]) -> Any:
-    """The value with what these notes changed put back; every container is copied once."""
+    """The value with the changes of these notes undone; every container is copied once."""
     own: Sequence[Note] = [note for note in notes.get(_HERE, ()) if note.code != "C010"]
     if own:
-        return own[0].before  # the first change of a place holds what stood there
+        return own[0].before  # the first change at a place has the original value
     if not isinstance(value, dict | list):
         return value
     result: Any = value.copy()

@@ -1,7 +1,7 @@
 """Types that pydantic reads: models, and plain annotations with constraints or validators.
 
-A type enters; a `PythonType` leaves whose judge is pydantic's own `validate_json`. Models and validators convert by their own rules. Outside
-of them, plain annotations are read strictly, as msgspec reads them: bringing a value to its type is trueup's work, and is reported.
+Takes a type; returns a `PythonType` that judges with pydantic's own `validate_json`. Models and validators convert by their own
+rules. Outside them, plain annotations are read strictly, like msgspec does, because trueup coerces values itself and reports it.
 """
 
 import copy
@@ -45,15 +45,15 @@ _PLAIN = frozenset(
         "uuid",
     )
 )
-# Below these the rules are the user's own.
+# Below these, the user's own rules apply.
 _OWN = frozenset({"model", "function-before", "function-wrap", "function-plain", "call", "is-instance", "custom-error"})
 _MAX_ARMS = 8  # the arms of unions nested deeper than this are not distinguished
-# These hold data, not schemas.
+# These contain data, not schemas.
 _DATA = frozenset({"default", "default_factory", "metadata", "expected", "members", "config", "serialization", "cls"})
 
 
 def pydantic_type(source: Any) -> PythonType:
-    """The JSON side of a type that pydantic reads; `SchemaError` where pydantic cannot."""
+    """The JSON side of a type that pydantic reads; raises `SchemaError` if pydantic cannot read it."""
     own = isinstance(source, pydantic.TypeAdapter)
     try:
         adapter: Any = source if own else pydantic.TypeAdapter(modern(source))
@@ -73,18 +73,18 @@ def pydantic_type(source: Any) -> PythonType:
             return validate(written(data) if text is None else text, **given), []
         except pydantic.ValidationError as error:
             return None, [_finding(data, fault, fields) for fault in error.errors(**_SHORT)]
-        except Exception as error:  # noqa: BLE001 - a validator of the user's may raise anything
+        except Exception as error:  # noqa: BLE001 - a user's validator may raise anything
             bug = bug_in(error)
             if bug is None:  # text that is not Unicode, or a fault that pydantic does not collect
                 return None, [refused("$", str(error))]
-            raise pointed(bug, f"the type {name}", source)  # noqa: B904 - the exception of the user's code itself
+            raise pointed(bug, f"the type {name}", source)  # noqa: B904 - it is the user's own exception
 
     writer = adapter.serializer
     is_simple = not _writes_itself(adapter.core_schema)
 
     def read_back(data: Any, value: Any, text: bytes | None = None) -> Read:
         if text is not None and is_simple:
-            with suppress(Exception):  # what cannot be written is looked at part by part
+            with suppress(Exception):  # a value that cannot be written is read part by part
                 if writer.to_json(value, by_alias=True, exclude_unset=True, warnings=False) == text:
                     return data, []
         return read(data, value, _Dump(writer, value))
@@ -94,7 +94,7 @@ def pydantic_type(source: Any) -> PythonType:
 
 
 def _writes_itself(core: Any) -> bool:
-    """Whether a type has serializers of its own, which do not write what it read, or iterators, which are written once only."""
+    """Whether a type has custom serializers, which do not write what it read, or iterators, which can be written only once."""
     stack = [core]
     while stack:
         here = stack.pop()
@@ -111,7 +111,7 @@ def _writes_itself(core: Any) -> bool:
 
 
 class _Dump:
-    """Writes parts of a value as JSON data; a class that pydantic cannot write alone is taken from the whole."""
+    """Writes parts of a value as JSON data; a part that pydantic cannot write alone is taken from the whole value."""
 
     __slots__ = ("_value", "_whole", "_writer")
 
@@ -122,14 +122,14 @@ class _Dump:
     def __call__(self, part: Any, path: paths.Parts = ()) -> Any:
         try:
             return to_jsonable_python(part, by_alias=True)
-        except Exception:  # noqa: BLE001 - a class of the user's
+        except Exception:  # noqa: BLE001 - a user's class
             if self._whole is None:
                 self._whole = self._writer.to_python(self._value, mode="json", by_alias=True, warnings=False)
             return paths.value_at(self._whole, path)
 
 
 def _strict(core: Any) -> Any:
-    """A core schema with its plain scalars strict; None where it has none outside of models and validators."""
+    """A core schema with strict plain scalars; None if it has none outside models and validators."""
     changed = False
     done: Any = copy.copy(core)
     stack: list[Any] = [done]
@@ -152,7 +152,7 @@ def _is_own(core: Any) -> bool:
 
 
 def _linear(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without patterns that only a backtracking engine can run: the type itself checks those."""
+    """The schema without patterns that need a backtracking engine; the type itself checks those."""
     for here in subschemas(schema):
         pattern = here.get("pattern")
         if isinstance(pattern, str) and ("(?!" in pattern or "(?=" in pattern or "(?<" in pattern):
@@ -171,9 +171,9 @@ def _finding(data: Any, fault: Any, fields: AbstractSet[str]) -> Finding:
 
 
 def _located(data: Any, loc: tuple[Any, ...]) -> tuple[list[str | int], dict[str, str], Any]:
-    """pydantic's location as a path in the data, and what stands there.
+    """pydantic's location as a path in the data, and the data there.
 
-    Names of union arms and of validators are not keys of the data; they are given apart, by the place where they stand.
+    Names of union arms and of validators are not keys of the data; they are returned separately, by their place.
     """
     parts: list[str | int] = []
     arms: dict[str, str] = {}

@@ -1,7 +1,7 @@
-"""What a type made of JSON data: the data as the type reads it, and a note of every place where that differs.
+"""Compares JSON data with the value that a type made from it.
 
-Data and the value that a type built from it enter; data in the type's own reading leaves. A date that stays a text, a list that becomes a
-set and a default that fills a gap do not count as differences: only what JSON itself would show is noted.
+Takes data and the value that a type built from it; returns the data as the type read it, and a note of every difference. A date that
+stays text, a list that becomes a set and a default for a missing field are not differences: only those that JSON would show are noted.
 """
 
 import dataclasses
@@ -22,12 +22,12 @@ from trueup.verdict.paths import Parts, with_value
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _NUMBERS = (decimal.Decimal, fractions.Fraction)
 _NOTATIONS = (*_NUMBERS, dt.time, dt.timedelta, uuid.UUID, bytes, bytearray)
-_MAX_DEPTH = 200  # deeper, a value is taken as it is
+_MAX_DEPTH = 200  # deeper values are taken unchanged
 _ABSENT: Any = object()
 
 
 class Dump(Protocol):
-    """Writes a part of a value as JSON data; `path` is where it stands."""
+    """Writes a part of a value as JSON data; `path` is its place."""
 
     def __call__(self, part: Any, path: Parts = ()) -> Any: ...
 
@@ -36,7 +36,7 @@ Getter = Callable[[Any], Any]
 
 
 class Converted(NamedTuple):
-    """One place that a type changed: where, what stood there and what stands there now; with `is_key`, under which key it stood."""
+    """One place that a type changed: its path, and the data before and after; with `is_key`, the key before and after."""
 
     path: Parts
     before: Any
@@ -45,9 +45,9 @@ class Converted(NamedTuple):
 
 
 class Field(NamedTuple):
-    """A field of a class: its attribute, its name in JSON, and every path under which the class takes it; `plain` has no other.
+    """A field of a class: its attribute, its name in JSON, and every path where the class accepts it; `plain` means only its name.
 
-    The attribute is empty where the instance does not keep the field: an `InitVar`.
+    The attribute is empty if the instance does not keep the field: an `InitVar`.
     """
 
     attribute: str
@@ -62,7 +62,7 @@ def _field(attribute: str, name: str, ways: Sequence[Parts] = ()) -> Field:
 
 
 def by_msgspec(part: Any, path: Parts = ()) -> Any:  # noqa: ARG001 - the signature of all dumps
-    """Write a part of a value that msgspec made."""
+    """Write a part of a value that msgspec built."""
     return msgspec.to_builtins(part)
 
 
@@ -91,7 +91,7 @@ def _walk(before: Any, after: Any, path: Parts, notes: list[Converted], dump: Du
         known = _getters(kind)
         if known is not None:
             fields, items_of, attributes_of = known
-            try:  # most objects are scalars, each under its own name
+            try:  # most objects have only scalars, each under its own name
                 items, made = items_of(before), attributes_of(after)
                 if (
                     items == made
@@ -117,14 +117,14 @@ def _noted(before: Any, after: Any, path: Parts, notes: list[Converted]) -> Any:
 
 
 def _other(before: Any, after: Any, path: Parts, notes: list[Converted], dump: Dump) -> Any:
-    """A value of any other kind: as it is written in JSON, unless the text or the number is only its notation."""
+    """A value of any other kind, as JSON, unless the original text or number is only a different notation for it."""
     try:
-        if hasattr(after, "__next__"):  # an iterator gives its items once, to the user
+        if hasattr(after, "__next__"):  # an iterator returns its items only once, to the user
             return before
         plain = after if type(after) in _SCALARS else dump(after, path)
         if plain is None and after is not None:
             return before
-    except Exception:  # noqa: BLE001 - a class of the user's may refuse to be written; its data stay what they were
+    except Exception:  # noqa: BLE001 - a user's class may refuse to be written; its data stay unchanged
         return before
     if _same(before, plain):
         return before
@@ -132,7 +132,7 @@ def _other(before: Any, after: Any, path: Parts, notes: list[Converted], dump: D
 
 
 def _is_notation(before: Any, after: Any) -> bool:
-    """Whether data say what a value is, in another notation than the value writes itself."""
+    """Whether data are the same value in a different notation than the value's own."""
     if type(before) in (int, float):
         return isinstance(after, _NUMBERS)
     if type(before) is not str:
@@ -143,7 +143,7 @@ def _is_notation(before: Any, after: Any) -> bool:
 
 
 def _same(before: Any, plain: Any) -> bool:
-    """Whether two JSON values are one: 5 is 5.0 where a float is asked for, and true is not 1."""
+    """Whether two JSON values are the same: 5 is 5.0 for a float, and true is not 1."""
     if type(before) is type(plain) or (type(before) is int and type(plain) is float):
         return bool(before == plain) and (
             type(before) in _SCALARS or msgspec.json.encode(before) == msgspec.json.encode(plain)
@@ -174,12 +174,12 @@ def _items(value: Any) -> Any:
 
 
 def _has_defaults(kind: type) -> bool:
-    """Whether the items at the end of an array may be left out: those of a NamedTuple, or of a Struct written as one."""
+    """Whether items at the end of an array may be missing: in a NamedTuple, or in a Struct written as an array."""
     return hasattr(kind, "_fields") or hasattr(kind, "__struct_config__")
 
 
 def _set(before: list[Any], after: Any, path: Parts, notes: list[Converted], dump: Dump) -> Any:
-    """A list that became a set: noted where an item was converted or given twice; the order of the list is kept."""
+    """A list that became a set: noted if an item was converted or repeated; the order of the list is kept."""
     try:
         made = {msgspec.json.encode(data): data for data in map(dump, after)}
     except Exception:  # noqa: BLE001 - as in `_other`
@@ -192,7 +192,7 @@ def _set(before: list[Any], after: Any, path: Parts, notes: list[Converted], dum
 
 
 def _mapping(before: dict[str, Any], after: dict[Any, Any], path: Parts, notes: list[Converted], dump: Dump) -> Any:
-    """Member by member; a mapping with keys that nobody wrote is another one."""
+    """A mapping, member by member; one with keys that are not in the data is a different value."""
     try:
         members = {key if type(key) is str else str(dump(key)): value for key, value in after.items()}
     except Exception:  # noqa: BLE001 - as in `_other`
@@ -215,10 +215,10 @@ def _mapping(before: dict[str, Any], after: dict[Any, Any], path: Parts, notes: 
 def _object(
     before: dict[str, Any], after: Any, fields: tuple[Field, ...], path: Parts, notes: list[Converted], dump: Dump
 ) -> dict[str, Any]:
-    """Field by field, each under the name that was written; a second name of a field becomes its first."""
+    """An object, field by field, each under its original name; an alternative name of a field becomes its first name."""
     result = before
     renamed: dict[str, str] = {}
-    for field in fields:  # on the path of every clean check: what most fields need comes first
+    for field in fields:  # used by every clean check, so the most common case comes first
         made = getattr(after, field.attribute, _ABSENT)
         way: Parts | None
         if field.plain:
@@ -247,7 +247,7 @@ def _object(
 
 
 def _found(data: dict[str, Any], ways: tuple[Parts, ...]) -> tuple[Parts | None, Any]:
-    """The first of these paths that leads somewhere, and what stands there."""
+    """The first of these paths that exists, and the data there."""
     for way in ways:
         here: Any = data
         try:
@@ -261,7 +261,7 @@ def _found(data: dict[str, Any], ways: tuple[Parts, ...]) -> tuple[Parts | None,
 
 @cache
 def _getters(kind: type) -> tuple[tuple[Field, ...], Getter, Getter] | None:
-    """The fields of a class, and what takes their items out of data and their attributes out of a value; of two at least."""
+    """The fields of a class, and getters for their items in data and their attributes in a value, if there are two or more."""
     fields = fields_of(kind)
     if fields is None:
         return None
@@ -307,7 +307,7 @@ def _pydantic_fields(kind: type, known: dict[str, Any]) -> tuple[Field, ...]:
 
 
 def _ways(alias: Any) -> list[Parts]:
-    """The paths that an alias of pydantic stands for: a name, an AliasPath, or AliasChoices of both."""
+    """The paths of a pydantic alias: a name, an AliasPath, or AliasChoices of both."""
     if isinstance(alias, str):
         return [(alias,)]
     if hasattr(alias, "choices"):

@@ -1,6 +1,6 @@
-"""Why a schema was refused, in one sentence that names the place and what to do.
+"""Explains why a schema was refused, in one sentence with the place and what to do.
 
-An error of the schema compiler enters; text leaves. Values of the schema are cut short.
+Takes an error of the schema compiler; returns text. Values of the schema are shortened.
 """
 
 import re
@@ -21,7 +21,7 @@ class SchemaError(ValueError):
 
 
 def reason(error: ValueError) -> str:
-    """One sentence on why the compiler refused a schema."""
+    """One sentence about why the compiler refused a schema."""
     import jsonschema_rs  # as in `schema`
 
     if not isinstance(error, jsonschema_rs.ValidationError):
@@ -31,7 +31,7 @@ def reason(error: ValueError) -> str:
         return _reference_reason(error)
     if getattr(error.kind, "format", None) == "regex":
         return _pattern_reason(where, str(error.instance))
-    return f"the schema is not valid JSON Schema at {where}: {_said(error)}"
+    return f"the schema is not valid JSON Schema at {where}: {_invalid_rule(error)}"
 
 
 def _reference_reason(error: "ValidationError") -> str:
@@ -49,20 +49,20 @@ def _reference_reason(error: "ValidationError") -> str:
 def _pattern_reason(where: str, pattern: str) -> str:
     shown = pattern if len(pattern) <= 80 else pattern[:79] + "…"
     if _BEYOND_LINEAR.search(pattern):
-        why = "it uses lookaround, a back-reference or another construct that a linear-time engine does not have"
+        why = "it uses lookaround, a back-reference or another construct that a linear-time engine does not support"
     elif re.search(r"\{\d*,?\d{3,}\}", pattern):
-        why = "it is too large once its repetitions are counted out"
+        why = "it is too large once its repetitions are expanded"
     else:
-        why = "it is not a regular expression of the linear-time engine (RE2 syntax)"
+        why = "it is not a valid regular expression for the linear-time engine (RE2 syntax)"
     return f"pattern {shown!r} at {where} cannot be used: {why}; rewrite it, or check it in a rule"
 
 
-def _said(error: "ValidationError") -> str:
+def _invalid_rule(error: "ValidationError") -> str:
     instance: Any = error.instance
     shown = repr(instance)
     if len(shown) > 60:
         shown = shown[:59] + "…"
     parent = error.instance_path[-1] if error.instance_path else ""
     if parent == "type":
-        return f"{shown} is no type; use object, array, string, number, integer, boolean or null"
-    return f"{shown} breaks the rule {error.kind.name!r} for {str(parent)!r}" if parent else f"{shown} is no schema"
+        return f"{shown} is not a type; use object, array, string, number, integer, boolean or null"
+    return f"{shown} breaks the rule {error.kind.name!r} for {str(parent)!r}" if parent else f"{shown} is not a schema"

@@ -1,28 +1,28 @@
-"""One conforming of one value: what was worked out already, and how much work is left.
+"""The state of conforming one value: the results so far, and how much work is left.
 
-Judging a value against an arm costs as much as the value is large, so a run has fuel in proportion
-to its value: however unions are nested, the whole stays linear. Out of fuel, nothing more fits.
+The cost of judging a value against an arm grows with the value, so a run has fuel in proportion to its
+value. The total stays linear for any nesting of unions. Without fuel, nothing else fits.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from trueup.conform.document import Place
+from trueup.conform.document import SchemaPlace
 from trueup.conform.nodes import Node
 
-# Own notes are (code, before, after); what happened inside a key or index is (key, trail).
+# Notes about the value itself are (code, before, after); notes about a member are (key, trail).
 Trail = list[Any]
 
 
-class Change(NamedTuple):
-    """What a value becomes, what that costs, and the trail of notes that led there."""
+class Coercion(NamedTuple):
+    """The new value, its price, and the trail of notes that led to it."""
 
     value: Any
     price: int
     trail: Trail
 
 
-Walk = Callable[[Node, Any, "Run", int], Change | None]
+Walk = Callable[[Node, Any, "CoercionRun", int], Coercion | None]
 
 _FLOOR = 100_000
 _PER_ITEM = 20
@@ -38,8 +38,8 @@ class Fuel:
         self._sizes: dict[int, int] | None = None
         self._left = _FLOOR
 
-    def fits(self, place: Place, value: Any, origin: Any) -> bool:
-        """True when a value made from `origin` is valid at a place, and there was fuel to find out."""
+    def fits(self, place: SchemaPlace, value: Any, origin: Any) -> bool:
+        """True if a value made from `origin` is valid at a place, and there was enough fuel to check."""
         if type(value) is dict or type(value) is list:
             if self._sizes is None:
                 self._sizes = sizes(self._root)
@@ -50,27 +50,27 @@ class Fuel:
         return self._left >= 0 and place.valid(value)
 
 
-class Run:
+class CoercionRun:
     """The state of one conforming."""
 
     __slots__ = ("_fuel", "eager", "memo", "walk", "wrapped")
 
-    def __init__(self, root: Any, walk: Walk, eager: bool) -> None:
+    def __init__(self, root: Any, walk: Walk, *, eager: bool) -> None:
         self.walk = walk
         self.eager = eager
-        # A union's answer for a value; the value is kept so that its id stays its own.
-        self.memo: dict[tuple[int, int], tuple[Any, Change | None]] = {}
+        # A union's answer for a value; the value is kept so that its id is not reused.
+        self.memo: dict[tuple[int, int], tuple[Any, Coercion | None]] = {}
         self.wrapped: set[int] = set()
         self._fuel = Fuel(root)
 
-    def fits(self, node: Node, value: Any, origin: Any, whole: bool = True) -> bool:
-        """True when a value made from `origin` is valid at a node; `whole` asks the union's base too."""
+    def fits(self, node: Node, value: Any, origin: Any, *, whole: bool = True) -> bool:
+        """True if a value made from `origin` is valid at a node; `whole` includes the union's base."""
         places = node.places + node.also if whole else node.places
         return all(self._fuel.fits(place, value, origin) for place in places)
 
 
 def sizes(root: Any) -> dict[int, int]:
-    """How many values each container holds, itself included, by the container's id."""
+    """The number of values in each container, including itself, by the container's id."""
     found: dict[int, int] = {}
     stack: list[tuple[Any, bool]] = [(root, False)]
     while stack:

@@ -1,7 +1,7 @@
-"""Scalars read as the type a schema asks for: text to number, boolean or null, numbers to text.
+"""Reads scalars as the type that a schema wants: text as number, boolean or null, numbers as text.
 
-A scalar and the wanted types enter; the readings, each with its code, leave. A text with two readings
-(`1,5`, `1.234,56`, `12.000` for an integer), a number too large to hold and a number with an underscore are not read at all.
+Takes a scalar and the wanted types; returns the readings, each with its code. A text with two readings (`1,5`, `1.234,56`,
+`12.000` for an integer), a number that is too large and a number with an underscore are not read at all.
 """
 
 from decimal import Decimal
@@ -13,7 +13,7 @@ from trueup.verdict.patterns import lazy_regex
 Reading = tuple[Any, str]
 
 _NUMBER = lazy_regex(r"\s*([+-]?[0-9]+)(?:\.([0-9]+))?([eE][+-]?[0-9]{1,4})?\s*\Z")
-# Twelve, or twelve thousand as much of Europe writes it.
+# Twelve, or twelve thousand in much of Europe.
 _GROUPED = lazy_regex(r"\s*[+-]?[1-9][0-9]{0,2}\.000\s*\Z")
 _POINT_FIRST = lazy_regex(r"\s*[+-]?\.[0-9]+\s*\Z")
 _BOOLEANS = {"true": True, "false": False}
@@ -29,7 +29,7 @@ _DRESSED = lazy_regex(
     r"(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?P<fraction>\.[0-9]+)?"
     r"\s*(?P<unit>[^\s\d.,;:+-]{0,12})\Z"
 )
-# Words that scale a number ("5k", "3 million") or may mean two things ("5 m") are not here, on purpose.
+# Words that scale a number ("5k", "3 million") or are ambiguous ("5 m") are intentionally missing.
 _UNITS = frozenset(
     "% percent pct € $ £ ¥ usd eur gbp jpy chf dollar dollars euro euros cents pounds "
     "kg g mg µg lb lbs oz t km cm mm mi ft yd miles meters metres ms s sec secs second seconds min mins minute "
@@ -38,11 +38,11 @@ _UNITS = frozenset(
     "l ml °c °f ° bpm rpm kcal cal mmhg km/h mph m² km²".split()
 )
 
-# The largest whole number that a float holds without a gap.
+# The largest whole number up to which floats have no gaps.
 _EXACT = 2**53
 
 
-def recast(value: Any, types: frozenset[str], eager: bool) -> list[Reading]:
+def recast(value: Any, types: frozenset[str], *, eager: bool) -> list[Reading]:
     """Every reading of a scalar as one of the types, with the code of its coercion.
 
     >>> recast(" 7 ", frozenset({"integer"}), eager=False)
@@ -52,7 +52,7 @@ def recast(value: Any, types: frozenset[str], eager: bool) -> list[Reading]:
     """
     kind = type(value)
     if kind is str:
-        return _from_text(value, types, eager)
+        return _from_text(value, types, eager=eager)
     if kind is float:
         return _from_float(value, types)
     if "string" in types:
@@ -66,12 +66,12 @@ def recast(value: Any, types: frozenset[str], eager: bool) -> list[Reading]:
 
 def _from_float(value: float, types: frozenset[str]) -> list[Reading]:
     if "integer" in types and value.is_integer():
-        # Beyond this the float is valid as it stands, and its digits as an integer would be made up.
+        # Beyond this, the float is valid as it is, and the digits of an integer would be invented.
         return [(int(value), "C004")] if -_EXACT <= value <= _EXACT else []
     return [(repr(value), "C008")] if "string" in types and isfinite(value) else []
 
 
-def _from_text(text: str, types: frozenset[str], eager: bool) -> list[Reading]:
+def _from_text(text: str, types: frozenset[str], *, eager: bool) -> list[Reading]:
     readings: list[Reading] = []
     if "integer" in types:
         read, code = (read_number, "C002") if "number" in types else (read_whole, "C001")
@@ -93,7 +93,7 @@ def _from_text(text: str, types: frozenset[str], eager: bool) -> list[Reading]:
 
 
 def int_text(value: int) -> str | None:
-    """The digits of an integer; None when Python refuses to write so many."""
+    """The digits of an integer; None if Python refuses to write so many."""
     try:
         return str(value)
     except ValueError:
@@ -101,7 +101,7 @@ def int_text(value: int) -> str | None:
 
 
 def read_number(text: str) -> int | float | None:
-    """The number that a text spells in plain decimal digits, as JSON would read it.
+    """The number that a text spells in plain decimal digits, as in JSON.
 
     >>> read_number("5.0"), read_number("1e400"), read_number("high")
     (5.0, None, None)
@@ -119,7 +119,7 @@ def read_number(text: str) -> int | float | None:
 
 
 def read_whole(text: str) -> int | None:
-    """The integer that a text spells, exact in every digit; None when it has a fraction or sets thousands apart.
+    """The integer that a text spells, exact in every digit; None if it has a fraction or may have thousands separators.
 
     >>> read_whole("12.00"), read_whole("12.000")
     (12, None)
@@ -131,13 +131,13 @@ def read_whole(text: str) -> int | None:
         return number
     if _GROUPED.match(text):
         return None
-    # Through the float, the last digits of a long number would be lost.
+    # A float would lose the last digits of a long number.
     exact = Decimal(text.strip())
     return int(exact) if exact == exact.to_integral_value() else None
 
 
 def undressed(text: str) -> str | None:
-    """The digits inside a sign of currency, a percent sign, a unit or thousands separators.
+    """The digits without a currency sign, a percent sign, a unit or thousands separators.
 
     >>> undressed("$1,234.50"), undressed("1,036"), undressed("45 %")
     ('1234.50', '1036', '45')

@@ -1,7 +1,7 @@
-"""Schemas compiled once, offline and bounded: JSON Schema, Python types or a path in, a `Schema` out.
+"""Compiles schemas once, offline and within limits: takes JSON Schema, Python types or a path, and returns a `Schema`.
 
-Draft 2020-12 unless `$schema` says 2019-09 or 7. No reference is ever fetched, patterns run on a
-linear engine, and a schema that is too large, too deep or not valid is refused with a `SchemaError`.
+The draft is 2020-12 unless `$schema` names 2019-09 or 7. No reference is ever fetched, patterns run on a linear
+engine, and a schema that is too large, too deep or not valid is refused with a `SchemaError`.
 """
 
 import os
@@ -15,7 +15,7 @@ import msgspec
 
 from trueup.conform import survey
 from trueup.conform.breadth import breadth
-from trueup.conform.document import Document, JsonSchema, Place
+from trueup.conform.document import Document, JsonSchema, SchemaPlace
 from trueup.conform.errors import explain
 from trueup.conform.nodes import Node
 from trueup.conform.own_code import OwnCode
@@ -34,7 +34,7 @@ __all__ = ["MAX_BYTES", "MAX_DEPTH", "Schema", "SchemaError", "compile_schema", 
 
 MAX_BYTES = 2_000_000
 MAX_DEPTH = 200
-# A look costs some 13 ns, so that the worst schema takes under 100 ms for one place of a value.
+# A check costs about 13 ns, so that the worst schema takes less than 100 ms for one place of a value.
 MAX_LOOKS = 5_000_000
 CACHE_SIZE = 256
 CACHE_BYTES = 16_000_000
@@ -43,7 +43,7 @@ _DRAFTS = lazy_regex(r"https?://json-schema\.org/(?:draft/(?:2020-12|2019-09)|dr
 
 
 class Schema:
-    """A compiled schema: judges values at C speed, and knows its keys and types."""
+    """A compiled schema, which judges values at C speed and has its keys and types."""
 
     __slots__ = (
         "_item",
@@ -63,7 +63,7 @@ class Schema:
         "types",
     )
 
-    def __init__(self, place: Place, is_valid: Callable[[Any], bool], python: "PythonType | None" = None) -> None:
+    def __init__(self, place: SchemaPlace, is_valid: Callable[[Any], bool], python: "PythonType | None" = None) -> None:
         self.place = place
         self.source: JsonSchema = place.schema
         self.is_valid = is_valid if python is None else partial(_accepts, python)
@@ -71,7 +71,7 @@ class Schema:
         self.types = survey.types_at(place)
         self.root_keys = survey.root_keys(place)
         self.aliases: dict[str, list[str]] = {} if python is None else python.aliases
-        # also under further names that the type knows
+        # including alternative names of the type
         self.names = self.root_keys if python is None else self.root_keys | python.names
         self.has_integer = survey.asks_integer(place.document.schema)
         self.names_grounded = survey.has_keyword(place.document.schema, "x-grounded")
@@ -84,7 +84,7 @@ class Schema:
 
     @property
     def item(self) -> "Schema | None":
-        """The schema of the items when the root is an array, else None."""
+        """The schema of the items if the root is an array, otherwise None."""
         if self._item is None:
             place = survey.item_place(self.place)
             if place is not None:
@@ -93,7 +93,7 @@ class Schema:
         return self._item
 
     def member(self, key: str) -> "Schema | None":
-        """The schema of one property that the root itself names, else None."""
+        """The schema of one property that the root itself names, otherwise None."""
         if key not in self._members:
             properties = self.source.get("properties") if isinstance(self.source, dict) else None
             known = isinstance(properties, dict) and key in properties
@@ -102,7 +102,7 @@ class Schema:
         return self._members[key]
 
     def errors(self, value: Any, limit: int = 20) -> list[Finding]:
-        """What is wrong with a value, in words a model can act on, best first.
+        """The findings for a value, in words that a model can act on, the best first.
 
         >>> schema = compile_schema({"properties": {"age": {"type": "integer"}}})
         >>> print(*schema.errors({"age": "old"}))
@@ -111,20 +111,20 @@ class Schema:
         return explain(self.place, value, limit)
 
     def build(self, data: Any, text: bytes | None = None) -> "Built":
-        """The Python value that the schema's type makes of JSON data (`text` is the same, written), or the findings why it refuses."""
+        """The Python value that the schema's type builds from JSON data, or its findings; `text` is the same data as JSON text."""
         return (data, []) if self._python is None else self._python.accept(data, text)
 
     def read(self, data: Any, value: Any, text: bytes | None = None) -> "Read":
-        """The data as the schema's type reads them, and what it converted; `text` is the data, written."""
+        """The data as the schema's type reads them, and its conversions; `text` is the same data as JSON text."""
         return (data, []) if self._python is None else self._python.read(data, value, text)
 
     def wide(self, place: Parts) -> Parts | None:
-        """The place that may hold more faults than the one that the schema's type refuses; None where there are no others."""
+        """The place that may have more faults than the one that the schema's type reports; None if there are no others."""
         return () if self._python is None else self._python.wide(place)
 
     @property
     def own_code(self) -> OwnCode:
-        """Which code of its own the schema's type has; none without a type."""
+        """The user code that the schema's type has; empty without a type."""
         return OwnCode() if self._python is None else self._python.own_code()
 
     def __repr__(self) -> str:
@@ -137,7 +137,7 @@ def _accepts(python: "PythonType", value: Any) -> bool:
 
 
 def compile_schema(source: Any) -> Schema:
-    """Compile a schema from any of its forms; the same schema is compiled once.
+    """Compile a schema from any of its forms; the same schema is compiled only once.
 
     >>> compile_schema({"type": "integer"}).is_valid(5)
     True
@@ -156,7 +156,7 @@ def compile_schema(source: Any) -> Schema:
 
 
 def refuse_bad_schema(source: JsonSchema, what: str) -> None:
-    """Raise SchemaError for a schema that is no JSON Schema; much cheaper than compiling it.
+    """Raise SchemaError for a schema that is not valid JSON Schema; much cheaper than compiling it.
 
     >>> refuse_bad_schema({"type": "object"}, "this one")
     """
@@ -172,8 +172,8 @@ def refuse_bad_schema(source: JsonSchema, what: str) -> None:
 
 def _read(path: Any) -> JsonSchema:
     if isinstance(path, str) and path.lstrip().startswith(("{", "[")):
-        raise SchemaError("a schema as text is not taken; pass the dict, or the path of a .json file")
-    from pathlib import Path  # loaded where a schema is a file
+        raise SchemaError("a schema cannot be given as text; pass a dict, or the path of a .json file")
+    from pathlib import Path  # loaded by the first schema in a file
 
     try:
         file = Path(path)
@@ -185,7 +185,7 @@ def _read(path: Any) -> JsonSchema:
     except (ValueError, RecursionError) as error:
         raise SchemaError(f"schema file {str(path)!r} is not JSON: {error}") from None
     if not isinstance(schema, dict | bool):
-        raise SchemaError(f"schema file {str(path)!r} holds {survey.type_of(schema)}, not a JSON Schema object")
+        raise SchemaError(f"schema file {str(path)!r} contains {survey.type_of(schema)}, not a JSON Schema object")
     return schema
 
 
@@ -195,7 +195,7 @@ def _from_json(source: JsonSchema) -> Schema:
 
 
 def _python_type(source: Any) -> "PythonType":
-    from trueup.conform.types import python_type  # loaded where a schema is a type
+    from trueup.conform.types import python_type  # loaded by the first schema that is a type
 
     return python_type(source)
 
@@ -218,7 +218,7 @@ def _serialised(source: JsonSchema) -> bytes:
     except (TypeError, ValueError, RecursionError) as error:
         raise SchemaError(f"the schema is not JSON data: {error}") from None
     if len(text) > MAX_BYTES:
-        raise SchemaError(f"the schema is {len(text):,} bytes long; at most {MAX_BYTES:,} are taken")
+        raise SchemaError(f"the schema is {len(text):,} bytes long; the limit is {MAX_BYTES:,}")
     if _depth(text) > MAX_DEPTH:
         raise SchemaError(f"the schema is nested deeper than {MAX_DEPTH} levels")
     return text
@@ -228,7 +228,7 @@ _BRACKETS = bytes(c for c in range(256) if c not in b'{}[]"\\')
 
 
 def _depth(text: bytes) -> int:
-    """How deep JSON text is nested, counted without recursion."""
+    """The nesting depth of JSON text, counted without recursion."""
     depth = deepest = 0
     in_string = skip = False
     for byte in text.translate(None, _BRACKETS):
@@ -248,14 +248,14 @@ def _depth(text: bytes) -> int:
 
 
 def _compile(text: bytes, python: "PythonType | None") -> Schema:
-    import jsonschema_rs  # loaded by the first schema that is compiled: it takes longer than all the rest of a first check
+    import jsonschema_rs  # loaded by the first schema that is compiled: it takes longer than everything else in a first check
 
-    # Decoded anew, so that a caller who changes their dict later does not change the schema.
+    # Decoded again, so that a caller who changes their dict later does not change the schema.
     schema: JsonSchema = msgspec.json.decode(text)
     settings: dict[str, Any] = {
         "offline": True,
         "pattern_options": _pattern_options(schema),
-        # A Python type judges its own dates and addresses, often more leniently than RFC 3339.
+        # A Python type judges dates and addresses itself, often more leniently than RFC 3339.
         "validate_formats": python is None,
     }
     try:
@@ -286,7 +286,7 @@ def _refuse_fans(document: Document) -> None:
     span = breadth(document.root)
     if span.looks > MAX_LOOKS:
         raise SchemaError(
-            f"unions and references of the schema multiply to more than {MAX_LOOKS:,} looks at one value; "
+            f"unions and references of the schema multiply to more than {MAX_LOOKS:,} checks of one value; "
             "let fewer alternatives refer to the same definition"
         )
     if span.depth > MAX_DEPTH:
@@ -306,7 +306,7 @@ def _pattern_options(schema: JsonSchema) -> "RegexOptions":
 
 
 class _Cache:
-    """The schemas compiled last, bounded in number and in bytes of their text."""
+    """The most recently compiled schemas, limited in number and in bytes of their text."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

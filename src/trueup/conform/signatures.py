@@ -1,7 +1,7 @@
-"""Signatures: the annotations of a function's parameters, and the call of a function with arguments by name.
+"""Signatures: the annotations of a function's parameters, and calling a function with arguments by name.
 
-A function enters; its annotations leave, each resolved alone, so that one name that cannot be found does not lose the limits of the others.
-Names of the functions around it are found too. Text that is not an expression, such as a remark, annotates nothing.
+Takes a function; returns its annotations, each resolved alone, so that one unknown name does not lose the limits of the others.
+Names of the enclosing functions are found too. Text that is not an expression, such as a remark, is not an annotation.
 """
 
 import functools
@@ -16,7 +16,7 @@ from trueup.verdict.context import Context
 
 
 class Hints(typing.NamedTuple):
-    """The annotations of a function by parameter, and for each that cannot be resolved why."""
+    """The annotations of a function by parameter, and the error for each one that cannot be resolved."""
 
     known: dict[str, Any]
     unknown: dict[str, Exception]
@@ -48,7 +48,7 @@ def hints_of_function(function: Callable[..., Any]) -> Hints:
 
 
 def context_parameter(function: Callable[..., Any]) -> str | None:
-    """The name of the parameter that takes a `Context`, None where the function takes none.
+    """The name of the parameter that takes a `Context`; None if the function takes none.
 
     >>> def pay(ctx: Context[int], amount: int) -> None: ...
     >>> context_parameter(pay), context_parameter(len)
@@ -66,7 +66,7 @@ def _context_parameter(function: Callable[..., Any]) -> str | None:
 
 
 def _is_context(hint: Any) -> bool:
-    """Whether an annotation is `Context`, also one with a remark, or one of several that a parameter may be."""
+    """Whether an annotation is `Context`, perhaps with a remark or as one of several types."""
     if isinstance(hint, UnionType) or typing.get_origin(hint) is typing.Union:
         return any(map(_is_context, typing.get_args(hint)))
     if typing.get_origin(hint) is typing.Annotated:
@@ -75,7 +75,7 @@ def _is_context(hint: Any) -> bool:
 
 
 def hashable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What stands for a function where something is remembered about it: objects that can be called need not have a hash.
+    """A hashable key for a function: callable objects do not always have a hash.
 
     >>> hashable(len)
     <built-in function len>
@@ -83,12 +83,12 @@ def hashable(function: Callable[..., Any]) -> Callable[..., Any]:
     try:
         hash(function)
     except TypeError:
-        return function.__call__  # type: ignore[no-any-return,operator]  # a method is told apart by the object itself
+        return function.__call__  # type: ignore[no-any-return,operator]  # a method is identified by its object
     return function
 
 
 def innermost(function: Callable[..., Any]) -> Any:
-    """What a partial, or an object that can be called, comes down to."""
+    """The function inside a partial or a callable object."""
     while isinstance(function, functools.partial):
         function = function.func
     if inspect.isroutine(function) or isinstance(function, type):
@@ -97,7 +97,7 @@ def innermost(function: Callable[..., Any]) -> Any:
 
 
 def call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-    """Call a function with arguments by name; those of parameters that have only a position are passed so.
+    """Call a function with arguments by name; positional-only parameters get theirs by position.
 
     >>> def half(number: float, /, digits: int = 1) -> float:
     ...     return round(number / 2, digits)
@@ -115,7 +115,7 @@ def call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
 
 
 def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters of a function in their order, also where an annotation cannot be resolved."""
+    """The parameters of a function in order, even if an annotation cannot be resolved."""
     known: Any = inspect.signature
     if sys.version_info >= (3, 14):
         import annotationlib
@@ -134,7 +134,7 @@ def _positional(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def _annotations(function: Any) -> dict[str, Any]:
-    """The annotations as they were written; since Python 3.14, names that are not known yet are references."""
+    """The annotations as written; since Python 3.14, unknown names are forward references."""
     if sys.version_info >= (3, 14):
         import annotationlib
 
@@ -144,7 +144,7 @@ def _annotations(function: Any) -> dict[str, Any]:
 
 
 def _around(function: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The names that a function sees: those of its module, and those of the functions around it that it uses."""
+    """The names that a function sees: those of its module, and those of enclosing functions that it uses."""
     plain = inspect.unwrap(function)
     code, cells = getattr(plain, "__code__", None), getattr(plain, "__closure__", None)
     enclosed: dict[str, Any] = {}

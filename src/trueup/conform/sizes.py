@@ -1,6 +1,6 @@
-"""The size of a strict schema beside what a provider takes: depth, properties, values, unions, and references that lead back.
+"""Compares the size of a strict schema with a provider's limits: depth, properties, values, unions and recursion.
 
-A strict schema and a dialect enter; a sentence about the first limit that is broken leaves, or nothing.
+Takes a strict schema and a dialect; returns a sentence about the first limit that is exceeded, or nothing.
 """
 
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ _INSIDE = ("items", "prefixItems", "anyOf", "additionalProperties")
 
 
 def fault_in(schema: dict[str, Any], dialect: Dialect) -> str:
-    """What is too much for the provider; empty where nothing is.
+    """A sentence about the first limit that is exceeded; empty if there is none.
 
     >>> fault_in({"type": "object", "properties": {"a": {}, "b": {}}}, Dialect(most_properties=1))
-    'it has 2 properties and at most 1 are taken; split it into several requests'
+    'it has 2 properties, and the limit is 1; split it into several requests'
     """
     schemas = [schema, *schema.get("$defs", {}).values()]
     inner = [here for each in schemas for here in _walk(each)]
@@ -29,16 +29,16 @@ def fault_in(schema: dict[str, Any], dialect: Dialect) -> str:
         (sum(len(here.get("enum", ())) for here in inner), dialect.most_values, "values in its enums"),
         (letters, dialect.most_letters, "letters in its names and values"),
         (unions, dialect.most_unions, "fields that may be null or of several types"),
-        (optional, dialect.most_optional, "fields that may be left out"),
-        (_depth(schema), dialect.most_depth, "objects inside each other"),
+        (optional, dialect.most_optional, "optional fields"),
+        (_depth(schema), dialect.most_depth, "levels of nested objects"),
     ):
         if most is not None and count > most:
-            return f"it has {count:,} {what} and at most {most:,} are taken; split it into several requests"
+            return f"it has {count:,} {what}, and the limit is {most:,}; split it into several requests"
     return _loop_in(schema, dialect)
 
 
 def refs_in(schema: Any, *, needed_only: bool = False) -> Iterator[str]:
-    """The definitions that a strict schema refers to; `needed_only`: not those in fields that may be left out."""
+    """The definitions that a strict schema refers to; with `needed_only`, not those in optional fields."""
     for here in _walk(schema, needed_only=needed_only):
         if "$ref" in here:
             yield here["$ref"].rpartition("/")[2]
@@ -47,7 +47,7 @@ def refs_in(schema: Any, *, needed_only: bool = False) -> Iterator[str]:
 def looping(schema: dict[str, Any], *, needed_only: bool = False) -> set[str]:
     """The definitions that lead back to themselves."""
     refs = {name: set(refs_in(inner, needed_only=needed_only)) for name, inner in schema.get("$defs", {}).items()}
-    # What refers to nothing that is left cannot be part of a loop, and neither can what nothing that is left refers to.
+    # A definition without references to remaining ones, or without references from them, cannot be part of a loop.
     for _ in range(2):
         waiting = [name for name in refs if not refs[name]]
         back: dict[str, list[str]] = {}
@@ -79,14 +79,12 @@ def _loop_in(schema: dict[str, Any], dialect: Dialect) -> str:
     names = sorted(looping(schema, needed_only=dialect.recursion == "optional"))
     if not names:
         return ""
-    instead = (
-        "let the field be left out" if dialect.recursion == "optional" else "write out as many levels as are needed"
-    )
+    instead = "make the field optional" if dialect.recursion == "optional" else "write out as many levels as needed"
     return f"its definition {names[0]!r} refers to itself; {instead}, or ask without a strict schema"
 
 
 def _walk(schema: Any, *, needed_only: bool = False) -> Iterator[dict[str, Any]]:
-    """Every schema inside a schema, itself first; definitions apart."""
+    """Every schema inside a schema, itself first, without definitions."""
     stack = [schema]
     while stack:
         here = stack.pop()
@@ -100,7 +98,7 @@ def _walk(schema: Any, *, needed_only: bool = False) -> Iterator[dict[str, Any]]
 
 
 def _depth(schema: dict[str, Any]) -> int:
-    """How many objects stand inside each other, definitions followed until they lead back."""
+    """The depth of nested objects, following definitions until they lead back."""
     defs = schema.get("$defs", {})
     refs = {name: dict.fromkeys(refs_in(inner)) for name, inner in (("", schema), *defs.items())}
     depths: dict[str, int] = {}

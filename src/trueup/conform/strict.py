@@ -1,8 +1,9 @@
-"""A schema in the strict form that providers enforce: objects closed, every property required, null for what may be left out.
+"""Converts a schema to the strict form that providers enforce: objects closed, every property required, null for optional fields.
 
-A compiled schema and the name of a provider enter; a new schema leaves, or a `SchemaError` that says what cannot be strict, where,
-and what to do. Limits that the provider does not take are left out and noted in the description: the contract still checks them.
-What is valid under the strict schema may hold nulls that the contract's own schema does not allow; coercion takes them out.
+Takes a compiled schema and the name of a provider; returns a new schema, or raises a `SchemaError` that says what cannot be
+strict, where, and what to do. Limits that the provider does not support are left out and noted in the description; the contract
+still checks them. A valid value of the strict schema may have nulls that the contract's own schema does not allow; coercion
+removes them.
 """
 
 import json
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, NoReturn
 
 from trueup.conform.dialects import DIALECTS, Dialect, Provider
-from trueup.conform.document import Place
+from trueup.conform.document import SchemaPlace
 from trueup.conform.refusals import SchemaError
 from trueup.conform.schema import Schema, compile_schema
 from trueup.conform.sizes import fault_in, looping, refs_in
@@ -33,13 +34,13 @@ from trueup.conform.views import (
 from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex
 
-_MOST_DEPTH = 20  # what lies deeper becomes a definition, so that no schema is too deep to walk
-_MOST_WORK = 200_000  # views of places; unions beside unions multiply
+_MOST_DEPTH = 20  # deeper schemas become definitions, so that no schema is too deep to walk
+_MOST_WORK = 200_000  # views of places; unions next to unions multiply
 
 _OBJECT = frozenset({"properties", "required", "additionalProperties", "patternProperties"})
 _ARRAY = frozenset({"items", "prefixItems"})
 _SCALARS = ("string", "number", "integer", "boolean", "null")
-# Words of the arms of a union that describe a value; an arm with none of them only limits what is described beside it.
+# Keywords of union arms that describe a value; an arm without any only limits what the schema around it describes.
 _DESCRIBING = (_OBJECT | _ARRAY | {"type", "enum", "const", "$ref", "allOf", "anyOf", "oneOf"}) - {"required"}
 _TIGHTER: dict[str, Callable[[Any, Any], Any]] = {
     "minimum": max, "exclusiveMinimum": max, "minLength": max, "minItems": max,
@@ -71,7 +72,7 @@ def strict_schema(schema: Schema, provider: Provider) -> JsonObject:
 
 
 class StrictForm(NamedTuple):
-    """A strict schema, and where it says null for what may be left out: the properties of an object, by identity, and a name."""
+    """A strict schema, and the optional fields with an added null: an object's properties, by identity, and a name."""
 
     schema: JsonObject
     nulls: frozenset[tuple[int, str]]
@@ -90,9 +91,9 @@ def strict_form(schema: Schema, provider: Provider) -> StrictForm:
 
 
 def narrowed_schema(source: JsonObject, provider: Provider) -> JsonObject:
-    """The same with fields that may be left out, for a provider that enforces such a schema too: no null is added.
+    """The same with optional fields, for a provider that enforces such a schema too: no null is added.
 
-    A schema that cannot be strict stays as it is; the provider refuses it.
+    A schema that cannot be strict is returned unchanged; the provider refuses it.
 
     >>> narrowed_schema({"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}}, "anthropic")[
     ...     "required"
@@ -106,14 +107,14 @@ def narrowed_schema(source: JsonObject, provider: Provider) -> JsonObject:
 
 
 def narrowed_form(source: JsonObject, provider: Provider) -> StrictForm:
-    """The same as a form; a schema that cannot be narrowed is a `SchemaError`."""
+    """The same as a form; raises `SchemaError` for a schema that cannot be narrowed."""
     return StrictForm(
         _Strict(provider, DIALECTS[provider], absent=True).whole(compile_schema(source).place), frozenset()
     )
 
 
 def is_strict(source: Any, provider: Provider) -> bool:
-    """Whether a schema is strict as it stands: closed, everything required, with only keywords that the provider supports.
+    """Whether a schema is already strict: closed, everything required, with only keywords that the provider supports.
 
     >>> closed = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
     >>> is_strict({**closed, "required": ["a"]}, "openai"), is_strict(closed, "openai")
@@ -140,7 +141,7 @@ def is_strict(source: Any, provider: Provider) -> bool:
 
 
 def _is_closed(schema: JsonObject) -> bool:
-    """Whether a schema is not that of an object, or of one whose properties are all named and required."""
+    """Whether a schema does not describe an object, or describes one whose properties are all named and required."""
     properties = schema.get("properties") or {}
     if not properties and schema.get("type") != "object":
         return True
@@ -165,7 +166,7 @@ class _Strict:
         self.nulls: list[tuple[int, str]] = []
         self._work = 0
 
-    def whole(self, root: Place) -> JsonObject:
+    def whole(self, root: SchemaPlace) -> JsonObject:
         views, _ = expanded((View(root),))
         defs: JsonObject = {}
         where = "$"
@@ -177,7 +178,7 @@ class _Strict:
         except _Never:
             self._refuse(where, "no value can be valid there", "look for contradictions in the schema")
         if self._dialect.root_object and found.get("type") != "object":
-            self._refuse("$", "it is not one object", "put it into a property of an object, such as {'answer': …}")
+            self._refuse("$", "it is not a single object", "put it into a property of an object, such as {'answer': …}")
         whole = {**found, "$defs": defs} if defs else found
         if self._dialect.recursion == "optional" and not self._absent:
             self._loosen(whole)
@@ -236,7 +237,7 @@ class _Strict:
     def _union(self, view: View, word: str, rest: Views, where: str, depth: int) -> JsonObject:
         listed = view.place.rules[word]
         if rest and all(isinstance(arm, dict) and _DESCRIBING.isdisjoint(arm) for arm in listed):
-            return self._inline(rest, where, depth)  # limits only, such as which of the fields are needed
+            return self._inline(rest, where, depth)  # only limits, such as which fields are needed
         arms: list[JsonObject] = []
         for index in range(len(listed)):
             try:
@@ -293,7 +294,7 @@ class _Strict:
         found: JsonObject = {"type": names[0] if len(names) == 1 else names}
         if self._dialect.const:
             return {**found, "const": values[0]} if len(values) == 1 else {**found, "enum": values}
-        return found if "boolean" in names else {**found, "enum": values}  # enums of texts and numbers alone
+        return found if "boolean" in names else {**found, "enum": values}  # only enums of texts and numbers
 
     def _object(self, meaning: Views, where: str, depth: int) -> JsonObject:
         names = dict.fromkeys(name for view in meaning for name in view.place.rules.get("properties") or ())
@@ -324,7 +325,7 @@ class _Strict:
         return found
 
     def _nullable(self, schema: JsonObject) -> JsonObject:
-        """A schema that takes null as well."""
+        """A schema that also takes null."""
         kind = schema.get("type")
         kinds = kind if isinstance(kind, list) else [kind]
         if "null" in kinds:
@@ -351,7 +352,7 @@ class _Strict:
             beside = sorted(conditional_names(rules) - known)
             if beside:
                 self._refuse(
-                    where, f"a condition speaks of {beside[0]!r}, which is not one of its properties", "name it there"
+                    where, f"a condition mentions {beside[0]!r}, which is not one of its properties", "name it there"
                 )
         nameless = sorted(required - known)
         if nameless:
@@ -382,13 +383,15 @@ class _Strict:
         fixed = more is False or place.rules.get("maxItems", count + 1) <= count
         if not self._dialect.tuples or len(tuples) > 1 or not fixed:
             self._refuse(
-                where, "it has a type for each place (prefixItems)", "make it an object with a name for each place"
+                where,
+                "it has a type for each position (prefixItems)",
+                "make it an object with a name for each position",
             )
         found = [self._at((View(place.child(word, n)),), f"{where}[{n}]", depth + 1) for n in range(count)]
         return {"prefixItems": found, "minItems": place.rules.get("minItems", 0), "maxItems": count}
 
     def _limits(self, kinds: list[str], meaning: Views) -> JsonObject:
-        """The limits that the provider takes; the others are noted in the description."""
+        """The limits that the provider supports; the others are noted in the description."""
         kept: JsonObject = {}
         left: list[str] = []
         words = [word for kind in kinds for word in _LIMITS.get("number" if kind == "integer" else kind, ())]
@@ -416,16 +419,16 @@ class _Strict:
         return word != "minItems" or not dialect.short_lists_only or value <= 1
 
     def _described(self, found: JsonObject, views: Iterable[View]) -> JsonObject:
-        """A schema with its title and its description, the limits that were left out behind it."""
+        """A schema with its title and its description, followed by the limits that were left out."""
         notes = notes_of(views)
         if "$ref" in found:
             about = notes.get("description")
             return {"description": about, "anyOf": [found]} if about and self._dialect.notes_on_refs else found
-        said = dict.fromkeys(part for part in (notes.get("description"), found.pop("description", "")) if part)
-        return {**notes, **({"description": " ".join(said)} if said else {}), **found}
+        parts = dict.fromkeys(part for part in (notes.get("description"), found.pop("description", "")) if part)
+        return {**notes, **({"description": " ".join(parts)} if parts else {}), **found}
 
     def _loosen(self, whole: JsonObject) -> None:
-        """Let fields that lead back to where they are be left out: the provider follows references there alone."""
+        """Make recursive fields optional, because the provider follows references only there."""
         loop = looping(whole)
         for owner, name, inner in self._optional:
             if not loop.isdisjoint(refs_in(inner)):
@@ -434,6 +437,6 @@ class _Strict:
 
 
 def _names_all(rules: JsonObject) -> bool:
-    """Whether an object without a property is meant to be empty, as a model without fields is."""
+    """Whether an object without properties is meant to be empty, like a model without fields."""
     more = rules.get("additionalProperties")
     return more is False or (more is None and "properties" in rules)

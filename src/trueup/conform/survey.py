@@ -1,16 +1,16 @@
-"""What a schema says about itself at a glance: its keys, the types of its root, whether integers occur.
+"""Facts about a schema: its keys, the types of its root, whether integers occur.
 
-A place of a document enters; plain sets of names leave. Recursive references are walked once.
+Takes a place of a document; returns plain sets of names. Recursive references are walked once.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
-from trueup.conform.document import JsonSchema, Place, facets
+from trueup.conform.document import JsonSchema, SchemaPlace, facets
 
 ALL_TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
 
-# Unions nested deeper than this are taken to allow anything.
+# Unions nested deeper than this count as allowing anything.
 MAX_UNION_DEPTH = 100
 
 _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
@@ -59,16 +59,16 @@ def all_keys(schema: JsonSchema) -> frozenset[str]:
 
 
 def asks_integer(schema: JsonSchema) -> bool:
-    """True when some place of a schema names the type integer."""
+    """True if some place of a schema names the type integer."""
     return any("integer" in _type_list(here) for here in subschemas(schema))
 
 
 def has_keyword(schema: JsonSchema, keyword: str) -> bool:
-    """True when some place of a schema has a keyword."""
+    """True if some place of a schema has a keyword."""
     return any(keyword in here for here in subschemas(schema))
 
 
-def root_keys(place: Place) -> frozenset[str]:
+def root_keys(place: SchemaPlace) -> frozenset[str]:
     """The property names of the object at a place, through references and unions."""
     names: set[str] = set()
     for here in _alternatives(place):
@@ -77,7 +77,7 @@ def root_keys(place: Place) -> frozenset[str]:
     return frozenset(names)
 
 
-def types_at(place: Place) -> frozenset[str]:
+def types_at(place: SchemaPlace) -> frozenset[str]:
     """The JSON types that a value at a place may have; an integer counts as a number, not the reverse."""
     known = place.document.types
     if id(place) not in known:
@@ -85,8 +85,8 @@ def types_at(place: Place) -> frozenset[str]:
     return known[id(place)]
 
 
-def item_place(place: Place) -> Place | None:
-    """The place that describes the items of the array at a place; None when nothing or several things do."""
+def item_place(place: SchemaPlace) -> SchemaPlace | None:
+    """The place that describes the items of the array at a place; None if there are none or several."""
     found = [
         here.child("items")
         for here in _alternatives(place)
@@ -112,7 +112,7 @@ _NAMES: dict[type, str] = {
 }
 
 
-def own_types(place: Place) -> frozenset[str]:
+def own_types(place: SchemaPlace) -> frozenset[str]:
     """The types that a place itself allows by `type`, `enum` and `const`, its references left aside."""
     if place.schema is False:
         return frozenset()
@@ -130,7 +130,7 @@ def own_types(place: Place) -> frozenset[str]:
 
 def _value_types(values: list[Any]) -> frozenset[str]:
     found = {type_of(value) for value in values}
-    # 1.0 and 1 are one value to JSON Schema, so an enum with either allows both.
+    # 1.0 and 1 are the same value in JSON Schema, so an enum with either allows both.
     return frozenset(found | {"integer", "number"} if found & {"integer", "number"} else found)
 
 
@@ -139,13 +139,13 @@ def _type_list(schema: dict[str, Any]) -> list[str]:
     return [listed] if isinstance(listed, str) else listed
 
 
-def _types(place: Place, memo: dict[int, frozenset[str]], depth: int) -> frozenset[str]:
+def _types(place: SchemaPlace, memo: dict[int, frozenset[str]], depth: int) -> frozenset[str]:
     if depth > MAX_UNION_DEPTH:
         return ALL_TYPES
     known = memo.get(id(place))
     if known is not None:
         return known
-    memo[id(place)] = frozenset()  # a union that leads back to itself adds no type of its own
+    memo[id(place)] = frozenset()  # a union that leads back to itself adds no type
     allowed = ALL_TYPES
     for here in facets((place,)):
         allowed &= own_types(here)
@@ -155,8 +155,8 @@ def _types(place: Place, memo: dict[int, frozenset[str]], depth: int) -> frozens
     return allowed
 
 
-def unions(place: Place) -> list[list[Place]]:
-    """The groups of alternatives that a place lists by `anyOf` and `oneOf`."""
+def unions(place: SchemaPlace) -> list[list[SchemaPlace]]:
+    """The groups of alternatives in the `anyOf` and `oneOf` of a place."""
     schema = place.rules
     return [
         [place.child(keyword, index) for index in range(len(schema[keyword]))]
@@ -165,9 +165,9 @@ def unions(place: Place) -> list[list[Place]]:
     ]
 
 
-def _alternatives(place: Place) -> list[Place]:
+def _alternatives(place: SchemaPlace) -> list[SchemaPlace]:
     """Every place that may describe the value at this one: itself, its references, its arms."""
-    found: list[Place] = []
+    found: list[SchemaPlace] = []
     seen: set[int] = set()
     stack = [place]
     while stack:
@@ -181,17 +181,17 @@ def _alternatives(place: Place) -> list[Place]:
     return found
 
 
-def types_along(place: Place, path: tuple[str | int, ...]) -> frozenset[str]:
-    """The types that a schema allows at a path below a place, through every union; none where it does not say."""
-    said = [here for here in places_along(place, path) if not _SAYS_TYPE.isdisjoint(here.rules)]
-    return frozenset().union(*map(types_at, said)) if said else frozenset()
+def types_along(place: SchemaPlace, path: tuple[str | int, ...]) -> frozenset[str]:
+    """The types that a schema allows at a path below a place, through every union; empty if it does not limit them."""
+    typed = [here for here in places_along(place, path) if not _SAYS_TYPE.isdisjoint(here.rules)]
+    return frozenset().union(*map(types_at, typed)) if typed else frozenset()
 
 
-def places_along(place: Place, path: tuple[str | int, ...], *, conditions: bool = False) -> list[Place]:
-    """The places that describe what is at a path below a place, through every union, and with `conditions` through `then` and the like."""
+def places_along(place: SchemaPlace, path: tuple[str | int, ...], *, conditions: bool = False) -> list[SchemaPlace]:
+    """The places that describe the value at a path below a place, through every union, and with `conditions` through `then` etc."""
     places = _branches([place], conditions=conditions)
     for part in path:
-        below: list[Place] = []
+        below: list[SchemaPlace] = []
         for here in places:
             rules = here.rules
             if isinstance(part, str):
@@ -204,7 +204,7 @@ def places_along(place: Place, path: tuple[str | int, ...], *, conditions: bool 
     return places
 
 
-def _members(place: Place, name: str) -> list[Place]:
+def _members(place: SchemaPlace, name: str) -> list[SchemaPlace]:
     """The places that describe a member of an object."""
     rules = place.rules
     found = [place.child("properties", name)] if name in (rules.get("properties") or ()) else []
@@ -222,9 +222,9 @@ _SAYS_TYPE = frozenset({"type", "enum", "const"})
 _MOST_PLACES = 64
 
 
-def _branches(places: list[Place], *, conditions: bool = False) -> list[Place]:
-    """Every place that applies along with these, or may: through references, `allOf`, `anyOf` and `oneOf`; or through conditions."""
-    found: list[Place] = []
+def _branches(places: list[SchemaPlace], *, conditions: bool = False) -> list[SchemaPlace]:
+    """Every place that applies together with these, or may: through references, `allOf`, `anyOf`, `oneOf` and perhaps conditions."""
+    found: list[SchemaPlace] = []
     stack = list(places)
     while stack and len(found) < _MOST_PLACES:
         for here in facets((stack.pop(),)):

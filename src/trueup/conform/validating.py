@@ -1,6 +1,6 @@
-"""The context of the check that is under way, for validators of the user's types: pydantic's get it as `info.context`.
+"""The context of the current check, for validators of the user's types, which get it from pydantic as `info.context`.
 
-A check opens it and closes it again; whatever builds a value meanwhile reads it. Nothing else is kept here.
+A check opens and closes it, and code that builds a value in between reads it. Nothing else is kept here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,13 +10,13 @@ from typing import Any
 
 _context: ContextVar[Mapping[str, Any] | None] = ContextVar("trueup_validation_context", default=None)
 present = _context.get
-# What is added to every context, so that it does not count as one that the caller gave.
+# Keys that trueup adds to every context; a context with only these does not count as given by the caller.
 _ADDED = frozenset({"history", "question", "first"})
 
 
 @contextmanager
 def validating(context: Mapping[str, Any] | None) -> Iterator[None]:
-    """While this is open, validators get the context that the caller gave; None where all of it was added by asking.
+    """While this is open, validators get the caller's context; None if trueup added all of it.
 
     >>> with validating({"user": "ada", "history": []}):
     ...     present()

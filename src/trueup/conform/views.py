@@ -1,13 +1,13 @@
-"""Places of a schema read together: what `$ref` and `allOf` bring to one value, and what all of it says.
+"""Reads places of a schema together: everything that applies to one value through `$ref` and `allOf`.
 
-Views of places enter; views, names and values leave. Nothing is changed or judged here.
+Takes views of places; returns views, names and values. Nothing is changed or judged here.
 """
 
 import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from trueup.conform.document import Place, reference
+from trueup.conform.document import SchemaPlace, reference
 
 UNIONS = ("anyOf", "oneOf")
 _REMARKS = frozenset(
@@ -19,9 +19,9 @@ JsonObject = dict[str, Any]
 
 
 class View(NamedTuple):
-    """A place, and those of its unions that were dealt with; `flat` when what it refers to stands beside it."""
+    """A place, and those of its unions that are already resolved; `flat` if its references are separate views."""
 
-    place: Place
+    place: SchemaPlace
     without: tuple[str, ...] = ()
     flat: bool = False
 
@@ -42,7 +42,7 @@ Views = tuple[View, ...]
 
 
 def expanded(views: Views) -> tuple[Views, bool]:
-    """The places behind references and `allOf` that say something, each once; and whether a reference led to one."""
+    """The places with rules, also through references and `allOf`, each once; and whether there was a reference."""
     found: dict[tuple[int, tuple[str, ...]], View] = {}
     by_reference = False
     seen: set[View] = set()
@@ -67,7 +67,7 @@ def expanded(views: Views) -> tuple[Views, bool]:
 
 
 def notes_of(views: Iterable[View]) -> JsonObject:
-    """The title and the description nearest to a place."""
+    """The title and the description that are closest to a place."""
     notes: JsonObject = {}
     for view in views:
         for word in ("title", "description"):
@@ -78,7 +78,7 @@ def notes_of(views: Iterable[View]) -> JsonObject:
 
 
 def values_of(meaning: Views) -> list[Any] | None:
-    """The values that every enum and constant of a place allows; None where there is no such list."""
+    """The values that every enum and constant of a place allows; None if there are none."""
     lists = [
         [rules["const"]] if "const" in rules else rules["enum"]
         for rules in (view.place.rules for view in meaning)
@@ -115,7 +115,7 @@ def views_of(name: str, meaning: Views) -> Views:
 
 
 def shared_words(view: View) -> list[str]:
-    """The words that give one schema to all keys that are not named."""
+    """The keywords that define one schema for all keys that are not named."""
     rules = view.place.rules
     return [
         word
@@ -125,7 +125,7 @@ def shared_words(view: View) -> list[str]:
 
 
 def conditional_names(rules: JsonObject) -> set[str]:
-    """The properties that the conditions of an object speak of."""
+    """The properties that the conditions of an object mention."""
     names: set[str] = set()
     depending = rules.get("dependentSchemas")
     arms = [rules.get("then"), rules.get("else"), *(depending.values() if isinstance(depending, dict) else ())]

@@ -1,7 +1,7 @@
-"""The words of schema findings: what is wrong at a place, said so that a model can act on it.
+"""The words of schema findings: what is wrong at a place, in a form that a model can act on.
 
-Facts enter, a `Finding` leaves: message and hint are rendered from its data. What the model wrote is
-quoted short, never whole.
+Takes facts; returns a `Finding`, whose message and hint are rendered from its data. The model's own text is
+quoted only in part.
 """
 
 import json
@@ -51,7 +51,7 @@ def quote(value: Any) -> str:
 
 
 def listing(values: Sequence[Any]) -> str:
-    """Allowed values for a reader, cut when there are many."""
+    """Allowed values for a reader, shortened if there are many."""
     shown = ", ".join(quote(value) for value in values[:_MAX_LISTED])
     return f"{shown}, … ({len(values)} in all)" if len(values) > _MAX_LISTED else shown
 
@@ -66,7 +66,7 @@ def type_word(value: Any) -> str:
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:
-    """The name that a misspelt one most likely means, or None when none is close."""
+    """The name that a misspelled one most likely means, or None if no name is close."""
     if not name or len(name) > MAX_QUOTE:
         return None
     from rapidfuzz import fuzz, process
@@ -145,9 +145,9 @@ def not_unique(path: Parts, first: int, again: int) -> Finding:
 
 def no_arm_fits(path: Parts, arms: Sequence[str], nearest: str, faults: Sequence[Finding]) -> Finding:
     message = f"Fits none of {len(arms)} alternatives ({', '.join(arms[:6])}{', …' if len(arms) > 6 else ''})"
-    told = "; ".join(fault.message for fault in faults[:3])
-    if told:
-        message += f"; the closest is {nearest}: {told}"
+    reasons = "; ".join(fault.message for fault in faults[:3])
+    if reasons:
+        message += f"; the closest is {nearest}: {reasons}"
     hint = " ".join(fault.hint for fault in faults[:3]) or f"Make {_it(path)} one of: {', '.join(arms[:6])}."
     return _say("V008", path, message, hint, alternatives=list(arms[:_MAX_DATA]), closest=nearest,
                 faults=[fault.message for fault in faults[:3]])  # fmt: skip

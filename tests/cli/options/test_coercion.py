@@ -147,7 +147,7 @@ def test_every_command_that_takes_a_schema_takes_the_options_of_coercion() -> No
 @pytest.mark.parametrize(
     ("coerce", "said"),
     [
-        ({"enum_prefix": ["x"]}, "coerce has no 'enum_prefix'; did you mean 'enum_prefixes'?"),
+        ({"enum_prefix": ["x"]}, "coerce has no option 'enum_prefix'; did you mean 'enum_prefixes'?"),
         ({"enum_prefixes": 3}, "coerce: Expected `array`, got `int`"),
         ("much", "coerce is one of off, standard, eager, Options, or a mapping of"),
         (None, "coerce is one of"),

@@ -6,8 +6,8 @@ correction shows one form in place of all alternatives; where nothing tells the 
 
 from typing import Any
 
-from trueup.conform.arms import told_apart
-from trueup.conform.document import Place, reference
+from trueup.conform.arms import likely_arms
+from trueup.conform.document import SchemaPlace, reference
 from trueup.conform.schema import compile_schema
 from trueup.conform.survey import root_keys, subschemas, types_at
 
@@ -31,7 +31,7 @@ def narrowed(schema: Any, value: Any) -> Any:
     return _at(compile_schema(schema).place, value, 0)
 
 
-def _at(place: Place, value: Any, depth: int) -> Any:
+def _at(place: SchemaPlace, value: Any, depth: int) -> Any:
     schema = place.schema
     if not isinstance(schema, dict) or depth > _MOST_DEPTH:
         return schema
@@ -53,7 +53,7 @@ def _at(place: Place, value: Any, depth: int) -> Any:
     )
 
 
-def _arms(place: Place, word: str, value: Any, depth: int) -> list[Any] | None:
+def _arms(place: SchemaPlace, word: str, value: Any, depth: int) -> list[Any] | None:
     """The arms that a value means, and nothing beside them; None where the union stays as it is."""
     group = [place.child(word, index) for index in range(len(place.rules.get(word) or ()))]
     own = place.rules.get("properties")
@@ -69,15 +69,15 @@ def _arms(place: Place, word: str, value: Any, depth: int) -> list[Any] | None:
     return [inner, *(arm.schema for arm in group if arm not in real)]
 
 
-def _meant(group: list[Place], value: Any, *, only_one: bool) -> list[Place]:
+def _meant(group: list[SchemaPlace], value: Any, *, only_one: bool) -> list[SchemaPlace]:
     fitting = [arm for arm in group if arm.valid(value)]
     if fitting or len(group) < 2:
         return group if not fitting or (only_one and len(fitting) > 1) else fitting[:1]
-    told = told_apart(group, value, ())
+    told = likely_arms(group, value, ())
     return told if isinstance(told, list) else group
 
 
-def _properties(place: Place, value: dict[str, Any], depth: int) -> dict[str, Any]:
+def _properties(place: SchemaPlace, value: dict[str, Any], depth: int) -> dict[str, Any]:
     known = place.rules.get("properties")
     named = known if isinstance(known, dict) else {}
     inner = {name: _at(place.child("properties", name), value[name], depth + 1) for name in named if name in value}
@@ -85,7 +85,7 @@ def _properties(place: Place, value: dict[str, Any], depth: int) -> dict[str, An
     return {"properties": {**named, **changed}} if changed else {}
 
 
-def _items(place: Place, value: list[Any], depth: int) -> dict[str, Any]:
+def _items(place: SchemaPlace, value: list[Any], depth: int) -> dict[str, Any]:
     """The items of a list, which are all described by one schema: the arms that any of them means."""
     schema = place.rules.get("items")
     if not isinstance(schema, dict) or not value or len(value) > _MOST_ITEMS:

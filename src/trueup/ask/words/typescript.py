@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trueup.ask.words.shape import Types, limits
-from trueup.conform.document import Place, reference
+from trueup.conform.document import SchemaPlace, reference
 from trueup.verdict.codec import written
 from trueup.verdict.likeness import name_words
 
@@ -44,16 +44,16 @@ class Declarations:
     def __init__(self, types: Types) -> None:
         self._types = types
         self._names: dict[int, str] = {}
-        self._kept: list[Place] = []  # so that the id of a place stays its own
+        self._kept: list[SchemaPlace] = []  # so that the id of a place stays its own
         self._taken: set[str] = set()
-        self._waiting: deque[Place] = deque()
+        self._waiting: deque[SchemaPlace] = deque()
 
-    def declare(self, place: Place, name: str) -> str:
+    def declare(self, place: SchemaPlace, name: str) -> str:
         """The type of a place and all that it refers to, as declarations."""
         self._name(place, name)
         return self.rest()
 
-    def inline(self, place: Place) -> str:
+    def inline(self, place: SchemaPlace) -> str:
         """The type of a place; what it refers to waits for `rest`."""
         note = self._note(place)
         text = self._type(place, 0, 0)
@@ -69,7 +69,7 @@ class Declarations:
             written_out.append(f"{comment}type {self._names[id(place)]} = {self._type(place, 0, 0)};")
         return "\n".join(written_out)
 
-    def _name(self, place: Place, wanted: str) -> str:
+    def _name(self, place: SchemaPlace, wanted: str) -> str:
         name = self._names.get(id(place))
         if name is None:
             name = re.sub(r"\W", "_", wanted, flags=re.ASCII).lstrip("_0123456789") or "Part"
@@ -84,14 +84,14 @@ class Declarations:
             self._waiting.append(place)
         return name
 
-    def _at(self, place: Place, depth: int, level: int) -> str:
+    def _at(self, place: SchemaPlace, depth: int, level: int) -> str:
         """The type at a place inside another type, with its comment."""
         if depth > _MOST_DEPTH and isinstance(place.schema, dict):
             return self._name(place, "Part")
         text, note = self._type(place, depth, level), self._note(place)
         return f"{text} /* {_inside(note)} */" if note else text
 
-    def _type(self, place: Place, depth: int, level: int) -> str:
+    def _type(self, place: SchemaPlace, depth: int, level: int) -> str:
         if not place.rules:
             return "never" if place.schema is False else "any"
         all_of = [*self._parts(place, depth, level)]
@@ -101,7 +101,7 @@ class Declarations:
             or "any"
         )
 
-    def _parts(self, place: Place, depth: int, level: int) -> Iterator[list[str]]:
+    def _parts(self, place: SchemaPlace, depth: int, level: int) -> Iterator[list[str]]:
         """The types that all hold at a place, each as its alternatives."""
         rules = place.rules
         target = reference(place)
@@ -122,14 +122,14 @@ class Declarations:
             if arms:
                 yield [*dict.fromkeys(arms)]
 
-    def _kind(self, place: Place, kind: str, depth: int, level: int) -> str:
+    def _kind(self, place: SchemaPlace, kind: str, depth: int, level: int) -> str:
         if kind == "object":
             return self._object(place, depth, level)
         if kind == "array":
             return self._array(place, depth, level)
         return _KINDS.get(kind, kind)
 
-    def _array(self, place: Place, depth: int, level: int) -> str:
+    def _array(self, place: SchemaPlace, depth: int, level: int) -> str:
         rules = place.rules
         word = "prefixItems" if rules.get("prefixItems") else "items"
         first = rules.get(word)
@@ -141,7 +141,7 @@ class Declarations:
             return f"[{', '.join(shown)}]"
         return _many("any" if first is None else self._at(place.child("items"), depth + 1, level))
 
-    def _object(self, place: Place, depth: int, level: int) -> str:
+    def _object(self, place: SchemaPlace, depth: int, level: int) -> str:
         rules = place.rules
         properties = rules.get("properties") or {}
         required = rules.get("required") or ()
@@ -167,13 +167,13 @@ class Declarations:
             return "{}" if more is False else "{ [key: string]: any }"
         return "\n".join(["{", *lines, "  " * level + "}"])
 
-    def _member(self, place: Place, depth: int, level: int) -> str:
+    def _member(self, place: SchemaPlace, depth: int, level: int) -> str:
         """The type of a property, whose comment stands above it."""
         if depth > _MOST_DEPTH and isinstance(place.schema, dict):
             return self._name(place, "Part")
         return self._type(place, depth, level)
 
-    def _note(self, place: Place, name: str = "") -> str:
+    def _note(self, place: SchemaPlace, name: str = "") -> str:
         """The comment of a place: its limits, its default and its description, on one line."""
         rules, types = place.rules, self._types
         said = [types.get("integer", "integer")] if "integer" in _listed(rules) else []
@@ -189,7 +189,7 @@ class Declarations:
         return _line(". ".join(part for part in (", ".join(said), about) if part))
 
 
-def root_type(place: Place) -> tuple[Place, str]:
+def root_type(place: SchemaPlace) -> tuple[SchemaPlace, str]:
     """The place whose type is that of a whole schema, and the name to declare it under: its title, if that is one.
 
     A schema that is only a reference, as that of a model which refers to itself, needs no name of its own.
@@ -224,7 +224,7 @@ def _title(rules: dict[str, Any], name: str) -> str:
     return "" if _PLAIN.fullmatch(title) else title
 
 
-def _last(place: Place) -> str:
+def _last(place: SchemaPlace) -> str:
     return place.pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from trueup.conform import words
 from trueup.conform.closed import closed_keys
 from trueup.conform.coerce import root_node
-from trueup.conform.document import Place, facets
+from trueup.conform.document import SchemaPlace, facets
 from trueup.conform.nodes import Node
 from trueup.conform.survey import subschemas, types_at, unions
 from trueup.recover.envelopes import may_wrap
@@ -281,7 +281,7 @@ def _child(node: Node, slot: Any) -> Node | None:
     return child if child is not None else node.child_of(slot)[0]
 
 
-def _limit(places: tuple[Place, ...], kind: str, word: str, depth: int = 0) -> int | None:
+def _limit(places: tuple[SchemaPlace, ...], kind: str, word: str, depth: int = 0) -> int | None:
     """The most that a schema allows of a value of one kind; None where there is no limit, or a text may be brought to another kind."""
     types = [types_at(place) for place in places]
     if depth > _MOST_STEPS or (kind == "string" and not all(each <= {kind, "null"} for each in types)):

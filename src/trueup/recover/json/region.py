@@ -18,14 +18,14 @@ _QUOTE_SIGNS = ('"', "'", "”")
 def region(text: str) -> tuple[int, int] | None:
     """The stretch from the first opener to the last closer; the end is left open (-1) if another opener follows."""
     length = len(text)
-    begin = _behind_thoughts(text) if text[:1] != "{" or "<" in text else 0
+    begin = _after_reasoning(text) if text[:1] != "{" or "<" in text else 0
     if begin < 0:
         return None
     start = 0 if text[:2] in _PLAIN_STARTS else _opener(text, begin, length)
     if start < 0:
         return None
     if start:
-        start = _start_behind(text, begin, start)
+        start = _value_start(text, begin, start)
         if start < 0:
             return None
     stop = text.rfind("}" if text[start] == "{" else "]") + 1
@@ -42,7 +42,7 @@ def region(text: str) -> tuple[int, int] | None:
     return start, stop
 
 
-def _behind_thoughts(text: str) -> int:
+def _after_reasoning(text: str) -> int:
     """Where reasoning at the start of a text ends; 0 if there is none, -1 if it needs a closer look."""
     opened = OPENS_REASONING.match(text) if text[:1] == "<" else None
     closed = next_closing(text, opened.end()) if opened else None
@@ -51,7 +51,7 @@ def _behind_thoughts(text: str) -> int:
     return -1 if may_reason(text) and reasoning_spans(text) else 0
 
 
-def _start_behind(text: str, begin: int, start: int) -> int:
+def _value_start(text: str, begin: int, start: int) -> int:
     """Where the value starts, given the text before its first bracket; -1 if it needs a closer look."""
     before = text[begin:start]
     if before[-1:] == "\\" or is_mark(text, begin, start, len(text)) or "<" in before:

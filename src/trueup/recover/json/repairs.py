@@ -380,10 +380,10 @@ def member_in_list(parser: "Parser", frame: Frame, sign: str) -> bool:
 
 
 @ITEM.rule("S031 S040")
-def stray_behind_container(parser: "Parser", frame: Frame, sign: str) -> bool:
+def stray_after_container(parser: "Parser", frame: Frame, sign: str) -> bool:
     """Words after an object or a list that do not start an item."""
-    behind = not frame.comma and frame.value and isinstance(frame.value[-1], dict | list)
-    if not behind or sign in _ITEM_SIGNS:
+    follows = not frame.comma and frame.value and isinstance(frame.value[-1], dict | list)
+    if not follows or sign in _ITEM_SIGNS:
         return False
     parser.stray(frame)
     return True
