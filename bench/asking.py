@@ -1,4 +1,4 @@
-"""`make study`: one small real model, 100 prompts, and what becomes of its replies with and without trueup and its peers.
+"""`make study`: one small real model, 100 prompts, and the results of its replies with and without trueup and its peers.
 
 python bench/asking.py [--minutes 60] [--prompts 100] [--markdown PAGE] [--json OUT]
 
@@ -32,13 +32,13 @@ from trueup.testing.server import ScriptedServer
 from trueup.testing.wire import Request
 
 MAX_TOKENS, TEMPERATURE, SEED = 100, 0.8, 7
-GROUNDED = ("judged", "asked again", "told")  # the arms of grounding, the last two in rounds of their own
+GROUNDED = ("judged", "asked again", "told")  # the arms of grounding, the last two in separate rounds
 HELD = ("json_schema", "json_object", "text")
 SETTINGS = {"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS}
 
 
 class Outcome(NamedTuple):
-    """What one way of asking made of one prompt."""
+    """The outcome of one way of asking for one prompt."""
 
     valid: bool
     right: bool
@@ -49,9 +49,9 @@ class Outcome(NamedTuple):
 
 
 class Front:
-    """The address that everybody asks: the local model behind it, each request remembered, its tokens counted.
+    """The address that every arm asks: it forwards to the local model, remembers each request and counts its tokens.
 
-    Chance is fixed by a seed; who sends the same request again gets the next one.
+    Randomness is fixed by a seed; a repeated request gets the next seed.
     """
 
     def __init__(self, model: LocalModel) -> None:
@@ -60,7 +60,7 @@ class Front:
         self.begin()
 
     def begin(self) -> None:
-        """Count anew: the next prompt, or the next one who asks it."""
+        """Start counting again, for the next prompt or the next arm."""
         self.requests = self.tokens = 0
         self._asked: dict[bytes, int] = {}
 
@@ -106,7 +106,7 @@ def policy_of(task: Task, **more: Any) -> Policy:
 
 
 def trueup_arm(client: OpenAI, repair: str = "whole", **more: Any) -> Callable[[Task], dict[str, Outcome]]:
-    """The loop; its first reply also tells how it would have gone without it."""
+    """The loop; its first reply also shows the outcome without it."""
 
     shown = more.pop("shown", True)
 
@@ -157,7 +157,7 @@ def measured(front: Front, run: Callable[[Task], Any], task: Task) -> tuple[Any,
 
 
 def study(prompts: int, minutes: float, keep: Path | None, only: str) -> dict[str, Any]:
-    """Run every arm on every prompt, or on as many as the time allows; go on where a run was broken off."""
+    """Run every arm on every prompt, or on as many as the time allows; resume an interrupted run."""
     result: dict[str, Any] = {"about": {"minutes": 0.0}, "rows": []}
     if keep and keep.exists():
         result = json.loads(keep.read_text("utf-8"))
@@ -197,7 +197,7 @@ def study(prompts: int, minutes: float, keep: Path | None, only: str) -> dict[st
 
 
 def ask_all(front: Front, arms: dict[str, Callable[[Task], Any]], task: Task, before: dict[str, Any]) -> dict[str, Any]:
-    """What every arm makes of one prompt; those that were asked before are not asked again."""
+    """The outcome of every arm for one prompt; arms that were already asked are not asked again."""
     row: dict[str, Any] = {"id": task.id, "task": task.task, "lang": task.lang, "calls": task.calls, **before}
     for name, run in arms.items():
         if name in before:
@@ -237,8 +237,8 @@ def main() -> None:
         default="",
         help="some of whole, fields, held, judged, asked again, told, unshown, unshown held, instructor, pydantic-ai, instructor held, pydantic-ai held",
     )
-    parser.add_argument("--json", type=Path, help="keep every outcome here, and go on from what is kept")
-    parser.add_argument("--from-json", type=Path, help="write the tables of an earlier run anew")
+    parser.add_argument("--json", type=Path, help="keep every outcome here, and resume from the kept ones")
+    parser.add_argument("--from-json", type=Path, help="write the tables of an earlier run again")
     parser.add_argument("--markdown", type=Path, help="write the tables into this page, between its two marks")
     options = parser.parse_args()
     result = (

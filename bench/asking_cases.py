@@ -50,7 +50,7 @@ CASES = (
     Case("reasoning before the JSON", f"<think>Two coffees, so {{quantity: 2}}.</think>\n{GOOD_TEXT}"),
     Case("an enum value in capitals", _with(item="Coffee")),
     Case("the value inside a list", f"[{GOOD_TEXT}]"),
-    Case("the value under a key of its own", json.dumps({"order": GOOD})),
+    Case("the value under an extra key", json.dumps({"order": GOOD})),
     Case("a number in words", _with(quantity="two")),
     Case("a missing field", json.dumps({key: value for key, value in GOOD.items() if key != "express"})),
     Case("a number out of range", _with(quantity=0)),

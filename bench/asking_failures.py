@@ -35,7 +35,7 @@ MARKS = ("<!-- failures -->", "<!-- end of failures -->")
 
 
 class Outcome(NamedTuple):
-    """What a library made of a case."""
+    """A library's outcome for a case."""
 
     valid: bool
     calls: int

@@ -1,11 +1,11 @@
-"""What grounding buys: the replies of the study once more, under the same contracts with `grounded`.
+"""The benefit of grounding: the replies of the study again, under the same contracts with `grounded`.
 
-Each prompt is asked as shipped, held to the schema where the server can. Grounding then judges the valid reply that came of it. Of
-three requests in all, those after the first carry the findings and the evidence, as `ask` sends them; or only which value is wrong; or nothing: the
-first request again, with the next seed. What is right is counted by the values that the prompt is known to hold.
+Each prompt is asked as shipped, with the schema enforced if the server can. Grounding then judges the valid reply. There are at most
+three requests. Those after the first have the findings and the evidence, as `ask` sends them; or only name the wrong value; or repeat
+the first request with the next seed. Correctness is counted by the known values of the prompt.
 
-python bench/asking_grounded.py --replies PATH judges recorded replies in their place: JSON lines with `messages`, `schema`, `raw_output` and, where they are
-known, the right values as `expect`.
+python bench/asking_grounded.py --replies PATH judges recorded replies instead: JSON lines with `messages`, `schema`, `raw_output` and,
+if they are known, the right values as `expect`.
 """
 
 import argparse
@@ -35,7 +35,7 @@ BARE = {
 
 
 def contract_of(task: Task, grounded: bool = False) -> Contract:
-    """What a valid reply to a task is; `grounded`, if each of its values must be in the conversation."""
+    """The contract for a task; with `grounded`, each value of a reply must be in the conversation."""
     if task.calls:
         more: dict[str, Any] = {"grounded": {"calls": True}} if grounded else {}
         return Contract(tools=openai_tools(task.task), calls={"required": True}, **more)
@@ -50,9 +50,9 @@ def value_of(task: Task, verdict: Verdict) -> Any:
 
 
 def judged(task: Task, verdict: Verdict | None, context: dict[str, Any]) -> dict[str, Any]:
-    """What is known of one reply: whether it is valid, whether it is right, and what grounding says of it.
+    """The facts about one reply: whether it is valid, whether it is right, and what grounding says about it.
 
-    `verdict` is that of the contract without grounding.
+    `verdict` comes from the contract without grounding.
     """
     if verdict is None or not verdict.ok:
         return {"valid": False, "right": False, "refused": False}
@@ -101,7 +101,7 @@ def source_of(task: Task) -> dict[str, Any]:
 
 
 def judge(task: Task, asking: Asking) -> dict[str, Any]:
-    """The reply as shipped, without grounding, and what grounding says of it; for a call with the whole conversation as its source, too."""
+    """The reply as shipped, without grounding, and what grounding says about it; for a call, also with the whole conversation as its source."""
     answer = _first(task, asking)
     found = {"plain": _plain(task, answer, source_of(task))}
     if task.calls:
@@ -110,7 +110,7 @@ def judge(task: Task, asking: Asking) -> dict[str, Any]:
 
 
 def ask_again(task: Task, asking: Asking) -> dict[str, Any]:
-    """What asking again makes of a reply that grounding refuses: with the evidence, and blindly; empty if it accepts the reply."""
+    """The outcomes of asking again after grounding refused a reply: with the evidence, and blindly; empty if it accepts the reply."""
     answers = [_first(task, asking)]
     if not _is_refused(task, answers[0]):
         return {}
@@ -144,7 +144,7 @@ def _grounded(task: Task, asking: Asking, policy: Policy) -> dict[str, Any]:
 
 
 def _plain(task: Task, answer: Any, context: dict[str, Any]) -> dict[str, Any]:
-    """How asking without grounding ended, and what grounding says of the reply."""
+    """How asking without grounding ended, and what grounding says about the reply."""
     tokens = sum(_tokens(one) for one in answer.attempts)
     return {**judged(task, answer.verdict, context), "requests": len(answer.attempts), "tokens": tokens}
 
@@ -168,7 +168,7 @@ def _ended(task: Task, answer: Any) -> dict[str, Any]:
 
 
 def replies(path: Path) -> str:
-    """What grounding says of recorded replies; which values are right is known only of rows with `expect`."""
+    """Grounding's results for recorded replies; the right values are known only for rows with `expect`."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
     usable = [row for row in rows if row.get("messages") and isinstance(row.get("schema"), dict)]
     lines, values = [], []

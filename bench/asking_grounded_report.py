@@ -1,4 +1,4 @@
-"""What grounding buys, as Markdown tables: rows of `asking_grounded` enter."""
+"""The benefit of grounding, as Markdown tables made from the rows of `asking_grounded`."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,11 +16,7 @@ def tables(result: dict[str, Any]) -> str:
         f"{name} {about['versions'][name]}" for name in ("trueup", "xllamacpp") if name in about["versions"]
     )
     again = sum("asked again" in row for row in rows)
-    part = (
-        f" the first {again} prompts, which stand in an order that mixes tasks and languages;"
-        if again < len(rows)
-        else ""
-    )
+    part = f" the first {again} prompts, in an order that mixes tasks and languages;" if again < len(rows) else ""
     found = [row for row in rows if row["task"] not in WRITES and not row["calls"]]
     calls = [row for row in rows if row["calls"]]
     named = (("values to find", found), ("tool calls", calls))
@@ -39,7 +35,7 @@ def tables(result: dict[str, Any]) -> str:
         "",
         *_asked_again(groups),
         "",
-        "What became of the wrong replies that grounding caught:",
+        "Results of the wrong replies that grounding caught:",
         "",
         *_repaired(groups),
     ]
@@ -105,7 +101,7 @@ def _by_kind(rows: list[Row]) -> list[str]:
 
 
 def blind(again: dict[str, Any]) -> dict[str, Any]:
-    """Plain `ask` again, with the next seed, until grounding accepts a reply: what came of it.
+    """Plain `ask` again, with the next seed, until grounding accepts a reply: the outcome.
 
     >>> one = {"valid": True, "right": False, "refused": True, "tokens": 9}
     >>> blind({"seeds": [one, {**one, "right": True, "refused": False}, one]})

@@ -81,13 +81,13 @@ def _faults(rows: list[dict[str, Any]], arm: str) -> str:
 
 
 def _won(rows: list[dict[str, Any]]) -> str:
-    """What asking again made of replies that were not valid at first."""
+    """The results of asking again after replies that were not valid at first."""
     told = []
     for arm, name in (("whole", "`whole`"), ("fields", "`fields`"), ("held", "as shipped")):
         first = "held recovery" if arm == "held" else "whole recovery"
         lost = [row for row in rows if not row[first]["valid"]]
         told.append(f"{name} {sum(row[arm]['valid'] for row in lost)} of {len(lost)}")
-    return f"Of the replies that were not valid at first, asking again made valid: {', '.join(told)}."
+    return f"Asking again made these replies valid, of those that were not valid at first: {', '.join(told)}."
 
 
 def _targets(rows: list[dict[str, Any]]) -> list[str]:
@@ -125,10 +125,8 @@ def tables(result: dict[str, Any]) -> str:
     rows, about = result["rows"], result["about"]
     plain = [row for row in rows if not row["calls"]]
     versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
-    lost = "What was wrong with the last reply where the loop gave up"
-    part = (
-        " (the first of the hundred, which stand in an order that mixes tasks and languages)" if len(rows) < 100 else ""
-    )
+    lost = "Faults of the last reply if the loop gave up"
+    part = " (the first of the hundred, in an order that mixes tasks and languages)" if len(rows) < 100 else ""
     lines = [
         f"{len(rows)} prompts{part}, {about['minutes']:.0f} minutes of one processor; Python {about['python']}, {versions}.",
         "",

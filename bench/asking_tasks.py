@@ -118,7 +118,7 @@ class Example(NamedTuple):
 
 
 class Task(NamedTuple):
-    """One prompt, what a right reply holds, and a worked example of its kind."""
+    """One prompt, the values of a right reply, and a worked example of its kind."""
 
     id: str
     task: str

@@ -27,7 +27,7 @@ LANGUAGES = {"en": "English", "es": "Spanish", "de": "German", "zh": "Chinese", 
 
 
 class Outcome(NamedTuple):
-    """What a library made of a case."""
+    """A library's outcome for a case."""
 
     case: Case
     right: bool  # it ended with the right value

@@ -1,7 +1,7 @@
 """Replies that fit their schema and are wrong, in five languages, and a server that plays them: the cases of `asking_wrong.py`.
 
-Each prompt stands behind a worked example, as in the study. The first reply of a case is valid and has one wrong value, or two that were
-exchanged. The last two kinds are there because grounding cannot see them: the value stands in the text, or is no value at all.
+Each prompt follows a worked example, as in the study. The first reply of a case is valid and has one wrong value, or two that were
+exchanged. The last two kinds are there because grounding cannot see them: the value is in the text, or is not a value at all.
 """
 
 import json
@@ -90,7 +90,7 @@ class Case(NamedTuple):
         ]
 
     def contract(self, *, grounded: bool) -> Contract:
-        """What a valid reply is; grounded, each value must be in the prompt, and a quotation word for word."""
+        """The contract for a reply; if it is grounded, each value must be in the prompt, and a quotation word for word."""
         return Contract(self.schema, grounded={"quotations": ["quote"]}) if grounded else Contract(self.schema)
 
 
@@ -118,5 +118,5 @@ class Server:
 
 
 def plain(made: Any) -> Any:
-    """What a library gave, as JSON would hold it."""
+    """A library's result as JSON data."""
     return made.model_dump() if isinstance(made, BaseModel) else made

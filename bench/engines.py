@@ -1,7 +1,7 @@
 """Two versions of the engine in one run: CPU time of the same replies under each, alternately, and the ratio.
 
-Takes the folder of an older checkout's sources: `python bench/engines.py ../older/src`. Each version runs in a process of its
-own; rounds alternate, and the least time of each row counts, so that a busy machine slows both alike.
+Takes the folder of an older checkout's sources: `python bench/engines.py ../older/src`. Each version runs in a separate
+process; rounds alternate, and the least time of each row counts, so that a busy machine slows both alike.
 """
 
 import argparse

@@ -102,7 +102,7 @@ def tables() -> str:
 
 
 def errors(part: str) -> None:
-    """What the shipped contract gets wrong in one part."""
+    """The shipped contract's mistakes in one part."""
     states = list(variants().values())[-1]
     for one in replies():
         flag = bool(states.judge_text(one.text, "SLOT"))
@@ -112,7 +112,7 @@ def errors(part: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--markdown", type=Path, help="the page whose figures are written anew")
+    parser.add_argument("--markdown", type=Path, help="the page whose figures are rewritten")
     parser.add_argument(
         "--errors",
         choices=["first", "second", "third", "fourth", "fifth", "sixth"],

@@ -2,7 +2,7 @@
 
 python bench/fresh.py [--only demo,test,quick] [--busy] [--nice] [--one-core] [--repeat N] [--markdown docs/tests.md]
 
-Clones the last commit into a temporary folder, with caches of pip, uv and npm of its own, and runs the commands one after the other.
+Clones the last commit into a temporary folder, with its own caches for pip, uv and npm, and runs the commands one after the other.
 --busy keeps every core busy with other work meanwhile, --nice runs at low priority beside that, --one-core leaves one core.
 Prints seconds, the seconds until the first line of output, and megabytes on disk; the page gets the table.
 """
@@ -46,7 +46,7 @@ class Figure(NamedTuple):
 
 @contextlib.contextmanager
 def busy(cores: int) -> Iterator[None]:
-    """Work of no use on so many cores."""
+    """Useless work on this many cores."""
     burning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(cores)]
     try:
         yield

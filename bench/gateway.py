@@ -3,7 +3,7 @@
 python bench/gateway.py [--quick] [--soak MINUTES] [--litellm PROGRAM] [--markdown PAGE] [--json OUT]
 
 One worker each, all on this machine, in one run and in turn: every round measures each of them once, so that what else the machine
-does meets all alike. Times are medians, CPU is that of the gateway's process by the kernel's count, the best round of each.
+does meets all alike. Times are medians, CPU is the kernel's count for the gateway's process, the best round of each.
 """
 
 import argparse

@@ -14,7 +14,7 @@ MESSAGES = [
 
 
 class Load(NamedTuple):
-    """What one round showed: seconds of each request, of all of them, and of CPU in the process that was watched."""
+    """The results of one round: seconds of each request, of all of them, and of CPU in the observed process."""
 
     times: list[float]
     wall: float

@@ -5,7 +5,7 @@ from typing import Any
 Result = dict[str, Any]
 HEAD = """# The gateway, measured
 
-One run, each with one worker on this machine: `make bench-gateway`. The upstream answers at once with a chat completion of 80
+One run, each with one worker on this machine: `make bench-gateway`. The upstream immediately answers with a chat completion of 80
 characters of JSON; the client keeps its connections. *Added* is the median time of a request on one connection beyond that of a
 request straight to the upstream; *CPU* is what the gateway's own process used for one request with 16 connections (all its
 threads, the kernel's count, the best of several rounds); *a core* is one second divided by that; *to bare* and *to own* compare it with
@@ -21,8 +21,8 @@ PARTS = (
     ("quota: a reservation and a capture on disk", "trueup-quota", "trueup-all"),
 )
 AFTER = """
-The client of the bare pass-through is aiohttp's, which most programs use; the gateway has one of its own, so a bare pass-through on that
-one stands beside it, and says what the gateway itself adds. Each figure is the best of several rounds on a machine that does other
+The client of the bare pass-through is aiohttp's, which most programs use; the gateway has its own client, so a bare pass-through on that
+client is also measured, and shows what the gateway itself adds. Each figure is the best of several rounds on a machine that does other
 work too: the same row differs by a tenth from run to run.
 """
 

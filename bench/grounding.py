@@ -88,7 +88,7 @@ class Tally:
             held[key].add(one)
 
     def precision(self) -> float:
-        """Of the leaves that were flagged, the share of false ones."""
+        """The share of false ones among the flagged leaves."""
         caught = self.false["all", "all"].right
         alarms = self.true["all", "all"].all - self.true["all", "all"].right
         return caught / (caught + alarms) if caught + alarms else 0.0

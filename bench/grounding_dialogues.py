@@ -1,4 +1,4 @@
-"""Grounding on a corpus of your own: dialogues with annotated slots enter, false copies are made of them, and what is grounded and flagged is counted.
+"""Grounding on your own corpus: takes dialogues with annotated slots, makes false copies, and counts grounded and flagged values.
 
     python bench/grounding_dialogues.py FILE... [--format jsonl|sgd|multiwoz] [--as text|messages] [--misses 20]
 
@@ -32,7 +32,7 @@ MINUTES = {
     "30": "half|media|halb|demie|半",
     "45": "quarter|cuarto|viertel|quart|三刻",
 }
-ANSWERS = frozenset("yes no true false none dontcare unknown any free 是 否 有 无 はい いいえ 有り 無し".split())
+ANSWERS = frozenset("yes no true false none dontcare unknown any free 是 否 有 无 はい 有り いいえ 無し".split())
 TIME = re.compile(r"(\d{1,2}):(\d\d)")
 
 Slots = dict[tuple[str, ...], Any]

@@ -44,7 +44,7 @@ def tokens(text: str) -> set[str]:
 
 
 class Facts:
-    """What a text says, read as widely as possible: too many numbers rather than one too few."""
+    """Everything that a text may say, read as widely as possible: too many numbers rather than one too few."""
 
     def __init__(self, text: str, leaves: Sequence[Leaf], language: str) -> None:
         self.language, self.leaves = language, leaves

@@ -1,6 +1,6 @@
 """Dates, times, whole numbers and strings as people write them: a value and a locale enter, its surface forms leave.
 
-A form says where it can stand (`c` a cell, `p` a sentence, `t` a turn of a chat) and what else a reader may take it for. Forms whose
+A form says where it can be used (`c` a cell, `p` a sentence, `t` a turn of a chat) and what else a reader may take it for. Forms whose
 name ends in `-d` or `-h` belong to one half of the material only.
 """
 

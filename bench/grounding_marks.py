@@ -188,7 +188,7 @@ PERCENT = {
 
 
 def percents(value: Number, place: Locale) -> list[Form]:
-    """Of a number of percent, not of a fraction."""
+    """Forms of a number of percent, not of a fraction."""
     text = _trim(value, place)
     forms = [Form("sign", f"{text}%"), Form("sign spaced", f"{text} %"), Form("sign", f"{text}%")]
     words_d, words_h = PERCENT[place.language]

@@ -1,6 +1,6 @@
 """LangExtract's aligner on the same values and sources, as a peer: how many values it aligns, and what it costs.
 
-It was built for verbatim extractions, so it is measured twice: with the values as JSON has them, and with the words of the text in
+It was built for verbatim extractions, so it is measured twice: with the values as in JSON, and with the words of the text in
 their place. Any alignment counts as grounded, none as flagged. It has no notion of records or prompts, so these mistakes are left out.
 """
 
@@ -22,7 +22,7 @@ NOT_INSTALLED = "not installed"
 
 
 def _run(python: Path, lines: list[str], seconds: float) -> list[Any] | None:
-    """What the worker answers; None if it takes too long or is not installed."""
+    """The worker's answer; None if it takes too long or is not installed."""
     try:
         done = subprocess.run(
             [str(python), str(WORKER)],

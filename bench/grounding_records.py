@@ -142,7 +142,7 @@ DOMAINS: dict[str, Domain] = {
 
 @dataclass
 class Leaf:
-    """A value of a record, with the thing behind it and how the text says it."""
+    """A value of a record, with its original object and its form in the text."""
 
     path: str
     key: str
@@ -156,7 +156,7 @@ class Leaf:
 
     @property
     def known(self) -> list[Any]:
-        """What the text says at this leaf, with every other reading of it."""
+        """The text's value at this leaf, with every other reading of it."""
         return [self.value, *(other for form in self.said for other in form.also)]
 
 
@@ -177,7 +177,7 @@ class Maker:
         return marks.Person(first, middle, self.chance.choice(self.lists["last"]), woman)
 
     def make(self, one: Field) -> tuple[Any, Any]:
-        """The thing behind a field and its canonical value."""
+        """The original object of a field and its canonical value."""
         return getattr(self, f"_{one.kind}")(one.spec)
 
     def _name(self, _spec: Any) -> tuple[Any, Any]:

@@ -17,7 +17,7 @@ SHARES = {"en": 18, "es": 18, "de": 18, "zh": 18, "ja": 18, "fr": 5, "pt": 5}
 
 
 class Outcome(NamedTuple):
-    """What became of one leaf; `right` is None where nothing was to be checked."""
+    """The outcome of one leaf; `right` is None if there was nothing to check."""
 
     language: str
     half: str
@@ -117,7 +117,7 @@ def _at(value: Any, path: str) -> Any:
 
 
 def outcomes(case: Case, verdict: Any) -> Iterator[Outcome]:
-    """Of a true case every leaf, of a false one its false leaves."""
+    """Every leaf of a true case; the false leaves of a false one."""
     made = case.document
     codes: dict[str, list[str]] = {}
     for finding in verdict.findings:

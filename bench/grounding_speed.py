@@ -1,6 +1,6 @@
-"""What grounding costs: 50 values in sources of 10 KB, 100 KB and 1 MB, new to the engine and seen before, in English and Chinese.
+"""The cost of grounding: 50 values in sources of 10 KB, 100 KB and 1 MB, new to the engine and seen before, in English and Chinese.
 
-CPU time of `Contract.check`, in ms. The values are those of the first documents; a larger source has more documents behind them.
+CPU time of `Contract.check`, in ms. The values come from the first documents; a larger source has more documents after them.
 """
 
 import json

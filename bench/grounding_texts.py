@@ -369,7 +369,7 @@ def _bullets(made: Document) -> str:
 
 
 def _html(made: Document) -> str:
-    """What is left of a page when its tags are removed: cells on lines of their own, entities, no-break spaces."""
+    """The rest of a page when its tags are removed: cells on separate lines, entities, no-break spaces."""
 
     def entities(text: str) -> str:
         return text.replace("&", "&amp;").replace(" ", "\u00a0" if made.chance.random() < 0.2 else " ")

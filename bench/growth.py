@@ -3,7 +3,7 @@
 python bench/growth.py [--quick] [--only WORD] [--markdown PAGE]
 
 Each shape is measured at its full size and at half of it. Where a requirement or a page of the docs names a time, the table
-names it too, and the last line says how many shapes are over it. A shape that is tried in several ways (behind several starts,
+names it too, and the last line says how many shapes are over it. A shape that is tried in several ways (after several starts,
 under several contracts) has one row: the slowest.
 """
 

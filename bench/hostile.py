@@ -1,7 +1,7 @@
-"""Hostile texts: each peer reads each shape in a process of its own, at doubling sizes, under a time limit.
+"""Hostile texts: each peer reads each shape in a separate process, at doubling sizes, under a time limit.
 
-As a script it is the child: `hostile.py PEER SHAPE SIZE…` prints one JSON line per size that it lived through, and
-stops by itself where the next size would plainly not end in time.
+As a script it is the child: `hostile.py PEER SHAPE SIZE…` prints one JSON line per size that it survived, and
+stops if the next size would clearly not end in time.
 """
 
 import json
@@ -59,7 +59,7 @@ def _attempt(read: Any, text: str) -> tuple[float, str]:
 
 
 def _run(peer: Peer, shape: str, sizes: list[int], limit: float) -> Result:
-    """What became of one peer on one shape. The child minds its CPU time; the wall limit is for one that hangs.
+    """The outcome of one peer on one shape. The child limits its CPU time; the wall limit is for one that hangs.
 
     No RLIMIT_CPU: with it the kernel counts this process's time in ticks, and short readings become 0.
     """

@@ -1,11 +1,11 @@
-"""What an HTTP client costs: trueup's own beside well-kept ones, by itself and under the gateway, all in one run.
+"""The cost of an HTTP client: trueup's own compared with established ones, alone and under the gateway, all in one run.
 
 python bench/http_clients.py [--quick] [--only NAMES] [--evil] [--markdown PAGE] [--json OUT]
 
-Every client is a process of its own and does the same work through the same interface (bench/http_client_lines.py): whole and
-streamed replies, plain and over TLS, 1 and 16 connections. CPU is that of the client's process, all threads, by the kernel's count.
+Every client is a separate process and does the same work through the same interface (bench/http_client_lines.py): whole and
+streamed replies, plain and over TLS, 1 and 16 connections. CPU is the kernel's count for the client's process, all threads.
 Every round measures each client once; the best round of each counts. Then the same clients carry a judged request of the gateway.
-`--evil` runs the tests of hostile upstreams with each client in the gateway's place for its own.
+`--evil` runs the tests of hostile upstreams with each client in place of the gateway's own.
 """
 
 import argparse
@@ -64,7 +64,7 @@ def certificate(folder: Path) -> tuple[Path, Path]:
     return folder / "ca.pem", folder / "server.pem"
 
 
-# -- one client, in a process of its own -----------------------------------------------------------------
+# -- one client, in a separate process -------------------------------------------------------------------
 
 
 async def work(line: Any, upstream: Any, many: int, count: int, stream: bool) -> None:
@@ -174,7 +174,7 @@ def secure_upstream(own: Path, folder: Path) -> Iterator[int]:
         log.close()
 
 
-# -- the gateway, with each client in the place of its own ------------------------------------------------
+# -- the gateway, with each of the clients in turn ---------------------------------------------------------
 
 
 def judged(names: list[str], folder: Path, rounds: int, count: int) -> Result:

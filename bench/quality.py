@@ -2,7 +2,7 @@
 
 python bench/quality.py [--markdown PAGE]
 
-The dialogues are those of the study of false alarms (bench/data/booking_dialogues.txt) and the held-out replies of the salon
+The dialogues come from the study of false alarms (bench/data/booking_dialogues.txt) and the held-out replies of the salon
 (tests/acceptance/coherence). Nothing that a model is tested on was used to train it or to choose its penalty.
 """
 
@@ -81,7 +81,7 @@ def clinic() -> list[tuple[str, Example]]:
 
 
 def salon(name: str) -> list[Example]:
-    """The salon's replies; `refused` is what its contract says of the state."""
+    """The salon's replies; `refused` is its contract's result for the state."""
     contract: Contract[Any] = Contract.load(SALON_FILE)
     found = []
     for line in (SALON / f"{name}.jsonl").read_text("utf-8").splitlines():
@@ -128,7 +128,7 @@ def parts_in_turn(rows_: list[tuple[str, Example]]) -> tuple[list[float], list[b
 
 
 def strangers(scorer: Scorer, known: Sequence[str]) -> Iterator[str]:
-    """What the model of the clinic says about texts that have nothing to do with a clinic."""
+    """The results of the clinic's model for texts that have nothing to do with a clinic."""
     pairs = json.loads(PAIRS.read_text("utf-8"))
     texts = {
         "its own dialogues, sixth part": known,
@@ -289,7 +289,7 @@ def figures() -> str:
         "|---|---|---|---|---|",
         *(f"| {name} | {one.pairs} | {one.auc:.3f} | {one.flagged} | {one.missed} |" for name, one in area.items()),
         "",
-        f"Of the clinic's replies to the patient's last message, relevance takes {dialogue_alarms()} that it judges for off topic.",
+        f"Relevance calls {dialogue_alarms()} of the clinic's replies to the patient's last message that it judges off topic.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -128,7 +128,7 @@ def _hostile(data: Any) -> Table:
         rows.append([shape, *(_hostile_cell(row.get(name)) for name in names), _ratio(own)])
     size = min(1_000_000, data["sizes"][-1]) // 1000
     note = (
-        f"CPU time for {size} KB of each shape, each peer in a process of its own with {data['limit']:.0f} s. A refusal is "
+        f"CPU time for {size} KB of each shape, each peer in a separate process with {data['limit']:.0f} s. A refusal is "
         "a good answer here; too slow: stopped where the next size would not have ended in time. The last column is trueup's time at twice the size over its time at the size."
     )
     return "Hostile texts", note, ["shape", *names, "trueup, 2n / n"], rows

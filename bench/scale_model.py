@@ -1,4 +1,4 @@
-"""What a sift costs, stage by stage, from parameters that `bench/scale.py` measured; nothing is measured here.
+"""The cost of a sift, stage by stage, from parameters that `bench/scale.py` measured; nothing is measured here.
 
 The parameters and a setup (how many machines, of what kind) enter; the seconds of each stage leave, and what holds the run up.
 """
@@ -17,7 +17,7 @@ SHARES = (0.9, 0.06, 0.04)  # clean, repaired, failed: the broken file of bench/
 
 
 class Parameters(NamedTuple):
-    """What one of each thing costs, in CPU seconds of one core unless it says otherwise."""
+    """The cost of one of each thing, in CPU seconds of one core unless it says otherwise."""
 
     line: float  # bytes of a reply with its unit
     part: float  # bytes of its record
@@ -35,7 +35,7 @@ class Parameters(NamedTuple):
     start: float  # the command, its contract and its folder
     ray_start: float  # a cluster on one machine, with its workers
     ray_range: float  # a range sent through Ray, all of Ray's processes together
-    courier: float  # the part of that which Ray's driver does, one range after the other
+    courier: float  # the share of Ray's driver, one range after the other
     ray_byte: float  # a byte of a part that comes back through the object store and is written by Ray's driver
     disk: float  # bytes a second that the disk takes, synced
     driver_mb: float  # memory of the command
@@ -68,7 +68,7 @@ DAY = 86_400.0
 
 
 class Cost(NamedTuple):
-    """Seconds of wall time: judging and what goes on beside it, then comparing, then merging."""
+    """Seconds of wall time: judging and its parallel work, then comparing, then merging."""
 
     start: float
     judging: float
@@ -174,7 +174,7 @@ def stages(p: Parameters, replies: int) -> str:
 
 
 def sizes(p: Parameters) -> str:
-    """What is held and written."""
+    """The memory and the output."""
     heads = [f"10{_power(amount)}" for amount in AMOUNTS]
     rows = {
         "input, GB": [amount * p.line / 1e9 for amount in AMOUNTS],

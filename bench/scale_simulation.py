@@ -16,7 +16,7 @@ BACK = 120.0  # seconds until another node has taken its place
 
 
 class Ran(NamedTuple):
-    """What came of a simulated run: seconds, and how many ranges had to be judged again."""
+    """The result of a simulated run: seconds, and how many ranges had to be judged again."""
 
     wall: float
     judging: float

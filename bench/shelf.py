@@ -107,7 +107,7 @@ def manuals() -> Iterator[str]:
 
 
 def replies_in(files: list[Path]) -> Iterator[str]:
-    """Every text of some length in a file of JSON lines: replies, wherever they stand."""
+    """Every text of some length in a file of JSON lines: replies at any place."""
     for file in files:
         for line in file.read_text("utf-8").splitlines():
             todo: list[Any] = [json.loads(line)]

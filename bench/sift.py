@@ -115,7 +115,7 @@ def measure(folder: Path, lines: int, turns: int, *, ray: bool) -> list[Row]:
     make_file(broken, lines, 0.1)
     make_file(small, 10, 0.0)
     for act in (by_hand, as_the_source_does):
-        act(small)  # what they import is no part of what is measured
+        act(small)  # their imports are not measured
     sifted("first", small, 10, folder / "start")
     runs = [
         ("trueup, clean, 1 worker", clean, "1"),
@@ -197,7 +197,7 @@ def _without_start(row: Row, start: Row, floor: Row) -> Row:
 
 
 def _on_ray(folder: Path, clean: Path, small: Path, lines: int, turns: int) -> list[Row]:
-    """Both engines with two workers, in turns; the CPU time is that of all processes, those that Ray starts among them."""
+    """Both engines with two workers, in turns; the CPU time includes all processes, also those that Ray starts."""
     best: dict[str, Row] = {}
     for _ in range(max(turns, 3)):  # the first one on Ray is slower than all others
         _keep_best(best, _whole("local engine, clean, 2 workers", clean, lines, folder / "beside", "local"))

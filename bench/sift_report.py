@@ -41,7 +41,7 @@ def table(rows: list[Row]) -> str:
 
 
 def targets(rows: list[Row], small: list[Row]) -> str:
-    """What was aimed at and what was measured; `small` are the rows of the second shape."""
+    """The targets and the measurements; `small` are the rows of the second shape."""
     large, short = {row.name: row for row in rows}, {row.name: row for row in small}
     one, two, source = large["trueup, clean, 1 worker"], large["trueup, clean, 2 workers"], large["the source's way"]
     held = [row for row in rows if row.name.startswith("trueup, ") and row.driver]
@@ -94,10 +94,10 @@ def budgets(clean: Steps, broken: Kinds) -> str:
 
 
 def _about_ray(rows: list[Row]) -> str:
-    """What the figures on Ray hold, if there are any."""
+    """A sentence about the figures on Ray, if there are any."""
     if not any("Ray" in row.name for row in rows):
         return ""
-    return "\n**On Ray** the CPU time is that of all processes together, Ray's own among them."
+    return "\n**On Ray** the CPU time includes all processes, also Ray's own."
 
 
 def page(rows: list[Row], small: list[Row], load: tuple[float, float, float], clean: Steps, broken: Kinds) -> str:
@@ -106,7 +106,7 @@ def page(rows: list[Row], small: list[Row], load: tuple[float, float, float], cl
 <!-- Written by `python bench/sift.py --markdown docs/benchmarks-sift.md`. -->
 
 Two files in one run, side by side: {platform.python_implementation()} {platform.python_version()}, {platform.machine()},
-{os.cpu_count()} CPUs (load {load[0]:.1f} when it started). CPU time is that of all processes together, the best of
+{os.cpu_count()} CPUs (load {load[0]:.1f} when it started). CPU time includes all processes, the best of
 the turns; the memory is the most that any one process held. Python's bytecode was cached, as in any installed package.
 
 ## Replies of 20 fields, lines of 1 KB
@@ -117,12 +117,12 @@ the turns; the memory is the most that any one process held. Python's bytecode w
 
 {table(small)}
 
-A coerced reply has a number in quotes. Of the five kinds of broken replies (a fence and prose, a trailing comma, Python's words, an
-apology, a field of the wrong type), the last two cannot be mended and become failure records.
+A coerced reply has a number in quotes. There are five kinds of broken replies (a fence and prose, a trailing comma, Python's words, an
+apology, a field of the wrong type); the last two cannot be repaired and become failure records.
 
 **The floor** is a loop by hand: orjson, jsonschema-rs, the rules as Python, records written; no recovery, no resume, no check of
 the lines themselves, and nothing that survives a crash. **The source's way** is what the source system describes, in one process:
-json, a walk for coercions, jsonschema, lines of JSON between its two phases, and asteval with the symbols set anew for each rule;
+json, a walk for coercions, jsonschema, lines of JSON between its two phases, and asteval with the symbols set again for each rule;
 its processes, pipes and logs are not counted, nor what it does with the output of its first phase before the second.{_about_ray(rows)}
 
 ## Targets
@@ -131,15 +131,15 @@ its processes, pipes and logs are not counted, nor what it does with the output 
 
 ## Where the time goes
 
-Each step of a worker's loop by itself, timed hot; in the loop each finds the cache used by the others. What the whole command
-takes beyond the loop is the system's part of reading and writing, the second copy of each record (from its part to its place),
-the comparison of ids, and the start.
+Each step of a worker's loop alone, timed hot; in the loop the steps share the cache. The rest of the whole command's time
+is the system's part of reading and writing, the second copy of each record (from its part to its place), the comparison of
+ids, and the start.
 
 {budgets(clean, broken)}
 
-Of a clean reply no verdict is made: it is parsed, judged and handed on as bytes, 128 lines at a time. All other lines are put aside
-and judged together, their place kept: what repairs replies is large, and judging them one here and one there took a tenth more
-of the whole. A broken reply costs what its repair costs; to tell each fix with its place and path often takes as long again.
+A clean reply needs no verdict: it is parsed, judged and passed on as bytes, 128 lines at a time. All other lines are put aside
+and judged together, with their places kept, because the code that repairs replies is large, and judging them here and there took a
+tenth more time in total. A broken reply costs as much as its repair; reporting each fix with its place and path often doubles that.
 
 `make bench-sift` runs all of it; `--lines`, `--small-lines` and `--quick` take fewer lines, `--no-ray` leaves Ray out.
 """

@@ -1,4 +1,4 @@
-"""What sifting is measured beside: the files, a loop by hand, and the source system's way, each inside this process.
+"""The comparisons for sifting: the files, a loop by hand, and the source system's way, each inside this process.
 
 The floor is what a careful person would write for clean replies: orjson, jsonschema-rs, the rules as Python, records written;
 no recovery, no resume, no checks of the lines themselves.
@@ -27,7 +27,7 @@ RULES = [
     {"name": "few_tries", "expr": "0 <= attempts <= 5"},
 ]
 KINDS = ("a fence and prose", "a trailing comma", "Python's words", "an apology", "a field of the wrong type")
-COERCED = len(KINDS)  # a number in quotes: every such reply is mended
+COERCED = len(KINDS)  # a number in quotes: every such reply is repaired
 SMALL_SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
@@ -64,7 +64,7 @@ def make_file(
 ) -> None:  # fmt: skip
     """A file of units; a share of the replies is broken in one of `kinds`, and so many lines have the id of an earlier one.
 
-    Two of the five usual kinds cannot be mended.
+    Two of the five usual kinds cannot be repaired.
     """
     shape = shape or LARGE
     dice = random.Random(7)
@@ -185,7 +185,7 @@ def as_the_source_does(path: Path) -> int:
     """Two validators with lines of JSON between them, in the steps that the source describes, all in one process.
 
     Sanitise, parse, merge; phase 1 reads that, walks it for coercions, lists jsonschema's errors and writes it; phase 2 reads
-    that and evaluates the rules in one asteval interpreter whose symbols are cleared and set anew for each of them. Not
+    that and evaluates the rules in one asteval interpreter whose symbols are cleared and set again for each of them. Not
     counted: its processes, its pipes, its logs, and what it does with the output of phase 1 before phase 2.
     """
     import asteval

@@ -1,4 +1,4 @@
-"""What starting costs: imports, the first reply after one, and commands, each in fresh interpreters that take turns.
+"""The cost of starting: imports, the first reply after one, and commands, each in fresh interpreters that take turns.
 
 Gives CPU milliseconds, the least of many rounds, and how they compare with pydantic's `BaseModel` imported in the same run.
 """

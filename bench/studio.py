@@ -2,7 +2,7 @@
 
 python bench/studio.py [--store BIG.db] [--verdicts 1000000] [--keys 120] [--markdown PAGE]
 
-Everything is timed inside the page: from the key or the new address to the DOM that shows the answer, and one frame more. CPU is that of the
+Everything is timed inside the page: from the key or the new address to the DOM that shows the answer, and one frame more. CPU is the kernel's count for the
 renderer's process, from the navigation to a judged example. Without `--store`, a store is made first, which takes minutes.
 """
 
@@ -100,7 +100,7 @@ def studio(*options: str) -> Iterator[tuple[str, int]]:
 
 
 def signed_in(browser: Any, url: str) -> Any:
-    """What a browser keeps that has opened the URL, which works once."""
+    """The cookies of a browser that has opened the URL, which works once."""
     context = browser.new_context()
     context.new_page().goto(url)
     kept = context.storage_state()

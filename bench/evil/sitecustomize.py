@@ -1,4 +1,4 @@
-"""Does as `swapped` in every process that a test starts: Python imports a module of this name at its start. pytest imports trueup itself."""
+"""Does the same as `swapped` in every process that a test starts: Python imports a module of this name at its start. pytest imports trueup itself."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Nulls that a strict schema made of absent fields are taken out again, and no others."""
+"""Removes the nulls that a strict schema added for absent fields, and no others."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Annotations: who reads a type, and what is refused because no library would enforce all of it."""
+"""Annotations: which library reads a type, and which types are refused because no library would enforce all of it."""
 
 import dataclasses
 import subprocess

@@ -1,4 +1,4 @@
-"""The coercions of B4 and of the profiles, one row each: what came in, what the schema says, what leaves."""
+"""The coercions of B4 and of the profiles, one row each: the given value, the schema, the result."""
 
 import copy
 from concurrent.futures import ThreadPoolExecutor
@@ -247,7 +247,7 @@ def test_a_note_gives_place_before_and_after() -> None:
 
 
 def test_keys_are_matched_only_where_keys_are_at_fault() -> None:
-    # Valid as it is: `Tags` may be a key of its own.
+    # Valid as it is: `Tags` may be a separate key.
     valid = {"first_name": "Ada", "age": 1, "Tags": ["a"]}
     assert run(valid, PERSON) == (valid, [])
     closed = {**PERSON, "additionalProperties": False}

@@ -1,4 +1,4 @@
-"""Names and enum values: what counts as the same spelling, and what carries meaning and does not."""
+"""Names and enum values: what counts as the same spelling, and which signs have a meaning."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the validators of a pydantic type see, and what a stream may conclude from a part of a value."""
+"""The view of a pydantic type's validators, and what a stream may conclude from a part of a value."""
 
 import json
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""Coercion at some places only: everything else is as it was before."""
+"""Coercion at some places only: everything else stays unchanged."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Properties that hold for every value and schema: valid is untouched, twice is once, notes say it all."""
+"""Properties of every value and schema: valid values are unchanged, twice is the same as once, notes are complete."""
 
 import copy
 import json
@@ -99,7 +99,7 @@ def compiled(schema: Any, shared: Any) -> Schema:
 
 
 def text(value: Any) -> str:
-    """A value with its types: 5 and 5.0, 1 and true are told apart."""
+    """A value with its types: 5 and 5.0, 1 and true differ."""
     return json.dumps(value)
 
 

@@ -1,4 +1,4 @@
-"""What a type made of data: the data in its reading, and every difference noted."""
+"""Data as a type reads them, with every difference noted."""
 
 import dataclasses
 import datetime as dt
@@ -187,7 +187,7 @@ json_values = st.recursive(
 
 @given(json_values, json_values)
 def test_what_is_read_is_what_was_built(before: Any, after: Any) -> None:
-    """Whatever a type made, the data that leave say it, up to members that the type left out."""
+    """The returned data always match the value that a type built, except for members that the type left out."""
     out, notes = read(before, after, by_msgspec)
     assert says(out, after)
     assert bool(notes) or out is before

@@ -1,4 +1,4 @@
-"""Compiling schemas: every form of source, the drafts, what is refused and in which words."""
+"""Compiling schemas: every form of source, the drafts, the refusals and their messages."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The strict form of a schema: what providers take, what cannot be strict, and the way back from nulls to absent fields."""
+"""The strict form of a schema: what providers support, what cannot be strict, and the way back from nulls to absent fields."""
 
 import copy
 import dataclasses
@@ -541,7 +541,7 @@ def test_a_model_comes_back_with_its_defaults(fields: list[tuple[tuple[Any, Any,
     assert verdict.value == model(**given_values)
 
 
-# Schemas that can be strict, and values that keep them.
+# Schemas that can be strict, and valid values.
 KEYS = ["a", "b", "c", "kind", "size"]
 LEAVES: list[dict[str, Any]] = [
     {"type": "integer", "minimum": 0},

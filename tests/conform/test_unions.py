@@ -1,4 +1,4 @@
-"""Unions: what fits an arm is left alone, else the cheapest arm wins, and a tie that matters is none."""
+"""Unions: a value that fits an arm stays unchanged, otherwise the cheapest arm wins, and a tie that matters chooses none."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def result(value: Any, schema: Any, options: Options | None = None) -> Any:
         ({"kind": "dog", "bark": 7}, PETS, {"kind": "dog", "bark": "7"}),
         ({"kind": "Cat", "lives": "9"}, PETS, {"kind": "cat", "lives": 9}),
         ({"KIND": "dog", "bark": "x"}, PETS, {"kind": "dog", "bark": "x"}),
-        # Cannot become valid, but only one arm is meant: what can be mended there is.
+        # Cannot become valid, but only one arm is meant: the value is repaired as far as possible.
         ({"kind": "cat", "lives": "9", "bark": 1}, {"oneOf": [CAT, DOG]}, {"kind": "cat", "lives": 9, "bark": 1}),
         ([{"kind": "dog", "bark": 7}], PETS, {"kind": "dog", "bark": "7"}),
         (

@@ -1,4 +1,4 @@
-"""The laws every reading obeys, each as a function that asserts it for one contract and one text.
+"""The laws that every reading obeys, each as a function that asserts it for one contract and one text.
 
 The properties try them on generated texts, `test_known.py` on texts that once broke one of them.
 """
@@ -19,7 +19,7 @@ from trueup.verdict.paths import parse
 
 
 def reads_as(schema: Any, reply: str, expected: Any) -> None:
-    """Hold a reply against its value (None: it is refused), and see that no change goes unsaid."""
+    """Compare a reply with its value (None: it is refused), and check that every change is recorded."""
     verdict = Contract(schema).check(reply)
     if expected is None:
         assert not verdict.ok, verdict.data
@@ -30,7 +30,7 @@ def reads_as(schema: Any, reply: str, expected: Any) -> None:
 
 
 def well_formed(contract: Contract, text: str) -> None:
-    """Nothing is raised; the verdict can be told, stored and read back; every fact lies inside the text."""
+    """Nothing is raised; the verdict can be shown, stored and read back; every fact is inside the text."""
     verdict = contract.check(text)
     told = json.dumps(verdict.to_dict())
     assert verdict.ok == (not verdict.errors)
@@ -53,7 +53,7 @@ def well_formed(contract: Contract, text: str) -> None:
 
 
 def changed_means_fixes(contract: Contract, text: str) -> None:
-    """A value without fixes is what the text says by the letter; with fixes it is not."""
+    """A value without fixes is exactly what the text says; with fixes it is not."""
     verdict = contract.check(text)
     value, is_json = strictly(text)
     unchanged = is_json and same(value, verdict.data)
@@ -66,13 +66,13 @@ def changed_means_fixes(contract: Contract, text: str) -> None:
 
 
 def number_of(text: str) -> float | None:
-    """What a text says as a number: `1e4` and `10000.0` are the same one."""
+    """The number that a text says: `1e4` and `10000.0` are the same."""
     found = re.fullmatch(r"-?[0-9]{1,40}(?:\.[0-9]{0,40})?(?:[eE][+-]?[0-9]{1,2})?", text)
     return float(text) if found else None
 
 
 def drops_are_covered(contract: Contract, text: str) -> None:
-    """Every word and sign of the text is in the value, is JSON's own punctuation, or lies in the span of a fix."""
+    """Every word and sign of the text is in the value, is JSON's own punctuation, or is in the span of a fix."""
     verdict = contract.check(text)
     if verdict.data is None or "\\" in text:
         return
@@ -90,7 +90,7 @@ def drops_are_covered(contract: Contract, text: str) -> None:
 
 
 def twice_is_once(contract: Contract, text: str) -> None:
-    """What a check gives passes the same check as it is."""
+    """The result of a check passes the same check unchanged."""
     verdict = contract.check(text)
     if verdict.data is None or not verdict.ok:
         return
@@ -117,7 +117,7 @@ def order_is_irrelevant(contract: Contract, text: str, shuffle: Callable[[list[A
 
 
 def quick_is_slow(contract: Contract, text: str) -> None:
-    """The quick lane gives the value and the codes that the tolerant reader gives."""
+    """The quick lane returns the same value and codes as the tolerant reader."""
     quick = contract.check(text)
     with patch.object(judging, "repaired", lambda *_: None):
         slow = contract.check(text)
@@ -127,7 +127,7 @@ def quick_is_slow(contract: Contract, text: str) -> None:
 
 
 def stream_is_whole(contract: Contract, text: str, pieces: list[str] | None = None) -> None:
-    """A stream ends with the verdict of the whole text, and says on the way only what stays."""
+    """A stream ends with the verdict of the whole text, and reports on the way only what stays."""
     stream = contract.stream()
     early: list[Any] = []
     for piece in pieces if pieces is not None else list(text):

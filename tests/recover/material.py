@@ -1,4 +1,4 @@
-"""What the properties are tried on: JSON values of every kind, texts with a few faults, soups of tokens."""
+"""The material of the properties: JSON values of every kind, texts with a few faults, random tokens."""
 
 import itertools
 import json
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from trueup import Contract
 
-# Numbers, words and signs that mean something to a reader of broken JSON; each alone and beside any other.
+# Numbers, words and signs that mean something to a reader of broken JSON; each alone and next to any other.
 TOKENS = [
     "{", "}", "[", "]", "(", ")", '"', "'", "`", '"""', ":", ",", ";", "=", "=>", "+", "-", "\\", '\\"', "\\n", "\\u00",
     "\\ud800", "\\u0022", "name", "age", "x", '"name"', '"age":', "36", ".5", "1e400", "0x1F", "1/4", "1_000", "007",
@@ -32,7 +32,7 @@ PERSON: dict[str, Any] = {
     "required": ["name", "age"],
 }
 
-# The same signs without escapes, and with words that stand in no sample: what is lost of them can be told.
+# The same signs without escapes, and with words that no sample contains, so that a lost word is noticed.
 PLAIN = [
     "{", "}", "[", "]", "(", ")", '"', "'", "`", '"""', ":", ",", ";", "=", "=>", "+", "-", "nombre", "edad", "zz", '"qq"',
     '"ww":', "77", "0x1F", "True", "None", "undefined", "...", "…", "//", "/*", "*/", "#", "\n", " ", "\t", "<think>",
@@ -56,7 +56,7 @@ CONTRACTS = {
     "reply": Contract(),
 }
 
-# Every word stands in it once, and none is part of another: a word that is lost can be told.
+# Every word occurs once and is not part of another one, so that a lost word is noticed.
 SAMPLES = [
     '{"name": "Ada Byron", "age": 36, "tags": ["alto", "bajo, medio", "cima"], "sub": {"x5": 1.5, "y6": null}}',
     '{"name": "Ada", "age": 36, "list": [[11, 12], [13], {"k7": true}], "note": "uno\\ndos"}',
@@ -77,7 +77,7 @@ SAMPLES = [
     '> {\n>   "name": "Ada",\n>   "age": 36\n> }',
     "{“name”: “Ada”，「age」：36｝",
 ]
-# The same in a string, with escapes: for what need not tell which word was lost.
+# The same in a string, with escapes: for tests that do not look for lost words.
 ESCAPED = [
     '"{\\"name\\": \\"Ada\\", \\"age\\": 36}"',
     '{\\"name\\": \\"Ada\\", \\"age\\": 36}',
@@ -181,7 +181,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def strictly(text: str) -> tuple[Any, bool]:
-    """What the standard library reads, and whether it is JSON by the letter: no NaN, no key twice, no half pairs."""
+    """The value that the standard library reads, and whether the text is strict JSON: no NaN, repeated keys or lone surrogates."""
     plain = True
 
     def refuse(_: str) -> None:

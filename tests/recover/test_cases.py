@@ -1,7 +1,7 @@
-"""Replies with the value a careful person reads, written without a look at the engine; one file per class of mess.
+"""Replies with the value that a careful person reads, written without looking at the engine; one file for each kind of fault.
 
-`cases/*.jsonl` holds a reply and its schema or tools, and what is expected: `expect`, `calls`, or `refused`. `cases/open.txt`
-lists what is not read right yet. A case that has come right has to leave the list.
+`cases/*.jsonl` has a reply and its schema or tools, and what is expected: `expect`, `calls`, or `refused`. `cases/open.txt`
+lists the cases that are not read correctly yet. A case that is read correctly must be removed from the list.
 """
 
 import json

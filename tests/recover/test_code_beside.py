@@ -1,4 +1,4 @@
-"""Code in fences beside the value: it is no part of a value that broke, and is told as what it is."""
+"""Code in fences next to the value: it is not part of a broken value, and is recorded as code."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""Reading takes time in proportion to the text, whatever is repeated in it and wherever it stands.
+"""Reading takes time in proportion to the text, for any repeated text at any place.
 
-Every token is tried behind some starts and under some contracts here, and in all combinations by `make soak`.
+Every token is tried after some starts and under some contracts here, and in all combinations by `make soak`.
 """
 
 import pytest

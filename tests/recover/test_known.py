@@ -1,4 +1,4 @@
-"""Texts that once broke a law, against every law: what was mended stays mended."""
+"""Texts that once broke a law, against every law, so that repaired faults do not return."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Every reasoning mark of marks.toml, through every reader: no draft is shown or run anywhere."""
+"""Every reasoning mark of marks.toml, with every reader: drafts are never shown or run."""
 
 import itertools
 import json
@@ -32,7 +32,7 @@ WORDS = "Hello there, what can I do for you today? We have cuts. And we have col
 
 
 class Mark(NamedTuple):
-    """What opens reasoning and what closes it."""
+    """An opening and a closing mark of reasoning."""
 
     open: str
     close: str
@@ -221,7 +221,7 @@ def test_a_mark_is_known_by_every_pattern(mark: Mark) -> None:
 
 
 def test_no_mark_begins_another_one_of_its_kind() -> None:
-    """Else what a stream sees would depend on where it is cut."""
+    """Otherwise a stream's view would depend on its division into pieces."""
     for kind in (TOKENS, CLOSING):
         pairs = list(itertools.permutations(sorted(set(kind)), 2))
         assert not [(one, other) for one, other in pairs if other.startswith(one)]

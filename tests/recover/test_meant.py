@@ -1,4 +1,4 @@
-"""Which of several values is meant: not the example, not the one that was corrected; and what a string says stays."""
+"""Which of several values is meant: not the example, not the corrected one; and the content of strings stays."""
 
 from typing import Any
 

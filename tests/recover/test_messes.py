@@ -1,6 +1,6 @@
-"""Our own table of messes (tests/data/messes.json): each reply with the value or the refusal it must lead to.
+"""Our own table of faulty replies (tests/data/messes.json), each with the value or the refusal that it must lead to.
 
-A case gives exactly the fixes it names, neither one more nor one less.
+A case has exactly the fixes that it names.
 """
 
 import json

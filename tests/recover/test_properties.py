@@ -1,4 +1,4 @@
-"""What holds for every text: valid JSON is untouched, every change is named, twice is once, nothing is raised."""
+"""Properties of every text: valid JSON is unchanged, every change is named, twice is the same as once, nothing is raised."""
 
 import copy
 import json
@@ -29,12 +29,12 @@ from trueup import Contract, Reply
 
 ANY = CONTRACTS["any"]
 SCHEMATIC = sorted(set(CONTRACTS) - {"reply"})
-# These are the promises of the house: they are tried four times as often as the profile says.
+# These are the central promises, so they are tried four times as often as the profile says.
 often = settings(max_examples=4 * settings.default.max_examples)  # type: ignore[attr-defined]
 
 
 def shape_of(value: Any) -> Any:
-    """The schema that says no more of a value than its types and keys."""
+    """The schema with only the types and keys of a value."""
     if isinstance(value, dict):
         fields = {key: shape_of(inner) for key, inner in value.items()}
         return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}

@@ -1,4 +1,4 @@
-"""Replies that a person reads without doubt, or would not dare to read; each came from a table of replies written by hand."""
+"""Replies that a person reads without doubt, or would refuse to read; each is from a handwritten table of replies."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Words around values, in several languages: what takes a value back, what only sounds so, and which of two values is the old one."""
+"""Words around values, in several languages: retractions, words that only sound like one, and which of two values is outdated."""
 
 import tomllib
 from pathlib import Path

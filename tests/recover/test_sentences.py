@@ -1,4 +1,4 @@
-"""Where sentences end, in whole texts and in texts that still grow."""
+"""The ends of sentences, in complete texts and in growing ones."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Replies in which a wrong value could pass without a word: each is read rightly, refused, or said to be a guess."""
+"""Replies in which a wrong value could silently pass: each is read correctly, refused, or marked as a guess."""
 
 from typing import Any
 

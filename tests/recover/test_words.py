@@ -1,4 +1,4 @@
-"""Phrases of natural languages: the notation, and that every language is complete and says what it means to say."""
+"""Phrases of natural languages: the notation, and that every language is complete and matches what it should."""
 
 import re
 from importlib import resources
@@ -16,12 +16,12 @@ LISTS = list(tables()["en"])
 PHRASES = [(language, name, text) for language, table in tables().items() for name in table for text in table[name]]
 PLAIN = {"sentence.abbreviations", "member.joins"}  # read as words, not as a pattern
 MAY_BE_EMPTY = {"sentence.abbreviations"}
-# What opens a sentence that may take a value back; see `may_withdraw`.
+# Beginnings of sentences that may retract a value; see `may_withdraw`.
 OPENING = "oops wait sorry drops heading wrong mistake announces corrected".split()
 
 
 def samples(phrase: Phrase) -> list[str]:
-    """Texts that a phrase stands for: each of its alternatives at least once, with and without what is optional."""
+    """Texts that a phrase matches: each of its alternatives at least once, with and without its optional parts."""
     texts = [""]
     for node in phrase:
         if isinstance(node, PhraseGroup):

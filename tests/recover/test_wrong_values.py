@@ -1,6 +1,6 @@
-"""Replies that once led to a wrong value or to a needless refusal: each with the value a person reads, or none.
+"""Replies that once led to a wrong value or to a needless refusal: each with the value that a person reads, or none.
 
-A refusal is right wherever two readings are as likely; a value that nobody wrote never is.
+A refusal is right if two readings are equally likely; an invented value never is.
 """
 
 from typing import Any

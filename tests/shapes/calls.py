@@ -1,4 +1,4 @@
-"""Marks of tool calls, whole and cut, repeated; and text that holds none (X2)."""
+"""Marks of tool calls, whole and cut, repeated; and text without any (X2)."""
 
 from contextlib import suppress
 
@@ -110,7 +110,7 @@ PLAIN = ["`", "<", "[", " ", ".", "word ", "```json\n", "```python\nx = 1\n```\n
 
 
 def _search(text: str) -> None:
-    with suppress(TooMany):  # a text with that many signs is given up, which must not take long either
+    with suppress(TooMany):  # reading stops at that many signs, which must not take long either
         leaked_calls(text, {"get_weather", "ping", "now"}.__contains__)
 
 

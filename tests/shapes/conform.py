@@ -99,7 +99,7 @@ NESTED = [
 
 
 def fan(keyword: str, levels: int) -> dict[str, Any]:
-    """A schema of few lines whose references double at each level: 2 ** levels once they are followed."""
+    """A schema of few lines whose references double at each level: 2 ** levels when they are followed."""
     defs: dict[str, Any] = {f"a{i}": {keyword: [{"$ref": f"#/$defs/a{i + 1}"}] * 2} for i in range(levels)}
     defs[f"a{levels}"] = {"type": "integer"}
     return {"$defs": defs, "$ref": "#/$defs/a0"}

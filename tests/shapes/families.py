@@ -1,6 +1,6 @@
-"""All shapes, by what they are about. The bench prints a table for each family; tests compare the shapes room by room.
+"""All shapes, by topic. The bench prints a table for each family; tests compare the shapes room by room.
 
-Large replies (`tests/shapes/large.py`) have a table of their own, in `bench/large.py`.
+Large replies (`tests/shapes/large.py`) have a separate table, in `bench/large.py`.
 """
 
 from tests.shapes import calls, checks, conform, documents, expressions, forms, streams, tokens

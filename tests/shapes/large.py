@@ -19,7 +19,7 @@ def _fill(unit: str, size: int) -> str:
 
 
 def _drawn(low: int, high: int, width: float) -> Callable[[int], str]:
-    """Random characters between two code points that take so many bytes each."""
+    """Random characters between two code points, each of the same number of bytes."""
 
     def make(size: int) -> str:
         draw = random.Random(7)
@@ -34,9 +34,7 @@ def _chosen(signs: str) -> Callable[[int], str]:
 
 
 def _list(size: int) -> str:
-    return (
-        f"[{_fill(_ONE + ',', size - len(_ONE) - 2)}{_ONE}]"  # no longer than asked for: more would not be read at all
-    )
+    return f"[{_fill(_ONE + ',', size - len(_ONE) - 2)}{_ONE}]"  # not longer than requested: longer texts would not be read at all
 
 
 def _bracketed(unit: str) -> Callable[[int], str]:

@@ -1,7 +1,7 @@
 """A shape: an input of any size, and the work on it whose cost must grow with that size and no faster.
 
-`tests/` compares how the cost grows, `bench/growth.py` prints what it is. Both walk over the same shapes (`tests/shapes/`), so
-that whatever is tested is measured as well.
+`tests/` compares how the cost grows, `bench/growth.py` prints the cost. Both walk over the same shapes (`tests/shapes/`), so
+that every tested shape is also measured.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from trueup import Contract
 
 class Shape(NamedTuple):
     name: str
-    make: Callable[[int], Any]  # an input of about so many characters, or of so many items
+    make: Callable[[int], Any]  # an input of about this many characters, or this many items
     run: Callable[[Any], object]
     size: int  # the size that the bench prints, and up to which the tests compare
     goal: float | None = None  # CPU seconds at that size, where a requirement or a page of the docs names them
-    variant: str = ""  # which of several contracts, or what stands before it; the bench prints the slowest
+    variant: str = ""  # which of several contracts, or the text before it; the bench prints the slowest
 
 
 def repeated(unit: str, start: str = "", end: str = "") -> Callable[[int], str]:

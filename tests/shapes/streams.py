@@ -39,7 +39,7 @@ def _fed(text: str) -> None:
 
 
 def _looped(text: str) -> None:
-    """One character at a time, as a program does that shows each state; the last one is held while the next is made."""
+    """One character at a time, like a program that shows each state; the last state is kept while the next is made."""
     value = None
     for part in Contract(list[Any]).stream(iter(text)):
         value = part
@@ -59,7 +59,7 @@ def _asked(text: str) -> None:
 
 
 def _numbered(size: int) -> str:
-    """Words that differ: a text that repeats one for ever is given up."""
+    """Different words, because reading stops in a text that repeats one forever."""
     return " ".join(f"word{n * 7919 % 10_000}" for n in range(size // 9))
 
 

@@ -1,4 +1,4 @@
-"""Tokens of broken JSON, repeated: each behind several starts, under several contracts (X2). And a megabyte of each hostile shape."""
+"""Tokens of broken JSON, repeated: each after several starts, under several contracts (X2). And a megabyte of each hostile shape."""
 
 from random import Random
 
@@ -43,7 +43,7 @@ REPEATED = _tokens(TOKENS, STARTS, list(CONTRACTS))
 
 
 def runs(count: int, seed: int = 20) -> list[Shape]:
-    """Tokens in runs of two to four that are repeated as a whole, each behind one start and under one contract."""
+    """Tokens in runs of two to four that are repeated as a whole, each after one start and under one contract."""
     draw = Random(seed)
     return [
         shape

@@ -1,4 +1,4 @@
-"""X1: nesting of any depth, through every way into the engine, in a process of its own: a finding, never a signal."""
+"""X1: nesting of any depth, through every way into the engine, in a separate process: a finding, never a signal."""
 
 import subprocess
 import sys

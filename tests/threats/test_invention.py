@@ -1,4 +1,4 @@
-"""X44: repair invents nothing. What the value holds stands in the text, or a fix says where it comes from."""
+"""X44: repair invents nothing. The content of the value is in the text, or a fix says where it comes from."""
 
 import json
 import re
@@ -23,7 +23,7 @@ DEFAULTS = Contract(
 
 
 def assert_nothing_is_invented(verdict: Verdict, text: str) -> None:
-    """Every key, word and number of the value is part of the text, or of what a fix put there."""
+    """Every key, word and number of the value is part of the text, or was added by a fix."""
     if verdict.data is None:
         return
     # Words are compared without case: keys and enum values may be matched by it, and that is a fix as well.

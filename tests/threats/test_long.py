@@ -1,4 +1,4 @@
-"""Long replies as people get them are read rightly: the limits that stop hostile ones leave them alone."""
+"""Long replies of ordinary models are read correctly: the limits for hostile ones do not affect them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""X3, X4, X5, X6: numbers, doubled keys, half surrogates and YAML's habits: nothing is lost or turned unsaid."""
+"""X3, X4, X5, X6: numbers, repeated keys, lone surrogates and YAML's habits: nothing is silently lost or changed."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Asking, sentence by sentence: hints, repair prompts, the loop, retries, ladders, budgets, clients, conversations and streams.
+"""Asking, one test for each sentence of the requirement: hints, repair prompts, the loop, retries, ladders, budgets, clients, conversations and streams.
 
 Each test is written from the requirement's text alone, and uses what a user uses: contracts, policies, answers and real clients.
 """
@@ -29,7 +29,7 @@ FAST = {"backoff": 0.001, "backoff_cap": 0.002}
 
 
 class Script:
-    """A model that plays replies one after the other, the last one for ever, and keeps what it was sent."""
+    """A model that gives replies one after the other, repeats the last one, and keeps its requests."""
 
     def __init__(self, *replies: Any) -> None:
         self.replies = replies
@@ -49,7 +49,7 @@ class Script:
 
 
 def correction(reply: Any, contract: Contract | None = None, **options: Any) -> str:
-    """What a model is told about a faulty reply."""
+    """The message to a model about a faulty reply."""
     model = Script(reply, GOOD)
     (contract or Contract(PERSON)).ask(model, "Who?", Policy(**options))
     assert len(model.asked) > 1, "the reply was accepted"
@@ -83,7 +83,7 @@ def test_words_in_the_reply_cause_no_hint() -> None:
     wordy = correction('{"name": "trailing comma, single quotes, XML, code fence", "age": "old"}')
 
     def around(told: str) -> str:
-        """What stands around the reply; the length of the fence is left to chance."""
+        """The text around the reply; the length of the fence is random."""
         return re.sub(r"\d+ tildes", "tildes", re.sub(r"~{3,}.*~{3,}", "", told, flags=re.DOTALL))
 
     assert around(plain) == around(wordy)
@@ -216,7 +216,7 @@ def test_only_the_failing_fields_are_asked_for_and_merged() -> None:
 
 
 class Waits:
-    """The waits of an ask: a clock of its own, which moves by what is waited."""
+    """The waits of an ask: a separate clock, which each wait moves."""
 
     def __init__(self, server: ScriptedServer, **options: Any) -> None:
         self.clock = StageClock(chance=options.pop("chance", 0.5))

@@ -91,7 +91,7 @@ def diagnosis() -> Contract:
 
 
 def answered(name: str, key: str, *, error: bool = False, text: str = "done") -> list[dict[str, Any]]:
-    """A call in the history, and its result, as Anthropic writes both."""
+    """A call in the history, and its result, in Anthropic's format."""
     use = {"type": "tool_use", "id": key, "name": name, "input": {}}
     result = {"type": "tool_result", "tool_use_id": key, "content": text, **({"is_error": True} if error else {})}
     return [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]

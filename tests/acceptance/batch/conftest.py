@@ -1,4 +1,4 @@
-"""What the suite shares: a folder with the pipelines of the format's document, and the command line."""
+"""Shared fixtures of the suite: a folder with the pipelines of the format's document, and the command line."""
 
 import shutil
 from pathlib import Path

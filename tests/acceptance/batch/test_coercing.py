@@ -1,4 +1,4 @@
-"""B4 word by word: every value that is coerced and every value that never is, under every form in which a schema can say a type."""
+"""B4 word by word: every value that is coerced and every value that never is, under every form of a type in a schema."""
 
 import json
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def nullable(schema: dict[str, Any]) -> dict[str, Any]:
     return {**schema, **enum, "type": [schema["type"], "null"]}
 
 
-# Each form that the requirement names, and two that stand inside each other.
+# Each form that the requirement names, and two nested ones.
 FORMS: dict[str, Callable[[dict[str, Any], str], dict[str, Any]]] = {
     "plain": lambda schema, _: schema,
     "$ref": lambda _, ref: {"$ref": ref},
@@ -46,7 +46,7 @@ def schema_file(folder: Path, form: str, *schemas: dict[str, Any]) -> str:
 
 
 CONFIGURED = ("--enum-prefix", "shadow ", "--enum-delimiter", " | ")
-# schema, what is given, what it becomes, and the words of the log
+# the schema, the given value, the result, and the words of the log
 COERCED: list[tuple[dict[str, Any], Any, Any, str]] = [
     (INTEGER, "5", 5, "string → int"),
     (INTEGER, " 7 ", 7, "string → int"),

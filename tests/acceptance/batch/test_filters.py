@@ -1,4 +1,4 @@
-"""The two phases as filters: every field that goes in comes out, coerced values reach phase 2, and failures say everything."""
+"""The two phases as filters: every field that goes in comes out, coerced values reach phase 2, and failure records are complete."""
 
 import fcntl
 import json

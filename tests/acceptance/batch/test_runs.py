@@ -27,7 +27,7 @@ def status(run: Run) -> dict[str, Any]:
 
 
 def limit(pipeline: Path, **words: float) -> None:
-    """Ask something else of the consistency of a character."""
+    """Change the rule about the consistency of a character."""
     file = pipeline / "schemas/score.json"
     schema = json.loads(file.read_text())
     schema["properties"]["personality_consistency"].update(words)
@@ -77,7 +77,7 @@ def test_stored_replies_are_judged_again_and_what_flips_is_shown(
     run: Run, folder: Path, npc: Path, changed: Any, flips: set[str], now: str, code: str
 ) -> None:
     changed(folder / "npc")
-    (folder / "npc/replies.jsonl").write_text("")  # whoever asked again would get nothing
+    (folder / "npc/replies.jsonl").write_text("")  # asking again would get nothing
     before = {path: path.read_bytes() for path in npc.rglob("*") if path.is_file()}
     shown = run("revalidate", "run", "--pipeline", "npc")
     was = "valid" if now == "failed" else "failed"

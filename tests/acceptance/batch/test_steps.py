@@ -1,4 +1,4 @@
-"""B16 from its words and the format notes: units, ids and seeds worked out here a second time, steps that ask nobody."""
+"""B16 from its words and the format notes: units, ids and seeds worked out here a second time, steps without a model."""
 
 import hashlib
 import itertools

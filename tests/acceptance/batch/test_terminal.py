@@ -1,4 +1,4 @@
-"""B20, phrase by phrase: a live bar, the log, and the screens over runs, as a person at a terminal has them."""
+"""B20, phrase by phrase: a live bar, the log, and the screens over runs, on a real terminal."""
 
 import fcntl
 import json
@@ -49,7 +49,7 @@ COMMAND_OF_RUN = [*COMMAND, "run", "npc", "--run-dir", "runs/npc", "--price", "1
 
 
 def watch(folder: Path, columns: int, **environment: str) -> str:
-    """Run it on a terminal so wide; gives all that was drawn."""
+    """Run it on a terminal of this width; returns everything that was drawn."""
     terminal, end = pty.openpty()
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
@@ -90,7 +90,7 @@ def test_no_color_draws_a_bar_without_colour(folder: Path) -> None:
 
 
 def test_what_is_no_terminal_gets_plain_lines(folder: Path) -> None:
-    """A line comes every five seconds; here more often, so that nobody has to wait for one."""
+    """A line comes every five seconds; here more often, so that the test does not have to wait."""
     slow(folder, 0.05)
     often = "from trueup.cli import main, watching; watching._EVERY = 0.1; main.main()"
     command = [sys.executable, "-c", often, *COMMAND_OF_RUN[len(COMMAND) :]]

@@ -95,7 +95,7 @@ def test_only_valid_responses_are_charged(store: Store) -> None:
     )
 
 
-# -- asynchronous checks with metrics of their own ------------------------------------------------------------------------
+# -- asynchronous checks with separate metrics ------------------------------------------------------------------------------
 
 
 async def ml_score(reply: Reply, context: dict[str, Any]) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MIN_VALIDATION_TEXT_LENGTH", raising=False)
 
 
-# Learning from feedback comes later; what it starts from is stored: valid responses that did not help, with their rules.
+# Learning from feedback comes later; its material is stored: valid responses that did not help, with their rules.
 def test_valid_responses_that_did_not_help_are_found(store: Store) -> None:
     ids = [
         store.record_verdict(CONTRACT.check(text), contract=CONTRACT) for text in (GOOD, "Ask me later, please.", "OK")

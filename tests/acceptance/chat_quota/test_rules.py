@@ -186,7 +186,7 @@ VARIANTS: list[tuple[list[dict[str, Any]], bool, str, dict[str, Any]]] = [
     ([said("   ", "result")], False, "Tool calls without text", {"toolCallsWithoutText": 1}),
     ([said("", "result"), said("It is sunny in Lisbon today.")], True, "Tool outputs with explanation", {"hasToolOutputs": True}),
     ([said("", "result"), said("Sunny.")], False, "Tool calls without text", {"toolCallsWithoutText": 1}),
-    # a long text before the tool does not help, though it would be long enough by itself
+    # a long text before the tool does not help, though it would be long enough alone
     ([said("Let me look that up for you now."), said("", "result")], False, "Tool calls without text", {}),
     ([said("I'm checking the weather.", "call")], True, "Sufficient text content", {"hasToolOutputs": False}),
     ([said("¿¡!?…—–«»·")], True, "Sufficient text content", {"totalTextLength": 10}),
@@ -262,7 +262,7 @@ def test_the_threshold_is_tuned_by_the_environment_while_the_program_runs(monkey
     assert "MIN_VALIDATION_TEXT_LENGTH" in verdict.reason
 
 
-# parseInt reads "15px" as 15 and "many" as not a number, which refuses every reply without a word. Here both are refused by name.
+# parseInt reads "15px" as 15 and "many" as not a number, which silently refuses every reply. Here both are refused by name.
 @pytest.mark.parametrize(("value", "passes"), [("", 10), ("10", 10), (" 15 ", 15), ("015", 15), ("0", 1)])
 def test_the_values_of_the_threshold(value: str, passes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIN_VALIDATION_TEXT_LENGTH", value)
@@ -299,7 +299,7 @@ def test_each_rule_has_its_switch_and_is_asked_for_each_check(variable: str, mon
     assert validate_response_enhanced(messages) == before
 
 
-# Each rule by itself: all others are off, and it refuses its own example and nothing else.
+# Each rule alone: all others are off, and it refuses its own example and nothing else.
 ALONE = {
     "VALIDATE_MIN_TEXT": ("Insufficient text (2 chars)", [said("OK")]),
     "VALIDATE_TOOL_EXPLANATION": ("Tool calls without text", [said("I look it up.", "call"), said("", "result")]),

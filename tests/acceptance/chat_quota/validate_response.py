@@ -1,4 +1,4 @@
-"""The chat application's module: is a response valid, why, and what was measured, in the application's own words."""
+"""The chat application's module: whether a response is valid, why, and its measurements, in the application's own words."""
 
 from pathlib import Path
 from typing import Any, TypedDict

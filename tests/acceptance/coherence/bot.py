@@ -1,6 +1,6 @@
 """The author's booking bot on trueup: their state machine, their model, and one contract in place of a validator.
 
-What they had before: a table of patterns per state, a validator, a function that asks again, and the code that joins them.
+Before that, they had a table of patterns per state, a validator, a function that asks again, and the code that joins them.
 """
 
 import enum
@@ -33,7 +33,7 @@ class BookingState(enum.Enum):
 
 @dataclass
 class BookingFSM:
-    """The machine of one conversation. It knows nothing of trueup."""
+    """The machine of one conversation. It does not know about trueup."""
 
     conversation: str
     _state: BookingState = BookingState.IDLE
@@ -67,11 +67,11 @@ class ResponseValidator:
         self.contract: Observed = observed(CONTRACT, log_events(log))
 
     async def validate(self, response: str, fsm: BookingFSM) -> CoherenceResult:
-        """Judge a reply. The rest of the author's program awaits this; nothing here waits."""
+        """Judge a reply. The rest of the author's program awaits it, although nothing here waits."""
         return CoherenceResult.of(self.contract.check(response, {"state": fsm}))
 
     def respond(self, model: Any, messages: list[Any], fsm: BookingFSM) -> Answer[Any]:
-        """The reply to send: coherent, asked for anew at most once, or the fallback of the state."""
+        """The reply to send: coherent, requested again at most once, or the fallback of the state."""
         return self.contract.ask(model, messages, POLICY, context={"state": fsm})
 
     async def arespond(self, model: Any, messages: list[Any], fsm: BookingFSM) -> Answer[Any]:
@@ -79,5 +79,5 @@ class ResponseValidator:
 
 
 def fsm_in(state: str, **collected: Any) -> BookingFSM:
-    """A machine in a state, with what was collected so far."""
+    """A machine in a state, with the data collected so far."""
     return BookingFSM("test-conv", BookingState[state], collected)

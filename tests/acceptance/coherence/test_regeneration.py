@@ -24,7 +24,7 @@ TALK = [SystemMessage("Eres el asistente del salón."), HumanMessage("Hola, quie
 
 
 class ScriptedModel(BaseChatModel):
-    """A chat model of one's own: it says its lines, keeps what it was sent, and has no `bind_tools`."""
+    """A custom chat model: it gives its replies, keeps its requests, and has no `bind_tools`."""
 
     lines: list[str]
     seen: list[tuple[list[BaseMessage], dict[str, Any]]] = []
@@ -78,7 +78,7 @@ def test_the_correction_is_a_system_message_with_the_hint_and_the_state() -> Non
     ResponseValidator().respond(model, TALK, fsm_in("SERVICE_SELECTION"))
     (first, _), (second, options) = model.seen
     own = ["Eres el asistente del salón.", "Hola, quiero una cita."]
-    # Where the model takes no tools, they are described in a system message of their own.
+    # If the model does not take tools, they are described in a separate system message.
     assert [message.content for message in first if message.content in own] == own
     (added,) = [message for message in second if message.content not in {each.content for each in first}]
     assert isinstance(added, SystemMessage)
@@ -88,7 +88,7 @@ def test_the_correction_is_a_system_message_with_the_hint_and_the_state() -> Non
         "Estado FSM actual: SERVICE_SELECTION\n"
         "NO violes las restricciones del estado actual."
     )
-    # Deliberately other than the document: it stands with the system messages, not behind the user's.
+    # Intentionally different from the document: it is with the system messages, not after the user's.
     assert isinstance(second[-1], HumanMessage)
     assert options["temperature"] == 0.3
     assert [message.content for message in TALK] == own  # the author's messages are not changed
@@ -107,7 +107,7 @@ def test_after_the_second_incoherent_reply_the_fallback_is_sent(state: str) -> N
 
 
 def on_screen(parts: list[Part]) -> str:
-    """What a user sees at the end; `Ana` is on the screen at no time."""
+    """The final text on the user's screen; `Ana` never appears on it."""
     shown = ""
     for part in parts:
         shown = "" if part.kind == "restart" else shown + part.text

@@ -1,4 +1,4 @@
-"""What each state forbids: every row of the table of patterns, every example, and what the criteria say of them."""
+"""The rules of each state: every row of the table of patterns, every example, and the criteria about them."""
 
 import asyncio
 import dataclasses
@@ -112,7 +112,7 @@ def test_before_the_slot_no_confirmation_and_no_question_for_data(text: str) -> 
     "text",
     [
         "Tenemos libre el lunes 25 a las 10:30 y a las 12:00.",
-        # Deliberately other than the document, whose pattern finds any word of confirming or reserving.
+        # Intentionally different from the document, whose pattern finds any word of confirming or reserving.
         "¿Quieres confirmar este horario?",
         "Tu cita todavía no está confirmada.",
         "Cuando elijas una hora, la cita quedará reservada.",
@@ -156,7 +156,7 @@ def test_a_booking_that_nobody_made_is_a_violation_in_every_state() -> None:
 def test_the_customers_own_name_is_read_from_the_machine() -> None:
     assert result("Un corte para María. ¿Algo más?", "SERVICE_SELECTION").is_coherent is False
     assert result("Un corte para María. ¿Algo más?", "SERVICE_SELECTION", first_name="María").is_coherent
-    # Deliberately different from the document: who is spoken to is not a stylist, whatever was collected.
+    # Intentionally different from the document: the addressee is not a stylist, no matter what was collected.
     assert result("Perfecto, María. ¿Qué servicio te gustaría?", "SERVICE_SELECTION").is_coherent
 
 

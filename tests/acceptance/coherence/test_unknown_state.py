@@ -27,7 +27,7 @@ STATES: dict[str, Any] = {
 }
 STARTED = Contract(states={"start": "ASKING", **STATES}, name="started")
 BARE = Contract(states=STATES, name="bare")
-# Contexts that a program may well pass by mistake, with the code that each of them gives.
+# Contexts that a program may pass by mistake, each with its code.
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({}, "D006"),
     ({"state": None}, "D006"),

@@ -1,7 +1,7 @@
 """The help desk of the document, written on trueup: one contract instead of a validator, a recovery and a sequence checker.
 
-The registry goes in as it is. The contract judges names, arguments, order and prose before a tool runs; what it finds goes to the
-log of the application, warnings as warnings and refusals as errors; what it refuses is sent back to the model.
+The registry is used unchanged. The contract judges names, arguments, order and prose before a tool runs. Its findings go to the
+log of the application, warnings as warnings and refusals as errors. Refused replies are sent back to the model.
 """
 
 import logging
@@ -18,7 +18,7 @@ log = logging.getLogger("techtime.llm")
 DIAGNOSIS = ["check_adapter_status", "get_ip_config", "ping_gateway", "ping_dns", "test_dns_resolution"]
 CALLS = {
     "types": "warning",  # an argument of another type is passed on, with a warning
-    "mentions": {"prefixes": ["check_", "get_"], "suffixes": ["_status"]},  # such names count wherever they stand
+    "mentions": {"prefixes": ["check_", "get_"], "suffixes": ["_status"]},  # such names count anywhere
 }
 RECOVERING = {**CALLS, "defaults": True, "outside_enum": "default"}  # "invalid arguments: use defaults"
 
@@ -26,12 +26,12 @@ RECOVERING = {**CALLS, "defaults": True, "outside_enum": "default"}  # "invalid 
 def make_contract(
     registry: ToolRegistry = NETWORK, *, strict: bool = False, calls: dict[str, Any] | None = None
 ) -> Contract:
-    """What a reply of the assistant must be."""
+    """The contract for the assistant's replies."""
     return Contract(tools=registry, order=DIAGNOSIS, calls=calls or CALLS, strict=strict, name="helpdesk")
 
 
 class Desk:
-    """What the application talks to: asks a model, has the reply judged, and logs what was found."""
+    """The application's interface: asks a model, judges the reply, and logs the findings."""
 
     def __init__(self, model: Any, registry: ToolRegistry = NETWORK, *, strict: bool = False) -> None:
         self._model = model

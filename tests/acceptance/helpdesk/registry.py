@@ -1,4 +1,4 @@
-"""The registry of tools that the help desk has had all along: nothing in it knows of trueup."""
+"""The registry of tools that the help desk has had all along: nothing in it refers to trueup."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +18,7 @@ class ToolParameter:
 
 @dataclass
 class ToolDefinition:
-    """What the model is told of a tool."""
+    """The description of a tool for the model."""
 
     name: str
     description: str

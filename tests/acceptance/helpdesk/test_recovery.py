@@ -84,7 +84,7 @@ REPAIRED = [
     ('{"server": "a", "mode": "fast",\n}', {"server": "a", "mode": "fast"}, ["S001"]),
     ('"server": "a"', {"server": "a"}, ["F007"]),
     ('"server": "a", "mode": "fast"', {"server": "a", "mode": "fast"}, ["F007"]),
-    # what the document's repairs, each tried by itself, cannot do
+    # what the document's repairs, each tried alone, cannot do
     ("{'server': 'a',}", {"server": "a"}, None),
     ("{'server': \"the desk's\"}", {"server": "the desk's"}, None),
     ('{server: "a"}', {"server": "a"}, None),

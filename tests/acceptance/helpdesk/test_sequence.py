@@ -77,7 +77,7 @@ def test_the_contract_may_have_it_too() -> None:
         [ADAPTER, ADDRESS, GATEWAY],
         DIAGNOSIS,
         [GATEWAY, LOOKUP],
-        [ADAPTER, ADAPTER, ADDRESS],  # the document warns of a repeat: looking again is no step back
+        [ADAPTER, ADAPTER, ADDRESS],  # the document has a warning for a repeat: looking again is not a step back
         [LOOKUP, LOOKUP],  # and it raises an IndexError here
     ],
 )
@@ -89,12 +89,12 @@ def test_a_correct_sequence_has_no_warning(names: list[str]) -> None:
     ("names", "late", "after"),
     [
         ([GATEWAY, ADAPTER], ADAPTER, GATEWAY),
-        ([ADAPTER, LOOKUP, ADDRESS], ADDRESS, LOOKUP),  # an IndexError in the document: it looks behind the last step
+        ([ADAPTER, LOOKUP, ADDRESS], ADDRESS, LOOKUP),  # an IndexError in the document: it looks after the last step
         ([ADDRESS, ADAPTER], ADAPTER, ADDRESS),
     ],
 )
 def test_an_earlier_step_after_a_later_one_is_a_warning(names: list[str], late: str, after: str) -> None:
-    # the document names the step behind the furthest one, which nobody has called; here it is the furthest that was
+    # the document names the step after the furthest one, which was never called; here it is the furthest that was called
     (each,) = found(DESK, calls(*names), "T007")
     assert (each.level, each.data) == ("warning", {"step": late, "after": after})
     assert late in each.message

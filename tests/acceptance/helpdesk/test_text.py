@@ -1,4 +1,4 @@
-"""What the text of a reply says: nothing at all, or the name of a tool that nobody has."""
+"""The text of a reply: it is empty, or names a tool that does not exist."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +10,7 @@ from tests.acceptance.helpdesk.registry import NETWORK
 from trueup import Contract
 
 DESK = make_contract()  # with the document's own prefixes and suffix
-USUAL = Contract(tools=NETWORK)  # with what trueup does by itself
+USUAL = Contract(tools=NETWORK)  # with trueup's defaults
 
 
 def mentioned(text: str, contract: Contract = USUAL) -> list[str]:
@@ -64,7 +64,7 @@ BY_THE_RULE = [
 
 @pytest.mark.parametrize(("text", "names"), BY_THE_RULE)
 def test_the_document_s_rule_is_a_setting(text: str, names: list[str]) -> None:
-    # deliberately other by default: such words say nothing of a tool by themselves
+    # intentionally different by default: such words alone do not mean a tool
     assert mentioned(text, DESK) == names
     assert mentioned(text) == []
 

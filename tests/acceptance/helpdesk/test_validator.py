@@ -136,7 +136,7 @@ def test_one_reply_is_judged_by_its_calls_their_places_and_its_text() -> None:
         "content": "I ran check_vpn",
     }
     result = VALIDATOR.validate_response(reply, [ADAPTER, ADDRESS])
-    assert result.errors == ["Tool 'bogus' is not defined"]  # the arguments of an unknown tool are not looked at
+    assert result.errors == ["Tool 'bogus' is not defined"]  # the arguments of an unknown tool are not checked
     assert sorted(result.warnings) == [
         'Field "count": Expected number, got string',
         "The text speaks of a tool 'check_vpn' that is not defined",
@@ -202,7 +202,7 @@ SUGGESTIONS = [
     ("ping_gatway", GATEWAY),
     ("pingdns", DNS),
     ("adapter_status", ADAPTER),
-    ("PING_DNS", DNS),  # difflib tells capitals apart and has none
+    ("PING_DNS", DNS),  # difflib is case-sensitive and finds nothing
     ("reboot_router", None),
     ("", None),
 ]
@@ -218,7 +218,7 @@ REPAIRS: list[tuple[str, Any]] = [
     ('"host": "8.8.8.8", "count": 4', {"host": "8.8.8.8", "count": 4}),
     ('{"a": 1, }', {"a": 1}),
     ('{"n": "it\'s"}', {"n": "it's"}),
-    ("{'a': 1,}", {"a": 1}),  # None in the document: two faults, and each repair is tried by itself
+    ("{'a': 1,}", {"a": 1}),  # None in the document: two faults, and each repair is tried alone
     ('{"a": {"b": 1}', {"a": {"b": 1}}),  # None in the document; here the missing brace is a recorded guess
     ('{"a": 1', {"a": 1}),  # the same
     ("host: 8.8.8.8", None),

@@ -1,6 +1,6 @@
 """The interface of the document for code that still calls it: each function is a line or two on the contract of the desk.
 
-New code needs none of this: `verdict.ok`, `verdict.errors` and `verdict.warnings` say the same, with codes and paths.
+New code does not need this: `verdict.ok`, `verdict.errors` and `verdict.warnings` have the same facts, with codes and paths.
 """
 
 from collections.abc import Iterable
@@ -17,16 +17,16 @@ _OBJECT = Contract({"type": "object"})
 
 @dataclass(frozen=True)
 class ValidationResult:
-    """What the document's validator gives."""
+    """The result of the document's validator."""
 
     is_valid: bool
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    sanitized_response: dict[str, Any] | None = None  # the text, and the calls that may run, mended
+    sanitized_response: dict[str, Any] | None = None  # the text, and the calls that may run, repaired
 
     @classmethod
     def of(cls, verdict: Verdict) -> "ValidationResult":
-        """The result that a verdict amounts to."""
+        """The result for a verdict."""
         calls = [{"name": call.name, "arguments": call.args} for call in verdict.calls]
         return cls(
             verdict.ok,
@@ -53,7 +53,7 @@ class ResponseValidator:
 
 
 def validate_diagnostic_sequence(tool_calls: list[dict[str, Any]]) -> ValidationResult:
-    """Judge the order of a diagnosis alone; tools outside of it do not count."""
+    """Judge the order of a diagnosis alone; tools outside it do not count."""
     names = [call.get("name") or call["function"]["name"] for call in tool_calls]
     bare = Contract(tools=[{"name": name} for name in dict.fromkeys([*DIAGNOSED, *names])], order=DIAGNOSED)
     return ValidationResult.of(

@@ -1,4 +1,4 @@
-"""What the suite shares: the two pipelines of the document in a folder of their own, and the command line."""
+"""Shared fixtures of the suite: a folder with the two pipelines of the document, and the command line."""
 
 import shutil
 from pathlib import Path

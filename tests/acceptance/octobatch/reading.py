@@ -1,4 +1,4 @@
-"""How the tests read what the commands left: lines of JSON, the log of a run, a configuration to change."""
+"""Readers for the output of the commands: lines of JSON, the log of a run, a configuration to change."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ def rows(source: Path | str) -> list[dict[str, Any]]:
 
 
 def flat_rows(source: str) -> list[dict[str, Any]]:
-    """Flat units without the field that carries what was changed in them."""
+    """Flat units without the field that lists their changes."""
     return [{name: value for name, value in row.items() if name != "_trueup"} for row in rows(source)]
 
 

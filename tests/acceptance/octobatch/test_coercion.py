@@ -1,4 +1,4 @@
-"""The coercion table, row by row, each as a filter and in a run; what cannot be coerced fails phase 1."""
+"""The coercion table, row by row, each as a filter and in a run; other values fail phase 1."""
 
 import json
 from pathlib import Path
@@ -109,7 +109,7 @@ def test_a_step_can_say_how_its_enums_are_read(run: Run, folder: Path) -> None:
     assert "the_fool-the_magician-the_priestess" in by_id(folder / "run/failures.jsonl")
 
 
-# Phase 1 after coercion: what is left of the list of the document.
+# Phase 1 after coercion: the rest of the document's list.
 @pytest.mark.spec("B3", "B10")
 @pytest.mark.parametrize(
     ("schema", "value", "said"),

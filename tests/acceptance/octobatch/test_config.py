@@ -18,7 +18,7 @@ def lint(run: Run, pipeline: str) -> str:
 
 @pytest.mark.spec("B15")
 def test_the_pipelines_are_taken_unchanged(run: Run, folder: Path) -> None:
-    # 'wounds' is in no schema: the condition of its rule asks for it with dir(), so that is no fault
+    # 'wounds' is in no schema: the condition of its rule asks for it with dir(), so that is not a fault
     ran = run("lint", "tarot", "npc")
     assert (ran.code, ran.out) == (0, "✓ 2 files: nothing wrong\n")
 
@@ -27,7 +27,7 @@ CONFIG, SCHEMA, TEMPLATE = "npc/config.yaml", "npc/schemas/score.json", "npc/tem
 
 
 class Fault(NamedTuple):
-    """A change that makes a fault: in `file`, `old` becomes `new`; it is found in `there`, where `at` begins."""
+    """A change that makes a fault: in `file`, `old` becomes `new`; the fault is found in `there`, where `at` begins."""
 
     file: str
     old: str
@@ -39,7 +39,7 @@ class Fault(NamedTuple):
 
 
 def section(name: str) -> Fault:
-    """A section that is missing has no place of its own: it is missing from the start of the file."""
+    """A missing section has no place: it is reported at the start of the file."""
     return Fault(CONFIG, f"\n{name}:", f"\nx_{name}:", "N030", "# A second model")
 
 

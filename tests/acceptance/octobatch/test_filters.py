@@ -72,7 +72,7 @@ def test_a_field_of_the_schema_is_no_envelope(run: Run, tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(json.dumps(schema))
     unit = lines({"unit_id": "a", "response": {"score": 5}})
     assert run("schema", "s.json", stdin=unit).out == unit
-    # and an object that fits as it stands is left alone, whatever stands in it
+    # and an object that already fits stays unchanged, with any content
     unit = lines({"unit_id": "a", "score": 4, "response": {"score": 5}})
     (tmp_path / "s.json").write_text(json.dumps(SCORE))
     assert run("schema", "s.json", stdin=unit).out == unit
@@ -161,7 +161,7 @@ def test_trailing_commas_of_a_line_are_removed(run: Run, tmp_path: Path) -> None
     wrong, cut = rows(ran.err)
     assert (wrong["raw_response"], wrong["errors"][0]["path"]) == ('{"unit_id": "u2", "n": "x",}', "$.n")
     assert [fix["code"] for fix in wrong["fixes"]] == ["S001"]
-    assert (cut["unit_id"], cut["errors"][0]["code"]) == ("u3", "U001")  # a line that was cut off is not mended
+    assert (cut["unit_id"], cut["errors"][0]["code"]) == ("u3", "U001")  # a line that was cut off is not repaired
 
 
 MALFORMED = {
@@ -254,7 +254,7 @@ def test_every_field_that_enters_leaves_or_is_recorded(unit: dict[str, Any], fir
 @pytest.mark.spec("B3", "B19")
 @pytest.mark.parametrize("count", [84, 85, 86, 1_000])
 def test_a_batch_of_any_size_goes_through_the_pipe(folder: Path, count: int) -> None:
-    """The validators of the document hung at 85 units and more when they were put into a pipe."""
+    """The validators of the document hung at 85 units and more when they were used in a pipe."""
     units = [
         {"unit_id": f"u{i}", "pad": "x" * 2_000, "personality_consistency": "0.9" if i % 3 else 0.1,
          "mood_responsiveness": 0.9 if i % 5 else "no number", "tone": "warm"}
@@ -287,14 +287,14 @@ def start(folder: Path, *args: str, stdin: Any = subprocess.PIPE) -> subprocess.
 def piped(
     folder: Path, first_limit: tuple[str, ...], second_limit: tuple[str, ...]
 ) -> tuple[int | None, int, list[str]]:
-    """Both phases in a pipe whose input stays open: how the first one ended, if it did, and the second, and what came out."""
+    """Both phases in a pipe whose input stays open: how the first one ended, if it did, and the second, and their output."""
     good = {"unit_id": "a", "personality_consistency": 1, "mood_responsiveness": 1, "tone": "warm"}
     first = start(folder, "schema", "npc/schemas/score.json", *first_limit)
     second = start(folder, "rules", "npc/config.yaml", "--step", "score", *second_limit, stdin=first.stdout)
     with first, second:
         assert first.stdin is not None
         first.stdin.write(lines(good).encode())
-        first.stdin.flush()  # nobody says that there is no more
+        first.stdin.flush()  # the input never ends
         out, _ = second.communicate(timeout=60)
         code = first.wait(60) if first_limit else first.poll()
     return code, second.returncode, [row["unit_id"] for row in rows(out.decode())]
@@ -302,7 +302,7 @@ def piped(
 
 @pytest.mark.spec("B19", "B21")
 def test_the_time_limits_of_the_two_phases_are_separate(folder: Path) -> None:
-    """In a pipe both phases run side by side. What came before a limit is kept, and the second phase ends with the first."""
+    """In a pipe both phases run side by side. The output before a limit is kept, and the second phase ends with the first."""
     assert piped(folder, ("--timeout", "2"), ()) == (3, 0, ["a"])
     assert piped(folder, (), ("--timeout", "5")) == (None, 3, ["a"]), "the first one has no limit and still waits"
 
@@ -314,7 +314,7 @@ def test_a_unit_without_an_id_is_warned_about(run: Run, tmp_path: Path) -> None:
     ran = run("schema", "s.json", "--log", "log.txt", stdin=given)
     assert ran.code == 0
     assert [row.get("score", row.get("data")) for row in rows(ran.out)] == [1, 2, 3, {"score": 4}]
-    (warning,) = rows(ran.err)  # every line of stderr is JSON, and a warning is no failure record
+    (warning,) = rows(ran.err)  # every line of stderr is JSON, and a warning is not a failure record
     assert (warning["units"], warning["warnings"][0]["code"]) == (3, "U005")
     assert "failure_stage" not in warning
     assert warning["warnings"][0]["message"] == "3 units have no unit_id"

@@ -13,7 +13,7 @@ GOOD = {"personality_consistency": 0.6, "mood_responsiveness": 0.4, "tone": "war
 
 
 def judge(run: Run, **fields: Any) -> tuple[str, list[dict[str, Any]]]:
-    """What the rules of the NPC pipeline say of a unit: its line, or what is wrong."""
+    """The result of the NPC pipeline's rules for a unit: its line, or its faults."""
     unit = {"unit_id": "u", **GOOD, **fields}
     ran = run("rules", "npc/config.yaml", "--step", "score", "--log", "log.txt", stdin=lines(unit))
     return ran.out, [error for record in rows(ran.err) for error in record["errors"]]
@@ -105,7 +105,7 @@ FORBIDDEN = ["__import__('os')", "open('x')", "s.__class__", "(lambda: 1)()", "e
 
 @pytest.mark.spec("B7")
 def test_the_dialect_of_the_document(run: Run, tmp_path: Path) -> None:
-    """Every construct that the requirement names holds, and each fails once it is negated."""
+    """Every construct that the requirement names passes, and each fails when it is negated."""
     unit = {"unit_id": "a", "a": 1, "b": 2, "xs": [1, 2, 3], "d": {"p": 1, "q": 2}, "s": " Hello "}
     rules = [{"name": f"r{n}", "expr": source} for n, source in enumerate(DIALECT)]
     (tmp_path / "r.json").write_text(json.dumps({"rules": rules}))

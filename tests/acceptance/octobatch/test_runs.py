@@ -1,4 +1,4 @@
-"""Whole runs: failure records, retries, counts, `_metadata`, the log, and that what the commands say agrees."""
+"""Whole runs: failure records, retries, counts, `_metadata`, the log, and that the commands agree."""
 
 import json
 import re
@@ -16,7 +16,7 @@ APOLOGY = "I am sorry, I cannot do that."
 
 @pytest.fixture
 def npc(run: Run, folder: Path) -> Path:
-    """A finished run of the NPC pipeline: three valid, one below the threshold, one with a score that is no number."""
+    """A finished run of the NPC pipeline: three valid, one below the threshold, one with a score that is not a number."""
     assert run("run", "npc", "--run-dir", "run").code == 1
     return folder / "run"
 
@@ -40,7 +40,7 @@ def test_a_failure_record_says_everything(npc: Path) -> None:
             "message": "Personality consistency 0.4 is below threshold 0.6",
         }
     ]  # fmt: skip
-    # the document's words are those of a library: "'high' is not of type 'number'"
+    # the document's words come from a library: "'high' is not of type 'number'"
     assert (high["errors"][0]["path"], high["errors"][0]["rule"]) == ("$.score", "wrong-type")
     assert high["errors"][0]["message"] == 'Field "score": Expected number, got string'
     assert low["retry_count"] == high["retry_count"] == 2  # three replies: the first, and two more
@@ -176,8 +176,8 @@ def test_stories_are_counted_not_assumed(run: Run, folder: Path) -> None:
     assert {unit["num_stories"] for unit in units.values()} == {4, 6}
     assert units["the_magician-the_priestess-the_fool"]["label"] == "The Fool: 6 stories, score 7.0"
     stages = {unit_id.split("-")[1]: record["failure_stage"] for unit_id, record in failed.items()}
-    # The document calls a reply that is no JSON `pipeline_internal` and never asks again. It is the model's fault, and asking
-    # again may help: here it has a stage of its own, `parse`, and is retried.
+    # The document calls a reply that is not JSON `pipeline_internal` and never asks again. It is the model's fault, and asking
+    # again may help: here it has a separate stage, `parse`, and is retried.
     assert stages == {"the_fool": "schema_validation", "the_magician": "parse"}
 
 
@@ -197,7 +197,7 @@ def test_retries_are_routed_by_unit(run: Run, folder: Path) -> None:
     assert "2 units to retry in retry_000" in run("retry", "run", "--attempts", "4").out
     chunk = folder / "run/chunks/chunk_000"
     assert set(by_id(chunk / "score_failures.jsonl.bak")) == {"pedlar", "bard"}  # archived first
-    assert set(by_id(chunk / "odd_failures.jsonl")) == {"smith"}  # what asking cannot help stays
+    assert set(by_id(chunk / "odd_failures.jsonl")) == {"smith"}  # units that asking again cannot help stay
     manifest = json.loads(run("run", "run", "--json").out)
     assert manifest["retries"] == 1
     assert "pedlar" in by_id(folder / "run/validated.jsonl")

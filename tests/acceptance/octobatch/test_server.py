@@ -18,7 +18,7 @@ PAGE = "<html><body><h1>500 Internal Server Error</h1></body></html>"
 
 
 class Answers:
-    """What the server says about one unit; all others get a good reply."""
+    """The server's reply about one unit; all others get a good reply."""
 
     def __init__(self) -> None:
         self.fault: Any = Say(GOOD)
@@ -95,7 +95,7 @@ def test_a_reply_of_the_model_that_is_no_json_is_kept(
 
 
 def test_a_filter_and_a_sift_call_it_the_same(run: Run, tmp_path: Path) -> None:
-    """A provider's line with an error in place of a reply is a failure of the pipeline, whoever reads it."""
+    """A provider's line with an error in place of a reply is a failure of the pipeline for every reader."""
     line = json.dumps({"custom_id": "a", "response": None, "error": {"code": "server_error", "message": "down"}})
     (tmp_path / "batch.jsonl").write_text(line + "\n")
     (filtered,) = rows(run("schema", "any", stdin=line + "\n").err)

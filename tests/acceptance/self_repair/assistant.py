@@ -15,14 +15,14 @@ from trueup.ask.answer import Answer
 from trueup.verdict.events import Event, Regenerating, Repairing, Waiting
 
 CONTRACT = Contract.load(Path(__file__).parent / "assistant.yaml")
-# Two repairs at temperature 0, three retries from 1 s up to 30 s, and the ladder of modes are what a policy has by itself.
+# Two repairs at temperature 0, three retries from 1 s up to 30 s, and the ladder of modes are a policy's defaults.
 POLICY = Policy(otherwise="text", deadline=None)
 STRICT = Policy(otherwise="failed")  # nothing but a valid reply
 OFF = Policy(repairs=0)  # no repair at all
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """What the user interface shows while it waits."""
+    """The text in the user interface during a wait."""
 
     attempt: int
     limit: int | None  # None: as long as it takes

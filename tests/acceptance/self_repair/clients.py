@@ -1,4 +1,4 @@
-"""The three protocols of the gateway, each through its real SDK, whole and streamed: what a client gets, in one shape."""
+"""The three protocols of the gateway, each through its real SDK, whole and streamed: the client's result, in one shape."""
 
 import json
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ SAY: Any = [{"role": "user", "content": "Say hello."}]
 
 
 class Got(NamedTuple):
-    """What a client got: the text, the calls, and the fields that have no place of their own in its protocol."""
+    """A client's result: the text, the calls, and the fields that have no place in its protocol."""
 
     text: str
     calls: list[dict[str, Any]]

@@ -1,4 +1,4 @@
-"""The same assistant through the gateway: applications that only change an address get the same, in the shape that they asked for."""
+"""The same assistant through the gateway: applications that only change an address get the same, in the shape that they requested."""
 
 import contextlib
 import json
@@ -57,7 +57,7 @@ envelopes = st.fixed_dictionaries(
 
 
 class Stage:
-    """A gateway before a model that says whatever is put into `says`."""
+    """A gateway in front of a model that replies with the content of `says`."""
 
     says: Any = ""
     url = ""
@@ -268,7 +268,7 @@ def test_a_stream_that_was_given_up_is_not_given_as_text(protocol: str) -> None:
 
 
 def test_it_is_told_as_degraded_stored_as_such_and_not_charged(tmp_path: Path) -> None:
-    # A reply that kept the contract is charged, a repaired one too; a part of one is given for nothing.
+    # A reply that kept the contract is charged, a repaired one too; a part of one is free.
     with open_store(tmp_path / "s.db") as store:
         config = {"policy": QUICK, "quota": True}
         with (
@@ -335,7 +335,7 @@ def test_a_client_that_asks_for_it_sees_progress_as_comments_or_in_a_header(opt:
     lines = comments(stream.text)
     assert told(lines) == TOLD
     assert [line["delay"] > 0 for line in lines if line["event"] == "waiting"] == [True, True]
-    assert stream.text.index(": trueup") < stream.text.index("data:")  # before the reply, not behind it
+    assert stream.text.index(": trueup") < stream.text.index("data:")  # before the reply, not after it
     assert PROSE not in stream.text
 
 

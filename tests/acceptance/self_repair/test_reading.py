@@ -1,4 +1,4 @@
-"""What a reply is wrapped in, and how it is written: all of it is read without asking again."""
+"""Wrappers and notations of a reply: all of them are read without asking again."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The repair loop: what the model is told, how often, and what the user sees of it; against a real server on loopback."""
+"""The repair loop: the messages to the model, their number, and the user's view of it; against a real server on loopback."""
 
 import json
 import logging
@@ -24,7 +24,7 @@ QUICK = replace(POLICY, models=("m",), backoff=0.001, backoff_cap=0.002)
 
 
 def asked(script: Sequence[Any], policy: Policy = QUICK, **options: Any) -> tuple[Answer, list[dict[str, Any]]]:
-    """What came of a turn, and the requests that the provider got."""
+    """The result of a turn, and the provider's requests."""
     then = options.pop("then", None)
     reject = options.pop("reject", ())
     with ScriptedServer(script, then=then, reject=reject) as server:
@@ -125,7 +125,7 @@ def test_several_defects_get_a_hint_each() -> None:
 
 @pytest.mark.spec("A5")
 def test_words_in_the_reply_are_not_defects() -> None:
-    # Different: the document searches the reply for words such as "newline" and "function_calls", and hints at what is not there.
+    # Different: the document searches the reply for words such as "newline" and "function_calls", and hints at things that are not there.
     talk = {"toolCalls": [{"name": "speak"}], "content": "a newline, a single quote, function_calls, ```json"}
     _, requests = asked([talk, GOOD])
     assert not [hint for _, hint in HINTS.values() if hint in prompt(requests[1])]
@@ -493,7 +493,7 @@ def test_bounded_and_redacted_as_configured() -> None:
 
 def test_and_it_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     asked([], then=PROSE, on_event=log_events())
-    loud = [record for record in caplog.records if record.levelno >= logging.WARNING]  # what is logged by default
+    loud = [record for record in caplog.records if record.levelno >= logging.WARNING]  # the default log
     assert PROSE in loud[-1].getMessage()
     assert loud[-1].getMessage().startswith("finished")
     assert "A004" in asked([], then=PROSE)[0].findings.errors[-1].code

@@ -1,4 +1,4 @@
-"""The envelope and its errors: what passes, what does not, and what the model and the author are told."""
+"""The envelope and its errors: valid and invalid replies, and the messages for the model and the author."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 from tests.acceptance.self_repair.assistant import CONTRACT
 from trueup import Contract
 
-# The document's schema knows no tools. It takes types as they are; trueup brings `123` to "123" and records that, unless told not to.
+# The document's schema has no tools. It takes types unchanged; trueup brings `123` to "123" and records that, unless this is switched off.
 ANY = Contract.envelope()
 EXACT = Contract.envelope(coerce="off")
 SPEAK = {"name": "speak", "arguments": {"text": "Hello"}}

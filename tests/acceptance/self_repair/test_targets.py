@@ -84,7 +84,7 @@ def test_the_four_targets_are_met(report: Report) -> None:
     assert row.schema_rate >= 0.99
     assert row.mean_repairs < 1.2
     assert row.fallback_rate < 0.01
-    assert row.degraded == 1  # the one that never succeeds gives its text
+    assert row.degraded == 1  # the one that never succeeds returns its text
 
 
 @pytest.mark.spec("A12")
@@ -92,8 +92,8 @@ def test_and_of_the_asks_that_were_repaired_the_mean_is_below_the_target_too(rep
     row = report.rows["m"]
     repaired = row.valid - row.first
     assert repaired > 10
-    assert (row.repairs - 2) / repaired < 1.2  # but for the one that never succeeds
-    assert row.first / ASKS > 0.9  # most of what is malformed is read without asking again
+    assert (row.repairs - 2) / repaired < 1.2  # except for the one that never succeeds
+    assert row.first / ASKS > 0.9  # most malformed replies are read without asking again
     assert json.loads(json.dumps(report.to_dict()))["models"][0]["degraded"] == 1
 
 

@@ -1,7 +1,7 @@
 """How each family of models writes a tool call into its text: a writer for each, from calls to text.
 
 A call is a name and its arguments. The writers follow the models' own chat templates; `marks` says whether the
-dialect marks its calls, `typed` whether it tells a number from the text of one.
+dialect marks its calls, `typed` whether it distinguishes a number from its text.
 """
 
 import json
@@ -15,7 +15,7 @@ class Dialect(NamedTuple):
     name: str
     write: Callable[[Sequence[Call]], str]
     marks: bool = True
-    literal: str = ""  # a closing mark that an argument may hold as text
+    literal: str = ""  # a closing mark that an argument may contain as text
 
 
 def _json(value: Any) -> str:

@@ -1,7 +1,7 @@
-"""How models write a reply that consists of nothing but calls: a writer for each notation, from calls to text.
+"""How models write a reply that consists only of calls: a writer for each notation, from calls to text.
 
-`exact` ones keep every value as it is; `plain` ones have no quotes of their own, so a text with quotes, commas before a
-name or brackets in it cannot be written so.
+`exact` ones keep every value unchanged; `plain` ones do not use quotes, so they cannot write a text with quotes, brackets or
+commas before a name.
 """
 
 import json
@@ -18,7 +18,7 @@ class Notation(NamedTuple):
 
 
 def python(call: Call, sign: str = "=", quote: str = "") -> str:
-    """A call of Python; with a quote of its own, its strings stand in that one."""
+    """A Python call; with `quote`, its strings are in that quote."""
     name, arguments = call
     given = {key: repr(value) if not quote else _quoted(value, quote) for key, value in arguments.items()}
     return f"{name}({', '.join(f'{key}{sign}{value}' for key, value in given.items())})"
@@ -35,7 +35,7 @@ def _quoted(value: Any, quote: str) -> str:
 
 
 def bare(call: Call) -> str:
-    """A call whose texts stand without quotes."""
+    """A call whose texts have no quotes."""
     given = {key: value if isinstance(value, str) else repr(value) for key, value in call[1].items()}
     return f"{call[0]}({', '.join(f'{key}={value}' for key, value in given.items())})"
 

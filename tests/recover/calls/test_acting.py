@@ -1,4 +1,4 @@
-"""Whether a reply makes a call or talks about one, in every language that there are phrases of."""
+"""Whether a reply makes a call or talks about one, in every language with phrases."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""T2, X16: replies that consist of nothing but calls, in every notation; and replies that only look so."""
+"""T2, X16: replies that consist only of calls, in every notation; and replies that only look like that."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def made(text: str) -> list[Call]:
 @pytest.mark.parametrize("calls", CALLS.values(), ids=CALLS)
 def test_every_notation_is_read(notation: Notation, calls: list[Call]) -> None:
     if "unquoted" in notation.name and calls is CALLS["nested"]:
-        return  # it writes no texts inside of lists
+        return  # it does not write texts inside lists
     text = notation.write(calls)
     assert made(text) == calls
     assert made(f"\n{text}\n\n") == calls
@@ -87,7 +87,7 @@ def test_a_cut_reply_never_gives_a_call_that_was_not_written(notation: Notation)
 def test_words_around_make_it_an_example(notation: Notation) -> None:
     text = notation.write(CALLS["one"])
     if "\n" in text or "<" in text:
-        return  # the words would stand apart from it
+        return  # the words would be separate from it
     for frame in (
         "For example, you can write:\n\n{}",
         "{} is how one calls it.",

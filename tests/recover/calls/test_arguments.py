@@ -1,4 +1,4 @@
-"""Arguments of calls in Python's writing: where each ends, what it says, and when that cannot be known."""
+"""Arguments of calls in Python's notation: the end and the value of each, and when these are unclear."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""T2: what models make of their own dialects, and of each other's; each row is a text and the calls that it makes.
+"""T2: models' variations of dialects, their own and those of others; each row is a text and the calls that it makes.
 
-`§` stands for the prefix that one family puts before its tags. Rows without calls are told results, final answers and
+`§` represents the prefix that one family writes before its tags. Rows without calls are results, final answers and
 definitions of tools: none of them calls anything.
 """
 
@@ -481,7 +481,7 @@ def test_a_cut_slip_is_refused(text: str) -> None:
     assert (verdict.calls, [f.code for f in verdict.findings]) == ((), ["T006"])
 
 
-# -- every dialect, with what may be in it and around it ---------------------------------------------
+# -- every dialect, with possible content and surroundings -------------------------------------------
 
 each_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=[d.name for d in DIALECTS])
 TRICKY: list[list[Call]] = [
@@ -605,7 +605,7 @@ def test_a_signature_is_no_call(text: str) -> None:
 
 
 def streams_of(text: str) -> list[Any]:
-    """A text as the streams of four providers carry it, a few letters at a time."""
+    """A text in the streams of four providers, a few characters at a time."""
     pieces = [text[i : i + 5] for i in range(0, len(text), 5)]
     chunks: list[Any] = [{"object": "chat.completion.chunk", "choices": [{"delta": {"content": p}}]} for p in pieces]
     chunks.append({"object": "chat.completion.chunk", "choices": [{"delta": {}, "finish_reason": "stop"}]})

@@ -1,4 +1,4 @@
-"""The table of dialects: every row is found where it stands, by what it starts with, and every mark of reasoning too."""
+"""The table of dialects: every row, and every mark of reasoning, is found at its place by its beginning."""
 
 import re
 import tomllib
@@ -52,7 +52,7 @@ SAMPLES = [
 
 
 def met(text: str) -> set[str]:
-    """Who reads what stands at the signs of a text."""
+    """The readers for the signs of a text."""
     signs, at, readers = Signs(text), 0, set()
     while sign := signs.after(at):
         readers.add(sign.reader)

@@ -50,7 +50,7 @@ each_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=[d.name for d in
 
 
 def found(text: str) -> list[Call]:
-    """The calls of a text that may be run; nothing else may be said of it."""
+    """The calls of a text that may be run; there may be no other findings."""
     verdict = CONTRACT.check(text)
     assert verdict.findings == (), verdict.findings
     assert all(fix.code == "K001" or fix.path.startswith("$.calls[") for fix in verdict.fixes)
@@ -125,7 +125,7 @@ OSLO_3: list[Call] = [("get_weather", {"city": "Oslo", "days": 3})]
 NOW: list[Call] = [("now", {})]
 W, W3, N = OSLO, OSLO_3, NOW
 
-# What models make of their own dialects: spaces, missing ends, faulty JSON, other names for the same keys.
+# Variations of dialects by their own models: spaces, missing ends, faulty JSON, other names for the same keys.
 VARIANTS: list[tuple[str, list[Call]]] = [
     ('<tool_call>\n{{"name": "get_weather", "arguments": {"city": "Oslo"}}}\n</tool_call>', W),
     ('<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo",},}\n</tool_call>', W),
@@ -522,7 +522,7 @@ def test_names_of_every_kind_are_read(name: str) -> None:
     calls: list[Call] = [(name, {"city": "Oslo"}), ("other_tool", {"city": "Rome", "days": 3})]
     for dialect in DIALECTS:
         if dialect.name == "elements" and not name.replace("_", "a").isidentifier():
-            continue  # no name of an element
+            continue  # not the name of an element
         verdict = contract.check(dialect.write(calls))
         assert [(c.name, c.args) for c in verdict.calls] == calls, dialect.name
         assert verdict.findings == (), dialect.name

@@ -1,4 +1,4 @@
-"""Signs of calls: leaping from letter to letter finds them all, and what was found once is not looked for again."""
+"""Signs of calls: jumping from character to character finds them all, and each is searched only once."""
 
 import pytest
 from hypothesis import example, given
@@ -23,7 +23,7 @@ steps = st.lists(st.integers(0, 9), max_size=5)
 
 
 def walked(signs: Signs, steps: list[int]) -> list[Sign]:
-    """The signs that are met on a way through a text, each step some letters longer than it has to be."""
+    """The signs on the way through a text, with each step some characters longer than necessary."""
     found: list[Sign] = []
     at = turn = 0
     while sign := signs.after(at):

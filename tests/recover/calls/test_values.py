@@ -1,4 +1,4 @@
-"""Values that mean calls: how an object or a list names a tool, and where in it each call stands."""
+"""Values that mean calls: how an object or a list names a tool, and the place of each call in it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Schemas that the tests of the forms share, and what every verdict on a form has to keep."""
+"""Shared schemas for the tests of the forms, and the rules for every verdict on a form."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Numbers with commas between their thousands: read where the type leaves one reading."""
+"""Numbers with commas between their thousands: read if the type leaves only one reading."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ BILL = an(number=TEXT, total=REAL, count=WHOLE)
     ("reply", "expected"),
     [
         ("number: B\ntotal: 2,701.00\ncount: 1,234", {"number": "B", "total": 2701.0, "count": 1234}),
-        ("number: B\ntotal: 2,701\ncount: 1", None),  # a comma may stand for the point
+        ("number: B\ntotal: 2,701\ncount: 1", None),  # a comma may be a decimal point
         ("number: B\ntotal: 1\ncount: 1,234.5", None),
         (
             "| number | total | count |\n|---|---|---|\n| B | 1,000,000 | 3,000 |",

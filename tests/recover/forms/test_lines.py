@@ -1,4 +1,4 @@
-"""Fields in lines: YAML, Markdown, one object or several; how far a text goes; what is no field."""
+"""Fields in lines: YAML, Markdown, one object or several; where a text ends; which lines are not fields."""
 
 from typing import Any
 

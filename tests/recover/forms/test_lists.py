@@ -1,4 +1,4 @@
-"""Lists of plain values: with marks, in brackets, between commas, one per line; and prose that is none."""
+"""Lists of plain values: with marks, in brackets, between commas, one per line; and prose that is not a list."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A text as lines: fences, bullets, keys and values; names found by a varied spelling."""
+"""A text as lines: fences, bullets, keys and values; names found by similar spellings."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Scalars in plain words: one number or truth word in a sentence; refusals, errors and doubts are no answers."""
+"""Scalars in plain words: one number or truth word in a sentence; refusals, errors and doubts are not answers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The shapes of a text in their order: what is never a value, a fence with any info string, and where each value stands."""
+"""The shapes of a text in their order: texts that are never values, a fence with any info string, and the place of each value."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""TOML and INI with tables; what is neither is left alone."""
+"""TOML and INI with tables; anything else is left to the other forms."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Members outside of braces: calls, printed models, members without their braces, tuples; each knows where its values stand."""
+"""Members without braces: calls, printed models, members whose braces are missing, tuples; each with the places of its values."""
 
 from typing import Any
 

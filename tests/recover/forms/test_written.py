@@ -1,4 +1,4 @@
-"""Records written out in YAML, Markdown and XML by hand-made writers come back as they were, prose around them or not."""
+"""Records that simple writers write as YAML, Markdown and XML are read back unchanged, with and without prose around them."""
 
 import json
 from html import escape
@@ -85,7 +85,7 @@ def plain(value: Any) -> str:
 
 
 def yaml(record: dict[str, Any], indent: str, inner: str) -> list[str]:
-    """YAML lines; `inner` is how much deeper a list stands than its key."""
+    """YAML lines; `inner` is the extra indentation of a list under its key."""
     out: list[str] = []
     for key, value in record.items():
         if isinstance(value, dict):

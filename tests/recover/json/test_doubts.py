@@ -1,6 +1,6 @@
-"""Strings that ran into their neighbours, quotes too many or too few, ends that may go on: right, or refused.
+"""Strings that ran into their neighbours, quotes too many or too few, ends that may continue: read correctly, or refused.
 
-What is taken for a member here was one; what cannot be told apart is refused, never joined in silence.
+Every member that is read here is one; ambiguous text is refused and never silently joined.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is taken whole by the fast parser is what the tolerant reader reads step by step."""
+"""Values that the fast parser takes whole are the same as those that the tolerant reader reads step by step."""
 
 import json
 from typing import Any

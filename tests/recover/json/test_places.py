@@ -1,4 +1,4 @@
-"""Where a fix says it was made: its path in the value, its span in the original text, what stood there and what came."""
+"""The place of a fix: its path in the value, its span in the original text, and the text before and after."""
 
 import pytest
 

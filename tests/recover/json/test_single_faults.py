@@ -1,4 +1,4 @@
-"""One known fault put into generated JSON: the value that was written comes back, and only that fault is named."""
+"""One known fault in generated JSON: the original value is read, and only that fault is named."""
 
 import itertools
 import json
@@ -13,7 +13,7 @@ from tests.recover.material import json_containers, same
 from trueup import Contract
 
 ANY = Contract({"type": ["object", "array"]}, accept="guess")
-# What people write: words and numbers, addresses, a little code, several languages.
+# Typical text: words and numbers, addresses, a little code, several languages.
 phrases = st.one_of(
     st.text(alphabet="abcdefghij klmnop", min_size=1, max_size=20),
     st.sampled_from(
@@ -142,7 +142,7 @@ def test_closing_brackets_that_never_came(value: Any, missing: int, layout: Any)
     cut = len(text)
     for _ in open_after:
         cut = max(text.rfind("}", 0, cut), text.rfind("]", 0, cut))
-    open_end = ["S043"] if text[cut - 1].isdigit() else []  # the number may go on, and that is said
+    open_end = ["S043"] if text[cut - 1].isdigit() else []  # the number may continue, and that is recorded
     gives(text[:cut], value, "S005", *open_end)
 
 

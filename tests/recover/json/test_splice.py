@@ -1,4 +1,4 @@
-"""The quick lane: sweeps that go over a whole text leave what stands inside strings alone."""
+"""The quick lane: sweeps over a whole text do not change the inside of strings."""
 
 import json
 from typing import Any

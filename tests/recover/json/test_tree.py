@@ -24,7 +24,7 @@ def test_every_offset_of_a_json_text_has_the_path_that_a_full_reading_gives(valu
     text = json.dumps(value, indent=1 if wide else None)
     places = Tree(text, 0, len(text), frozenset(), 100)
     offsets = range(len(text))
-    # a key with the sign of a comment in it is what only the slow way takes for more than a key
+    # a key with the sign of a comment in it is more than a key only for the slow way
     if "//" in text or "/*" in text:
         return
     assert nodes_at(text, [(at, True) for at in offsets]) == [places.node_at("S001", at) for at in offsets]

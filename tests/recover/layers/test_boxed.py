@@ -1,4 +1,4 @@
-"""LaTeX boxes: what the last one holds is read without LaTeX's signs, and every letter knows where it came from."""
+"""LaTeX boxes: the content of the last one is read without LaTeX's signs, and every character maps to its origin."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Escapes taken off: the way back from an unfolded text."""
+"""Removed escapes: the map from an unfolded text to the original."""
 
 from hypothesis import given
 from hypothesis import strategies as st

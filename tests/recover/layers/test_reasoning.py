@@ -1,4 +1,4 @@
-"""Reasoning in a whole text and in a stream: the same, however the stream is cut, as far as a stream can know."""
+"""Reasoning in a whole text and in a stream: the same for any division of the stream, as far as a stream can know."""
 
 import itertools
 
@@ -32,7 +32,7 @@ def outside(text: str) -> str:
 
 
 def streamed(text: str, cuts: list[int], prose: bool = False) -> tuple[str, bool]:
-    """What a stream gives in the end, and whether the prompt had opened reasoning."""
+    """The complete output of a stream, and whether the prompt opened reasoning."""
     visible = Visible(prose=prose)
     edges = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
     given = [visible.feed(text[a:b]) for a, b in itertools.pairwise(edges)]

@@ -1,4 +1,4 @@
-"""Views of a text without a layer: each character knows where it came from."""
+"""Views of a text without a layer: each character maps to its origin."""
 
 from collections.abc import Callable
 
