@@ -289,7 +289,7 @@ def figures() -> str:
         "|---|---|---|---|---|",
         *(f"| {name} | {one.pairs} | {one.auc:.3f} | {one.flagged} | {one.missed} |" for name, one in area.items()),
         "",
-        f"Relevance calls {dialogue_alarms()} of the clinic's replies to the patient's last message that it judges off topic.",
+        f"Relevance counts {dialogue_alarms()} judged replies of the clinic to the patient's last message as off topic.",
     ]
     return "\n".join(lines) + "\n"
 
