@@ -1,0 +1,41 @@
+"""The pre-commit hook for contract files: pre-commit itself installs this checkout and runs the hook in a repository of a user."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+GOOD = "schema: {type: object, required: [name]}\n"
+BAD = "shema: {type: object}\n"
+
+pytestmark = [pytest.mark.needs("checkout"), pytest.mark.timeout(500)]
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
+
+
+def test_the_hook_lints_contract_files_and_no_others(root: Path, tmp_path: Path) -> None:
+    for name, text in {
+        "contracts/person.yaml": GOOD,
+        "contracts/shop.yaml": BAD,
+        "docs/contract.toml": 'shema = "x"\n',
+        "docker-compose.yaml": "services: {}\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    home = tmp_path / ".git" / "pre-commit"
+    done = subprocess.run(
+        ["pre-commit", "try-repo", str(root), "trueup-lint", "--all-files", "--verbose", "--color", "never"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=450,
+        env={**os.environ, "PRE_COMMIT_HOME": str(home), "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory",
+             "GIT_CONFIG_VALUE_0": "*"},
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout
+    assert "contracts/shop.yaml:1:1: error[N005] unknown key 'shema'. Did you mean 'schema'?" in done.stdout
+    assert "docs/contract.toml:1:1: error[N005]" in done.stdout
+    assert "3 files" in done.stdout
+    assert "docker-compose" not in done.stdout
