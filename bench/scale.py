@@ -106,16 +106,18 @@ def _judged(path: Path, contract: Path) -> tuple[float, int, tuple[int, int]]:
     from trueup.batch.input.ranges import ranges_of
     from trueup.batch.input.sources import open_sources
     from trueup.batch.judging.contracts import spec_of
-    from trueup.batch.judging.work import Job, Task, judge_range, read_part, write_part
+    from trueup.batch.judging.work import RangeTask, SiftJob, judge_range, read_part, write_part
 
     spec = spec_of(contract)
     sources = open_sources([str(path)], path.parent)
-    job = Job("key", spec, tuple(sources), str(path.parent), 8 << 20)
+    job = SiftJob("key", spec, tuple(sources), str(path.parent), 8 << 20)
     pieces = list(ranges_of([path.stat().st_size]))
-    spent = cpu(lambda: [len(part) for piece in pieces for part in judge_range(job, spec.open(), Task(piece), [0])])
+    spent = cpu(
+        lambda: [len(part) for piece in pieces for part in judge_range(job, spec.open(), RangeTask(piece), [0])]
+    )
     sizes = [0, 0]
     for piece in pieces:
-        done = write_part(job.parts, piece.number, judge_range(job, spec.open(), Task(piece), [0]))
+        done = write_part(job.parts, piece.number, judge_range(job, spec.open(), RangeTask(piece), [0]))
         sizes[0] += sum(done.sizes[:3])
         sizes[1] += sum(done.sizes[3:])
         target = path.parent / f"{piece.number:08d}.part"
@@ -129,7 +131,7 @@ def _compared(folder: Path) -> dict[str, float]:
     """The comparison of ids in one go, and in as many buckets as there ever are."""
     from trueup.batch.judging.sieve import ID_ROW, ID_SIZE
     from trueup.batch.merging.duplicates import groups_in
-    from trueup.batch.merging.stored_ranges import Place
+    from trueup.batch.merging.stored_ranges import FileSpan
 
     dice, rows, tables = random.Random(3), 4_000, 300
     places = []
@@ -137,7 +139,7 @@ def _compared(folder: Path) -> dict[str, float]:
         path = folder / f"{number}.ids"
         keys = sorted(dice.randbytes(ID_SIZE) for _ in range(rows))
         path.write_bytes(b"".join(key + (n).to_bytes(ID_ROW - ID_SIZE, "big") for n, key in enumerate(keys)))
-        places.append((number, Place(path, 0, rows * ID_ROW)))
+        places.append((number, FileSpan(path, 0, rows * ID_ROW)))
     total = rows * tables
     once = cpu(lambda: list(groups_in(lambda: iter(places), folder / "buckets", at_once=total)))
     split = cpu(lambda: list(groups_in(lambda: iter(places), folder / "buckets", at_once=total // 500)))
@@ -159,7 +161,7 @@ def _driven(folder: Path, path: Path, contract: Path) -> dict[str, float]:
 
 def _phases(folder: Path, path: Path, contract: Path, size: int) -> dict[str, float]:
     from trueup.batch.judging.contracts import spec_of
-    from trueup.batch.sift import Options, sift
+    from trueup.batch.sift import SiftOptions, sift
 
     best: dict[str, float] = {}
     out = folder / "driven"
@@ -171,7 +173,7 @@ def _phases(folder: Path, path: Path, contract: Path, size: int) -> dict[str, fl
             marks[f"last {progress.step}"] = time.process_time()
 
         began = time.process_time()
-        sift([str(path)], spec_of(contract), out, Options(workers=1, range_size=size, fresh=True), tell)
+        sift([str(path)], spec_of(contract), out, SiftOptions(workers=1, range_size=size, fresh=True), tell)
         ended = time.process_time()
         one = {"judging": marks["comparing"] - began, "merging": ended - marks["last comparing"]}
         best = {name: min(spent, best.get(name, spent)) for name, spent in one.items()}

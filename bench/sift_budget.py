@@ -18,7 +18,7 @@ from orjson import dumps
 
 import sift_ways
 from trueup.batch.input.ranges import RANGE_SIZE, Range, lines_of
-from trueup.batch.input.sources import Source
+from trueup.batch.input.sources import InputSource
 from trueup.batch.input.units import Unit
 from trueup.batch.judging import sieve, work
 from trueup.batch.judging.records import failed_line, valid_line
@@ -109,8 +109,8 @@ def _loop(path: Path, contract: Any) -> float:
     """One range, judged as a worker does, its pieces thrown away."""
     size = min(path.stat().st_size, RANGE_SIZE)
     piece = Range(0, 0, 0, size)
-    source = Source(str(path), path.name, path.stat().st_size, "")
-    job: Any = work.Job("", None, (source,), "", 8 << 20)  # type: ignore[arg-type]
+    source = InputSource(str(path), path.name, path.stat().st_size, "")
+    job: Any = work.SiftJob("", None, (source,), "", 8 << 20)  # type: ignore[arg-type]
     with path.open("rb") as opened:
         count = sum(1 for _ in lines_of(opened, piece, 8 << 20, source.size))
-    return micro(lambda task: deque(work.judge_range(job, contract, task, [0]), 0), [work.Task(piece)]) / count
+    return micro(lambda task: deque(work.judge_range(job, contract, task, [0]), 0), [work.RangeTask(piece)]) / count

@@ -105,7 +105,7 @@ def test_what_cannot_be_used_is_refused_with_a_reason() -> None:
         replies.check({"type": "object"})
     with pytest.raises(ValueError, match=r"context\['state'\] has another index than the replies"):
         replies.check(Contract(), {"state": frame["state"][::-1]})
-    with pytest.raises(TypeError, match=r"context is a dict such as .* or a frame; got str"):
+    with pytest.raises(TypeError, match=r"context must be a dict such as .* or a frame; got str"):
         replies.check(Contract(), "IDLE")
 
 

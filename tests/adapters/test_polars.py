@@ -93,7 +93,7 @@ def test_what_cannot_be_used_is_refused_with_a_reason() -> None:
     replies = pl.Series(["a"]).trueup
     with pytest.raises(TypeError, match="a Contract or the path of a contract file, not a dict"):
         replies.check({"type": "object"})
-    with pytest.raises(TypeError, match=r"context is a dict such as .* or a frame; got str"):
+    with pytest.raises(TypeError, match=r"context must be a dict such as .* or a frame; got str"):
         replies.check(Contract(), "IDLE")
     with pytest.raises(ValueError, match=r"context\['state'\] has 2 rows, and the column of replies has 1"):
         replies.check(Contract(), {"state": pl.Series(["X", "Y"])})

@@ -10,7 +10,7 @@ from tests.backtesting.making import NEW, OLD, REPLIES, contracts, write_contrac
 from trueup.backtesting import backtest as room
 from trueup.backtesting.backtest import backtest
 from trueup.backtesting.result import Backtest
-from trueup.batch.judging.work import EngineFailed, Guard
+from trueup.batch.judging.work import EngineFailed, UnitLimits
 
 TEXTS = [text for texts in REPLIES.values() for text in texts]
 
@@ -77,7 +77,7 @@ def test_a_reply_that_hangs_raises_or_ends_its_process_is_counted_alone(
     lines = [*TEXTS * 3, '{"n": 20, "s": "fatal"}', *TEXTS, '{"n": 20, "s": "hang"}', '{"n": 20, "s": "raise"}', *TEXTS]
     file = write_units(tmp_path / "units.jsonl", lines)
     found = backtest(
-        contract, file, against=write_contract(tmp_path / "old.json", OLD), workers=1, guard=Guard(seconds=1.0)
+        contract, file, against=write_contract(tmp_path / "old.json", OLD), workers=1, guard=UnitLimits(seconds=1.0)
     )
     assert dict(found.unjudgeable) == {"crashed": 1, "timed_out": 1, "check_raised": 1}
     assert (found.total, found.judged) == (len(lines), len(TEXTS) * 5)

@@ -23,7 +23,7 @@ from trueup.backtesting.needs import needs
 from trueup.backtesting.result import Backtest
 from trueup.material.case import Case, Recorded
 from trueup.material.selection import Selection
-from trueup.material.sources import Named
+from trueup.material.sources import SourceName
 from trueup.store.open import open_store
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention
@@ -142,7 +142,7 @@ def test_random_histories_lose_nothing(database: Callable[[], str], seed: int) -
                 if not expected[contract.name]:
                     continue
                 store.flush()
-                twice = backtest(Contract(OLD), [Named(url), Named(url)], against=contract)
+                twice = backtest(Contract(OLD), [SourceName(url), SourceName(url)], against=contract)
                 assert twice.total == 2 * sum(expected.values()) == twice.judged + sum(twice.unjudgeable.values())
 
 

@@ -15,7 +15,7 @@ from trueup.backtesting.backtest import backtest
 from trueup.backtesting.markdown import markdown
 from trueup.backtesting.result import Backtest
 from trueup.batch.judging.contracts import spec_of
-from trueup.batch.sift import Options, sift
+from trueup.batch.sift import SiftOptions, sift
 from trueup.cli.main import main as commands
 from trueup.store.open import open_store
 
@@ -46,7 +46,7 @@ def in_file(folder: Path) -> str:
 
 
 def in_sift(folder: Path) -> str:
-    sift([in_file(folder)], spec_of(OLD), folder / "out", Options(workers=1))
+    sift([in_file(folder)], spec_of(OLD), folder / "out", SiftOptions(workers=1))
     return str(folder / "out")
 
 
@@ -112,7 +112,7 @@ def test_taking_grounding_out_is_judged_in_the_same_way(tmp_path: Path) -> None:
 
 def test_a_recorded_refusal_for_want_of_a_source_is_an_outcome(tmp_path: Path) -> None:
     file = write(tmp_path / "n.jsonl", [{**row, "input": {}} for row in units()])
-    sift([str(file)], spec_of(NEW), tmp_path / "out", Options(workers=1))
+    sift([str(file)], spec_of(NEW), tmp_path / "out", SiftOptions(workers=1))
     found = backtest(OLD, tmp_path / "out")
     assert (found.newly_accepted, found.judged) == (12, 12)
 

@@ -1,4 +1,4 @@
-"""What a sift has to leave, worked out the slow way: every line judged by itself, and lines of the same id put together by hand."""
+"""The expected results of a sift, computed the slow way: every line is judged alone, and lines with the same id are combined by hand."""
 
 import gzip
 import json
@@ -13,7 +13,7 @@ from trueup.batch.judging.sieve import Sieve
 
 
 class Judged(NamedTuple):
-    """One line by itself."""
+    """Judge one line alone."""
 
     line: bytes
     name: str
@@ -46,7 +46,7 @@ def judge(contract: Contract, name: str, offset: int, line: bytes, code: str = "
 
 
 def text_of(file: Path) -> bytes:
-    """What is in a file, packed or not."""
+    """The content of a file, packed or not."""
     return gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
 
 
@@ -115,7 +115,7 @@ def choose(lines: list[Judged], how: str) -> Judged:
 
 
 def found(out: Path) -> dict[str, Any]:
-    """The same of a run."""
+    """The same, read from a run."""
     summary = json.loads((out / "summary.json").read_bytes())
     counts = summary["counts"]
     assert counts["lines"] == counts["valid"] + counts["failed"] + counts["merged"]

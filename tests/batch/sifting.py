@@ -1,12 +1,12 @@
-"""What the tests of sifting share: files of lines, a contract, a run, and what came of it."""
+"""Shared by the tests of sifting: files of lines, a contract, a run, and its results."""
 
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from trueup.batch.judging.contracts import spec_of
-from trueup.batch.judging.work import Guard
-from trueup.batch.sift import Options, sift
+from trueup.batch.judging.work import UnitLimits
+from trueup.batch.sift import SiftOptions, sift
 
 SCHEMA = {
     "type": "object",
@@ -17,7 +17,7 @@ SCHEMA = {
 
 
 class Ran(NamedTuple):
-    """What a run left."""
+    """The results of a run."""
 
     valid: list[dict[str, Any]]
     failed: list[dict[str, Any]]
@@ -51,16 +51,16 @@ def run(folder: Path, lines: Any, contract: Any = None, *, out: str = "out", **o
 
 def run_files(folder: Path, files: list[str], contract: Any = None, *, out: str = "out", **options: Any) -> Ran:
     """Sift files into a folder."""
-    guard = Guard(options.pop("seconds", 60.0), options.pop("megabytes", 1024))
+    guard = UnitLimits(options.pop("seconds", 60.0), options.pop("megabytes", 1024))
     stdin = options.pop("stdin", None)
     spec = spec_of(contract) if contract is not None else spec_of(options={"schema": SCHEMA})
-    settings = Options(**{"workers": 1, "guard": guard, **options})
+    settings = SiftOptions(**{"workers": 1, "guard": guard, **options})
     result = sift(files, spec, folder / out, settings, stdin=stdin)
     return read_run(folder / out, result.summary)
 
 
 def read_run(out: Path, summary: dict[str, Any] | None = None) -> Ran:
-    """What stands in the folder of a run."""
+    """The files in the folder of a run."""
     files = [
         [json.loads(line) for line in (out / name).read_bytes().splitlines()]
         for name in ("validated.jsonl", "failures.jsonl")

@@ -1,4 +1,4 @@
-"""A bug in the contract while files are judged: its unit fails alone with X001, which names the line and quotes nothing."""
+"""A bug in the contract while files are judged fails only its unit, with X001, which names the line and quotes nothing."""
 
 import json
 import sys
@@ -40,7 +40,7 @@ WORDS = ["fine", "raise", "leave", "refuse", "lie", "fine"]
 
 
 def assert_bug(row: dict[str, Any], kind: str) -> None:
-    """The failure record of a unit that met a bug."""
+    """The failure record of a unit that hit a bug."""
     (error,) = row["errors"]
     assert (error["code"], error["path"], row["failure_stage"]) == ("X001", "$", "pipeline_internal")
     assert f"The check 'told' raised {kind} (tests/batch/test_bugs_in_contracts.py:" in error["message"]
@@ -67,7 +67,7 @@ def test_a_unit_of_a_stream_fails_alone() -> None:
 
 
 def broken_contract(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let judging unit b meet a bug, as a validator of a type would."""
+    """Make unit b hit a bug while it is judged, like one in a type's validator."""
     judge = Own.check
 
     def broken(self: Own, source: Any, context: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""Comparing two sifts or runs: every unit is counted once, whatever its order, and what differs has an example."""
+"""Comparing two sifts or runs: every unit is counted once, in any order, and every kind of difference has an example."""
 
 import json
 import random
@@ -18,12 +18,12 @@ from trueup.batch.compare import Comparison, Missing, compare, page_data
 from trueup.batch.comparing import join
 from trueup.batch.comparing.differences import differences
 from trueup.batch.comparing.join import Mark, Spill, joined
-from trueup.batch.comparing.sides import Reader, open_side
+from trueup.batch.comparing.sides import SideReader, open_side
 from trueup.batch.flips import Flip, Flips
 from trueup.batch.reporting.html import render
 from trueup.batch.reporting.report import collect
-from trueup.batch.sift import Options, OutOfTime, Progress, sift
-from trueup.batch.siftdir.directory import Piece
+from trueup.batch.sift import OutOfTime, SiftOptions, SiftProgress, sift
+from trueup.batch.siftdir.directory import RecordSpan
 from trueup.contract.contract import Contract
 
 GROWN = [{"name": "grown", "expr": "age >= 18", "error": "{name} is {age}"}]
@@ -43,7 +43,7 @@ def sifted(folder: Path, replies: dict[str, str], rules: Any = None) -> Path:
 
 
 def totals(found: Comparison) -> dict[str, int]:
-    """What became of the units."""
+    """The outcomes of the units."""
     others = {name: getattr(found, name)["units"] for name in ("other_errors", "only_in_a", "only_in_b")}
     return {name: number for name, number in {**found.flips.counts, **others, "same": found.same}.items() if number}
 
@@ -141,7 +141,7 @@ def test_damaged_lines_are_counted_with_their_place(tmp_path: Path, damage: byte
 
 
 def test_half_a_surrogate_pair_is_part_of_a_record(tmp_path: Path) -> None:
-    """A sift writes such records, so a comparison and a report read them."""
+    """A sift writes such records, so a comparison and a report must read them."""
     replies = {"a\ud800": GOOD_REPLY, "b": "no \ud800", "c\ud800": "no"}
     a = sifted(tmp_path / "a", replies)
     b = sifted(tmp_path / "b", {**replies, "a\ud800": "no \ud800"})
@@ -160,14 +160,14 @@ def test_a_sift_that_is_not_finished_is_compared_as_far_as_it_is(tmp_path: Path)
     lines = [unit(f"u{n}") for n in range(2000)]
     file = write(tmp_path / "lines.jsonl", lines)
     spec = spec_of(options={"schema": SCHEMA})
-    sift([str(file)], spec, tmp_path / "whole", Options(workers=1))
+    sift([str(file)], spec, tmp_path / "whole", SiftOptions(workers=1))
 
-    def stop(report: Progress) -> None:
+    def stop(report: SiftProgress) -> None:
         if report.tally.counts["units"]:
             raise OutOfTime("enough")
 
     with pytest.raises(OutOfTime):
-        sift([str(file)], spec, tmp_path / "half", Options(workers=1, range_size=20_000), stop)
+        sift([str(file)], spec, tmp_path / "half", SiftOptions(workers=1, range_size=20_000), stop)
     found = compare(tmp_path / "whole", tmp_path / "half")
     assert (found.sides[0]["state"], found.sides[1]["state"]) == ("done", "not finished")
     assert found.same + found.only_in_a["units"] == 2000
@@ -177,29 +177,29 @@ def test_a_sift_that_is_not_finished_is_compared_as_far_as_it_is(tmp_path: Path)
 def test_files_that_change_meanwhile_are_no_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     a = sifted(tmp_path / "a", {"x": GOOD_REPLY, "y": "no"})
     b = sifted(tmp_path / "b", {"x": "no", "y": GOOD_REPLY})
-    whole = Reader.units
+    whole = SideReader.units
     valid = b / "validated.jsonl"
     before = valid.read_bytes()
     tears = [2]
 
-    def torn(reader: Reader) -> Iterator[Any]:
-        """The units of a side; the files of B are then written again, as by a retry that takes failures away."""
+    def torn(reader: SideReader) -> Iterator[Any]:
+        """The units of a side. Then the files of B are written again, as by a retry that removes failures."""
         valid.write_bytes(before)
         yield from whole(reader)
         if reader.tally.counts["failed"] and tears[0]:
             tears[0] -= 1
             valid.write_bytes(b"")
 
-    monkeypatch.setattr(Reader, "units", torn)
+    monkeypatch.setattr(SideReader, "units", torn)
     assert compare(a, b).flips.counts["valid_to_failed"] == 1, "a change that is over is read again"
     tears[0] = 1000
     with pytest.raises(Missing, match="its files changed while they were compared"):
         compare(a, b)
-    gone = Piece("valid", tmp_path / "gone", 0, 10)
+    gone = RecordSpan("valid", tmp_path / "gone", 0, 10)
     side = open_side(a)._replace(pieces=(gone,))
     monkeypatch.undo()
     with pytest.raises(Missing, match="its files changed while they were compared"):
-        list(Reader(side, flat=False).units())
+        list(SideReader(side, flat=False).units())
 
 
 def test_what_is_neither_a_sift_nor_a_run_is_refused(tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ values = st.recursive(
 @given(values, values)
 def test_values_differ_exactly_if_a_difference_is_found(left: Any, right: Any) -> None:
     def plain(value: Any) -> Any:
-        """With numbers as numbers and booleans as something else."""
+        """Equality with numbers compared by value, and booleans that are not numbers."""
         if isinstance(value, bool):
             return ("bool", value)
         if isinstance(value, list):
@@ -340,7 +340,7 @@ def test_flips_keep_the_first_and_count_all() -> None:
 
 
 def written(folder: Path, size: int, *, turned: bool) -> Path:
-    """The folder of a sift with so many units, every tenth failed; turned, in another order with other outcomes."""
+    """The folder of a sift with some number of units, every tenth of them failed; `turned` changes the order and the outcomes."""
     folder.mkdir(parents=True)
     ids = range(size - 1, -1, -1) if turned else range(size)
     with (folder / "validated.jsonl").open("w") as valid, (folder / "failures.jsonl").open("w") as failed:
@@ -389,7 +389,7 @@ def test_memory_does_not_grow_with_the_units(tmp_path: Path, monkeypatch: pytest
         finally:
             tracemalloc.stop()
 
-    peak(100)  # what is imported and compiled once
+    peak(100)  # imported and compiled once
     small, large = peak(4_000), peak(32_000)
     assert large < 2 * small + 500_000
 

@@ -1,4 +1,4 @@
-"""Killed at any instant, a sift loses and repeats nothing: the files come out as those of a run that nobody disturbed."""
+"""A sift that is killed at any instant loses and repeats nothing: its files equal those of an undisturbed run."""
 
 import gzip
 import itertools
@@ -21,21 +21,21 @@ from tests.batch.merging.test_merge import CONTRACT, HOW, some_lines
 from tests.batch.sifting import SCHEMA, bytes_of, run_files, unit, write
 from tests.effort import SOAK
 from trueup.batch.disk.full_disk import DiskFull
-from trueup.batch.judging.contracts import Spec, spec_of
+from trueup.batch.judging.contracts import ContractSpec, spec_of
 from trueup.batch.merging import duplicates
-from trueup.batch.sift import Options, Refused, Tell, sift
+from trueup.batch.sift import SiftOptions, SiftRefused, Tell, sift
 from trueup.batch.siftdir import manifest as manifest_room
 
 KILLS = 2000 if SOAK else 20
 SEEDS = 1000 if SOAK else 8
-STRIDE = 1 if SOAK else 4  # parts are removed one after the other: a kill before each of them, or each fourth
+STRIDE = 1 if SOAK else 4  # parts are removed one after the other: a kill before each, or before every fourth
 RANGE = 1000
 REPLIES = ['{"name": "Ada", "age": 36}', "Sorry.", '```\n{"name": "Bo", "age": "7",}\n```', '{"name": 1}']
 
 
 @pytest.fixture
 def tmp_path(tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory where there is one: these tests are about instants, not about disks."""
+    """A folder in memory if there is one: these tests are about instants, not about disks."""
     if not os.access("/dev/shm", os.W_OK):
         yield tmp_path
         return
@@ -45,15 +45,15 @@ def tmp_path(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Some fifteen ranges, with broken replies, bad lines, and ids given twice in ranges far apart."""
+    """About fifteen ranges, with broken replies, bad lines, and repeated ids in ranges far apart."""
     lines = [unit(f"u{n % 110}", REPLIES[n % 4]).encode() for n in range(120)]
     lines[50:50] = [b"[1]", b"\xff", b'{"unit_id": "torn', b"x" * 2500]
     return write(tmp_path / "lines.jsonl", lines)
 
 
 @pytest.fixture(scope="module")
-def spec() -> Spec:
-    """The contract, used here once: what it loads then is in every worker that is forked, which saves most of its time."""
+def spec() -> ContractSpec:
+    """The contract, used here once: every forked worker then has the modules that it loads, which saves most of its time."""
     made = spec_of(options={"schema": SCHEMA})
     for reply in REPLIES:
         made.open().check(reply)
@@ -61,7 +61,7 @@ def spec() -> Spec:
 
 
 def forked(act: Callable[[], None]) -> int:
-    """Start a process that acts and ends without a word."""
+    """Start a process that runs an action silently."""
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -73,8 +73,10 @@ def forked(act: Callable[[], None]) -> int:
     return pid
 
 
-def sifting(file: Path, out: Path, spec: Spec, workers: int = 2, tell: Tell | None = None) -> Callable[[], None]:
-    options = Options(workers=workers, range_size=RANGE, max_line=2000)
+def sifting(
+    file: Path, out: Path, spec: ContractSpec, workers: int = 2, tell: Tell | None = None
+) -> Callable[[], None]:
+    options = SiftOptions(workers=workers, range_size=RANGE, max_line=2000)
     return lambda: void(sift([str(file)], spec, out, options, tell))
 
 
@@ -82,17 +84,17 @@ def void(_: Any) -> None:
     return None
 
 
-def finish(file: Path, out: Path, spec: Spec) -> dict[str, bytes]:
-    """What a run that nobody disturbs leaves; in a process of its own, whose workers start at once."""
+def finish(file: Path, out: Path, spec: ContractSpec) -> dict[str, bytes]:
+    """The files of an undisturbed run, in a separate process whose workers start immediately."""
     _, status = os.waitpid(forked(sifting(file, out, spec)), 0)
     assert os.waitstatus_to_exitcode(status) == 0
     return bytes_of(out)
 
 
 class Watched:
-    """A sift in a process of its own that says whenever it gets on."""
+    """A sift in a separate process that reports its progress."""
 
-    def __init__(self, file: Path, out: Path, spec: Spec, workers: int) -> None:
+    def __init__(self, file: Path, out: Path, spec: ContractSpec, workers: int) -> None:
         self._hears, says = os.pipe()
 
         def act() -> None:
@@ -109,11 +111,11 @@ class Watched:
         os.close(says)
 
     def wait(self, most: int) -> int:
-        """Wait until it got on so many times; how often it did, if it ended before."""
+        """Wait for some number of progress reports; returns how many came if it ended before."""
         return next((seen for seen in range(most) if not os.read(self._hears, 1)), most)
 
     def end(self) -> bool:
-        """Kill it; whether it was still at work."""
+        """Kill it. Returns whether it was still working."""
         os.kill(self._pid, signal.SIGKILL)
         _, status = os.waitpid(self._pid, 0)
         os.close(self._hears)
@@ -123,8 +125,8 @@ class Watched:
 
 @pytest.mark.spec("B11", "X46")
 @pytest.mark.timeout(7200 if SOAK else 600)
-def test_killed_at_random_instants(tmp_path: Path, file: Path, spec: Spec) -> None:
-    """20 kills of a process at work; 2,000 in the long form."""
+def test_killed_at_random_instants(tmp_path: Path, file: Path, spec: ContractSpec) -> None:
+    """20 kills of a working process; 2,000 in the long form."""
     calm = finish(file, tmp_path / "calm", spec)
     watched = Watched(file, tmp_path / "watched", spec, 2)
     steps = watched.wait(10**6)
@@ -137,7 +139,7 @@ def test_killed_at_random_instants(tmp_path: Path, file: Path, spec: Spec) -> No
         while True:
             watched = Watched(file, out, spec, dice.choice((1, 2)))
             watched.wait(dice.randint(0, steps))
-            time.sleep(dice.uniform(0, 0.02))  # the instant is the point here
+            time.sleep(dice.uniform(0, 0.02))  # the instant is the point of this test
             if not watched.end():
                 break
             kills += 1
@@ -150,9 +152,9 @@ def test_killed_at_random_instants(tmp_path: Path, file: Path, spec: Spec) -> No
 @pytest.mark.spec("X46")
 @pytest.mark.timeout(7200 if SOAK else 600)
 def test_killed_before_each_step_that_lasts(
-    tmp_path: Path, file: Path, spec: Spec, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, file: Path, spec: ContractSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Kill the driver before its first sync, rename or commit; before its second; and so on until it gets through."""
+    """Kill the driver before its first sync, rename or commit; before its second; and so on until it finishes."""
     calm = finish(file, tmp_path / "calm", spec)
     left = driver = 0
     unlinks = itertools.count()
@@ -193,7 +195,7 @@ def test_killed_before_each_step_that_lasts(
 
 
 @pytest.mark.spec("X46")
-def test_a_full_disk_is_told_and_the_run_goes_on_later(tmp_path: Path, file: Path, spec: Spec) -> None:
+def test_a_full_disk_is_told_and_the_run_goes_on_later(tmp_path: Path, file: Path, spec: ContractSpec) -> None:
     calm = finish(file, tmp_path / "calm", spec)
 
     def act() -> None:
@@ -210,7 +212,9 @@ def test_a_full_disk_is_told_and_the_run_goes_on_later(tmp_path: Path, file: Pat
 
 @pytest.mark.spec("B11", "X46")
 @pytest.mark.parametrize("fault", ["kill", "full disk"])
-def test_a_comparison_that_is_disturbed_starts_again(tmp_path: Path, file: Path, spec: Spec, fault: str) -> None:
+def test_a_comparison_that_is_disturbed_starts_again(
+    tmp_path: Path, file: Path, spec: ContractSpec, fault: str
+) -> None:
     calm = finish(file, tmp_path / "calm", spec)
     buckets, out = tmp_path / "out" / ".sift" / "buckets", tmp_path / "out"
     real = Path.open
@@ -241,7 +245,7 @@ def test_a_comparison_that_is_disturbed_starts_again(tmp_path: Path, file: Path,
 
 
 class Schedule:
-    """A random course of things: files that grow, with ids given several times, sifted by processes that are killed or run out of disk."""
+    """Random events: files that grow and repeat ids, sifted by processes that are killed or run out of disk."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.dice = dice = random.Random(seed)
@@ -257,14 +261,14 @@ class Schedule:
         return [path for path in self.paths if path.exists()]
 
     def grow(self, share: float) -> None:
-        """Let the files be there up to some share of each, the second one later than the first."""
+        """Truncate the files to some share of each; the second one appears later than the first."""
         for number, (path, text) in enumerate(zip(self.paths, self._texts, strict=True)):
             if share == 1 or share > number / 2:
                 grown = text[: max(int(len(text) * share), len(text_of(path)) if path.exists() else 0)]
                 path.write_bytes(gzip.compress(grown) if path.suffix == ".gz" else grown)
 
-    def sift(self, spec: Spec, most: int = 0, steps: int = 0) -> bool:
-        """Sift in a process of its own, which writes files up to a size and is killed at some step that lasts; whether it got through."""
+    def sift(self, spec: ContractSpec, most: int = 0, steps: int = 0) -> bool:
+        """Sift in a separate process that can write files up to a size and is killed at some durable step. Returns whether it finished."""
         workers = self.dice.choice((1, 2))
 
         def act() -> None:
@@ -274,7 +278,7 @@ class Schedule:
             if most:
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-            options = Options(workers=workers, range_size=self._range, max_line=1 << 20, merge=self.how, grow=True)
+            options = SiftOptions(workers=workers, range_size=self._range, max_line=1 << 20, merge=self.how, grow=True)
             sift([str(file) for file in self.files], spec, self.out, options)
 
         _, status = os.waitpid(forked(act), 0)
@@ -286,7 +290,7 @@ LASTING = ((os, "fsync"), (os, "ftruncate"), (Path, "replace"), (Path, "unlink")
 
 
 def _killed_at(steps: int) -> None:
-    """Let this process be killed at a step that lasts."""
+    """Kill this process at a durable step."""
     driver, left = os.getpid(), steps
 
     def guarded(real: Any) -> Any:
@@ -306,7 +310,7 @@ def _killed_at(steps: int) -> None:
 @pytest.mark.spec("B11", "X46")
 @pytest.mark.timeout(7200 if SOAK else 600)
 def test_killed_and_out_of_disk_while_files_grow_and_ids_repeat(tmp_path: Path) -> None:
-    """Whatever happens on the way, what is there in the end is what each line gives by itself."""
+    """After any events, the final files are what each line gives alone."""
     spec = spec_of(CONTRACT)
     faults = 0
     for seed in range(SEEDS):
@@ -320,7 +324,7 @@ def test_killed_and_out_of_disk_while_files_grow_and_ids_repeat(tmp_path: Path) 
                     faults += not schedule.sift(spec, steps=schedule.dice.randrange(1, 40))
                 else:
                     faults += not schedule.sift(spec, most=schedule.dice.randrange(3_000, 60_000))
-            if share == 1 or schedule.dice.random() < 0.5:  # else the next lines come while the run is under way
+            if share == 1 or schedule.dice.random() < 0.5:  # otherwise the next lines arrive during the run
                 assert schedule.sift(spec)
                 assert found(schedule.out) == expected(schedule.files, CONTRACT, schedule.how), seed
         shutil.rmtree(folder)
@@ -328,7 +332,7 @@ def test_killed_and_out_of_disk_while_files_grow_and_ids_repeat(tmp_path: Path) 
 
 
 @pytest.mark.spec("X46")
-def test_a_torn_end_is_cut_off_before_anything_is_appended(tmp_path: Path, file: Path, spec: Spec) -> None:
+def test_a_torn_end_is_cut_off_before_anything_is_appended(tmp_path: Path, file: Path, spec: ContractSpec) -> None:
     calm = finish(file, tmp_path / "calm", spec)
     real = manifest_room.Manifest.commit
 
@@ -350,17 +354,17 @@ def test_a_torn_end_is_cut_off_before_anything_is_appended(tmp_path: Path, file:
 
 
 @pytest.mark.spec("X47")
-def test_two_runners_cannot_share_a_folder(tmp_path: Path, file: Path, spec: Spec) -> None:
+def test_two_runners_cannot_share_a_folder(tmp_path: Path, file: Path, spec: ContractSpec) -> None:
     told: list[str] = []
 
     def meanwhile(_: Any) -> None:
         if not told:
             try:
                 sift([str(file)], spec, tmp_path / "out")
-            except Refused as error:
+            except SiftRefused as error:
                 told.append(str(error))
 
-    sift([str(file)], spec, tmp_path / "out", Options(workers=1, range_size=RANGE), meanwhile)
+    sift([str(file)], spec, tmp_path / "out", SiftOptions(workers=1, range_size=RANGE), meanwhile)
     assert "another process is sifting into it" in told[0]
     assert run_files(tmp_path, [str(file)], range_size=RANGE, out="out").summary["counts"]["units"] == 124
 
@@ -372,7 +376,7 @@ def test_a_manifest_that_is_damaged_is_closed_again(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(
         sqlite3, "connect", lambda *args, **options: opened.append(real(*args, **options)) or opened[-1]
     )
-    with pytest.raises(manifest_room.Unknown, match="use --fresh"):
+    with pytest.raises(manifest_room.UnknownManifest, match="use --fresh"):
         manifest_room.Manifest(tmp_path)
     with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
         opened[0].execute("SELECT 1")
@@ -385,7 +389,7 @@ def test_a_runner_that_was_replaced_cannot_commit(tmp_path: Path) -> None:
     first.commit({"a": 1})
     second = manifest_room.Manifest(tmp_path)
     second.own()
-    with pytest.raises(manifest_room.Lost):
+    with pytest.raises(manifest_room.LostOwnership):
         first.commit({"a": 2})
     second.commit({"b": 3})
     assert (second.get("a"), second.get("b")) == (1, 3)

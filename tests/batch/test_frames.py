@@ -1,4 +1,4 @@
-"""Frames through `Sift`: the same kind comes back, with the verdicts that a sift of the same rows gives."""
+"""Frames judged by `Sift`: the same kind is returned, with the verdicts that a sift gives for the same rows."""
 
 import copy
 import json
@@ -60,7 +60,7 @@ def test_every_kind_of_frame_gets_the_records_of_a_sift(tmp_path: Path, sift: Si
             {} if "place" in record else {"place": ""}
         )
     assert column(judged, "valid") == [number % 4 < 2 for number in range(40)]
-    assert column(sift(judged), "valid") == column(judged, "valid")  # those of an earlier time are replaced
+    assert column(sift(judged), "valid") == column(judged, "valid")  # the columns of an earlier call are replaced
 
 
 @pytest.mark.parametrize("kind", MADE)
@@ -82,7 +82,7 @@ def test_replies_may_be_bytes_and_those_that_are_not_utf_8_fail_alone(sift: Sift
 
 @pytest.mark.parametrize("kind", MADE)
 def test_a_frame_without_replies_is_refused(sift: Sift, kind: str) -> None:
-    with pytest.raises(ValueError, match=r"has the column raw_response; this one has unit_id, text$"):
+    with pytest.raises(ValueError, match=r"needs a column raw_response; this one has unit_id, text$"):
         sift(MADE[kind]({"unit_id": ["a"], "text": ["{}"]}))
 
 
@@ -90,7 +90,7 @@ def test_a_frame_without_replies_is_refused(sift: Sift, kind: str) -> None:
 def test_a_frame_without_rows_gets_its_columns(sift: Sift, kind: str) -> None:
     judged = sift(MADE[kind]({"unit_id": [], "raw_response": []}))
     assert (column(judged, "valid"), column(judged, "record")) == ([], [])
-    if kind not in {"dict", "numpy"}:  # which have no types
+    if kind not in {"dict", "numpy"}:  # object columns have no type
         one = sift(MADE[kind]({"unit_id": ["a"], "raw_response": [GOOD]}))
         schemas = [frame.dtypes.to_dict() if kind == "pandas" else dict(_types(frame)) for frame in (judged, one)]
         assert [(types["valid"], types["record"]) for types in schemas[:1]] == [
@@ -130,12 +130,12 @@ def _types(frame: Any) -> Any:
 @pytest.mark.parametrize("name", ["valid", "record"])
 def test_a_column_of_the_users_own_is_not_overwritten(sift: Sift, kind: str, name: str) -> None:
     columns = {"unit_id": ["a"], "raw_response": [GOOD], name: ["mine"]}
-    with pytest.raises(ValueError, match=f"there is a column '{name}' already; rename it"):
+    with pytest.raises(ValueError, match=f"there is already a column '{name}'; rename it"):
         sift(MADE.get(kind, pl.LazyFrame)(columns))
 
 
 def test_times_keep_their_nanoseconds_in_every_kind_of_frame(sift: Sift) -> None:
-    """Python has none: polars and pandas cut them off where their values become Python's."""
+    """Python has no nanoseconds: polars and pandas drop them when their values become Python's."""
     count, base = 1714557600123456789, {"unit_id": ["a", "b"], "raw_response": [GOOD, GOOD]}
     counts = pl.Series([count, None])
     frame = pl.DataFrame({
@@ -158,7 +158,7 @@ def test_times_keep_their_nanoseconds_in_every_kind_of_frame(sift: Sift) -> None
     panda = pd.DataFrame({**base, "at": pd.to_datetime([count, count]), "took": pd.to_timedelta([90 * 10**9, 1])})
     first, second = map(json.loads, sift(panda)["record"])
     assert (first["input"], second["input"]) == ({"at": at, "took": 90}, {"at": at, "took": 1e-09})
-    assert type(first["input"]["took"]) is int  # as a sift of the same table has it
+    assert type(first["input"]["took"]) is int  # as in a sift of the same table
 
 
 def test_a_lazy_frame_is_judged_when_it_is_collected(sift: Sift) -> None:
@@ -189,7 +189,7 @@ def test_a_value_that_json_cannot_hold_fails_its_row_alone(sift: Sift, make: Any
     (error,) = json.loads(column(judged, "record")[0])["errors"]
     assert (error["code"], error["message"]) == (
         "U001",
-        "The row cannot be read: a value of type object has no form in JSON",
+        "The row cannot be read: a value of type object cannot be written as JSON",
     )
 
 
@@ -233,7 +233,7 @@ def test_a_dataset_is_mapped(sift: Sift) -> None:
 
 
 def test_two_columns_of_one_name_are_refused(sift: Sift) -> None:
-    with pytest.raises(ValueError, match="two columns are called 'n'"):
+    with pytest.raises(ValueError, match="two columns have the name 'n'"):
         sift(pd.DataFrame([["a", GOOD, 1, 2]], columns=["unit_id", "raw_response", "n", "n"]))
 
 
@@ -243,7 +243,7 @@ def test_columns_of_different_lengths_are_refused(sift: Sift) -> None:
 
 
 def test_memory_beside_the_verdicts_does_not_grow(sift: Sift) -> None:
-    """What is held at most, without the columns that come out, for twice the rows."""
+    """The most memory in use, without the returned columns, for twice the rows."""
 
     def beside(count: int) -> int:
         frame = pd.DataFrame(rows_of(count))

@@ -1,4 +1,4 @@
-"""In = valid + failed, by id, over files made to break it; and the same bytes whatever the ranges."""
+"""In = valid + failed, by id, over files made to break it; and the same bytes for any ranges."""
 
 import io
 import json
@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from tests.batch.sifting import SCHEMA, run_files
 from trueup import Contract
 from trueup.batch.input.ranges import Range, lines_of, ranges_of
-from trueup.batch.input.sources import Source
+from trueup.batch.input.sources import InputSource
 from trueup.batch.input.units import read_unit, too_long
 from trueup.batch.judging.filters import Filter, RulesFilter
 from trueup.batch.judging.sieve import Sieve
-from trueup.batch.judging.work import Job, Task, judge_range, part_path, write_part
+from trueup.batch.judging.work import RangeTask, SiftJob, judge_range, part_path, write_part
 from trueup.batch.reporting.report import write_report
 
 CONTRACT = Contract(SCHEMA)
@@ -72,12 +72,12 @@ def judged(data: bytes, size: int, folder: Path) -> tuple[bytes, bytes, int]:
     """The records of a file cut into ranges of a size, and how many units were counted."""
     file = folder / "hostile.jsonl"
     file.write_bytes(data)
-    source = Source(str(file), file.name, len(data), "")
-    job = Job("key", None, (source,), str(folder), 800)  # type: ignore[arg-type]
+    source = InputSource(str(file), file.name, len(data), "")
+    job = SiftJob("key", None, (source,), str(folder), 800)  # type: ignore[arg-type]
     valid = failed = b""
     count = 0
     for piece in ranges_of([len(data)], size):
-        done = write_part(folder, piece.number, judge_range(job, CONTRACT, Task(piece), [0]))
+        done = write_part(folder, piece.number, judge_range(job, CONTRACT, RangeTask(piece), [0]))
         part = part_path(folder, piece.number).read_bytes()
         valid, failed = valid + part[: done.sizes[0]], failed + part[done.sizes[0] :][: done.sizes[1]]
         count += done.tally["counts"]["units"]
@@ -99,8 +99,8 @@ def ids_of_long(line: bytes) -> str:
 
 
 @pytest.mark.spec("B11", "X45")
-@given(st.lists(lines, max_size=12), st.booleans(), st.sampled_from([7, 37, 500]))
-def test_every_line_comes_out_once_by_its_id(found: list[bytes], ended: bool, size: int) -> None:
+@given(found=st.lists(lines, max_size=12), ended=st.booleans(), size=st.sampled_from([7, 37, 500]))
+def test_every_line_comes_out_once_by_its_id(found: list[bytes], size: int, *, ended: bool) -> None:
     data = b"\n".join(found) + (b"\n" if ended and found else b"")
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -144,7 +144,7 @@ def test_a_whole_run_over_hostile_files_loses_none(found: list[bytes]) -> None:
         beside = {path.name for path in Path(name).iterdir()}
     assert Counter(row["unit_id"] for row in (*ran.valid, *ran.failed)) == expected_ids(data)
     assert len({row["unit_id"] for row in ran.valid}) == len(ran.valid)
-    assert beside == {"hostile.jsonl", "out"}  # whatever an id is, it names no file
+    assert beside == {"hostile.jsonl", "out"}  # no id becomes the name of a file
 
 
 @pytest.mark.spec("B11", "X5")
@@ -177,7 +177,7 @@ DEEP = [
 @pytest.mark.parametrize("form", DEEP)
 @pytest.mark.parametrize("value", [("[", "1", "]"), ('{"a":', '"\\ud800"', "}")])
 def test_a_line_nested_as_deep_as_the_stack_fails_no_other(form: str, value: tuple[str, str, str]) -> None:
-    """Some can be read and not written, some fail as they are judged: where is a matter of a few levels."""
+    """Some can be read but not written, and some fail while they are judged; a few levels decide."""
     first, middle, last = value
     for depth in range(sys.getrecursionlimit() - 70, sys.getrecursionlimit() + 2):
         line = (form % (first * depth + middle + last * depth)).encode()
@@ -188,6 +188,6 @@ def test_a_line_nested_as_deep_as_the_stack_fails_no_other(form: str, value: tup
             else:
                 sieve.sift(line, 0, 0)
             assert (sieve.take() + b"".join(sieve.failed)).count(b"\n") == 1
-        for made in (Filter(CONTRACT, 1 << 20), RulesFilter(Contract(True, rules=["True"]), 1 << 20)):
+        for made in (Filter(CONTRACT, 1 << 20), RulesFilter(Contract(schema=True, rules=["True"]), 1 << 20)):
             found = made.sort(line, 0)
             assert (found.valid + found.failed).count(b"\n") == 1

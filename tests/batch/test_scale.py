@@ -1,4 +1,4 @@
-"""The model of docs/scale.md: its tables are what the stored parameters give, and a simulation of small runs agrees with it."""
+"""The model of docs/scale.md: its tables follow from the stored parameters, and a simulation of small runs agrees with it."""
 
 import importlib
 import json
@@ -17,7 +17,7 @@ MODULES = ("scale", "scale_model", "scale_simulation", "sift_ways", "tree", "cas
 
 @pytest.fixture(scope="module")
 def bench() -> Iterator[ModuleType]:
-    """The script, with the folder that its modules are in on the path."""
+    """The script, with the folder of its modules on the path."""
     sys.path.insert(0, str(ROOT / "bench"))
     try:
         yield importlib.import_module("scale")
@@ -48,7 +48,7 @@ def test_a_simulated_run_takes_as_long_as_the_model_says(bench: ModuleType, repl
 
 def test_nodes_that_die_cost_time_and_lose_no_range(bench: ModuleType) -> None:
     model = bench.model
-    # judging that takes long beside everything else, so that nodes die while they judge
+    # judging takes long compared to everything else, so that nodes die while they judge
     parameters = model.read_parameters()._replace(clean=0.01, courier=0.0, driver=0.0, ray_byte=0.0)
     setup = model.Setup("a small cluster", 4, 4, 1e12, 1e12)
     calm = bench.simulate(parameters, 1_000_000, setup)

@@ -1,4 +1,4 @@
-"""The run of a sift: what goes in comes out once, in order, and again the same."""
+"""A sift: every line comes out once, in order, and a repeated sift gives the same."""
 
 import gzip
 import http.server
@@ -17,10 +17,10 @@ import zstandard
 from tests.batch.sifting import SCHEMA, bytes_of, read_run, run, run_files, unit, write
 from trueup import Contract
 from trueup.batch.input.ranges import Range
-from trueup.batch.input.sources import Source, Unreadable
+from trueup.batch.input.sources import InputSource, UnreadableSource
 from trueup.batch.judging.contracts import spec_of
-from trueup.batch.judging.work import IDLE, EngineFailed, Job, Task, judge_range, read_part, write_part
-from trueup.batch.sift import Options, OutOfTime, Refused, sift
+from trueup.batch.judging.work import IDLE, EngineFailed, RangeTask, SiftJob, judge_range, read_part, write_part
+from trueup.batch.sift import OutOfTime, SiftOptions, SiftRefused, sift
 
 
 @pytest.mark.spec("B1", "B2", "B10", "B11")
@@ -124,7 +124,7 @@ def test_one_bad_line_fails_alone(tmp_path: Path) -> None:
 
 @pytest.mark.spec("B1", "B10", "B11")
 def test_a_flat_unit_keeps_its_text(tmp_path: Path) -> None:
-    """A flat unit is for the filters; a sift has no reply in it, and says so with the line as it was."""
+    """A flat unit is input for the filters. A sift finds no reply in it, and says so with the original line."""
     line = '{"unit_id": "a",  "name": "Ada", "age": 36.0}'
     (row,) = run(tmp_path, [line]).failed
     assert (row["unit_id"], row["raw_response"], row["errors"][0]["code"]) == ("a", line, "U002")
@@ -157,7 +157,7 @@ def test_workers_and_ranges_change_no_byte(tmp_path: Path) -> None:
 
 
 def test_every_way_to_give_a_file(tmp_path: Path) -> None:
-    plain = "\n".join([unit("a"), unit("b", "no")]).encode()  # no line end at the end
+    plain = "\n".join([unit("a"), unit("b", "no")]).encode()  # no line break at the end
     (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(plain[:20]) + gzip.compress(plain[20:]))
     (tmp_path / "x.jsonl.zst").write_bytes(zstandard.compress(plain))
     (tmp_path / "x.jsonl").write_bytes(b"\xef\xbb\xbf" + plain.replace(b"\n", b"\r\n\r\n"))
@@ -186,7 +186,7 @@ def test_files_that_cannot_be_read_say_so(tmp_path: Path) -> None:
         (tmp_path / "cut.zst", "cut.zst: cannot be read"),
         ("nope://a:secret@b/c", "nope://b/c"),
     ):
-        with pytest.raises(Unreadable, match=says) as caught:
+        with pytest.raises(UnreadableSource, match=says) as caught:
             run_files(tmp_path, [str(given)])
         assert "secret" not in str(caught.value)
 
@@ -199,13 +199,13 @@ def test_the_same_again_is_done_and_another_run_is_refused(tmp_path: Path) -> No
     again = sift([str(file)], spec, tmp_path / "out")
     assert (first.already, again.already, again.exit_code) == (False, True, 1)
     assert again.summary == first.summary
-    with pytest.raises(Refused, match="contract"):
+    with pytest.raises(SiftRefused, match="contract"):
         sift([str(file)], spec_of(options={"schema": True}), tmp_path / "out")
     write(file, [unit("a")])
-    with pytest.raises(Refused, match="different files"):
+    with pytest.raises(SiftRefused, match="different files"):
         sift([str(file)], spec, tmp_path / "out")
     assert bytes_of(tmp_path / "out") == before
-    fresh = sift([str(file)], spec, tmp_path / "out", Options(fresh=True))
+    fresh = sift([str(file)], spec, tmp_path / "out", SiftOptions(fresh=True))
     assert (fresh.exit_code, len(read_run(tmp_path / "out").valid)) == (0, 1)
 
 
@@ -213,7 +213,7 @@ def test_the_same_again_is_done_and_another_run_is_refused(tmp_path: Path) -> No
 def test_what_was_sifted_and_taken_away_is_not_told_to_be_there(tmp_path: Path, name: str) -> None:
     ran = run(tmp_path, [unit("a"), unit("b", "no")])
     (tmp_path / "out" / name).unlink()
-    with pytest.raises(Refused, match=f"{name} is gone since; use --fresh"):
+    with pytest.raises(SiftRefused, match=f"{name} is gone since; use --fresh"):
         run_files(tmp_path, [str(tmp_path / "lines.jsonl")])
     again = run_files(tmp_path, [str(tmp_path / "lines.jsonl")], fresh=True)
     assert (again.valid, again.failed) == (ran.valid, ran.failed)
@@ -223,14 +223,14 @@ def test_what_was_sifted_and_taken_away_is_not_told_to_be_there(tmp_path: Path, 
 def test_a_summary_that_was_damaged_is_told(tmp_path: Path, damage: bytes) -> None:
     run(tmp_path, [unit("a"), unit("b", "no")])
     (tmp_path / "out" / "summary.json").write_bytes(damage)
-    with pytest.raises(Refused, match=r"summary\.json is damaged since; use --fresh"):
+    with pytest.raises(SiftRefused, match=r"summary\.json is damaged since; use --fresh"):
         run_files(tmp_path, [str(tmp_path / "lines.jsonl")])
 
 
 def test_files_of_others_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "validated.jsonl").write_text("mine")
-    with pytest.raises(Refused, match=r"validated\.jsonl is there"):
+    with pytest.raises(SiftRefused, match=r"validated\.jsonl is there"):
         run(tmp_path, [unit("a")])
     assert (tmp_path / "out" / "validated.jsonl").read_text() == "mine"
 
@@ -252,8 +252,8 @@ def test_an_input_that_changes_under_the_run_is_refused(tmp_path: Path) -> None:
         with file.open("ab") as opened:
             opened.write(b"more\n")
 
-    with pytest.raises(Refused, match="changed while it was read"):
-        sift([str(file)], spec, tmp_path / "out", Options(workers=1), grow)
+    with pytest.raises(SiftRefused, match="changed while it was read"):
+        sift([str(file)], spec, tmp_path / "out", SiftOptions(workers=1), grow)
 
 
 def test_no_units_is_no_failure(tmp_path: Path) -> None:
@@ -303,12 +303,12 @@ def test_integers_of_any_size_are_exact(tmp_path: Path) -> None:
     assert str(big).encode() in (ran.out / "validated.jsonl").read_bytes()
 
 
-def job_over(folder: Path, lines: list[str]) -> tuple[Job, Task]:
+def job_over(folder: Path, lines: list[str]) -> tuple[SiftJob, RangeTask]:
     """One range over all lines of a file."""
     file = write(folder / "lines.jsonl", lines)
     size = file.stat().st_size
-    job = Job("key", None, (Source(str(file), file.name, size, ""),), str(folder), 1 << 20)  # type: ignore[arg-type]
-    return job, Task(Range(0, 0, 0, size))
+    job = SiftJob("key", None, (InputSource(str(file), file.name, size, ""),), str(folder), 1 << 20)  # type: ignore[arg-type]
+    return job, RangeTask(Range(0, 0, 0, size))
 
 
 @pytest.mark.spec("B19")
@@ -381,7 +381,7 @@ def test_a_part_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> Non
 
 
 class _Whole(http.server.SimpleHTTPRequestHandler):
-    """A server that knows no ranges, as many do."""
+    """A server without range requests, like many."""
 
     def log_message(self, *_: Any) -> None:
         pass
@@ -405,7 +405,7 @@ def served(tmp_path: Path) -> Iterator[str]:
 
 @pytest.mark.spec("B11")
 def test_a_file_is_read_from_a_server_that_gives_nothing_but_the_whole(tmp_path: Path, served: str) -> None:
-    lines = [unit(f"u{n}", input={"text": "x" * 9000}) for n in range(700)]  # more than is fetched at once
+    lines = [unit(f"u{n}", input={"text": "x" * 9000}) for n in range(700)]  # more than one fetch
     write(tmp_path / "many.jsonl", lines)
     (tmp_path / "many.jsonl.gz").write_bytes(gzip.compress((tmp_path / "many.jsonl").read_bytes()))
     for name in ("many.jsonl", "many.jsonl.gz"):
@@ -420,7 +420,7 @@ def test_why_an_address_cannot_be_read_is_told_without_its_key(tmp_path: Path, s
         (f"{served}/refused.jsonl?key=secret", "/refused.jsonl: cannot be read: the server answered 403"),
         ("http://127.0.0.1:1/a.jsonl?key=secret", "/a.jsonl: cannot be read: the server cannot be reached"),
     ):
-        with pytest.raises(Unreadable, match=r"http://127\.0\.0\.1") as told:
+        with pytest.raises(UnreadableSource, match=r"http://127\.0\.0\.1") as told:
             run_files(tmp_path, [address])
         assert str(told.value).endswith(says)
         assert "secret" not in str(told.value)

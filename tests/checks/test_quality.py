@@ -167,14 +167,14 @@ def test_a_stream_is_held_back_where_a_score_can_refuse_it(options: dict[str, An
 
 def test_a_sift_records_the_finding(tmp_path: Path) -> None:
     from trueup.batch.judging.contracts import spec_of
-    from trueup.batch.sift import Options, sift
+    from trueup.batch.sift import SiftOptions, sift
 
     lines = [
         {"unit_id": str(n), "raw_response": text} for n, text in enumerate(('{"say": "stupid"}', '{"say": "thanks"}'))
     ]
     (tmp_path / "lines.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
     spec = spec_of(Contract({"type": "object"}, quality={"model": RUDE}))
-    sift([str(tmp_path / "lines.jsonl")], spec, tmp_path / "out", Options(workers=2))
+    sift([str(tmp_path / "lines.jsonl")], spec, tmp_path / "out", SiftOptions(workers=2))
     rows = [json.loads(line) for line in (tmp_path / "out" / "validated.jsonl").read_text("utf-8").splitlines()]
     assert [[one["code"] for one in row.get("warnings", ())] for row in rows] == [["Q008"], []]
 

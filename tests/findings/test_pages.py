@@ -14,12 +14,12 @@ from trueup import Contract, Policy
 from trueup.ask.loop.loop import Loop, Traits
 from trueup.ask.loop.plan import Finish, Send
 from trueup.batch.judging.contracts import spec_of
-from trueup.batch.judging.work import Guard
+from trueup.batch.judging.work import UnitLimits
 from trueup.batch.pipeline.config import read_config
 from trueup.batch.pipeline.lint.run import lint_pipeline
 from trueup.batch.pipeline.rundir.create import create_run
 from trueup.batch.pipeline.running.run import execute
-from trueup.batch.sift import Options as SiftOptions
+from trueup.batch.sift import SiftOptions as SiftOptions
 from trueup.batch.sift import sift
 from trueup.conform.options import Options
 from trueup.contract.lint.examples import run_examples
@@ -100,7 +100,7 @@ def judge_lines(example: Example, folder: Path) -> set[tuple[str, str]]:
         contract = Contract(True, checks=own) if own else names["Slow"]()
     file = folder / "lines.jsonl"
     file.write_bytes(example.reply if isinstance(example.reply, bytes) else example.reply.encode())
-    guard = Guard(float(example.options.get("seconds", 60)))
+    guard = UnitLimits(float(example.options.get("seconds", 60)))
     options = SiftOptions(workers=1, guard=guard, max_line=example.options.get("max_line", 1 << 20))
     summary = sift([str(file)], spec_of(contract), folder / "out", options).summary
     records = [json.loads(line) for name in FILES for line in (folder / "out" / name).read_text("utf-8").splitlines()]

@@ -1,4 +1,4 @@
-"""Sources: the same replies from a file, a sift, a run, a store and Python; every line a case, and what is wrong said."""
+"""Sources: the same replies from a file, a sift, a run, a store and Python; every line is a case, and problems are reported."""
 
 import gzip
 import json
@@ -11,7 +11,7 @@ import pytest
 from tests.batch.pipeline.making import ANSWER, GOOD, asking, reply, run_pipeline, write_pipeline
 from trueup import Contract
 from trueup.batch.judging.contracts import spec_of
-from trueup.batch.sift import Options, sift
+from trueup.batch.sift import SiftOptions, sift
 from trueup.batch.siftdir.directory import read_sifted
 from trueup.material.case import Case, Label, Recorded
 from trueup.material.labels import BadLabels, read_labels
@@ -40,7 +40,7 @@ def test_every_source_gives_the_same_replies(tmp_path: Path, database: Callable[
     plain = write_units(tmp_path / "plain.jsonl")
     packed = tmp_path / "packed.jsonl.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
-    sift([str(plain)], spec_of(options={"schema": SCHEMA}), tmp_path / "sifted", Options(workers=1))
+    sift([str(plain)], spec_of(options={"schema": SCHEMA}), tmp_path / "sifted", SiftOptions(workers=1))
     contract = Contract(SCHEMA, name="n")
     with open_store(database()) as store:
         for number, text in enumerate(TEXTS):
@@ -273,7 +273,10 @@ def test_labels_say_which_decision_they_speak_of(tmp_path: Path) -> None:
     with pytest.raises(BadLabels, match=r"labels.jsonl:1: decided is 'accepted' or 'refused'; got 'accept'"):
         read_labels([file])
     label = Label("1", "wrong")
-    assert [Case("1", recorded=kept).was_accepted(label, now=True) for kept in (None, Recorded(False))] == [True, False]
+    assert [Case("1", recorded=kept).was_accepted(label, now=True) for kept in (None, Recorded(ok=False))] == [
+        True,
+        False,
+    ]
 
 
 def test_what_no_model_said_or_not_all_of_is_told_apart(tmp_path: Path) -> None:
@@ -302,12 +305,12 @@ def test_a_sift_that_is_not_finished_says_so(tmp_path: Path, monkeypatch: pytest
         [str(write_units(tmp_path / "plain.jsonl"))],
         spec_of(options={"schema": SCHEMA}),
         tmp_path / "sifted",
-        Options(workers=1),
+        SiftOptions(workers=1),
     )
     whole = read_sifted(tmp_path / "sifted")
     monkeypatch.setattr("trueup.material.sources.read_sifted", lambda path: whole._replace(state="judging"))
     with open_material([tmp_path / "sifted"]) as material:
-        assert material.names == [f"{tmp_path / 'sifted'} (not finished: a part of the replies)"]
+        assert material.names == [f"{tmp_path / 'sifted'} (not finished: only some of the replies)"]
         assert texts_of(list(material.cases())) == sorted(TEXTS)
     monkeypatch.setattr("trueup.material.sources.read_sifted", lambda path: whole._replace(state="judging", pieces=()))
     with pytest.raises(Missing, match="the sift is not finished, and has no results yet; run it again to finish it"):

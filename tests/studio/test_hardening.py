@@ -61,7 +61,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
     units = [{"id": f"u{number}"} for number in range(3)]
     go(
         start(
-            write_pipeline(root.parent / "p", [asking("ask")], units, rows, {"retry": {"max_attempts": 1}}),
+            write_pipeline(root.parent / "p", [asking("ask")], units, rows, api={"retry": {"max_attempts": 1}}),
             root / "run",
         )
     )

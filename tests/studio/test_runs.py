@@ -21,8 +21,8 @@ from trueup import Contract
 from trueup.batch.pipeline.reporting.status import status
 from trueup.batch.pipeline.rundir.directory import MANIFEST, OwnedRun, RunDir
 from trueup.batch.pipeline.rundir.journal import JOURNAL, read_journal, sealed
-from trueup.batch.pipeline.rundir.state import State
-from trueup.batch.pipeline.running.run import Options
+from trueup.batch.pipeline.rundir.state import RunState
+from trueup.batch.pipeline.running.run import RunOptions
 from trueup.batch.sift import OutOfTime
 from trueup.studio.door.sessions import digest_of
 from trueup.studio.runs import causes, guarding
@@ -51,7 +51,7 @@ def pipeline(folder: Path, units: int = 6, delay: float = 0.0) -> Path:
     api = {**ONCE, "replay": {"source": "replies.jsonl", "delay_seconds": delay}}
     items = [{"id": f"u{number}"} for number in range(units)]
     return write_pipeline(
-        folder, [asking("ask", SCORED), asking("then")], items, rows, api, chunk_size=max(2, units // 3)
+        folder, [asking("ask", SCORED), asking("then")], items, rows, api=api, chunk_size=max(2, units // 3)
     )
 
 
@@ -61,7 +61,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("world")
     go(start(pipeline(root / "p"), root / "runs" / "first"))
     better = write_pipeline(root / "q", [asking("ask", SCORED), asking("then")], [{"id": f"u{n}"} for n in range(6)],
-                            [*reply("ask", "u0", "nothing"), *reply("ask", "*", GOOD), *reply("then", "*", GOOD)], ONCE)  # fmt: skip
+                            [*reply("ask", "u0", "nothing"), *reply("ask", "*", GOOD), *reply("then", "*", GOOD)], api=ONCE)  # fmt: skip
     go(start(better, root / "runs" / "second"))
     start(better, root / "runs" / "made")
     lines = [
@@ -322,11 +322,11 @@ def test_failed_units_are_retried_all_or_by_cause(world: Path, tmp_path: Path, s
 
 @pytest.mark.usefixtures("to_the_end")
 def test_a_start_that_stops_at_once_says_why(tmp_path: Path, served: Callable[..., Desk]) -> None:
-    go(start(pipeline(tmp_path / "p"), tmp_path / "runs" / "poor"), Options(max_cost=0.0001))
+    go(start(pipeline(tmp_path / "p"), tmp_path / "runs" / "poor"), RunOptions(max_cost=0.0001))
     one_chunk = write_pipeline(
-        tmp_path / "q", [asking("ask", SCORED)], [{"id": f"u{n}"} for n in range(12)], reply("ask", "*", WRONG), ONCE, chunk_size=12
+        tmp_path / "q", [asking("ask", SCORED)], [{"id": f"u{n}"} for n in range(12)], reply("ask", "*", WRONG), api=ONCE, chunk_size=12
     )  # fmt: skip
-    go(start(one_chunk, tmp_path / "runs" / "torn"), Options(max_cost=0.49))
+    go(start(one_chunk, tmp_path / "runs" / "torn"), RunOptions(max_cost=0.49))
     dear = {"provider": "openai", "model": "gpt-4o-mini", "base_url": "http://127.0.0.1:9"}
     start(write_pipeline(tmp_path / "r", [asking("ask")], api=dear), tmp_path / "runs" / "locked")
     desk = served(folders=(tmp_path / "runs",))
@@ -508,7 +508,7 @@ def test_a_journal_is_read_once(world: Path, tmp_path: Path, monkeypatch: pytest
             copy / JOURNAL, size, whole[count - 1] + torn
         )
         with following(copy) as (state, _):
-            assert status(state) == status(State.of(read_journal(copy)))
+            assert status(state) == status(RunState.of(read_journal(copy)))
         assert starts[-1] == size, "it goes on where the last look ended"
         size += len(whole[count - 1])
     (copy / JOURNAL).write_bytes(b"".join(whole[:2]))  # shorter than the part that was read: another journal
@@ -541,7 +541,7 @@ def test_a_record_that_is_written_during_a_look_is_not_damage(
     for _ in whole:
         with following(copy) as (state, share):
             assert share == 1.0
-    assert status(state) == status(State.of(read_journal(copy)))
+    assert status(state) == status(RunState.of(read_journal(copy)))
     assert next(rest, None) is None
 
 

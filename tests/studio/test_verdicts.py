@@ -138,7 +138,7 @@ def test_what_is_not_there_says_why(served: Any, tmp_path: Path) -> None:
     assert (found["verdict"], found["kept"], found["row"]["excerpt"]) == (None, "none", None)
     assert "not to keep" in found["gone"]
     assert "not to keep" in desk.get(f"/verdicts/{made}/again")["why"]
-    assert desk.get("/queue")["unreadable"] == {"the store was told not to keep the text of the reply": 1}
+    assert desk.get("/queue")["unreadable"] == {"the store was configured not to keep the text of the reply": 1}
     for path in ("/verdicts/zzz", "/verdicts/%00", "/verdicts/zzz/again", f"/verdicts/{'x' * 5000}"):
         status, said = refusal(desk, path)
         assert (status, "There is no verdict" in said) == (404, True), path

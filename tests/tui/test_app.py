@@ -120,7 +120,7 @@ def noted(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     ) as server:
         pipeline = write_pipeline(
-            folder / "p", steps, [{"id": "a"}, {"id": "b"}], [], {**api, "base_url": f"{server.url}/v1"}
+            folder / "p", steps, [{"id": "a"}, {"id": "b"}], [], api={**api, "base_url": f"{server.url}/v1"}
         )
         run_pipeline(pipeline, folder / "run")
     return folder / "run"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.batch.pipeline.making import ANSWER, GOOD, asking, reply, run_pipeline, write_pipeline
 from tests.tui.driving import by_head, drive, footer, press, shown
-from trueup.batch.pipeline.viewing.inspecting import Replied, Unit, unit_at
+from trueup.batch.pipeline.viewing.inspecting import JudgedReply, UnitDetails, unit_at
 from trueup.batch.pipeline.viewing.unitlist import Query, UnitRow, page_at
 from trueup.contract.contract import Contract
 from trueup.tui.app import RunsApp
@@ -135,8 +135,13 @@ def test_the_footer_names_only_keys_that_do_something(made: Path) -> None:
 def test_what_is_too_long_to_show_says_how_much_is_left_out() -> None:
     long = {"text": "x" * 30_000}
     said = json.dumps(long)
-    unit = Unit(
-        "a", long, "p" * 20_007, (Replied(said, Contract(schema=True).check(said), {}),), None, {"unit_id": "a", **long}
+    unit = UnitDetails(
+        "a",
+        long,
+        "p" * 20_007,
+        (JudgedReply(said, Contract(schema=True).check(said), {}),),
+        None,
+        {"unit_id": "a", **long},
     )
     text = unit_text(unit).plain
     parts = {part.split("\n")[0]: part for part in text.split("\n\n")}

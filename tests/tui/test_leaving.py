@@ -41,7 +41,7 @@ def long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run with a unit to retry, on which every command runs until `hold` is removed."""
     rows = reply("ask", "*", "no json")
     api = {"retry": {"max_attempts": 1, "initial_delay_seconds": 0}}
-    pipeline = write_pipeline(tmp_path / "p", [asking("ask")], [{"id": "a"}], rows, api)
+    pipeline = write_pipeline(tmp_path / "p", [asking("ask")], [{"id": "a"}], rows, api=api)
     path = run_pipeline(pipeline, tmp_path / "runs" / "run").path
     config = path / "config" / "config.yaml"
     config.write_text(config.read_text("utf-8").replace('"max_attempts": 1', '"max_attempts": 2'), "utf-8")

@@ -45,7 +45,7 @@ def write(folder: Path, url: str, **api: Any) -> Path:
     settings = {"provider": "url", "model": "m", "base_url": f"{url}/v1", "prices": PRICES}
     settings |= {"retry": {"max_attempts": 2, "initial_delay_seconds": 0}, **api}
     return write_pipeline(
-        folder, [asking("ask", ANSWER)], [{"id": name} for name in "abcde"], (), settings, chunk_size=5
+        folder, [asking("ask", ANSWER)], [{"id": name} for name in "abcde"], (), api=settings, chunk_size=5
     )
 
 
@@ -94,7 +94,7 @@ def test_a_run_amid_its_calls_shows_the_replies_that_came_and_no_others(tmp_path
         }  # fmt: skip
         assert replies_shown(path) == {"a": 1, "b": 0, "c": 1, "d": 0, "e": 0}
         asked = unit_text(unit_at(path, "ask", rows_at(path)["d"])).plain
-        assert asked.startswith("not judged yet: a request was sent; no reply has come yet\n")
+        assert asked.startswith("not judged yet: a request was sent; there is no reply yet\n")
         assert "reply" not in asked.partition("Prompt")[2].lower()
         assert "Last reply" not in asked
         assert "⟨W001⟩" in unit_text(unit_at(path, "ask", rows_at(path)["a"])).plain
@@ -113,7 +113,7 @@ def test_a_run_amid_its_calls_shows_the_replies_that_came_and_no_others(tmp_path
     assert picture(path).state == "stopped"
     assert replies_shown(path) == {"a": 1, "b": 0, "c": 1, "d": 0, "e": 0}
     lost = unit_text(unit_at(path, "ask", rows_at(path)["d"])).plain
-    assert "nobody is running it, so its reply is lost" in lost
+    assert "no process is running this run, so its reply is lost" in lost
     money = picture(path).status["money"]
     assert (money["usd"], money["lost"], money["unpriced"]) == (pytest.approx(0.3), 2, 2)
     run = RunDir.look(path)
@@ -129,7 +129,7 @@ def test_a_run_that_waits_for_its_batch_shows_no_reply_at_all(tmp_path: Path) ->
             assert {row.state for row in rows_at(path).values()} == {"asked"}
             assert set(replies_shown(path).values()) == {0}
             text = unit_text(unit_at(path, "ask", rows_at(path)["d"])).plain
-            assert "its request is in a batch at the provider; no reply has come yet" in text
+            assert "its request is in a batch at the provider; there is no reply yet" in text
             assert "1 batch at the provider, 5 requests" in about(picture(path)).plain
             process.send_signal(signal.SIGKILL)
             process.wait()
@@ -150,7 +150,7 @@ def test_the_screens_show_the_same(tmp_path: Path, server: ScriptedServer) -> No
         assert "Last reply" in shown(app, "#unit")
         await press(pilot, "down", "down", "down")
         await idle(pilot)
-        assert "no reply has come yet" in shown(app, "#unit")
+        assert "there is no reply yet" in shown(app, "#unit")
         assert "Last reply" not in shown(app, "#unit")
         await press(pilot, "f", "f")  # failed, open
         assert len(cells(app, "#units")) == 5
@@ -160,7 +160,7 @@ def test_the_screens_show_the_same(tmp_path: Path, server: ScriptedServer) -> No
         process.wait()
         app.screen._look_again()  # type: ignore[attr-defined]
         await idle(pilot)
-        assert "nobody is running it, so its reply is lost" in shown(app, "#unit")
+        assert "no process is running this run, so its reply is lost" in shown(app, "#unit")
         await press(pilot, "escape")
         app.screen.look()  # type: ignore[attr-defined]
         await idle(pilot)
@@ -230,7 +230,9 @@ def test_a_run_is_written_while_it_is_shown(tmp_path: Path) -> None:
     settings = {"replay": {"source": "replies.jsonl", "delay_seconds": 0.01}}
     rows = [{"step": "ask", "unit_id": "*", "raw_response": GOOD}]
     items = [{"id": str(number)} for number in range(60)]
-    path = start(write_pipeline(tmp_path / "p", [asking("ask")], items, rows, settings, chunk_size=7), tmp_path / "run")
+    path = start(
+        write_pipeline(tmp_path / "p", [asking("ask")], items, rows, api=settings, chunk_size=7), tmp_path / "run"
+    )
     app = RunsApp(path)
 
     def begin() -> subprocess.Popen[bytes]:

@@ -21,10 +21,10 @@ from trueup.backtesting.result import Backtest
 from trueup.backtesting.tally import EXAMPLES, Tally
 from trueup.backtesting.work import Counted, Job, Piece, Specs, Task, judge_block, on_pool, on_ray
 from trueup.batch.judging.contracts import spec_of
-from trueup.batch.judging.work import Guard
-from trueup.material.blocks import Block, Given, close_stores
+from trueup.batch.judging.work import UnitLimits
+from trueup.material.blocks import Block, PythonValues, close_stores
 from trueup.material.selection import Selection
-from trueup.material.sources import EVERYTHING, Material, Named, SourceLike, blocks_of_stream, open_material
+from trueup.material.sources import EVERYTHING, Material, SourceLike, SourceName, blocks_of_stream, open_material
 from trueup.store.store import Store
 
 Engine = Literal["local", "ray"]
@@ -49,7 +49,7 @@ def backtest(
     workers: int | None = None,
     engine: Engine = "local",
     address: str = "",
-    guard: Guard = Guard(),  # noqa: B008 - frozen
+    guard: UnitLimits = UnitLimits(),  # noqa: B008 - frozen
     on_progress: Callable[[Backtest], None] | None = None,
     on_flips: Callable[[list[bytes]], None] | None = None,
 ) -> Backtest:
@@ -139,7 +139,7 @@ class _Run:
         Random(_SEED).shuffle(self._order)  # noqa: S311 - an order, not a secret
         blocks = [material.blocks[place] for place in self._order]
         result.blocks = len(blocks)
-        given = not material.streams and all(isinstance(block, Given) for block in blocks)
+        given = not material.streams and all(isinstance(block, PythonValues) for block in blocks)
         self._few = given and sum(map(_size, blocks)) <= _FEW
         later = (block for stream in material.streams for block in blocks_of_stream(stream))
         self._tasks = (Task(Piece(number), block) for number, block in enumerate(chain(blocks, later)))
@@ -149,7 +149,7 @@ class _Run:
         """Where the block of a number stands in the sources."""
         return self._order[number] if number < len(self._order) else number
 
-    def locally(self, workers: int | None, guard: Guard) -> Iterator[Counted]:
+    def locally(self, workers: int | None, guard: UnitLimits) -> Iterator[Counted]:
         """Here first, then on processes of this machine.
 
         Where no number of processes is asked for and none can be forked, all of it is done here: a process that is started in another way
@@ -174,7 +174,7 @@ class _Run:
         yield from on_pool(self._job, self._travelling(here), workers, guard)
         yield from map(self._here, here)
 
-    def on_ray(self, workers: int, guard: Guard, address: str) -> Iterator[Counted]:
+    def on_ray(self, workers: int, guard: UnitLimits, address: str) -> Iterator[Counted]:
         """On a cluster."""
         here: list[Task] = []
         yield from on_ray(self._job, self._travelling(here), workers, guard, address)
@@ -186,7 +186,7 @@ class _Run:
     def _travelling(self, here: list[Task]) -> Iterator[Task]:
         """The tasks that can go to another process; those with values that cannot stay `here`."""
         for task in self._tasks:
-            if isinstance(task.block, Given) and not _travels(task.block):
+            if isinstance(task.block, PythonValues) and not _travels(task.block):
                 here.append(task)
             else:
                 yield task
@@ -201,7 +201,7 @@ def _travels(block: Block) -> bool:
 
 
 def _size(block: Block) -> int:
-    return len(block.values) if isinstance(block, Given) else 0
+    return len(block.values) if isinstance(block, PythonValues) else 0
 
 
 def _sources(replies: Any) -> list[SourceLike]:
@@ -211,7 +211,7 @@ def _sources(replies: Any) -> list[SourceLike]:
     if (
         isinstance(replies, list | tuple)
         and replies
-        and all(isinstance(each, Path | Store | Named) for each in replies)
+        and all(isinstance(each, Path | Store | SourceName) for each in replies)
     ):
         return list(replies)
     if not isinstance(replies, Iterable):

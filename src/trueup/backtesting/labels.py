@@ -36,9 +36,9 @@ def ought_to_pass(case: Case, *, was: bool) -> bool | None:
         return None
     whole = [label for label in case.labels if not label.subject and label.outcome in (RIGHT, WRONG)]
     if whole:
-        accept = sum(case.was_accepted(label, was) is (label.outcome == RIGHT) for label in whole)
+        accept = sum(case.was_accepted(label, now=was) is (label.outcome == RIGHT) for label in whole)
         return None if 2 * accept == len(whole) else 2 * accept > len(whole)
-    return None if any(case.was_accepted(label, was) for label in case.labels) else _by_findings(case)
+    return None if any(case.was_accepted(label, now=was) for label in case.labels) else _by_findings(case)
 
 
 def _by_findings(case: Case) -> bool | None:

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Protocol
 from trueup import __version__
 from trueup.backtesting.judging import Judged, Pair
 from trueup.backtesting.tally import EXAMPLES, Tally
-from trueup.batch.engines.local import Pool, live
-from trueup.batch.judging.contracts import Spec
-from trueup.batch.judging.work import IDLE, Guard
+from trueup.batch.engines.local import WorkerPool, live
+from trueup.batch.judging.contracts import ContractSpec
+from trueup.batch.judging.work import IDLE, UnitLimits
 from trueup.material.blocks import Block, Index, cases_in
 from trueup.material.case import Reason
 from trueup.material.selection import Selection
@@ -36,8 +36,8 @@ class Task(NamedTuple):
 class Specs(NamedTuple):
     """How the two contracts are made; together they travel as one contract of a sift does."""
 
-    new: Spec
-    old: Spec | None = None
+    new: ContractSpec
+    old: ContractSpec | None = None
 
     @property
     def travels(self) -> bool:
@@ -98,16 +98,16 @@ def judge_blocks(
     live(opened, connection, megabytes, closing, at_start)
 
 
-def on_pool(job: Job, tasks: Iterator[Task], workers: int, guard: Guard) -> Iterator[Counted]:
+def on_pool(job: Job, tasks: Iterator[Task], workers: int, guard: UnitLimits) -> Iterator[Counted]:
     """Judge blocks on processes of this machine; tallies come in any order."""
-    pool = Pool(job, guard, work=judge_blocks)
+    pool = WorkerPool(job, guard, work=judge_blocks)
     try:
         yield from pool.run(tasks, workers)
     finally:
         pool.close()
 
 
-def on_ray(job: Job, tasks: Iterator[Task], workers: int, guard: Guard, address: str) -> Iterator[Counted]:
+def on_ray(job: Job, tasks: Iterator[Task], workers: int, guard: UnitLimits, address: str) -> Iterator[Counted]:
     """Judge blocks as tasks of Ray; workers read the sources themselves."""
     from trueup.batch.engines.packing import pack  # only where a cluster is asked for
     from trueup.batch.engines.ray import carry, packed_parcel
@@ -132,7 +132,7 @@ class Parcel(NamedTuple):
 
     version: str
     job: Job
-    guard: Guard
+    guard: UnitLimits
     luggage: tuple[Any, Any]
     """The modules of the two contracts."""
 
@@ -148,21 +148,21 @@ class Parcel(NamedTuple):
 class Desk:
     """Judges the blocks that come to a node, in a process of their own."""
 
-    def __init__(self, job: Job, guard: Guard) -> None:
+    def __init__(self, job: Job, guard: UnitLimits) -> None:
         job.spec.open()  # says now if a contract cannot be used here
-        self._pool = Pool(job, guard, work=judge_blocks)
+        self._pool = WorkerPool(job, guard, work=judge_blocks)
 
     def judged(self, task: Task) -> Any:
         """The tally of a block, or why there is none."""
         import socket
 
-        from trueup.batch.engines.node_worker import Failure
+        from trueup.batch.engines.node_worker import RangeFailure
         from trueup.batch.judging.work import EngineFailed
 
         try:
             return next(self._pool.run(iter([task]), 1))
         except (EngineFailed, OSError) as error:
-            return Failure(
+            return RangeFailure(
                 f"on the Ray node {socket.gethostname()}: {error} (workers read the sources themselves: "
                 "keep them where every node can reach them)"
             )

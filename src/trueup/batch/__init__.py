@@ -1,1 +1,1 @@
-"""Batches: files of replies sifted, pipelines of steps run over units; nothing lost, nothing twice."""
+"""Judges files of replies and runs pipelines of prompts. Nothing is lost, and nothing is done twice."""

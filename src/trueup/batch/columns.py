@@ -1,7 +1,7 @@
-"""Columns of replies: the cells of a pandas or polars column enter, and one verdict for each leaves, in order.
+"""Judges columns of replies: takes the cells of a pandas or polars column and returns one verdict for each, in order.
 
-A cell is whatever `Contract.check` takes. A null cell is refused as a reply without an answer. The adapters of pandas and polars turn
-their columns into lists and the verdicts back into columns; nothing here imports either of them.
+A cell can be anything that `Contract.check` takes. A null cell is refused as a reply without an answer. The pandas and polars
+adapters turn their columns into lists and the verdicts back into columns; this module imports neither library.
 """
 
 import os
@@ -30,21 +30,21 @@ def contract_of(given: Any) -> Contract:
     1
     >>> contract_of({"type": "object"})
     Traceback (most recent call last):
-    TypeError: a column is checked against a Contract or the path of a contract file, not a dict; use Contract(…)
+    TypeError: check a column with a Contract or the path of a contract file, not a dict; use Contract(…)
     """
     if isinstance(given, Contract):
         return given
     if isinstance(given, str | os.PathLike):
         return Contract.load(given)
     raise TypeError(
-        f"a column is checked against a Contract or the path of a contract file, not a {type(given).__name__}; use Contract(…)"
+        f"check a column with a Contract or the path of a contract file, not a {type(given).__name__}; use Contract(…)"
     )
 
 
 def verdicts(
     contract: Contract, cells: Iterable[Any], contexts: Iterable[Row], labels: Iterable[Any]
 ) -> Iterator[Verdict]:
-    """One verdict for each cell. An exception, such as a bug in a custom check, names the row in a note.
+    """One verdict for each cell. If a custom check raises an exception, a note on it names the row.
 
     >>> [v.ok for v in verdicts(Contract(True), ["[1,]", None], contexts_of(None, 2), range(2))]
     [True, False]
@@ -59,12 +59,12 @@ def verdicts(
             else:
                 yield _of_object(contract, cell, context)
         except Exception as error:
-            error.add_note(f"This happened in the row {label!r} of the column that is being checked.")
+            error.add_note(f"This happened in row {label!r} of the column.")
             raise
 
 
 def _of_object(contract: Contract, cell: Any, context: Row) -> Verdict:
-    """The verdict on a cell that is not a text. Data that is parsed already is judged as the text that it would be."""
+    """The verdict on a cell that is not text. Parsed data is judged as if it were its JSON text."""
     verdict = contract.check(cell, context)
     if isinstance(cell, dict | list) and any(found.code == "R001" for found in verdict.findings):
         return contract.check(as_json(cell)[1].decode(), context)
@@ -72,7 +72,8 @@ def _of_object(contract: Contract, cell: Any, context: Row) -> Verdict:
 
 
 def contexts_of(given: Any, rows: int) -> Iterable[Row]:
-    """The context of each row, without nulls: from a list with a dict per row, or from values by name, each a `PerRow` or the same for all.
+    """The context of each row, without nulls. It comes from a list with a dict per row, or from values by name, each of them a
+    `PerRow` or the same for all rows.
 
     >>> list(contexts_of({"state": PerRow(["IDLE", None]), "lang": "de"}, 2))
     [{'state': 'IDLE', 'lang': 'de'}, {'lang': 'de'}]
@@ -84,7 +85,7 @@ def contexts_of(given: Any, rows: int) -> Iterable[Row]:
         return [{name: value for name, value in row.items() if value is not None} for row in given]
     if not isinstance(given, Mapping):
         raise TypeError(
-            f"context is a dict such as {{'state': frame['state']}}, or a frame; got {type(given).__name__}"
+            f"context must be a dict such as {{'state': frame['state']}}, or a frame; got {type(given).__name__}"
         )
     names = list(given)
     for name, value in given.items():
@@ -106,13 +107,14 @@ def _refuse_length(name: str, value: Any, rows: int) -> None:
 
 
 class PerRow(list[Any]):
-    """Values of a column, one for each row, as opposed to a list that is the value of every row."""
+    """The values of a column, one for each row, as opposed to a list that is the value of every row."""
 
 
 def columns_of(verdicts: Iterable[Verdict]) -> dict[str, list[Any]]:
-    """The columns of a checked frame by name: codes of findings and of fixes without repetitions, and the boldest grade of the fixes.
+    """The columns of a checked frame by name: the distinct codes of findings and of fixes, and the boldest grade of the fixes.
 
-    Nothing is kept of a reply without findings and fixes but its value: with many objects in it, the garbage collector takes longer than judging.
+    For a reply without findings and fixes only the value is kept. Many objects would cost the garbage collector more time than
+    judging.
 
     >>> columns_of([Contract(True).check("[1,]")])["fixes"]
     [('S001',)]
@@ -136,5 +138,5 @@ def columns_of(verdicts: Iterable[Verdict]) -> dict[str, list[Any]]:
 
 
 def _text(reason: str) -> str:
-    """A text that every kind of column can hold: half a surrogate pair becomes a question mark."""
+    """Text that every kind of column can hold: a lone surrogate becomes a question mark."""
     return reason if reason.isascii() else reason.encode("utf-8", "replace").decode()

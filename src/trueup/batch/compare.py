@@ -1,7 +1,7 @@
-"""Comparing two sifts or two runs: two folders enter, what differs leaves: flips, changed values, findings, cost, speed.
+"""Compares two sifts or two runs: counts flips, changed values, findings, cost and speed.
 
-Units are matched by id, whatever their order. Both sides are read once in a stream; only units that differ are read again. Memory
-does not grow with the number of units; the marks of the units are spilled to a temporary folder.
+Units are matched by id, in any order. Both sides are read once in a stream, and only units that differ are read again. Memory
+does not grow with the number of units: short marks of them are written to a temporary folder.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Self
 
 from trueup.batch.comparing.differences import ABSENT, differences
 from trueup.batch.comparing.join import Mark, Spill, joined, parts_for
-from trueup.batch.comparing.sides import FAULTS, Changed, Reader, Side, open_side
+from trueup.batch.comparing.sides import FAULTS, ComparedSide, SideChanged, SideReader, open_side
 from trueup.batch.counting import grounding_rates
 from trueup.batch.disk.full_disk import writing
 from trueup.batch.flips import Flip, Flips
@@ -25,8 +25,8 @@ from trueup.verdict.paths import folded, render
 
 __all__ = ["Comparison", "Missing", "compare"]
 
-_PATHS = 1000  # places of changed values that are counted apart
-_A_UNIT = 200  # places of one unit that are counted
+_PATHS = 1000  # paths of changed values that are counted separately
+_A_UNIT = 200  # paths that are counted in one unit
 _SHOWN = 500  # characters of a value or a message in an example
 _WHOLE = 2000  # characters of a whole value on the page
 _OPEN = 16  # files kept open while units are read again
@@ -36,17 +36,17 @@ Row = dict[str, Any]
 
 
 class Comparison:
-    """What differs between two sides, A and B; every count is complete, examples are the first ones that were found."""
+    """The differences between two sides, A and B. Every count is complete; examples are the first ones found."""
 
     def __init__(self, examples: int = 5) -> None:
         self.examples = examples
-        """How many examples are kept of each difference."""
+        """How many examples of each difference are kept."""
         self.sides: list[Row] = []
         """A and B: path, kind, state, counts, damaged lines, seconds, and for runs tokens and cost."""
         self.flips = Flips(examples)
         """Units that are valid on one side and failed on the other, or valid with another value."""
         self.same = 0
-        """Units that came to the same on both sides."""
+        """Units with the same outcome on both sides."""
         self.other_errors: Row = {"units": 0, "examples": []}
         """Units that failed on both sides with different errors: how many, and the first ids."""
         self.only_in_a: Row = {"units": 0, "examples": []}
@@ -86,18 +86,18 @@ class Comparison:
 
 
 def compare(a: str | Path, b: str | Path, *, examples: int = 5) -> Comparison:
-    """Compare two folders, each of a sift or a run; raises `Missing` if one of them is neither."""
+    """Compare two folders, each of a sift or a run. Raises `Missing` if one of them is neither."""
     return settled(lambda: _compared([open_side(Path(a)), open_side(Path(b))], examples))
 
 
-def _compared(sides: list[Side], examples: int) -> Comparison:
+def _compared(sides: list[ComparedSide], examples: int) -> Comparison:
     flat = any(side.kind == "run" for side in sides)
     found = Comparison(examples)
     with _temporary() as folder:
         parts = parts_for(sum(side.size for side in sides))
         readers, spills = [], []
         for number, side in enumerate(sides):
-            reader, spill = Reader(side, flat=flat), Spill(Path(folder) / str(number), parts)
+            reader, spill = SideReader(side, flat=flat), Spill(Path(folder) / str(number), parts)
             for unit in reader.units():
                 spill.add(unit.id, Mark(*unit[1:]))
             readers.append(reader)
@@ -112,7 +112,7 @@ def _compared(sides: list[Side], examples: int) -> Comparison:
 
 
 def _temporary() -> "tempfile.TemporaryDirectory[str]":
-    """A folder for marks. If every disk is full, tempfile says no more than that there is no usable folder."""
+    """A folder for marks. If every disk is full, `tempfile` only says that there is no usable folder."""
     try:
         return tempfile.TemporaryDirectory(prefix="trueup-compare-")
     except FileNotFoundError:
@@ -124,9 +124,9 @@ def _temporary() -> "tempfile.TemporaryDirectory[str]":
 
 
 class _Records:
-    """The records of a side, read again where they stand."""
+    """Reads records of a side again, by their place."""
 
-    def __init__(self, side: Side, reader: Reader) -> None:
+    def __init__(self, side: ComparedSide, reader: SideReader) -> None:
         self._side = side
         self._reader = reader
         self._opened: dict[int, BinaryIO] = {}
@@ -148,13 +148,13 @@ class _Records:
         try:
             return self._reader.read(mark.piece, line_at(opened, mark.place))
         except FAULTS:
-            raise Changed(self._side.path) from None
+            raise SideChanged(self._side.path) from None
 
     def _open(self, piece: int) -> BinaryIO:
         try:
             return self._side.pieces[piece].path.open("rb")
         except FileNotFoundError:
-            raise Changed(self._side.path) from None
+            raise SideChanged(self._side.path) from None
 
 
 def _take(found: Comparison, pair: tuple[Mark | None, Mark | None], left: _Records, right: _Records) -> None:
@@ -192,7 +192,7 @@ def _take_flip(found: Comparison, pair: tuple[Mark, Mark], left: _Records, right
 
 
 def _take_values(found: Comparison, a: tuple[str, Any, Any], b: tuple[str, Any, Any]) -> None:
-    """Count the places where the values of a unit differ; equal ones may be written in different ways."""
+    """Count the paths at which the values of a unit differ. Equal values may be written in different ways."""
     uid, _, before = a
     now = b[2]
     places: set[str] = set()
@@ -227,7 +227,7 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def _account(side: Side, reader: Reader) -> Row:
+def _account(side: ComparedSide, reader: SideReader) -> Row:
     """A side in numbers."""
     counts = reader.tally.counts
     units = counts["units"]
@@ -245,8 +245,8 @@ def _account(side: Side, reader: Reader) -> Row:
     return row
 
 
-def _findings(left: Reader, right: Reader) -> dict[str, list[Row]]:
-    """What was found on both sides, what differs most first."""
+def _findings(left: SideReader, right: SideReader) -> dict[str, list[Row]]:
+    """The findings of both sides, with the largest differences first."""
     tables: dict[str, tuple[Row, Row]] = {
         "codes": (left.tally.codes, right.tally.codes),
         "paths": (left.tally.paths, right.tally.paths),
@@ -263,8 +263,8 @@ def _findings(left: Reader, right: Reader) -> dict[str, list[Row]]:
     return found
 
 
-def _grounded(left: Reader, right: Reader) -> list[Row]:
-    """The values of each field on both sides, and how many of them are grounded; what differs most first."""
+def _grounded(left: SideReader, right: SideReader) -> list[Row]:
+    """The values of each field on both sides, and how many of them are grounded, with the largest differences first."""
     both = [grounding_rates.account(reader.tally.grounds).get("fields", {}) for reader in (left, right)]
     rows = [
         {"key": path, **{name: {"a": a.get(name), "b": b.get(name)} for name in ("values", "rate")}}
@@ -297,7 +297,7 @@ def _ranked(rows: Iterator[Row]) -> list[Row]:
 
 
 def page_data(found: Comparison) -> Row:
-    """The data of the page about a comparison."""
+    """The data of the comparison page."""
     told = found.to_dict()
     codes = {row["key"] for name in ("codes", "fixes") for row in told["findings"][name]}
     flips = {
@@ -307,6 +307,6 @@ def page_data(found: Comparison) -> Row:
 
 
 def _as_text(flip: Row) -> Row:
-    """A flip whose values are text: a browser would round long integers, and a value may be of any size."""
+    """A flip with its values as text: a browser would round long integers, and a value may have any size."""
     values = {name: flip[name] for name in ("data_before", "data_now") if name in flip}
     return flip | {name: _cut(json.dumps(value, ensure_ascii=False), _WHOLE) for name, value in values.items()}

@@ -1,7 +1,7 @@
-"""Flips: units whose outcome is another one than before. One shape for all that compare: `revalidate`, `compare`, sifts over records.
+"""Flips: units whose outcome changed. `revalidate`, `compare` and sifts over earlier records all use this shape.
 
-A unit and its two outcomes enter; its kind leaves: `valid_to_failed`, `failed_to_valid`, `other_value` or `same`. `Flips` counts
-them and keeps the first of each kind, so that millions of them take no more memory than a few.
+Takes a unit and its two outcomes, and returns the kind of change: `valid_to_failed`, `failed_to_valid`, `other_value` or `same`.
+`Flips` counts them and keeps only the first of each kind, so memory does not grow with their number.
 """
 
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ WORDS = {
 
 
 class Flip(NamedTuple):
-    """A unit whose outcome changed; in a run, with the step and the chunk it changed in."""
+    """A unit whose outcome changed. In a run, it also names the step and the chunk."""
 
     step: str
     """The step of a run; empty for a sift."""
@@ -47,7 +47,7 @@ class Flip(NamedTuple):
         return flip_kind(self.was, self.now, same=False)
 
     def to_dict(self) -> Row:
-        """The flip as a line of `flips.jsonl` has it.
+        """The flip as a line of `flips.jsonl`.
 
         >>> Flip("", "", "u1", "failed", "valid", ({"code": "V002"},)).to_dict()
         {'unit_id': 'u1', 'was': 'failed', 'now': 'valid', 'errors_before': [{'code': 'V002'}], 'errors_now': []}
@@ -61,7 +61,7 @@ class Flip(NamedTuple):
 
 
 def flip_kind(was: str, now: str, *, same: bool) -> str:
-    """What became of a unit with these outcomes; `same` says whether the values of two valid ones are equal.
+    """The kind of change between two outcomes; `same` says whether the values of two valid units are equal.
 
     >>> flip_kind("valid", "valid", same=False), flip_kind("failed", "failed", same=False)
     ('other_value', 'same')
@@ -72,7 +72,7 @@ def flip_kind(was: str, now: str, *, same: bool) -> str:
 
 
 class Flips:
-    """Flips as they are found: how many of each kind, and the first ones."""
+    """Counts flips by kind, and keeps the first ones."""
 
     def __init__(self, examples: int = 5) -> None:
         self._most = examples
@@ -80,7 +80,7 @@ class Flips:
         self.first: dict[str, list[Flip]] = {kind: [] for kind in WORDS}
 
     def wants(self, kind: str) -> bool:
-        """Whether one more flip of a kind would be kept."""
+        """Whether another flip of this kind would be kept."""
         return len(self.first[kind]) < self._most
 
     def add(self, flip: Flip) -> None:

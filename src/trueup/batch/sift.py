@@ -1,7 +1,8 @@
-"""Sifting: files of replies and a contract enter; `validated.jsonl`, `failures.jsonl` and `summary.json` leave, in the order of the input.
+"""Judges files of replies and writes `validated.jsonl`, `failures.jsonl` and `summary.json`, in the order of the input.
 
-Three steps, each of which can be killed at any instant and resumed: every range is judged into a part of its own; lines that
-share an id are found over the whole input; the parts are merged and the files put in place. A finished run can grow by new lines.
+A sift has three steps: it judges each range into its own part, finds lines that share an id over the whole input, and merges the
+parts and puts the files in place. Each step can be killed at any time and resumed. A finished sift can grow by new lines.
+`SiftRefused` says why a sift cannot start.
 """
 
 import hashlib
@@ -19,16 +20,16 @@ from trueup import __version__
 from trueup.batch.counting.tally import Tally
 from trueup.batch.input.folders import address_of
 from trueup.batch.input.ranges import RANGE_SIZE, ranges_of
-from trueup.batch.input.sources import Form, Source, changed, open_sources
-from trueup.batch.judging.contracts import Spec
-from trueup.batch.judging.work import Done, Guard, Job, Task, part_path, read_part
+from trueup.batch.input.sources import InputForm, InputSource, changed, open_sources
+from trueup.batch.judging.contracts import ContractSpec
+from trueup.batch.judging.work import JudgedRange, RangeTask, SiftJob, UnitLimits, part_path, read_part
 from trueup.batch.merging.choosing import HOW, edits_of
 from trueup.batch.merging.duplicates import groups_in
-from trueup.batch.merging.editing import Editor, Lines
+from trueup.batch.merging.editing import Editor, InputLines
 from trueup.batch.merging.merge import Merge
-from trueup.batch.merging.stored_ranges import FILES, Place, Shelf
+from trueup.batch.merging.stored_ranges import FILES, FileSpan, Shelf
 from trueup.batch.pipeline.rundir.lock import Busy, Lock
-from trueup.batch.siftdir.growing import Changed, growth_of, looks_grown, stay_judged
+from trueup.batch.siftdir.growing import InputChanged, growth_of, looks_grown, stay_judged
 from trueup.batch.siftdir.manifest import FORMAT, Edit, Manifest, dropped, edited, judged, no_edits, planned
 from trueup.batch.siftdir.summary import read_summary
 from trueup.batch.tables.writing import NAMES, TABLES, clear_tables, target_of, write_tables
@@ -38,47 +39,49 @@ BUCKETS = "buckets"
 SUMMARY = "summary.json"
 OUTPUTS = (*FILES, SUMMARY, "report.html")
 MAX_LINE = 8 << 20
-_COMMIT = 0.5  # seconds between two notes of what is judged
+_COMMIT = 0.5  # seconds between two commits of the ranges that were judged
 _EDITS = 10_000  # edits that are committed together
 
 
-class Refused(ValueError):
-    """The run cannot begin or go on: says why and what to do."""
+class SiftRefused(ValueError):
+    """The run cannot start or continue. The message says why and what to do."""
 
 
 class OutOfTime(RuntimeError):
-    """The time that the run was given is over; what was done is kept."""
+    """The run reached its time limit; what it has done so far is kept."""
 
 
-class Options(NamedTuple):
-    """How a sift is run; none of these changes what comes out of a unit but `max_line`, `guard` and `merge`.
+class SiftOptions(NamedTuple):
+    """How a sift is run. Only `max_line`, `guard` and `merge` can change the result of a unit.
 
-    `merge` says what becomes of lines that share an id: `fail`, `first`, `last` or `valid`. By default it is `valid` if every line
-    is one of a provider's batch, else `fail`. `grow` lets the files of an earlier run have new lines at their end, or new files after them.
-    `form` says how tables are read; `format` is what the records are written as too, beside the JSON lines.
+    `merge` says what happens to lines that share an id: `fail`, `first`, `last` or `valid`. The default is `valid` if every line
+    is from a provider's batch, and `fail` otherwise. `grow` allows the files of an earlier run to have new lines at their end,
+    and new files after them. `form` says how tables are read. `format` is a second format for the records, in addition to JSON
+    lines.
     """
 
     engine: str = "local"
     workers: int = 0
-    guard: Guard = Guard()
+    guard: UnitLimits = UnitLimits()
     max_line: int = MAX_LINE
     range_size: int = RANGE_SIZE
     fresh: bool = False
     flips: bool = False
     time_limit: float = 0.0
-    form: Form = Form()
+    form: InputForm = InputForm()
     merge: str = ""
     grow: bool = False
     format: str = "jsonl"
 
 
-DEFAULTS = Options()
+DEFAULTS = SiftOptions()
 
 
-class Progress(NamedTuple):
-    """How far a run is: `step` is judging, comparing or merging; counts are of units.
+class SiftProgress(NamedTuple):
+    """The progress of a run: `step` is judging, comparing or merging, and counts are of units.
 
-    `kept_units` and `kept_bytes` were judged by an earlier start: they are part of the counts, and not of the work of these seconds.
+    `kept_units` and `kept_bytes` were judged by an earlier start. They are included in the counts, but `seconds` does not cover
+    them.
     """
 
     step: str
@@ -91,8 +94,8 @@ class Progress(NamedTuple):
     kept_bytes: int = 0
 
 
-class Result(NamedTuple):
-    """What came of a run: its summary, and whether there was nothing left to do."""
+class SiftResult(NamedTuple):
+    """A finished run: its summary, and whether there was nothing left to do."""
 
     summary: dict[str, Any]
     already: bool = False
@@ -102,20 +105,20 @@ class Result(NamedTuple):
         return 1 if self.summary["counts"]["failed"] else 0
 
 
-Tell = Callable[[Progress], None]
+Tell = Callable[[SiftProgress], None]
 
 
 def sift(
-    files: list[str], spec: Spec, out: Path, options: Options = DEFAULTS, tell: Tell | None = None,
+    files: list[str], spec: ContractSpec, out: Path, options: SiftOptions = DEFAULTS, tell: Tell | None = None,
     stdin: BinaryIO | None = None,
-) -> Result:  # fmt: skip
-    """Sift files into a folder; the same call again takes up what was left, or finds it done."""
+) -> SiftResult:  # fmt: skip
+    """Sift files into a folder. Called again, it resumes an unfinished sift or returns the summary of a finished one."""
     work = _open_folder(out)
     lock = _own(out, work)
     try:
         if options.fresh:
             _clear(out, work)
-        with _Run(files, spec, out, work, lock, options, tell or _silent, stdin) as run:
+        with _Run(files, spec, out, work, lock=lock, options=options, tell=tell or _silent, stdin=stdin) as run:
             result = run.finish()
             run.write_tables()
             return result
@@ -125,14 +128,14 @@ def sift(
 
 class _Run:
     def __init__(
-        self, files: list[str], spec: Spec, out: Path, work: Path, lock: Lock, options: Options, tell: Tell,
+        self, files: list[str], spec: ContractSpec, out: Path, work: Path, *, lock: Lock, options: SiftOptions, tell: Tell,
         stdin: BinaryIO | None,
     ) -> None:  # fmt: skip
         self._out, self._work, self._lock = out, work, lock
         self._options, self._tell, self._spec = options, tell, spec
         self._began = time.monotonic()
         self._resumed = 0
-        self._kept = (0, 0)  # units and bytes of the ranges resumed
+        self._kept = (0, 0)  # units and bytes of the resumed ranges
         self._judged: list[tuple[int, int, int]] = []
         self.tally = Tally()
         self.manifest = Manifest(work)
@@ -149,7 +152,7 @@ class _Run:
             raise
         (work / "parts").mkdir(exist_ok=True)
         parts = str((work / "parts").absolute())
-        self.job = Job(self.settings, spec, tuple(self.sources), parts, options.max_line, options.flips)
+        self.job = SiftJob(self.settings, spec, tuple(self.sources), parts, options.max_line, options.flips)
 
     def __enter__(self) -> Self:
         return self
@@ -158,72 +161,74 @@ class _Run:
         self.manifest.close()
 
     def _settle_identity(self) -> None:
-        """Begin a run, or make sure that this is the one that was begun."""
+        """Start a run, or make sure that the folder has the same one."""
         known = self.manifest.get("key")
         if known is None:
             taken = [name for name in (*OUTPUTS[:4], *TABLES) if (self._out / name).exists()]
             if taken:
-                raise Refused(f"{self._out}: {taken[0]} is there and not of this run; choose another --out, or --fresh")
+                raise SiftRefused(
+                    f"{self._out}: {taken[0]} is there and not of this run; choose another --out, or --fresh"
+                )
             pieces = ranges_of([source.extent for source in self.sources], self._options.range_size)
             begun = {"format": FORMAT, "settings": self.settings, "state": "judging", "index": 1}
             self.manifest.commit({**begun, "started": time.time(), **self._identity()}, planned(pieces))
             return
         if self.manifest.get("format") != FORMAT:
-            raise Refused(
+            raise SiftRefused(
                 f"{self._out}: the run was started by another version of trueup; choose another --out, or --fresh to start over"
             )
         if known != self.key:
             self._grow_or_refuse()
 
     def _identity(self) -> dict[str, Any]:
-        """What the manifest knows the run by."""
+        """The facts that identify the run in its manifest."""
         files = [[source.name, source.size, source.mark] for source in self.sources]
         return {"key": self.key, "sources": files, "contract": self._spec.digest}
 
     def _grow_or_refuse(self) -> None:
-        """Go on with a run whose files have grown since, if that is wanted."""
+        """Continue a run whose files have grown, if the options allow it."""
         try:
             self._expect_growth()
             self._grow(self._earlier())
-        except Refused:
+        except SiftRefused:
             if self.manifest.get("state") == "done":
                 self._drop_spool()
             raise
 
     def _expect_growth(self) -> None:
-        """Refuse what differs in anything but its files, and files that differ unless they may grow."""
+        """Refuse another contract or other options, and changed files unless they may grow."""
         if self.manifest.get("contract") != self._spec.digest:
-            raise Refused(self._other_run("a different contract"))
+            raise SiftRefused(self._other_run("a different contract"))
         if self.manifest.get("settings") != self.settings:
-            raise Refused(self._other_run("different options"))
+            raise SiftRefused(self._other_run("different options"))
         if self._options.grow:
             return
         if looks_grown(self._earlier(), self.sources):
             what = "the files changed since; if lines were only added, use --grow to sift those"
-            raise Refused(f"{self._out}: {what}; else choose another --out, or --fresh")
-        raise Refused(self._other_run("different files"))
+            raise SiftRefused(f"{self._out}: {what}; else choose another --out, or --fresh")
+        raise SiftRefused(self._other_run("different files"))
 
     def _other_run(self, what: str) -> str:
         return f"{self._out}: another run is there, started with {what}; choose another --out, or --fresh"
 
-    def _earlier(self) -> list[Source]:
-        """The files as the run knows them."""
-        now = chain(self.sources, repeat(Source("", "", 0, "")))
+    def _earlier(self) -> list[InputSource]:
+        """The files as the run recorded them."""
+        now = chain(self.sources, repeat(InputSource("", "", 0, "")))
         known = self.manifest.get("sources")
         return [
             source._replace(name=name, size=size, mark=mark)
             for source, (name, size, mark) in zip(now, known, strict=False)
         ]
 
-    def _grow(self, earlier: list[Source]) -> None:
-        """Plan the ranges that are new; a run that was being merged is finished first."""
+    def _grow(self, earlier: list[InputSource]) -> None:
+        """Plan the new ranges. A run that was being merged is finished first."""
         options = self._options
         try:
             growth = growth_of(
                 self.manifest, self._shelf, earlier, self.sources, options.range_size, options.max_line
             )  # fmt: skip
-        except Changed as error:
-            raise Refused(f"{self._out}: cannot grow: {error}; choose another --out, or --fresh") from None
+        except InputChanged as error:
+            raise SiftRefused(f"{self._out}: cannot grow: {error}; choose another --out, or --fresh") from None
         if self.manifest.get("state") in {"merging", "publishing"}:
             now, self.sources = self.sources, earlier
             self._merge_and_publish()
@@ -235,8 +240,8 @@ class _Run:
         begun = {"state": "judging", "merge": None, "index": index, **self._identity()}
         self.manifest.commit(begun, planned(growth.new), dropped(growth.gone), no_edits())
 
-    def finish(self) -> Result:
-        """Take every step that is left."""
+    def finish(self) -> SiftResult:
+        """Take every remaining step."""
         if self.manifest.get("state") == "done":
             return self._done_before()
         if self.manifest.get("state") == "judging":
@@ -247,26 +252,26 @@ class _Run:
             self.manifest.commit({"state": "merging", "how": how})
         summary = self._merge_and_publish()
         self._drop_spool()
-        return Result(summary)
+        return SiftResult(summary)
 
     def _stay_unchanged(self) -> None:
-        """Refuse files that changed while they were read; those that may grow may have more at their end, for the next time."""
+        """Refuse files that changed while they were read. With `grow`, new lines at their end are left for the next sift."""
         for at, source in enumerate(self.sources):
             if not changed(source):
                 continue
             if not self._options.grow:
                 more = "use --grow to sift what was added, or --fresh to start over"
-                raise Refused(f"{source.name}: the file changed while it was read; {more}")
+                raise SiftRefused(f"{source.name}: the file changed while it was read; {more}")
             try:
                 stay_judged(self.manifest, self._shelf, at, source, self._options.max_line)
-            except Changed as error:
-                raise Refused(f"{error}; use --fresh to start over") from None
+            except InputChanged as error:
+                raise SiftRefused(f"{error}; use --fresh to start over") from None
 
     def _merge_and_publish(self) -> dict[str, Any]:
         if self.manifest.get("state") == "merging":
             self._stay_published()
             options = self._options
-            lines = Lines(self.sources, options.max_line)
+            lines = InputLines(self.sources, options.max_line)
             try:
                 editor = Editor(self._shelf, lines, self._spec.open(), options.max_line, flips=options.flips)
                 merge = Merge(self._work, self.manifest, self._shelf, editor, self._index)
@@ -281,29 +286,29 @@ class _Run:
         return f"index.{self.manifest.get('index')}"
 
     def _stay_published(self) -> None:
-        """Refuse to build on files of an earlier run that somebody has changed."""
+        """Refuse to build on files of an earlier run that were changed since."""
         for name, about in (self.manifest.get("published") or {}).items():
             if _about(self._out / name) != about:
-                raise Refused(f"{self._out}: {name} changed since it was sifted; use --fresh to start over")
+                raise SiftRefused(f"{self._out}: {name} changed since it was sifted; use --fresh to start over")
 
-    def _done_before(self) -> Result:
-        """The run has ended: its summary, if what it wrote is still there."""
+    def _done_before(self) -> SiftResult:
+        """The summary of a finished run, if its files are still there."""
         for name in (*self._names, SUMMARY):
             if not (self._out / name).is_file():
-                raise Refused(
+                raise SiftRefused(
                     f"{self._out}: it was sifted before, and {name} is gone since; use --fresh to sift it again"
                 )
         try:
             summary = read_summary((self._out / SUMMARY).read_bytes())
         except ValueError:
-            raise Refused(
+            raise SiftRefused(
                 f"{self._out}: it was sifted before, and {SUMMARY} is damaged since; use --fresh to sift it again"
             ) from None
         self._drop_spool()
-        return Result(summary, already=True)
+        return SiftResult(summary, already=True)
 
     def _drop_spool(self) -> None:
-        """Remove the copies of input that is read once, which a run needs until all of it is published."""
+        """Remove the copies of input that can only be read once. A run needs them until everything is published."""
         shutil.rmtree(self._work / "spool", ignore_errors=True)
 
     @property
@@ -312,8 +317,8 @@ class _Run:
 
     # -- judging ---------------------------------------------------------------------------------
 
-    def _tasks(self) -> Iterator[Task]:
-        """The ranges whose parts are not there yet; those that are, are counted."""
+    def _tasks(self) -> Iterator[RangeTask]:
+        """The ranges that have no part yet. Ranges that have one are counted."""
         for row in self.manifest.plan():
             if row.kept is not None:
                 self._keep(self._shelf.of(row).part.tally)
@@ -323,15 +328,15 @@ class _Run:
                 self._keep(part.tally)
                 self._judged.append((row.piece.number, sum(part.sizes[:3]), part.sizes[3]))
             else:
-                yield Task(row.piece)
+                yield RangeTask(row.piece)
 
     def _keep(self, tally: dict[str, Any]) -> None:
-        """Count a range that an earlier start has judged."""
+        """Count a range that an earlier start judged."""
         self._resumed += 1
         self._kept = (self._kept[0] + tally["counts"]["units"], self._kept[1] + tally["counts"]["bytes"])
         self.tally.add(tally)
 
-    def _judge(self, tasks: Iterator[Task]) -> None:
+    def _judge(self, tasks: Iterator[RangeTask]) -> None:
         total = sum(source.extent for source in self.sources)
         since = time.monotonic()
         for done in self._engine(tasks):
@@ -344,20 +349,20 @@ class _Run:
         self._commit_judged()
 
     def _commit_judged(self) -> None:
-        """Note the ranges that are done; a part that is not noted yet is found by itself when a run resumes."""
+        """Commit the ranges that were judged. A resumed run also finds parts that were not committed yet."""
         self._lock.check()
         self.manifest.commit({}, judged(self._judged))
         self._judged.clear()
 
-    def _engine(self, tasks: Iterator[Task]) -> Iterator[Done]:
+    def _engine(self, tasks: Iterator[RangeTask]) -> Iterator[JudgedRange]:
         options = self._options
         kind, _, address = options.engine.partition(":")
         if kind == "ray":
-            from trueup.batch.engines import ray  # an extra
+            from trueup.batch.engines import ray  # optional dependency
 
             return ray.run(self.job, tasks, address, options.workers, options.guard)
         if kind != "local":
-            raise Refused(f"no engine {options.engine!r}; there are local and ray[:ADDRESS]")
+            raise SiftRefused(f"unknown engine {options.engine!r}; use local or ray[:ADDRESS]")
         from trueup.batch.engines import local
 
         return local.run(self.job, tasks, options.workers or _cores(), options.guard, self._lock.release)
@@ -365,9 +370,9 @@ class _Run:
     # -- comparing -------------------------------------------------------------------------------
 
     def _compare(self, how: str) -> None:
-        """Find the lines that share an id, and note what becomes of them."""
+        """Find the lines that share an id, and record what happens to them."""
         if how not in HOW:
-            raise Refused(f"no way to merge {how!r}; there are {', '.join(HOW)}")
+            raise SiftRefused(f"unknown way to merge {how!r}; choose one of {', '.join(HOW)}")
         self._say("comparing", 0, self.tally.counts["lines"], self.tally)
         self.manifest.commit({}, no_edits())
         edits: list[Edit] = []
@@ -380,16 +385,16 @@ class _Run:
                     edits.clear()
         self.manifest.commit({}, edited(edits))
 
-    def _ids(self) -> Iterator[tuple[int, Place]]:
+    def _ids(self) -> Iterator[tuple[int, FileSpan]]:
         return ((row.piece.number, self._shelf.ids(row)) for row in self.manifest.plan())
 
     # -- the end ---------------------------------------------------------------------------------
 
     def _publish(self, tally: Tally) -> dict[str, Any]:
-        """Put the files in place; each step may be taken again."""
+        """Put the files in place; each step can be repeated."""
         self._lock.check()
         drafts = [name for name in self._names if (self._work / name).exists()]
-        if drafts:  # a summary is there only beside the files that it is about
+        if drafts:  # a summary only exists beside the files that it describes
             for name in (SUMMARY, "report.html"):
                 (self._out / name).unlink(missing_ok=True)
             clear_tables(self._out)
@@ -411,7 +416,7 @@ class _Run:
         return summary
 
     def write_tables(self) -> None:
-        """Write the records in another format too, unless they are there; whoever is killed meanwhile does it again."""
+        """Write the records in the second format, unless that is done. An interrupted write is repeated from the start."""
         form, published = self._options.format, self.manifest.get("published")
         if form == "jsonl":
             return
@@ -424,7 +429,7 @@ class _Run:
         self.manifest.commit({"tables": {**known, form: published}})
 
     def _fingerprint(self) -> str:
-        """That of the contract, which verdicts in a store carry too; of another kind of contract there is none."""
+        """The fingerprint of the contract, which verdicts in a store have too; empty if the contract has none."""
         return str(getattr(self._spec.open(), "fingerprint", ""))
 
     def _summary(self, tally: Tally) -> dict[str, Any]:
@@ -459,33 +464,33 @@ class _Run:
 
     def _say(self, step: str, done: int, total: int, tally: Tally) -> None:
         seconds = time.monotonic() - self._began
-        self._tell(Progress(step, done, total, seconds, tally, self._resumed, *self._kept))
+        self._tell(SiftProgress(step, done, total, seconds, tally, self._resumed, *self._kept))
         if self._options.time_limit and seconds > self._options.time_limit:
-            raise OutOfTime(f"the {self._options.time_limit:g} seconds of the run are over")
+            raise OutOfTime(f"the run reached its time limit of {self._options.time_limit:g} seconds")
 
 
-def _settings(spec: Spec, options: Options) -> str:
-    """What tells the parts of a run from those of another over the same bytes."""
+def _settings(spec: ContractSpec, options: SiftOptions) -> str:
+    """Identifies the parts of a run among all runs over the same bytes."""
     told: list[Any] = [FORMAT, spec.digest, options.max_line, options.flips, options.merge]
-    if options.form != Form():
+    if options.form != InputForm():
         told.append([*options.form.columns, options.form.encoding])
     return hashlib.sha256(orjson.dumps(told)).hexdigest()
 
 
-def _key(sources: list[Source], settings: str) -> str:
-    """What tells a run from any other."""
+def _key(sources: list[InputSource], settings: str) -> str:
+    """Identifies a run."""
     told = [settings, *([source.name, source.size, source.mark] for source in sources)]
     return hashlib.sha256(orjson.dumps(told)).hexdigest()
 
 
 def _usual(tally: Tally) -> str:
-    """How lines that share an id are merged unless a user says so: those of a provider's files are attempts at the same unit."""
+    """The default way to merge lines that share an id: in a provider's files they are attempts at the same unit."""
     units = tally.counts["lines"] - tally.counts["strange"]
     return "valid" if units and tally.counts["provided"] == units else "fail"
 
 
 def _about(path: Path) -> list[int]:
-    """What tells a published file from itself after a change."""
+    """The size and time of a published file, which show whether it changed."""
     try:
         about = path.stat()
     except FileNotFoundError:
@@ -495,12 +500,14 @@ def _about(path: Path) -> list[int]:
 
 def _open_folder(out: Path) -> Path:
     if address := address_of(out):
-        raise Refused(f"{address}: results are written to a local folder; choose one, and copy it when the run is done")
+        raise SiftRefused(
+            f"{address}: results are written to a local folder; choose one, and copy it when the run is done"
+        )
     work = out / WORK
     try:
         work.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Refused(f"{out}: cannot be written: {error.strerror}") from None
+        raise SiftRefused(f"{out}: cannot be written: {error.strerror}") from None
     return work
 
 
@@ -508,11 +515,11 @@ def _own(out: Path, work: Path) -> Lock:
     try:
         return Lock(work)
     except Busy:
-        raise Refused(f"{out}: another process is sifting into it; wait for it, or choose another --out") from None
+        raise SiftRefused(f"{out}: another process is sifting into it; wait for it, or choose another --out") from None
 
 
 def _clear(out: Path, work: Path) -> None:
-    """Remove what an earlier run left, and nothing else."""
+    """Remove the files of an earlier run, and no others."""
     for name in OUTPUTS:
         (out / name).unlink(missing_ok=True)
     clear_tables(out)
@@ -534,5 +541,5 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _silent(_: Progress) -> None:
+def _silent(_: SiftProgress) -> None:
     return None

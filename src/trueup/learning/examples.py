@@ -83,7 +83,7 @@ def _example(case: Case, rules: Contract[Any], good: frozenset[str], bad: frozen
     verdict: Verdict[Any] | None = tried(rules.check, case.reply, context)
     if verdict is None:
         return REASONS["check_raised"]
-    votes = Counter(_is_good(label, case.was_accepted(label, verdict.ok), good, bad) for label in labels)
+    votes = Counter(_is_good(label, case.was_accepted(label, now=verdict.ok), good, bad) for label in labels)
     if votes[True] == votes[False]:
         return DIVIDED
     text = said(prose(verdict))

@@ -1,1 +1,1 @@
-"""Stored replies as cases: stores, sifts, runs and JSONL files enter; replies that can be judged again leave."""
+"""Reads stored replies from stores, sifts, runs and JSONL files, as cases that can be judged again."""

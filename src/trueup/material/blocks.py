@@ -1,7 +1,8 @@
-"""Blocks: what can be read of sources piece by piece, in any order and in any process.
+"""Divides sources into blocks that can be read in any order and in any process.
 
-Each block is a small value that travels to a worker, which reads the cases in it. A file is cut into ranges of bytes, a sift into
-ranges of its records, a run into the replies of a step in a chunk, a store into ranges of rows; Python values come as they are.
+Each block is a small value that is sent to a worker, which reads its cases. A file is divided into ranges of bytes, a sift into
+ranges of its records, a run into the replies of a step in a chunk, and a store into ranges of rows. Python values are used
+unchanged.
 """
 
 import os
@@ -12,23 +13,23 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from trueup.batch.input.ranges import Range
-from trueup.batch.input.sources import PLAIN, Source
+from trueup.batch.input.sources import PLAIN, InputSource
 from trueup.material.case import Case, Label
-from trueup.material.lines import UNKNOWN, Origin, case_of_line
+from trueup.material.lines import UNKNOWN, FileFacts, case_of_line
 from trueup.material.selection import Selection
 from trueup.store.selecting import Place
 from trueup.verdict.verdict import Verdict
 
 _SMALLEST, _LARGEST = 64 << 10, 4 << 20  # bytes of a block of a file
-_MANY = 400  # blocks that a source is cut into, if it is neither small nor very large
+_MANY = 400  # blocks per source, unless it is small or very large
 
 
-class Lines(NamedTuple):
+class FileLines(NamedTuple):
     """A range of a file."""
 
-    source: Source
+    source: InputSource
     piece: Range
-    origin: Origin = UNKNOWN
+    origin: FileFacts = UNKNOWN
 
     def read(self) -> Iterator[Case]:
         """The cases of its lines."""
@@ -41,7 +42,7 @@ class Lines(NamedTuple):
                     yield case
 
 
-class Replies(NamedTuple):
+class RunReplies(NamedTuple):
     """The replies of one step in one chunk of a run."""
 
     run: str
@@ -55,8 +56,8 @@ class Replies(NamedTuple):
         return cases_of_step(Path(self.run), self.chunk, self.step)
 
 
-class Stretch(NamedTuple):
-    """The verdicts of a store behind one place, up to and with another."""
+class StoreRows(NamedTuple):
+    """The verdicts of a store after one place, up to and including another."""
 
     url: str
     after: Place | None
@@ -71,8 +72,8 @@ class Stretch(NamedTuple):
         return cases_between(_store(self.url), self.after, self.upto, self.selection, labelled=self.labelled)
 
 
-class Given(NamedTuple):
-    """Values of Python: cases, verdicts, stored verdicts, replies, or pairs of a reply and its context."""
+class PythonValues(NamedTuple):
+    """Python values: cases, verdicts, stored verdicts, replies, or pairs of a reply and its context."""
 
     values: tuple[Any, ...]
     first: int = 0
@@ -83,12 +84,12 @@ class Given(NamedTuple):
             yield case_of_value(value, number)
 
 
-Block = Lines | Replies | Stretch | Given
+Block = FileLines | RunReplies | StoreRows | PythonValues
 Index = Mapping[str, tuple[Label, ...]]
 
 
 def cases_in(block: Block, selection: Selection, labels: Index) -> Iterator[Case]:
-    """The cases of a block that are selected, with their labels."""
+    """The selected cases of a block, with their labels."""
     everything = selection.is_open
     for case in block.read():
         if labels and (more := labels.get(case.id)):
@@ -97,16 +98,16 @@ def cases_in(block: Block, selection: Selection, labels: Index) -> Iterator[Case
             yield case
 
 
-def lines_in(sources: Iterable[Source], origin: Origin = UNKNOWN) -> Iterator[Lines]:
+def lines_in(sources: Iterable[InputSource], origin: FileFacts = UNKNOWN) -> Iterator[FileLines]:
     """The blocks of files."""
     for number, source in enumerate(sources):
         size = block_size(source.extent)
         for start in range(0, source.extent, size):
-            yield Lines(source, Range(number, number, start, min(start + size, source.extent)), origin)
+            yield FileLines(source, Range(number, number, start, min(start + size, source.extent)), origin)
 
 
 def block_size(extent: int) -> int:
-    """How many bytes the blocks of a file have: few enough for a first estimate, many enough that starting one costs nothing.
+    """The size of a file's blocks in bytes: few enough for a first estimate, and so many that starting one costs nothing.
 
     >>> block_size(10), block_size(100 << 20), block_size(1 << 40)
     (65536, 262144, 4194304)
@@ -115,7 +116,7 @@ def block_size(extent: int) -> int:
 
 
 def case_of_value(value: Any, number: int) -> Case:
-    """The case of a Python value; `number` names it where it has no id.
+    """The case of a Python value; `number` names it if it has no id.
 
     >>> case_of_value(("{}", {"state": "IDLE"}), 3).context, case_of_value("{}", 3).id
     ({'state': 'IDLE'}, '3')
@@ -153,9 +154,9 @@ def _case_of_verdict(verdict: Verdict, name: str) -> Case:
     return Case(name, reply, None, recorded=recorded, model=reply.model)
 
 
-# By process: a connection must not be used by a process that was forked from its own.
+# By process: a forked process must not use a connection of its parent.
 _stores: dict[tuple[int, str], Any] = {}
-_readers: list[object] = []  # who may be reading from them
+_readers: list[object] = []  # readers that may be using them
 
 
 def _store(url: str) -> Any:
@@ -169,12 +170,12 @@ def _store(url: str) -> Any:
 
 
 def begin_reading(reader: object) -> None:
-    """Note who reads blocks, so that stores stay open for them."""
+    """Register a reader of blocks, so that stores stay open for it."""
     _readers.append(reader)
 
 
 def end_reading(reader: object) -> None:
-    """Close the stores that blocks have opened in this process, when nobody else reads from them."""
+    """Close the stores that blocks have opened in this process, unless other readers use them."""
     if any(each is reader for each in _readers):
         _readers[:] = [each for each in _readers if each is not reader]
         if not _readers:
@@ -182,7 +183,7 @@ def end_reading(reader: object) -> None:
 
 
 def close_stores() -> None:
-    """Close the stores that blocks have opened here, unless several read from them; they are opened again where they are needed."""
+    """Close the stores that blocks have opened here, unless several readers use them. They are opened again when needed."""
     if len(_readers) > 1:
         return
     for here in [place for place in _stores if place[0] == os.getpid()]:

@@ -1,7 +1,7 @@
-"""A case: one stored reply with everything that is needed to judge it again, and what is known about it.
+"""A case: one stored reply with everything that is needed to judge it again, and the facts known about it.
 
-Readers of stores, sifts, runs and files make cases; backtests, labels, tuning, drafts and training take them. A case that can no
-longer be judged says why in `unjudgeable`; it is never dropped.
+Readers of stores, sifts, runs and files make cases. Backtests, labels, tuning, drafts and training use them. A case that can no
+longer be judged has the reason in `unjudgeable`; it is never dropped.
 """
 
 from typing import Any, Literal
@@ -16,17 +16,17 @@ Reason = Literal[
 
 REASONS: dict[Reason, str] = {
     "reply_expired": "the text of the reply is past its retention",
-    "reply_not_kept": "the store was told not to keep the text of the reply",
+    "reply_not_kept": "the store was configured not to keep the text of the reply",
     "reply_redacted": "something was redacted from the reply",
     "context_not_kept": "the contract needs context that was not kept",
     "context_redacted": "something was redacted from context that the contract needs",
     "context_too_large": "the contract needs context that was too large to keep",
-    "not_a_unit": "the line holds no reply",
+    "not_a_unit": "the line has no reply",
     "unreadable": "the line cannot be read",
     "no_reply": "the provider gave no reply",
-    "no_model": "the text is a fallback, or a part of a refused reply that is stored whole beside it",
+    "no_model": "the text is a fallback, or a part of a refused reply that is stored separately",
     "cut_off": "the stream was cut off, so the rest of the reply is not known",
-    "no_outcome": "no earlier outcome was recorded, and no other contract was given to compare with",
+    "no_outcome": "no earlier outcome was recorded, and no other contract was given for comparison",
     "no_source": "the contract is grounded, and the source of the reply was not stored with it",
     "check_raised": "a check of the contract raised an error",
     "timed_out": "judging took longer than allowed",
@@ -39,28 +39,30 @@ ACCEPTED, REFUSED = "accepted", "refused"
 
 
 class Label(msgspec.Struct, frozen=True):
-    """What one person, or a system downstream, said about a verdict or about one of its findings."""
+    """One label: what a person, or a system downstream, said about a verdict or about one of its findings."""
 
     verdict: str
     """The id of the verdict."""
     outcome: str
-    """`right` or `wrong`: whether the verdict, or the finding, is correct. Any other word is a label of your own."""
+    """`right` or `wrong`: whether the verdict, or the finding, is correct. You can use any other word as your own label."""
     author: str = ""
-    """Who said it; empty if not known."""
+    """The person or system that gave the label; empty if not known."""
     at: float = 0.0
-    """When, in seconds since 1970."""
+    """The time of the label, in seconds since 1970."""
     subject: str = ""
-    """What it is about: empty for the verdict as a whole, `code:V005` for findings of a code, `rule:NAME` for those of a rule."""
+    """The subject: empty for the verdict as a whole, `code:V005` for findings with a code, `rule:NAME` for findings of a rule."""
     note: str = ""
     """A remark in words; empty if there is none."""
     drawn: str = ""
     """How the reply was chosen: `random` for a random sample of accepted replies, `uncertain` for the queue, else empty."""
     decided: str = ""
-    """The decision that it speaks of: `accepted` or `refused`; empty if not known. A contract may change after its decisions were labelled."""
+    """The decision that the label is about: `accepted` or `refused`; empty if not known. A contract may change after its
+    decisions were labelled.
+    """
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """The outcome as it was recorded when the reply was first judged."""
+    """The outcome that was recorded when the reply was first judged."""
 
     ok: bool
     codes: tuple[str, ...] = ()
@@ -86,13 +88,13 @@ class Case(msgspec.Struct, frozen=True):
     id: str
     """The id of the verdict or the unit; labels name it."""
     reply: Any = None
-    """What `Contract.check` takes; None if there is nothing to judge."""
+    """The input of `Contract.check`; None if there is nothing to judge."""
     context: dict[str, Any] | None = None
     """The context of `Contract.check`; None if there is none."""
     unjudgeable: Reason | None = None
-    """Why it cannot be judged under any contract; None if it can."""
+    """Why it cannot be judged by any contract; None if it can."""
     missing: tuple[str, ...] = ()
-    """Names of context that the reply was first judged with and that is no longer there, such as `history`."""
+    """Names of context that the reply was first judged with and that is no longer available, such as `history`."""
     recorded: Recorded | None = None
     """The outcome at that time; None if it was not recorded."""
     model: str = ""
@@ -106,7 +108,7 @@ class Case(msgspec.Struct, frozen=True):
     contract: str = ""
     """The name of the contract that judged; empty if not known."""
     conversation: str = ""
-    """What belongs together for statistics: a conversation, else a request; empty if the case stands alone."""
+    """The group for statistics: a conversation, else a request; empty if the case is independent."""
     at: float = 0.0
     """When it was judged, in seconds since 1970; 0 if not known."""
     outcome: str = ""
@@ -122,23 +124,24 @@ class Case(msgspec.Struct, frozen=True):
     tokens_out: int = 0
     """Output tokens; 0 if not known."""
     cost: int = 0
-    """What it cost, in millionths of your unit of money; 0 if not known."""
+    """The cost, in millionths of your unit of money; 0 if not known."""
     labels: tuple[Label, ...] = ()
-    """What people said about it; empty if nobody did."""
+    """The labels for it; empty if there are none."""
     place: str = ""
-    """Where it stands: a file with its offset, or the store."""
+    """Where it is stored: a file with its offset, or the store."""
     missing_why: tuple[Reason, ...] = ()
-    """Why each of `missing` is not there, in the same order; `context_not_kept` where nothing else is known."""
+    """The reason for each name in `missing`, in the same order; `context_not_kept` if no other is known."""
 
     @property
     def cluster(self) -> str:
-        """The conversation, or the one that a unit of a file names among its fields; empty if the case stands alone."""
+        """The conversation, or the one that a unit of a file names in its fields; empty if the case is independent."""
         fields = None if self.conversation or self.context is None else self.context.get("input")
         named = fields.get("conversation") if isinstance(fields, dict) else None
         return self.conversation or (named if isinstance(named, str) else "")
 
-    def was_accepted(self, label: Label, now: bool) -> bool:
-        """Whether the decision that a `label` speaks of accepted the reply: as the label says, else as recorded, else as it is `now`.
+    def was_accepted(self, label: Label, *, now: bool) -> bool:
+        """Whether the decision that a `label` is about accepted the reply: as the label says, else as recorded, else as `now`
+        says.
 
         >>> Case("1", recorded=Recorded(False)).was_accepted(Label("1", "right", decided="accepted"), now=False)
         True

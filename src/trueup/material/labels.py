@@ -1,7 +1,8 @@
-"""Labels from files: lines of JSON enter, labels leave, by the id of the verdict or unit that they are about.
+"""Reads labels from files of JSON lines, and returns them by the id of their verdict or unit.
 
-A line is `{"verdict": …, "outcome": "right"}` with `author`, `at`, `subject`, `note`, `drawn` and `decided` if known; `unit_id` or `id`
-may name the reply, and lines of a store's feedback export are read too. A line that names no reply or says nothing is an error with its number.
+A line is `{"verdict": …, "outcome": "right"}` with `author`, `at`, `subject`, `note`, `drawn` and `decided` if known. `unit_id`
+or `id` may name the reply, and lines of a store's feedback export are read too. A line that does not name a reply, or has no
+label, is an error with its number.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,15 +13,15 @@ from trueup.batch.input.units import read_row
 from trueup.material.case import ACCEPTED, REFUSED, RIGHT, WRONG, Label
 
 Index = Mapping[str, tuple[Label, ...]]
-_LATEST = 1e15  # seconds; a number beyond it is not a time
+_LATEST = 1e15  # seconds; larger numbers are not times
 
 
 class BadLabels(ValueError):
-    """A file of labels cannot be read: says where and why."""
+    """A file of labels cannot be read. The message says where and why."""
 
 
 def read_labels(files: Iterable[str | Path]) -> dict[str, tuple[Label, ...]]:
-    """The labels of files, by id; for each author and subject the last `right` or `wrong` counts."""
+    """The labels in files, by id. The last `right` or `wrong` of each author and subject counts."""
     found: dict[str, list[Label]] = {}
     for file in files:
         for label in _labels_in(Path(file)):
@@ -57,7 +58,7 @@ def _labels_in(path: Path) -> Iterator[Label]:
 
 
 def is_torn(line: bytes) -> bool:
-    """Whether a line is the beginning of one that a crash, or a full disk, cut off: the last one, and not JSON.
+    """Whether a line was cut off by a crash or a full disk: the last line, and not JSON.
 
     >>> is_torn(b'{"verdict": "1", "outc'), is_torn(b'{"verdict": "1"}'), is_torn(b"not JSON\\n")
     (True, False, False)
@@ -86,7 +87,7 @@ def _label(line: bytes, place: str) -> Label:
 
 
 def label_of(row: Mapping[str, Any], verdict: str = "") -> Label | None:
-    """The label that a row holds, about `verdict` if it names none; None if it holds no label.
+    """The label in a row, about `verdict` if the row names none; None if it has no label.
 
     >>> label_of({"verdict": "1", "helpful": False}).outcome
     'not_helpful'

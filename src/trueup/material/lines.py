@@ -1,11 +1,11 @@
-"""Cases of files: a line of a file or a record of a sift enters, its case leaves; no line raises and none is dropped.
+"""Makes the case of a line of a file or of a record of a sift; no line raises, and no line is dropped.
 
-Lines are read by `batch.units`, so whatever can be sifted is a case. A line that holds no reply is a case that says why.
+`batch.input.units` reads the lines, so every line that can be sifted is a case. A line without a reply is a case that says why.
 """
 
 from typing import Any, NamedTuple
 
-from trueup.batch.input.ranges import Long, Spoiled
+from trueup.batch.input.ranges import LongLine, UnreadableRow
 from trueup.batch.input.units import Row, Unit, is_stored, read_row, spoiled, too_long, unit_of, unreadable
 from trueup.batch.judging.records import unit_fields
 from trueup.material.case import Case, Label, Reason, Recorded
@@ -22,22 +22,24 @@ _NOT_JUDGED = frozenset(
 WHY: dict[str, Reason] = {
     "not_kept": "context_not_kept", "expired": "context_not_kept", "too_large": "context_too_large", "redacted": "context_redacted",
 }  # fmt: skip
-"""What a store says of context that is missing, as a reason."""
+"""A store's word for missing context, as a reason."""
 _GONE: dict[str, Reason] = {"expired": "reply_expired"}
 
 
-class Origin(NamedTuple):
-    """What is known of all lines of a file: the contract that judged them, its fingerprint, and the version of trueup that did."""
+class FileFacts(NamedTuple):
+    """Facts about all lines of a file: the contract that judged them, its fingerprint, and the version of trueup."""
 
     contract: str = ""
     fingerprint: str = ""
     engine: str = ""
 
 
-UNKNOWN = Origin()
+UNKNOWN = FileFacts()
 
 
-def case_of_line(line: bytes | Long | Spoiled, place: str, limit: int, origin: Origin = UNKNOWN) -> Case | None:
+def case_of_line(
+    line: bytes | LongLine | UnreadableRow, place: str, limit: int, origin: FileFacts = UNKNOWN
+) -> Case | None:
     """The case of a line; None if it is blank.
 
     >>> case_of_line(b'{"unit_id": "a", "raw_response": "{}"}', "f@0", 100).context
@@ -45,9 +47,9 @@ def case_of_line(line: bytes | Long | Spoiled, place: str, limit: int, origin: O
     >>> case_of_line(b"[1]", "f@0", 100).unjudgeable
     'not_a_unit'
     """
-    if isinstance(line, Long):
+    if isinstance(line, LongLine):
         return _case(too_long(line.head, line.size, limit, place), {}, place, origin)
-    if isinstance(line, Spoiled):
+    if isinstance(line, UnreadableRow):
         return _case(spoiled(line, place), {}, place, origin)
     if not line.strip():
         return None
@@ -59,7 +61,7 @@ def case_of_line(line: bytes | Long | Spoiled, place: str, limit: int, origin: O
     return _case(unit, row if type(row) is dict else {}, place, origin)
 
 
-def _case(unit: Unit, row: Row, place: str, origin: Origin) -> Case:
+def _case(unit: Unit, row: Row, place: str, origin: FileFacts) -> Case:
     stored = bool(row) and is_stored(row)
     reason = _reason(unit, row, stored=stored)
     context, missing, why = _context(unit, row, stored=stored)
@@ -81,7 +83,7 @@ def _case(unit: Unit, row: Row, place: str, origin: Origin) -> Case:
 
 
 def _context(unit: Unit, row: Row, *, stored: bool) -> tuple[Row, tuple[str, ...], tuple[Reason, ...]]:
-    """The context of a unit, the names of what is missing, and why; an exported verdict has its own."""
+    """The context of a unit, the names of missing context, and why it is missing; an exported verdict has its own."""
     if not stored:
         return {**unit.context, "input": unit_fields(unit.id, unit.input)}, (), ()
     told = row.get("missing")
@@ -112,7 +114,7 @@ def _reason(unit: Unit, row: Row, *, stored: bool) -> Reason | None:
 
 
 def of_no_model(outcome: Any, attempt: Any, finish: Any) -> Reason | None:
-    """Why what a store has of an attempt is not the reply of a model, or not all of it; None if it is.
+    """Why the stored text of an attempt is not a model's whole reply; None if it is.
 
     >>> of_no_model("fallback", 2, "stop"), of_no_model("degraded", 1, "stop"), of_no_model("refused", 1, "error")
     ('no_model', None, 'cut_off')
@@ -123,7 +125,7 @@ def of_no_model(outcome: Any, attempt: Any, finish: Any) -> Reason | None:
 
 
 def is_redacted(reply: Any) -> bool:
-    """Whether a store has taken something out of a reply.
+    """Whether a store has removed something from a reply.
 
     >>> is_redacted("my key is [redacted]"), is_redacted("none")
     (True, False)
@@ -136,8 +138,8 @@ def is_redacted(reply: Any) -> bool:
     return MARK in whole.text or any(MARK in str(call.args) for call in whole.calls)
 
 
-def _recorded(unit: Unit, row: Row, origin: Origin, *, stored: bool) -> Recorded | None:
-    """The outcome that a record or an exported verdict has; None if a line has none."""
+def _recorded(unit: Unit, row: Row, origin: FileFacts, *, stored: bool) -> Recorded | None:
+    """The outcome of a record or an exported verdict; None if the line has none."""
     if stored:
         body = row.get("body") or {}
         findings = body.get("findings") if isinstance(body, dict) else None
@@ -181,7 +183,7 @@ def _table(found: Any) -> Row:
 
 
 def _known(row: Row) -> dict[str, Any]:
-    """What an exported verdict says about its call."""
+    """The facts that an exported verdict has about its call."""
     words = {name: str(row.get(name) or "") for name in ("model", "state", "tenant", "user", "contract", "outcome")}
     numbers = {name: _whole(row.get(name)) for name in ("attempt", "attempts", "tokens_in", "tokens_out", "cost")}
     conversation = str(row.get("conversation") or row.get("request") or "")
@@ -196,7 +198,7 @@ def _known(row: Row) -> dict[str, Any]:
 
 
 def of_one_attempt(latency: float, cost: int, attempts: int) -> tuple[float, int]:
-    """The time and cost of one attempt: a stored verdict that ends a request of several has those of all.
+    """The time and cost of one attempt. A stored verdict that ends a request with several attempts has the sums of all.
 
     >>> of_one_attempt(3.0, 90, 3)
     (1.0, 30)
@@ -209,7 +211,7 @@ def _whole(value: Any) -> int:
 
 
 def seconds(value: Any) -> float:
-    """A number of seconds; 0 if it is none. Exports may write moments as text."""
+    """A number of seconds; 0 if it is not a number. Exports may write moments as text."""
     if isinstance(value, str):
         from datetime import UTC, datetime
 

@@ -1,7 +1,7 @@
-"""Cases of runs: a chunk and a step of a run directory enter, every reply recorded for it leaves as a case.
+"""Makes cases of the replies recorded for a step in a chunk of a run directory.
 
-The last reply of a unit has the outcome of the unit; the ones before it were refused, since the model was asked again. Replies that a
-provider did not give are not replies, and are not here.
+The last reply of a unit has the outcome of the unit. The ones before it were refused, since the model was asked again. Calls that
+a provider did not answer have no reply, and are left out.
 """
 
 from collections import Counter
@@ -64,7 +64,7 @@ def cases_of_step(path: Path, chunk_name: str, step: str) -> Iterator[Case]:
             name if seen[unit_id] == 1 else f"{name}#{seen[unit_id]}",
             reply_of(row),
             context,
-            recorded=_recorded(failed.get(unit_id)) if last and done else None if last else Recorded(False),
+            recorded=_recorded(failed.get(unit_id)) if last and done else None if last else Recorded(ok=False),
             model=str(row.get("model") or ""),
             contract=step,
             conversation=unit_id,
@@ -80,9 +80,10 @@ def cases_of_step(path: Path, chunk_name: str, step: str) -> Iterator[Case]:
 
 def _recorded(failure: Row | None) -> Recorded:
     if failure is None:
-        return Recorded(True)
+        return Recorded(ok=True)
     errors = tuple(row for row in failure.get("errors", ()) if isinstance(row, dict))
-    return Recorded(False, tuple(dict.fromkeys(str(row.get("code")) for row in errors)), errors)
+    codes = tuple(dict.fromkeys(str(row.get("code")) for row in errors))
+    return Recorded(ok=False, codes=codes, findings=errors)
 
 
 def _count(value: Any) -> int:

@@ -1,7 +1,7 @@
-"""What is taken of stored replies: a time range, models, contracts, states, tenants, codes, rules, outcomes, labels, words.
+"""Selects stored replies by time, models, contracts, states, tenants, codes, rules, outcomes, labels and words.
 
-A case enters, whether it is taken leaves. A field that is None takes everything. Stores filter by the same fields in SQL; what they
-cannot filter by is looked at here.
+Takes a case and returns whether it is selected. A field without a value selects everything. Stores filter by the same fields in SQL;
+this module checks the fields that they cannot filter by.
 """
 
 from typing import Any
@@ -13,40 +13,40 @@ from trueup.verdict.catalogue import FINDINGS
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """Which cases are taken; all of them by default."""
+    """The selected cases; all of them by default."""
 
     since: float | None = None
-    """The earliest time, in seconds since 1970. A case without a time is not in a time range."""
+    """The earliest time, in seconds since 1970. A case without a time is not in any time range."""
     until: float | None = None
-    """The time before which it must lie, in seconds since 1970; None: until now."""
+    """The latest time, which is not included, in seconds since 1970; None for now."""
     model: str | None = None
-    """The model that was asked; None: any."""
+    """The model that was asked; None for any."""
     contract: str | None = None
-    """The name of the contract that judged; None: any."""
+    """The name of the contract that judged; None for any."""
     fingerprint: str | None = None
-    """The fingerprint of the contract that judged; None: any."""
+    """The fingerprint of the contract that judged; None for any."""
     state: str | None = None
-    """The state of the conversation; None: any."""
+    """The state of the conversation; None for any."""
     tenant: str | None = None
-    """Whose request it was; None: anybody's."""
+    """The tenant of the request; None for any."""
     code: str | None = None
-    """A code that the recorded findings have; None: any or none."""
+    """A code in the recorded findings; None for any or no code."""
     rule: str | None = None
-    """A rule that the recorded findings name; None: any or none."""
+    """A rule that the recorded findings name; None for any or no rule."""
     outcome: str | None = None
-    """How the request ended, such as `repaired`; None: in any way."""
+    """How the request ended, such as `repaired`; None for any outcome."""
     ok: bool | None = None
-    """Whether the reply was accepted when it was recorded; None: either."""
+    """Whether the reply was accepted when it was recorded; None for either."""
     label: str | None = None
-    """A label that somebody gave: `right`, `wrong` or a word of your own; None: any or none."""
+    """A label: `right`, `wrong` or your own word; None for any or no label."""
     text: str | None = None
-    """Words that the reply holds, in any case; None: any reply."""
+    """Words in the reply, ignoring case; None for any reply."""
     limit: int | None = None
-    """How many cases at most; None: all."""
+    """The largest number of cases; None for all."""
 
     @property
     def is_open(self) -> bool:
-        """Whether every case is taken.
+        """Whether every case is selected.
 
         >>> Selection(limit=5).is_open, Selection(model="m").is_open
         (True, False)
@@ -54,7 +54,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         return all(getattr(self, name) is None for name in _FIELDS)
 
     def takes(self, case: Case) -> bool:
-        """Whether a `case` is taken; `limit` is for whoever counts.
+        """Whether a `case` is selected; the caller applies `limit`.
 
         >>> Selection(model="a").takes(Case("1", model="a")), Selection(since=5.0).takes(Case("1"))
         (True, False)
@@ -100,7 +100,7 @@ def rule_of(found: dict[str, Any]) -> str:
     data = found.get("data")
     if isinstance(data, dict):
         named = data.get("rule")
-    else:  # a record of a sift, which names the code where there is no rule
+    else:  # a record of a sift, which has the code if there is no rule
         named, kind = found.get("rule"), FINDINGS.get(str(found.get("code")))
         named = "" if kind is not None and named == kind.name else named
     return named if isinstance(named, str) else ""

@@ -1,7 +1,7 @@
-"""Sources: what a user names becomes blocks that can be read, and cases.
+"""Opens the sources that a user names as blocks, and reads their cases.
 
-A store, the folder of a sift, a run directory, a file of lines or a table, or values of Python enter. What is none of these is a
-`Missing` error that names the source and says what is accepted.
+A source is a store, the folder of a sift, a run directory, a file of lines or a table, or Python values. For anything else,
+`Missing` names the source and lists the accepted kinds.
 """
 
 import tempfile
@@ -13,16 +13,16 @@ from random import Random
 from typing import Any, Self
 
 from trueup.batch.input.ranges import Range
-from trueup.batch.input.sources import Source, Unreadable, open_sources, shown
+from trueup.batch.input.sources import InputSource, UnreadableSource, open_sources, shown
 from trueup.batch.pipeline.rundir.disk import Damaged
 from trueup.batch.siftdir.directory import Missing as NoSift
 from trueup.batch.siftdir.directory import is_sifted, read_sifted, settled
 from trueup.material.blocks import (
     Block,
-    Given,
-    Lines,
-    Replies,
-    Stretch,
+    FileLines,
+    PythonValues,
+    RunReplies,
+    StoreRows,
     begin_reading,
     block_size,
     cases_in,
@@ -31,7 +31,7 @@ from trueup.material.blocks import (
 )
 from trueup.material.case import Case, Label
 from trueup.material.labels import read_labels
-from trueup.material.lines import Origin
+from trueup.material.lines import FileFacts
 from trueup.material.selection import Selection
 from trueup.store.errors import StoreError
 from trueup.store.open import open_store
@@ -47,22 +47,23 @@ _TOGETHER = 500  # Python values in a block
 EVERYTHING = Selection()
 
 
-class Named(str):
-    """The name of a source, where a text alone could be a reply."""
+class SourceName(str):
+    """The name of a source, for places where plain text could be a reply."""
 
     __slots__ = ()
 
 
 class Missing(ValueError):
-    """A source cannot be read: says which, why, and what is accepted."""
+    """A source cannot be read. The message says which, why, and what is accepted."""
 
 
 def cases(
     sources: Sequence[SourceLike], selection: Selection = EVERYTHING, *, labels: Sequence[str | Path] = ()
 ) -> Iterator[Case]:
-    """Every case of the `sources` that is selected, in their order; those that cannot be judged say why.
+    """Every selected case of the `sources`, in their order. A case that cannot be judged says why.
 
-    `selection` chooses some of them; all by default. `labels` are files of labels for replies that are not in a store; none by default.
+    `selection` chooses some of the cases; all by default. `labels` are files of labels for replies that are not in a store; none
+    by default.
 
     >>> [case.text for case in cases([["one", ("two", {"state": "IDLE"})]])]
     ['one', 'two']
@@ -72,7 +73,7 @@ def cases(
 
 
 class Material:
-    """Opened sources: `blocks` that can be read in any order; `streams` of Python values that can only be read once, in order."""
+    """Opened sources: `blocks` that can be read in any order, and `streams` of Python values that can only be read once, in order."""
 
     def __init__(self, selection: Selection, labels: dict[str, tuple[Label, ...]]) -> None:
         self.selection = selection
@@ -90,7 +91,7 @@ class Material:
         self.close()
 
     def close(self) -> None:
-        """Close what was opened for reading, and remove what was unpacked."""
+        """Close everything that was opened for reading, and remove unpacked files."""
         end_reading(self)
         self._open.close()
 
@@ -100,7 +101,7 @@ class Material:
             yield from cases_in(block, self.selection, self.labels)
 
     def every_block(self) -> Iterator[Block]:
-        """The blocks, and those of the streams after them."""
+        """The blocks, then the blocks of the streams."""
         yield from self.blocks
         for stream in self.streams:
             yield from blocks_of_stream(stream)
@@ -136,7 +137,7 @@ class Material:
                 self._add_sift(path)
             else:
                 self._add_files(name)
-        except (NoSift, Unreadable, Damaged) as error:
+        except (NoSift, UnreadableSource, Damaged) as error:
             said = str(error)
             raise Missing(said if "no such file" not in said else f"{said}; {ACCEPTED}") from None
 
@@ -150,24 +151,24 @@ class Material:
         if sifted.state != "done":
             if not sifted.pieces:
                 raise Missing(f"{path}: the sift is not finished, and has no results yet; run it again to finish it")
-            self.names[-1] += " (not finished: a part of the replies)"
+            self.names[-1] += " (not finished: only some of the replies)"
         made = sifted.summary.get("contract") or {}
         engine = str(sifted.summary.get("trueup") or "")
-        origin = Origin(str(made.get("name") or ""), str(made.get("fingerprint") or ""), engine)
+        origin = FileFacts(str(made.get("name") or ""), str(made.get("fingerprint") or ""), engine)
         for number, piece in enumerate(sifted.pieces):
             if not piece.path.is_file():
                 raise Missing(f"{piece.path} is missing: without it the replies of {path} are not complete")
             size = piece.path.stat().st_size
             stop = size if piece.stop < 0 else piece.stop
-            source = Source(str(piece.path), piece.path.name, stop, "")
+            source = InputSource(str(piece.path), piece.path.name, stop, "")
             step = block_size(stop - piece.start)
             for start in range(piece.start, stop, step):
-                self.blocks.append(Lines(source, Range(number, number, start, min(start + step, stop)), origin))
+                self.blocks.append(FileLines(source, Range(number, number, start, min(start + step, stop)), origin))
 
     def _add_run(self, path: Path) -> None:
         from trueup.material.runs import steps_of  # pipelines are not needed for files
 
-        self.blocks += (Replies(str(path), chunk, step) for chunk, step in steps_of(path))
+        self.blocks += (RunReplies(str(path), chunk, step) for chunk, step in steps_of(path))
 
     def _add_store_at(self, url: str) -> None:
         try:
@@ -177,14 +178,14 @@ class Material:
             raise Missing(f"{error}; {ACCEPTED}") from None
 
     def _add_store(self, store: Store, url: str = "") -> None:
-        """The verdicts of a store; one that is known by its address can be read by workers."""
+        """The verdicts of a store. Workers can read it too if its address is known."""
         from trueup.material.stored import cases_between, has_labels, ranges_of
 
         store.flush()
         labelled, chosen = has_labels(store), self.selection
         ranges = ranges_of(store, chosen)
         if url:
-            self.blocks += (Stretch(url, after, upto, chosen, labelled) for after, upto in ranges)
+            self.blocks += (StoreRows(url, after, upto, chosen, labelled) for after, upto in ranges)
             return
         Random(0).shuffle(ranges)  # noqa: S311 - an order, not a secret
         self.streams.append(
@@ -193,23 +194,23 @@ class Material:
 
 
 def address_in(store: Store) -> str:
-    """The file of an open store, by which another process can open it too; empty for one that is not a file."""
+    """The address of an open store that another process can open too; empty if it is not a file."""
     path = getattr(store.backend, "path", None)
     return "" if path is None else str(Path(path).absolute())
 
 
-def blocks_of_stream(values: Iterator[Any]) -> Iterator[Given]:
-    """Values of Python in blocks."""
+def blocks_of_stream(values: Iterator[Any]) -> Iterator[PythonValues]:
+    """Python values in blocks."""
     first = 0
     while some := tuple(islice(values, _TOGETHER)):
-        yield Given(some, first)
+        yield PythonValues(some, first)
         first += len(some)
 
 
 def open_material(
     sources: Iterable[SourceLike], selection: Selection = EVERYTHING, *, labels: Sequence[str | Path] = ()
 ) -> Material:
-    """Open sources; what they name must be there."""
+    """Open sources; each must exist."""
     material = Material(selection, read_labels(labels))
     try:
         for source in sources:
@@ -221,7 +222,7 @@ def open_material(
 
 
 def is_store(name: str) -> bool:
-    """Whether a name is that of a store.
+    """Whether a name is the name of a store.
 
     >>> is_store("postgresql://db/trueup"), is_store("replies.jsonl")
     (True, False)

@@ -1,7 +1,7 @@
-"""Cases of a store: a range of its rows enters, the verdicts in it leave as cases, with their labels.
+"""Makes cases of the verdicts in a range of a store's rows, with their labels.
 
-Bodies are decoded here, in the worker that judges them. A verdict whose reply is gone, was never kept or had something taken out of it
-is a case that says so, and so is one whose reply the provider never gave.
+Bodies are decoded here, in the worker that judges them. A verdict whose reply was deleted, never kept, partly redacted, or never
+given by the provider is a case that says so.
 """
 
 from collections.abc import Iterator
@@ -23,9 +23,9 @@ from trueup.store.selecting import Place
 from trueup.store.store import Store
 from trueup.verdict.reply import Reply
 
-_SLICE = 400  # verdicts in a range: few enough that a slow contract gives a first estimate soon
-_TOGETHER = 500  # whose labels are looked up at once
-_SHAPE = frozenset({"R001", "R002", "R003", "R004"})  # what is wrong with the way a reply came
+_SLICE = 400  # verdicts in a range: so few that even a slow contract gives a first estimate soon
+_TOGETHER = 500  # cases whose labels are looked up together
+_SHAPE = frozenset({"R001", "R002", "R003", "R004"})  # problems with how a reply arrived
 _FILTERS = (
     "since",
     "until",
@@ -43,7 +43,7 @@ _FILTERS = (
 
 
 class _Body(msgspec.Struct):
-    """A verdict as it was stored, as far as it is needed."""
+    """The fields of a stored verdict that are needed."""
 
     reply: Reply
     data: Any = None
@@ -57,24 +57,24 @@ _read = msgspec.json.Decoder(_Body).decode
 
 
 def filters_of(selection: Selection) -> dict[str, Any]:
-    """What a store can filter by itself."""
+    """The filters that a store can apply in SQL."""
     return {name: value for name in _FILTERS if (value := getattr(selection, name)) is not None}
 
 
 def ranges_of(store: Store, selection: Selection) -> list[tuple[Place | None, Place]]:
-    """Ranges of rows that together hold every verdict that is selected, once."""
+    """Ranges of rows that together contain every selected verdict once."""
     return store.ranges(_SLICE, **filters_of(selection))
 
 
 def has_labels(store: Store) -> bool:
-    """Whether anybody has said anything about a verdict."""
+    """Whether the store has any label."""
     return bool(store.read(lambda session: session.run("SELECT 1 FROM feedback LIMIT 1")))
 
 
 def cases_between(
     store: Store, after: Place | None, upto: Place, selection: Selection, *, labelled: bool
 ) -> Iterator[Case]:  # fmt: skip
-    """The cases of a range of rows; labels are looked up if there are any."""
+    """The cases of a range of rows, with labels if the store has any."""
     rows = store.rows(after=after, upto=upto, **filters_of(selection))
     if not labelled:
         yield from (case_of_row(row) for row in rows)
@@ -96,7 +96,8 @@ def case_of_row(row: Raw, labels: tuple[Label, ...] = ()) -> Case:
     blob = bytes(body)
     try:
         read = _read(blob)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # a half surrogate, or an integer of many digits
+    # a half surrogate, or an integer with many digits
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return case_of_stored(row.stored(), labels)
     codes = tuple(row.codes.split())
     if not word and MARK.encode() in blob:
@@ -108,7 +109,7 @@ def case_of_row(row: Raw, labels: tuple[Label, ...] = ()) -> Case:
     recorded = Recorded(
         bool(row.ok), codes, read.findings, read.data, fingerprint, row.engine, read.fixes, read.metrics, read.calls
     )
-    context, missing, why = _context(row.context, state, conversation, row.values, bool(with_context))
+    context, missing, why = _context(row.context, state, conversation, row.values, with_context=bool(with_context))
     outcome = unpack(row.outcome)
     reason = of_no_model(outcome, row.attempt, read.reply.finish)
     latency, cost = of_one_attempt(row.latency / MICROS, row.cost, row.attempts)
@@ -120,9 +121,9 @@ def case_of_row(row: Raw, labels: tuple[Label, ...] = ()) -> Case:
 
 
 def _context(
-    names: str, state: str, conversation: str, values: bytes | None, with_context: bool
+    names: str, state: str, conversation: str, values: bytes | None, *, with_context: bool
 ) -> tuple[dict[str, Any], tuple[str, ...], tuple[Reason, ...]]:
-    """What there is of a context, the names of what is missing, and why."""
+    """The stored context, the names of missing context, and why it is missing."""
     if not names:
         return {}, (), ()
     context, missing = contexts.read(names, state, conversation, values, with_context)
@@ -130,7 +131,7 @@ def _context(
 
 
 def _judged(reply: Reply) -> Any:
-    """What is judged of a stored reply: its text alone where that says it all, which is judged the fastest."""
+    """The reply to judge: its text alone if nothing else matters, which is judged fastest."""
     plain = (
         reply.turns is None
         and not reply.calls

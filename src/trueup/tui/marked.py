@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from trueup.batch.pipeline.viewing.inspecting import Replied, Unit, fields_of
+from trueup.batch.pipeline.viewing.inspecting import JudgedReply, UnitDetails, fields_of
 from trueup.verdict.display import safe, safe_line
 from trueup.verdict.marking import Piece, pieces
 from trueup.verdict.verdict import Verdict
@@ -60,7 +60,7 @@ def _value(out: Text, value: Any) -> None:
     _plain(out, json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def unit_text(unit: Unit) -> Text:
+def unit_text(unit: UnitDetails) -> Text:
     """Everything about a unit, from top to bottom."""
     out = Text()
     if unit.failure is not None:
@@ -102,7 +102,7 @@ def _again(times: Any) -> str:
     return f", asked again {times} time{'s' * (times != 1)}" if isinstance(times, int) and times > 0 else ""
 
 
-def _reply(out: Text, reply: Replied) -> None:
+def _reply(out: Text, reply: JudgedReply) -> None:
     out.append_text(marked(reply.raw, reply.verdict))
     out.append("\n")
     if reply.verdict is None:

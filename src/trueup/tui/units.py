@@ -13,7 +13,7 @@ from textual.widgets import DataTable, Header, Input, Label, Static
 from textual.worker import get_current_worker
 
 from trueup.batch.pipeline.viewing.inspecting import unit_at
-from trueup.batch.pipeline.viewing.unitlist import KINDS, PAGE, Page, Query, UnitRow, page_at, row_now
+from trueup.batch.pipeline.viewing.unitlist import KINDS, PAGE, Query, UnitPage, UnitRow, page_at, row_now
 from trueup.tui.beside import hand_over
 from trueup.tui.hints import Pane
 from trueup.tui.keys import Keys
@@ -50,7 +50,7 @@ class Units(Screen[None]):
         super().__init__()
         self._path = path
         self._query = Query(step, kind, code)
-        self._page = Page()
+        self._page = UnitPage()
         self._first = 0  # units on the pages before this one
         self._start: tuple[UnitRow, bool] | None = None  # where this page starts: after a row, or before it
         self._unit: tuple[str, str] = ("", "")
@@ -100,7 +100,7 @@ class Units(Screen[None]):
         text = unit_text(unit_at(self._path, self._query.step, now))
         hand_over(self, self._show_unit, row, text)
 
-    def _show(self, query: Query, page: Page, first: int) -> None:
+    def _show(self, query: Query, page: UnitPage, first: int) -> None:
         if not self.is_attached or query != self._query:
             return
         if not page.rows and first and not page.fault:  # the last page has become empty: start again

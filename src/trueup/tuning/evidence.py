@@ -215,12 +215,12 @@ def settled(case: Case, ok_now: bool, findings: Findings) -> Said:
             if then is not None:  # what fired rightly then and does not fire now is missed now
                 subjects.setdefault(label.subject, []).append(is_right is (then is (label.subject in fired)))
         else:
-            whole.append(case.was_accepted(label, ok_now) is is_right)
+            whole.append(case.was_accepted(label, now=ok_now) is is_right)
     votes = {subject: vote for subject, all_votes in subjects.items() if (vote := _majority(all_votes)) is not None}
     should = _majority(whole)
     if should is None and not whole:
         should = _from_findings(votes, ok_now, findings)
-    drawn = any(label.drawn == "random" and case.was_accepted(label, ok_now) for label in case.labels)
+    drawn = any(label.drawn == "random" and case.was_accepted(label, now=ok_now) for label in case.labels)
     return Said(should, votes, drawn, note)
 
 
@@ -230,7 +230,7 @@ _NOTHING = Said()
 def _fired_then(case: Case, label: Label, ok_now: bool, fired_now: set[str]) -> bool | None:
     """Whether what a label speaks of fired in the decision that it speaks of; None if nobody knows."""
     recorded, subject = case.recorded, label.subject
-    accepted = case.was_accepted(label, ok_now)
+    accepted = case.was_accepted(label, now=ok_now)
     if recorded is not None and recorded.ok is accepted:
         named = {f"rule:{rule_of(found)}" for found in recorded.findings} | {f"code:{code}" for code in recorded.codes}
         if subject in named or not recorded.codes or recorded.findings or subject.startswith("code:"):

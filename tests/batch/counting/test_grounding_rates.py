@@ -1,4 +1,4 @@
-"""Rates of grounding: each value counts once, by field and by model, whoever judges; and where a unit has its source."""
+"""Rates of grounding: each value counts once, by field and by model, on any engine; and where a unit has its source."""
 
 import json
 import random

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.batch.sifting import run, unit
 from trueup.batch.counting.groups import MOST, REST
 from trueup.batch.counting.tally import Tally
-from trueup.batch.sift import Progress
+from trueup.batch.sift import SiftProgress
 from trueup.batch.siftdir.summary import levels_of
 from trueup.cli.display.sift import account
 from trueup.cli.progress.sift import Shower, line_of
@@ -97,7 +97,7 @@ facts = st.tuples(
 
 @given(st.lists(st.lists(facts, max_size=5), max_size=6))
 def test_parts_add_up_to_the_whole(units: list[list[Any]]) -> None:
-    """Each list is a unit of its own: parts share no unit."""
+    """Each list is a separate unit: parts share no unit."""
     whole, total = Tally(), Tally()
     for number, unit_facts in enumerate(units):
         part = Tally()
@@ -148,7 +148,7 @@ def test_progress_names_the_codes_that_fail_units(capsys: pytest.CaptureFixture[
     tally.note_finding("a", ("B005", "$.n", "low", "warning"), {})
     tally.note_finding("b", ("B005", "$.n", "high", "error"), {})
     tally.note_finding("c", ("U005", "$", None, "warning"), {})
-    report = Progress("judging", 1, 2, 1.0, tally)
+    report = SiftProgress("judging", 1, 2, 1.0, tally)
     assert line_of(report).endswith("  B005×1")
     shower = Shower("json")
     shower(report)

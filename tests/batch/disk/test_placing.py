@@ -1,4 +1,4 @@
-"""Whole files put in place: together or not at all, through links, and never in place of what is not a file."""
+"""Whole files are put in place together or not at all, through links, and never over anything but a file."""
 
 import os
 import threading
@@ -12,7 +12,7 @@ from trueup.batch.disk.placing import placed
 from trueup.batch.reporting.html import put_page
 
 
-def write(contents: dict[Path, bytes], fail: bool = False) -> None:
+def write(contents: dict[Path, bytes], *, fail: bool = False) -> None:
     with placed(*contents) as drafts:
         for draft, content in zip(drafts, contents.values(), strict=True):
             draft.write(content)

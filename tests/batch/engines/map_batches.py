@@ -1,4 +1,4 @@
-"""Judge a file of lines as a Ray Dataset in some formats of batches; prints the records of each as one line of JSON."""
+"""Judge a file of lines as a Ray Dataset in some formats of batches, and print the records of each as one line of JSON."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""A Ray cluster of several nodes on loopback, in a process of its own that takes orders on standard input.
+"""A Ray cluster of several nodes on loopback, in a separate process that reads commands from standard input.
 
 `kill` ends a node without warning, `behead` the head. The process of the tests never loads Ray.
 """
@@ -13,7 +13,7 @@ from trueup.batch.engines.driver_process import _leave_out
 from trueup.batch.engines.ray import _environment
 
 ROOT = Path(__file__).resolve().parents[3]
-MARK = "TRUEUP_TEST_CLUSTER"  # what all processes of one test have in their environment
+MARK = "TRUEUP_TEST_CLUSTER"  # in the environment of all processes of one test
 STORE = 80 << 20
 
 
@@ -44,7 +44,7 @@ class Nodes:
         self._process.stdout.close()
 
     def order(self, word: str) -> None:
-        """Have something done, and wait until it is."""
+        """Send a command, and wait until it is done."""
         assert self._process.stdin is not None
         self._process.stdin.write(word + "\n")
         self._process.stdin.flush()
@@ -72,7 +72,7 @@ def of_mark(mark: str) -> set[int]:
 
 
 def listening(processes: set[int]) -> set[str]:
-    """The local addresses, as the system writes them, at which processes listen."""
+    """The local addresses, in the system's notation, at which processes listen."""
     inodes = {inode for pid in processes for inode in _sockets(pid)}
     found = set()
     for name in ("tcp", "tcp6"):

@@ -3,9 +3,9 @@
 from functools import partial
 from unittest.mock import patch
 
-from trueup.batch.sift import Options
+from trueup.batch.sift import SiftOptions
 from trueup.cli.main import main
 
 if __name__ == "__main__":
-    with patch("trueup.batch.sift.Options", partial(Options, range_size=3000)):
+    with patch("trueup.batch.sift.Options", partial(SiftOptions, range_size=3000)):
         main()

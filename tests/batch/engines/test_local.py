@@ -1,4 +1,4 @@
-"""The pool: one poisonous unit fails alone, a worker that is killed costs nothing, nothing hangs."""
+"""The pool: one unit that kills its worker fails alone, a killed worker loses nothing, and nothing hangs."""
 
 import os
 import signal
@@ -18,8 +18,9 @@ class Poison:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._inner = Contract(True)
-        self._inner.check("[1]")  # loads what judging needs; a worker that did so at its first line would seem slow
+        self._inner = Contract(schema=True)
+        # loads the modules for judging; a worker that loads them at its first line would seem slow
+        self._inner.check("[1]")
 
     def check(self, reply: Any, context: Any = None) -> Verdict:
         if "once" in reply and not (self._folder / "died").exists():
@@ -64,7 +65,7 @@ def test_a_contract_that_cannot_be_made_in_a_worker_ends_the_run(
     from trueup.batch.engines import local
 
     monkeypatch.setattr(local, "_limit_memory", lambda _: os._exit(9))
-    monkeypatch.setattr("threading.active_count", lambda: 1)  # a worker that is forked has the line above too
+    monkeypatch.setattr("threading.active_count", lambda: 1)  # a forked worker has the line above too
     with pytest.raises(EngineFailed, match="keep ending"):
         run(tmp_path, [unit("a")])
 

@@ -1,4 +1,4 @@
-"""Ray: the same bytes as the local engine, whatever happens to nodes, the head, workers and the command itself."""
+"""Ray: the same bytes as the local engine, even if nodes, the head, workers or the command die."""
 
 import json
 import os
@@ -28,7 +28,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 REPLIES = ['{"name": "Ada", "age": 36}', "Sorry.", '```\n{"name": "Bo", "age": "7",}\n```', '{"name": 1}']
 TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "c0ffee" * 8}
 
-# Counts the ranges it has come to; a unit "wait" stays until the test opens the gate, "fatal" ends the process.
+# Counts the ranges it has reached; a unit "wait" stays until the test opens the gate, "fatal" ends the process.
 GATE = """
 import os, pathlib, signal, time
 from gate_schema import SCHEMA
@@ -65,7 +65,7 @@ def token(cluster: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def gated(folder: Path) -> str:
-    """A contract in a module of its own, which imports another."""
+    """A contract in a user's module, which imports another."""
     (folder / "gate_schema.py").write_text(f"SCHEMA = {SCHEMA!r}\n")
     (folder / "gate.py").write_text(GATE.replace("HOME", repr(str(folder))))
     return "gate:made"
@@ -79,7 +79,7 @@ def lines_of(count: int, *, wait: bool = False) -> list[bytes]:
 
 
 def expected(folder: Path, file: str, contract: str) -> dict[str, bytes]:
-    """What the local engine makes of a file, in a process that has not loaded the contract before."""
+    """The local engine's result for a file, in a process that has not loaded the contract before."""
     (folder / "open").touch()
     done = sift(folder, file, contract, "local", "--workers", "1")
     assert (done.returncode, done.stderr) == (1, "")
@@ -103,7 +103,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 def sift(
     folder: Path, file: str, contract: str, out: str, *options: str, **more: str
 ) -> "subprocess.CompletedProcess[str]":
-    """A sift as a user starts it, with ranges of a few lines."""
+    """A sift started like a user starts it, with ranges of a few lines."""
     arguments = command(folder, file, contract, out, *options)
     return subprocess.run(
         arguments, cwd=folder, env=environment(folder, **more), capture_output=True, text=True, check=False
@@ -139,7 +139,7 @@ def test_when_the_head_is_gone_the_command_says_so_and_resumes_on_another_cluste
     parts = tmp_path / "ray" / ".sift" / "parts"
     with Nodes(0) as first:
         arguments = command(tmp_path, file, contract, "ray", "--engine", f"ray:{first.address}")
-        # how long Ray tries to find its head again: a minute if it is not set
+        # how long Ray tries to find its head again: a minute by default
         short = environment(tmp_path, RAY_gcs_rpc_server_reconnect_timeout_s="3")
         with subprocess.Popen(arguments, cwd=tmp_path, env=short, stderr=subprocess.PIPE, text=True) as run:
             wait_for(lambda: list(tmp_path.glob("at-*")), "the unit that waits was never reached")
@@ -157,7 +157,7 @@ def test_when_the_head_is_gone_the_command_says_so_and_resumes_on_another_cluste
     assert (again.returncode, again.stderr) == (1, "")
     assert bytes_of(tmp_path / "ray") == same
     timings = json.loads((tmp_path / "ray" / "summary.json").read_text())["timings"]
-    # a worker of the first cluster that has not ended yet may finish the range it is at
+    # a worker of the first cluster that has not ended yet may finish its range
     assert kept <= timings["ranges_resumed"] <= kept + 1
 
 
@@ -167,9 +167,9 @@ def test_when_the_head_is_gone_the_command_says_so_and_resumes_on_another_cluste
         ({}, "requires a token; set RAY_AUTH_MODE=token, and the token in RAY_AUTH_TOKEN"),
         (
             {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 48},
-            "does not accept the token, or there is none; set the token in RAY_AUTH_TOKEN",
+            "rejects the token, or it is missing; set the token in RAY_AUTH_TOKEN",
         ),
-        ({"RAY_AUTH_MODE": "token"}, "does not accept the token, or there is none; set the token in RAY_AUTH_TOKEN"),
+        ({"RAY_AUTH_MODE": "token"}, "rejects the token, or it is missing; set the token in RAY_AUTH_TOKEN"),
     ],
     ids=["none", "wrong", "no token"],
 )
@@ -178,7 +178,7 @@ def test_when_the_cluster_wants_a_token_the_error_says_what_to_set(
     cluster: Nodes, tmp_path: Path, given: dict[str, str], says: str
 ) -> None:
     file = str(write(tmp_path / "lines.jsonl", lines_of(4)))
-    given = {"RAY_NUM_REDIS_GET_RETRIES": "1", **given}  # Ray asks its head 20 times if it is not set, once a second
+    given = {"RAY_NUM_REDIS_GET_RETRIES": "1", **given}  # by default Ray asks its head 20 times, once a second
     done = sift(tmp_path, file, gated(tmp_path), "ray", "--engine", f"ray:{cluster.address}", **given)
     assert done.returncode == 2
     assert done.stderr == (
@@ -191,7 +191,7 @@ def test_when_the_cluster_wants_a_token_the_error_says_what_to_set(
 def test_files_on_shared_storage_are_read_by_the_workers_with_the_settings_of_the_command(
     cluster: Nodes, token: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # the nodes run already, and know nothing of the endpoint and the keys
+    # the nodes run already, without the endpoint and the keys
     server = pytest.importorskip("moto.server").ThreadedMotoServer(ip_address="127.0.0.1", port=0)
     s3fs = pytest.importorskip("s3fs")
     server.start()
@@ -244,7 +244,7 @@ def test_lines_are_merged_and_files_grow_on_a_cluster_as_they_do_here(
 def test_a_contract_of_ones_own_module_and_its_imports_travel_and_so_do_parts(
     cluster: Nodes, token: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # what machines that share nothing have to do: the modules are gone from the disk, the folder of the run is not seen
+    # as on machines that share nothing: the modules are deleted, and the folder of the run is not visible
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.chdir(home)
@@ -267,7 +267,7 @@ def test_a_contract_of_ones_own_module_and_its_imports_travel_and_so_do_parts(
 
 
 def _removing(helper: Any, paths: list[Path]) -> Any:
-    """The same process, which is sent its first message before the files are removed."""
+    """The same process, which gets its first message before the files are removed."""
 
     class Removing(helper):  # type: ignore[misc]
         def send(self, message: Any) -> None:
@@ -280,7 +280,7 @@ def _removing(helper: Any, paths: list[Path]) -> Any:
 
 @pytest.mark.spec("B22")
 def test_a_node_that_is_killed_loses_nothing(cluster: Nodes, tmp_path: Path) -> None:
-    # the last of the tests that share the cluster, which has a node less from here on
+    # the last test that uses the shared cluster, which loses a node here
     contract = gated(tmp_path)
     file = str(write(tmp_path / "lines.jsonl", lines_of(200, wait=True)))
     same = expected(tmp_path, file, contract)
@@ -320,11 +320,11 @@ def test_a_cluster_of_our_own_listens_on_loopback_and_ends_with_the_command(
         run.communicate()
     assert run.returncode == (130 if end == signal.SIGINT else -signal.SIGKILL)
     wait_for(lambda: not of_mark(mark), "processes of the cluster are still there")
-    assert not (tmp_path / ".ray").exists()  # the token of such a cluster is known to its processes alone
+    assert not (tmp_path / ".ray").exists()  # only the processes of such a cluster know its token
 
 
 def _is_loopback(address: str) -> bool:
-    """Whether an address of /proc/net, in words of the machine's byte order, is 127.x.x.x or ::1."""
+    """Whether an address of /proc/net, in the machine's byte order, is 127.x.x.x or ::1."""
     words = [int(address[at : at + 8], 16).to_bytes(4, sys.byteorder) for at in range(0, len(address), 8)]
     packed = b"".join(words)
     if packed == bytes(15) + b"\1":
@@ -348,7 +348,7 @@ def test_an_address_for_the_client_names_the_one_that_works(monkeypatch: pytest.
 @pytest.mark.parametrize("port", ["{free}", "99999"])
 def test_an_unreachable_address_is_reported_immediately(port: str) -> None:
     with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))  # bound, and not listening: nobody else takes it meanwhile
+        held.bind(("127.0.0.1", 0))  # bound but not listening, so no other process takes it meanwhile
         address = f"127.0.0.1:{port.format(free=held.getsockname()[1])}"
         with pytest.raises(EngineFailed, match=f"Ray cannot be reached at {address}: "):
             _reach(address)

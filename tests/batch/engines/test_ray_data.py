@@ -1,4 +1,4 @@
-"""Ray Data: `map_batches` with `Sift` gives the records of a sift, whatever the batches are made of."""
+"""Ray Data: `map_batches` with `Sift` gives the records of a sift, for every format of batches."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Fine-tuning files: valid pairs of prompt and reply, of sifted folders and of runs, in the formats of those who train."""
+"""Fine-tuning files: valid pairs of prompt and reply, from sifted folders and from runs, in the formats of training services."""
 
 import json
 from pathlib import Path
@@ -86,7 +86,7 @@ def test_units_without_a_prompt_are_counted_and_the_way_out_is_named(run: Run, t
     ran = run("export", "out", "-o", "t.jsonl")
     assert ran.code == 1
     assert "0 pairs in t.jsonl" in ran.out
-    assert "2 units left out: its input has no prompt" in ran.out
+    assert "2 units left out: no prompt in its input" in ran.out
     assert "--prompt FIELD" in ran.out
 
 
@@ -103,7 +103,7 @@ def test_messages_with_more_than_text_go_where_they_can(run: Run, tmp_path: Path
     assert lines(tmp_path / "t.jsonl")[0]["messages"][0]["content"] == parts
     ran = run("export", "out", "-o", "t.jsonl", "--to", "gemini")
     assert ran.code == 1
-    assert "1 unit left out: its messages hold more than text" in ran.out
+    assert "1 unit left out: its messages have more than text" in ran.out
 
 
 def test_a_merged_unit_has_a_refused_reply_to_prefer_the_valid_one_to(run: Run, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_merged_unit_has_a_refused_reply_to_prefer_the_valid_one_to(run: Run, 
 
 
 def npc(tmp_path: Path) -> Path:
-    """A run in which one unit is right at once, one at the second attempt, and one never."""
+    """A run in which one unit is valid immediately, one at the second attempt, and one never."""
     steps = [
         asking("ask", NUMBER, "Number of {{ unit_id }}?", {"required": ["n"], "ranges": {"n": [0, 10]}}),
         asking("more"),
@@ -168,7 +168,7 @@ def test_what_the_contract_refuses_is_not_exported(run: Run, tmp_path: Path) -> 
     schema.write_text(json.dumps({**NUMBER, "properties": {"n": {"type": "integer", "minimum": 2}}}))
     ran = run("export", "run", "--step", "ask", "--to", "completion", "-o", "t.jsonl")
     assert [row["completion"] for row in lines(tmp_path / "t.jsonl")] == ['{"n": 2}']
-    assert "1 unit left out: its reply is refused by the contract" in ran.out
+    assert "1 unit left out: the contract refuses its reply" in ran.out
 
 
 def test_held_out_pairs_are_a_share_and_never_in_both(run: Run, tmp_path: Path) -> None:

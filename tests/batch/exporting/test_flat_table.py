@@ -1,4 +1,4 @@
-"""Flat tables: every unit a row, no cell a formula, nothing lost on the way."""
+"""Flat tables: one row per unit, no cell that is a formula, and no lost values."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.batch.sifting import run, unit
 from trueup import Contract
-from trueup.batch.exporting.flat_table import BadTable, cell, write_table
+from trueup.batch.exporting.flat_table import UnwritableTable, cell, write_table
 
 
 @pytest.mark.spec("X23")
@@ -43,12 +43,12 @@ def test_a_table_of_a_run(tmp_path: Path) -> None:
 
 
 def test_a_table_that_cannot_be_written_says_so(tmp_path: Path) -> None:
-    ran = run(tmp_path, [unit("a", json.dumps({f"k{n}": n for n in range(1100)}))], Contract(True))
+    ran = run(tmp_path, [unit("a", json.dumps({f"k{n}": n for n in range(1100)}))], Contract(schema=True))
     for target, says in (
         (tmp_path / "t.xls", "ends in"),
         (tmp_path / "none" / "t.jsonl", "cannot be written"),
         (tmp_path / "t.csv", "more than"),
     ):
-        with pytest.raises(BadTable, match=says):
+        with pytest.raises(UnwritableTable, match=says):
             write_table(ran.out / "validated.jsonl", target)
         assert not target.exists()

@@ -8,7 +8,7 @@ import pytest
 
 from tests.batch.sifting import run_files, unit, write
 from tests.batch.tables.tables import file_of, rows_of, save
-from trueup.batch.input.sources import Unreadable, open_sources
+from trueup.batch.input.sources import UnreadableSource, open_sources
 
 
 def names(given: str, folder: Path) -> list[str]:
@@ -55,7 +55,7 @@ def test_a_pattern_is_the_files_that_match(tmp_path: Path, shards: Path) -> None
 )
 def test_nothing_to_read_is_said(tmp_path: Path, given: str, why: str) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(Unreadable, match=why):
+    with pytest.raises(UnreadableSource, match=why):
         names(str(tmp_path / given), tmp_path)
 
 
@@ -102,5 +102,5 @@ def test_folders_that_datasets_saved(tmp_path: Path) -> None:
 def test_a_saved_folder_that_cannot_be_read_is_refused(tmp_path: Path, state: Any, why: str) -> None:
     write(tmp_path / "dataset_info.json", b"{}")
     write(tmp_path / "state.json", json.dumps(state).encode())
-    with pytest.raises(Unreadable, match=why):
+    with pytest.raises(UnreadableSource, match=why):
         names(str(tmp_path), tmp_path)

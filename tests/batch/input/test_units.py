@@ -1,4 +1,4 @@
-"""A line becomes a unit: plain ones, every provider's batch lines, their errors, and records of an earlier sift."""
+"""A line becomes a unit: plain lines, every provider's batch lines and errors, and records of an earlier sift."""
 
 import json
 from pathlib import Path
@@ -186,10 +186,10 @@ def test_a_stored_response_is_read_again(response: Any) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ('{"unit_id": "a", "x": 1, "x": 2, "raw_response": "{}"}', "The line gives 'x' twice"),
-        ('{"unit_id": "a", "m": {"y": 1, "y": 2}, "raw_response": "{}"}', "An object of the line gives a key twice"),
-        ('{"unit_id": "a", "x": 1, "x": 2, "z": "\\ud800", "raw_response": "{}"}', "The line gives 'x' twice"),
-        ('{"custom_id": "a", "response": {"a": 1}, "response": {"body": {}}}', "The line gives 'response' twice"),
+        ('{"unit_id": "a", "x": 1, "x": 2, "raw_response": "{}"}', "The line has the key 'x' twice"),
+        ('{"unit_id": "a", "m": {"y": 1, "y": 2}, "raw_response": "{}"}', "An object in the line has a key twice"),
+        ('{"unit_id": "a", "x": 1, "x": 2, "z": "\\ud800", "raw_response": "{}"}', "The line has the key 'x' twice"),
+        ('{"custom_id": "a", "response": {"a": 1}, "response": {"body": {}}}', "The line has the key 'response' twice"),
     ],
 )
 def test_a_value_that_a_second_key_would_hide_is_never_dropped(line: str, says: str) -> None:
@@ -275,9 +275,7 @@ def test_what_a_provider_failed_with_is_kept_and_what_holds_no_reply_is_said() -
     failed = read(stored({"error": {"message": "Overloaded", "type": "overloaded_error"}}))
     assert ([found.code for found in failed.findings], failed.claims) == (["R002"], False)
     bare = read({**stored("A fine answer."), "body": None})
-    assert (
-        bare.findings[0].message == "The line holds no reply: it was exported without bodies, or the body was deleted"
-    )
+    assert bare.findings[0].message == "The line has no reply: it was exported without bodies, or the body was deleted"
     broken = stored("A fine answer.")
     broken["body"]["findings"] = 5
     assert broken["body"]
@@ -288,7 +286,7 @@ def test_on_a_stream_that_broke_off_the_contract_decides(tmp_path: Path) -> None
     def chunk(text: str) -> dict[str, Any]:
         return {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": text}}]}
 
-    cut = Contract(True).check([chunk("Let me help you with that")])
+    cut = Contract(schema=True).check([chunk("Let me help you with that")])
     lines = [
         {"unit_id": "chunks", "raw_response": [chunk("Let me help"), chunk(" you with that")]},
         {"unit_id": "short", "raw_response": [chunk("Let me he")]},
@@ -306,7 +304,7 @@ def test_on_a_stream_that_broke_off_the_contract_decides(tmp_path: Path) -> None
         }
 
     assert sifted(Contract(reply=True), "reply") == {"chunks": ["R003"], "stored": ["R003"], "short": ["Q006", "R003"]}
-    assert sifted(Contract(True), "value") == {"chunks": ["R003"], "short": ["R003"], "stored": ["R003"]}
+    assert sifted(Contract(schema=True), "value") == {"chunks": ["R003"], "short": ["R003"], "stored": ["R003"]}
     failed = (tmp_path / "value" / "failures.jsonl").read_text()
     assert failed.count('"failure_stage":"parse"') == 3
     summaries = [json.loads((tmp_path / name / "summary.json").read_text()) for name in ("reply", "value")]
@@ -315,7 +313,7 @@ def test_on_a_stream_that_broke_off_the_contract_decides(tmp_path: Path) -> None
 
 
 class Other:
-    """A contract of somebody else."""
+    """A contract class of a user."""
 
     name = "other"
 
@@ -333,11 +331,11 @@ def test_another_kind_of_contract_is_not_asked_about_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "uid", "says"),
     [
-        ({"unit_id": 7.0}, "f@7", "unit_id is 7.0, neither text nor a whole number; the place of the line stands in for it"),
-        ({"unit_id": True}, "f@7", "unit_id is true, neither text nor a whole number; the place of the line stands in for it"),
-        ({"unit_id": {"a": 1}}, "f@7", "unit_id is an object, neither text nor a whole number; the place of the line stands in for it"),
-        ({"unit_id": [], "id": "x"}, "x", "unit_id is an array, neither text nor a whole number; id stands in for it"),
-        ({"unit_id": None}, "f@7", "The line gives no unit_id; the place of the line stands in for it"),
+        ({"unit_id": 7.0}, "f@7", "unit_id is 7.0, neither text nor a whole number; the place of the line is used instead"),
+        ({"unit_id": True}, "f@7", "unit_id is true, neither text nor a whole number; the place of the line is used instead"),
+        ({"unit_id": {"a": 1}}, "f@7", "unit_id is an object, neither text nor a whole number; the place of the line is used instead"),
+        ({"unit_id": [], "id": "x"}, "x", "unit_id is an array, neither text nor a whole number; id is used instead"),
+        ({"unit_id": None}, "f@7", "The line has no unit_id; the place of the line is used instead"),
     ],
 )  # fmt: skip
 def test_an_id_that_cannot_be_one_is_named(row: dict[str, Any], uid: str, says: str) -> None:
@@ -357,7 +355,7 @@ def test_a_field_of_the_user_s_called_response_is_never_judged(own: Any, more: d
 @pytest.mark.spec("B14")
 @pytest.mark.parametrize("line", LINES.values(), ids=LINES)
 def test_a_record_with_the_provider_s_reply_is_judged_by_it(line: dict[str, Any]) -> None:
-    """The line is kept whole beside a `unit_id` of one's own; its record gives the same unit again."""
+    """The line is kept whole beside the user's `unit_id`; its record gives the same unit again."""
     first = read({"unit_id": "a", **line})
     assert "response" in first.kept
     again = read({"unit_id": "a", "raw_response": first.raw, "data": {}, "fixes": [], **first.kept})

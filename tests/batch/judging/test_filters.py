@@ -1,4 +1,4 @@
-"""One phase as a filter, line by line: what passes unchanged, what is refused, what a log says."""
+"""One phase as a filter, line by line: units that pass unchanged, units that are refused, and log lines."""
 
 import json
 from typing import Any
@@ -7,8 +7,8 @@ import pytest
 
 from tests.batch.sifting import SCHEMA, unit
 from trueup import Contract
-from trueup.batch.input.ranges import Long
-from trueup.batch.judging.filters import Filter, RulesFilter, Sorted, stream_lines
+from trueup.batch.input.ranges import LongLine
+from trueup.batch.judging.filters import Filter, FilteredLine, RulesFilter, stream_lines
 from trueup.batch.judging.trace import TRACE
 
 RULES = [
@@ -17,7 +17,7 @@ RULES = [
 ]
 
 
-def sort(line: str | bytes, made: Filter | None = None) -> Sorted:
+def sort(line: str | bytes, made: Filter | None = None) -> FilteredLine:
     made = made or Filter(Contract(SCHEMA), 1 << 20)
     return made.sort(line.encode() if isinstance(line, str) else line, 7)
 
@@ -31,20 +31,23 @@ def failure(line: str | bytes, made: Filter | None = None) -> dict[str, Any]:
 
 @pytest.mark.spec("B3", "B6", "B10")
 def test_what_the_first_phase_refused_stays_refused_in_the_second() -> None:
-    rules = RulesFilter(Contract(True, rules=["age > 5"]), 1 << 20)
+    rules = RulesFilter(Contract(schema=True, rules=["age > 5"]), 1 << 20)
     refused = sort(unit("a", '{"name": "Ada", "age": "many"}')).failed
     assert json.loads(refused)["failure_stage"] == "schema_validation"
-    assert sort(refused, rules) == Sorted(b"", refused)
+    assert sort(refused, rules) == FilteredLine(b"", refused)
     broken = sort(unit("b", '{"name": "Ada", "age": 3}'), rules).failed
     assert json.loads(broken)["failure_stage"] == "validation"
-    loose = RulesFilter(Contract(True, rules=["age > 2"]), 1 << 20)
+    loose = RulesFilter(Contract(schema=True, rules=["age > 2"]), 1 << 20)
     assert json.loads(sort(broken, loose).valid)["data"] == {"name": "Ada", "age": 3}
 
 
 @pytest.mark.spec("B3", "B6")
 def test_a_flat_unit_leaves_as_it_came_where_nothing_was_changed() -> None:
     line = '{"age": 1e1, "_m": {"k": 1}, "unit_id": "a", "name": "Ada", "max": 3}'
-    for made in (Filter(Contract({"type": "object"}), 1 << 20), RulesFilter(Contract(True, rules=RULES), 1 << 20)):
+    for made in (
+        Filter(Contract({"type": "object"}), 1 << 20),
+        RulesFilter(Contract(schema=True, rules=RULES), 1 << 20),
+    ):
         assert sort(line, made).valid.decode() == line + "\n"
 
 
@@ -67,9 +70,9 @@ def test_the_text_of_a_flat_unit_that_fails_is_kept_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ('{"unit_id": "a", "name": "Ada", "age": 1, "age": 2}', "The line gives 'age' twice"),
-        ('{"unit_id": "a", "unit_id": "b", "name": "Ada", "age": 1}', "The line gives 'unit_id' twice"),
-        ('{"unit_id": "a", "name": {"x": 1, "x": 2}, "age": 1}', "An object of the line gives a key twice"),
+        ('{"unit_id": "a", "name": "Ada", "age": 1, "age": 2}', "The line has the key 'age' twice"),
+        ('{"unit_id": "a", "unit_id": "b", "name": "Ada", "age": 1}', "The line has the key 'unit_id' twice"),
+        ('{"unit_id": "a", "name": {"x": 1, "x": 2}, "age": 1}', "An object in the line has a key twice"),
     ],
 )
 def test_a_key_that_a_flat_unit_gives_twice_is_told(line: str, says: str) -> None:
@@ -95,7 +98,7 @@ def test_half_a_surrogate_pair_is_kept_beside_a_value_and_refused_in_one() -> No
 
 @pytest.mark.spec("B6", "B7")
 def test_warnings_about_units_that_hold_are_told_in_the_log() -> None:
-    made = RulesFilter(Contract(True, rules=RULES), 1 << 20)
+    made = RulesFilter(Contract(schema=True, rules=RULES), 1 << 20)
     skipped = "B007 $ odd was skipped: its condition cannot be evaluated: there is no field 'nothing' (column 1)"
     expected = ("[WARN] a: B005 $.age 3 is low", f"[WARN] a: {skipped}")
     assert sort('{"unit_id": "a", "age": 3}', made).notes == expected
@@ -127,9 +130,11 @@ def test_a_changed_flat_unit_takes_its_text_and_its_fixes_along() -> None:
     row = json.loads(sort(line).valid)
     assert row[TRACE]["raw_response"] == line
     assert [(fix["code"], fix["path"]) for fix in row[TRACE]["fixes"]] == [("S001", "$"), ("C001", "$.age")]
-    again = sort(json.dumps(row), RulesFilter(Contract(True, rules=["age > 1", "'_trueup' not in dir()"]), 1 << 20))
+    again = sort(
+        json.dumps(row), RulesFilter(Contract(schema=True, rules=["age > 1", "'_trueup' not in dir()"]), 1 << 20)
+    )
     assert json.loads(again.valid) == row
-    refused = failure(json.dumps(row), RulesFilter(Contract(True, rules=["age > 9"]), 1 << 20))
+    refused = failure(json.dumps(row), RulesFilter(Contract(schema=True, rules=["age > 9"]), 1 << 20))
     assert (refused["raw_response"], refused["fixes"]) == (line, row[TRACE]["fixes"])
     assert TRACE not in refused
 
@@ -137,7 +142,7 @@ def test_a_changed_flat_unit_takes_its_text_and_its_fixes_along() -> None:
 @pytest.mark.spec("B3", "B10")
 def test_a_record_of_the_first_phase_keeps_its_fixes_where_the_second_refuses_it() -> None:
     first = json.loads(sort(unit("a", '```json\n{"name": "Bo", "age": "7"}\n```')).valid)
-    refused = failure(json.dumps(first), RulesFilter(Contract(True, rules=["age > 9"]), 1 << 20))
+    refused = failure(json.dumps(first), RulesFilter(Contract(schema=True, rules=["age > 9"]), 1 << 20))
     assert refused["fixes"] == first["fixes"] != []
     assert refused["raw_response"] == first["raw_response"]
 
@@ -145,10 +150,10 @@ def test_a_record_of_the_first_phase_keeps_its_fixes_where_the_second_refuses_it
 @pytest.mark.spec("B3", "B10")
 def test_a_record_of_the_first_phase_keeps_its_warnings_where_the_second_refuses_it() -> None:
     first = sort(json.dumps({"unit_id": "a", "input": {}, "raw_response": '{"name": "Bo", "age": 3}', "errors": 1}))
-    warned = json.loads(sort(first.valid, RulesFilter(Contract(True, rules=RULES), 1 << 20)).valid)["warnings"]
+    warned = json.loads(sort(first.valid, RulesFilter(Contract(schema=True, rules=RULES), 1 << 20)).valid)["warnings"]
     assert [found["code"] for found in warned] == ["U010", "B005", "B007"]
     record = {**json.loads(first.valid), "warnings": warned}
-    strict = RulesFilter(Contract(True, rules=["age > 9", *RULES[1:]]), 1 << 20)
+    strict = RulesFilter(Contract(schema=True, rules=["age > 9", *RULES[1:]]), 1 << 20)
     assert [found["code"] for found in failure(json.dumps(record), strict)["warnings"]] == [
         "U010",
         "B005",
@@ -179,7 +184,7 @@ def test_numbers_keep_their_digits_where_another_field_is_coerced() -> None:
 def test_a_key_that_any_line_gives_twice_is_reported(reply: str) -> None:
     line = f'{{"unit_id": "a", "raw_response": {json.dumps(reply)}, "city": "Oslo", "city": "Rome"}}'
     row = failure(line)
-    assert [error["message"] for error in row["errors"]] == ["The line gives 'city' twice"]
+    assert [error["message"] for error in row["errors"]] == ["The line has the key 'city' twice"]
     assert row["raw_response"] == line
 
 
@@ -200,5 +205,5 @@ def test_a_line_is_whole_or_too_long_wherever_a_stream_is_cut(chunk: int, end: b
         if whole:
             assert line == text
         else:
-            assert isinstance(line, Long)
+            assert isinstance(line, LongLine)
             assert line.size == len(text)

@@ -1,4 +1,4 @@
-"""The sieve: many lines at once come out as each line alone does, in order and counted."""
+"""The sieve: many lines judged together give the same as each line alone, in order and counted."""
 
 import json
 from typing import Any
@@ -25,8 +25,8 @@ LINES = [
 ]  # fmt: skip
 
 
-@given(st.lists(st.sampled_from(LINES), max_size=12), st.booleans())
-def test_lines_judged_together_come_out_as_each_alone(lines: list[bytes], marked: bool) -> None:
+@given(lines=st.lists(st.sampled_from(LINES), max_size=12), marked=st.booleans())
+def test_lines_judged_together_come_out_as_each_alone(lines: list[bytes], *, marked: bool) -> None:
     lines = [MARK + lines[0], *lines[1:]] if marked and lines else lines
     together, alone = _sieve(), _sieve()
     together.sift_lines(lines, 0, 0)

@@ -1,4 +1,4 @@
-"""Ids that several lines have: the same lines are found whatever the number of intervals they are compared in, at a cost of their own."""
+"""Ids that several lines have: the same lines are found with any number of buckets, at a bounded cost."""
 
 import json
 import sys
@@ -21,21 +21,21 @@ from trueup.batch.judging.sieve import FAILED, ID_SIZE, SILENT, STRANGE
 from trueup.batch.merging import duplicates, editing
 from trueup.batch.merging.choosing import HOW, edits_of
 from trueup.batch.merging.duplicates import groups_in
-from trueup.batch.merging.stored_ranges import Place
-from trueup.batch.sift import Options, Progress, sift
+from trueup.batch.merging.stored_ranges import FileSpan
+from trueup.batch.sift import SiftOptions, SiftProgress, sift
 
-Named = tuple[int, int]  # an id, and what came of the line
+Named = tuple[int, int]  # an id, and the outcome of the line
 
 
-def put(folder: Path, number: int, lines: list[Named]) -> tuple[int, Place]:
-    """The ids of a range, behind some other section."""
+def put(folder: Path, number: int, lines: list[Named]) -> tuple[int, FileSpan]:
+    """The ids of a range, after some other section."""
     rows = [
         blake2b(b"%d" % name, digest_size=ID_SIZE).digest() + (at | flags).to_bytes(8, "big")
         for at, (name, flags) in enumerate(lines)
     ]
     path = folder / f"{number}.part"
     path.write_bytes(b"valid\n" + b"".join(sorted(rows)) + b"foot")
-    return number, Place(path, len(b"valid\n"), sum(map(len, rows)))
+    return number, FileSpan(path, len(b"valid\n"), sum(map(len, rows)))
 
 
 named = st.tuples(st.integers(0, 40), st.sampled_from([0, FAILED, FAILED | SILENT, FAILED | STRANGE]))
@@ -64,7 +64,7 @@ def test_lines_of_an_id_come_together_in_order(parts: list[list[Named]], at_once
 
 
 def calls_of(act: Callable[[], object]) -> int:
-    """How many functions are called, those of the interpreter too."""
+    """How many functions are called, including the interpreter's own."""
     count = 0
 
     def note(_: Any, event: str, __: Any) -> None:
@@ -87,7 +87,7 @@ def test_twice_as_many_ids_in_twice_as_many_ranges_take_twice_as_many_steps(tmp_
     def steps(count: int) -> int:
         return calls_of(lambda: list(groups_in(lambda: ranges[:count], tmp_path / "buckets", at_once=20)))
 
-    steps(10)  # what is loaded at the first use
+    steps(10)  # loaded at the first use
     few, many = steps(200), steps(400)
     assert few > 200 * 6
     assert many < 2.5 * few, "every pass over all ranges would make it four times"
@@ -105,7 +105,7 @@ def test_memory_does_not_grow_with_the_number_of_ids(tmp_path: Path, monkeypatch
         tracemalloc.stop()
         return peak
 
-    most(20)  # what is loaded at the first use
+    most(20)  # loaded at the first use
     assert most(80) < 1.5 * most(20)
 
 
@@ -114,7 +114,7 @@ def test_memory_does_not_grow_with_the_number_of_ids(tmp_path: Path, monkeypatch
 def test_memory_does_not_grow_with_the_number_of_lines_that_share_one_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    """A column with the same value in every row, taken for the id."""
+    """A column with the same value in every row, mistaken for the id."""
     monkeypatch.setattr(duplicates, "_BUFFERED", 1 << 16)
     monkeypatch.setattr(duplicates, "_CHUNK", 100)
     flags = (FAILED | SILENT, FAILED, 0, FAILED | STRANGE)
@@ -131,7 +131,7 @@ def test_memory_does_not_grow_with_the_number_of_lines_that_share_one_id(
         assert (groups, edits) == (1, count * (100 if how == "fail" else 150))
         return peak
 
-    most(20)  # what is loaded at the first use
+    most(20)  # loaded at the first use
     assert most(80) < 1.5 * most(20)
 
 
@@ -172,7 +172,7 @@ def test_records_of_twice_as_many_ids_are_found_in_twice_as_many_steps() -> None
         assert [read_row(raw[start:end])["unit_id"] for ((start, end),) in spans.values()] == ids
         return calls_of(lambda: editing._by_id(raw, ids, all_of_them=False))
 
-    steps(10)  # what is loaded at the first use
+    steps(10)  # loaded at the first use
     few, many = steps(300), steps(600)
     assert many < 2.5 * few, "every id searched for in every record would make it four times"
 
@@ -182,7 +182,7 @@ class Steps:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.lines = self.records = 0
-        read, row = editing.Lines.read, editing.read_row
+        read, row = editing.InputLines.read, editing.read_row
 
         def read_line(*given: Any) -> bytes:
             self.lines += 1
@@ -192,7 +192,7 @@ class Steps:
             self.records += 1
             return row(raw)
 
-        patch.setattr(editing.Lines, "read", read_line)
+        patch.setattr(editing.InputLines, "read", read_line)
         patch.setattr(editing, "read_row", read_record)
 
 
@@ -227,8 +227,8 @@ def test_no_range_is_judged_again_and_the_progress_is_true(tmp_path: Path) -> No
             return spec_of(options={"schema": SCHEMA}).open().check(reply, context)
 
     file = write(tmp_path / "lines.jsonl", [unit(f"u{n % 55}") for n in range(60)])
-    reports: list[Progress] = []
-    sift([str(file)], spec_of(Counting()), tmp_path / "out", Options(workers=1, range_size=900), reports.append)
+    reports: list[SiftProgress] = []
+    sift([str(file)], spec_of(Counting()), tmp_path / "out", SiftOptions(workers=1, range_size=900), reports.append)
     assert calls.stat().st_size == 60
     steps = {
         step: [(one.done, one.total) for one in reports if one.step == step]

@@ -1,4 +1,4 @@
-"""Lines that share an id: what comes out is what comes out of judging each line by itself and putting them together by hand."""
+"""Lines that share an id: the output equals judging each line alone and combining them by hand."""
 
 import json
 import random
@@ -138,7 +138,7 @@ def test_a_merged_record_is_sifted_again_with_what_it_keeps(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("how", ["first", "last"])
 def test_a_retry_of_merged_records_keeps_every_earlier_reply(tmp_path: Path, how: str) -> None:
-    """Whichever record is chosen, with the replies it stands for or of which another record stands for some."""
+    """Any record can be chosen: one with the replies it replaces, or one that another record replaces."""
     lines = [unit("a", f'{{"name": "Ada", "age": {n}}}') for n in range(250)] + [unit("b", "no"), unit("b", "none")]
     first = run_files(tmp_path, [str(write(tmp_path / "l.jsonl", lines))], merge="first")
     assert (len(first.valid[0]["merged"]), first.valid[0]["merged_more"]) == (100, 149)
@@ -154,7 +154,7 @@ def test_a_retry_of_merged_records_keeps_every_earlier_reply(tmp_path: Path, how
 
 @pytest.mark.parametrize("how", HOW)
 def test_flips_of_lines_that_share_an_id_are_those_that_come_out(tmp_path: Path, how: str) -> None:
-    """Two valid records of one unit, under a contract that refuses the first."""
+    """Two valid records of one unit, with a contract that refuses the first."""
     lines = [unit("a", '{"name": "Ada", "age": 1}'), unit("b"), unit("c", "no")]
     first = run_files(tmp_path, [str(write(tmp_path / "l.jsonl", lines))])
     files = [str(first.out / "validated.jsonl"), str(first.out / "failures.jsonl")]

@@ -1,4 +1,4 @@
-"""The command line, for tests of pipelines that a user would run there."""
+"""The command line, for tests of pipelines that use it like a user."""
 
 from tests.cli.conftest import run, starter
 

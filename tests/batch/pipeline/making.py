@@ -1,4 +1,4 @@
-"""What the tests of pipelines share: pipelines written to a folder, runs of them, disks that break, and what came of it."""
+"""Shared by the tests of pipelines: pipelines written to a folder, runs of them, disks that break, and their results."""
 
 import json
 import os
@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from trueup.ask.clients.request import Request
 from trueup.batch.pipeline.config import read_config
-from trueup.batch.pipeline.providers.replay import Replay
-from trueup.batch.pipeline.rundir.create import Wanted, create_run
+from trueup.batch.pipeline.providers.replay import ReplayProvider
+from trueup.batch.pipeline.rundir.create import RunSettings, create_run
 from trueup.batch.pipeline.rundir.directory import RunDir
 from trueup.batch.pipeline.rundir.disk import Disk
 from trueup.batch.pipeline.rundir.state import Money
-from trueup.batch.pipeline.running.run import Options, Result, execute
+from trueup.batch.pipeline.running.run import RunEnd, RunOptions, execute
 from trueup.batch.pipeline.verifying.recheck import recheck
 from trueup.batch.pipeline.verifying.verify import verify
 
@@ -25,7 +25,7 @@ GOOD = '{"answer": "yes, of course"}'
 
 
 def asking(name: str, schema: Any = None, template: str = "Say {{ unit_id }}.", rules: Any = None) -> dict[str, Any]:
-    """A step that asks, with all its links."""
+    """A step that asks, with its template, schema and rules."""
     return {
         "name": name,
         "_schema": schema or ANSWER,
@@ -39,12 +39,13 @@ def write_pipeline(
     steps: Sequence[dict[str, Any]],
     items: Sequence[Mapping[str, Any]] = ({"id": "a"}, {"id": "b"}, {"id": "c"}),
     replies: Sequence[Mapping[str, Any]] = (),
+    *,
     api: Mapping[str, Any] | None = None,
     chunk_size: int = 2,
     file: str = "config.yaml",
     **sections: Any,
 ) -> Path:
-    """Write a pipeline; gives its folder."""
+    """Write a pipeline, and return its folder."""
     for name in ("templates", "schemas"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     asks = [step for step in steps if "_schema" in step]
@@ -77,16 +78,16 @@ def write_pipeline(
 
 
 def reply(step: str, unit: str, *texts: str, tokens: int = 10) -> list[dict[str, Any]]:
-    """Recorded replies of a unit in a step, each with what it took."""
+    """Recorded replies of a unit in a step, each with its tokens."""
     usage = {"input_tokens": tokens, "output_tokens": tokens}
     return [{"step": step, "unit_id": unit, "raw_response": text, "usage": usage} for text in texts]
 
 
 class Ran(NamedTuple):
-    """What a run left."""
+    """The results of a run."""
 
     path: Path
-    result: Result
+    result: RunEnd
     valid: list[dict[str, Any]]
     failed: list[dict[str, Any]]
 
@@ -105,20 +106,20 @@ class Ran(NamedTuple):
 
 def start(folder: Path, target: Path, disk: Disk | None = None, **wanted: Any) -> Path:
     quick = folder / "config.json"  # read much faster than YAML
-    return create_run(read_config(quick if quick.exists() else folder), target, Wanted(**wanted), disk)
+    return create_run(read_config(quick if quick.exists() else folder), target, RunSettings(**wanted), disk)
 
 
-def go(path: Path, options: Options | None = None, **more: Any) -> Ran:
-    """Carry a run on, and look at what is there."""
+def go(path: Path, options: RunOptions | None = None, **more: Any) -> Ran:
+    """Continue a run, and return its results."""
     return seen(path, execute(path, options, **more))
 
 
-def run_pipeline(folder: Path, target: Path, options: Options | None = None, **more: Any) -> Ran:
-    """Make a run and carry it to its end."""
+def run_pipeline(folder: Path, target: Path, options: RunOptions | None = None, **more: Any) -> Ran:
+    """Make a run and run it to its end."""
     return go(start(folder, target), options, **more)
 
 
-def seen(path: Path, result: Result) -> Ran:
+def seen(path: Path, result: RunEnd) -> Ran:
     return Ran(path, result, lines(path / "validated.jsonl"), lines(path / "failures.jsonl"))
 
 
@@ -127,7 +128,7 @@ def lines(file: Path) -> list[Any]:
 
 
 def timeless(units: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Units without the times at which their replies came, to compare two runs."""
+    """Units without the times of their replies, to compare two runs."""
     return [
         {**unit, "_metadata": {step: {**about, "at": ""} for step, about in unit["_metadata"].items()}}
         for unit in units
@@ -135,7 +136,7 @@ def timeless(units: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def assert_whole(path: Path) -> None:
-    """Every unit is there exactly once, everything is as the journal says, and what is stored is what the contract gives."""
+    """Every unit is there exactly once, the files match the journal, and the stored values are what the contract gives."""
     run = RunDir.look(path)
     assert [*verify(run), *recheck(run, None).problems] == []
 
@@ -151,10 +152,10 @@ class Crash(BaseException):
 
 
 class BreakingDisk(Disk):
-    """Dies at a given operation, in the middle of a write if it is one; with `power`, what was not synced may be lost.
+    """Dies at a given operation, in the middle of it if it is a write; with `power`, unsynced bytes may be lost.
 
-    A power cut leaves any part of what was appended since the last sync, and may take back the renaming of a file whose
-    folder was not synced.
+    A power cut keeps any part of the bytes appended since the last sync, and may undo the renaming of a file whose folder was not
+    synced.
     """
 
     def __init__(self, at: int, seed: int, *, power: bool = False) -> None:
@@ -168,7 +169,7 @@ class BreakingDisk(Disk):
         self.operations = 0
 
     def _step(self) -> bool:
-        """Count an operation; whether this is the last one."""
+        """Count an operation. Returns whether it is the last one."""
         if self.dead:
             raise Crash
         self.operations += 1
@@ -225,8 +226,8 @@ class BreakingDisk(Disk):
         os.ftruncate(handle, size)
 
 
-class Counting(Replay):
-    """Recorded replies, with a list of who was asked."""
+class Counting(ReplayProvider):
+    """Recorded replies, with a list of the units asked about."""
 
     def __init__(self, rows: Sequence[dict[str, Any]], delay: float = 0.0) -> None:
         super().__init__(rows, delay)

@@ -1,4 +1,4 @@
-"""Killed at any instant, by a signal or a power cut, and run again: the outcome of a run that nobody disturbed."""
+"""A run that is killed at any instant, by a signal or a power cut, and run again, ends like an undisturbed run."""
 
 import contextlib
 import os
@@ -35,10 +35,10 @@ from trueup.batch.pipeline.providers.replay import read_replay
 from trueup.batch.pipeline.retrying.retry import retry
 from trueup.batch.pipeline.rundir.directory import OwnedRun
 from trueup.batch.pipeline.rundir.disk import Disk
-from trueup.batch.pipeline.running.run import Options
+from trueup.batch.pipeline.running.run import RunOptions
 
 SEEDS = 4000 if SOAK else 12
-KILLS = 900 if SOAK else 4  # of real processes at work
+KILLS = 900 if SOAK else 4  # for real processes
 WORKERS = 3
 LIST = {
     "type": "object",
@@ -49,7 +49,7 @@ LIST = {
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder in memory where there is one: these tests are about instants, not about disks."""
+    """A folder in memory if there is one: these tests are about instants, not about disks."""
     memory = Path("/dev/shm")
     with TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as made:
         yield Path(made)
@@ -77,7 +77,7 @@ def write_whole(folder: Path) -> Path:
     ]
     items = [{"id": name} for name in "abcde"]
     prices = {"prices": {"*": {"input": 3.0, "output": 7.0}}}
-    return write_pipeline(folder, steps, items, rows, prices, chunk_size=2, file="config.json")
+    return write_pipeline(folder, steps, items, rows, api=prices, chunk_size=2, file="config.json")
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def pipeline(folder: Path) -> Path:
 
 @pytest.fixture
 def reference(folder: Path, pipeline: Path) -> Ran:
-    """What comes of the pipeline when nobody disturbs it."""
+    """The results of an undisturbed run of the pipeline."""
     ran = run_pipeline(pipeline, folder / "reference", disk=NoSync())
     assert_whole(ran.path)
     assert ran.ids == (
@@ -99,14 +99,14 @@ def reference(folder: Path, pipeline: Path) -> Ran:
 
 
 class NoSync(Disk):
-    """A disk that is not waited for."""
+    """A disk without waiting for syncs."""
 
     def sync(self, handle: int) -> None:
-        """Nothing: these tests say themselves what a crash takes."""
+        """Does nothing: these tests decide themselves what a crash loses."""
 
 
 def same(ran: Ran, reference: Ran, share: float = 1.0) -> None:
-    """The outcome is the same, in the same order, whoever was first."""
+    """The outcome is the same, in the same order, in any order of work."""
     assert_whole(ran.path)
     assert ran.valid == reference.valid
     assert ran.failed == reference.failed
@@ -120,7 +120,7 @@ def same(ran: Ran, reference: Ran, share: float = 1.0) -> None:
 @pytest.mark.parametrize("power", [False, True], ids=["killed", "power-cut"])
 @pytest.mark.parametrize("batch", [False, True], ids=["realtime", "batch"])
 def test_a_run_that_dies_anywhere_and_often_ends_like_one_that_does_not(
-    folder: Path, pipeline: Path, reference: Ran, power: bool, batch: bool
+    folder: Path, pipeline: Path, reference: Ran, *, power: bool, batch: bool
 ) -> None:
     rows = read_replay(pipeline / "replies.jsonl")
     fresh = start(pipeline, folder / "fresh", NoSync())
@@ -133,14 +133,14 @@ def test_a_run_that_dies_anywhere_and_often_ends_like_one_that_does_not(
         while True:
             disk = BreakingDisk(chance.randint(1, 90), seed * 1000 + deaths, power=power)
             try:
-                ran = go(path, Options(batch=batch, workers=WORKERS, poll=0.001), disk=disk, provider=provider)
+                ran = go(path, RunOptions(batch=batch, workers=WORKERS, poll=0.001), disk=disk, provider=provider)
                 break
             except Crash:
                 deaths += 1
             assert deaths < 200, f"seed {seed} never ends"
         same(ran, reference, 0.5 if batch else 1.0)  # a batch costs half
         if not power and not batch:
-            # A reply that was recorded is never asked for again; what was under way when it died was lost.
+            # A recorded reply is never requested again; unfinished calls were lost when it died.
             assert len(provider.asked) <= len(results(path)) + deaths * WORKERS, f"seed {seed}"
         shutil.rmtree(path)
 
@@ -206,14 +206,14 @@ def test_a_process_that_is_killed_for_real_loses_nothing(folder: Path) -> None:
                 enough = written(path) + chance.randrange(whole // 3)
                 while written(path) < enough and process.poll() is None:
                     time.sleep(0.0005)
-                time.sleep(chance.uniform(0, 0.01))  # the instant is the point here
+                time.sleep(chance.uniform(0, 0.01))  # the instant is the point of this test
                 process.kill()
             hit += process.returncode == -signal.SIGKILL
         same(go(path), reference)
 
 
 def written(folder: Path) -> int:
-    """How many bytes the files in a folder hold that somebody else writes to."""
+    """How many bytes are in the files of a folder that another process writes to."""
     found = 0
     for path in folder.rglob("*"):
         with contextlib.suppress(FileNotFoundError):
@@ -222,7 +222,7 @@ def written(folder: Path) -> int:
 
 
 def test_the_clock_may_jump(folder: Path, pipeline: Path, reference: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Times in the journal are for people: nothing is decided by them."""
+    """Times in the journal are for people: they decide nothing."""
     import trueup.batch.pipeline.rundir.journal as room
 
     chance = random.Random(5)
@@ -230,12 +230,12 @@ def test_the_clock_may_jump(folder: Path, pipeline: Path, reference: Ran, monkey
     path = start(pipeline, folder / "run", NoSync())
     for at in (20, 35, 50):
         with pytest.raises(Crash):
-            go(path, Options(workers=WORKERS), disk=BreakingDisk(at, at))
+            go(path, RunOptions(workers=WORKERS), disk=BreakingDisk(at, at))
     same(go(path, disk=NoSync()), reference)
 
 
 def test_no_operation_of_a_run_is_left_out_of_the_crashes(folder: Path, pipeline: Path) -> None:
-    """Crashes are drawn from the first operations on; this says that the run has about as many."""
+    """Crashes are drawn from the first operations on; this checks that the run has about as many."""
     path = start(pipeline, folder / "run", NoSync())
     disk = BreakingDisk(10**9, 0)
     go(path, disk=disk)

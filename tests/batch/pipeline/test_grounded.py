@@ -1,4 +1,4 @@
-"""Grounded steps of a pipeline: where the source of a unit is, rates by step, field and model, and what `lint` says before it costs."""
+"""Grounded steps of a pipeline: the source of a unit, rates by step, field and model, and the faults that `lint` finds."""
 
 import json
 from pathlib import Path
@@ -104,7 +104,7 @@ def test_a_pipeline_without_grounding_has_no_rates(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("grounded", "code", "said"),
     [
-        ({"source": "mial"}, "N026", "nothing gives the field 'mial' that is the source of the replies"),
+        ({"source": "mial"}, "N026", "the field 'mial', the source of the replies, does not exist"),
         ({"fields": ["name", "totl"]}, "N013", "the schema has no field 'totl'"),
         ({"feilds": ["name"]}, "N006", "there is no such option"),
     ],

@@ -5,7 +5,7 @@ from tests.growth import assert_linear
 
 
 def test_a_run_takes_linear_time() -> None:
-    assert_linear(measure, lambda units: max(10, units), 1000)  # ten items, so many times each
+    assert_linear(measure, lambda units: max(10, units), 1000)  # ten items, repeated this many times
 
 
 def test_memory_does_not_grow_with_the_units() -> None:

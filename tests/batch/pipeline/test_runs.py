@@ -1,4 +1,4 @@
-"""Whole runs: the shipped pipelines, every kind of step, the guard, retries, verify and repair, names that would escape."""
+"""Whole runs: the shipped pipelines, every kind of step, the guard, retries, verify and repair, and hostile names."""
 
 import gzip
 import json
@@ -29,7 +29,7 @@ from trueup.batch.pipeline.retrying.retry import retry
 from trueup.batch.pipeline.rundir.create import CannotCreate
 from trueup.batch.pipeline.rundir.directory import NoRun, OwnedRun, RunDir
 from trueup.batch.pipeline.rundir.disk import Damaged
-from trueup.batch.pipeline.running.run import Options, asking_steps
+from trueup.batch.pipeline.running.run import RunOptions, asking_steps
 from trueup.batch.pipeline.units.seeds import base_seed
 from trueup.batch.pipeline.verifying.repair import repair
 from trueup.batch.pipeline.verifying.verify import verify
@@ -51,13 +51,13 @@ def test_the_random_walk_is_the_same_in_every_run(tmp_path: Path) -> None:
 
 @pytest.mark.spec("B16", "B17")
 @pytest.mark.parametrize("batch", [False, True])
-def test_the_dialogue_runs_on_recorded_replies_in_both_modes(tmp_path: Path, batch: bool) -> None:
-    ran = run_pipeline(EXAMPLES / "npc_dialogue", tmp_path / "run", Options(batch=batch, poll=0.001))
+def test_the_dialogue_runs_on_recorded_replies_in_both_modes(tmp_path: Path, *, batch: bool) -> None:
+    ran = run_pipeline(EXAMPLES / "npc_dialogue", tmp_path / "run", RunOptions(batch=batch, poll=0.001))
     assert ran.ids == (
         ["smith-friendly", "smith-desperate", "elder-friendly", "elder-desperate", "pedlar-friendly"],
         ["pedlar-desperate"],
     )
-    assert ran.valid[0]["in_character"] == 9  # "9" came, a number was asked for
+    assert ran.valid[0]["in_character"] == 9  # the reply has "9", the schema wants a number
     assert ran.result.code == 1
     assert_whole(ran.path)
 
@@ -136,14 +136,14 @@ def test_when_no_unit_passes_a_step_the_next_does_not_start(tmp_path: Path) -> N
     items = [{"id": str(n)} for n in range(100)]
     pipeline = write_pipeline(tmp_path / "pipeline", [asking("one"), asking("two")], items, rows, chunk_size=25)
     provider = Counting(rows)
-    ran = go(start(pipeline, tmp_path / "run"), Options(workers=4), provider=provider)
+    ran = go(start(pipeline, tmp_path / "run"), RunOptions(workers=4), provider=provider)
     assert (ran.result.status, ran.result.code) == ("failed", 1)
     failed = standing(ran.run, running=False)["failed"]
     assert 25 <= failed == len(ran.failed)
     said = f"step one: none of the first {failed} units is valid (P001 {failed}); the rest was not started"
     assert ran.result.reason == ran.run.state.reason == said
     assert {step for step, _, _ in provider.asked} == {"one"}
-    assert len(provider.asked) < 100 * 3  # the rest was not begun
+    assert len(provider.asked) < 100 * 3  # the rest was not started
     assert ran.run.state.label(ran.run.state.chunks["chunk_000"]) == "FAILED"
 
 
@@ -153,12 +153,12 @@ def test_the_reason_of_a_failed_step_counts_each_unit_once(tmp_path: Path) -> No
     items = [{"id": str(n)} for n in range(60)]
     pipeline = write_pipeline(tmp_path / "pipeline", [asking("one")], items, rows, chunk_size=10)
     path = start(pipeline, tmp_path / "run")
-    ran = go(path, Options(workers=1))
+    ran = go(path, RunOptions(workers=1))
     assert ran.result.reason.startswith("step one: none of the first 20 units is valid (P001 20)")
     owned = OwnedRun.open(path)
     retry(owned, attempts=5)
     owned.close()
-    ran = go(path, Options(workers=1))
+    ran = go(path, RunOptions(workers=1))
     assert ran.result.reason.startswith("step one: none of the first 20 units is valid (P001 20)")
     assert ran.run.state.status == "failed"
 
@@ -199,7 +199,7 @@ def test_units_are_retried_each_with_what_was_wrong(tmp_path: Path) -> None:
     assert ran.ids == (["a", "c", "e"], ["b", "f", "d"])  # by chunk, then by step
     stages = {record["unit_id"]: record["failure_stage"] for record in ran.failed}
     assert stages == {"b": "parse", "d": "validation", "f": "pipeline_internal"}
-    assert retried(path) == (0, 2, 1, (), 3)  # all attempts are used up
+    assert retried(path) == (0, 2, 1, (), 3)  # no attempts are left
 
     found = retried(path, attempts=4)
     assert (found.units, found.exhausted, found.kept, found.chunks) == (2, 0, 1, ("retry_000",))
@@ -215,7 +215,7 @@ def test_units_are_retried_each_with_what_was_wrong(tmp_path: Path) -> None:
     assert ran.ids == (["a", "c", "e", "b"], ["f", "d"])
     again = next(record for record in ran.failed if record["unit_id"] == "d")
     assert (again["retry_count"], again["tries"]) == (3, {"schema_validation": 2, "validation": 2})
-    assert len(results(path)) == 3 + 3 + 3 + 2  # three at once, three tries each, one more each
+    assert len(results(path)) == 3 + 3 + 3 + 2  # three at a time, three tries each, one more each
     assert_whole(path)
 
     assert retried(path, attempts=5).units == 1
@@ -247,7 +247,7 @@ def test_a_run_with_units_to_retry_is_not_done_and_its_files_agree_with_the_tabl
     retried(path, attempts=4)
     found = standing(RunDir.look(path), running=False)
     assert (found["status"], found["failed"], found["pending"]) == ("paused", 0, 1)
-    assert found["reason"] == "failed units are to be asked about again; run it again to resume"
+    assert found["reason"] == "failed units will be retried; run it again to resume"
     assert json.loads((path / "MANIFEST.json").read_bytes())["status"] == "paused"
     assert lines(path / "failures.jsonl") == []
     assert go(path).ids == (["a", "c", "b"], [])
@@ -257,13 +257,13 @@ def test_a_run_with_units_to_retry_is_not_done_and_its_files_agree_with_the_tabl
 @pytest.mark.spec("B12", "B20")
 @pytest.mark.parametrize("command", ["retry", "repair"])
 def test_a_command_that_finds_nothing_to_do_leaves_the_picture_of_a_stopped_run(tmp_path: Path, command: str) -> None:
-    """How units in the middle of a step were judged stands in MANIFEST.json alone."""
+    """Only MANIFEST.json has the outcomes of units in the middle of a step."""
     items = [{"id": name} for name in "abcdef"]
     rows = [*reply("ask", "*", GOOD, tokens=1_000_000), *reply("ask", "b", "no", tokens=1_000_000)]
     settings = {"prices": {"*": {"input": 1, "output": 0}}, "retry": {"max_attempts": 1, "initial_delay_seconds": 0}}
-    folder = write_pipeline(tmp_path / "p", [asking("ask")], items, rows, settings, chunk_size=6)
+    folder = write_pipeline(tmp_path / "p", [asking("ask")], items, rows, api=settings, chunk_size=6)
     path = start(folder, tmp_path / "run")
-    assert go(path, Options(max_cost=3.5, workers=1)).result.code == 3
+    assert go(path, RunOptions(max_cost=3.5, workers=1)).result.code == 3
     before = standing(RunDir.look(path), running=False)
     assert (before["failed"], before["steps"][0]["valid"], before["pending"]) == (1, 2, 3)
     if command == "retry":
@@ -338,7 +338,7 @@ def test_files_that_hold_something_else_are_told_and_break_nothing(tmp_path: Pat
     (path / "input/units.jsonl").write_bytes(b"5\n")
     hashes, units = verify(RunDir.look(path))
     assert (hashes.kind, units.kind) == ("damaged", "damaged")
-    assert hashes.message == "config/HASHES.json is no list of files and their hashes"
+    assert hashes.message == "config/HASHES.json is not a list of files and their hashes"
     assert units.message.endswith("units.jsonl: row 1 names no unit; try `trueup repair`")
     (path / "journal.jsonl").write_bytes(b"")
     with pytest.raises(Damaged, match="the record of the run's creation is gone"):
@@ -415,7 +415,7 @@ def test_a_reply_does_not_take_over_what_belongs_to_the_unit(tmp_path: Path) -> 
         write_pipeline(tmp_path / "q", [asking("ask", strict)], [{"id": "a"}], reply("ask", "*", GOOD)),
         tmp_path / "run2",
     )
-    assert ran.ids[0] == ["a"]  # fields of the unit are not shown to the schema
+    assert ran.ids[0] == ["a"]  # the schema does not see fields of the unit
 
 
 @pytest.mark.spec("B16")
@@ -454,7 +454,7 @@ def test_a_script_that_fails_stops_the_run_with_its_last_words(tmp_path: Path, b
     config = ran.path / "config" / "config.yaml"
     config.write_text(config.read_text("utf-8").replace('seconds": 0.5', 'seconds": 60'), "utf-8")
     log: list[str] = []
-    assert len(go(ran.path, on_log=log.append).valid) == 3  # put right, it goes on
+    assert len(go(ran.path, on_log=log.append).valid) == 3  # repaired, it continues
     assert "config/total.py was changed after the run was made; it is taken as it is now" in log
 
 
@@ -515,7 +515,7 @@ def test_a_step_may_have_a_model_of_its_own(tmp_path: Path) -> None:
 
 
 def test_memory_does_not_grow_with_the_units(tmp_path: Path) -> None:
-    """Of the chunks only those under way are held."""
+    """Only the chunks in progress are in memory."""
     import tracemalloc
 
     rows = reply("ask", "*", json.dumps({"answer": "x" * 2000}))
@@ -574,7 +574,7 @@ def test_stored_replies_are_judged_by_new_rules_and_units_that_would_pass_go_on(
     provider = Counting(rows)
     ran = go(path, provider=provider)
     assert ran.ids == (["a", "c"], ["b", "d"])
-    assert [(step, unit) for step, unit, _ in provider.asked] == [("two", "c")]  # step one asked nobody again
+    assert [(step, unit) for step, unit, _ in provider.asked] == [("two", "c")]  # step one asked nothing again
     assert ran.money.calls == calls + 1
     assert_whole(path)
 
@@ -583,7 +583,7 @@ def test_stored_replies_are_judged_by_new_rules_and_units_that_would_pass_go_on(
 @pytest.mark.parametrize("name", ["reviews", "npc_dialogue"] if SOAK else ["reviews"])
 def test_the_shipped_pipelines_run_on_the_bundled_model(tmp_path: Path, name: str) -> None:
     ran = go(start(EXAMPLES / name, tmp_path / "run", max_units=1, provider="local"))
-    assert ran.result.status in {"done", "failed"}  # what so small a model says is another matter
+    assert ran.result.status in {"done", "failed"}  # the answers of such a small model do not matter here
     assert ran.money.calls >= 1
     assert_whole(ran.path)
 

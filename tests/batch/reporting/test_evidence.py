@@ -1,4 +1,4 @@
-"""Values beside their places on the report page: clicked through in a real browser, with sources that try to break out of it."""
+"""Values and their places on the report page: clicked through in a real browser, with sources that try to break out of it."""
 
 import json
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def sample() -> list[str]:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_report(run(tmp_path_factory.mktemp("evident"), sample(), Contract(True, grounded=True)).out)
+    return write_report(run(tmp_path_factory.mktemp("evident"), sample(), Contract(schema=True, grounded=True)).out)
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_a_long_source_is_cut_to_windows_and_scrolled_to(browser: Any, page: Pat
     tab, _, said = opened(browser, page)
     choose(tab, "long")
     text = tab.locator(".sources").inner_text()
-    assert "characters are left out here" in text
+    assert "characters omitted" in text
     assert len(text) < 3_000
     tab.locator("#evidence button", has_text="sum").click()
     assert chosen(tab) == ["77.50 EUR"]
@@ -140,10 +140,10 @@ def test_markup_in_sources_is_inert(browser: Any, page: Path, scheme: str) -> No
 
 
 def test_the_page_stays_bounded(tmp_path: Path) -> None:
-    """The source of a unit takes a bounded part of the page, however long it is and however many values stand in it."""
+    """The source of a unit takes a bounded part of the page, for any length and any number of values in it."""
     numbers = " … ".join(f"number {at}001 {'x' * 2_000}" for at in range(400))
     lines = [unit(f"u{at}", numbers, [f"{n}001" for n in range(1, 400)]) for at in range(4)]
-    ran = run(tmp_path, lines, Contract(True, grounded=True))
+    ran = run(tmp_path, lines, Contract(schema=True, grounded=True))
     found = collect(ran.out)["units"]
     for each in found:
         assert sum(len(text) for source in each["sources"] for _, text in source["pieces"]) <= 24_000

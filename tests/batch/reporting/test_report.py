@@ -1,4 +1,4 @@
-"""The report of a sift: one page, whatever the replies hold, looked at and clicked through in a real browser."""
+"""The report of a sift: one page for any replies, viewed and clicked through in a real browser."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import pytest
 from tests.batch.sifting import SCHEMA, run, unit, write
 from trueup.batch.judging.contracts import spec_of
 from trueup.batch.reporting.report import Missing, collect, render, write_report
-from trueup.batch.sift import Options, OutOfTime, Progress, sift
+from trueup.batch.sift import OutOfTime, SiftOptions, SiftProgress, sift
 from trueup.contract.contract import Contract
 
 HOSTILE = [
@@ -23,7 +23,7 @@ HOSTILE = [
     "<!--<script>",
     "\u2028\u2029 \u202e txt",
 ]
-# what a reply must not become; a link to the explanation of a code is the page's own
+# things that a reply must not become; links to the explanation of a code belong to the page
 INERT = "#unit img, #unit svg, #unit script, #unit iframe, #unit a:not([href^='#explain-'])"
 CHROMIUM = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 
@@ -57,7 +57,7 @@ def browser() -> Iterator[Any]:
 
 
 def opened(browser: Any, page: Path, **options: Any) -> tuple[Any, list[str], list[str]]:
-    """The page in a browser, with every request it makes and every complaint."""
+    """The page in a browser, with its requests and console messages."""
     tab = browser.new_page(viewport={"width": 1200, "height": 900}, **options)
     asked: list[str] = []
     said: list[str] = []
@@ -104,7 +104,7 @@ def test_markup_in_replies_is_inert(browser: Any, page: Path) -> None:
     assert tab.title().startswith("trueup report")
     assert asked == [page.as_uri()]
     assert said == []
-    # a script that did get in would not be run either
+    # a script that got in would not be run either
     tab.evaluate("""() => {
         const image = document.createElement("img");
         image.src = "http://127.0.0.1:9/leak.png";
@@ -120,7 +120,7 @@ def test_markup_in_replies_is_inert(browser: Any, page: Path) -> None:
 
 
 def shown_codes(tab: Any, table: str, column: int = 0) -> list[str]:
-    """What stands in a column of a table, row by row."""
+    """The cells in a column of a table, row by row."""
     return [cell.split("\n")[0] for cell in tab.locator(f"#{table} tbody td:nth-child({column + 1})").all_inner_texts()]
 
 
@@ -348,10 +348,10 @@ def test_lines_that_are_no_records_are_counted(tmp_path: Path) -> None:
 def test_a_sift_that_is_not_finished_is_shown_as_far_as_it_is(tmp_path: Path) -> None:
     lines = [unit(f"u{n}", '{"name": "Ada"}' if n % 2 else '{"name": "Ada", "age": "3"}') for n in range(2000)]
     file = write(tmp_path / "lines.jsonl", lines)
-    options = Options(workers=1, range_size=20_000)
+    options = SiftOptions(workers=1, range_size=20_000)
     spec = spec_of(options={"schema": SCHEMA})
 
-    def stop(report: Progress) -> None:
+    def stop(report: SiftProgress) -> None:
         if report.tally.counts["units"]:
             raise OutOfTime("enough")
 
@@ -361,7 +361,7 @@ def test_a_sift_that_is_not_finished_is_shown_as_far_as_it_is(tmp_path: Path) ->
     counts = data["summary"]["counts"]
     assert 0 < counts["units"] < 2000
     assert (counts["valid"] + counts["failed"], data["paths"][0]["failed"]) == (counts["units"], counts["failed"])
-    assert data["notes"] == ["This sift is not finished: the page shows what is judged so far."]
+    assert data["notes"] == ["This sift is not finished: the page shows what was judged so far."]
     assert {shown["kind"] for shown in data["units"]} == {"valid", "failed"}
     assert write_report(tmp_path / "out").is_file()
     sift([str(file)], spec, tmp_path / "out", options)

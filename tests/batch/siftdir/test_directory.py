@@ -1,4 +1,4 @@
-"""The folder of a sift read back while the sift is under way: every unit is counted once, whatever moves in between."""
+"""The folder of a sift, read while the sift runs: every unit is counted once, even if files move."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ from trueup.batch.judging.contracts import spec_of
 from trueup.batch.judging.work import read_part
 from trueup.batch.merging import merge
 from trueup.batch.reporting.report import collect
-from trueup.batch.sift import Options, OutOfTime, Progress, sift
+from trueup.batch.sift import OutOfTime, SiftOptions, SiftProgress, sift
 from trueup.batch.siftdir import directory
 from trueup.batch.siftdir.directory import Missing, Moved, settled
 from trueup.batch.siftdir.manifest import Manifest
@@ -24,12 +24,12 @@ NUMBER = 400
 def partly(file: Path, out: Path, step: str, done: int = 0, **options: Any) -> None:
     """Sift until a step has come so far; a sift that ends before is finished."""
 
-    def stop(report: Progress) -> None:
+    def stop(report: SiftProgress) -> None:
         if report.step == step and report.done >= done:
             raise OutOfTime("enough")
 
     try:
-        sift([str(file)], SPEC, out, Options(workers=1, range_size=4000, **options), stop)
+        sift([str(file)], SPEC, out, SiftOptions(workers=1, range_size=4000, **options), stop)
     except OutOfTime:
         pass
 

@@ -1,4 +1,4 @@
-"""Files that grew are sifted further: only new lines are judged, and the result is that of a sift of everything at once."""
+"""Files that grew are sifted further: only new lines are judged, and the result equals a sift of everything."""
 
 import gzip
 import io
@@ -13,9 +13,9 @@ from tests.batch.by_line import expected, found
 from tests.batch.merging.test_merge import CONTRACT, HOW, some_lines
 from tests.batch.sifting import SCHEMA, bytes_of, run_files, unit, write
 from tests.effort import SOAK
-from trueup.batch.input.sources import Unreadable
+from trueup.batch.input.sources import UnreadableSource
 from trueup.batch.judging.contracts import spec_of
-from trueup.batch.sift import Options, OutOfTime, Progress, Refused, sift
+from trueup.batch.sift import OutOfTime, SiftOptions, SiftProgress, SiftRefused, sift
 from trueup.batch.siftdir import manifest as manifest_room
 
 
@@ -32,7 +32,7 @@ def test_grown_in_any_steps_it_comes_out_as_if_sifted_at_once(tmp_path: Path, ho
         cuts = [sorted(dice.randrange(len(one)) for _ in range(2)) for one in whole]
         size = dice.choice((150, 900, 4000, 1 << 20))
         for step in range(3):
-            # each file is there from some step on, cut anywhere, also inside a line
+            # each file exists from some step on, cut anywhere, even inside a line
             files = []
             for number, one in enumerate(whole[: step + 1]):
                 text = one if step == 2 else one[: cuts[number][step]]
@@ -96,18 +96,18 @@ def test_a_change_of_what_was_judged_is_refused(tmp_path: Path, range_size: int)
         (text[:-100], "lines.jsonl is shorter than it was"),
     ):
         write(file, changed)
-        with pytest.raises(Refused, match=says):
+        with pytest.raises(SiftRefused, match=says):
             run_files(tmp_path, [str(file)], range_size=range_size, grow=True)
     write(file, text)
     other = write(tmp_path / "other.jsonl", [unit("z")])
-    with pytest.raises(Refused, match=r"earlier files come first, under the same names: lines\.jsonl"):
+    with pytest.raises(SiftRefused, match=r"earlier files must come first, with the same names: lines\.jsonl"):
         run_files(tmp_path, [str(other), str(file)], grow=True)
-    with pytest.raises(Refused, match="a different contract"):
+    with pytest.raises(SiftRefused, match="a different contract"):
         run_files(tmp_path, [str(file)], CONTRACT, grow=True)
-    with pytest.raises(Refused, match="different options"):
+    with pytest.raises(SiftRefused, match="different options"):
         run_files(tmp_path, [str(file)], merge="last", grow=True)
     write(file, text + unit("new").encode())
-    with pytest.raises(Refused, match="if lines were only added, use --grow"):
+    with pytest.raises(SiftRefused, match="if lines were only added, use --grow"):
         run_files(tmp_path, [str(file)])
     assert bytes_of(tmp_path / "out") == before
 
@@ -118,7 +118,7 @@ def test_results_that_somebody_changed_are_not_built_upon(tmp_path: Path) -> Non
     write(file, [unit("a"), unit("b", "no"), unit("c")])
     with (tmp_path / "out" / "validated.jsonl").open("ab") as opened:
         opened.write(b"mine\n")
-    with pytest.raises(Refused, match=r"validated\.jsonl changed since it was sifted; use --fresh"):
+    with pytest.raises(SiftRefused, match=r"validated\.jsonl changed since it was sifted; use --fresh"):
         run_files(tmp_path, [str(file)], grow=True)
 
 
@@ -177,23 +177,27 @@ def test_a_stream_grows_while_its_run_is_under_way(tmp_path: Path) -> None:
 
     with pytest.raises(OutOfTime):
         piped(half, time_limit=1e-9)
-    with pytest.raises(Unreadable, match="stdin gives more than this run began with; use --grow to sift that too"):
+    with pytest.raises(
+        UnreadableSource, match="stdin has more than this run started with; use --grow to sift that too"
+    ):
         piped(whole)
     for other in (half[:-9], b"x" + whole[1:]):
         for grow in (False, True):
-            with pytest.raises(Unreadable, match="stdin is not what this run began with; choose another --out"):
+            with pytest.raises(
+                UnreadableSource, match="stdin differs from the input that this run started with; choose another --out"
+            ):
                 piped(other, grow=grow)
     with pytest.raises(OutOfTime):
-        piped(b"", grow=True, time_limit=1e-9)  # nothing at all: as it was
+        piped(b"", grow=True, time_limit=1e-9)  # nothing at all: unchanged
     assert [row["unit_id"] for row in piped(whole, grow=True).valid] == [f"u{n}" for n in range(40)]
 
 
 @pytest.mark.parametrize("range_size", [300, 1 << 20])
 def test_a_file_may_grow_while_it_is_read_if_it_may_grow_at_all(tmp_path: Path, range_size: int) -> None:
-    """A log that somebody writes to all the time: what was there at the start is sifted, the rest is left for the next time."""
+    """A log that is written to all the time: the lines at the start are sifted, the rest is left for the next time."""
     file = write(tmp_path / "lines.jsonl", [unit(f"u{n}") for n in range(20)])
     spec = spec_of(options={"schema": SCHEMA})
-    options = Options(workers=1, range_size=range_size, grow=True)
+    options = SiftOptions(workers=1, range_size=range_size, grow=True)
     new = iter(range(20, 10_000))
 
     def growing(_: Any) -> None:
@@ -216,15 +220,21 @@ def test_a_file_that_changes_otherwise_while_it_is_read_is_refused(tmp_path: Pat
     text = "\n".join(unit(f"u{n}") for n in range(40)).encode() + b"\n"
     file = write(tmp_path / "lines.jsonl", text)
 
-    def meddle(progress: Progress) -> None:
+    def meddle(progress: SiftProgress) -> None:
         if progress.step == "comparing":
             if change == "gone":
                 file.unlink(missing_ok=True)
             else:
                 write(file, text[:-5] if change == "cut" else text.replace(b"u7", b"v7") + b"more\n")
 
-    with pytest.raises(Refused, match=r"lines\.jsonl:? (the file )?changed .*; use --fresh to start over"):
-        sift([str(file)], spec_of(options={"schema": SCHEMA}), tmp_path / "out", Options(workers=1, grow=True), meddle)
+    with pytest.raises(SiftRefused, match=r"lines\.jsonl:? (the file )?changed .*; use --fresh to start over"):
+        sift(
+            [str(file)],
+            spec_of(options={"schema": SCHEMA}),
+            tmp_path / "out",
+            SiftOptions(workers=1, grow=True),
+            meddle,
+        )
     assert not (tmp_path / "out" / "validated.jsonl").exists()
 
 
@@ -232,7 +242,7 @@ def test_a_file_that_was_only_touched_is_done(tmp_path: Path) -> None:
     file = write(tmp_path / "lines.jsonl", [unit("a")])
     ran = run_files(tmp_path, [str(file)])
     os.utime(file, ns=(1, 1))
-    with pytest.raises(Refused, match="the files changed since"):
+    with pytest.raises(SiftRefused, match="the files changed since"):
         run_files(tmp_path, [str(file)])
     assert run_files(tmp_path, [str(file)], grow=True).summary == ran.summary
     assert run_files(tmp_path, [str(file)]).summary == ran.summary

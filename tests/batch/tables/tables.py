@@ -1,4 +1,4 @@
-"""What the tests of tables share: rows, files of every kind with them, and a run over one."""
+"""Shared by the tests of tables: rows, files of every kind with them, and a run over one."""
 
 import csv
 import json
@@ -15,7 +15,7 @@ KINDS = ("parquet", "arrow", "stream", "csv")
 
 
 def rows_of(count: int, ids: int = 0) -> dict[str, list[Any]]:
-    """Columns of units with a city as their input; with `ids`, so many different ids and the rest given twice."""
+    """Columns of units with a city as their input; `ids` is the number of different ids, and the rest repeat them."""
     return {
         "unit_id": [f"u{number % (ids or count)}" for number in range(count)],
         "city": [f"city {number}" for number in range(count)],
@@ -24,7 +24,7 @@ def rows_of(count: int, ids: int = 0) -> dict[str, list[Any]]:
 
 
 def save(path: Path, columns: dict[str, Any] | pa.Table, kind: str, group: int = 50) -> Path:
-    """Write a table as one kind of file, in groups of so many rows."""
+    """Write a table as one kind of file, in groups of `size` rows."""
     table = columns if isinstance(columns, pa.Table) else pa.table(columns)
     if kind == "parquet":
         pq.write_table(table, path, row_group_size=group)

@@ -1,4 +1,4 @@
-"""CSV and TSV in: quotes, line breaks, encodings, delimiters; a bad row fails alone and none is lost."""
+"""Reading CSV and TSV: quotes, line breaks, encodings, delimiters; a bad row fails alone and no row is lost."""
 
 import csv
 import io
@@ -11,9 +11,9 @@ import pytest
 
 from tests.batch.sifting import run_files, write
 from trueup.batch.input.ranges import Range
-from trueup.batch.input.sources import Form, Unreadable, open_sources
+from trueup.batch.input.sources import InputForm, UnreadableSource, open_sources
 from trueup.batch.tables import delimited
-from trueup.batch.tables.rows import Columns
+from trueup.batch.tables.rows import UnitColumns
 
 GOOD = '{"name": "Ada", "age": 36}'
 CELL = '"{""name"": ""Ada"", ""age"": 36}"'
@@ -30,7 +30,7 @@ def test_quotes_and_line_breaks_belong_to_their_cell(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("header", "row", "given"),
     [
-        (",unit_id,raw_response", f"0,u,{CELL}", {"": "0"}),  # so pandas writes an index
+        (",unit_id,raw_response", f"0,u,{CELL}", {"": "0"}),  # how pandas writes an index
         ("unit_id,raw_response,", f"u,{CELL},", {"": ""}),
         ('unit_id,"a;b;c;d",raw_response', f"u,x,{CELL}", {"a;b;c;d": "x"}),
     ],
@@ -53,8 +53,8 @@ def test_a_bad_row_fails_alone(tmp_path: Path) -> None:
     assert [row["unit_id"] for row in ran.valid] == ["a", "d", "g", "i"]
     said = {row["raw_response"]: row["errors"][0]["message"] for row in ran.failed}
     assert said == {
-        "short": "The row has 1 cell, and the header 2",
-        "c,{},extra": "The row has 3 cells, and the header 2",
+        "short": "The row has 1 cell, but the header has 2",
+        "c,{},extra": "The row has 3 cells, but the header has 2",
         'e,"{\\"name\\": 1}"': "The row cannot be read: ',' expected after '\"'",
         "f,\ufffd": "The row is not UTF-8",
         'h,"never closed': "The row cannot be read: ',' expected after '\"'",
@@ -68,21 +68,21 @@ def test_a_quote_that_is_never_closed_costs_one_line(tmp_path: Path) -> None:
     rows = ["unit_id,raw_response", 'a,"open', *(f"b{n},plain" for n in range(500))]
     ran = run_files(tmp_path, [str(write(tmp_path / "a.csv", rows))], max_line=2000)
     assert ran.summary["counts"]["units"] == 501
-    assert ran.failed[0]["errors"][0]["message"] == "The row begins a quote that is not closed"
+    assert ran.failed[0]["errors"][0]["message"] == "The row opens a quote that is not closed"
 
 
 @pytest.mark.parametrize(
     ("raw", "form"),
     [
-        (f"unit_id,city,raw_response\r\na,Ål,{CELL}\r\n".encode("utf-8-sig"), Form()),
-        (f"unit_id,city,raw_response\na,Ål,{CELL}\n".encode("utf-16"), Form()),
-        (f"unit_id,city,raw_response\na,Ål,{CELL}\n".encode("cp1252"), Form(encoding="cp1252")),
-        (f"unit_id;city;raw_response\na;Ål;{CELL}".encode(), Form()),
-        (f"unit_id\tcity\traw_response\na\tÅl\t{CELL}".encode(), Form()),
+        (f"unit_id,city,raw_response\r\na,Ål,{CELL}\r\n".encode("utf-8-sig"), InputForm()),
+        (f"unit_id,city,raw_response\na,Ål,{CELL}\n".encode("utf-16"), InputForm()),
+        (f"unit_id,city,raw_response\na,Ål,{CELL}\n".encode("cp1252"), InputForm(encoding="cp1252")),
+        (f"unit_id;city;raw_response\na;Ål;{CELL}".encode(), InputForm()),
+        (f"unit_id\tcity\traw_response\na\tÅl\t{CELL}".encode(), InputForm()),
     ],
     ids=["bom and CRLF", "utf-16", "cp1252", "semicolons", "tabs"],
 )
-def test_encodings_and_delimiters(tmp_path: Path, raw: bytes, form: Form) -> None:
+def test_encodings_and_delimiters(tmp_path: Path, raw: bytes, form: InputForm) -> None:
     ran = run_files(tmp_path, [str(write(tmp_path / "a.csv", raw))], form=form)
     assert [(row["unit_id"], row["input"], row["data"]["age"]) for row in ran.valid] == [("a", {"city": "Ål"}, 36)]
 
@@ -90,21 +90,21 @@ def test_encodings_and_delimiters(tmp_path: Path, raw: bytes, form: Form) -> Non
 @pytest.mark.parametrize(
     ("raw", "why"),
     [
-        (f"a,{CELL}\nb,{CELL}\n".encode(), "no column holds a reply; it has a, "),
+        (f"a,{CELL}\nb,{CELL}\n".encode(), "no column has a reply; its columns: a, "),
         (b"\nunit_id,raw_response\n", "its first line is empty; it has no header"),
-        (b"unit_id,raw_response\ra,{}\r", "its lines end in CR alone"),
+        (b"unit_id,raw_response\ra,{}\r", "its lines end with CR only"),
         (b'unit_id,"raw_response\n', "its header cannot be read"),
         ("unit_id,raw_response\na,é\n".encode(), "not in ascii"),
     ],
 )
 def test_a_file_without_a_header_that_can_be_read_is_refused(tmp_path: Path, raw: bytes, why: str) -> None:
-    form = Form(encoding="ascii") if "ascii" in why else Form()
-    with pytest.raises(Unreadable, match=f"^a.csv: {why}"):
+    form = InputForm(encoding="ascii") if "ascii" in why else InputForm()
+    with pytest.raises(UnreadableSource, match=f"^a.csv: {why}"):
         run_files(tmp_path, [str(write(tmp_path / "a.csv", raw))], form=form)
 
 
 def test_records_are_the_same_however_the_file_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ranges of any size, and any distance between the known starts of records, give what one reader gives."""
+    """Ranges of any size, and any distance between the known starts of records, give the same as one reader."""
     chance = random.Random(3)
     alphabet = 'ab",\n\r'
     rows: list[list[str]] = [["unit_id", "raw_response"]]
@@ -117,7 +117,7 @@ def test_records_are_the_same_however_the_file_is_cut(tmp_path: Path, monkeypatc
 
     def read(step: int, stride: int) -> list[Any]:
         monkeypatch.setattr(delimited, "_STRIDE", stride)
-        (source,) = open_sources([file], tmp_path, form=Form(Columns(), max_line=300))
+        (source,) = open_sources([file], tmp_path, form=InputForm(UnitColumns(), max_line=300))
         pieces = [Range(n, 0, at, min(at + step, source.extent)) for n, at in enumerate(range(0, source.extent, step))]
         return [row for piece in pieces for row in source.rows(BytesIO(), piece, 300)]
 

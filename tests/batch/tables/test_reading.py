@@ -1,4 +1,4 @@
-"""Tables in: every kind of file gives the records that the same rows give as JSON lines, and no row is lost."""
+"""Reading tables: every kind of file gives the records that the same rows give as JSON lines, and no row is lost."""
 
 import gzip
 import json
@@ -24,16 +24,16 @@ from tests.batch.sifting import SCHEMA, Ran, bytes_of, run_files, unit, write
 from tests.batch.tables.tables import KINDS, REPLIES, file_of, lines_of_rows, rows_of, save
 from tests.effort import SOAK
 from trueup.batch.input.ranges import Range
-from trueup.batch.input.sources import Form, Source, Unreadable, open_sources
+from trueup.batch.input.sources import InputForm, InputSource, UnreadableSource, open_sources
 from trueup.batch.judging.contracts import spec_of
-from trueup.batch.sift import Options, Refused, sift
+from trueup.batch.sift import SiftOptions, SiftRefused, sift
 from trueup.batch.tables.reading import lines_of_table
-from trueup.batch.tables.rows import Columns
+from trueup.batch.tables.rows import UnitColumns
 from trueup.verdict.extras import install
 
 GOOD = REPLIES[0]
 KILLS = 50 if SOAK else 2
-NAMED = Form(Columns("key", "answer"))
+NAMED = InputForm(UnitColumns("key", "answer"))
 
 
 def one(folder: Path, columns: dict[str, Any] | pa.Table, kind: str = "parquet", **options: Any) -> Ran:
@@ -83,7 +83,7 @@ def test_the_output_does_not_depend_on_workers_or_engine(tmp_path: Path, kind: s
 
 @pytest.mark.parametrize("kind", ["parquet", "stream"])
 def test_a_large_group_is_cut_into_ranges(tmp_path: Path, kind: str) -> None:
-    """One row group or batch for all rows: still many ranges, each row in one of them, whatever their order."""
+    """One row group or batch for all rows: still many ranges, with each row in one of them, in any order."""
     file = file_of(tmp_path, rows_of(5000), kind, group=10_000)
     (source,) = open_sources([file], tmp_path)
     pieces = [Range(n, 0, at, min(at + 4000, source.extent)) for n, at in enumerate(range(0, source.extent, 4000))]
@@ -114,7 +114,7 @@ def test_ray_reads_tables_as_the_local_engine_does(tmp_path: Path) -> None:
 def test_killed_and_resumed_the_bytes_are_the_same(tmp_path: Path, kind: str) -> None:
     file = file_of(tmp_path, rows_of(120, ids=110), kind)
     spec = spec_of(options={"schema": SCHEMA})
-    options = Options(workers=1, range_size=3000, format="parquet")
+    options = SiftOptions(workers=1, range_size=3000, format="parquet")
     sift([file], spec, tmp_path / "whole", options)
     said = []
     sift([file], spec, tmp_path / "counted", options, said.append)
@@ -128,7 +128,7 @@ def test_killed_and_resumed_the_bytes_are_the_same(tmp_path: Path, kind: str) ->
 
 
 def _killed(act: Callable[[Any], object], after: int) -> bool:
-    """Do something in a process of its own that is killed when it has said so many things; whether it was."""
+    """Run an action in a separate process that is killed after some number of messages. Returns whether it was killed."""
     pid = os.fork()
     if pid == 0:
         heard = iter(range(after))
@@ -167,19 +167,21 @@ def test_fields_of_json_lines_are_named_in_the_same_way(tmp_path: Path) -> None:
         ("lines.jsonl@75", {"city": "Rome"}),
     ]
     assert list(ran.codes.values()) == [["U002"], ["U001"], ["U001"], ["U001"]]
-    with pytest.raises(Refused, match="different options"):
+    with pytest.raises(SiftRefused, match="different options"):
         run_files(tmp_path, [file])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_table_without_a_reply_is_refused_with_its_columns(tmp_path: Path, kind: str) -> None:
-    with pytest.raises(Unreadable, match=r"no column holds a reply; it has key, text\. Name one raw_response, or name"):
+    with pytest.raises(
+        UnreadableSource, match=r"no column has a reply; its columns: key, text\. Name one of them raw_response, or"
+    ):
         one(tmp_path, {"key": ["a"], "text": [GOOD]}, kind)
-    with pytest.raises(Unreadable, match=r"there is no column 'answer'; it has key, text"):
+    with pytest.raises(UnreadableSource, match=r"there is no column 'answer'; its columns: key, text"):
         one(tmp_path, {"key": ["a"], "text": [GOOD]}, kind, form=NAMED, out="named")
     two = {"text": ["a"], "raw_response": [GOOD]}
-    with pytest.raises(Unreadable, match=r"there are both 'text' and 'raw_response'"):
-        one(tmp_path, two, kind, form=Form(Columns("", "text")), out="both")
+    with pytest.raises(UnreadableSource, match=r"there are both 'text' and 'raw_response'"):
+        one(tmp_path, two, kind, form=InputForm(UnitColumns("", "text")), out="both")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -189,7 +191,7 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path, kind: str) -> None:
         file = write(tmp_path / "two.csv", ["unit_id,raw_response,n,n", "a,{},x,y"])
     else:
         file = Path(file_of(tmp_path, table, kind))
-    with pytest.raises(Unreadable, match="two columns are called 'n'"):
+    with pytest.raises(UnreadableSource, match="two columns have the name 'n'"):
         run_files(tmp_path, [str(file)])
 
 
@@ -202,7 +204,7 @@ def test_a_table_without_rows_has_no_units(tmp_path: Path, kind: str) -> None:
 def test_a_table_without_columns_is_refused_unless_it_is_empty(tmp_path: Path) -> None:
     assert one(tmp_path, pa.table({})).summary["counts"]["units"] == 0
     bare = pa.table({"a": [1, 2]}).select([])
-    with pytest.raises(Unreadable, match="no column holds a reply; it has none"):
+    with pytest.raises(UnreadableSource, match="no column has a reply; its columns: none"):
         one(tmp_path, bare, "arrow", out="bare")
 
 
@@ -318,7 +320,7 @@ def test_a_time_that_has_no_digits_fails_its_row(tmp_path: Path, kind: pa.DataTy
     (failed,) = ran.failed
     assert (failed["unit_id"], failed["errors"][0]["message"]) == (
         "a",
-        "The row cannot be read: a point in time in it is out of range",
+        "The row cannot be read: one of its points in time is out of range",
     )
 
 
@@ -331,7 +333,7 @@ def test_a_cell_that_is_not_utf8_fails_its_row_alone(tmp_path: Path) -> None:
     table = pa.table({"unit_id": ["a", "b", "c"], "city": city, "raw_response": [GOOD] * 3})
     ran = one(tmp_path, table)
     assert [row["unit_id"] for row in ran.valid] == ["a", "c"]
-    assert ran.failed[0]["errors"][0]["message"] == "The row cannot be read: a text in it is not UTF-8"
+    assert ran.failed[0]["errors"][0]["message"] == "The row cannot be read: its text is not UTF-8"
     assert ran.failed[0]["unit_id"] == "b"
 
 
@@ -360,19 +362,19 @@ def _cut(raw: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("kind", "spoil", "why"),
     [
-        ("parquet", _cut, "not a Parquet file that can be read"),
-        ("parquet", lambda _: b"", "not a Parquet file that can be read"),
-        ("arrow", _cut, "not an Arrow file that can be read: its end is missing"),
-        ("arrow", lambda _: b"", "not an Arrow file that can be read: it has no schema"),
-        ("arrow", lambda raw: b"FEA1" + raw[4:-4] + b"FEA1", "a Feather file of version 1, which is not read"),
+        ("parquet", _cut, "not a readable Parquet file"),
+        ("parquet", lambda _: b"", "not a readable Parquet file"),
+        ("arrow", _cut, "not a readable Arrow file: its end is missing"),
+        ("arrow", lambda _: b"", "not a readable Arrow file: it has no schema"),
+        ("arrow", lambda raw: b"FEA1" + raw[4:-4] + b"FEA1", "Feather version 1 is not supported"),
         ("stream", _cut, "the file ends early"),
-        ("stream", lambda raw: raw[:8] + b"\xee" * 400, "not an Arrow file that can be read"),
+        ("stream", lambda raw: raw[:8] + b"\xee" * 400, "not a readable Arrow file"),
     ],
 )
 def test_a_file_that_is_not_whole_is_refused(tmp_path: Path, kind: str, spoil: Any, why: str) -> None:
     file = Path(file_of(tmp_path, rows_of(200), kind))
     file.write_bytes(spoil(file.read_bytes()))
-    with pytest.raises(Unreadable, match=f"^{file.name}: {why}"):
+    with pytest.raises(UnreadableSource, match=f"^{file.name}: {why}"):
         run_files(tmp_path, [str(file)])
 
 
@@ -433,7 +435,7 @@ def test_tables_at_an_address(tmp_path: Path) -> None:
 def test_a_file_system_that_fails_stops_the_sift_and_no_row_fails_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, error: OSError, reads: int
 ) -> None:
-    """At an address a read may fail and work a minute later; a row that failed for it would stay failed."""
+    """At an address a read may fail and work a minute later; a row that failed because of it would stay failed."""
     fsspec = pytest.importorskip("fsspec")
     file = file_of(tmp_path, rows_of(3000), kind)
     address = f"memory://failing/{Path(file).name}"
@@ -455,12 +457,12 @@ def test_a_file_system_that_fails_stops_the_sift_and_no_row_fails_for_it(
     monkeypatch.setattr(type(fsspec.filesystem("memory").open(address)), "read", failing)
     with pytest.raises(OSError, match="reset"):
         read_all()
-    with pytest.raises(Unreadable, match="reset"):
+    with pytest.raises(UnreadableSource, match="reset"):
         open_sources([address], tmp_path)
 
 
-def most_held(source: Source) -> int:
-    """The most bytes that Arrow and Python hold while all rows of a table are read."""
+def most_held(source: InputSource) -> int:
+    """The most bytes that Arrow and Python use while all rows of a table are read."""
     pool = pa.default_memory_pool()
     held = before = pool.bytes_allocated()
     tracemalloc.start()
@@ -474,7 +476,7 @@ def most_held(source: Source) -> int:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_memory_does_not_grow_with_the_table(tmp_path: Path, kind: str) -> None:
-    """Against a table of twice the rows."""
+    """Compared with a table of twice the rows."""
 
     def most(count: int) -> int:
         columns = {"unit_id": [f"u{n}" for n in range(count)], "raw_response": [GOOD + " " * 500] * count}
@@ -487,7 +489,7 @@ def test_memory_does_not_grow_with_the_table(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "stream"])
 def test_a_range_of_rows_that_share_a_value_is_no_larger_than_others(tmp_path: Path, kind: str) -> None:
-    """A prompt that all rows share is stored once; in the lines, and in the records of rows that fail, it is in each."""
+    """A prompt that all rows share is stored once, but each line, and each record of a row that fails, has it."""
     prompts = pa.array(["Answer. " * 2000] * 2000)
     columns = {"unit_id": [f"u{n}" for n in range(2000)], "raw_response": ["Sorry."] * 2000}
     shared = prompts if kind == "parquet" else prompts.dictionary_encode()
@@ -509,7 +511,7 @@ def test_rows_that_share_a_large_value_are_read_a_few_at_a_time(tmp_path: Path, 
 
 
 def test_a_stream_that_replaces_its_dictionaries_costs_as_much_per_batch_however_long_it_is(tmp_path: Path) -> None:
-    """Counted in bytes that are read. A batch needs the values that were given last, and those that were added to them."""
+    """Measured in bytes read. A batch needs the latest values of its dictionaries, and those that were added to them."""
     schema = pa.schema([("tag", pa.dictionary(pa.int32(), pa.string())), ("raw_response", pa.string())])
 
     def read(count: int, *, adding: bool) -> int:
@@ -524,7 +526,7 @@ def test_a_stream_that_replaces_its_dictionaries_costs_as_much_per_batch_however
         (source,) = open_sources([str(path)], tmp_path)
         counted = _Counted(source)
         whole = Range(0, 0, 0, source.extent)
-        lines = [line for _, line in lines_of_table(source.table, "", counted.open, whole, 1 << 20, Columns())]
+        lines = [line for _, line in lines_of_table(source.table, "", counted.open, whole, 1 << 20, UnitColumns())]
         assert [json.loads(line)["tag"] for line in lines if isinstance(line, bytes)] == tags
         return counted.size
 
@@ -533,7 +535,7 @@ def test_a_stream_that_replaces_its_dictionaries_costs_as_much_per_batch_however
 
 
 class _Counted:
-    """Opens a file, and counts what is read from it."""
+    """Opens a file, and counts the bytes that are read from it."""
 
     def __init__(self, source: Any) -> None:
         self._source = source
@@ -557,7 +559,7 @@ def test_a_missing_package_is_one_clear_message(tmp_path: Path, monkeypatch: pyt
     import sys
 
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(Unreadable, match=re.escape(f"Parquet and Arrow need a package: {install('tables')}")):
+    with pytest.raises(UnreadableSource, match=re.escape(f"Parquet and Arrow need a package: {install('tables')}")):
         open_sources([file], tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Tables out: what other programs read from them, what a sift reads back, and what a crash leaves."""
+"""Writing tables: read by other programs and by a sift, and left whole by a crash."""
 
 import csv
 import json
@@ -16,7 +16,7 @@ import pytest
 from tests.batch.sifting import SCHEMA, bytes_of, run, run_files, unit, write
 from tests.batch.tables.tables import REPLIES, rows_of
 from trueup.batch.judging.contracts import spec_of
-from trueup.batch.sift import Options, Refused, sift
+from trueup.batch.sift import SiftOptions, SiftRefused, sift
 from trueup.batch.tables import writing
 from trueup.batch.tables.records import value_columns
 from trueup.batch.tables.writing import FORMATS, NAMES, Unwritable, require_writer, target_of, write_tables
@@ -34,7 +34,7 @@ def lines() -> list[str]:
 
 
 def read_back(out: Path, name: str, form: str) -> list[dict[str, Any]]:
-    """The rows of a table as the program that people read it with gives them."""
+    """The rows of a table, read by the program that people use for it."""
     target = target_of(out, name, form)
     if form == "csv":
         with target.open(newline="", encoding="utf-8") as file:
@@ -64,7 +64,7 @@ def test_the_records_are_written_in_every_format_beside_the_lines(tmp_path: Path
     assert [row["failure_stage"] for row in failed] == [row["failure_stage"] for row in ran.failed]
     last = valid[-1]
     assert last["data_name"] == ("'=HYPERLINK()" if form == "csv" else "=HYPERLINK()")
-    assert not last["data_age"]  # 64 bits cannot hold it; `data` does
+    assert not last["data_age"]  # 64 bits cannot represent it; `data` has it
     assert [str(row["data_age"]) for row in valid[:2]] == ["36", "7"]
     exact = [{"note": "kept"} | ({"unit_id": name} if "half" in name else {}) for name in ODD]
     assert [json.loads(row["more"]) for row in valid if row["more"]] == exact
@@ -84,7 +84,7 @@ def test_pandas_and_polars_see_typed_columns(tmp_path: Path, lines: list[str]) -
 
 @pytest.mark.parametrize("form", ["parquet", "arrow", "datasets"])
 def test_a_sift_reads_back_what_it_wrote(tmp_path: Path, lines: list[str], form: str) -> None:
-    """The records of a table are those of the JSON lines, to the byte, also where a column cannot hold a value."""
+    """The records of a table equal the JSON lines, byte for byte, even if a column cannot represent a value."""
     lines += [unit("counted", "no", retry_count=2**70), unit("named", more={"more": 1}, codes=None, data_name=1)]
     ran = run(tmp_path, lines, format=form)
     tables = [str(target_of(ran.out, name, form)) for name in NAMES]
@@ -149,7 +149,7 @@ def test_killed_while_tables_are_written_the_same_command_writes_them(
 ) -> None:
     file = str(write(tmp_path / "lines.jsonl", [line.encode() for line in lines]))
     spec = spec_of(options={"schema": SCHEMA})
-    options = Options(workers=1, format=form)
+    options = SiftOptions(workers=1, format=form)
     sift([file], spec, tmp_path / "whole", options)
     for step in (0, 1, 3):  # renames of tables: before any, between the two, and after a folder was put in place
         out = tmp_path / f"killed{step}"
@@ -169,7 +169,7 @@ def test_killed_while_tables_are_written_the_same_command_writes_them(
 
 
 def _replace_and_die(after: int) -> Any:
-    """A way to put tables in place that ends its process when it has done so a number of times."""
+    """A function that puts tables in place, and ends its process after some number of them."""
     done = iter(range(after))
     real = writing._replace
 
@@ -204,7 +204,7 @@ def test_another_format_can_be_asked_for_later_and_a_table_that_is_gone_is_writt
 
 
 def test_tables_of_an_earlier_state_are_removed(tmp_path: Path) -> None:
-    """A table is there only beside the lines that it was made from."""
+    """A table only exists beside the lines that it was made from."""
     ran = run(tmp_path, [unit("a")], format="parquet")
     run(tmp_path, [unit("a"), unit("b")], grow=True)
     assert not (ran.out / "validated.parquet").exists()
@@ -217,7 +217,7 @@ def test_tables_of_an_earlier_state_are_removed(tmp_path: Path) -> None:
 def test_a_table_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     write(tmp_path / "out" / "validated.csv", b"mine")
-    with pytest.raises(Refused, match=r"validated\.csv is there and not of this run"):
+    with pytest.raises(SiftRefused, match=r"validated\.csv is there and not of this run"):
         run(tmp_path, [unit("a")], format="csv")
 
 

@@ -132,4 +132,4 @@ def test_standard_input_and_a_named_field(run: Run, tmp_path: Path) -> None:
     assert run("infer", "-", "-", stdin=lines.encode()).code == 2
     done = run("infer", "-", "--reply-column", "nothing", stdin=lines.encode())
     assert done.code == 2
-    assert "none of 20 replies can be used: the line holds no reply; name the field" in done.err
+    assert "none of 20 replies can be used: the line has no reply; name the field" in done.err

@@ -302,7 +302,7 @@ def test_nobody_to_ask_is_told_before_a_run_is_made(run: Run, desk: Path, monkey
     config.write_text(
         config.read_text("utf-8").replace("  provider: replay\n  replay: {source: replies.jsonl}\n", ""), "utf-8"
     )
-    assert "has no provider: give --provider" in run("run", "pipelines/reviews").err
+    assert "has no provider: pass --provider" in run("run", "pipelines/reviews").err
     gone = desk / "pipelines/npc_dialogue/replies.jsonl"
     gone.unlink()
     assert f"{gone.name}: there are no recorded replies" in run("init", "pipelines/npc_dialogue").err

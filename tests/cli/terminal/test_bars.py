@@ -10,7 +10,7 @@ from rich.console import Console
 from tests.batch.sifting import SCHEMA, unit, write
 from trueup.batch.counting.tally import Tally
 from trueup.batch.judging.contracts import spec_of
-from trueup.batch.sift import Options, Progress, sift
+from trueup.batch.sift import SiftOptions, SiftProgress, sift
 from trueup.cli.progress.sift import parts_of
 from trueup.cli.terminal.bars import drawn
 
@@ -41,25 +41,25 @@ def test_the_rate_and_the_time_left_of_a_resumed_sift_are_those_of_this_start() 
     """90 of 100 bytes were judged before; this start took ten seconds for two more, so eight take forty."""
     tally = Tally()
     tally.counts.update({"units": 92_000, "valid": 92_000})
-    parts = parts_of(Progress("judging", 92, 100, 10.0, tally, 9, 90_000, 90))
+    parts = parts_of(SiftProgress("judging", 92, 100, 10.0, tally, 9, 90_000, 90))
     assert "200/s" in parts
     assert "0:40 left" in parts
     assert "92,000 valid" in parts
-    started = parts_of(Progress("judging", 90, 100, 3.0, tally, 9, 92_000, 90))
+    started = parts_of(SiftProgress("judging", 90, 100, 3.0, tally, 9, 92_000, 90))
     assert not [part for part in started if part.endswith("left")], "nothing of this start is judged yet"
 
 
 def test_a_resumed_sift_reports_what_an_earlier_start_has_judged(tmp_path: Path) -> None:
     file = write(tmp_path / "lines.jsonl", [unit(number) for number in range(40)])
-    spec, options = spec_of(options={"schema": SCHEMA}), Options(workers=1, range_size=500)
+    spec, options = spec_of(options={"schema": SCHEMA}), SiftOptions(workers=1, range_size=500)
 
-    def stop(report: Progress) -> None:
+    def stop(report: SiftProgress) -> None:
         if report.tally.counts["units"] >= 20:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         sift([str(file)], spec, tmp_path / "out", options, stop)
-    reports: list[Progress] = []
+    reports: list[SiftProgress] = []
     summary = sift([str(file)], spec, tmp_path / "out", options, reports.append).summary
     first = reports[0]
     assert 20 <= first.kept_units < first.tally.counts["units"] <= 40
@@ -73,7 +73,7 @@ def test_a_resumed_sift_reports_what_an_earlier_start_has_judged(tmp_path: Path)
 def test_the_bar_of_a_sift_fits(width: int) -> None:
     tally = Tally()
     tally.counts.update({"units": 1_234_567, "valid": 1_200_000, "failed": 34_567, "fixed": 99_999})
-    report = Progress("judging", 50, 100, 65.0, tally)
+    report = SiftProgress("judging", 50, 100, 65.0, tally)
     found = lines(parts_of(report), width)
     assert max(map(cell_len, found)) <= width
     text = " ".join(found)

@@ -1,1 +1,1 @@
-"""The parts of a comparison: one side read, two sides joined by id, two values told apart."""
+"""Reads one side of a comparison, joins two sides by id, and finds the differences between two values."""

@@ -1,4 +1,4 @@
-"""Differences between two JSON values: two values enter, the places where they differ leave, each with what stands on either side.
+"""Finds the paths at which two JSON values differ, with the value of each side.
 
 Numbers are equal if their values are (`1` and `1.0`); `true` is not a number. Elements of arrays are compared by position.
 """
@@ -12,7 +12,7 @@ ABSENT: Any = type("Absent", (), {"__repr__": lambda _: "absent"})()
 
 
 class Difference(NamedTuple):
-    """A place where two values differ; a side that has nothing there has `ABSENT`."""
+    """A path at which two values differ; a side without a value there has `ABSENT`."""
 
     path: Parts
     before: Any
@@ -27,7 +27,7 @@ class Difference(NamedTuple):
 
 
 def differences(before: Any, now: Any) -> Iterator[Difference]:
-    """The places where two values differ, each as deep as possible.
+    """The paths at which two values differ, each as deep as possible.
 
     >>> [(found.path, found.kind) for found in differences({"a": [1, 2], "b": 1}, {"a": [1, 3], "c": True})]
     [(('c',), 'added'), (('b',), 'removed'), (('a', 1), 'changed')]

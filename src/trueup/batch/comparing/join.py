@@ -1,7 +1,7 @@
-"""Joining two streams of units by their ids, in any order and of any length, with memory that does not grow with them.
+"""Joins two streams of units by id, in any order and of any length, with bounded memory.
 
-Marks enter, one for each unit: a hash of its id, its outcome, a digest, and where its record stands. They are spilled to files by
-hash, and one pair of files after the other is joined. The n-th unit with an id is joined with the n-th one of the other side.
+Takes one mark for each unit: a hash of its id, its outcome, a digest, and the place of its record. Marks are written to files by
+hash, and the files are joined pair by pair. The n-th unit with an id is joined with the n-th one on the other side.
 """
 
 import struct
@@ -15,7 +15,7 @@ from trueup.batch.disk.full_disk import writing
 _MARK = struct.Struct("<16sB16sIQ")
 _KEY = 16
 _AT_ONCE = 16 << 20  # bytes of marks that wait to be written
-PART = 32 << 20  # bytes of records whose marks are joined at once
+PART = 32 << 20  # bytes of records whose marks are joined together
 _MOST = 4096
 
 
@@ -29,17 +29,17 @@ class Mark(NamedTuple):
 
 
 def digest_of(text: bytes) -> bytes:
-    """Sixteen bytes that stand for a text."""
+    """A digest of sixteen bytes for a text."""
     return blake2b(text, digest_size=_KEY).digest()
 
 
 def parts_for(size: int) -> int:
-    """How many files the marks of so many bytes of records are spilled to."""
+    """The number of files for the marks of `size` bytes of records."""
     return max(1, min(_MOST, size // PART + 1))
 
 
 class Spill:
-    """The marks of one side, in files by the hash of their id."""
+    """The marks of one side, in files by the hash of the id."""
 
     def __init__(self, folder: Path, parts: int) -> None:
         self._folder = folder
@@ -49,7 +49,7 @@ class Spill:
         folder.mkdir()
 
     def add(self, unit_id: str, mark: Mark) -> None:
-        """Take the mark of a unit."""
+        """Add the mark of a unit."""
         key = digest_of(unit_id.encode("utf-8", "surrogatepass"))
         at = int.from_bytes(key[:4], "big") % self._parts
         self._waiting.setdefault(at, bytearray()).extend(_MARK.pack(key, mark.failed, *mark[1:]))
@@ -58,7 +58,7 @@ class Spill:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is queued."""
+        """Write the queued marks."""
         for at, marks in self._waiting.items():
             path = self._path(at)
             with writing(path), path.open("ab") as opened:
@@ -67,7 +67,7 @@ class Spill:
         self._size = 0
 
     def part(self, at: int) -> Iterator[tuple[bytes, bytes]]:
-        """The marks of one file, in their order: the hash of the id, and the rest."""
+        """The marks of one file in order: the hash of the id, and the rest."""
         path = self._path(at)
         if not path.exists():
             return
@@ -81,7 +81,7 @@ class Spill:
 
 
 def joined(left: Spill, right: Spill, parts: int) -> Iterator[tuple[Mark | None, Mark | None]]:
-    """Every unit of either side, with the one of the same id on the other side or None."""
+    """Every unit of either side, with the unit of the same id on the other side or None."""
     left.flush()
     right.flush()
     for at in range(parts):

@@ -1,6 +1,6 @@
-"""One side of a comparison: the folder of a sift or a run directory enters, its counts and every unit of it leave, in a stream.
+"""Reads one side of a comparison, the folder of a sift or a run directory: its counts, and its units in a stream.
 
-Nothing is changed and nothing is locked: a sift or a run that is under way is read as far as it is. Lines that are not records are
+Nothing is changed and nothing is locked: an unfinished sift or run is read as far as it has come. Lines that are not records are
 counted, with the places of the first ones.
 """
 
@@ -15,35 +15,35 @@ from trueup.batch.counting.groups import Seen
 from trueup.batch.counting.tally import Tally
 from trueup.batch.judging.records import line_of, merged
 from trueup.batch.pipeline.rundir.disk import decode
-from trueup.batch.siftdir.directory import Missing, Moved, Piece, is_sifted, read_sifted
+from trueup.batch.siftdir.directory import Missing, Moved, RecordSpan, is_sifted, read_sifted
 
 Row = dict[str, Any]
 METADATA = "_metadata"
 _PLACES = 5
 _COUNTED = ("warnings", "fixes", "evidence")
-_CLEAN = b',"fixes":[]}\n'  # how the record of a unit ends about which there is nothing to count
+_CLEAN = b',"fixes":[]}\n'  # the end of a record that has nothing to count
 
 
-class Changed(Moved):
-    """The files of a side were written to while they were compared."""
+class SideChanged(Moved):
+    """The files of a side changed while they were compared."""
 
     doing = "compared"
 
 
-class Side(NamedTuple):
-    """A sift or a run to compare: where it is, how it stands, and the stretches of files that hold its units."""
+class ComparedSide(NamedTuple):
+    """A sift or a run to compare: its path, its state, and the parts of files that contain its units."""
 
     path: Path
     kind: str
     state: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[RecordSpan, ...]
     pending: int = 0
     seconds: float = 0.0
     money: Row | None = None
 
     @property
     def size(self) -> int:
-        """The bytes of its records."""
+        """The size of its records in bytes."""
         total = 0
         for piece in self.pieces:
             try:
@@ -54,8 +54,8 @@ class Side(NamedTuple):
         return total
 
 
-class Unit(NamedTuple):
-    """A unit of a side: its id, whether it failed, a digest of what it came to, and where its record stands."""
+class SideUnit(NamedTuple):
+    """A unit of a side: its id, whether it failed, a digest of its result, and the place of its record."""
 
     id: str
     failed: bool
@@ -100,7 +100,7 @@ _valid = msgspec.json.Decoder(_Valid).decode
 FAULTS = (msgspec.MsgspecError, ValueError, TypeError, KeyError, RecursionError)
 
 
-def open_side(path: Path) -> Side:
+def open_side(path: Path) -> ComparedSide:
     """The sift or the run at a path."""
     side = _run(path) if (path / "journal.jsonl").is_file() else _sift(path)
     for piece in side.pieces:
@@ -109,15 +109,15 @@ def open_side(path: Path) -> Side:
     return side
 
 
-def _sift(path: Path) -> Side:
+def _sift(path: Path) -> ComparedSide:
     if not is_sifted(path):
         raise Missing(f"{path} is neither the folder of a `trueup sift` nor a run of a pipeline")
     sifted = read_sifted(path)
     state = sifted.state if sifted.state == "done" else "not finished"
-    return Side(path, "sift", state, sifted.pieces, seconds=float(sifted.summary["timings"]["seconds"]))
+    return ComparedSide(path, "sift", state, sifted.pieces, seconds=float(sifted.summary["timings"]["seconds"]))
 
 
-def _run(path: Path) -> Side:
+def _run(path: Path) -> ComparedSide:
     from trueup.batch.pipeline.reporting.report import word_for
     from trueup.batch.pipeline.reporting.status import standing, status
     from trueup.batch.pipeline.rundir.directory import RunDir
@@ -129,27 +129,27 @@ def _run(path: Path) -> Side:
     for chunk in state.ordered():
         file = final_file(run, chunk)
         if file is not None:
-            pieces.append(Piece("valid", file))
+            pieces.append(RecordSpan("valid", file))
         failing = [step for step, done in chunk.done.items() if done.failures]
-        pieces += (Piece("failed", run.file(chunk.name, step, "failures")) for step in failing)
-    found = status(state)  # of chunks that are through a step: the units of the others are in no file yet
-    money = standing(run, running=run.is_running)["money"]  # what the others have cost is spent all the same
+        pieces += (RecordSpan("failed", run.file(chunk.name, step, "failures")) for step in failing)
+    found = status(state)  # of the chunks that have passed a step: units of other chunks are not in any file yet
+    money = standing(run, running=run.is_running)["money"]  # the cost of the others counts too
     seconds = sum(step["seconds"] for step in found["steps"])
-    return Side(path, "run", word_for(run), tuple(pieces), found["pending"], seconds, money)
+    return ComparedSide(path, "run", word_for(run), tuple(pieces), found["pending"], seconds, money)
 
 
-class Reader:
-    """Reads the units of a side, and counts on the way what was found in them; `flat` values can be compared with those of a run."""
+class SideReader:
+    """Reads the units of a side and counts their findings and fixes. `flat` values can be compared with the values of a run."""
 
-    def __init__(self, side: Side, *, flat: bool) -> None:
+    def __init__(self, side: ComparedSide, *, flat: bool) -> None:
         self._side = side
         self._flat = flat
         self.tally = Tally()
         self.damaged = 0
-        self.places: list[str] = []  # of the first lines that are not records
+        self.places: list[str] = []  # places of the first lines that are not records
 
-    def units(self) -> Iterator[Unit]:
-        """Every unit, the valid ones of each file in their order."""
+    def units(self) -> Iterator[SideUnit]:
+        """Every unit; within each file, the valid ones in order."""
         counts = self.tally.counts
         for number, piece in enumerate(self._side.pieces):
             take = self._take_failed if piece.kind == "failed" else self._take_valid
@@ -160,14 +160,14 @@ class Reader:
                     self._note_damage(piece, place)
                     continue
                 counts[piece.kind] += 1
-                yield Unit(uid, piece.kind == "failed", digest, number, place)
+                yield SideUnit(uid, piece.kind == "failed", digest, number, place)
         counts["units"] = counts["valid"] + counts["failed"]
 
-    def _lines(self, piece: Piece) -> Iterator[tuple[int, bytes]]:
+    def _lines(self, piece: RecordSpan) -> Iterator[tuple[int, bytes]]:
         try:
             yield from piece.lines()
         except FileNotFoundError:
-            raise Changed(self._side.path) from None
+            raise SideChanged(self._side.path) from None
 
     def read(self, piece: int, line: bytes) -> tuple[str, tuple[Row, ...], Any]:
         """The id, the errors and the value of the record in a line."""
@@ -177,7 +177,7 @@ class Reader:
             return row["unit_id"], tuple(errors), None
         return row["unit_id"], (), self._value(row)
 
-    def _note_damage(self, piece: Piece, place: int) -> None:
+    def _note_damage(self, piece: RecordSpan, place: int) -> None:
         self.damaged += 1
         if len(self.places) < _PLACES:
             self.places.append(f"{piece.path.name}@{place}")
@@ -185,7 +185,7 @@ class Reader:
     def _take_failed(self, line: bytes) -> tuple[str, bytes]:
         try:
             row = _failed(line)
-        except msgspec.DecodeError:  # half a surrogate pair, which this decoder refuses; or no record
+        except msgspec.DecodeError:  # a lone surrogate, which this decoder refuses; or not a record
             row = msgspec.convert(decode(line), _Failed)
         self.tally.note_record(msgspec.to_builtins(row))
         facts = sorted(f"{error.code} {error.path} {error.rule}" for error in row.errors)
@@ -213,7 +213,7 @@ class Reader:
         return row.unit_id, digest_of(data)
 
     def _note_flat(self, row: Row) -> None:
-        """Count the fixes and warnings of a unit: of a sift in its record, of a run by step in its metadata."""
+        """Count the fixes and warnings of a unit. A sift has them in the record, a run in its metadata by step."""
         told = [row] if self._side.kind == "sift" else [*(row.get(METADATA) or {}).values()]
         seen: Seen = {}
         for each in told:
@@ -222,7 +222,7 @@ class Reader:
                 self.tally.note_record({"unit_id": row["unit_id"], **notes}, seen)
 
     def _value(self, row: Row) -> Any:
-        """What a valid unit came to: the data of a sift; flat, the fields of the unit without what belongs to the run."""
+        """The result of a valid unit: the data of a sift or, if `flat`, the fields of the unit without those of the run."""
         if not self._flat:
             return row["data"]
         fields = merged(row["unit_id"], row.get("input"), row["data"]) if self._side.kind == "sift" else row

@@ -1,1 +1,1 @@
-"""What came of units, counted: by stage, code and fix, in groups, and the rates of evidence."""
+"""Counts results of units: by stage, code and fix, in groups, and the rates of evidence."""

@@ -1,7 +1,7 @@
-"""Grounds: how often the values of a field had evidence, by model. The evidence of a unit enters, as its verdict or its record has it; rates leave.
+"""Counts how often the values of a field had evidence, by model.
 
-Each value counts once, as what was found of it. Tables can be added and taken apart again, so ranges may be judged by any worker. The number
-of rows is limited; the last one counts all others.
+Takes the evidence of a unit from its verdict or its record, and returns rates. Each value counts once. Tables can be added and
+subtracted, so any worker may judge any range. The number of rows is limited; the last row counts all others.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ _CODES = {"E002": KINDS.index("only_in_prompt"), "E003": KINDS.index("other_reco
 _FOUND = tuple(place for place, name in enumerate(KINDS) if name in FOUND)
 _UNCHECKED = KINDS.index("not_checkable")
 _MODELS = 100
-_FIELDS = 1000  # of a model
+_FIELDS = 1000  # models
 _SHOWN = 200  # characters of a model or a path
 
 Table = dict[str, dict[str, list[int]]]  # model → path → a number for each kind
@@ -45,12 +45,12 @@ def note_record(table: Table, row: Mapping[str, Any]) -> None:
 
 
 def kinds_in(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The fields in the evidence of a record, each with what was found of its value."""
+    """The fields in the evidence of a record, each with the kind of evidence that its value has."""
     return ((_field(path), KINDS[kind]) for path, kind in _kinds(_graded(row), _facts(row)))
 
 
 def kinds_by_path(row: Mapping[str, Any]) -> dict[str, str]:
-    """What was found of each value in the evidence of a record."""
+    """The kind of evidence of each value in a record."""
     return {path: KINDS[kind] for path, kind in _kinds(_graded(row), _facts(row))}
 
 
@@ -71,7 +71,7 @@ def add(table: Table, other: Table) -> None:
 
 
 def take(table: Table, other: Table) -> None:
-    """Take units out again that were counted."""
+    """Subtract units that were counted."""
     for model, fields in other.items():
         model = model if model in table else REST
         rows = table.get(model, {})
@@ -87,7 +87,7 @@ def take(table: Table, other: Table) -> None:
 
 
 def account(table: Table) -> dict[str, Any]:
-    """The rates as `summary.json` has them: of all values, by field, and by model where one was named; empty if nothing was looked up."""
+    """The rates for `summary.json`: for all values, by field, and by model if one was named; empty if nothing was looked up."""
     if not table:
         return {}
     fields = _merged(table.values())
@@ -100,7 +100,7 @@ def account(table: Table) -> dict[str, Any]:
 
 
 def _graded(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The paths and grades in the evidence of a record; what is not evidence is left out."""
+    """The paths and grades in the evidence of a record. Anything that is not evidence is left out."""
     evidence = row.get("evidence")
     for path, one in evidence.items() if isinstance(evidence, dict) else ():
         if isinstance(one, dict) and isinstance(one.get("grade"), str):
@@ -128,7 +128,7 @@ def is_evidence(value: Any) -> bool:
 
 
 def model_of(row: Mapping[str, Any]) -> str:
-    """The model that a record names: in its field `model`, or in that of its input.
+    """The model that a record names, in its field `model` or in the `model` of its input.
 
     >>> model_of({"model": "a"}), model_of({"input": {"model": "b"}}), model_of({"input": "text"})
     ('a', 'b', '')
@@ -141,7 +141,7 @@ def model_of(row: Mapping[str, Any]) -> str:
 
 
 def _key(path: str, span: Any) -> str:
-    """How evidence names the place of a finding; the claims of a text differ by their span."""
+    """The key that evidence uses for the place of a finding; claims in a text differ by their span."""
     return f"text[{span[0]}:{span[1]}]" if path == "$" and span else path
 
 
@@ -176,13 +176,13 @@ def _total(rows: dict[str, list[int]]) -> list[int]:
 
 
 def _by_field(rows: dict[str, list[int]]) -> dict[str, dict[str, Any]]:
-    """The rates by field: those with most values without evidence first."""
+    """The rates by field. Fields with the most values without evidence come first."""
     found = {path: _rates(counts) for path, counts in rows.items()}
     return dict(sorted(found.items(), key=lambda item: (-_lacking(item[1]), -item[1]["values"], item[0])))
 
 
 def _rates(counts: list[int]) -> dict[str, Any]:
-    """The counts of a row, those of nothing left out, and the share of the values that could be checked and have evidence."""
+    """The counts of a row without zeros, and the share of the values that have evidence among those that could be checked."""
     values = sum(counts)
     checked = values - counts[_UNCHECKED]
     rate = round(sum(counts[place] for place in _FOUND) / checked, 4) if checked else None

@@ -1,7 +1,8 @@
-"""Groups: findings counted by code, by path or by rule; a unit counts once in each group, a warning never as a failure.
+"""Counts findings in groups: by code, by path or by rule. A unit counts once in each group, and a warning never counts as a
+failure.
 
-Findings enter one by one, rows leave: units, times, a few ids of units that failed, how many failed, how many were warned about,
-how often each code occurs, a few ids of those warned about. The number of rows is limited; the last one counts all others.
+Takes findings one by one and returns rows: units, times, a few ids of failed units, how many failed, how many had warnings, how
+often each code occurs, and a few ids of units with warnings. The number of rows is limited; the last row counts all others.
 """
 
 from typing import Any
@@ -10,16 +11,16 @@ from trueup.verdict.catalogue import FINDINGS, OWN, FindingKind
 
 EXAMPLES = 5
 MOST = 1000  # groups in a table
-REST = "…"  # the group of everything that found no room
+REST = "…"  # the group of everything over the limit
 _SHOWN = 200  # characters of an id, a path or a rule
 
 Table = dict[str, list[Any]]
-Seen = dict[int, int]  # what was counted about units: the hash of a fact, and the levels it was counted at
+Seen = dict[int, int]  # facts already counted for units: the hash of a fact, and the levels that it was counted at
 _LEVELS = {"error": 1, "warning": 2}
 
 
 def note(table: Table, key: str, finding: tuple[str, str, str], seen: Seen) -> None:
-    """Count a finding, given as the id of its unit, its code and its level; `seen` is what was counted for units before."""
+    """Count a finding, given as the id of its unit, its code and its level. `seen` has the facts already counted for units."""
     uid, code, level = finding
     row = table.get(key)
     if row is None:
@@ -39,7 +40,7 @@ def note(table: Table, key: str, finding: tuple[str, str, str], seen: Seen) -> N
 
 
 def add(table: Table, other: Table) -> None:
-    """Add the table of the range that follows."""
+    """Add the table of the next range."""
     for key, (units, times, ids, failed, warned, codes, warned_ids) in other.items():
         row = table.get(key) or _new_row(table, key)[1]
         row[0] += units
@@ -53,7 +54,7 @@ def add(table: Table, other: Table) -> None:
 
 
 def take(table: Table, other: Table) -> None:
-    """Take rows out again that were added; the examples stay as they are."""
+    """Subtract rows that were added; the examples stay."""
     for key, (units, times, _, failed, warned, codes, _) in other.items():
         key = key if key in table else REST
         row = table.get(key)
@@ -72,7 +73,7 @@ def take(table: Table, other: Table) -> None:
 
 
 def account(table: Table) -> dict[str, dict[str, Any]]:
-    """The rows as `summary.json` has them: the groups that fail most units first."""
+    """The rows for `summary.json`. Groups that fail the most units come first."""
     return {
         key: {
             "level": "error" if failed else "warning", "units": units, "failed": failed, "warned": warned, "times": times,
@@ -84,7 +85,7 @@ def account(table: Table) -> dict[str, dict[str, Any]]:
 
 
 def by_code(table: Table) -> dict[str, dict[str, Any]]:
-    """The same for a table by code, with the name and the title of each."""
+    """The same for a table by code, with the name and the title of each code."""
     rows: dict[str, dict[str, Any]] = {}
     for code, row in account(table).items():
         del row["codes"]
@@ -94,12 +95,12 @@ def by_code(table: Table) -> dict[str, dict[str, Any]]:
 
 
 def ranked(table: Table) -> list[tuple[str, list[Any]]]:
-    """The rows, those that fail most units first, then those that warn about most."""
+    """The rows: groups that fail the most units first, then those with the most warnings."""
     return sorted(table.items(), key=lambda item: (-item[1][3], -item[1][0], item[0]))
 
 
 def writable(text: str) -> str:
-    r"""A text that any JSON can hold: half a surrogate pair is spelt out.
+    r"""Text that any JSON can contain: half a surrogate pair is spelled out.
 
     >>> writable("a\ud800"), writable("é")
     ('a\\ud800', 'é')
@@ -108,7 +109,7 @@ def writable(text: str) -> str:
 
 
 def shown_id(uid: str) -> str:
-    """An id as an example: short, and such that any JSON can hold it."""
+    """An id as an example: short, and safe for any JSON."""
     return writable(_short(uid))
 
 
@@ -124,7 +125,7 @@ def _short(text: str) -> str:
 
 
 def is_new(seen: Seen, fact: tuple[Any, ...]) -> bool:
-    """Whether a fact was not seen before; it is from now on."""
+    """Whether a fact is new. From now on it is not."""
     mark = hash(fact)
     if mark in seen:
         return False

@@ -1,6 +1,6 @@
-"""Tally: what came of the units of a range, or of a whole run: counts by stage, by code, by fix, with a few ids as examples.
+"""Counts the results of the units of a range or a whole run: by stage, by code and by fix, with a few ids as examples.
 
-Tallies of ranges are added in the order of the input, so that the same input gives the same examples on any engine.
+Tallies of ranges are added in the order of the input, so the same input gives the same examples on any engine.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,9 +13,9 @@ from trueup.verdict.evidence import Evidence
 from trueup.verdict.facts import Finding, Fix
 from trueup.verdict.paths import folded
 
-RULED = frozenset("BDQ")  # families of findings that name the rule that was broken
+RULED = frozenset("BDQ")  # families of findings that name the broken rule
 COUNTS = ("lines", "units", "valid", "failed", "merged", "fixed", "warned", "blank", "bytes", "provided", "strange")
-_INSIDE = frozenset({"lines", "merged", "bytes", "provided", "strange"})  # counts of a sift alone
+_INSIDE = frozenset({"lines", "merged", "bytes", "provided", "strange"})  # counts that only a sift has
 
 
 class Tally:
@@ -34,11 +34,11 @@ class Tally:
         self.fixes: dict[str, list[Any]] = {}
         self.flips: dict[str, int] = {}
         self.grounds: grounding_rates.Table = {}
-        # units that stand for several lines, and those lines by what they were and what they became
+        # units merged from several lines; and those lines, by the outcome before and after
         self.merged: dict[str, int] = {}
 
     def note_findings(self, uid: str, findings: Iterable[Finding], seen: Seen | None = None) -> None:
-        """Count findings about a unit; `seen` is what was counted before, and is added to."""
+        """Count findings about a unit. `seen` has the facts that were already counted, and is added to."""
         seen = {} if seen is None else seen
         for found in findings:
             rule = found.data.get("rule") if found.code[0] in RULED else None
@@ -54,7 +54,7 @@ class Tally:
             groups.note(self.rules, rule, finding, seen)
 
     def note_record(self, row: dict[str, Any], seen: Seen | None = None) -> None:
-        """Count what a record of `validated.jsonl` or `failures.jsonl` says was found and changed."""
+        """Count the findings and fixes in a record of `validated.jsonl` or `failures.jsonl`."""
         seen = {} if seen is None else seen
         uid = str(row["unit_id"])
         for name, level in (("errors", "error"), ("warnings", "warning")):
@@ -68,19 +68,19 @@ class Tally:
             grounding_rates.note_record(self.grounds, row)
 
     def note_evidence(self, model: str, evidence: Mapping[str, Evidence], findings: Iterable[Finding]) -> None:
-        """Count the evidence for the values of a unit, whose reply is that of a model; empty if that is not known."""
+        """Count the evidence for the values of a unit. `model` is the one that replied; empty if it is not known."""
         facts = ((found.code, found.path, found.span) for found in findings)
         grounding_rates.note(self.grounds, model, ((path, one.grade) for path, one in evidence.items()), facts)
 
     def note_fixes(self, uid: str, fixes: Iterable[Fix], seen: Seen | None = None) -> None:
-        """The same for the fixes of a unit."""
+        """Count the fixes of a unit."""
         self.counts["fixed"] += 1
         seen = {} if seen is None else seen
         for fix in fixes:
             _note(self.fixes, fix.code, uid, seen)
 
     def add(self, other: dict[str, Any]) -> None:
-        """Add the tally of the range that follows, as `to_dict` gave it."""
+        """Add the tally of the next range, in the form of `to_dict`."""
         for name, n in other["counts"].items():
             self.counts[name] += n
         for mine, theirs in (
@@ -104,7 +104,7 @@ class Tally:
             row[2] += ids[: EXAMPLES - len(row[2])]
 
     def take(self, other: "Tally") -> None:
-        """Take units out again that were counted; the examples stay as they are."""
+        """Subtract units that were counted; the examples stay."""
         for name, n in other.counts.items():
             self.counts[name] -= n
         for mine, theirs in ((self.stages, other.stages), (self.flips, other.flips)):
@@ -132,7 +132,7 @@ class Tally:
         return made
 
     def account(self) -> dict[str, Any]:
-        """The tally as `summary.json` tells it."""
+        """The tally for `summary.json`."""
         grades = {"lossless": 0, "guess": 0, "lossy": 0}
         for code, row in self.fixes.items():
             grades[FIXES[code].grade] += row[1]
@@ -151,7 +151,7 @@ class Tally:
 
 
 def rule_of(fact: dict[str, Any]) -> str | None:
-    """The rule of the contract that a finding in a record names; findings of other kinds name none.
+    """The rule of the contract that a finding in a record names; other kinds of findings name none.
 
     >>> rule_of({"code": "B005", "rule": "grown"}), rule_of({"code": "V001", "rule": "wrong-type"})
     ('grown', None)

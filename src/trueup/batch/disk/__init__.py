@@ -1,1 +1,1 @@
-"""Writing files: whole or not at all, and what is said when the disk is full."""
+"""Writes files whole or not at all, and reports a full disk."""

@@ -1,7 +1,7 @@
-"""A full disk: which errors mean one, and which file could not be written.
+"""Recognises errors that mean a full disk, and names the file that could not be written.
 
-An error enters, with whatever it was raised from; the one that names the full disk leaves, or None. `writing` gives the
-errors of a file descriptor, which carry no name, the name of their file. The command line makes one message of it.
+Takes an error with the errors that caused it, and returns the one that names the full disk, or None. `writing` adds the name of a
+file to errors of its descriptor, which have none. The command line turns it into one message.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ _SQLITE_FULL, _SQLITE_IOERR_WRITE, _SQLITE_IOERR_SHMSIZE = 13, 10 | 3 << 8, 10 |
 
 
 class DiskFull(OSError):
-    """No space is left for a file; nothing half-written was kept."""
+    """No space is left for a file. No incomplete file was kept."""
 
 
 def is_full(error: BaseException) -> bool:
@@ -24,11 +24,11 @@ def is_full(error: BaseException) -> bool:
     code = getattr(error, "sqlite_errorcode", None)
     if code is not None:
         return code in (_SQLITE_FULL, _SQLITE_IOERR_WRITE, _SQLITE_IOERR_SHMSIZE)
-    return type(error).__name__ == "StoreFull"  # imported only by those who have a store
+    return type(error).__name__ == "StoreFull"  # only loaded by users of a store
 
 
 def full_disk(error: BaseException | None) -> BaseException | None:
-    """The full disk behind an error: the error itself, or the one it was raised from or while handling."""
+    """The full disk that caused an error: the error itself, or one that it was raised from or while handling."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         if is_full(error):
@@ -40,7 +40,7 @@ def full_disk(error: BaseException | None) -> BaseException | None:
 
 @contextlib.contextmanager
 def writing(path: Path | str) -> Iterator[None]:
-    """Turn a full disk inside the block into a `DiskFull` that names `path`, unless a nearer one was named already."""
+    """Turn a full disk inside the block into a `DiskFull` that names `path`, unless an inner one named a path already."""
     try:
         yield
     except Exception as error:
@@ -53,7 +53,7 @@ def writing(path: Path | str) -> Iterator[None]:
 
 
 def describe(error: BaseException) -> str:
-    """What could not be written, for people.
+    """The path that could not be written, for a message.
 
     >>> describe(DiskFull(errno.ENOSPC, "No space left on device", "out/validated.jsonl"))
     'the disk is full: out/validated.jsonl could not be written'

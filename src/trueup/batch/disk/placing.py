@@ -1,7 +1,7 @@
-"""Whole files put in place: bytes enter, and in the end either all of them are there or what was there before.
+"""Puts whole files in place: after a crash, a path has either all of the new bytes or its old content.
 
-Several files are put in place together. A link is followed. What is not a file, such as a pipe or `/dev/null`, is never replaced:
-it is written to.
+Several files can be put in place together. Links are followed. A path that is not a file, such as a pipe or `/dev/null`, is never
+replaced but written to.
 """
 
 import contextlib
@@ -12,12 +12,12 @@ from pathlib import Path
 from trueup.batch.disk.full_disk import writing
 
 
-class Draft:
-    """What is written beside a path until it takes its place; a full disk names the path."""
+class FileDraft:
+    """The file beside a path that is written and then takes its place. A full disk is reported with the path."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        target = Path(os.path.realpath(path))  # in place of a link, its file
+        target = Path(os.path.realpath(path))  # if the path is a link, the file that it points to
         self._target = None if target.exists() and not target.is_file() else target
         self._beside = target.with_name(f".{target.name}.{os.getpid()}.new")
         with writing(path):
@@ -28,7 +28,7 @@ class Draft:
             self._opened.write(data)
 
     def finish(self) -> None:
-        """Make sure that all of it is on the disk."""
+        """Make sure that all bytes are on the disk."""
         with writing(self._path):
             self._opened.flush()
             if self._target is not None:
@@ -41,18 +41,18 @@ class Draft:
                 self._beside.replace(self._target)
 
     def close(self) -> None:
-        """Remove what was not put in place."""
-        with contextlib.suppress(OSError):  # what could not be written was reported before
+        """Remove the draft if it was not put in place."""
+        with contextlib.suppress(OSError):  # a failed write was reported before
             self._opened.close()
         if self._target is not None:
             self._beside.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
-def placed(*paths: Path) -> Iterator[list[Draft]]:
-    """Drafts that take their places together at the end of the block; if anything fails, none does."""
+def placed(*paths: Path) -> Iterator[list[FileDraft]]:
+    """Drafts that are put in place together at the end of the block. If anything fails, all of them are removed."""
     with contextlib.ExitStack() as stack:
-        drafts = [stack.enter_context(contextlib.closing(Draft(path))) for path in paths]
+        drafts = [stack.enter_context(contextlib.closing(FileDraft(path))) for path in paths]
         yield drafts
         for draft in drafts:
             draft.finish()

@@ -1,1 +1,1 @@
-"""Engines: ways to have the ranges of a sift judged; each gives the same bytes."""
+"""Engines judge the ranges of a sift in different ways; each gives the same bytes."""

@@ -1,7 +1,7 @@
-"""The courier: the process that is connected to Ray, so that nothing Ray does to its driver is done to the command.
+"""The courier: the process that is connected to Ray. If Ray ends it, the command itself is not affected.
 
-Ray ends its driver when the head of the cluster is gone, and reports some errors only on standard error. The courier takes
-ranges from the command, runs them as Ray tasks, puts the parts that come back in place, and reports each of them.
+Ray ends its driver when the head node of the cluster is gone, and reports some errors only on standard error. The courier takes
+ranges from the command, runs them as Ray tasks, puts the returned parts in place, and reports each of them.
 """
 
 import queue
@@ -9,20 +9,20 @@ import threading
 import time
 from typing import Any, NamedTuple
 
-from trueup.batch.engines.node_worker import Answer, Failure, judge
-from trueup.batch.engines.pipes import Channel, Ended
-from trueup.batch.judging.work import Task, write_part
+from trueup.batch.engines.node_worker import Answer, RangeFailure, judge
+from trueup.batch.engines.pipes import Channel, ProcessEnded
+from trueup.batch.judging.work import RangeTask, write_part
 from trueup.verdict.extras import install
 
-_RETRIES = 3  # of a range whose node or worker is lost
+_RETRIES = 3  # for a range whose node or worker is lost
 _STORE = 256 << 20  # bytes of the object store of a cluster that is started here: parts do not go through it
 _BUNDLE = 4  # ranges in one Ray task, at most: each task costs Ray some milliseconds
 _TURN = 1.0  # seconds between two looks at whether the command is still there
 _COUNT = 10.0  # seconds between two counts of the cluster's cores
 
 
-class Start(NamedTuple):
-    """What the courier is told first; an empty address starts a cluster on this machine."""
+class CourierStart(NamedTuple):
+    """The first message to the courier; an empty address starts a cluster on this machine."""
 
     key: str
     parcel: bytes
@@ -31,27 +31,27 @@ class Start(NamedTuple):
     workers: int
 
 
-class Ready(NamedTuple):
-    """How many ranges the cluster can take at once; said at the start and when it changes."""
+class ClusterCapacity(NamedTuple):
+    """How many ranges the cluster can take at the same time; sent at the start and when it changes."""
 
     ranges: int
 
 
-class Suspect(NamedTuple):
-    """A range that Ray lost more often than nodes usually die."""
+class SuspectRange(NamedTuple):
+    """A range that Ray lost more often than nodes usually fail."""
 
-    task: Task
+    task: RangeTask
 
 
 def main() -> None:
-    """The life of a courier: it ends with the command, and a cluster that it started with it."""
+    """Run a courier. It ends with the command, and so does a cluster that it started."""
     channel = Channel()
     messages = channel.messages()
-    start: Start = next(messages)
+    start: CourierStart = next(messages)
     ray = _connected(channel, start)
     if ray is None:
         return
-    tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
+    tasks: queue.SimpleQueue[RangeTask | None] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(messages, tasks), daemon=True).start()
     try:
         _Round(ray, channel, start, tasks).run()
@@ -59,14 +59,14 @@ def main() -> None:
         ray.shutdown()
 
 
-def _read(messages: Any, tasks: "queue.SimpleQueue[Task | None]") -> None:
+def _read(messages: Any, tasks: "queue.SimpleQueue[RangeTask | None]") -> None:
     for task in messages:
         tasks.put(task)
     tasks.put(None)
 
 
-def _connected(channel: Channel, start: Start) -> Any:
-    """Ray, started here or joined at an address; None where that failed, which is reported."""
+def _connected(channel: Channel, start: CourierStart) -> Any:
+    """Ray, started here or joined at an address; None if that failed, which is reported."""
     import ray
 
     options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
@@ -81,15 +81,15 @@ def _connected(channel: Channel, start: Start) -> Any:
     except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
         where = f" at {start.address}" if start.address else ""
         why = str(error)[:200].rstrip(". ")
-        channel.send(Failure(f"Ray cannot be reached{where}: {why}"))
+        channel.send(RangeFailure(f"Ray cannot be reached{where}: {why}"))
         return None
     return ray
 
 
 def _leave_out() -> None:
-    """Start no autoscaler, no reader of logs and no web server: one machine does not grow, and nobody reads them.
+    """Do not start an autoscaler, a log monitor or a web server: one machine does not grow, and nothing reads them.
 
-    `ray.init` has no option for that; `include_dashboard=False` starts the server all the same, only without its pages.
+    `ray.init` has no option for that; `include_dashboard=False` still starts the server, only without its pages.
     """
     from ray._private.node import Node
 
@@ -99,20 +99,22 @@ def _leave_out() -> None:
 
 
 class _Round:
-    """The ranges of a run on their way to the cluster and back, several in one Ray task where there are enough of them."""
+    """The ranges of a run on their way to the cluster and back, several in one Ray task if there are enough of them."""
 
-    def __init__(self, ray: Any, channel: Channel, start: Start, tasks: "queue.SimpleQueue[Task | None]") -> None:
+    def __init__(
+        self, ray: Any, channel: Channel, start: CourierStart, tasks: "queue.SimpleQueue[RangeTask | None]"
+    ) -> None:
         self._ray, self._channel, self._start, self._tasks = ray, channel, start, tasks
         self._judge = ray.remote(num_cpus=1, max_retries=_RETRIES)(judge)
         self._parcel = ray.put(start.parcel)
-        self._here: list[Task] = []
-        self._waiting: dict[Any, list[Task]] = {}
+        self._here: list[RangeTask] = []
+        self._waiting: dict[Any, list[RangeTask]] = {}
         self._over = False
         self._slots = 0
         self._counted = 0.0
 
     def run(self) -> None:
-        """Until the command has nothing more to send."""
+        """Run until the command has nothing more to send."""
         while not self._over:
             self._count()
             self._take()
@@ -124,20 +126,20 @@ class _Round:
                         self._channel.send(answer)
 
     def _count(self) -> None:
-        """Report how much the cluster can take; it may grow while it works."""
+        """Report how many ranges the cluster can take; it may grow during the run."""
         now = time.monotonic()
         if self._slots and now - self._counted < _COUNT:
             return
         self._counted = now
         cores = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         asked = self._start.workers if self._start.address else 0
-        slots = asked or 2 * cores  # twice, so that a core need not wait for its next range
+        slots = asked or 2 * cores  # twice the cores, so that a core need not wait for its next range
         if slots != self._slots:
             self._slots = slots
-            self._channel.send(Ready(slots * _BUNDLE))
+            self._channel.send(ClusterCapacity(slots * _BUNDLE))
 
     def _take(self) -> None:
-        """Take the ranges that have come; wait for one if there is nothing else to wait for."""
+        """Take the ranges that have arrived. Wait for one if there is nothing else to wait for."""
         while not self._over and (not (self._waiting or self._here) or not self._tasks.empty()):
             task = self._tasks.get()
             if task is None:
@@ -146,31 +148,31 @@ class _Round:
                 self._here.append(task)
 
     def _submit(self) -> None:
-        """Share the ranges that are here out among the tasks that the cluster can still take."""
+        """Divide the waiting ranges among the tasks that the cluster can still take."""
         while self._here and (free := self._slots - len(self._waiting)) > 0:
             size = min(_BUNDLE, -(-len(self._here) // free))
             bundle, self._here = self._here[:size], self._here[size:]
             self._waiting[self._judge.remote(self._start.key, self._parcel, bundle)] = bundle
 
-    def _answers(self, reference: Any, tasks: list[Task]) -> list[Any]:
-        """What came of ranges; parts that are not in place yet are put there."""
+    def _answers(self, reference: Any, tasks: list[RangeTask]) -> list[Any]:
+        """The results of a task. Parts that are not in place yet are put there."""
         try:
             answers = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
-            if isinstance(error.cause, Ended):  # its desk was ended from outside
-                return [Suspect(task) for task in tasks]
-            return [Failure(f"judging range {tasks[0].piece.number} failed on the cluster: {_reason(error)}")]
+            if isinstance(error.cause, ProcessEnded):  # its desk was ended from outside
+                return [SuspectRange(task) for task in tasks]
+            return [RangeFailure(f"judging range {tasks[0].piece.number} failed on the cluster: {_reason(error)}")]
         except self._ray.exceptions.RayError:
-            return [Suspect(task) for task in tasks]
+            return [SuspectRange(task) for task in tasks]
         return [self._placed(task, answer) for task, answer in zip(tasks, answers, strict=True)]
 
-    def _placed(self, task: Task, answer: Answer) -> Any:
+    def _placed(self, task: RangeTask, answer: Answer) -> Any:
         if not isinstance(answer, bytes):
             return answer
         try:
             return write_part(self._start.parts, task.piece.number, [answer])
         except OSError as error:
-            return Failure(str(error), error.errno or 0, str(error.filename or ""))
+            return RangeFailure(str(error), error.errno or 0, str(error.filename or ""))
 
 
 def _reason(error: Any) -> str:

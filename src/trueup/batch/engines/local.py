@@ -1,7 +1,8 @@
-"""The local engine: a pool of processes, each judging one range at a time and putting its part in place itself.
+"""The local engine: a pool of processes that judge one range at a time and put its part in place.
 
-Each worker tells, in shared memory, which line it is at. One that sits on a line for too long is ended and the line condemned;
-one that dies is replaced and its range tried again; a line that ends its worker twice is condemned. All others are judged as ever.
+Each worker writes to shared memory which line it is at. A worker that stays at a line for too long is ended, and the line is
+condemned. A worker that dies is replaced, and its range is tried again. A line that ends its worker twice is condemned. All other
+lines are judged as usual.
 """
 
 import gc
@@ -18,17 +19,30 @@ from pathlib import Path
 from typing import Any
 
 from trueup.batch.disk.full_disk import is_full
-from trueup.batch.judging.work import IDLE, Done, EngineFailed, Guard, Job, Task, judge_range, write_part
+from trueup.batch.judging.work import (
+    IDLE,
+    EngineFailed,
+    JudgedRange,
+    RangeTask,
+    SiftJob,
+    UnitLimits,
+    judge_range,
+    write_part,
+)
 
 _TICK = 0.1
-_MOST_DEATHS = 40  # of one range, before the run gives up
+_MOST_DEATHS = 40  # failures of one range before the run gives up
 
 
 def run(
-    job: Job, tasks: Iterable[Task], workers: int, guard: Guard, at_start: Callable[[], None] | None = None
-) -> Iterator[Done]:
-    """Judge ranges on `workers` processes; parts come in any order."""
-    pool = Pool(job, guard, at_start)
+    job: SiftJob,
+    tasks: Iterable[RangeTask],
+    workers: int,
+    guard: UnitLimits,
+    at_start: Callable[[], None] | None = None,
+) -> Iterator[JudgedRange]:
+    """Judge ranges in `workers` processes; parts come in any order."""
+    pool = WorkerPool(job, guard, at_start)
     try:
         yield from pool.run(iter(tasks), workers)
     finally:
@@ -36,12 +50,12 @@ def run(
 
 
 class _Worker:
-    """One process, what it is doing, and the line it is at."""
+    """One process, its task, and the line it is at."""
 
     __slots__ = ("beat", "connection", "line", "process", "since", "task")
 
     def __init__(
-        self, context: Any, job: Any, guard: Guard, others: list[Connection], at_start: Any, work: Any
+        self, context: Any, job: Any, guard: UnitLimits, others: list[Connection], at_start: Any, work: Any
     ) -> None:  # fmt: skip
         ours, theirs = context.Pipe()
         self.beat = context.RawArray("q", [IDLE])
@@ -60,7 +74,7 @@ class _Worker:
     def give(self, task: Any) -> None:
         self.task, self.line, self.since = task, IDLE, time.monotonic()
         self.beat[0] = IDLE
-        with suppress(BrokenPipeError):  # its end is seen where ends are looked for
+        with suppress(BrokenPipeError):  # a dead worker is noticed elsewhere
             self.connection.send(task)
 
     def stuck(self, now: float, limit: float) -> bool:
@@ -77,18 +91,20 @@ class _Worker:
         self.connection.close()
 
 
-class Pool:
-    """Workers for the tasks of one job. `work` is what a worker does: `judge_parts` for a sift, or another life made of `live`."""
+class WorkerPool:
+    """Workers for the tasks of one job. `work` is the main function of a worker: `judge_parts` for a sift, or another function
+    that calls `live`.
+    """
 
     def __init__(
         self,
         job: Any,
-        guard: Guard,
+        guard: UnitLimits,
         at_start: Callable[[], None] | None = None,
         work: Callable[..., None] | None = None,
     ) -> None:
-        # a fork starts at once and shares the compiled contract; beside other threads it is not quite safe, and taken only for
-        # a contract that can get to a worker in no other way (one that hangs is ended by its guard)
+        # A fork starts fast and shares the compiled contract. Beside other threads it is not quite safe, so it is only
+        # used for a contract that cannot be sent to a worker in any other way. (If it hangs, the guard ends it.)
         can_fork = sys.platform == "linux" and (threading.active_count() == 1 or not job.spec.travels)
         self._context = multiprocessing.get_context("fork" if can_fork else "spawn")
         self._job = job
@@ -99,7 +115,7 @@ class Pool:
         self._deaths: dict[tuple[int, int], int] = {}
 
     def run(self, tasks: Iterator[Any], workers: int) -> Iterator[Any]:
-        """What comes of tasks, in any order; a task has a `piece` with a number, and lines that are `condemned`."""
+        """The results of tasks, in any order. A task has a `piece` with a number, and `condemned` lines."""
         again: list[Any] = []
         task: Any = next(tasks, None)
         while task is not None or again or any(worker.task for worker in self._workers):
@@ -131,7 +147,7 @@ class Pool:
         return list(dict.fromkeys(handles[handle] for handle in wait(list(handles), _TICK)))
 
     def _take(self, worker: _Worker, again: list[Any]) -> Iterator[Any]:
-        """What a worker has to say, or what its end means."""
+        """Handle a worker's message, or its end."""
         said = None
         with suppress(EOFError, OSError):
             said = worker.connection.recv() if worker.connection.poll() else None
@@ -147,7 +163,7 @@ class Pool:
         yield said
 
     def _bury(self, worker: _Worker, again: list[Any]) -> None:
-        """A worker died: try its range once more, without the line it died at if it was not the first time."""
+        """A worker died: try its range once more. The second time, the line that it died at is condemned."""
         self._workers.remove(worker)
         task, line = worker.task, worker.beat[0]
         code = worker.process.exitcode
@@ -181,11 +197,11 @@ class Pool:
 
 
 def judge_parts(
-    job: Job, connection: Connection, beat: Any, megabytes: int, closing: list[Connection], at_start: Any
+    job: SiftJob, connection: Connection, beat: Any, megabytes: int, closing: list[Connection], at_start: Any
 ) -> None:
-    """The life of a worker of a sift."""
+    """Judge parts: the main function of a worker of a sift."""
 
-    def opened() -> Callable[[Task], Done]:
+    def opened() -> Callable[[RangeTask], JudgedRange]:
         contract = job.spec.open()
         return lambda task: write_part(job.parts, task.piece.number, judge_range(job, contract, task, beat))
 
@@ -199,7 +215,7 @@ def live(
     closing: list[Connection],
     at_start: Any,
 ) -> None:
-    """The life of a worker: it answers task after task, ends with its driver, and leaves Ctrl-C to it."""
+    """The main loop of a worker: it handles task after task, ends with the process that started it, and ignores Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for other in closing:
@@ -237,7 +253,7 @@ def live(
 
 
 def _keep_memory() -> None:
-    """Let what a range has freed serve the next one: to give it back to the system and ask again costs more than judging."""
+    """Keep the memory that a range has freed for the next one: returning it to the system and asking again costs more than judging."""
     if sys.platform != "linux":
         return
     import ctypes
@@ -249,7 +265,7 @@ def _keep_memory() -> None:
 
 
 def end_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
-    """Ask the system to end this process with the driver, where it can be asked; elsewhere the closed pipe does."""
+    """Ask the system to end this process together with the driver. If it cannot, the closed pipe does."""
     if sys.platform != "linux":
         return
     import ctypes
@@ -262,9 +278,9 @@ def end_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
 
 
 def _limit_memory(megabytes: int) -> None:
-    """Let a unit that asks for too much memory fail by itself, before the system ends something else.
+    """Let a unit that asks for too much memory fail alone, before the system ends another process.
 
-    What a forked worker shares with the process it came from does not count: the limit is over that.
+    Memory that a forked worker shares with its parent does not count towards the limit.
     """
     if sys.platform != "linux" or megabytes <= 0:
         return

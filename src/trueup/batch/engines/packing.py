@@ -1,7 +1,8 @@
-"""Luggage: what a contract and its files need on another machine, packed here and unpacked there.
+"""Packs a contract and its files for another machine, and unpacks them there. The packed files are called luggage.
 
-A contract file travels as the contract it makes. A contract of a user's own module travels with that module and the modules
-it imports from the same folder. Settings of storage (endpoints, keys, fsspec's configuration) travel when files are read from addresses.
+A contract file is packed as the contract that it defines. A contract in a user's own module is packed with that module and the
+modules that it imports from the same folder. Settings of storage (endpoints, keys, fsspec's configuration) are included if files
+are read from addresses.
 """
 
 import ast
@@ -16,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trueup.batch.input.sources import Source
-from trueup.batch.judging.contracts import BadContract, Spec
+from trueup.batch.input.sources import InputSource
+from trueup.batch.judging.contracts import BadContract, ContractSpec
 
 SETTINGS = (
     "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION",
@@ -27,7 +28,7 @@ SETTINGS = (
 
 
 class Luggage(NamedTuple):
-    """What travels: files by their path below `home`, environment variables, and fsspec's configuration."""
+    """The luggage: files by their path below `home`, environment variables, and fsspec's configuration."""
 
     home: str = ""
     files: tuple[tuple[str, bytes], ...] = ()
@@ -35,15 +36,15 @@ class Luggage(NamedTuple):
     filesystems: dict[str, Any] = {}
 
 
-def pack(spec: Spec, sources: tuple[Source, ...]) -> tuple[Spec, Luggage]:
-    """The contract as it travels, and its luggage."""
+def pack(spec: ContractSpec, sources: tuple[InputSource, ...]) -> tuple[ContractSpec, Luggage]:
+    """The packed contract, and its luggage."""
     files = tuple(_modules(spec)) if spec.named else ()
     settings = _settings() if any("://" in source.path for source in sources) else ((), {})
     return _travelling(spec), Luggage(spec.home, files, *settings)
 
 
-def unpack(spec: Spec, luggage: Luggage) -> Spec:
-    """The contract on this machine; modules that are not here as they were there are written into a folder of their own."""
+def unpack(spec: ContractSpec, luggage: Luggage) -> ContractSpec:
+    """The contract on this machine. Modules that are missing here, or that differ, are written into a separate folder."""
     os.environ.update(luggage.environment)
     if luggage.filesystems:
         from fsspec.config import conf  # type: ignore[import-untyped]
@@ -60,7 +61,7 @@ def unpack(spec: Spec, luggage: Luggage) -> Spec:
     return spec
 
 
-def _travelling(spec: Spec) -> Spec:
+def _travelling(spec: ContractSpec) -> ContractSpec:
     if not spec.path:
         return spec.portable()
     try:  # other machines need not have the file
@@ -87,8 +88,8 @@ def _settings() -> tuple[tuple[tuple[str, str], ...], dict[str, Any]]:
     return variables, {}
 
 
-def _modules(spec: Spec) -> Iterator[tuple[str, bytes]]:
-    """The module of a contract and those it imports, as far as they are files below the folder where the run was started."""
+def _modules(spec: ContractSpec) -> Iterator[tuple[str, bytes]]:
+    """The module of a contract and the modules that it imports, if they are files below the folder where the run was started."""
     home = Path(spec.home).resolve()
     left, seen = [spec.named.partition(":")[0]], {"trueup"}
     while left:

@@ -1,7 +1,7 @@
-"""Pipes: a process of our own, started for one purpose, and the messages that go to it and come back.
+"""Starts a process of this package for one purpose, and exchanges messages with it.
 
-The process runs `main()` of a module. Messages are pickled and travel over its standard input and output; whatever else it or
-its libraries print goes to its standard error. It ends when its input does.
+The process runs `main()` of a module. Messages are pickled and sent over its standard input and output; everything else that it
+or its libraries print goes to its standard error. It ends when its input does.
 """
 
 import os
@@ -16,10 +16,10 @@ from typing import IO, Any
 
 _START = "import importlib, sys; sys.path[:] = sys.argv[2:]; importlib.import_module(sys.argv[1]).main()"
 _BROKEN = (EOFError, OSError, pickle.UnpicklingError)  # the other side has ended, perhaps in the middle of a message
-_PATIENCE = 60.0  # seconds that a process may take to end by itself
+_PATIENCE = 60.0  # seconds that a process may take to end
 
 
-class Ended(RuntimeError):
+class ProcessEnded(RuntimeError):
     """The process on the other side is gone."""
 
 
@@ -35,24 +35,24 @@ class Helper:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL if errors is None else errors,
             env={**os.environ, **(environment or {})},
-            start_new_session=True,  # Ctrl-C is for the process that started it, which ends it in order
+            start_new_session=True,  # Ctrl-C only concerns the process that started it, which then ends it in order
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self._to, self._from = self.process.stdin, self.process.stdout
 
     def send(self, message: Any) -> None:
-        """Send a message; that the process is gone is seen when its answer is read."""
+        """Send a message. A missing process is noticed when its answer is read."""
         with suppress(OSError):
             pickle.dump(message, self._to)
             self._to.flush()
 
     def receive(self) -> Any:
-        """The next message, waited for."""
+        """Wait for the next message."""
         try:
             return pickle.load(self._from)  # noqa: S301 - from a process of ours
         except _BROKEN:
-            raise Ended from None
+            raise ProcessEnded from None
 
     def ask(self, message: Any) -> Any:
         """Send a message and wait for its answer."""
@@ -60,10 +60,10 @@ class Helper:
         return self.receive()
 
     def close(self) -> None:
-        """End the process: by the end of its input, then by force."""
+        """End the process: by ending its input, then by force."""
         with suppress(OSError):
             self._to.close()
-        # nothing is read from here on: a process that still wants to say something must not wait for that
+        # its output is no longer read: a process that still wants to write must not wait for that
         drain = threading.Thread(target=self._drain, daemon=True)
         drain.start()
         try:
@@ -81,7 +81,7 @@ class Helper:
 
 
 class Channel:
-    """The same pipes seen from inside the process."""
+    """The same pipes, seen from inside the process."""
 
     def __init__(self) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -92,7 +92,7 @@ class Channel:
         os.dup2(2, 1)
 
     def messages(self) -> Iterator[Any]:
-        """What the other side sends, until it ends."""
+        """The messages of the other side, until it ends."""
         while True:
             try:
                 yield pickle.load(self._from)  # noqa: S301 - from the process that started this one
@@ -100,7 +100,7 @@ class Channel:
                 return
 
     def send(self, message: Any) -> None:
-        """Send a message; if nobody reads any more, the end of the input says so too."""
+        """Send a message. If the other side has stopped reading, the end of the input says so too."""
         with suppress(OSError):
             pickle.dump(message, self._to)
             self._to.flush()

@@ -1,7 +1,8 @@
-"""The Ray engine: the same ranges as tasks on a cluster, the same bytes.
+"""The Ray engine: judges the same ranges as tasks on a cluster, with the same bytes as result.
 
-A courier, a process of its own, is connected to Ray; on each node the ranges are judged by the local engine (see `desk`). Workers
-must reach the input, not the output. A range whose node dies is judged on another; one that Ray keeps losing is judged here.
+A separate process, the courier, is connected to Ray. On each node the local engine judges the ranges (see `node_worker`). Workers
+must be able to read the input, but not the output. A range whose node dies is judged on another; one that Ray keeps losing is
+judged here.
 """
 
 import hashlib
@@ -21,23 +22,25 @@ from typing import Any
 from trueup import __version__
 from trueup.batch.disk.full_disk import DiskFull
 from trueup.batch.engines import local
-from trueup.batch.engines.driver_process import Ready, Start, Suspect
-from trueup.batch.engines.node_worker import Failure, Parcel
+from trueup.batch.engines.driver_process import ClusterCapacity, CourierStart, SuspectRange
+from trueup.batch.engines.node_worker import Parcel, RangeFailure
 from trueup.batch.engines.packing import pack
-from trueup.batch.engines.pipes import Ended, Helper
+from trueup.batch.engines.pipes import Helper, ProcessEnded
 from trueup.batch.frames import Sift
-from trueup.batch.judging.work import Done, EngineFailed, Guard, Job, Task
+from trueup.batch.judging.work import EngineFailed, JudgedRange, RangeTask, SiftJob, UnitLimits
 from trueup.verdict.extras import install
 
-__all__ = ["Sift", "run"]  # the first has its own room now
+__all__ = ["Sift", "run"]  # now in a separate room
 
-_REACH = 10.0  # seconds until a host has answered
-_LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # 0: Ray's processes take the address of loopback, on any system
+_REACH = 10.0  # seconds to wait for a host
+_LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # 0: Ray's processes listen on the loopback address, on any system
 _TOKEN = "RAY_AUTH_TOKEN"
 
 
-def run(job: Job, tasks: Iterable[Task], address: str, workers: int, guard: Guard) -> Iterator[Done]:
-    """Judge ranges as Ray tasks; parts come in any order. Without ranges no cluster is needed, and none is started."""
+def run(
+    job: SiftJob, tasks: Iterable[RangeTask], address: str, workers: int, guard: UnitLimits
+) -> Iterator[JudgedRange]:
+    """Judge ranges as Ray tasks; parts come in any order. Without ranges no cluster is started."""
     left = iter(tasks)
     first = next(left, None)
     if first is None:
@@ -60,7 +63,9 @@ def carry(
     here: Callable[[Any], Iterator[Any]],
     parts: str = "",
 ) -> Iterator[Any]:
-    """What a cluster makes of tasks, by what a `packed` parcel opens on its nodes; a task that Ray keeps losing is done `here`."""
+    """The results of tasks that a cluster ran. A `packed` parcel opens the desk on its nodes; a task that Ray keeps losing is
+    done `here`.
+    """
     if importlib.util.find_spec("ray") is None:
         raise EngineFailed(f"--engine ray needs a package: {install('ray')}")
     address = address or _known_address()
@@ -68,9 +73,9 @@ def carry(
     with tempfile.TemporaryFile() as errors:
         courier = Helper("trueup.batch.engines.driver_process", errors=errors, environment=_environment(address))
         try:
-            courier.send(Start(hashlib.sha256(packed).hexdigest(), packed, parts, address, workers))
+            courier.send(CourierStart(hashlib.sha256(packed).hexdigest(), packed, parts, address, workers))
             yield from _Exchange(courier, here).run(tasks)
-        except Ended:
+        except ProcessEnded:
             raise EngineFailed(_why(errors, address)) from None
         except _Failed as failure:
             said = failure.args[0]
@@ -80,11 +85,11 @@ def carry(
 
 
 class _Failed(Exception):
-    """What the courier reports instead of a range."""
+    """A message of the courier other than a range."""
 
 
 class _Exchange:
-    """Ranges to the courier, no more than the cluster can take, and what comes back."""
+    """Sends ranges to the courier, no more than the cluster can take, and returns the answers."""
 
     def __init__(self, courier: Helper, here: Callable[[Any], Iterator[Any]]) -> None:
         self._courier, self._here = courier, here
@@ -100,13 +105,13 @@ class _Exchange:
             yield from self._taken(self._courier.receive())
 
     def _taken(self, answer: Any) -> Iterator[Any]:
-        if isinstance(answer, Ready):
+        if isinstance(answer, ClusterCapacity):
             self._most = answer.ranges
             return
         self._under_way -= 1
-        if isinstance(answer, Suspect):
+        if isinstance(answer, SuspectRange):
             yield from self._here(answer.task)
-        elif not isinstance(answer, Failure):
+        elif not isinstance(answer, RangeFailure):
             yield answer
         elif answer.number:
             raise DiskFull(answer.number, answer.text, answer.path)
@@ -114,13 +119,13 @@ class _Exchange:
             raise _Failed(answer.text)
 
 
-def _packed(job: Job, guard: Guard, proof: Path) -> bytes:
+def _packed(job: SiftJob, guard: UnitLimits, proof: Path) -> bytes:
     spec, luggage = pack(job.spec, job.sources)
     return packed_parcel(Parcel(__version__, job._replace(spec=spec), guard, luggage, str(proof)))
 
 
 def packed_parcel(parcel: Any) -> bytes:
-    """A parcel as bytes, also if a contract in it is one of the user's script, which no other process has as a module."""
+    """A parcel as bytes, even if it has a contract from the user's script, which other processes cannot import as a module."""
     packed = pickle.dumps(parcel)
     return packed if b"__main__" not in packed else bytes(importlib.import_module("ray.cloudpickle").dumps(parcel))
 
@@ -134,7 +139,7 @@ def _known_address() -> str:
 
 
 def _environment(address: str) -> dict[str, str]:
-    """The variables of the courier. A cluster that it starts listens on loopback and wants a token that nobody else has."""
+    """The environment of the courier. A cluster that it starts listens on loopback and requires a token that no other process has."""
     if address:
         return {_LOOPBACK: "0"} if _on_loopback_alone(address) else {}
     settings = {
@@ -142,8 +147,8 @@ def _environment(address: str) -> dict[str, str]:
         "RAY_AUTH_MODE": "token",
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_enable_metrics_collection": "0",
-        "RAY_task_events_report_interval_ms": "0",  # nobody looks at its dashboard
-        "RAY_memory_monitor_refresh_ms": "0",  # a worker of ours has a limit of its own
+        "RAY_task_events_report_interval_ms": "0",  # its dashboard is not used
+        "RAY_memory_monitor_refresh_ms": "0",  # our workers have their own limit
     }
     settings = {name: os.environ.get(name, value) for name, value in settings.items()}
     if not (os.environ.get(_TOKEN) or os.environ.get("RAY_AUTH_TOKEN_PATH")):
@@ -152,13 +157,13 @@ def _environment(address: str) -> dict[str, str]:
 
 
 def _why(errors: Any, address: str) -> str:
-    """Why the courier has ended."""
+    """The message for a courier that has ended."""
     where = f"the Ray cluster at {address}" if address else "the Ray cluster of this run"
     return _refused(errors) or f"the connection to {where} was lost: its head node has stopped or cannot be reached"
 
 
 def _refused(errors: Any, said: str = "") -> str:
-    """What to set if the cluster requires a token; empty if that is not the reason. Ray reports it in its log only."""
+    """How to set the token that the cluster requires; empty if that is not the reason. Ray reports it only in its log."""
     errors.seek(0)
     text = said + errors.read().decode("utf-8", "replace")
     if "InvalidAuthToken" not in text and "Token authentication is enabled" not in text:
@@ -166,12 +171,12 @@ def _refused(errors: Any, said: str = "") -> str:
     if os.environ.get("RAY_AUTH_MODE", "").lower() != "token":
         why, what = "requires a token", "set RAY_AUTH_MODE=token, and the token"
     else:
-        why, what = "does not accept the token, or there is none", "set the token"
+        why, what = "rejects the token, or it is missing", "set the token"
     return f"the Ray cluster {why}; {what} in RAY_AUTH_TOKEN, in a file named by RAY_AUTH_TOKEN_PATH, or in ~/.ray/auth_token"
 
 
 def _on_loopback_alone(address: str) -> bool:
-    """Whether a cluster on this machine can be reached by loopback only. By default Ray takes the machine's own address."""
+    """Whether a cluster on this machine is only reachable by loopback. By default Ray uses the machine's own address."""
     host, _, port = address.rpartition(":")
     if host not in {"localhost", "127.0.0.1"} or not port.isdecimal():
         return False
@@ -179,7 +184,7 @@ def _on_loopback_alone(address: str) -> bool:
         try:
             any_route.connect(
                 ("198.51.100.1", 9)
-            )  # nothing is sent: the system says which address of its own it would use
+            )  # nothing is sent: the system returns the local address that it would use
             socket.create_connection((any_route.getsockname()[0], int(port)), _REACH).close()
         except OSError:
             return True
@@ -187,7 +192,7 @@ def _on_loopback_alone(address: str) -> bool:
 
 
 def _reach(address: str) -> None:
-    """Refuse a host and port where nobody listens: Ray would try for minutes. Ray reports every other fault of an address itself."""
+    """Refuse a host and port that nothing listens on: Ray would try for minutes. Ray itself reports all other faults of an address."""
     if address.startswith("ray://") and importlib.util.find_spec("grpc") is None:
         direct = "give the address of the head node, such as 10.0.0.1:6379"
         raise EngineFailed(f'{address} is an address for Ray\'s client: {direct}, or pip install "ray[client]"')

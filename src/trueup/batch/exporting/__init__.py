@@ -1,1 +1,1 @@
-"""Valid replies for other tools: fine-tuning files and flat tables."""
+"""Exports valid replies for other tools: fine-tuning files and flat tables."""

@@ -1,6 +1,6 @@
-"""Fine-tuning files: pairs enter, one file leaves, or two with some of the pairs held out; what makes no line is counted by reason.
+"""Writes pairs into a fine-tuning file, or two with some pairs held out, and counts the units without a line by reason.
 
-Both files are put in place when all is written; until then those of an earlier time stay.
+Both files are put in place when everything is written; until then, earlier files stay.
 """
 
 from collections import Counter
@@ -9,20 +9,29 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trueup.batch.disk.placing import placed
-from trueup.batch.exporting.pairs import FORMATS, PREFERENCES, Format, NotWritable, Pair, Skipped, is_held_out, line_for
+from trueup.batch.exporting.pairs import (
+    FORMATS,
+    PREFERENCES,
+    Format,
+    NotWritable,
+    Skipped,
+    TrainingPair,
+    is_held_out,
+    line_for,
+)
 
 SHARE = 0.1
 
 
 class Exported(NamedTuple):
-    """What became of the pairs: how many lines each file has, and how many units have none, by reason."""
+    """How many lines each file has, and how many units have none, by reason."""
 
     written: int
     held_out: int
     skipped: dict[str, int]
 
 
-class Wish(NamedTuple):
+class ExportOptions(NamedTuple):
     """How pairs are exported."""
 
     form: str = "openai"
@@ -32,11 +41,13 @@ class Wish(NamedTuple):
 
     @property
     def shape(self) -> Format:
-        """What makes a line of a pair."""
+        """Makes the line of a pair."""
         return (PREFERENCES if self.preference else FORMATS)[self.form]
 
 
-def export_pairs(pairs: Iterable[Pair | Skipped], wish: Wish, out: Path, held_out: Path | None = None) -> Exported:
+def export_pairs(
+    pairs: Iterable[TrainingPair | Skipped], wish: ExportOptions, out: Path, held_out: Path | None = None
+) -> Exported:
     """Write pairs into `out`, and a share of them into `held_out`."""
     counts = [0, 0]
     skipped: Counter[str] = Counter()
@@ -52,8 +63,8 @@ def export_pairs(pairs: Iterable[Pair | Skipped], wish: Wish, out: Path, held_ou
     return Exported(counts[0], counts[1], dict(skipped.most_common()))
 
 
-def _line(found: Pair | Skipped, wish: Wish) -> bytes | str:
-    """The line of a pair, or why there is none."""
+def _line(found: TrainingPair | Skipped, wish: ExportOptions) -> bytes | str:
+    """The line of a pair, or the reason why there is none."""
     if isinstance(found, Skipped):
         return found.reason
     if wish.preference and found.refused is None:

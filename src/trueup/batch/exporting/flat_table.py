@@ -1,7 +1,7 @@
-"""Tables: the validated units of a run enter, one flat table leaves, as CSV or as JSONL.
+"""Writes the validated units of a run as one flat table, CSV or JSONL.
 
-A row is the unit's input with the reply's fields over it. No cell of a CSV file can be taken for a formula by a spreadsheet;
-what is not a scalar is written as JSON. The table is put in place whole.
+A row is the unit's input with the reply's fields over it. A spreadsheet cannot take any cell of a CSV file for a formula. Values
+that are not scalars are written as JSON. The table is put in place whole.
 """
 
 import csv
@@ -20,21 +20,21 @@ MOST_COLUMNS = 1000
 KINDS = (".csv", ".jsonl")
 
 
-class BadTable(ValueError):
-    """The table cannot be written: says why."""
+class UnwritableTable(ValueError):
+    """The table cannot be written. The message says why."""
 
 
 def write_table(validated: Path, target: Path) -> int:
-    """Write the units of `validated.jsonl` as a table; gives how many there are."""
+    """Write the units of `validated.jsonl` as a table, and return how many there are."""
     if target.suffix not in KINDS:
-        raise BadTable(f"{target}: a table is a file that ends in {' or '.join(KINDS)}")
+        raise UnwritableTable(f"{target}: a table is a file that ends in {' or '.join(KINDS)}")
     beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with writing(target):
             count = _write_csv(validated, beside) if target.suffix == ".csv" else _write_lines(validated, beside)
             beside.replace(target)
     except OSError as error:
-        raise BadTable(f"{target}: cannot be written: {error.strerror}") from None
+        raise UnwritableTable(f"{target}: cannot be written: {error.strerror}") from None
     finally:
         beside.unlink(missing_ok=True)
     return count
@@ -74,7 +74,9 @@ def _write_csv(validated: Path, target: Path) -> int:
     for row in _rows(validated):
         columns |= dict.fromkeys(row)
         if len(columns) > MOST_COLUMNS:
-            raise BadTable(f"the units have more than {MOST_COLUMNS} different fields; write the table as .jsonl")
+            raise UnwritableTable(
+                f"the units have more than {MOST_COLUMNS} different fields; write the table as .jsonl"
+            )
     count = 0
     with target.open("w", encoding="utf-8", errors="backslashreplace", newline="") as opened:
         writer = csv.writer(opened)

@@ -1,8 +1,9 @@
-"""Pairs of a prompt and a valid reply as the lines of a fine-tuning file: of a sifted folder here, of a run in `pipeline/reporting/exporting`.
+"""Pairs of a prompt and a valid reply, as lines of a fine-tuning file. This module reads a sifted folder;
+`pipeline/reporting/exporting` reads a run.
 
-A record enters; a `Pair` leaves, or a `Skipped` that says why there is none. A pair becomes a line in the format of whoever trains.
-The formats are those of the providers' documentation: OpenAI (also Azure, Mistral, Together and Fireworks), Anthropic on Bedrock,
-Gemini on Vertex AI, and `prompt` with `completion` as TRL and others read it.
+Takes a record and returns a `TrainingPair`, or a `Skipped` that says why there is none. A pair becomes a line in the format of a training
+service. The formats follow the documentation of the providers: OpenAI (also Azure, Mistral, Together and Fireworks), Anthropic on
+Bedrock, Gemini on Vertex AI, and `prompt` with `completion` as TRL and others read it.
 """
 
 import hashlib
@@ -18,13 +19,14 @@ from trueup.batch.pipeline.rundir.disk import decode
 
 Row = dict[str, Any]
 Message = Mapping[str, Any]
-_PROMPTS = ("messages", "body.messages", "prompt", "question", "input")  # where an input has the prompt, if nobody says
-NO_PROMPT = "its input has no prompt"
-_MARKS = ("__rep", "__fan")  # what is added to the id of a unit that was repeated or fanned out
+# the fields of an input that may have the prompt, unless the user names one
+_PROMPTS = ("messages", "body.messages", "prompt", "question", "input")
+NO_PROMPT = "no prompt in its input"
+_MARKS = ("__rep", "__fan")  # the suffix of the id of a unit that was repeated or fanned out
 
 
-class Pair(NamedTuple):
-    """What was asked, the valid reply, and one to the same prompt that was refused, if there is any."""
+class TrainingPair(NamedTuple):
+    """The prompt, the valid reply, and a refused reply to the same prompt, if there is one."""
 
     unit_id: str
     messages: Sequence[Message]
@@ -33,7 +35,7 @@ class Pair(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """A unit that makes no pair, and why."""
+    """A unit without a pair, and the reason."""
 
     unit_id: str
     reason: str
@@ -57,8 +59,8 @@ class _Record(msgspec.Struct):
     merged: list[_Earlier] | None = None
 
 
-def pairs_in(folder: Path, *, prompt: str = "", as_written: bool = False) -> Iterator[Pair | Skipped]:
-    """The pairs of a sifted folder; `prompt` names the field of the input that holds the prompt or the messages."""
+def pairs_in(folder: Path, *, prompt: str = "", as_written: bool = False) -> Iterator[TrainingPair | Skipped]:
+    """The pairs of a sifted folder; `prompt` names the field of the input that has the prompt or the messages."""
     with (folder / "validated.jsonl").open("rb") as opened:
         for raw in opened:
             try:
@@ -66,10 +68,10 @@ def pairs_in(folder: Path, *, prompt: str = "", as_written: bool = False) -> Ite
             except (msgspec.MsgspecError, ValueError, RecursionError):
                 yield Skipped("", "its line is not a record of a sift")
             else:
-                yield _pair(record, prompt, as_written)
+                yield _pair(record, prompt, as_written=as_written)
 
 
-def _pair(record: _Record, prompt: str, as_written: bool) -> Pair | Skipped:
+def _pair(record: _Record, prompt: str, *, as_written: bool) -> TrainingPair | Skipped:
     unit_id = record.unit_id
     messages = _messages(record.input, prompt)
     if messages is None:
@@ -78,11 +80,11 @@ def _pair(record: _Record, prompt: str, as_written: bool) -> Pair | Skipped:
         return Skipped(unit_id, "its reply calls tools")
     earlier = [each.raw_response for each in record.merged or () if each.errors]
     refused = next((text for text in reversed(earlier) if text), None)
-    return Pair(unit_id, messages, record.raw_response if as_written else written(record.data), refused)
+    return TrainingPair(unit_id, messages, record.raw_response if as_written else written(record.data), refused)
 
 
 def _messages(given: Any, prompt: str) -> Sequence[Message] | None:
-    """The messages that an input holds: at a path, or where inputs usually have them."""
+    """The messages of an input: at a path, or in the fields where inputs usually have them."""
     if isinstance(given, str) and not prompt:
         return [{"role": "user", "content": given}] if given else None
     for path in (prompt,) if prompt else _PROMPTS:
@@ -101,7 +103,7 @@ def _is_message(item: Any) -> bool:
 
 
 def written(value: Any) -> str:
-    """A value as a model would write it: text as it is, everything else as JSON.
+    """A value as a model would write it: text unchanged, everything else as JSON.
 
     >>> written({"name": "Zoë", "n": [1]})
     '{"name": "Zoë", "n": [1]}'
@@ -112,23 +114,23 @@ def written(value: Any) -> str:
 # -- formats -------------------------------------------------------------------------------------------------------------
 
 
-def _openai(pair: Pair) -> Row:
+def _openai(pair: TrainingPair) -> Row:
     return {"messages": [*pair.messages, _assistant(pair.reply)]}
 
 
-def _openai_preference(pair: Pair) -> Row:
+def _openai_preference(pair: TrainingPair) -> Row:
     assert pair.refused is not None
     outputs = {"preferred_output": [_assistant(pair.reply)], "non_preferred_output": [_assistant(pair.refused)]}
     return {"input": {"messages": list(pair.messages)}, **outputs}
 
 
-def _anthropic(pair: Pair) -> Row:
+def _anthropic(pair: TrainingPair) -> Row:
     system, turns = _apart(pair.messages)
     row: Row = {"system": system} if system else {}
     return {**row, "messages": [*turns, _assistant(pair.reply)]}
 
 
-def _gemini(pair: Pair) -> Row:
+def _gemini(pair: TrainingPair) -> Row:
     system, turns = _apart(pair.messages)
     row: Row = {"systemInstruction": {"role": "system", "parts": [{"text": system}]}} if system else {}
     roles = {"assistant": "model"}
@@ -139,14 +141,14 @@ def _gemini(pair: Pair) -> Row:
     return {**row, "contents": contents}
 
 
-def _completion(pair: Pair) -> Row:
+def _completion(pair: TrainingPair) -> Row:
     alone = _alone(pair.messages)
     if alone is not None:
         return {"prompt": alone, "completion": pair.reply}
     return {"prompt": list(pair.messages), "completion": [_assistant(pair.reply)]}
 
 
-def _completion_preference(pair: Pair) -> Row:
+def _completion_preference(pair: TrainingPair) -> Row:
     assert pair.refused is not None
     alone = _alone(pair.messages)
     if alone is not None:
@@ -154,12 +156,12 @@ def _completion_preference(pair: Pair) -> Row:
     return {"prompt": list(pair.messages), "chosen": [_assistant(pair.reply)], "rejected": [_assistant(pair.refused)]}
 
 
-Format = Callable[[Pair], Row]
+Format = Callable[[TrainingPair], Row]
 FORMATS: dict[str, Format] = {"openai": _openai, "anthropic": _anthropic, "gemini": _gemini, "completion": _completion}
 PREFERENCES: dict[str, Format] = {"openai": _openai_preference, "completion": _completion_preference}
 
 
-def line_for(pair: Pair, form: Format, system: str = "") -> bytes:
+def line_for(pair: TrainingPair, form: Format, system: str = "") -> bytes:
     """A pair as a line; `system` goes before its messages. Raises NotWritable."""
     if system:
         pair = pair._replace(messages=[{"role": "system", "content": system}, *pair.messages])
@@ -171,14 +173,14 @@ def _assistant(text: str) -> Row:
 
 
 def _alone(messages: Sequence[Message]) -> str | None:
-    """The text of the one message there is."""
+    """The text of the only message."""
     if len(messages) == 1 and messages[0]["role"] == "user" and isinstance(messages[0]["content"], str):
         return str(messages[0]["content"])
     return None
 
 
 def _apart(messages: Sequence[Message]) -> tuple[str, list[Message]]:
-    """The system's words, and the turns."""
+    """The system message, and the turns."""
     system = [_text(message) for message in messages if message["role"] in {"system", "developer"}]
     return "\n\n".join(system), [message for message in messages if message["role"] not in {"system", "developer"}]
 
@@ -190,7 +192,7 @@ def _text(message: Message) -> str:
     parts = content if isinstance(content, list) else [content]
     texts = [part.get("text") for part in parts if isinstance(part, Mapping) and part.get("type") == "text"]
     if len(texts) != len(parts) or not all(isinstance(text, str) for text in texts):
-        raise NotWritable("its messages hold more than text")
+        raise NotWritable("its messages have more than text")
     return "".join(text for text in texts if text)
 
 
@@ -198,8 +200,8 @@ def _text(message: Message) -> str:
 
 
 def is_held_out(unit_id: str, share: float) -> bool:
-    """Whether a pair is held out for validation: by its id, so that a longer file holds out the same ones. What was made of one
-    unit, by repeating it or fanning it out, is on one side.
+    """Whether a pair is held out for validation. The id decides, so a longer file holds out the same pairs. All units made from
+    one unit by repeating it or fanning it out are on the same side.
 
     >>> [is_held_out(f"u{n}__rep0001", 0.3) == is_held_out(f"u{n}", 0.3) for n in range(3)]
     [True, True, True]

@@ -1,1 +1,1 @@
-"""What is sifted: files, folders and tables, cut into ranges, and the unit in each line."""
+"""Reads the input of a sift: files, folders and tables, cut into ranges, and the unit in each line."""

@@ -1,7 +1,7 @@
-"""Folders: a folder, a pattern or an address of one enters, the files of replies in it leave, in a fixed order.
+"""Finds the files of replies in a folder, a pattern or an address, in a fixed order.
 
-A folder that Hugging Face `datasets` saved names its files itself, split by split. In any other, every file counts whose name ends
-like one that can be read, in subfolders too; hidden ones, those that begin with an underscore and those of a sift do not.
+A folder that Hugging Face `datasets` saved lists its own files, split by split. In other folders, every file with a known ending
+counts, also in subfolders, except hidden files, files that begin with an underscore, and files of a sift.
 """
 
 import json
@@ -13,34 +13,34 @@ from typing import Any, NamedTuple
 from trueup.batch.tables.kinds import ENDINGS, PACKED, ending
 
 _PATTERN = "*?["
-_WORK = ".sift"  # what a sift keeps beside its files
-_ONE_FILE = ("http://", "https://")  # servers that do not list what they have
+_WORK = ".sift"  # files that a sift keeps beside its results
+_ONE_FILE = ("http://", "https://")  # servers that do not list their files
 
 
 class BadFolder(ValueError):
-    """A folder without files that can be read: says why."""
+    """A folder without readable files. The message says why."""
 
 
-class File(NamedTuple):
-    """A file: where it is, and a short name for it."""
+class FolderFile(NamedTuple):
+    """A file: its path, and a short name for it."""
 
     path: str
     name: str
 
 
 class _Tree(NamedTuple):
-    """A folder: its files by their path inside it, and how one is read."""
+    """A folder: its files by their path inside it, and how to open one."""
 
     root: str
     files: list[str]
     read: Callable[[str], bytes]
 
-    def file(self, inside: str) -> File:
-        return File(f"{self.root.rstrip('/')}/{inside}", inside)
+    def file(self, inside: str) -> FolderFile:
+        return FolderFile(f"{self.root.rstrip('/')}/{inside}", inside)
 
 
-def files_of(given: str, file_system: Callable[[str], Any]) -> list[File] | None:
-    """The files behind a folder or a pattern; None for anything else. `file_system` gives the fsspec file system of an address."""
+def files_of(given: str, file_system: Callable[[str], Any]) -> list[FolderFile] | None:
+    """The files of a folder or a pattern; None for anything else. `file_system` returns the fsspec file system of an address."""
     found = _remote(given, file_system) if "://" in given else _local(given)
     if found is None or isinstance(found, list):
         return found
@@ -53,7 +53,7 @@ def files_of(given: str, file_system: Callable[[str], Any]) -> list[File] | None
 
 
 def address_of(path: Path) -> str:
-    """The address that was given as the path of a folder; empty if it is a path.
+    """The address if the path of a folder is one; empty if it is a path.
 
     >>> address_of(Path("s3://bucket/sifted")), address_of(Path("out/s3:")), address_of(Path("C:/out"))
     ('s3://bucket/sifted', '', '')
@@ -63,7 +63,7 @@ def address_of(path: Path) -> str:
     return f"{scheme}//{'/'.join(rest)}" if is_one else ""
 
 
-def _local(given: str) -> _Tree | list[File] | None:
+def _local(given: str) -> _Tree | list[FolderFile] | None:
     path = Path(given)
     if path.is_dir():
         return _Tree(given, list(_walk(path)), lambda inside: (path / inside).read_bytes())
@@ -76,7 +76,7 @@ def _local(given: str) -> _Tree | list[File] | None:
 
 
 def _given(files: list[str]) -> Iterator[str]:
-    """Files without those that a sift wrote into a folder of its own, which are no part of another's input."""
+    """Files without those that a sift wrote into its own folder, which are not input for another sift."""
     sifted = {f"{inside.partition(f'/{_WORK}/')[0]}/" for inside in files if f"/{_WORK}/" in inside}
     for inside in files:
         if not any(inside[: at + 1] in sifted for at, mark in enumerate(inside) if mark == "/"):
@@ -84,7 +84,7 @@ def _given(files: list[str]) -> Iterator[str]:
 
 
 def _walk(root: Path) -> Iterator[str]:
-    """The files in a folder, by their path inside it; the many that a sift may have are not listed."""
+    """The files in a folder, by their path inside it. The work folder of a sift, which may have many, is not listed."""
     for folder, inner, names in os.walk(root):
         if Path(folder) != root and _WORK in inner:
             inner.clear()
@@ -93,7 +93,7 @@ def _walk(root: Path) -> Iterator[str]:
             yield (Path(folder) / name).relative_to(root).as_posix()
 
 
-def _remote(given: str, file_system: Callable[[str], Any]) -> _Tree | list[File] | None:
+def _remote(given: str, file_system: Callable[[str], Any]) -> _Tree | list[FolderFile] | None:
     if given.startswith(_ONE_FILE):
         return None
     pattern = any(mark in given for mark in _PATTERN)
@@ -110,13 +110,13 @@ def _remote(given: str, file_system: Callable[[str], Any]) -> _Tree | list[File]
     return _Tree(given, found, lambda inside: files.cat_file(f"{root}/{inside}"))
 
 
-def _matched(given: str, matches: list[str]) -> list[File]:
-    """What a pattern stands for; the folder before it is no part of the names."""
+def _matched(given: str, matches: list[str]) -> list[FolderFile]:
+    """The files that match a pattern; names do not include the folder before it."""
     if not matches:
         raise BadFolder("no file matches it")
     before = given[: min(given.find(mark) for mark in _PATTERN if mark in given)]
     size = before.rfind("/") + 1
-    return [File(name, name[size:]) for name in matches]
+    return [FolderFile(name, name[size:]) for name in matches]
 
 
 def _is_read(inside: str) -> bool:
@@ -124,8 +124,8 @@ def _is_read(inside: str) -> bool:
     return not hidden and ending(inside) in ENDINGS
 
 
-def _saved(tree: _Tree) -> list[File] | None:
-    """The files of a folder that `datasets` saved, as it lists them; None for any other folder."""
+def _saved(tree: _Tree) -> list[FolderFile] | None:
+    """The files of a folder that `datasets` saved, in its own order; None for any other folder."""
     if "dataset_dict.json" in tree.files:
         splits = _json(tree, "dataset_dict.json").get("splits")
         if not isinstance(splits, list):
@@ -134,7 +134,7 @@ def _saved(tree: _Tree) -> list[File] | None:
     return _shards(tree, "") if "state.json" in tree.files and "dataset_info.json" in tree.files else None
 
 
-def _shards(tree: _Tree, inside: str) -> list[File]:
+def _shards(tree: _Tree, inside: str) -> list[FolderFile]:
     state = _json(tree, f"{inside}state.json")
     named = state.get("_data_files")
     if not isinstance(named, list) or not all(isinstance(one, dict) and "filename" in one for one in named):

@@ -1,8 +1,8 @@
-"""Sources: what a user names becomes files that can be read from any place: lines and tables as they are, the rest spooled.
+"""Opens the inputs that a user names as files that can be read from any position. Streams and packed files are copied first.
 
-Plain files and addresses of a file system that fsspec knows are read where they are. `.gz`, `.zst`, standard input, CSV in another
-encoding and what comes by HTTP, where many servers give nothing but the whole, are written once into the run's folder. A folder or a
-pattern stands for the files in it. No name that leaves here carries a password.
+Plain files, and addresses of file systems that fsspec supports, are read where they are. `.gz`, `.zst`, standard input, CSV in
+another encoding, and HTTP (many servers only send whole files) are written once into the run's folder. A folder or a pattern
+means the files in it. No name that this module returns contains a password.
 """
 
 import codecs
@@ -20,34 +20,34 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from trueup.batch.counting.groups import writable
-from trueup.batch.input.folders import BadFolder, File, files_of
-from trueup.batch.input.ranges import Long, Range, Spoiled, lines_of
+from trueup.batch.input.folders import BadFolder, FolderFile, files_of
+from trueup.batch.input.ranges import LongLine, Range, UnreadableRow, lines_of
 from trueup.batch.tables.kinds import kind_of
-from trueup.batch.tables.rows import Columns, renamed
-from trueup.batch.tables.table import BadTable, Table
+from trueup.batch.tables.rows import UnitColumns, renamed
+from trueup.batch.tables.table import BadTable, SourceTable
 from trueup.verdict.extras import install
 
 _CHUNK = 1 << 20
 _EDGE = 65_536
 STDIN = "-"
-_WHOLE = ("http://", "https://")  # read from the first byte to the last, once
+_WHOLE = ("http://", "https://")  # read once, from the first byte to the last
 _PASSWORD = re.compile(r"//[^/@\s]*@")
 
 
-class Unreadable(ValueError):
-    """A source cannot be read: says which and why."""
+class UnreadableSource(ValueError):
+    """A source cannot be read. The message says which and why."""
 
 
-class Form(NamedTuple):
-    """How files are read: the columns of tables that a user named, the encoding of CSV files, and how long a line may be."""
+class InputForm(NamedTuple):
+    """How files are read: the names of columns in tables, the encoding of CSV files, and the maximum length of a line."""
 
-    columns: Columns = Columns()
+    columns: UnitColumns = UnitColumns()
     encoding: str = "utf-8"
     max_line: int = 8 << 20
 
 
 class _AtAddress(io.RawIOBase):
-    """A file at an address. An `OSError` that it raises has a number: without one it would be taken for damage in the file."""
+    """A file at an address. Its `OSError`s get a number: without one they would be taken for damage in the file."""
 
     def __init__(self, opened: Any) -> None:
         self._opened = opened
@@ -81,18 +81,18 @@ class _AtAddress(io.RawIOBase):
             super().close()
 
 
-class Source(NamedTuple):
-    """One file: where it is read, what it is called, how long it is, what tells it from another, and what is in it if not lines."""
+class InputSource(NamedTuple):
+    """One file: its path, its name, its size, a mark that identifies it, and its table if it does not consist of lines."""
 
     path: str
     name: str
     size: int
     mark: str
-    table: Table | None = None
-    columns: Columns = Columns()
+    table: SourceTable | None = None
+    columns: UnitColumns = UnitColumns()
 
     def open(self) -> BinaryIO:
-        """Open it for reading from any place."""
+        """Open it for reading from any position."""
         if "://" in self.path:
             opened = _AtAddress(_fsspec(self.path).open(self.path, "rb"))
             return cast("BinaryIO", io.BufferedReader(opened, _CHUNK))  # its own `readline` takes no limit
@@ -100,7 +100,7 @@ class Source(NamedTuple):
 
     @property
     def extent(self) -> int:
-        """The bytes that its lines have a place in: those of the file, or those that a table counts as."""
+        """The number of bytes that places of lines refer to: the bytes of the file, or the size that a table counts as."""
         return self.size if self.table is None else self.table.extent
 
     @property
@@ -109,11 +109,13 @@ class Source(NamedTuple):
         return self.table is not None or any(self.columns)
 
     def row(self, place: int) -> int:
-        """What names a line to people: the offset of its first byte, or the number of its row."""
+        """The name of a line in messages: the offset of its first byte, or the number of its row."""
         return place if self.table is None else self.table.row(place)
 
-    def rows(self, opened: BinaryIO, piece: Range, limit: int) -> Iterator[tuple[int, bytes | Long | Spoiled]]:
-        """The lines in a range, each with its place; a table opens the file itself."""
+    def rows(
+        self, opened: BinaryIO, piece: Range, limit: int
+    ) -> Iterator[tuple[int, bytes | LongLine | UnreadableRow]]:
+        """The lines in a range, each with its place. A table opens the file itself."""
         if self.table is None:
             lines = lines_of(opened, piece, limit, self.size)
             return renamed(lines, self.columns) if any(self.columns) else lines
@@ -122,18 +124,18 @@ class Source(NamedTuple):
         return lines_of_table(self.table, f"{self.path} {self.mark}", self.open, piece, limit, self.columns)
 
 
-PLAIN = Form()
+PLAIN = InputForm()
 
 
 def open_sources(
-    given: list[str], spool: Path, stdin: BinaryIO | None = None, form: Form = PLAIN, *, grow: bool = False
-) -> list[Source]:  # fmt: skip
-    """The sources behind names, in order; what must be spooled is spooled, or found spooled already.
+    given: list[str], spool: Path, stdin: BinaryIO | None = None, form: InputForm = PLAIN, *, grow: bool = False
+) -> list[InputSource]:  # fmt: skip
+    """The sources for these names, in order. Copies are made where needed, unless an earlier start made them.
 
-    With `grow`, a stream that was spooled may give more at its end.
+    With `grow`, a stream that was copied before may have more at its end.
     """
     if given.count(STDIN) > 1:
-        raise Unreadable("standard input ('-') can be named once")
+        raise UnreadableSource("standard input ('-') can only be named once")
     files = [file for path in given for file in _files(path)]
     sources = []
     for index, ((path, _), name) in enumerate(zip(files, _names(files), strict=True)):
@@ -141,43 +143,43 @@ def open_sources(
         try:
             sources.append(_with_table(_source(path, name, target, stdin, grow=grow), target, form))
         except BadTable as error:
-            raise Unreadable(f"{name}: {error}") from None
+            raise UnreadableSource(f"{name}: {error}") from None
         except FileNotFoundError as error:
-            raise Unreadable(f"{shown(path)}: {_absent(error)}") from None
+            raise UnreadableSource(f"{shown(path)}: {_absent(error)}") from None
         except IsADirectoryError:
-            raise Unreadable(f"{shown(path)}: that is a directory; name its files") from None
+            raise UnreadableSource(f"{shown(path)}: that is a directory; name its files") from None
         except (OSError, EOFError, zlib.error) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             where = name if path == STDIN else shown(path)
-            raise Unreadable(f"{where}: cannot be read: {shown(reason)}") from None
-        except Unreadable:
+            raise UnreadableSource(f"{where}: cannot be read: {shown(reason)}") from None
+        except UnreadableSource:
             raise
         except Exception as error:
             if "://" not in path:
                 raise
-            raise Unreadable(
+            raise UnreadableSource(
                 f"{shown(path)}: cannot be read: {type(error).__name__}"
-            ) from None  # its text may hold a key
+            ) from None  # its text may contain a key
     return sources
 
 
-def _files(given: str) -> list[File]:
-    """What a name stands for: itself, or the files in a folder."""
+def _files(given: str) -> list[FolderFile]:
+    """The paths that a name means: itself, or the files in a folder."""
     try:
         found = None if given == STDIN else files_of(given, _fsspec)
     except BadFolder as error:
-        raise Unreadable(f"{shown(given)}: {error}") from None
-    except Unreadable:
+        raise UnreadableSource(f"{shown(given)}: {error}") from None
+    except UnreadableSource:
         raise
     except Exception as error:
         if "://" not in given:
             raise
-        raise Unreadable(f"{shown(given)}: cannot be read: {type(error).__name__}") from None  # as below
-    return [File(given, shown(given).rstrip("/").rpartition("/")[2] or given)] if found is None else found
+        raise UnreadableSource(f"{shown(given)}: cannot be read: {type(error).__name__}") from None  # as below
+    return [FolderFile(given, shown(given).rstrip("/").rpartition("/")[2] or given)] if found is None else found
 
 
-def _with_table(source: Source, target: Path, form: Form) -> Source:
-    """A source with what is in it, where that is not lines."""
+def _with_table(source: InputSource, target: Path, form: InputForm) -> InputSource:
+    """A source with its table, if it does not consist of lines."""
     with source.open() as opened:
         head = opened.read(8)
     kind = kind_of(source.name, head)
@@ -191,7 +193,7 @@ def _with_table(source: Source, target: Path, form: Form) -> Source:
     return source._replace(table=table, columns=form.columns)
 
 
-def _in_utf8(source: Source, head: bytes, target: Path, encoding: str) -> Source:
+def _in_utf8(source: InputSource, head: bytes, target: Path, encoding: str) -> InputSource:
     """A CSV file in UTF-8: itself, or a copy in the run's folder."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
@@ -213,7 +215,7 @@ def _decoded(opened: BinaryIO, encoding: str) -> Iterator[bytes]:
 
 
 def _keep(target: Path, mark: str, chunks: Callable[[], Iterator[bytes]]) -> None:
-    """Spool what is not there yet, or is of another file."""
+    """Write the copy if there is none yet, or if it is of another file."""
     note = target.with_suffix(f"{target.suffix}.mark")
     if not (target.exists() and note.exists() and note.read_text("utf-8") == mark):
         _spool(chunks(), target)
@@ -221,7 +223,7 @@ def _keep(target: Path, mark: str, chunks: Callable[[], Iterator[bytes]]) -> Non
 
 
 def _absent(error: FileNotFoundError) -> str:
-    """Why there is no file; what fsspec takes for none at an address may be a server that refuses, or is not there."""
+    """The reason why there is no file. If fsspec finds none at an address, the server may also have refused, or be unreachable."""
     cause = error.__cause__ or error.__context__
     status = getattr(cause, "status", None)
     if isinstance(status, int) and status not in (404, 410):
@@ -231,7 +233,7 @@ def _absent(error: FileNotFoundError) -> str:
     return "there is no such file"
 
 
-def changed(source: Source) -> bool:
+def changed(source: InputSource) -> bool:
     """Whether a file that is read where it is has changed since the run began."""
     try:
         return _mark(source.path) != source.mark if not source.mark.startswith("spool ") else False
@@ -239,8 +241,8 @@ def changed(source: Source) -> bool:
         return True
 
 
-def has_shrunk(source: Source) -> bool:
-    """Whether a file is gone, or shorter than it was when the run began."""
+def has_shrunk(source: InputSource) -> bool:
+    """Whether a file is gone, or shorter than when the run began."""
     try:
         return _size(source.path) < source.size
     except OSError:
@@ -248,7 +250,7 @@ def has_shrunk(source: Source) -> bool:
 
 
 def shown(path: str) -> str:
-    """A path or an address without the password that may be in it.
+    """A path or an address without its password.
 
     >>> shown("s3://key:secret@bucket/a.jsonl?sig=1")
     's3://bucket/a.jsonl'
@@ -257,7 +259,7 @@ def shown(path: str) -> str:
     return clean.partition("?")[0] if "://" in clean else clean
 
 
-def _source(path: str, name: str, target: Path, stdin: BinaryIO | None, *, grow: bool) -> Source:
+def _source(path: str, name: str, target: Path, stdin: BinaryIO | None, *, grow: bool) -> InputSource:
     if path == STDIN:
         return _from_stream(target, stdin, "stdin", grow=grow)
     if "://" not in path and not Path(path).is_dir() and not stat.S_ISREG(Path(path).stat().st_mode):
@@ -266,17 +268,19 @@ def _source(path: str, name: str, target: Path, stdin: BinaryIO | None, *, grow:
     packed = _packing(path)
     if not packed and not path.startswith(_WHOLE):
         mark = _mark(path)
-        return Source(path, name, _size(path), mark)
+        return InputSource(path, name, _size(path), mark)
     mark = f"spool {_mark(path)}"
     _keep(target, mark, lambda: _unpacked(path, packed))
-    return Source(str(target), name, target.stat().st_size, mark)
+    return InputSource(str(target), name, target.stat().st_size, mark)
 
 
-def _from_stream(target: Path, stream: BinaryIO | None, name: str, *, grow: bool) -> Source:
-    """What can be read once; of a run under way, the same again, or nothing where it was all read before."""
+def _from_stream(target: Path, stream: BinaryIO | None, name: str, *, grow: bool) -> InputSource:
+    """A stream that can only be read once. When a run resumes, it must give the same bytes again, or nothing if all of it was
+    read before.
+    """
     if not target.exists():
         if stream is None:
-            raise Unreadable(f"{name} was not read to its end before; pipe it in again")
+            raise UnreadableSource(f"{name} was not read to its end before; pipe it in again")
         _spool(_chunks(stream), target)
     elif stream is not None:
         try:
@@ -285,37 +289,37 @@ def _from_stream(target: Path, stream: BinaryIO | None, name: str, *, grow: bool
             else:
                 _stay_same(stream, target)
         except _Differs as error:
-            raise Unreadable(f"{name} {error} choose another --out, or --fresh") from None
+            raise UnreadableSource(f"{name} {error} choose another --out, or --fresh") from None
     digest = hashlib.blake2b(digest_size=16)
     with target.open("rb") as opened:
         for chunk in _chunks(opened):
             digest.update(chunk)
-    return Source(str(target), name, target.stat().st_size, f"spool {digest.hexdigest()}")
+    return InputSource(str(target), name, target.stat().st_size, f"spool {digest.hexdigest()}")
 
 
 class _Differs(ValueError):
-    """A stream does not give what was spooled: says how."""
+    """A stream does not give the bytes that were copied. The message says how."""
 
 
 def _stay_same(stream: BinaryIO, target: Path) -> None:
-    """Make sure that a stream gives what was spooled; nothing at all counts as the same."""
+    """Make sure that a stream gives the bytes that were copied; nothing at all counts as the same."""
     size = sum(map(len, _grown(stream, target)))
     if size > target.stat().st_size:
-        raise _Differs("gives more than this run began with; use --grow to sift that too, or")
+        raise _Differs("has more than this run started with; use --grow to sift that too, or")
 
 
 def _grown(stream: BinaryIO, target: Path) -> Iterator[bytes]:
-    """What a stream gives: what was spooled, and more at its end; nothing at all counts as what was spooled."""
+    """The bytes of a stream: the copied ones, and more at its end. Nothing at all counts as the copied ones."""
     with target.open("rb") as kept:
         size = 0
         for chunk in _chunks(stream):
             if not chunk.startswith(kept.read(len(chunk))):
-                raise _Differs("is not what this run began with;")
+                raise _Differs("differs from the input that this run started with;")
             size += len(chunk)
             yield chunk
         for chunk in _chunks(kept):
             if size:
-                raise _Differs("is not what this run began with;")
+                raise _Differs("differs from the input that this run started with;")
             yield chunk
 
 
@@ -355,17 +359,17 @@ def _unpacked(path: str, packing: str) -> Iterator[bytes]:
         try:
             import zstandard
         except ImportError:
-            raise Unreadable(f"{shown(path)}: .zst needs a package: {install('sift')}") from None
+            raise UnreadableSource(f"{shown(path)}: .zst needs a package: {install('sift')}") from None
         try:
             with zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True) as opened:
                 yield from _chunks(cast("BinaryIO", opened))
         except zstandard.ZstdError as error:
-            raise Unreadable(f"{shown(path)}: cannot be read: {error}") from None
+            raise UnreadableSource(f"{shown(path)}: cannot be read: {error}") from None
 
 
 def _raw(path: str) -> BinaryIO:
     if path.startswith(_WHOLE):
-        return cast("BinaryIO", _fsspec(path).open(path, "rb", block_size=0))  # a stream: no part is asked for
+        return cast("BinaryIO", _fsspec(path).open(path, "rb", block_size=0))  # a stream: no part is requested
     return cast("BinaryIO", _fsspec(path).open(path, "rb")) if "://" in path else Path(path).open("rb")
 
 
@@ -373,11 +377,11 @@ def _fsspec(path: str) -> Any:
     try:
         import fsspec  # type: ignore[import-untyped]
     except ImportError:
-        raise Unreadable(f"{shown(path)}: addresses need a package: {install('sift')}") from None
+        raise UnreadableSource(f"{shown(path)}: addresses need a package: {install('sift')}") from None
     try:
         return fsspec.core.url_to_fs(path)[0]
     except (ImportError, ValueError) as error:
-        raise Unreadable(f"{shown(path)}: {shown(str(error))}") from None
+        raise UnreadableSource(f"{shown(path)}: {shown(str(error))}") from None
 
 
 def _size(path: str) -> int:
@@ -385,7 +389,7 @@ def _size(path: str) -> int:
 
 
 def _mark(path: str) -> str:
-    """What tells a file from another one, or from itself after a change: size, time, first and last bytes."""
+    """Identifies a file and its state: size, time, first and last bytes."""
     if "://" in path:
         return hashlib.blake2b(repr(_fsspec(path).ukey(path)).encode(), digest_size=16).hexdigest()
     with Path(path).open("rb") as opened:
@@ -397,7 +401,7 @@ def _mark(path: str) -> str:
     return digest.hexdigest()
 
 
-def _names(files: list[File]) -> list[str]:
-    """Short names where they tell the files apart, else as given, never with a password."""
+def _names(files: list[FolderFile]) -> list[str]:
+    """Short names if they are distinct, else the full ones, never with a password."""
     short = Counter(file.name for file in files)
     return [writable(name if short[name] == 1 else shown(path)) for path, name in files]

@@ -1,8 +1,8 @@
-"""Units: takes one line of a file, gives the unit in it: its id, reply and input, and findings about the line itself.
+"""Reads the unit in one line of a file: its id, reply and input, and findings about the line itself.
 
-A line is `{unit_id, input, raw_response}`, `{unit_id, messages}`, a provider's batch output or error line, a provider's
-response, a line of a store's export, or a record of an earlier sift. Nothing is judged here, and no line raises: a line that
-is not a unit has a finding that says so.
+A line is `{unit_id, input, raw_response}`, `{unit_id, messages}`, a provider's batch output or error line, a provider's response,
+a line of a store's export, or a record of an earlier sift. This module judges nothing and never raises: a line that is not a unit
+gets a finding that says so.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueup.batch.counting.grounding_rates import is_evidence
-from trueup.batch.input.ranges import Spoiled
+from trueup.batch.input.ranges import UnreadableRow
 from trueup.read.batch import is_line, salvage_key
 from trueup.read.reading import Reading
 from trueup.recover.json.clean import keeps_all_keys, repeats_a_key
@@ -24,24 +24,24 @@ from trueup.verdict.verdict import Verdict
 
 Row = dict[str, Any]
 
-SHOWN_LINE = 65_536  # bytes of a line that are kept where all of it cannot be
+SHOWN_LINE = 65_536  # bytes kept of a line that cannot be kept whole
 _IDS = ("unit_id", "custom_id", "id")
-_KEYS = ("key", "recordId")  # of a line of Gemini's or Bedrock's
+_KEYS = ("key", "recordId")  # on a line of Gemini's or Bedrock's
 _OWN = frozenset({"unit_id", "input", "raw_response", "failure_stage", "errors", "fixes", "warnings", "data", "calls"})
-_STORED = frozenset({"id", "body", "ok", "codes", "reason", "outcome"})  # not kept of a store's line
-_SHAPE = frozenset({"R001", "R002", "R003", "R004"})  # what is wrong with the way a reply came
-# what failed for one of these has no reply of its own to judge again
+_STORED = frozenset({"id", "body", "ok", "codes", "reason", "outcome"})  # fields of a store's line that are not kept
+_SHAPE = frozenset({"R001", "R002", "R003", "R004"})  # problems with how a reply arrived
+# a unit that failed for one of these has no reply to judge again
 NEVER_UNITS = frozenset({"U001", "U002", "U003", "U004"})
-_LOST = "\ufffd"  # what decoding puts in the place of bytes that are not UTF-8
+_LOST = "\ufffd"  # replaces bytes that are not UTF-8
 _ID = re.compile(r'"unit_id"\s*:\s*"((?:[^"\\]|\\.){1,512})"')
 
 
 class Unit(NamedTuple):
     """One unit. `reply` is a text, a `Reply`, the messages of a conversation, or the `Reading` of a stream that broke off.
 
-    `kept` are the other fields of its line; `before` is the record if the line comes from an earlier sift or a store; `context`
-    is what the line says about the conversation. `claims` says whether the unit takes its id: a line without a reply does not.
-    `provided` is True for a line of a provider's batch output or error file.
+    `kept` are the other fields of its line. `before` is the record if the line is from an earlier sift or a store. `context` is
+    the context of the conversation that the line gives. `claims` says whether the unit claims its id; a line without a reply does
+    not. `provided` is True for a line of a provider's batch output or error file.
     """
 
     id: str
@@ -57,7 +57,7 @@ class Unit(NamedTuple):
 
 
 def read_unit(line: bytes, place: str) -> Unit:
-    """The unit that a line holds; `place` names the line where it has no id.
+    """The unit in a line; `place` names the line if it has no id.
 
     >>> read_unit(b'{"unit_id": "a", "input": {"n": 1}, "raw_response": "{}"}', "f@0")[:4]
     ('a', '{}', '{}', {'n': 1})
@@ -70,14 +70,14 @@ def read_unit(line: bytes, place: str) -> Unit:
         return unreadable(line, place, error)
     try:
         return unit_of(row, place, line)
-    except RecursionError as error:  # what could just be read cannot be written
+    except RecursionError as error:  # the line could just be read, but its record cannot be written
         return unreadable(line, place, error)
 
 
 def unit_of(row: Any, place: str, line: bytes = b"") -> Unit:
-    """The unit of a line that was read already."""
+    """The unit in a line that was parsed already."""
     if type(row) is not dict:
-        return _no_unit(row, place, f"The line holds {_kind(row)}, not an object", line)
+        return _no_unit(row, place, f"The line is {_kind(row)}, not an object", line)
     if line and (lost := given_twice(row, line)):
         return _no_unit(row, place, lost, line)
     if "raw_response" in row:
@@ -104,23 +104,23 @@ def _is_body(body: Any) -> bool:
 
 
 def _stored(row: Row, place: str, line: bytes) -> Unit:
-    """A unit from a stored verdict: its reply is judged again, and a failure of the provider is still one."""
+    """A unit from a stored verdict. Its reply is judged again, and a provider's failure stays a failure."""
     uid, remarks = id_of(row, place)
     body = row.get("body")
     if body is None:
-        message = "The line holds no reply: it was exported without bodies, or the body was deleted"
+        message = "The line has no reply: it was exported without bodies, or the body was deleted"
         return _no_unit(row, place, message, line)
     try:
         verdict = Verdict.from_dict(body)
     except (ValueError, TypeError, KeyError) as error:
-        return _no_unit(row, place, f"The line holds no verdict of a store: {str(error)[:200]}", line)
+        return _no_unit(row, place, f"The line is not a verdict of a store: {str(error)[:200]}", line)
     reply = verdict.reply
     judged, failed = _judged(
         Reading(reply, tuple(promoted(found) for found in verdict.findings if found.code in _SHAPE))
     )
     context = {"state": row["state"]} if row.get("state") else {}
     whole = reply.turns is None and not reply.calls and not reply.refusal and reply.finish in {"stop", "unknown"}
-    plain = whole and judged is reply and not context and not failed  # its text says it all
+    plain = whole and judged is reply and not context and not failed  # its text has everything
     kept = {name: value for name, value in row.items() if name not in _STORED}
     before: Row = {"data": verdict.data} if verdict.ok else {"failure_stage": "stored", "errors": body["findings"]}
     return Unit(
@@ -130,11 +130,11 @@ def _stored(row: Row, place: str, line: bytes) -> Unit:
 
 
 def _conversed(row: Row, place: str, line: bytes) -> Unit:
-    """A unit from a conversation: the reply is what the model said since the user last spoke."""
-    from trueup.read.messages import role_of  # a room of its own, not needed for plain units
+    """A unit from a conversation. The reply is everything that the model said since the last message of the user."""
+    from trueup.read.messages import role_of  # a separate room, not needed for plain units
 
     if not any(map(role_of, row["messages"])):
-        return _no_unit(row, place, "No message of the line has a role that is known", line)
+        return _no_unit(row, place, "No message of the line has a known role", line)
     uid, remarks = id_of(row, place)
     given, kept, lost = _input_of(row, "messages")
     return _with_reply(uid, row["messages"], given, kept, (*remarks, *lost), None)
@@ -147,7 +147,7 @@ def _plain(row: Row, place: str) -> Unit:
 
 
 def is_plain(row: Row) -> bool:
-    """Whether a line holds a reply in `raw_response`, and is not a record of an earlier sift."""
+    """Whether a line has a reply in `raw_response`, and is not a record of an earlier sift."""
     return "raw_response" in row and not is_record(row)
 
 
@@ -161,7 +161,7 @@ def is_record(row: Row) -> bool:
 
 
 def beside_reply(row: Row) -> tuple[Any, Row]:
-    """The input of a plain unit, and the fields that are kept beside it.
+    """The input of a plain unit, and the fields that are kept with it.
 
     >>> beside_reply({"unit_id": "a", "city": "Oslo", "raw_response": "{}", "retry_count": 1})
     ({'city': 'Oslo'}, {'retry_count': 1})
@@ -170,9 +170,10 @@ def beside_reply(row: Row) -> tuple[Any, Row]:
 
 
 def _input_of(row: Row, reply: str) -> tuple[Any, Row, tuple[Finding, ...]]:
-    """The input of a unit, the fields kept beside it, and a remark if the record replaces some; `reply` names the field of the reply.
+    """The input of a unit, the fields that are kept with it, and a finding if the record replaces some; `reply` names the field
+    of the reply.
 
-    Without an `input`, the other fields are the input.
+    If there is no `input`, the other fields are the input.
     """
     if "input" in row:
         kept = {name: value for name, value in row.items() if name not in _OWN and name != reply}
@@ -186,13 +187,13 @@ def _not_kept(row: Row) -> list[str]:
 
 
 def replaced(names: Iterable[str]) -> tuple[Finding, ...]:
-    """A remark about fields of a line whose names the record uses for its own."""
+    """A finding about fields of a line that have the same names as fields of the record."""
     lost = sorted(names)
     if not lost:
         return ()
     several = len(lost) > 1
-    said = f"The record has {'fields' if several else 'a field'} {' and '.join(lost)} of its own; the line's {'are' if several else 'is'} not kept"
-    return (finding("U010", "$", said, None, {"fields": lost}, "Rename the field, or put it into the input."),)
+    said = f"The record already has {'fields' if several else 'a field'} {' and '.join(lost)}; the line's {'are' if several else 'is'} not kept"
+    return (finding("U010", "$", said, None, {"fields": lost}, "Rename the field, or move it into the input."),)
 
 
 def _with_reply(uid: str, raw: Any, given: Any, kept: Row, remarks: tuple[Finding, ...], before: Row | None) -> Unit:
@@ -200,7 +201,7 @@ def _with_reply(uid: str, raw: Any, given: Any, kept: Row, remarks: tuple[Findin
         return Unit(uid, raw, raw, given, kept, remarks, before=before)
     text = spelled(raw).decode()
     if isinstance(raw, dict | list):
-        from trueup.read.detect import family, is_error  # only where a reply is more than text
+        from trueup.read.detect import family, is_error  # only if a reply is more than text
         from trueup.read.messages import before_reply
         from trueup.read.reader import read
 
@@ -212,7 +213,7 @@ def _with_reply(uid: str, raw: Any, given: Any, kept: Row, remarks: tuple[Findin
             kept = {**kept, "response": raw}
             judged, failed = _judged(reading)
             claims = not reading.findings
-            if isinstance(raw, list) and before_reply(raw).messages:  # what was said before the reply counts as well
+            if isinstance(raw, list) and before_reply(raw).messages:  # the messages before the reply count too
                 judged, text = raw, reading.reply.text or text
             return Unit(uid, judged, text, given, kept, (*remarks, *failed), claims, before)
         return Unit(uid, text, text, given, kept, remarks, before=before)
@@ -221,12 +222,12 @@ def _with_reply(uid: str, raw: Any, given: Any, kept: Row, remarks: tuple[Findin
 
 
 def _recorded(row: Row, place: str) -> Unit:
-    """A unit from the record of an earlier sift, valid or failed; what was no unit then is none now."""
+    """A unit from the record of an earlier sift, valid or failed. A line that was not a unit then is not one now."""
     uid, remarks = id_of(row, place)
     kept = {name: value for name, value in row.items() if name not in _OWN}
     if is_evidence(kept.get("evidence")):
-        del kept["evidence"]  # the next verdict has its own
-    told = row.get("errors")  # of anybody's making: a line of other people may have such a field too
+        del kept["evidence"]  # the new verdict has its own
+    told = row.get("errors")  # may be anything: a user's line may have a field with this name
     errors = [error for error in told if isinstance(error, dict)] if isinstance(told, list) else []
     if errors and all(str(error.get("code")) in NEVER_UNITS for error in errors):
         same = tuple(_found_before(error) for error in errors)
@@ -234,7 +235,7 @@ def _recorded(row: Row, place: str) -> Unit:
     unit = _with_reply(uid, row["raw_response"], row.get("input"), kept, remarks, row)
     again = _answered(row.get("response"), uid, place)
     if again is None or not _says_the_same(again, unit.raw):
-        return unit  # the line had a field of that name
+        return unit  # the line had a field with that name
     del kept["response"]
     return unit._replace(
         reply=again.reply,
@@ -246,7 +247,7 @@ def _recorded(row: Row, place: str) -> Unit:
 
 
 def _answered(response: Any, uid: str, place: str) -> Unit | None:
-    """The unit of what a record has under `response`; None if that is nothing that a provider or a store gave."""
+    """The unit of the reply that a record has under `response`; None if neither a provider nor a store gave it."""
     if isinstance(response, dict) and is_stored(response):
         return _stored(response, place, b"")
     if isinstance(response, dict) and is_line(response):
@@ -258,14 +259,14 @@ def _answered(response: Any, uid: str, place: str) -> Unit | None:
 
 
 def _says_the_same(unit: Unit, raw: str) -> bool:
-    """Whether a reply as a provider gave it is the one whose text a record has; one without text cannot be told."""
+    """Whether the reply in a provider's format has the text of the record. A reply without text cannot be compared."""
     reply = unit.reply.reply if isinstance(unit.reply, Reading) else unit.reply
     text = unit.raw if isinstance(reply, list) else getattr(reply, "text", reply)
     return not text or raw in (text, unit.raw)
 
 
 def _judged(reading: Reading) -> tuple[Any, tuple[Finding, ...]]:
-    """What is judged of a reading, and the findings that fail the unit at once; a contract decides on a stream that broke off."""
+    """The reply to judge, and findings that fail the unit immediately. A contract decides about a stream that broke off."""
     found = reading.findings
     if found and all(each.code == "R003" or (each.code == "R002" and reading.reply.text) for each in found):
         return reading, ()
@@ -278,12 +279,12 @@ def _found_before(error: Row) -> Finding:
 
 def _provided(row: Row, place: str, line: bytes) -> Unit:
     """A unit from a provider's batch line or response."""
-    from trueup.read.detect import family  # a room of its own, not needed for plain units
+    from trueup.read.detect import family  # a separate room, not needed for plain units
     from trueup.read.reader import read
 
     if not is_line(row) and family(row) is None:
         names = ", ".join(str(name)[:40] for name in list(row)[:8])
-        return _no_unit(row, place, f"The line holds no reply (keys: {names or 'none'})", line)
+        return _no_unit(row, place, f"The line has no reply (keys: {names or 'none'})", line)
     reading = read(row)
     reply = reading.reply
     judged, found = _judged(reading)
@@ -297,7 +298,7 @@ def _provided(row: Row, place: str, line: bytes) -> Unit:
         and not reply.refusal
         and reply.finish in {"stop", "unknown"}
     )
-    # a line of one's own, with a unit_id, may hold more than the provider's fields: it is kept whole
+    # a user's own line, with a unit_id, may have more than the provider's fields: it is kept whole
     kept: Row = {} if plain and "unit_id" not in row else {"response": row}
     raw = reply.text or (line.decode("utf-8", "replace").strip() if line else spelled(row).decode())
     claims = not reading.findings
@@ -308,10 +309,10 @@ def _provided(row: Row, place: str, line: bytes) -> Unit:
 
 
 def id_of(row: Row, place: str) -> tuple[str, tuple[Finding, ...]]:
-    """The id of a unit, and a remark where it had to be made.
+    """The id of a unit, and a finding if the line gives none.
 
     >>> id_of({"unit_id": 7}, "f@0"), id_of({"unit_id": 7.5}, "f@0")[1][0].message
-    (('7', ()), 'unit_id is 7.5, neither text nor a whole number; the place of the line stands in for it')
+    (('7', ()), 'unit_id is 7.5, neither text nor a whole number; the place of the line is used instead')
     """
     unfit = ""
     for name in _IDS:
@@ -321,16 +322,16 @@ def id_of(row: Row, place: str) -> tuple[str, tuple[Finding, ...]]:
         if uid is not None and uid != "" and not unfit:
             shown = _kind(uid) if isinstance(uid, dict | list) else json.dumps(uid)
             unfit = f"{name} is {shown}, neither text nor a whole number"
-    return place, _unnamed(unfit or "The line gives no unit_id", "the place of the line", place)
+    return place, _unnamed(unfit or "The line has no unit_id", "the place of the line", place)
 
 
 def _unnamed(why: str, other: str, place: str) -> tuple[Finding, ...]:
-    said = f"{why}; {other} stands in for it"
+    said = f"{why}; {other} is used instead"
     return (finding("U005", "$", said, None, {"place": place}, "Give every line a unit_id."),)
 
 
 def unreadable(line: bytes, place: str, error: Exception) -> Unit:
-    """The unit of a line that cannot be read; its text is kept."""
+    """The unit of a line that cannot be read. Its text is kept."""
     text = line.decode("utf-8", "replace").strip("\r\n")
     uid = _salvaged(text, place)
     why = "its bytes are not UTF-8" if isinstance(error, UnicodeDecodeError) else _said(error)
@@ -338,34 +339,34 @@ def unreadable(line: bytes, place: str, error: Exception) -> Unit:
     return Unit(uid, None, text, None, {}, (found,), claims=False)
 
 
-def spoiled(row: Spoiled, place: str) -> Unit:
-    """The unit of a row of a table that cannot be read; its text is kept, where it has one."""
+def spoiled(row: UnreadableRow, place: str) -> Unit:
+    """The unit of a row of a table that cannot be read. Its text is kept, if it has one."""
     text = row.text[:SHOWN_LINE].decode("utf-8", "replace")
     found = finding("U001", "$", row.why, None, {}, "Write the row again.")
     return Unit(row.id or place, None, text, None, {}, (found,), claims=False)
 
 
 def too_long(head: bytes, size: int, limit: int, place: str) -> Unit:
-    """The unit of a line that is too long to be read; its first part is kept."""
+    """The unit of a line that is too long to read. Its start is kept."""
     text = head[:SHOWN_LINE].decode("utf-8", "replace")
     uid = _salvaged(text, place)
     data = {"size": size, "limit": limit, "kept": len(text)}
     message = f"The line has {size:,} bytes; the limit is {limit:,}"
-    found = finding("U004", "$", message, None, data, "Raise --max-line, or give a shorter line.")
+    found = finding("U004", "$", message, None, data, "Raise --max-line, or shorten the line.")
     return Unit(uid, None, text, None, {}, (found,), claims=False)
 
 
 def _no_unit(row: Any, place: str, message: str, line: bytes) -> Unit:
     uid, remarks = id_of(row, place) if type(row) is dict else (place, ())
-    if remarks:  # a provider's line without a reply still says whose it is
+    if remarks:  # a provider's line without a reply still has an id
         uid = next((row[name] for name in _KEYS if isinstance(row.get(name), str) and row[name]), place)
     text = line.decode("utf-8", "replace").strip("\r\n") if line else spelled(row).decode()
-    hint = "Give {unit_id, input, raw_response}, {unit_id, messages}, or a line of a provider's batch."
+    hint = "Use {unit_id, input, raw_response}, {unit_id, messages}, or a line of a provider's batch."
     return Unit(uid, None, text, None, {}, (finding("U002", "$", message, None, {}, hint),), claims=False)
 
 
 def read_row(line: bytes) -> Any:
-    """The JSON of a line: exact integers; lone surrogates stay, numbers that cannot be held are refused."""
+    """Parse the JSON of a line. Integers are exact and lone surrogates stay; numbers that are too large are refused."""
     try:
         return decode(line)
     except msgspec.DecodeError:
@@ -380,30 +381,30 @@ def _refuse(word: str) -> Any:
 def _finite(word: str) -> float:
     number = float(word)
     if not math.isfinite(number):
-        raise ValueError(f"the number {word[:40]} is too large to hold")
+        raise ValueError(f"the number {word[:40]} is too large")
     return number
 
 
 def given_twice(row: Row, line: bytes) -> str:
-    """What to say of a line that gives a key twice: one of the values is lost in its row; "" if no key is.
+    """The message about a line that repeats a key, and so loses one of the values; "" if no key is repeated.
 
     >>> given_twice({"a": 2}, b'{"a": 1, "a": 2}'), given_twice({"a": 1}, b'{"a": 1}')
-    ("The line gives 'a' twice", '')
+    ("The line has the key 'a' twice", '')
     """
     text = line.decode("utf-8", "replace")
     try:
         if keeps_all_keys(text, written(row)):
             return ""
     except (UnicodeEncodeError, RecursionError):
-        pass  # half a surrogate pair, or nested as deep as the stack
+        pass  # a lone surrogate, or nesting as deep as the stack
     if not repeats_a_key(text.lstrip("\ufeff")):
         return ""
     name = twice(line)
-    return f"The line gives {name!r} twice" if name else "An object of the line gives a key twice"
+    return f"The line has the key {name!r} twice" if name else "An object in the line has a key twice"
 
 
 def twice(line: bytes) -> str:
-    """The key that the object of a line gives twice, if it does."""
+    """The key that the object of a line has twice, if there is one."""
     pairs: list[tuple[str, Any]] = []
 
     def keep(members: list[tuple[str, Any]]) -> Row:
@@ -419,7 +420,7 @@ def twice(line: bytes) -> str:
 
 
 def _salvaged(text: str, place: str) -> str:
-    """The id in the text of a line that cannot be read. One whose own bytes are lost could be any other: the place stands in for it."""
+    """The id in the text of a line that cannot be read. If bytes of the id are lost, it could be any id, so the place is used."""
     key = _ID.search(text, 0, 100_000)
     uid = _unescaped(key[1] if key else salvage_key(text))
     return place if not uid or _LOST in uid else uid

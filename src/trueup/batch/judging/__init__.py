@@ -1,1 +1,1 @@
-"""One range judged: a line enters, its record leaves."""
+"""Judges the lines of one range and makes their records."""

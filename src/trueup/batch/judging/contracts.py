@@ -1,6 +1,7 @@
-"""The contract of a run, in a form that travels to other processes and machines and can be told from another by its hash.
+"""Makes the contract of a run from a path, `module:name`, or the options of a Contract.
 
-A path, `module:name`, or the options of a Contract enter; the contract leaves. What cannot be used is a `BadContract` that says why.
+A `ContractSpec` can be sent to other processes and machines, and its hash identifies the contract. A contract that cannot be used raises
+`BadContract`, which says why.
 """
 
 import hashlib
@@ -16,11 +17,13 @@ from trueup import __version__
 
 
 class BadContract(ValueError):
-    """The contract cannot be used: says what, where and what to do."""
+    """The contract cannot be used. The message says what is wrong, where, and what to do."""
 
 
-class Spec(NamedTuple):
-    """How a contract is made: from a file, from `module:name` in the folder `home`, or from options; `held` is there already."""
+class ContractSpec(NamedTuple):
+    """How to make a contract: from a file, from `module:name` in the folder `home`, or from options. `held` is a contract that
+    exists already.
+    """
 
     path: str = ""
     named: str = ""
@@ -40,15 +43,15 @@ class Spec(NamedTuple):
 
     @property
     def travels(self) -> bool:
-        """Whether it can get to another process."""
+        """Whether it can be sent to another process."""
         try:
             self.portable()
         except BadContract:
             return False
         return True
 
-    def portable(self) -> "Spec":
-        """The same for another process."""
+    def portable(self) -> "ContractSpec":
+        """The same spec, in a form for another process."""
         if not (self.path or self.named or self.options is not None):
             try:
                 pickle.dumps(self.held)
@@ -60,23 +63,23 @@ class Spec(NamedTuple):
         return self._replace(held=None, path=str(Path(self.path).absolute()) if self.path else "")
 
 
-def spec_of(given: Any = None, *, options: dict[str, Any] | None = None) -> Spec:
-    """Take what a caller gives for a contract: a path, `module:name`, a Contract, or the options of one.
+def spec_of(given: Any = None, *, options: dict[str, Any] | None = None) -> ContractSpec:
+    """The spec of what a caller gives as a contract: a path, `module:name`, a Contract, or the options of one.
 
     >>> spec_of(options={"schema": {"type": "object"}}).open().check("{}").ok
     True
     """
     if given is None:
-        spec = Spec(options=options or {}, name=_named(options or {}))
+        spec = ContractSpec(options=options or {}, name=_named(options or {}))
     elif isinstance(given, str | Path):
         text = str(given)
         module, colon, _ = text.partition(":")
         if colon and module.replace(".", "").isidentifier() and not Path(text).exists():
-            spec = Spec(named=text, name=text, home=str(Path.cwd()))
+            spec = ContractSpec(named=text, name=text, home=str(Path.cwd()))
         else:
-            spec = Spec(path=text, name=Path(text).name)
+            spec = ContractSpec(path=text, name=Path(text).name)
     elif hasattr(given, "check"):
-        spec = Spec(held=given, name=str(getattr(given, "name", "") or "contract"))
+        spec = ContractSpec(held=given, name=str(getattr(given, "name", "") or "contract"))
     else:
         raise BadContract(f"a contract is a path, module:name or a Contract, not {type(given).__name__}")
     contract = spec.open()
@@ -100,7 +103,7 @@ def _loaded(path: Path) -> Any:
 
 
 def _bare_schema(path: Path) -> Any:
-    """The JSON Schema that a file is, rather than a contract; None where it is no such file."""
+    """The JSON Schema in a file that is a schema rather than a contract; None for other files."""
     if path.suffix.lower() != ".json":
         return None
     try:
@@ -136,7 +139,7 @@ def _made(options: dict[str, Any], name: str) -> Any:
 
 
 def _imported(named: str, home: str) -> Any:
-    """What `module:name` stands for, looked for in the folder where the run was started first."""
+    """The object that `module:name` refers to. The folder where the run was started is searched first."""
     module, _, name = named.partition(":")
     if home not in sys.path:
         sys.path.insert(0, home)
@@ -159,8 +162,8 @@ def _named(options: dict[str, Any]) -> str:
     return str(options.get("name", ""))
 
 
-def _digest(spec: Spec, contract: Any) -> str:
-    """What tells one contract from another: its file, its options, its schema, and the version that judges."""
+def _digest(spec: ContractSpec, contract: Any) -> str:
+    """The hash that identifies a contract: of its file, its options, its schema, and the version that judges."""
     parts: list[bytes] = [__version__.encode(), spec.named.encode()]
     if spec.path:
         parts.append(_content(Path(spec.path)))
@@ -173,7 +176,7 @@ def _digest(spec: Spec, contract: Any) -> str:
 
 
 def _content(path: Path) -> bytes:
-    """A contract file with all that it extends; of a schema file, its bytes."""
+    """The bytes of a contract file and of all files that it extends; for a schema file, its own bytes."""
     if _bare_schema(path) is not None:
         return path.read_bytes()
     from trueup.contract.files.extends import read_whole

@@ -1,22 +1,22 @@
-"""One phase as a filter: takes lines, gives valid units on one side and failure records on the other, one line each.
+"""Runs one phase as a filter: takes lines, and returns valid units and failure records, one line each.
 
-A line is any that a sift takes, or a flat unit: an object whose fields are the value, except `unit_id` and names that begin with `_`.
-Every field is kept: coerced values replace the given ones, an envelope such as `response` is opened in place, and an unchanged unit
-is passed through as it is. What was changed in a unit travels with it, so that the failure records of a later phase hold every fix and
-the text as it was first given. Ids are not compared: a stream has no end to wait for.
+A line can be any line that a sift takes, or a flat unit: an object whose fields are the value, except `unit_id` and names that
+begin with `_`. Every field is kept: coerced values replace the original ones, an envelope such as `response` is opened in place,
+and unchanged units are passed through as they are. Changes travel with the unit, so the failure records of a later phase have
+every fix and the original text. Ids are not compared, since a stream has no end to wait for.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import starmap
 from typing import Any, NamedTuple
 
-from trueup.batch.input.ranges import Long
+from trueup.batch.input.ranges import LongLine
 from trueup.batch.input.units import Row, Unit, given_twice, id_of, is_record, read_row, unit_of, unreadable
 from trueup.batch.judging.log_lines import fix_lines, warned_line
 from trueup.batch.judging.records import STAGES, Stage, error_of, failed_line, line_of, stage_of, unit_fields
 from trueup.batch.judging.sieve import Sieve, broke
 from trueup.batch.judging.spelling import respelled
-from trueup.batch.judging.trace import TRACE, Trace, earlier_fixes, not_a_trace, read_trace
+from trueup.batch.judging.trace import TRACE, UnitTrace, earlier_fixes, not_a_trace, read_trace
 from trueup.contract.contract import Contract
 from trueup.contract.meaning.meaning import RESERVED, record
 from trueup.read.batch import is_line
@@ -30,8 +30,8 @@ _CHUNK = 1 << 18
 _HEAD = 65_536
 
 
-class Sorted(NamedTuple):
-    """The outcome of one line: a valid unit or a failure record, log lines of fixes and warnings, whether the id is missing."""
+class FilteredLine(NamedTuple):
+    """The outcome of one line: a valid unit or a failure record, log lines about fixes and warnings, and whether the id is missing."""
 
     valid: bytes
     failed: bytes
@@ -39,45 +39,45 @@ class Sorted(NamedTuple):
     unnamed: bool = False
 
 
-class Line(NamedTuple):
-    """One line to judge: its JSON, the text it is now, and the trace with fixes of its syntax and of earlier phases."""
+class FilterLine(NamedTuple):
+    """One line to judge: its JSON, its current text, and its trace with fixes of the syntax and of earlier phases."""
 
     row: Any
     text: bytes
-    trace: Trace
+    trace: UnitTrace
     mended: bool = False
 
 
 class Filter:
-    """Puts lines through one phase: a contract with a schema, or one with rules."""
+    """Judges lines in one phase: with a contract that has a schema, or with one that has rules."""
 
     def __init__(self, contract: Any, max_line: int) -> None:
         self._contract = contract
         self._max_line = max_line
 
-    def sort(self, line: bytes | Long, offset: int) -> Sorted:
-        """Judge one line; faults of its syntax that lose nothing, such as a trailing comma, are mended first."""
-        if isinstance(line, Long):
+    def sort(self, line: bytes | LongLine, offset: int) -> FilteredLine:
+        """Judge one line. Faults of its syntax that lose nothing, such as a trailing comma, are repaired first."""
+        if isinstance(line, LongLine):
             sieve = self._sieve()
             sieve.sift_long(line.head, line.size, offset)
             return _sifted(sieve)
         try:
             return self._sort_line(line, offset)
-        except RecursionError as error:  # what could just be read cannot be written
+        except RecursionError as error:  # the line could just be read, but its record cannot be written
             unit = unreadable(line, f"stdin@{offset}", error)
             return _failed(unit, stage_of(unit.findings), (), f"stdin@{offset}", ())
 
-    def _sort_line(self, line: bytes, offset: int) -> Sorted:
+    def _sort_line(self, line: bytes, offset: int) -> FilteredLine:
         text = line.decode("utf-8", "replace").strip()
         row = _row(line)
         mended = _faults(line) if row is None else None
         if mended is None:
-            return self._sort(Line(row, line, Trace(text)), offset)
-        fixes = Trace(text).with_fixes(mended.fixes, placed=True)
-        found = self._sort(Line(mended.data, line_of(mended.data), fixes, mended=True), offset)
+            return self._sort(FilterLine(row, line, UnitTrace(text)), offset)
+        fixes = UnitTrace(text).with_fixes(mended.fixes, placed=True)
+        found = self._sort(FilterLine(mended.data, line_of(mended.data), fixes, mended=True), offset)
         return found._replace(notes=(*fix_lines(mended.fixes), *found.notes)) if found.valid else found
 
-    def _sort(self, line: Line, offset: int) -> Sorted:
+    def _sort(self, line: FilterLine, offset: int) -> FilteredLine:
         """Judge one line."""
         if isinstance(line.row, dict):
             lost = _given_twice(line.row, line.trace.raw)
@@ -90,8 +90,8 @@ class Filter:
     def _sieve(self) -> Sieve:
         return Sieve(self._contract, "stdin", max_line=self._max_line, notes=True)
 
-    def _sift(self, line: Line, offset: int) -> Sorted:
-        """Judge a line that is not a flat unit as a sift does, and keep what a sift leaves out."""
+    def _sift(self, line: FilterLine, offset: int) -> FilteredLine:
+        """Judge a line that is not a flat unit like a sift does, and keep the fields that a sift leaves out."""
         sieve = self._sieve()
         sieve.sift(line.text, 0, offset)
         found = _sifted(sieve)
@@ -108,8 +108,8 @@ class Filter:
         written = line_of({**record, **more})
         return found._replace(valid=written) if found.valid else found._replace(failed=written)
 
-    def _sort_flat(self, line: Line, offset: int) -> Sorted:
-        """Judge a unit whose fields are the value; the schema does not see the fields that belong to the unit."""
+    def _sort_flat(self, line: FilterLine, offset: int) -> FilteredLine:
+        """Judge a unit whose fields are the value. The schema does not see fields such as `unit_id`, which belong to the unit."""
         row, place = line.row, f"stdin@{offset}"
         earlier = read_trace(row, line.trace.raw)
         if earlier is None:
@@ -131,23 +131,25 @@ class Filter:
             return _failed(unit, stage_of(verdict.errors), verdict.findings, place, made.fixes)
         notes = (*fix_lines(verdict.fixes), *(warned_line(uid, found) for found in (*remarks, *verdict.findings)))
         if not verdict.fixes and not line.mended and line.text[:1] == b"{":
-            return Sorted(_ended(line.text), b"", notes, bool(remarks))
-        # a value that is not an object goes beside the fields, under the name `value`
+            return FilteredLine(_ended(line.text), b"", notes, bool(remarks))
+        # a value that is not an object becomes the field `value`, beside the others
         fields = record(verdict.data, {"input": own if isinstance(verdict.data, dict) else row})
         changed = {name: fields[name] for name in row if name in fields} | fields
         if made.fixes:
             changed = {**changed, TRACE: made.field()}
-        return Sorted(respelled(line.text, row, changed) + b"\n", b"", notes, bool(remarks))
+        return FilteredLine(respelled(line.text, row, changed) + b"\n", b"", notes, bool(remarks))
 
 
 class RulesFilter(Filter):
-    """The second phase: rules see what the first phase stored under `data`; the line itself stays as it is."""
+    """The second phase: rules see the data that the first phase stored under `data`; the line itself stays unchanged."""
 
-    def _sift(self, line: Line, offset: int) -> Sorted:
-        """Judge a line that is not a flat unit. What an earlier phase refused stays refused: rules cannot tell whether it fits now."""
+    def _sift(self, line: FilterLine, offset: int) -> FilteredLine:
+        """Judge a line that is not a flat unit. A unit that an earlier phase refused stays refused: rules cannot tell whether it
+        fits now.
+        """
         row = line.row
         if _is_refused_record(row):
-            return Sorted(b"", line_of(row) if line.mended else _ended(line.text))
+            return FilteredLine(b"", line_of(row) if line.mended else _ended(line.text))
         if not _is_valid_record(row):
             return super()._sift(line, offset)
         unit = unit_of(row, f"stdin@{offset}")
@@ -165,26 +167,26 @@ class RulesFilter(Filter):
             more["warnings"] = [*warnings, *map(error_of, verdict.findings)]
         unnamed = any(found.code == "U005" for found in unit.findings)
         if not more:
-            return Sorted(_ended(line.text), b"", notes, unnamed)
-        return Sorted(respelled(line.text, row, {**row, **more}) + b"\n", b"", notes, unnamed)
+            return FilteredLine(_ended(line.text), b"", notes, unnamed)
+        return FilteredLine(respelled(line.text, row, {**row, **more}) + b"\n", b"", notes, unnamed)
 
 
-def _sifted(sieve: Sieve) -> Sorted:
+def _sifted(sieve: Sieve) -> FilteredLine:
     valid, failed = sieve.take(), b"".join(sieve.failed)
     notes = (*fix_lines(sieve.notes), *starmap(warned_line, sieve.warned))
-    return Sorted(valid, failed, notes, "U005" in sieve.tally.codes)
+    return FilteredLine(valid, failed, notes, "U005" in sieve.tally.codes)
 
 
 def _is_left_out(row: Row, record: Row) -> bool:
-    """Whether fields of a provider's line are nowhere in its record."""
+    """Whether a provider's line has fields that its record lacks."""
     if "raw_response" in row or "response" in record:
         return False
-    # what is not a unit has all of its line in the text
+    # the text of a line that is not a unit has everything
     return all(error["code"] != "U002" for error in _listed(record.get("errors")))
 
 
 def _is_valid_record(row: Any) -> bool:
-    """Whether the JSON of a line is a unit that an earlier phase let through."""
+    """Whether the JSON of a line is a unit that an earlier phase accepted."""
     return (
         isinstance(row, dict)
         and {"raw_response", "data"} <= row.keys()
@@ -208,7 +210,7 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _refused(line: Line, why: Finding, offset: int) -> Sorted:
+def _refused(line: FilterLine, why: Finding, offset: int) -> FilteredLine:
     """A line that is not judged."""
     uid, remarks = id_of(line.row, f"stdin@{offset}")
     unit = Unit(uid, None, line.trace.raw, None, {}, remarks)
@@ -222,8 +224,8 @@ def _failed(
     place: str,
     fixes: Iterable[Row],
     warnings: Iterable[Any] = (),
-) -> Sorted:
-    """The failure record of a unit; `fixes` are those of all phases, `warnings` those of the phases before."""
+) -> FilteredLine:
+    """The failure record of a unit; `fixes` are from all phases, `warnings` from the earlier ones."""
     line = failed_line(unit, stage, (*unit.findings, *findings), None, place)
     made, warned = list(fixes), list(warnings)
     if made or warned:
@@ -231,11 +233,11 @@ def _failed(
         if warned:
             row["warnings"] = [*warned, *_listed(row.get("warnings"))]
         line = line_of({**row, "fixes": made})
-    return Sorted(b"", line, (), any(found.code == "U005" for found in unit.findings))
+    return FilteredLine(b"", line, (), any(found.code == "U005" for found in unit.findings))
 
 
-def stream_lines(read: Callable[[int], bytes], limit: int) -> Iterator[tuple[int, bytes | Long] | None]:
-    """The lines of a stream, each with its offset, as soon as they are there; None when it may be long until the next.
+def stream_lines(read: Callable[[int], bytes], limit: int) -> Iterator[tuple[int, bytes | LongLine] | None]:
+    """The lines of a stream as they arrive, each with its offset. None comes before a wait that may be long.
 
     >>> pieces = iter([b'{"a"', b": 1}" + bytes([10]) + b"2", b""])
     >>> [found for found in stream_lines(lambda _: next(pieces), 100) if found]
@@ -258,9 +260,9 @@ def stream_lines(read: Callable[[int], bytes], limit: int) -> Iterator[tuple[int
         yield at, _whole(held, size, limit)
 
 
-def _whole(pieces: list[bytes], size: int, most: int) -> bytes | Long:
-    """A line of a size; of one that is too long only the head, as the rest was not kept."""
-    return b"".join(pieces) if size <= most else Long(b"".join(pieces)[:_HEAD], size)
+def _whole(pieces: list[bytes], size: int, most: int) -> bytes | LongLine:
+    """A line with its size. Only the start of a line that is too long was kept."""
+    return b"".join(pieces) if size <= most else LongLine(b"".join(pieces)[:_HEAD], size)
 
 
 def _row(line: bytes) -> Any:
@@ -271,7 +273,7 @@ def _row(line: bytes) -> Any:
 
 
 def _faults(line: bytes) -> Verdict | None:
-    """The verdict on a line that is an object apart from faults of its syntax that lose nothing; else None."""
+    """The verdict on a line that is an object except for faults of its syntax that lose nothing; else None."""
     if not line.lstrip().startswith(b"{"):
         return None
     try:
@@ -286,19 +288,19 @@ def _ended(line: bytes) -> bytes:
 
 
 def _given_twice(row: Row, text: str) -> Finding | None:
-    """A key that the line gives twice: one of its values would be lost."""
+    """A repeated key in the line: one of its values would be lost."""
     said = given_twice(row, text.encode())
     return finding("U002", "$", said, None, {}, "Give each key once.") if said else None
 
 
 def _half_character(data: Row) -> Finding | None:
-    """Half a surrogate pair in a value, which cannot be judged."""
+    """A lone surrogate in a value, which cannot be judged."""
     for name, value in data.items():
         try:
             written({name: value})
         except UnicodeEncodeError:
             hint = "Write the character itself, or a full \\uXXXX\\uXXXX pair."
-            return finding("P006", render((name,)), "Text holds half of a surrogate pair", None, {}, hint)
+            return finding("P006", render((name,)), "Text has half of a surrogate pair", None, {}, hint)
     return None
 
 

@@ -1,4 +1,4 @@
-"""Lines of a log about valid units: one line of text for each fix and warning."""
+"""Writes log lines about valid units: one line of text for each fix and warning."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ from trueup.verdict.facts import Finding, Fix
 
 
 def fix_lines(fixes: Iterable[Fix]) -> tuple[str, ...]:
-    """The log lines of fixes: a coercion with both values, any other fix with its code.
+    """The log lines of fixes: a coercion with the old and new value, any other fix with its code.
 
     >>> from trueup.verdict.facts import fix
     >>> fix_lines([fix("C001", "$.score", None, '"5"', "5"), fix("S001", "$", None, ",", "")])
@@ -31,7 +31,7 @@ def warned_line(uid: str, found: Finding) -> str:
 
 
 def _kind(text: str) -> str:
-    """The type of a value, read off its JSON."""
+    """The type of a value, from its JSON."""
     first = text[:1]
     known = {'"': "string", "[": "array", "{": "object", "t": "bool", "f": "bool", "n": "null", "": "nothing"}
     return known.get(first) or ("number" if any(sign in text for sign in ".eE") else "int")

@@ -1,7 +1,7 @@
-"""Records: a unit and its verdict enter, a line of `validated.jsonl` or `failures.jsonl` leaves, as bytes.
+"""Makes the line of `validated.jsonl` or `failures.jsonl` for a unit and its verdict, as bytes.
 
-What is stored is the value as it was coerced, never the text read again. The reply stays under `data`, so that nothing in it
-can pass for a field of the unit; `merged` gives the flat form. Lone surrogates and integers of any size are written as they are.
+A record has the value as it was coerced; the text is never read again. The reply stays under `data`, so that its fields cannot be
+mistaken for fields of the unit; `merged` gives the flat form. Lone surrogates and integers of any size are written unchanged.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ Stage = Literal["parse", "schema_validation", "validation", "pipeline_internal"]
 STAGES: tuple[Stage, ...] = ("parse", "schema_validation", "validation", "pipeline_internal")
 RETRYABLE: frozenset[Stage] = frozenset({"parse", "schema_validation", "validation"})
 
-# What a record says of its unit; none of these is ever taken from a reply.
+# The fields of a record about its unit; none of them is ever taken from a reply.
 FIELDS = RESERVED | {
     "failure_stage",
     "input",
@@ -39,7 +39,8 @@ _BY_FAMILY: dict[str, Stage] = {
     "G": "schema_validation", "V": "schema_validation", "T": "schema_validation",
     "U": "pipeline_internal", "X": "pipeline_internal",
 }  # fmt: skip
-# Families of fixes to the text itself: who refuses one refuses to read it, as where a reply is cut.
+# Families of fixes to the text itself. A contract that refuses one refuses to read the text, for example where a reply is
+# cut.
 _OF_READING = frozenset("SWF")
 NO_SOURCE = "E007"  # what a unit lacks, no reply can give
 _PLACES = 3  # of a value in a record
@@ -48,7 +49,7 @@ _ORDER = {stage: place for place, stage in enumerate(("pipeline_internal", "pars
 
 
 def stage_of(errors: Iterable[Finding]) -> Stage:
-    """The stage a unit failed at: the first one that any of its errors belongs to.
+    """The stage at which a unit failed: the first stage that any of its errors belongs to.
 
     >>> from trueup.verdict.facts import finding
     >>> stage_of([finding("V001", "$", ""), finding("P001", "$", "")])
@@ -60,14 +61,15 @@ def stage_of(errors: Iterable[Finding]) -> Stage:
 
 def _stage(error: Finding) -> Stage:
     if error.code in ("R002", NO_SOURCE):
-        return "pipeline_internal"  # the provider failed: there is no reply to parse; or the unit has nothing to judge it by
+        # the provider failed, so there is no reply to parse; or the unit has nothing to judge it by
+        return "pipeline_internal"
     if error.code == "U001" or (error.code == "G001" and str(error.data.get("fix"))[0] in _OF_READING):
         return "parse"
     return _BY_FAMILY.get(error.code[0], "validation")
 
 
 def line_of(row: Row) -> bytes:
-    r"""A record as one line, whatever it holds.
+    r"""A record as one line, with any content.
 
     >>> line_of({"a": 2**70, "b": "\ud800"})
     b'{"a": 1180591620717411303424, "b": "\\ud800"}\n'
@@ -79,7 +81,7 @@ def line_of(row: Row) -> bytes:
 
 
 def valid_line(unit: Unit, verdict: Verdict) -> bytes:
-    """The line of a unit that holds."""
+    """The line of a valid unit."""
     row: Row = {"unit_id": unit.id, "input": unit.input, "raw_response": unit.raw, "data": verdict.data}
     if verdict.calls:
         row["calls"] = [{"name": c.name, "args": c.args, "id": c.id} for c in verdict.calls]
@@ -116,7 +118,8 @@ def _whole(row: Row, unit: Unit, verdict: Verdict | None) -> Row:
     """A record with the other fields of its line, and with the evidence if its contract is grounded."""
     if unit.kept:
         row |= _kept(unit)
-    if verdict is not None and getattr(verdict, "evidence", None):  # a contract of another kind may know of none
+    # another kind of contract may not have this attribute
+    if verdict is not None and getattr(verdict, "evidence", None):
         row["evidence"] = evidence_of(verdict)
         model = model_named(unit, verdict)
         if model and "model" not in row and not model_of(row):
@@ -125,7 +128,7 @@ def _whole(row: Row, unit: Unit, verdict: Verdict | None) -> Row:
 
 
 def evidence_of(verdict: Verdict) -> Row:
-    """The evidence of a verdict as it stands in a record: each value beside its best places."""
+    """The evidence of a verdict for a record: each value with its best places."""
     found: Row = {}
     for path, evidence in verdict.evidence.items():
         one = evidence.to_dict()
@@ -150,7 +153,7 @@ def _looked_up(path: str, verdict: Verdict) -> Any:
 
 
 def model_named(unit: Unit, verdict: Verdict | None) -> str:
-    """The model that gave a reply: as the line of the unit names it, else as the reply does."""
+    """The model that gave a reply: the one that the unit's line names, else the one that the reply names."""
     named = model_of({**unit.kept, "input": unit.input})
     return named or str(getattr(getattr(verdict, "reply", None), "model", "") or "")
 
@@ -163,7 +166,7 @@ _FROM_UNIT = frozenset({"_metadata", "error", "response", "retry_count"})
 
 
 def error_of(found: Finding) -> Row:
-    """A finding as it stands in a record."""
+    """A finding for a record."""
     rule = found.data.get("rule")
     row: Row = {
         "code": found.code,
@@ -179,13 +182,13 @@ def error_of(found: Finding) -> Row:
 
 
 def unit_fields(unit_id: str, given: Any) -> Row:
-    """The fields of a unit that rules see beside the reply: its input and its id."""
+    """The fields of a unit that rules can use besides the reply: its input and its id."""
     fields = given if isinstance(given, dict) else {} if given is None else {"input": given}
     return {**fields, "unit_id": unit_id}
 
 
 def merged(unit_id: str, given: Any, data: Any) -> Row:
-    """A unit flat: its input with the reply's fields over it; what belongs to the unit is not overridden.
+    """A flat unit: its input with the reply's fields over it. The fields that belong to the unit are not overridden.
 
     >>> merged("u1", {"a": 1, "_seed": 7}, {"a": 2, "b": 3, "unit_id": "u9", "_seed": 0})
     {'a': 2, '_seed': 7, 'unit_id': 'u1', 'b': 3}

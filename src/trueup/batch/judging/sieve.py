@@ -1,8 +1,8 @@
-"""The sieve: one line enters, its record leaves as bytes, valid or failed, and is counted.
+"""Judges one line after the other: writes its record as bytes, valid or failed, and counts it.
 
-Whatever a line holds and whatever a check does, it costs no other line anything: an exception or a lack of memory fails its
-own unit. The way of a clean reply is kept short on purpose: it decides how fast files are sifted. All other lines are put aside
-and judged one after the other, their place among the valid ones kept: what repairs replies is large, and stays in the cache.
+No line affects another: an exception or a lack of memory fails only its own unit. The path of a clean reply is short on purpose,
+because it decides how fast files are sifted. All other lines are put aside and judged later in one go, which keeps the large code
+for repairs in the processor's cache; their place among the valid ones is kept.
 """
 
 from collections.abc import Callable, Mapping, MutableSequence, Sequence
@@ -13,7 +13,7 @@ import msgspec
 
 from trueup.batch.counting.tally import Tally
 from trueup.batch.flips import Flip, flip_kind
-from trueup.batch.input.ranges import Long, Spoiled
+from trueup.batch.input.ranges import LongLine, UnreadableRow
 from trueup.batch.input.units import NEVER_UNITS, Row, Unit, read_unit, replaced, spoiled, too_long, unreadable
 from trueup.batch.judging.records import failed_line, line_of, model_named, stage_of, unit_fields, valid_line
 from trueup.contract.contract import Contract
@@ -23,11 +23,11 @@ from trueup.verdict.codec import encode
 from trueup.verdict.facts import Finding, Fix, finding
 
 ID_SIZE = 16
-ID_ROW = ID_SIZE + 8  # the hash of an id, and the offset of its line with what came of it in the highest bits
+ID_ROW = ID_SIZE + 8  # the hash of an id, and the offset of its line, with its outcome in the highest bits
 FAILED = 1 << 63
-SILENT = 1 << 62  # the line holds no reply: an error of a provider, for instance
-STRANGE = 1 << 61  # the line is not a unit: it takes part in no comparison of ids
-MARK = b"\xef\xbb\xbf"  # of UTF-8, where a file starts with it
+SILENT = 1 << 62  # the line has no reply: an error of a provider, for instance
+STRANGE = 1 << 61  # the line is not a unit: its id is not compared
+MARK = b"\xef\xbb\xbf"  # the UTF-8 byte order mark, at the start of a file
 _BRACE = ord("}")
 _TOGETHER = 128  # lines put aside before they are judged
 _MOST = 2_048  # lines kept while they wait
@@ -36,7 +36,7 @@ _NO_FIELDS: dict[str, Any] = {}
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A plain unit; any other line is read in another way."""
+    """A plain unit; all other lines are read differently."""
 
     unit_id: str
     raw_response: str
@@ -47,7 +47,7 @@ _plain = msgspec.json.Decoder(_Line).decode
 
 
 class Sieve:
-    """Judges lines under one contract, and keeps what came of them until it is taken."""
+    """Judges lines with one contract, and keeps the results until they are taken."""
 
     __slots__ = (
         "_aside",
@@ -78,7 +78,8 @@ class Sieve:
         self, contract: Any, name: str, *, max_line: int, flips: bool = False, notes: bool = False,
         beat: MutableSequence[int] | None = None, row: Callable[[int], int] | None = None,
     ) -> None:  # fmt: skip
-        # lines that were put aside: their place among the valid ones, the unit where it is plain, the line, its number and offset
+        # lines that were put aside: their place among the valid ones, the unit if it is plain, the line, its number and
+        # its offset
         self._aside: list[tuple[int, Unit | None, bytes, int, int]] = []
         self._at = 0
         self._beat = [0] if beat is None else beat
@@ -86,7 +87,7 @@ class Sieve:
         self._max_line = max_line
         self._flips = flips
         self._own = type(contract) is Contract
-        # what another kind of contract gives as data is unknown
+        # the data that another kind of contract returns is unknown
         way = contract.short_way if self._own and not flips else None
         self._clean = _never if way is None else way.judge
         self._sees_fields = way is not None and way.sees_fields
@@ -97,7 +98,7 @@ class Sieve:
         self.valid: list[bytes] = []
         self.failed: list[bytes] = []
         self.flips: list[bytes] = []
-        # the offset of the line that each of them comes from
+        # the offset of the line of each
         self.failed_at: list[int] = []
         self.flips_at: list[int] = []
         self.notes: list[Fix] = []
@@ -111,9 +112,9 @@ class Sieve:
         self.sift_lines((line,), ordinal, offset)
 
     def sift_lines(self, lines: Sequence[bytes], ordinal: int, offset: int) -> None:
-        """Judge lines that follow each other, the first at a number and an offset; blank lines are counted.
+        """Judge lines that follow each other, starting at a line number and an offset. Blank lines are counted.
 
-        Clean replies of plain units end here, all others wait for `settle`.
+        Clean replies of plain units are finished here; all others wait for `settle`.
         """
         beat, clean, sees_fields = self._beat, self._clean, self._sees_fields
         keep, claim = self.valid.append, self.ids.append
@@ -122,10 +123,10 @@ class Sieve:
             try:
                 row = _plain(line)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                self._put_aside(None, line, ordinal, offset)  # another kind of line, or none: read with care
+                self._put_aside(None, line, ordinal, offset)  # another kind of line, or not a unit: read with care
             else:
                 uid, raw = row.unit_id, row.raw_response
-                # a name given twice would hide one of its values
+                # a repeated name would hide one of its values
                 if not uid or line.count(b'"unit_id"') != 1 or line.count(b'"raw_response"') != 1:
                     self._put_aside(None, line, ordinal, offset)
                 else:
@@ -134,10 +135,10 @@ class Sieve:
                     except Exception:  # noqa: BLE001 - what went wrong is seen again where the line is settled
                         data = None
                     if data is None:
-                        whole = keeps_all_keys(line.decode(), encode(row))  # else a key of its input is given twice
+                        whole = keeps_all_keys(line.decode(), encode(row))  # otherwise its input repeats a key
                         self._put_aside(Unit(uid, raw, raw, row.input) if whole else None, line, ordinal, offset)
                     else:
-                        # nothing was found and nothing changed: the line is its own record
+                        # no findings and no changes: the line is its own record
                         head = line[:-1] if line[-1] == _BRACE else line.rstrip()[:-1]
                         keep(b"".join((head, b',"data":', data, b',"fixes":[]}\n')))
                         claim(id_row(uid.encode(), offset))
@@ -152,10 +153,10 @@ class Sieve:
             self.tally.counts["blank"] += 1
             return
         self._aside.append((len(self.valid), unit, line, ordinal, offset))
-        self.valid.append(b"")  # it stays so where the unit fails
+        self.valid.append(b"")  # stays like this if the unit fails
 
     def settle(self) -> None:
-        """Judge what was put aside; the number of each line stands in the beat meanwhile."""
+        """Judge the lines that were put aside. Meanwhile the number of each is in the beat."""
         for at, unit, line, ordinal, offset in self._aside:
             self._at, self._beat[0] = at, ordinal
             try:
@@ -165,12 +166,12 @@ class Sieve:
         self._aside.clear()
 
     def is_ready(self) -> bool:
-        """Whether to take what is there: nothing waits, or enough of it to be judged together."""
+        """Whether to take the results: nothing waits, or enough waits to be judged together."""
         waiting = len(self._aside)
         return not waiting or waiting >= _TOGETHER or len(self.valid) >= _MOST
 
     def take(self) -> bytes:
-        """The valid lines that were not taken yet, as one piece."""
+        """The valid lines that were not taken yet, joined."""
         self.settle()
         lines = b"".join(self.valid)
         self._taken += len(self.valid) - self.valid.count(b"")
@@ -178,21 +179,21 @@ class Sieve:
         return lines
 
     def counted(self) -> Tally:
-        """The tally, with how many units there were, all of them taken."""
+        """The tally and the number of units, once all are taken."""
         counts = self.tally.counts
         counts["valid"], counts["failed"] = self._taken, len(self.failed)
         counts["lines"] = counts["units"] = counts["valid"] + counts["failed"]
         return self.tally
 
     def sift_long(self, head: bytes, size: int, offset: int) -> None:
-        """A line that is too long to be read."""
+        """A line that is too long to read."""
         self.settle()  # failures stay in order too
         unit = too_long(head, size, self._max_line, self._place(offset))
         self._fail(unit, unit.findings, None, offset)
 
-    def sift_unread(self, line: Long | Spoiled, offset: int) -> None:
-        """A line that is too long to be read, or a row of a table that cannot be."""
-        if isinstance(line, Long):
+    def sift_unread(self, line: LongLine | UnreadableRow, offset: int) -> None:
+        """A line that is too long to read, or a row of a table that cannot be read."""
+        if isinstance(line, LongLine):
             self.sift_long(line.head, line.size, offset)
             return
         self.settle()
@@ -200,7 +201,7 @@ class Sieve:
         self._fail(unit, unit.findings, None, offset)
 
     def condemn(self, line: bytes, offset: int, code: str) -> None:
-        """Fail a line that is not to be judged: its id is taken, or it has ended a worker."""
+        """Fail a line without judging it: its id is taken, or it ended a worker."""
         self.settle()
         line = line if offset else line.removeprefix(MARK)
         try:
@@ -215,7 +216,8 @@ class Sieve:
         return read_unit(line, self._place(offset))
 
     def _sift_unit(self, unit: Unit, offset: int) -> None:
-        broken_off = () if self._own else getattr(unit.reply, "findings", ())  # for a contract of ours to decide on
+        # a Contract decides about these findings itself
+        broken_off = () if self._own else getattr(unit.reply, "findings", ())
         if broken_off or (unit.findings and any(found.level == "error" for found in unit.findings)):
             self._fail(unit, (*unit.findings, *broken_off), None, offset)
             return
@@ -227,7 +229,7 @@ class Sieve:
             self._refuse(unit, offset, broke(error))
 
     def _settle(self, unit: Unit, verdict: Any, offset: int) -> None:
-        """Put a judged unit where it belongs."""
+        """Put a judged unit in its place."""
         evidence = getattr(verdict, "evidence", None)
         if evidence:
             if "evidence" in unit.kept:
@@ -253,7 +255,7 @@ class Sieve:
             self._note_flip(unit, offset, "valid", (), verdict.data)
 
     def _fail_deep(self, line: bytes, offset: int, error: RecursionError) -> None:
-        """Fail a line that could just be read, and is nested too deep for a record."""
+        """Fail a line that could just be read, but is nested too deep for a record."""
         unit = unreadable(line, self._place(offset), error)
         self._fail(unit, unit.findings, None, offset)
 
@@ -276,7 +278,7 @@ class Sieve:
             self._note_flip(unit, offset, "failed", errors, None)
 
     def _note_id(self, unit: Unit, offset: int) -> None:
-        """Note the id of a line, and whether its form is that of a provider's batch."""
+        """Record the id of a line, and whether the line has the format of a provider's batch."""
         name = unit.id.encode("utf-8", "surrogatepass")
         self.ids.append(id_row(name, offset))
         if unit.provided:
@@ -285,7 +287,7 @@ class Sieve:
             self.tally.counts["strange"] += 1
 
     def _note_flip(self, unit: Unit, offset: int, now: str, errors: tuple[Finding, ...], data: Any) -> None:
-        """Note a unit that an earlier sift judged otherwise."""
+        """Record a flip: a unit whose outcome differs from an earlier sift."""
         before = unit.before
         if before is None:
             return
@@ -302,7 +304,7 @@ class Sieve:
 
 
 def flip_of(before: Row, now: str, data: Any) -> tuple[str, str]:
-    """What a unit was in an earlier sift, `valid` or `failed`, and the kind of change.
+    """The outcome of a unit in an earlier sift, `valid` or `failed`, and the kind of change.
 
     >>> flip_of({"data": 1}, "valid", 2), flip_of({"failure_stage": "parse"}, "failed", None)
     (('valid', 'other_value'), ('failed', 'same'))
@@ -312,13 +314,13 @@ def flip_of(before: Row, now: str, data: Any) -> tuple[str, str]:
 
 
 def duplicate() -> Finding:
-    hint = "Give each unit an id of its own; for attempts at the same unit, use --merge."
+    hint = "Give each unit its own id; for attempts at the same unit, use --merge."
     return finding("U003", "$", "Another unit before this one has the same id", None, {}, hint)
 
 
 def timed_out() -> Finding:
     return finding(
-        "U006", "$", "Judging the unit took longer than allowed", None, {}, "Raise --unit-timeout, or look at the unit."
+        "U006", "$", "Judging the unit took longer than allowed", None, {}, "Raise --unit-timeout, or check the unit."
     )
 
 
@@ -328,20 +330,25 @@ def out_of_memory() -> Finding:
 
 def crashed() -> Finding:
     message = "Judging the unit ended its process, twice"
-    return finding("U008", "$", message, None, {}, "Look at the unit, and at the custom checks of the contract.")
+    return finding("U008", "$", message, None, {}, "Check the unit, and the custom checks of the contract.")
 
 
 def broke(error: BaseException) -> Finding:
-    """Why a unit could not be judged: a bug in the contract with its line, or an error of another kind."""
+    """Why a unit could not be judged: a bug in the contract, with its line, or another error."""
     if isinstance(error, MemoryError):
         return out_of_memory()
     bug = bug_of(error)
     if bug is not None:
         return bug.finding()
-    # only the kind of the error is told: its text may quote what was being judged, or a secret
+    # only the kind of the error is reported: its text may quote the reply, or a secret
     message = f"Judging the unit raised {type(error).__name__}"
     return finding(
-        "U009", "$", message, None, {"type": type(error).__name__}, "If the contract is trueup's own, report the error."
+        "U009",
+        "$",
+        message,
+        None,
+        {"type": type(error).__name__},
+        "If the contract has no custom code, report the error to trueup.",
     )
 
 
@@ -350,7 +357,7 @@ def _never(_text: str, _fields: Mapping[str, Any]) -> None:
 
 
 def id_row(name: bytes, offset: int) -> bytes:
-    """The hash of an id and the offset of its line; a copy of an empty hash is cheaper than a new one."""
+    """The hash of an id and the offset of its line. Copying an empty hash is cheaper than making a new one."""
     digest = _EMPTY_HASH.copy()
     digest.update(name)
     return digest.digest() + offset.to_bytes(8, "big")

@@ -1,7 +1,7 @@
-"""How values are spelled: a row that was changed is written with the source text of every value that was not.
+"""Writes a changed row with the source text of every value that did not change.
 
-The text of an object, its value and the changed value enter; the changed value leaves as JSON. So `0.1000000000000000055` keeps its
-digits when another field of the unit is coerced.
+Takes the text of an object, its value and the changed value, and returns the changed value as JSON. So `0.1000000000000000055`
+keeps its digits when another field of the unit is coerced.
 """
 
 import json
@@ -16,7 +16,7 @@ _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def respelled(text: bytes, value: Any, changed: Any) -> bytes:
-    """The changed value as JSON, in the spelling of `text` wherever it equals the value that the text holds.
+    """The changed value as JSON, with the spelling of `text` wherever the two values are equal.
 
     >>> respelled(b'{"a": "5", "b": 0.1000000000000000055}', {"a": "5", "b": 0.1}, {"a": 5, "b": 0.1})
     b'{"a":5,"b":0.1000000000000000055}'
@@ -24,7 +24,7 @@ def respelled(text: bytes, value: Any, changed: Any) -> bytes:
     try:
         return _spelled(text, value, changed)
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
-        # half a surrogate pair, or nested as deep as the stack
+        # a lone surrogate, or nesting as deep as the stack
         return line_of(changed).rstrip()
 
 

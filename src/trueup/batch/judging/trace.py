@@ -1,7 +1,8 @@
-"""The trace of a flat unit: its text as it was first given, and every fix since, under one field of its own, `_trueup`.
+"""The trace of a flat unit: its original text and every fix since, in a field named `_trueup`.
 
-A row enters with its line; the trace leaves, and again with further fixes. The next phase takes the fixes and the text for its
-failure records from here. Schemas and rules never see the field. One that holds something else is refused.
+Takes a row and its line, and returns its trace, which further fixes can be added to. The next phase takes the fixes and the text
+of its failure records from the trace. Schemas and rules never see the field. A unit that uses the field for something else is
+refused.
 """
 
 from collections.abc import Iterable
@@ -13,44 +14,42 @@ from trueup.verdict.facts import Finding, Fix, finding
 TRACE = "_trueup"
 
 
-class Trace(NamedTuple):
-    """The text of a unit as it was first given, and the fixes that were made to it."""
+class UnitTrace(NamedTuple):
+    """The original text of a unit, and the fixes that were made to it."""
 
     raw: str
     fixes: tuple[Row, ...] = ()
 
-    def with_fixes(self, fixes: Iterable[Fix], *, placed: bool = False) -> "Trace":
-        """The trace after further fixes; `placed`, their spans are those of the text. Fixes of values have none there."""
+    def with_fixes(self, fixes: Iterable[Fix], *, placed: bool = False) -> "UnitTrace":
+        """The trace with further fixes. `placed` fixes have spans in the text; fixes of values have none."""
         rows = (fix.to_dict() if placed else {**fix.to_dict(), "span": None} for fix in fixes)
         return self._replace(fixes=(*self.fixes, *rows))
 
     def field(self) -> Row:
-        """The trace as it is written."""
+        """The trace for the unit's line."""
         return {"raw_response": self.raw, "fixes": list(self.fixes)}
 
 
-def read_trace(row: Row, text: str) -> Trace | None:
-    """The trace that a unit brings, or a new one; None if the field holds something else.
+def read_trace(row: Row, text: str) -> UnitTrace | None:
+    """The trace of a unit, or a new one; None if the field has other content.
 
     >>> read_trace({"_trueup": {"raw_response": "{…", "fixes": []}}, "{}"), read_trace({"_trueup": 1}, "{}")
-    (Trace(raw='{…', fixes=()), None)
+    (UnitTrace(raw='{…', fixes=()), None)
     """
     held = row.get(TRACE)
     if TRACE not in row:
-        return Trace(text)
+        return UnitTrace(text)
     if not isinstance(held, dict) or held.keys() != {"raw_response", "fixes"}:
         return None
     raw, fixes = held["raw_response"], held["fixes"]
     if not isinstance(raw, str) or not isinstance(fixes, list) or not all(isinstance(fix, dict) for fix in fixes):
         return None
-    return Trace(raw, tuple(fixes))
+    return UnitTrace(raw, tuple(fixes))
 
 
 def not_a_trace() -> Finding:
-    """Why a unit with another field of that name is refused."""
-    message = (
-        f"{TRACE} is the field for the text and the fixes of an earlier phase; this unit holds something else there"
-    )
+    """The finding that refuses a unit with other content in that field."""
+    message = f"{TRACE} is the field for the text and the fixes of an earlier phase; this unit has other content there"
     return finding("U002", f"$.{TRACE}", message, None, {}, "Rename the field.")
 
 

@@ -1,8 +1,8 @@
-"""Work: one range is judged and becomes one part: valid lines, failed lines, flips, ids, spots, and what it counted.
+"""Judges one range into one part: valid lines, failed lines, flips, ids, spots, and a tally.
 
-A part is put in place whole (written beside, synced, renamed) or not at all. Its bytes depend on the range, the contract and the
-condemned lines alone, never on who made it. Spots are places in the first three sections, by the offset of the line: where each
-failed line and each flip begins, and for valid lines where every so many of them do.
+A part is put in place whole (written beside, synced, renamed) or not at all. Its bytes depend only on the range, the contract and
+the condemned lines, not on the process that made it. Spots are places in the first three sections, by the offset of the line: the
+start of every failed line and every flip, and of every n-th valid line.
 """
 
 import os
@@ -16,46 +16,46 @@ from zlib import crc32
 import orjson
 
 from trueup.batch.disk.full_disk import writing
-from trueup.batch.input.ranges import Lines, Range, Spoiled, blocks_of
-from trueup.batch.input.sources import Source
-from trueup.batch.judging.contracts import Spec
+from trueup.batch.input.ranges import Lines, Range, UnreadableRow, blocks_of
+from trueup.batch.input.sources import InputSource
+from trueup.batch.judging.contracts import ContractSpec
 from trueup.batch.judging.sieve import Sieve
 
 _TAIL = struct.Struct("<Q")
-TAIL = _TAIL.size  # bytes after the foot of a part, which say how long it is
+TAIL = _TAIL.size  # the last bytes of a part, which give the length of its foot
 SPOT = struct.Struct(">BQQ")  # the section, the offset of the line, the place in the section
-IDLE = -1  # what stands in a beat while no line is judged
-_AT_ONCE = 128  # valid lines that are kept before they are handed on: as many as stay in the cache
+IDLE = -1  # value of a beat while no line is judged
+_AT_ONCE = 128  # valid lines that are kept before they are handed on; as many as stay in the processor's cache
 
 Beat = MutableSequence[int]
 
 
-class Job(NamedTuple):
-    """What all ranges of a run share; `key` tells the run from another."""
+class SiftJob(NamedTuple):
+    """The facts that all ranges of a run share; `key` identifies the run."""
 
     key: str
-    spec: Spec
-    sources: tuple[Source, ...]
+    spec: ContractSpec
+    sources: tuple[InputSource, ...]
     parts: str
     max_line: int
     flips: bool = False
 
 
-class Task(NamedTuple):
-    """One range to be judged, and the lines in it that are not to be: their number and the code they fail with."""
+class RangeTask(NamedTuple):
+    """One range to judge, and the lines in it to fail without judging: their number and the code they fail with."""
 
     piece: Range
     condemned: Mapping[int, str] = {}
 
 
-class Guard(NamedTuple):
-    """What one unit may take: seconds, and megabytes of memory for its worker."""
+class UnitLimits(NamedTuple):
+    """The limits of one unit: seconds, and megabytes of memory for its worker."""
 
     seconds: float = 60.0
     megabytes: int = 1024
 
 
-class Done(NamedTuple):
+class JudgedRange(NamedTuple):
     """A range whose part is in place: the lengths of its sections, and its tally."""
 
     number: int
@@ -64,11 +64,11 @@ class Done(NamedTuple):
 
 
 class EngineFailed(RuntimeError):
-    """The work cannot go on: says why and what to do."""
+    """The work cannot continue. The message says why and what to do."""
 
 
-class Part(NamedTuple):
-    """What a finished part says of itself: its range, the lengths of its sections, its tally, and the sum over the bytes it read."""
+class PartFoot(NamedTuple):
+    """The foot of a finished part: its range, the lengths of its sections, its tally, and the hash of the bytes it read."""
 
     key: str
     piece: Range
@@ -78,8 +78,8 @@ class Part(NamedTuple):
     crc: int
 
 
-class Summed:
-    """A file that keeps a sum over all that is read from it, so that the same range can be told from another later."""
+class HashingFile:
+    """A file that hashes all bytes that are read from it, so that a later run can recognise the range."""
 
     __slots__ = ("_opened", "crc")
 
@@ -97,20 +97,20 @@ class Summed:
         return self.add(self._opened.readline(size))
 
     def add(self, block: bytes) -> bytes:
-        """Count bytes in."""
+        """Add bytes to the hash."""
         self.crc = crc32(block, self.crc)
         return block
 
 
-def judge_range(job: Job, contract: Any, task: Task, beat: Beat) -> Iterator[bytes]:
-    """Judge a range; gives its part, piece by piece. The number of each line stands in `beat` while it is judged."""
+def judge_range(job: SiftJob, contract: Any, task: RangeTask, beat: Beat) -> Iterator[bytes]:
+    """Judge a range, and return its part piece by piece. The number of each line is in `beat` while it is judged."""
     piece, condemned = task
     source = job.sources[piece.source]
     sieve = Sieve(contract, source.name, row=source.row, max_line=job.max_line, flips=job.flips, beat=beat)
     size = ordinal = 0
     batches = [(piece.start, 0)]
     with source.open() as opened:
-        summed = Summed(opened)
+        summed = HashingFile(opened)
         for offset, block in _blocks(source, summed, piece, job.max_line):
             if not isinstance(block, list):
                 beat[0] = ordinal
@@ -130,7 +130,7 @@ def judge_range(job: Job, contract: Any, task: Task, beat: Beat) -> Iterator[byt
                     lines = sieve.take()
                     size += len(lines)
                     batches.append((offset, size))
-                    beat[0] = IDLE  # to write may take long, and is no fault of a line
+                    beat[0] = IDLE  # writing may take long, and that is not the line's fault
                     yield lines
     lines = sieve.take()
     beat[0] = IDLE
@@ -139,17 +139,19 @@ def judge_range(job: Job, contract: Any, task: Task, beat: Beat) -> Iterator[byt
     yield from _rest(job, task, sieve, batches, size + len(lines), summed.crc)
 
 
-def sum_of(source: Source, piece: Range, limit: int) -> int:
-    """The sum over what a range is judged by, as the part of the range has it."""
+def sum_of(source: InputSource, piece: Range, limit: int) -> int:
+    """The hash of the bytes that a range is judged from, as in the foot of its part."""
     with source.open() as opened:
-        summed = Summed(opened)
+        summed = HashingFile(opened)
         for _ in _blocks(source, summed, piece, limit):
             pass
     return summed.crc
 
 
-def _blocks(source: Source, summed: Summed, piece: Range, limit: int) -> Iterator[tuple[int, Lines | Spoiled]]:
-    """The lines of a range in blocks, each with the offset of its first; where offsets do not follow from lines, one by one."""
+def _blocks(
+    source: InputSource, summed: HashingFile, piece: Range, limit: int
+) -> Iterator[tuple[int, Lines | UnreadableRow]]:
+    """The lines of a range in blocks, each with the offset of its first line; one by one if offsets do not follow from the lines."""
     opened = cast("BinaryIO", summed)
     if not source.by_row:
         yield from blocks_of(opened, piece, limit, source.size)
@@ -161,7 +163,7 @@ def _blocks(source: Source, summed: Summed, piece: Range, limit: int) -> Iterato
 
 
 def _turns(lines: list[bytes], ordinal: int, condemned: Mapping[int, str]) -> Iterator[list[bytes]]:
-    """Lines that follow each other, a few at a time; a condemned one stands alone."""
+    """Lines that follow each other, a few at a time; a condemned line comes alone."""
     at = 0
     while at < len(lines):
         stop = at + _AT_ONCE
@@ -173,9 +175,9 @@ def _turns(lines: list[bytes], ordinal: int, condemned: Mapping[int, str]) -> It
 
 
 def _rest(
-    job: Job, task: Task, sieve: Sieve, batches: list[tuple[int, int]], size: int, crc: int
+    job: SiftJob, task: RangeTask, sieve: Sieve, batches: list[tuple[int, int]], size: int, crc: int
 ) -> Iterator[bytes]:  # fmt: skip
-    """What follows the valid lines of a part, which have `size` bytes."""
+    """The sections after the valid lines of a part, which have `size` bytes."""
     sieve.ids.sort()
     failed, flips, ids = map(b"".join, (sieve.failed, sieve.flips, sieve.ids))
     rows = [(0, *batch) for batch in batches]
@@ -197,17 +199,17 @@ def _rest(
 
 
 def _starts(lines: list[bytes]) -> Iterator[int]:
-    """Where each line begins, if one follows the other."""
+    """The offset of each line, if the lines follow each other."""
     return accumulate(map(len, lines), initial=0)
 
 
 def part_path(parts: str | Path, number: int) -> Path:
-    """Where the part of a range stands: a number, never a name from the data."""
+    """The path of a range's part: a number, never a name from the data."""
     return Path(parts) / f"{number:08d}.part"
 
 
-def write_part(parts: str | Path, number: int, pieces: Iterable[bytes]) -> Done:
-    """Put a part in place as it is made: all of it or none of it is there after a crash."""
+def write_part(parts: str | Path, number: int, pieces: Iterable[bytes]) -> JudgedRange:
+    """Put a part in place as it is made. After a crash it is there completely or not at all."""
     path = part_path(parts, number)
     beside = path.with_suffix(f".{os.getpid()}.tmp")
     with writing(path):
@@ -215,7 +217,7 @@ def write_part(parts: str | Path, number: int, pieces: Iterable[bytes]) -> Done:
     part = read_part(path)
     if part is None:
         raise EngineFailed(f"{path}: the part that was written is not whole; look at the disk")
-    return Done(number, part.sizes, part.tally)
+    return JudgedRange(number, part.sizes, part.tally)
 
 
 def _put_part(path: Path, beside: Path, pieces: Iterable[bytes]) -> None:
@@ -235,8 +237,8 @@ def _put_part(path: Path, beside: Path, pieces: Iterable[bytes]) -> None:
         raise
 
 
-def read_part(path: Path) -> Part | None:
-    """What a part says of itself; None where there is none, or none that is whole."""
+def read_part(path: Path) -> PartFoot | None:
+    """The foot of a part; None if the part is missing or incomplete."""
     try:
         with path.open("rb") as opened:
             size = opened.seek(0, os.SEEK_END)
@@ -253,8 +255,8 @@ def read_part(path: Path) -> Part | None:
     return part if sum(part.sizes) + length + _TAIL.size == size else None
 
 
-def read_foot(raw: bytes) -> Part:
-    """What the foot of a part says of it."""
+def read_foot(raw: bytes) -> PartFoot:
+    """The foot in the bytes of a part."""
     foot = orjson.loads(raw)
     condemned = dict(foot["condemned"])
-    return Part(foot["key"], Range(*foot["piece"]), tuple(foot["sizes"]), condemned, foot["tally"], foot["crc"])
+    return PartFoot(foot["key"], Range(*foot["piece"]), tuple(foot["sizes"]), condemned, foot["tally"], foot["crc"])

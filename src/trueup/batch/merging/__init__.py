@@ -1,1 +1,1 @@
-"""Judged ranges become the files of a sift, in the order of the input."""
+"""Merges judged ranges into the files of a sift, in the order of the input."""

@@ -1,14 +1,14 @@
-"""Choosing: the lines that share an id enter, what becomes of each leaves, as edits.
+"""Decides what happens to the lines that share an id, and returns it as edits.
 
-A line without a reply, such as a provider's error, never stands before one with a reply. Apart from `fail`, every id comes out
-once: the line that was chosen stands for the others, at its own place in the order of the input.
+A line without a reply, such as a provider's error, never wins over one with a reply. Apart from `fail`, every id occurs once in
+the output: the chosen line replaces the others, at its own place in the order of the input.
 """
 
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Literal, get_args
 
-from trueup.batch.merging.duplicates import Group, Line
+from trueup.batch.merging.duplicates import Group, IdLine
 from trueup.batch.siftdir.manifest import Edit
 
 How = Literal["fail", "first", "last", "valid"]
@@ -17,9 +17,9 @@ MOST = 100  # replies that a record keeps beside its own
 
 
 def edits_of(lines: Group, how: str) -> Iterator[Edit]:
-    """What becomes of the lines of one id, which come in the order of the input.
+    """The edits for the lines of one id, which come in the order of the input.
 
-    >>> a, b = Line(0, 0, True, False), Line(0, 90, False, False)
+    >>> a, b = IdLine(0, 0, True, False), IdLine(0, 90, False, False)
     >>> [(edit.offset, edit.act) for edit in edits_of([a, b], "valid")]
     [(90, 'choose'), (0, 'drop')]
     >>> [(edit.offset, edit.act) for edit in edits_of([a, b], "fail")]
@@ -35,33 +35,33 @@ def edits_of(lines: Group, how: str) -> Iterator[Edit]:
     yield from (Edit(line.number, line.offset, "drop", [_told(chosen)]) for line in lines if line != chosen)
 
 
-def _refused(spoken: Iterator[Line]) -> Iterator[Edit]:
-    """The first line that has a reply stays, all others are refused."""
+def _refused(spoken: Iterator[IdLine]) -> Iterator[Edit]:
+    """The first line that has a reply stays; all others are refused."""
     first, second = next(spoken, None), next(spoken, None)
     if first is not None and second is not None:
         yield Edit(first.number, first.offset, "keep")
         yield from (Edit(line.number, line.offset, "refuse") for line in chain((second,), spoken))
 
 
-def _chosen(lines: Group, how: str) -> Line:
-    """The line that stands for the others: one with a reply, if there is any."""
+def _chosen(lines: Group, how: str) -> IdLine:
+    """The line that replaces the others: one with a reply, if there is one."""
     ranks = {"first": _not_silent, "last": _not_silent, "valid": _by_worth}
     best = next(iter(lines))
     for line in lines:
         rank, most = ranks[how](line), ranks[how](best)
-        # of failed ones the last counts: it is the latest attempt
+        # if all failed, the last one wins: it is the latest attempt
         if rank > most or (rank == most and (how == "last" or (how == "valid" and line.failed))):
             best = line
     return best
 
 
-def _not_silent(line: Line) -> int:
+def _not_silent(line: IdLine) -> int:
     return not line.silent
 
 
-def _by_worth(line: Line) -> int:
+def _by_worth(line: IdLine) -> int:
     return 0 if line.silent else 1 if line.failed else 2
 
 
-def _told(line: Line) -> tuple[int, int, bool]:
+def _told(line: IdLine) -> tuple[int, int, bool]:
     return line.number, line.offset, line.failed

@@ -1,8 +1,8 @@
-"""Duplicates: the ids of all ranges enter, the lines that share an id leave, group by group, each in the order of the input.
+"""Finds the lines that share an id: takes the ids of all ranges, and returns groups of lines, each in the order of the input.
 
-The ids of a range are sorted hashes of 128 bits. More of them than fit in memory are first split into buckets, files that hold the
-hashes with the same leading bits, and compared one bucket after the other. Every id is read, written and compared a fixed number of
-times, so the time grows with the number of units and memory does not, however many lines share one id.
+The ids of a range are sorted hashes of 128 bits. If they do not fit in memory, they are split into buckets, files of hashes with
+the same leading bits, and compared bucket by bucket. Every id is read, written and compared a fixed number of times, so time
+grows with the number of units, and memory does not, even if many lines share one id.
 """
 
 import shutil
@@ -17,26 +17,26 @@ from typing import NamedTuple
 
 from trueup.batch.disk.full_disk import writing
 from trueup.batch.judging.sieve import FAILED, ID_ROW, ID_SIZE, SILENT, STRANGE
-from trueup.batch.merging.stored_ranges import Place
+from trueup.batch.merging.stored_ranges import FileSpan
 
-Ranges = Callable[[], Iterable[tuple[int, Place]]]  # the number of each range and its ids, in the order of the input
+Ranges = Callable[[], Iterable[tuple[int, FileSpan]]]  # the number of each range and its ids, in the order of the input
 AT_ONCE = 250_000  # ids held in memory
 MOST_BUCKETS = 1024  # files of one split
 _BUFFERED = 16 << 20  # bytes held in memory until they are written to buckets
-_CHUNK = 16_384  # rows read at once
+_CHUNK = 16_384  # rows read together
 
-# a row of a bucket: an id, the offset of its line with what came of it, the place of its range in the input, and its number
+# a row of a bucket: an id, the offset of its line with its outcome, the place of its range in the input, and its number
 _ROW = struct.Struct(f">{ID_SIZE}sQII")
 _RANGE = struct.Struct(">II")
 _HASHES = struct.Struct(f"{ID_SIZE}s{_ROW.size - ID_SIZE}x")
 _LEADING = struct.Struct(f">I{_ROW.size - 4}x")
 _LEADING_BITS = 32
 
-_Blocks = Callable[[], Iterable[bytes]]  # rows of a bucket, some at a time; they can be read more than once
+_Blocks = Callable[[], Iterable[bytes]]  # rows of a bucket, a few at a time; they can be read more than once
 
 
-class Line(NamedTuple):
-    """A line by its range and offset, and what came of it; a line that is `silent` holds no reply."""
+class IdLine(NamedTuple):
+    """A line by its range and offset, with its outcome. A `silent` line has no reply."""
 
     number: int
     offset: int
@@ -44,16 +44,16 @@ class Line(NamedTuple):
     silent: bool
 
 
-Group = Iterable[Line]  # the lines of one id in the order of the input; they can be gone through more than once
+Group = Iterable[IdLine]  # the lines of one id in the order of the input; they can be iterated more than once
 
 
 def groups_in(
     ranges: Ranges, folder: Path, tell: Callable[[int, int], None] | None = None, at_once: int = 0
 ) -> Iterator[Group]:
-    """The lines of each id that several lines have; `tell` hears how many ids were compared, and of how many.
+    """The lines of each id that several lines have. `tell` is called with the number of ids compared so far, and of all ids.
 
-    A group can be gone through any number of times until the next one is taken. Buckets are files in `folder`, which is removed before
-    and after: a comparison that was killed starts again.
+    A group can be iterated any number of times until the next one is taken. Buckets are files in `folder`, which is removed
+    before and after: a comparison that was killed starts again.
     """
     total = sum(place.size for _, place in ranges()) // ID_ROW
     shutil.rmtree(folder, ignore_errors=True)
@@ -66,22 +66,22 @@ def groups_in(
 
 
 class _Many:
-    """The lines of an id that more lines have than are held in memory; they are read whenever they are gone through."""
+    """The lines of an id that are too many to hold in memory; each iteration reads them again."""
 
     def __init__(self, blocks: _Blocks, key: bytes) -> None:
         self._blocks, self._key = blocks, key
 
-    def __iter__(self) -> Iterator[Line]:
+    def __iter__(self) -> Iterator[IdLine]:
         for _, lines in groupby(self._lines(), itemgetter(0)):  # one range after the other
             yield from (line for _, _, line in sorted(lines))
 
-    def _lines(self) -> Iterator[tuple[int, int, Line]]:
+    def _lines(self) -> Iterator[tuple[int, int, IdLine]]:
         for block in self._blocks():
             yield from (line for _, line in _lines_in(block, {self._key}))
 
 
 class _Progress:
-    """How many ids were compared; one that only lies in its bucket counts half."""
+    """How many ids were compared. An id that is only in its bucket counts half."""
 
     def __init__(self, total: int, tell: Callable[[int, int], None] | None) -> None:
         self._total, self._tell = total, tell
@@ -101,13 +101,13 @@ class _Progress:
 
 
 class _Comparison:
-    """The comparison of some rows, bucket by bucket where they are too many to hold."""
+    """The comparison of some rows, bucket by bucket if they are too many to hold in memory."""
 
     def __init__(self, progress: _Progress, at_once: int) -> None:
         self._progress, self._at_once = progress, at_once
 
     def groups(self, blocks: _Blocks, total: int, folder: Path, known: int) -> Iterator[Group]:
-        """The groups among some rows whose hashes have their first `known` bits in common; split, if there are too many."""
+        """The groups in some rows whose hashes share their first `known` bits. Too many rows are split."""
         bits = min(MOST_BUCKETS.bit_length() - 1, (2 * total // self._at_once).bit_length(), _LEADING_BITS - known)
         if total <= self._at_once or not bits:
             yield from self._compared(blocks, held=total <= self._at_once)
@@ -123,7 +123,7 @@ class _Comparison:
         folder.rmdir()
 
     def _compared(self, blocks: _Blocks, *, held: bool) -> Iterator[Group]:
-        """The groups among rows that are held in memory, or that have too few different hashes to be split."""
+        """The groups in rows that fit in memory, or that have too few different hashes to be split."""
         seen: set[bytes] = set()
         shared: set[bytes] = set()
         for block in blocks():
@@ -135,7 +135,7 @@ class _Comparison:
 
 
 class _Buckets:
-    """Files by the leading bits of the hashes in them; a file is opened whenever its buffer is full, so few are open at once."""
+    """Files by the leading bits of their hashes. A file is only opened when its buffer is full, so few are open at the same time."""
 
     def __init__(self, folder: Path, bits: int, buffered: int) -> None:
         self._folder, self._shift, self._buffered = folder, _LEADING_BITS - bits, buffered
@@ -145,7 +145,7 @@ class _Buckets:
             folder.mkdir(parents=True)
 
     def add(self, block: bytes) -> None:
-        """Put rows, which come in the order of their leading bits, into their buckets."""
+        """Put rows, sorted by their leading bits, into their buckets."""
         leading = list(chain.from_iterable(_LEADING.iter_unpack(block)))
         row = 0
         while row < len(leading):
@@ -158,7 +158,7 @@ class _Buckets:
             row = end
 
     def close(self) -> list[Path]:
-        """Write what is left; gives the files."""
+        """Write the rest, and return the files."""
         for bucket in list(self._waiting):
             self._write(bucket)
         return [self._path(bucket) for bucket in sorted(self._used)]
@@ -176,7 +176,7 @@ class _Buckets:
 
 
 def _rows_of(ranges: Ranges) -> Iterator[bytes]:
-    """The ids of all ranges as sorted rows, some at a time."""
+    """The ids of all ranges as sorted rows, a few at a time."""
     for order, (number, place) in enumerate(ranges()):
         left = place.size
         if not left:
@@ -189,7 +189,7 @@ def _rows_of(ranges: Ranges) -> Iterator[bytes]:
 
 
 def _widened(block: bytes, more: bytes) -> bytes:
-    """Rows with more bytes at the end of each; column by column, as there are fewer of those than rows."""
+    """Rows with more bytes added to the end of each. The loop is over columns, since there are fewer of them than rows."""
     rows = bytearray(len(block) // ID_ROW * _ROW.size)
     for column in range(ID_ROW):
         rows[column :: _ROW.size] = block[column::ID_ROW]
@@ -199,7 +199,7 @@ def _widened(block: bytes, more: bytes) -> bytes:
 
 
 def _reading(path: Path) -> _Blocks:
-    """The rows of a bucket, some at a time."""
+    """The rows of a bucket, a few at a time."""
 
     def blocks() -> Iterator[bytes]:
         with path.open("rb") as opened:
@@ -210,7 +210,7 @@ def _reading(path: Path) -> _Blocks:
 
 
 def _by_bits(block: bytes) -> bytes:
-    """Rows in the order of their leading bits, and else in that of the input."""
+    """Rows sorted by their leading bits, and otherwise in the order of the input."""
     rows = [block[at : at + _ROW.size] for at in range(0, len(block), _ROW.size)]
     rows.sort(key=_leading)
     return b"".join(rows)
@@ -221,7 +221,7 @@ def _leading(row: bytes) -> bytes:
 
 
 def _compare(block: bytes, seen: set[bytes], shared: set[bytes]) -> None:
-    """Add the hashes of a block to those that were seen, and those that were seen before to the shared ones."""
+    """Add the hashes of a block to the known ones, and those that were known before to the shared ones."""
     hashes = set(_hashes(block))
     if len(hashes) * _ROW.size < len(block):
         shared.update(key for key, times in Counter(_hashes(block)).items() if times > 1)
@@ -231,8 +231,8 @@ def _compare(block: bytes, seen: set[bytes], shared: set[bytes]) -> None:
 
 
 def _lines_of(blocks: _Blocks, shared: set[bytes]) -> Iterator[Group]:
-    """The lines of some hashes, those of each together."""
-    groups: dict[bytes, list[tuple[int, int, Line]]] = {key: [] for key in sorted(shared)}
+    """The lines of some hashes, grouped by hash."""
+    groups: dict[bytes, list[tuple[int, int, IdLine]]] = {key: [] for key in sorted(shared)}
     for block in blocks():
         for key, line in _lines_in(block, shared):
             groups[key].append(line)
@@ -242,27 +242,29 @@ def _lines_of(blocks: _Blocks, shared: set[bytes]) -> Iterator[Group]:
 
 
 def _many(blocks: _Blocks, shared: set[bytes]) -> Iterator[Group]:
-    """The same, with no more lines in memory than a range has."""
+    """The same, with at most the lines of one range in memory."""
     for key in sorted(shared):
         group = _Many(blocks, key)
         if len(list(islice(group, 2))) > 1:
             yield group
 
 
-def _lines_in(block: bytes, wanted: set[bytes]) -> Iterator[tuple[bytes, tuple[int, int, Line]]]:
-    """The rows with some hashes: each hash, and its line with the place of its range and its offset; what is not a unit has none."""
+def _lines_in(block: bytes, wanted: set[bytes]) -> Iterator[tuple[bytes, tuple[int, int, IdLine]]]:
+    """The rows with some hashes: each hash and its line, with the place of its range and its offset. Lines that are not units
+    have no row.
+    """
     for key, value, order, number in compress(_ROW.iter_unpack(block), map(wanted.__contains__, _hashes(block))):
         if not value & STRANGE:
             offset = value & (STRANGE - 1)
-            yield key, (order, offset, Line(number, offset, bool(value & FAILED), bool(value & SILENT)))
+            yield key, (order, offset, IdLine(number, offset, bool(value & FAILED), bool(value & SILENT)))
 
 
 def _hashes(block: bytes) -> Iterable[bytes]:
     return chain.from_iterable(_HASHES.iter_unpack(block))
 
 
-class Held:
-    """The sorted ids of a block in memory, to be searched."""
+class HeldIds:
+    """The sorted ids of a block in memory, for searching."""
 
     def __init__(self, block: bytes) -> None:
         self._block = block

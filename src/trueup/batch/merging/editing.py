@@ -1,6 +1,6 @@
-"""Editing: a judged range and the edits of its lines enter; what changes in its records leaves, with their tally.
+"""Applies the edits of a judged range to its records, and returns the changes with the tally.
 
-Only the lines that share an id with others are read again, and only the records around theirs. A line is never judged a second
+Only the lines that share an id with others are read again, and only the records near theirs. A line is never judged a second
 time.
 """
 
@@ -17,22 +17,22 @@ import msgspec
 from trueup.batch.counting.groups import EXAMPLES, REST, shown_id
 from trueup.batch.counting.tally import Tally
 from trueup.batch.input.ranges import Range
-from trueup.batch.input.sources import Source
+from trueup.batch.input.sources import InputSource
 from trueup.batch.input.units import Row, Unit, read_row, read_unit
 from trueup.batch.judging.records import line_of
 from trueup.batch.judging.sieve import FAILED as FAILED_ROW
 from trueup.batch.judging.sieve import ID_ROW, ID_SIZE, MARK, STRANGE, Sieve, flip_of
-from trueup.batch.merging.duplicates import Held
-from trueup.batch.merging.stored_ranges import FAILED, FLIPS, VALID, Broken, Shelf, Spots, Stored
+from trueup.batch.merging.duplicates import HeldIds
+from trueup.batch.merging.stored_ranges import FAILED, FLIPS, VALID, BrokenRange, Shelf, SpotTable, StoredRange
 from trueup.batch.siftdir.manifest import Edit
 
-# where a row of a table has its examples, and where the number of units that they are examples of
+# columns of a row: its examples, and the number of units that they are examples of
 _FOUND = ((2, 3), (6, 4))
 _EXAMPLES = {"codes": _FOUND, "paths": _FOUND, "rules": _FOUND, "fixes": ((2, 0),)}
 _Slot = tuple[str, str, int, int]  # a table, a key in it, and these two
-_CLEAN = b',"fixes":[]}\n'  # how a record ends that counts nowhere but among the valid ones
+_CLEAN = b',"fixes":[]}\n'  # the end of a record that counts nowhere except among the valid ones
 _HELD = 16  # ranges whose spots are held in memory
-_SOUGHT = 8  # ids that are searched for in the text of records; for more, the id of every record is read
+_SOUGHT = 8  # up to this many ids are searched for in the text of records; for more, the id of every record is read
 
 
 class _Named(msgspec.Struct, gc=False):
@@ -44,15 +44,15 @@ class _Named(msgspec.Struct, gc=False):
 _named = msgspec.json.Decoder(_Named).decode
 
 
-class Edited(NamedTuple):
-    """The cuts of each section of records, in order, and what the records count after them."""
+class EditedRange(NamedTuple):
+    """The cuts of each section of records, in order, and the tally of the records after them."""
 
-    cuts: list[list["Cut"]]
+    cuts: list[list["SectionCut"]]
     tally: Tally
 
 
-class Cut(NamedTuple):
-    """Bytes of a section that give way to others: of a line that begins at an offset."""
+class SectionCut(NamedTuple):
+    """Bytes of a section that others replace: of a line that begins at an offset."""
 
     start: int
     offset: int
@@ -60,20 +60,20 @@ class Cut(NamedTuple):
     by: bytes = b""
 
 
-class Lines:
-    """The lines of the input, each read where it begins."""
+class InputLines:
+    """Reads single lines of the input by their offset."""
 
-    def __init__(self, sources: Iterable[Source], max_line: int) -> None:
+    def __init__(self, sources: Iterable[InputSource], max_line: int) -> None:
         self._sources = list(sources)
         self._max_line = max_line
         self._stack = ExitStack()
         self._opened: dict[int, BinaryIO] = {}
 
-    def source(self, source: int) -> Source:
+    def source(self, source: int) -> InputSource:
         return self._sources[source]
 
     def place(self, source: int, offset: int) -> str:
-        """What names a line to people."""
+        """The name of a line in messages."""
         return f"{self._sources[source].name}@{self._sources[source].row(offset)}"
 
     def read(self, source: int, offset: int) -> bytes:
@@ -85,7 +85,7 @@ class Lines:
         piece = Range(0, source, offset, offset + 1)
         line = next((line for _, line in about.rows(opened, piece, self._max_line)), None)
         if not isinstance(line, bytes):
-            raise Broken(f"{about.name}: the file changed while it was read; use --fresh to start over")
+            raise BrokenRange(f"{about.name}: the file changed while it was read; use --fresh to start over")
         return line if offset else line.removeprefix(MARK)
 
     def unit(self, source: int, offset: int) -> Unit:
@@ -99,19 +99,19 @@ class Lines:
 class Editor:
     """Applies the edits of ranges."""
 
-    def __init__(self, shelf: Shelf, lines: Lines, contract: Any, max_line: int, *, flips: bool) -> None:
+    def __init__(self, shelf: Shelf, lines: InputLines, contract: Any, max_line: int, *, flips: bool) -> None:
         self._lines = lines
         self._contract = contract
         self._max_line = max_line
         self._flips = flips
         self._failed_of = lru_cache(_HELD)(lambda number: _held(shelf.number(number)))
 
-    def apply(self, stored: Stored, edits: list[Edit]) -> Edited:
-        """The records of a range as they come out."""
+    def apply(self, stored: StoredRange, edits: list[Edit]) -> EditedRange:
+        """The records of a range after its edits."""
         return _Range(self, stored, edits).edited()
 
     def refused(self, source: int, offset: int) -> Sieve:
-        """A sieve with the failure record of a line whose id another line has."""
+        """A sieve with the failure record of a line whose id is taken."""
         about = self._lines.source(source)
         sieve = Sieve(self._contract, about.name, row=about.row, max_line=self._max_line, flips=self._flips)
         sieve.condemn(self._lines.read(source, offset), offset, "U003")
@@ -119,21 +119,21 @@ class Editor:
         return sieve
 
     def forget(self) -> None:
-        """Look up again where ranges are."""
+        """Look up the places of ranges again."""
         self._failed_of.cache_clear()
 
     def unit(self, source: int, offset: int) -> Unit:
         return self._lines.unit(source, offset)
 
     def flip(self, source: int, offset: int, record: Row) -> str:
-        """The kind of flip that a line was counted under; none for a line that is not an earlier record."""
+        """The kind of flip that a line was counted under; empty for a line that is not an earlier record."""
         before = self._lines.unit(source, offset).before if self._flips else None
         if before is None:
             return ""
         return flip_of(before, "failed" if "failure_stage" in record else "valid", record.get("data"))[1]
 
     def with_merged(self, record: bytes, edit: Edit) -> bytes:
-        """The record of a line that was chosen, with the replies that it stands for."""
+        """The record of a chosen line, with the replies that it replaces."""
         row = read_row(record) if b'"merged' in record else {}
         replies, missing = _merged_before(row)
         missing += edit.stands_for - len(edit.others)
@@ -153,7 +153,7 @@ class Editor:
         return record.rstrip()[:-1] + b"," + line_of(added)[1:]
 
     def _other(self, number: int, offset: int, *, failed: bool) -> tuple[list[Row], int]:
-        """The reply of a line after those that it stands for itself, and how many more there were."""
+        """The reply of a line after the replies that it replaced itself, and how many more there were."""
         source, spots = self._failed_of(number)
         place = self._lines.place(source, offset)
         if not failed:
@@ -169,28 +169,28 @@ class Editor:
 
 
 def _merged_before(row: Row) -> tuple[list[Row], int]:
-    """The replies that a record of an earlier sift stands for, and how many more there were."""
+    """The replies that a record of an earlier sift replaced, and how many more there were."""
     replies, more = row.get("merged"), row.get("merged_more")
     return (list(replies), more if type(more) is int else 0) if isinstance(replies, list) else ([], 0)
 
 
-def _held(stored: Stored) -> tuple[int, Spots]:
+def _held(stored: StoredRange) -> tuple[int, SpotTable]:
     return stored.part.piece.source, stored.spots_of(FAILED)
 
 
 class _Range:
     """One range while its edits are applied."""
 
-    def __init__(self, editor: Editor, stored: Stored, edits: list[Edit]) -> None:
+    def __init__(self, editor: Editor, stored: StoredRange, edits: list[Edit]) -> None:
         self._editor, self._stored, self._edits = editor, stored, edits
         self._source = stored.part.piece.source
         self._spots = [stored.spots_of(section) for section in (VALID, FAILED, FLIPS)]
-        self._cuts: list[list[Cut]] = [[], [], []]
+        self._cuts: list[list[SectionCut]] = [[], [], []]
         self._tally = Tally.of(stored.part.tally)
-        self._added: list[tuple[int, Row]] = []  # failure records that were not there, by offset
-        self._stale: set[_Slot] = set()  # examples of the tally that are to be looked up
+        self._added: list[tuple[int, Row]] = []  # new failure records, by offset
+        self._stale: set[_Slot] = set()  # examples of the tally to look up
 
-    def edited(self) -> Edited:
+    def edited(self) -> EditedRange:
         places = self._valid_spans([edit for edit in self._edits if self._spots[FAILED].exactly(edit.offset) is None])
         for edit in self._edits:
             if edit.act != "keep":
@@ -198,17 +198,17 @@ class _Range:
                 self._apply(edit, section, span)
         if self._stale:
             _Examples(self._stored, self._tally, self._stale, self._gone(), self._added).fill()
-        return Edited([sorted(cuts) for cuts in self._cuts], self._tally)
+        return EditedRange([sorted(cuts) for cuts in self._cuts], self._tally)
 
     def _apply(self, edit: Edit, section: int, span: tuple[int, int]) -> None:
         start, end = span
         record = self._stored.records[section].cut(start, end).read()
         if edit.act == "choose":
             record = self._editor.with_merged(record, edit)
-            self._cuts[section].append(Cut(start, edit.offset, end, record))
+            self._cuts[section].append(SectionCut(start, edit.offset, end, record))
             self._note_merged("units", 1)
             return
-        self._cuts[section].append(Cut(start, edit.offset, end))
+        self._cuts[section].append(SectionCut(start, edit.offset, end))
         self._take(edit, record)
         if edit.act == "refuse":
             self._refuse(edit.offset)
@@ -223,7 +223,7 @@ class _Range:
         self._tally.merged[kind] = self._tally.merged.get(kind, 0) + number
 
     def _take(self, edit: Edit, record: bytes) -> None:
-        """Take a record out of the tally."""
+        """Subtract a record from the tally."""
         row = read_row(record)
         counted = _counted(row)
         kind = self._editor.flip(self._source, edit.offset, row)
@@ -231,19 +231,19 @@ class _Range:
             counted.flips[kind] = 1
             flip = self._spots[FLIPS].exactly(edit.offset)
             if flip is not None:
-                self._cuts[FLIPS].append(Cut(flip[0], edit.offset, flip[1]))
+                self._cuts[FLIPS].append(SectionCut(flip[0], edit.offset, flip[1]))
         uid = shown_id(str(row["unit_id"]))
         self._stale |= {slot for slot in _slots(counted) if uid in _ids(self._tally, slot)}
         self._tally.take(counted)
 
     def _refuse(self, offset: int) -> None:
-        """Put a failure record where a line belongs."""
+        """Put a failure record at the place of its line."""
         sieve = self._editor.refused(self._source, offset)
         start = self._spots[FAILED].start(offset)
-        self._cuts[FAILED].append(Cut(start, offset, start, sieve.failed[0]))
+        self._cuts[FAILED].append(SectionCut(start, offset, start, sieve.failed[0]))
         if sieve.flips:
             start = self._spots[FLIPS].start(offset)
-            self._cuts[FLIPS].append(Cut(start, offset, start, sieve.flips[0]))
+            self._cuts[FLIPS].append(SectionCut(start, offset, start, sieve.flips[0]))
         self._added.append((offset, read_row(sieve.failed[0])))
         self._stale |= _slots(sieve.tally)
         for name in ("provided", "strange"):
@@ -263,7 +263,7 @@ class _Range:
         return span
 
     def _valid_spans(self, edits: list[Edit]) -> dict[int, tuple[int, tuple[int, int]]]:
-        """Where the valid records of lines are: among those around them, by their ids."""
+        """The places of the valid records of lines, found by id among the records near them."""
         around: dict[tuple[int, int], list[Edit]] = {}
         for edit in edits:
             around.setdefault(self._spots[VALID].around(edit.offset), []).append(edit)
@@ -275,7 +275,7 @@ class _Range:
         }
 
     def _in_batch(self, batch: tuple[int, int], offsets: list[int]) -> Iterator[tuple[int, tuple[int, int]]]:
-        """The records of some lines in a batch; lines of the same id come in the same order as their records."""
+        """The records of some lines in a batch. Lines of the same id are in the same order as their records."""
         wanted: dict[str, list[int]] = {}
         for offset in offsets:
             wanted.setdefault(self._editor.unit(self._source, offset).id, []).append(offset)
@@ -289,12 +289,12 @@ class _Range:
             for offset, (start, end) in zip(lines, spans[uid], strict=True):
                 yield offset, (batch[0] + start, batch[0] + end)
 
-    def _broken(self) -> Broken:
+    def _broken(self) -> BrokenRange:
         return _broken(f"range {self._stored.part.piece.number}")
 
 
 def _by_id(raw: bytes, wanted: Iterable[str], *, all_of_them: bool) -> dict[str, list[tuple[int, int]]]:
-    """Where in some records those of these ids are; for a few ids, first only records are read that have one in them as it is."""
+    """The places of records with these ids. For a few ids, only records that contain one of them literally are read first."""
     places: dict[str, list[tuple[int, int]]] = {uid: [] for uid in wanted}
     all_of_them = all_of_them or len(places) > _SOUGHT
     needles = [] if all_of_them else [uid.encode("utf-8", "surrogatepass") for uid in places]
@@ -309,12 +309,12 @@ def _by_id(raw: bytes, wanted: Iterable[str], *, all_of_them: bool) -> dict[str,
 def _id_of(record: bytes) -> str:
     try:
         return _named(record).unit_id
-    except (msgspec.DecodeError, UnicodeDecodeError):  # half a surrogate pair
+    except (msgspec.DecodeError, UnicodeDecodeError):  # a lone surrogate
         return str(read_row(record)["unit_id"])
 
 
 def _counted(row: Row) -> Tally:
-    """What the record of one unit was counted as."""
+    """The findings, fixes and evidence that the record of one unit was counted with."""
     tally = Tally()
     tally.note_record(row)
     failed = "failure_stage" in row
@@ -328,7 +328,7 @@ def _counted(row: Row) -> Tally:
 
 
 def _slots(tally: Tally) -> set[_Slot]:
-    """Where a tally has examples."""
+    """The places of examples in a tally."""
     return {
         (name, key, ids, units)
         for name, places in _EXAMPLES.items()
@@ -344,7 +344,7 @@ def _ids(tally: Tally, slot: _Slot) -> list[str]:
 
 
 class _Gone(NamedTuple):
-    """Lines that no longer have the record they were judged to have: their offsets, and where the valid records were."""
+    """Lines that no longer have the record they were judged to have: their offsets, and the places of the valid records."""
 
     offsets: set[int]
     valid: set[int]
@@ -354,10 +354,10 @@ class _Examples:
     """Looks up the examples of some rows of a tally: the first units of the range that are counted there."""
 
     def __init__(
-        self, stored: Stored, tally: Tally, stale: set[_Slot], gone: _Gone, added: list[tuple[int, Row]]
+        self, stored: StoredRange, tally: Tally, stale: set[_Slot], gone: _Gone, added: list[tuple[int, Row]]
     ) -> None:
         self._stored, self._tally, self._gone, self._added = stored, tally, gone, added
-        self._open: dict[_Slot, tuple[list[str], int]] = {}  # the examples so far, and how many there are to be
+        self._open: dict[_Slot, tuple[list[str], int]] = {}  # the examples so far, and the number to reach
         for slot in stale:
             name, key, ids, units = slot
             row = getattr(tally, name).get(key)
@@ -367,7 +367,7 @@ class _Examples:
                     self._open[slot] = row[ids], min(EXAMPLES, row[units])
 
     def fill(self) -> None:
-        """Read records in the order of their lines, as far as examples are missing."""
+        """Read records in the order of their lines until no examples are missing."""
         rows = merge(self._failed(), self._valid(), sorted(self._added, key=_offset), key=_offset)
         for _, row in rows if self._open else ():
             self._note(row)
@@ -388,7 +388,7 @@ class _Examples:
                 yield offset, read_row(spots.section.cut(*spots.around(offset)).read())
 
     def _valid(self) -> Iterator[tuple[int, Row]]:
-        """The valid records with fixes or warnings; the ids of the range say which lines they come from."""
+        """The valid records with fixes or warnings. The line of each is found by the ids of the range."""
         counts = self._tally.counts
         if not counts["fixed"] and not counts["warned"]:
             return
@@ -401,9 +401,9 @@ class _Examples:
                     yield self._offset_of(ids, row["unit_id"]), row
 
     def _offset_of(self, ids: bytes, uid: str) -> int:
-        """The offset of the line that a valid record comes from: of all valid lines with an id, one keeps its record."""
+        """The offset of the line that a valid record comes from: only one of the valid lines with an id keeps its record."""
         key = blake2b(uid.encode("utf-8", "surrogatepass"), digest_size=ID_SIZE).digest()
-        table = Held(ids)
+        table = HeldIds(ids)
         row = bisect_left(table, key)
         while True:
             value = int.from_bytes(ids[row * ID_ROW + ID_SIZE : (row + 1) * ID_ROW], "big")
@@ -413,7 +413,7 @@ class _Examples:
 
 
 def _records(raw: bytes) -> Iterator[tuple[int, bytes]]:
-    """Some records, each with its place among them."""
+    """Some records, each with its position among them."""
     start = 0
     for line in raw.split(b"\n")[:-1]:
         yield start, line + b"\n"
@@ -424,5 +424,5 @@ def _offset(found: tuple[int, Row]) -> int:
     return found[0]
 
 
-def _broken(what: str) -> Broken:
-    return Broken(f"{what}: the records do not fit their ids; use --fresh to start over")
+def _broken(what: str) -> BrokenRange:
+    return BrokenRange(f"{what}: the records do not fit their ids; use --fresh to start over")

@@ -1,8 +1,8 @@
-"""Merging: judged ranges become the files of the run, in the order of the input, with the edits of their lines.
+"""Merges judged ranges into the files of the run, in the order of the input, with the edits of their lines.
 
-Beside the files, the index is written: the ids, spots and foot of every range, and records that were edited as they were before.
-With it a finished run can grow. How far the files are written is committed to the manifest after they are synced; a file that is longer
-than that when a run resumes has a torn end, which is cut off before anything is appended. A part is removed once all is safe.
+It also writes the index: the ids, spots and foot of every range, and the original form of edited records. The index lets a
+finished run grow. After the files are synced, their lengths are committed to the manifest. If a file is longer when a run
+resumes, its end is incomplete and is cut off before anything is appended. A part is removed once its content is safe.
 """
 
 import errno
@@ -16,19 +16,19 @@ from trueup.batch.counting.tally import Tally
 from trueup.batch.disk.full_disk import writing
 from trueup.batch.input.ranges import Range
 from trueup.batch.judging.work import part_path
-from trueup.batch.merging.editing import Cut, Editor
-from trueup.batch.merging.stored_ranges import FILES, Broken, Place, Section, Shelf
-from trueup.batch.siftdir.manifest import Manifest, Planned, kept
+from trueup.batch.merging.editing import Editor, SectionCut
+from trueup.batch.merging.stored_ranges import FILES, BrokenRange, FileSpan, Section, Shelf
+from trueup.batch.siftdir.manifest import Manifest, PlannedRange, kept
 
 _COPY = 1 << 20
 _EVERY = 64 << 20  # bytes between two commits
 _SECONDS = 1.0
-_MANY = 32  # pieces from which on it is quicker to hold them in memory
+_MANY = 32  # from this many pieces on, it is quicker to hold them in memory
 INDEX = len(FILES)
 
-_Piece = tuple[str, int, int]  # some bytes of a file by its name, where they begin, and how many
+_Piece = tuple[str, int, int]  # bytes of a file: its name, their start, and their number
 
-# the two files are on systems that cannot do it, or the system does not know it
+# the two file systems or the operating system do not support it
 _CANNOT = frozenset({errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM})
 
 
@@ -52,7 +52,7 @@ class Merge:
         self._kept: list[tuple[int, int, dict[str, Any]]] = []
 
     def run(self, tell: Callable[[int, int], None]) -> None:
-        """Append every range that is not yet in; `tell` hears how many of them are."""
+        """Append every range that is not merged yet; `tell` is called with the number of merged ones."""
         try:
             for row in self._manifest.plan(self._last):
                 self._append(row)
@@ -66,7 +66,7 @@ class Merge:
             for handle in self._files:
                 os.close(handle)
 
-    def _append(self, row: Planned) -> None:
+    def _append(self, row: PlannedRange) -> None:
         stored = self._shelf.of(row)
         edits = self._manifest.edits(row.piece.number)
         if edits:
@@ -83,8 +83,8 @@ class Merge:
         where = {"index": self._index, "foot": end - stored.foot.size, "end": end, "pieces": pieces}
         self._kept.append((row.piece.number, ids, where))
 
-    def _cut_through(self, file: int, section: Section, cuts: list[Cut]) -> list[_Piece]:
-        """Write a section with its cuts; gives where it is now as it was before: what was cut goes to the index."""
+    def _cut_through(self, file: int, section: Section, cuts: list[SectionCut]) -> list[_Piece]:
+        """Write a section with its cuts, and return the places of its original bytes: the cut ones are in the index."""
         pieces: list[_Piece] = []
         take = _in_memory(section) if len(cuts) > _MANY else section.cut
         at = 0
@@ -135,18 +135,18 @@ def _in_memory(section: Section) -> Callable[[int, int], bytes]:
 
 
 def _cut(path: Path, size: int) -> int:
-    """A file opened at the end of what is known to be safe in it."""
+    """A file opened at the end of its safe content."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     if os.fstat(handle).st_size < size:
         os.close(handle)
-        raise Broken(f"{path}: the file is shorter than it was; use --fresh to start over")
+        raise BrokenRange(f"{path}: the file is shorter than it was; use --fresh to start over")
     os.ftruncate(handle, size)
     os.lseek(handle, size, os.SEEK_SET)
     return handle
 
 
-def _copy(handle: int, place: Place) -> int:
-    if not place.size:  # a file without anything may not be there
+def _copy(handle: int, place: FileSpan) -> int:
+    if not place.size:  # an empty file may not exist
         return 0
     with place.path.open("rb", buffering=0) as opened:
         opened.seek(place.start)
@@ -154,13 +154,13 @@ def _copy(handle: int, place: Place) -> int:
         while left:
             moved = _move(opened.fileno(), handle, left)
             if not moved:
-                raise Broken(f"{place.path}: the file ends too early; use --fresh to start over")
+                raise BrokenRange(f"{place.path}: the file ends too early; use --fresh to start over")
             left -= moved
     return place.size
 
 
 def _move(source: int, target: int, most: int) -> int:
-    """Copy some bytes from where one file stands to where the other does, inside the system where that can be."""
+    """Copy bytes between the current positions of two files, inside the operating system if it can."""
     if hasattr(os, "copy_file_range"):
         try:
             return os.copy_file_range(source, target, most)

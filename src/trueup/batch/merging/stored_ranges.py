@@ -1,8 +1,7 @@
-"""Stored ranges: where the sections of a judged range are, in its part or in the index and the files of a finished run.
+"""Finds the sections of a judged range, in its part or in the index and the files of a finished run.
 
-The number of a range enters, its sections leave as places in files. The index of a finished run has the ids, spots and foot of
-every range. The records of a range are in the published files, but for those that came out otherwise than they were judged: the
-index has them as they were.
+Takes the number of a range and returns its sections as places in files. The index of a finished run has the ids, spots and foot
+of every range. The records of a range are in the published files, except for edited ones: the index has their original form.
 """
 
 import os
@@ -12,18 +11,18 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trueup.batch.judging.work import SPOT, TAIL, Part, part_path, read_foot, read_part
-from trueup.batch.siftdir.manifest import Manifest, Planned
+from trueup.batch.judging.work import SPOT, TAIL, PartFoot, part_path, read_foot, read_part
+from trueup.batch.siftdir.manifest import Manifest, PlannedRange
 
 FILES = ("validated.jsonl", "failures.jsonl", "flips.jsonl")
 VALID, FAILED, FLIPS = range(3)
 
 
-class Broken(RuntimeError):
-    """A part or a file of the run is missing, or not whole."""
+class BrokenRange(RuntimeError):
+    """A part or a file of the run is missing or incomplete."""
 
 
-class Place(NamedTuple):
+class FileSpan(NamedTuple):
     """Some bytes of a file."""
 
     path: Path
@@ -37,9 +36,9 @@ class Place(NamedTuple):
 
 
 class Section:
-    """Bytes that lie in one or several places, as one piece."""
+    """Bytes at one or several places, read as one piece."""
 
-    def __init__(self, places: list[Place]) -> None:
+    def __init__(self, places: list[FileSpan]) -> None:
         self.places = places
         self._starts = list(accumulate((place.size for place in places), initial=0))
 
@@ -56,7 +55,7 @@ class Section:
             if self._starts[at] >= end:
                 break
             if low < high:
-                found.append(Place(path, begin + low, high - low))
+                found.append(FileSpan(path, begin + low, high - low))
         return Section(found)
 
     def read(self) -> bytes:
@@ -68,41 +67,41 @@ class Section:
             return b"".join(os.pread(opened[path], size, start) for path, start, size in self.places if size)
 
 
-class Stored(NamedTuple):
-    """A judged range: what its part says of itself, its three sections of records, and what follows them."""
+class StoredRange(NamedTuple):
+    """A judged range: the foot of its part, its three sections of records, and the sections after them."""
 
-    part: Part
+    part: PartFoot
     records: tuple[Section, ...]
-    ids: Place
-    spots: Place
-    foot: Place
+    ids: FileSpan
+    spots: FileSpan
+    foot: FileSpan
 
-    def spots_of(self, section: int) -> "Spots":
+    def spots_of(self, section: int) -> "SpotTable":
         """The spots of one section of records."""
         raw = self.spots.read()
         rows = [(offset, at) for kind, offset, at in SPOT.iter_unpack(raw) if kind == section]
-        return Spots([offset for offset, _ in rows], [at for _, at in rows], self.records[section])
+        return SpotTable([offset for offset, _ in rows], [at for _, at in rows], self.records[section])
 
 
-class Spots(NamedTuple):
-    """Where the records of a section begin, by the offset of the line that each comes from."""
+class SpotTable(NamedTuple):
+    """The places of records in a section, by the offset of the line that each comes from."""
 
     offsets: list[int]
     starts: list[int]
     section: Section
 
     def around(self, offset: int) -> tuple[int, int]:
-        """From where to where the records are among which the one of a line is."""
+        """The start and end of the records among which the record of a line is."""
         at = bisect_right(self.offsets, offset)
         return self.starts[at - 1], self.starts[at] if at < len(self.starts) else self.section.size
 
     def exactly(self, offset: int) -> tuple[int, int] | None:
-        """The same for the record of the line alone; None if the section has none."""
+        """The start and end of the record of the line alone; None if the section has none."""
         at = bisect_left(self.offsets, offset)
         return self.around(offset) if at < len(self.offsets) and self.offsets[at] == offset else None
 
     def start(self, offset: int) -> int:
-        """Where in the section a record of a line would have to stand."""
+        """Where in the section a record of a line would have to be."""
         at = bisect_left(self.offsets, offset)
         return self.starts[at] if at < len(self.starts) else self.section.size
 
@@ -115,44 +114,44 @@ class Shelf:
         self._manifest = manifest
         self._key = key
 
-    def ids(self, row: Planned) -> Place:
+    def ids(self, row: PlannedRange) -> FileSpan:
         """The ids of a range."""
-        return Place(self._file(row), row.ids, row.size)
+        return FileSpan(self._file(row), row.ids, row.size)
 
-    def of(self, row: Planned) -> Stored:
-        """Where the sections of a range are."""
+    def of(self, row: PlannedRange) -> StoredRange:
+        """The places of the sections of a range."""
         path = self._file(row)
         part = read_part(path) if row.kept is None else _foot(path, row.kept)
         if part is None or part.key != self._key or part.piece != row.piece:
-            raise Broken(f"{path}: a part of this run is missing or not whole; use --fresh to start over")
+            raise BrokenRange(f"{path}: a part of this run is missing or not whole; use --fresh to start over")
         sizes = part.sizes
         if row.kept is None:
             starts = [sum(sizes[:section]) for section in range(6)]
-            records = [Section([Place(path, starts[section], sizes[section])]) for section in range(3)]
+            records = [Section([FileSpan(path, starts[section], sizes[section])]) for section in range(3)]
             end = path.stat().st_size
         else:
             starts = [0, 0, 0, row.ids, row.ids + sizes[3], row.ids + sizes[3] + sizes[4]]
             records = [Section(list(map(self._place, pieces))) for pieces in row.kept["pieces"]]
             end = row.kept["end"]
-        ids, spots = (Place(path, starts[section], sizes[section]) for section in (3, 4))
-        return Stored(part, tuple(records), ids, spots, Place(path, starts[5], end - starts[5]))
+        ids, spots = (FileSpan(path, starts[section], sizes[section]) for section in (3, 4))
+        return StoredRange(part, tuple(records), ids, spots, FileSpan(path, starts[5], end - starts[5]))
 
-    def number(self, number: int) -> Stored:
+    def number(self, number: int) -> StoredRange:
         """The same by the number of a range."""
         return self.of(self._manifest.range(number))
 
-    def _file(self, row: Planned) -> Path:
+    def _file(self, row: PlannedRange) -> Path:
         return part_path(self._work / "parts", row.piece.number) if row.kept is None else self._work / row.kept["index"]
 
-    def _place(self, piece: tuple[str, int, int]) -> Place:
+    def _place(self, piece: tuple[str, int, int]) -> FileSpan:
         """A piece of records: in a published file, or in an index."""
         name, start, size = piece
-        return Place((self._out if name in FILES else self._work) / name, start, size)
+        return FileSpan((self._out if name in FILES else self._work) / name, start, size)
 
 
-def _foot(path: Path, kept: dict[str, Any]) -> Part | None:
+def _foot(path: Path, kept: dict[str, Any]) -> PartFoot | None:
     """The foot of a range in the index."""
     try:
-        return read_foot(Place(path, kept["foot"], kept["end"] - TAIL - kept["foot"]).read())
+        return read_foot(FileSpan(path, kept["foot"], kept["end"] - TAIL - kept["foot"]).read())
     except (FileNotFoundError, ValueError):
         return None

@@ -1,1 +1,1 @@
-"""Pipelines: many steps over many units in run directories that survive being killed."""
+"""Runs pipelines: many steps over many units, in run directories that survive crashes."""

@@ -1,7 +1,7 @@
-"""The configuration of a pipeline: a folder enters, its steps and sections leave, each with its place in the file.
+"""Reads the configuration of a pipeline: the steps and sections of its folder, each with its place in the file.
 
-Only what must be right to go on is refused here (a section missing, a name that is no name); everything that can be said
-about a configuration is said by `lint`. Files are named inside the folder; what leads out of it is refused.
+Only faults that prevent reading are refused here, such as a missing section or an invalid name; `lint` reports everything else.
+Files must be inside the folder; a path that leads out of it is refused.
 """
 
 import re
@@ -18,7 +18,7 @@ Scope = Literal["chunk", "expression", "fan_out", "run"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 CONFIG = "config.yaml"
 SECTIONS = ("pipeline", "prompts", "schemas", "api", "processing")
-# how a provider is held to the schema: what is asked for first, and what is stepped down to
+# how a provider is made to follow the schema: the first mode to request, and the modes to fall back to
 MODES = {
     "json_schema": ("json_schema", "json_object", "text"),
     "json_object": ("json_object", "text"),
@@ -28,20 +28,20 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
 _MOST_CONFIG = 1_000_000  # bytes
 
 
-class Step(msgspec.Struct, frozen=True):
-    """One step: what it does, and what the sections say of it."""
+class PipelineStep(msgspec.Struct, frozen=True):
+    """One step: its scope, and its entries in the sections."""
 
     name: str
     index: int
     scope: Scope
     config: dict[str, Any]
-    template: str = ""  # a file of the folder of templates
-    schema: str = ""  # a file of the folder of schemas
+    template: str = ""  # a file in the folder of templates
+    schema: str = ""  # a file in the folder of schemas
     validation: dict[str, Any] | None = None
 
     @property
     def asks(self) -> bool:
-        """Whether a model is asked."""
+        """Whether the step asks a model."""
         return self.scope == "chunk"
 
 
@@ -54,7 +54,7 @@ class Pipeline:
         self.marks = marks
         self.file = file
         self.text = text
-        self.steps: tuple[Step, ...] = ()
+        self.steps: tuple[PipelineStep, ...] = ()
 
     @property
     def name(self) -> str:
@@ -62,19 +62,19 @@ class Pipeline:
         return given if isinstance(given, str) and given else self.folder.resolve().name
 
     def section(self, *path: str) -> dict[str, Any]:
-        """A section, or one inside it; empty where it is not there or no mapping."""
+        """A section, or one inside it; empty if it is missing or not a mapping."""
         found: Any = self.data
         for part in path:
             found = found.get(part) if isinstance(found, dict) else None
         return found if isinstance(found, dict) else {}
 
     def number(self, path: tuple[str, ...], default: float, least: float = 0) -> float:
-        """A number of a section; what is no number is a fault."""
+        """A number in a section. Anything else is a fault."""
         value = self.section(*path[:-1]).get(path[-1])
         if value is None:
             return default
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < 1e15:
-            message = f"{'.'.join(path)} is a number of at least {least:g}; got {value!r}"
+            message = f"{'.'.join(path)} must be a number of at least {least:g}; got {value!r}"
             raise ContractError([self.fault("N006", path, message)])
         return value
 
@@ -83,11 +83,11 @@ class Pipeline:
         return int(self.number(("processing", "chunk_size"), 100, 1))
 
     def fault(self, code: str, path: tuple[str | int, ...], message: str, hint: str = "") -> Fault:
-        """A fault at a place of the configuration."""
+        """A fault at a place in the configuration."""
         return fault(code, self.marks.value(path), path, message, hint)
 
     def inside(self, *parts: str) -> Path:
-        """A file of the folder; one that leads out of it, or has no possible name, raises ValueError."""
+        """A file in the folder. A path that leads out of it, or an impossible name, raises ValueError."""
         root = self.folder.resolve()
         if any("\0" in part or len(piece.encode()) > 255 for part in parts for piece in part.split("/")):
             raise ValueError(f"{'/'.join(parts)[:80]!r} is no name of a file")
@@ -106,7 +106,7 @@ class Pipeline:
 
     @property
     def posts(self) -> list[Any]:
-        """What is done after the last step; a bare word is `gzip`, or the name of a script."""
+        """The actions after the last step. A bare word is `gzip`, or the name of a script."""
         listed = self.data.get("post_process")
         found = listed if isinstance(listed, list) else []
         return [
@@ -123,14 +123,14 @@ def _folder(given: Any, default: str) -> str:
 
 
 def find_config(place: Path) -> Path:
-    """The configuration that a path means: itself, or the one in that folder."""
+    """The configuration at a path: the file itself, or the one in that folder."""
     return place / CONFIG if place.is_dir() else place
 
 
 def read_config(place: Path, name: str = "") -> Pipeline:
-    """Read the configuration of a pipeline without judging more than its shape.
+    """Read the configuration of a pipeline, and check only its shape.
 
-    Raises ContractError with every fault that bars the way.
+    Raises ContractError with every fault that prevents reading.
     """
     file = find_config(place)
     marks = Marks(name or file.as_posix())
@@ -142,7 +142,7 @@ def read_config(place: Path, name: str = "") -> Pipeline:
         hint = "A pipeline is a folder with a config.yaml in it." if missing else ""
         raise ContractError([fault("N001", marks.value(()), (), said, hint)]) from None
     if len(raw) > _MOST_CONFIG:
-        message = f"the file has {len(raw):,} bytes; a configuration has at most {_MOST_CONFIG:,}"
+        message = f"the file has {len(raw):,} bytes; the limit for a configuration is {_MOST_CONFIG:,}"
         raise ContractError([fault("N003", marks.value(()), (), message)])
     try:
         text = raw.decode("utf-8-sig").replace("\r\n", "\n")
@@ -152,7 +152,7 @@ def read_config(place: Path, name: str = "") -> Pipeline:
         ) from None
     document = parse_document(text, marks.file, file.suffix.lower())
     if not isinstance(document.data, dict):
-        message = "a configuration is a mapping of sections"
+        message = "a configuration must be a mapping of sections"
         raise ContractError([*document.faults, fault("N006", marks.value(()), (), message)])
     pipeline = Pipeline(file.parent, document.data, document.marks, file, text)
     steps, faults = _steps(pipeline)
@@ -162,7 +162,7 @@ def read_config(place: Path, name: str = "") -> Pipeline:
     return pipeline
 
 
-def _steps(pipeline: Pipeline) -> tuple[tuple[Step, ...], list[Fault]]:
+def _steps(pipeline: Pipeline) -> tuple[tuple[PipelineStep, ...], list[Fault]]:
     if "pipeline" not in pipeline.data:
         near = did_you_mean("pipeline", [str(key) for key in pipeline.data if key not in SECTIONS])
         return (), [fault("N030", Place(pipeline.marks.file), (), "section 'pipeline' is missing", near)]
@@ -171,23 +171,23 @@ def _steps(pipeline: Pipeline) -> tuple[tuple[Step, ...], list[Fault]]:
         given = pipeline.section("pipeline")
         hint = did_you_mean("steps", [str(key) for key in given]) if "steps" not in given else ""
         return (), [
-            pipeline.fault("N006", ("pipeline", "steps"), "pipeline.steps is a list of at least one step", hint)
+            pipeline.fault("N006", ("pipeline", "steps"), "pipeline.steps must be a list of at least one step", hint)
         ]
-    steps: list[Step] = []
+    steps: list[PipelineStep] = []
     faults: list[Fault] = []
     for index, entry in enumerate(listed):
         path = ("pipeline", "steps", index)
         if not isinstance(entry, dict):
-            faults.append(pipeline.fault("N006", path, "a step is a mapping with a name"))
+            faults.append(pipeline.fault("N006", path, "a step must be a mapping with a name"))
             continue
         name, scope = entry.get("name"), entry.get("scope") or "chunk"
         if not isinstance(name, str) or not _NAME.match(name):
-            message = f"a step's name is letters, digits, '_' and '-', at most 64; got {name!r}"
+            message = f"the name of a step may have letters, digits, '_' and '-', at most 64; got {name!r}"
             faults.append(pipeline.fault("N006", (*path, "name"), message))
         elif name.casefold() in {step.name.casefold() for step in steps}:
-            faults.append(pipeline.fault("N034", (*path, "name"), f"two steps are called {name!r}"))
+            faults.append(pipeline.fault("N034", (*path, "name"), f"two steps have the name {name!r}"))
         elif scope not in SCOPES:
-            message = f"scope is one of {', '.join(SCOPES)}; got {scope!r}"
+            message = f"scope must be one of {', '.join(SCOPES)}; got {scope!r}"
             hint = did_you_mean(str(scope), SCOPES)
             faults.append(pipeline.fault("N006", (*path, "scope"), message, hint))
         else:
@@ -195,12 +195,12 @@ def _steps(pipeline: Pipeline) -> tuple[tuple[Step, ...], list[Fault]]:
     return tuple(steps), faults
 
 
-def _step(pipeline: Pipeline, index: int, name: str, scope: Scope, entry: dict[str, Any]) -> Step:
+def _step(pipeline: Pipeline, index: int, name: str, scope: Scope, entry: dict[str, Any]) -> PipelineStep:
     templates, schemas = pipeline.section("prompts", "templates"), pipeline.section("schemas", "files")
     template = templates.get(name) or entry.get("prompt_template") or ""
     schema = schemas.get(name)
     validation = pipeline.section("validation").get(name)
-    return Step(
+    return PipelineStep(
         name, index, scope, entry,
         template if scope == "chunk" and isinstance(template, str) else "",
         schema if isinstance(schema, str) else "",

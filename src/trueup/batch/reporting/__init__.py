@@ -1,1 +1,1 @@
-"""The page about a sift, and what it shows of codes and evidence."""
+"""The report page of a sift: samples of units, explanations of codes, and evidence."""

@@ -1,6 +1,6 @@
-"""What a page shows of evidence: a record enters; its values, each with grade and places, and the sources around those places leave.
+"""Prepares the evidence of a record for a page: its values with grades and places, and the source text around those places.
 
-A record does not say which of its fields the source was. The documents are the ones that the places fit. A long source is cut to
+A record does not say which of its fields was the source, so the documents that the places fit are used. A long source is cut to
 windows around the places.
 """
 
@@ -38,14 +38,14 @@ class _Evidence(msgspec.Struct):
 
 
 class _Fit(NamedTuple):
-    """Documents by name, and how many places stand in them."""
+    """Documents by name, and how many places each contains."""
 
     texts: dict[str, str]
     places: int
 
 
 def shown_evidence(row: Mapping[str, Any]) -> Row:
-    """The evidence of a record as a page needs it; empty if it has none, or none that can be read."""
+    """The evidence of a record for a page; empty if it has none, or none that can be read."""
     try:
         evidence = msgspec.convert(row.get("evidence") or {}, dict[str, _Evidence])
     except msgspec.ValidationError:
@@ -94,7 +94,7 @@ def _cut(text: str) -> str:
 
 
 def _texts(row: Mapping[str, Any], places: list[_Place]) -> dict[str, str]:
-    """The documents that hold the most places, by name."""
+    """The documents that contain the most places, by name."""
     best = _Fit({}, 0)
     for context, field in _candidates(row):
         try:
@@ -110,8 +110,9 @@ def _texts(row: Mapping[str, Any], places: list[_Place]) -> dict[str, str]:
 
 
 def _candidates(row: Mapping[str, Any]) -> Iterator[tuple[Row, str]]:
-    """What the source of a record may have been, as the context of a check and the name of a field."""
-    given, response = row.get("input", row.get("data")), row.get("response")  # a unit that passed a step is its data
+    """The possible sources of a record, as the context of a check, with the name of a field."""
+    # A unit that passed a step is its own data.
+    given, response = row.get("input", row.get("data")), row.get("response")
     if isinstance(response, list):
         yield {"history": response}, ""
     fields = given if isinstance(given, dict) else {} if given is None else {"input": given}
@@ -122,7 +123,7 @@ def _candidates(row: Mapping[str, Any]) -> Iterator[tuple[Row, str]]:
 
 
 def _fits(place: _Place, texts: Mapping[str, str]) -> bool:
-    """Whether a place is where it says it is."""
+    """Whether the source has the text at this place that the evidence says."""
     text = texts.get(place.document)
     start, end = place.span
     if text is None or not 0 <= start < end <= len(text):
@@ -131,7 +132,7 @@ def _fits(place: _Place, texts: Mapping[str, str]) -> bool:
 
 
 def _sources(texts: Mapping[str, str], spans: Mapping[str, list[Span]]) -> Iterator[Row]:
-    """The documents that have a place, whole or in pieces; each piece with where it begins."""
+    """The documents that have a place, whole or in pieces; each piece with its start."""
     room = _ROOM
     for name, text in texts.items():
         wanted = spans.get(name)
@@ -148,7 +149,7 @@ def _sources(texts: Mapping[str, str], spans: Mapping[str, list[Span]]) -> Itera
 
 
 def _windows(spans: Iterable[Span], size: int) -> list[Span]:
-    """Stretches around some places, those that meet put together.
+    """Windows around some places, with overlapping ones joined.
 
     >>> _windows([(10_000, 10_005), (10_100, 10_104)], 50_000)
     [(9700, 10404)]

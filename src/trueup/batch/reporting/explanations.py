@@ -1,6 +1,6 @@
-"""Explanations: codes enter, what their pages say leaves, as plain text by section, for a page that is read without a network.
+"""Explains codes for a page that is read offline: returns their catalogue pages as plain text by section.
 
-Codes of custom checks have the pages of the packages that define them. A code that nothing installed here knows has no explanation.
+Codes of custom checks have pages in the packages that define them. A code that no installed package defines has no explanation.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 def explained(codes: Iterable[str]) -> dict[str, Row]:
-    """What each code means: its name, its title, and the sections of its page with their paragraphs.
+    """The explanation of each code: its name, its title, and the sections of its page with their paragraphs.
 
     >>> explained(["S001"])["S001"]["sections"][0]
     ['Finds', ['A comma with nothing after it but the closing bracket. It is dropped.']]
@@ -40,7 +40,7 @@ def _page(code: str) -> str:
 
 
 def _sections(page: str) -> list[Any]:
-    """The sections of a page, each a title and its paragraphs; of the examples, the first."""
+    """The sections of a page, each with its title and its paragraphs; only the first example is used."""
     found = []
     for part in page.split("\n## ")[1:]:
         title, _, text = part.partition("\n")

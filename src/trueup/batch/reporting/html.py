@@ -1,7 +1,7 @@
-"""Pages: data enters, one HTML file that needs nothing else leaves.
+"""Puts data into one HTML file that needs no other file.
 
-The data stands in the page as data: the page's policy lets no other script run and nothing be loaded, and its script sets all of
-it as text.
+The data is embedded as JSON. The page's policy blocks every other script and every request, and the page's own script sets all
+data as text.
 """
 
 import base64
@@ -13,14 +13,14 @@ from typing import Any
 from trueup.batch.disk.placing import placed
 from trueup.batch.judging.records import line_of
 
-# no tag can end or begin inside the data, and no separator can end a line of it
+# no tag can begin or end inside the data, and no separator can end a line of it
 _ESCAPES = (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029"))
 
 
 def render(data: dict[str, Any], name: str = "report", room: str = "") -> str:
-    """The page of a name over some data: its parts put together, and a policy that allows just these.
+    """The page of a name with its data: the parts put together, and a policy that allows only these.
 
-    A page of another `room` stands in the folder `page` of it, and has a style of its own beside the one that all share.
+    The page of another `room` is in that room's folder `page`, and adds its own style to the shared one.
     """
     shared = resources.files("trueup.batch.reporting") / "page"
     folder = resources.files(room) / "page" if room else shared
@@ -44,7 +44,7 @@ def render(data: dict[str, Any], name: str = "report", room: str = "") -> str:
 
 
 def written_size(data: dict[str, Any]) -> int:
-    """How many bytes some data takes in a page."""
+    """The size in bytes that some data takes in a page."""
     return len(_written(data).encode("utf-8", "surrogatepass"))
 
 
@@ -56,7 +56,7 @@ def _written(data: dict[str, Any]) -> str:
 
 
 def put_page(path: Path, page: str) -> Path:
-    """Write a page whole: an earlier one stays until the new one is complete."""
+    """Write a page whole: an earlier page stays until the new one is complete."""
     with placed(path) as (draft,):
         draft.write(page.encode("utf-8", "surrogatepass"))
     return path

@@ -1,7 +1,7 @@
-"""The report: what a sift left in a folder enters, one HTML page that needs nothing else leaves.
+"""Writes the report of a sift as one HTML page that needs no other file.
 
-The page holds the complete counts and a sample of the units: the first of each code, field and rule. Its size is bounded, however
-many units there are. A sift that is not finished is shown as far as it is.
+The page has the complete counts and a sample of the units: the first ones of each code, field and rule. Its size is bounded for
+any number of units. The report of an unfinished sift shows its progress so far.
 """
 
 import json
@@ -17,7 +17,7 @@ from trueup.batch.pipeline.rundir.disk import decode
 from trueup.batch.reporting.evidence import shown_evidence
 from trueup.batch.reporting.explanations import explained
 from trueup.batch.reporting.html import put_page, render, written_size
-from trueup.batch.siftdir.directory import Missing, Moved, Piece, Sifted, read_sifted, settled
+from trueup.batch.siftdir.directory import Missing, Moved, RecordSpan, Sifted, read_sifted, settled
 from trueup.verdict.paths import folded
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 REPORT = "report.html"
-_EACH = {"code": 12, "path": 3, "rule": 3, "merged": 12, "grounded": 12, "ground": 1}  # units that are shown of each
+_EACH = {"code": 12, "path": 3, "rule": 3, "merged": 12, "grounded": 12, "ground": 1}  # units shown for each
 _UNITS = 600
 _LINES = 200_000
 _SHOWN = 20_000
@@ -44,7 +44,7 @@ _FACTS = 50  # findings and fixes of a unit
 _EARLIER = 5  # replies that a unit was merged from
 _MESSAGE = 1_000
 _FIELDS = 200  # of a model, in the table of grounding
-_CLEAN = b',"fixes":[]}\n'  # how a record ends that has neither fixes nor warnings
+_CLEAN = b',"fixes":[]}\n'  # the end of a record without fixes and warnings
 
 Row = dict[str, Any]
 
@@ -86,7 +86,7 @@ def write_report(folder: Path) -> Path:
 
 
 def write_page(folder: Path, data: Row) -> Path:
-    """Write the page over some data into a folder."""
+    """Write the page with some data into a folder."""
     return put_page(folder / REPORT, render(data))
 
 
@@ -98,7 +98,7 @@ def collect(folder: Path) -> Row:
 def _collected(sifted: Sifted) -> Row:
     notes = []
     if sifted.state != "done":
-        notes.append("This sift is not finished: the page shows what is judged so far.")
+        notes.append("This sift is not finished: the page shows what was judged so far.")
     summary = sifted.summary
     if "by_path" not in summary:
         summary = _counted_again(sifted)
@@ -114,7 +114,7 @@ def _collected(sifted: Sifted) -> Row:
 
 
 def left_out(damaged: int, what: str) -> str:
-    """A note on lines that are not records.
+    """A note about lines that are not records.
 
     >>> left_out(2, "a run")
     '2 lines are not a record of a run, and not shown here.'
@@ -124,7 +124,7 @@ def left_out(damaged: int, what: str) -> str:
 
 
 def _counted_again(sifted: Sifted) -> Row:
-    """The summary of an earlier version, with the findings by level, path and rule counted from the records."""
+    """The summary of an earlier version, with findings by level, path and rule counted from the records."""
     tally = Tally()
     for piece in sifted.pieces:
         for _, line in _lines(sifted, piece):
@@ -136,7 +136,7 @@ def _counted_again(sifted: Sifted) -> Row:
 
 
 def page_data(kind: str, summary: Row, rows: Iterable[tuple[str, Row]]) -> Row:
-    """The data of a page: a summary, and of the records, each `failed` or `valid`, a sample."""
+    """The data of a page: a summary, and a sample of the records, each `failed` or `valid`."""
     units, sampled = _sample(_wanted(summary), rows)
     counts = summary["counts"]
     fixed_and_failed = sum(1 for unit in units if unit["kind"] == "failed" and unit["fixes"])
@@ -176,7 +176,7 @@ def _sample(wanted: dict[tuple[str, str], int], rows: Iterable[tuple[str, Row]])
         if not any(taken.get(key, 0) < wanted.get(key, _EACH[key[0]]) for key in keys):
             sampled = sampled or bool(keys)
             if sampled and not wanted:
-                break  # no unit after this one has anything that is still to be shown
+                break  # no later unit adds anything to the page
             continue
         shown = _shown(kind, row)
         room -= written_size(shown)
@@ -191,7 +191,7 @@ def _sample(wanted: dict[tuple[str, str], int], rows: Iterable[tuple[str, Row]])
 
 
 def _keys(row: Row) -> set[tuple[str, str]]:
-    """What a unit is an example of."""
+    """The codes, path and rule that a unit is an example of."""
     findings = [fact for part in ("errors", "warnings") for fact in row.get(part) or ()]
     keys = {("code", fact["code"]) for fact in (*findings, *(row.get("fixes") or ()))}
     keys |= {("path", folded(fact.get("path", "$"))) for fact in findings}
@@ -202,7 +202,7 @@ def _keys(row: Row) -> set[tuple[str, str]]:
 
 
 def _wanted(summary: Row) -> dict[tuple[str, str], int]:
-    """What the page shows examples of, and how many units of each."""
+    """The tables whose rows the page shows examples of, with the number of units of each row."""
     tables = (
         ("code", summary["codes"]),
         ("code", summary["fixes"]),
@@ -223,11 +223,11 @@ def _wanted(summary: Row) -> dict[tuple[str, str], int]:
     return wanted | {(kind, key): min(_EACH[kind], row["units"]) for kind, table in tables for key, row in table.items()}  # fmt: skip
 
 
-def _rows(sifted: Sifted, piece: Piece, damaged: list[int]) -> Iterator[Row]:
-    """The records of a file, as far as the report looks; the places of lines that are none are noted."""
+def _rows(sifted: Sifted, piece: RecordSpan, damaged: list[int]) -> Iterator[Row]:
+    """The records of a file that the report reads; the places of lines that are not records are noted."""
     for _, (place, line) in zip(range(_LINES), _lines(sifted, piece), strict=False):
         if line.endswith(_CLEAN):
-            continue  # nothing to show of it
+            continue  # has nothing to show
         row = _record(line)
         if row is None:
             damaged.append(place)
@@ -235,8 +235,8 @@ def _rows(sifted: Sifted, piece: Piece, damaged: list[int]) -> Iterator[Row]:
             yield row
 
 
-def _lines(sifted: Sifted, piece: Piece) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file; if that of a finished sift was deleted, there are none to show."""
+def _lines(sifted: Sifted, piece: RecordSpan) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file; empty if the file of a finished sift was deleted."""
     try:
         yield from piece.lines()
     except FileNotFoundError:
@@ -245,7 +245,7 @@ def _lines(sifted: Sifted, piece: Piece) -> Iterator[tuple[int, bytes]]:
 
 
 def _record(line: bytes) -> Row | None:
-    """A record that has what a page shows, or None."""
+    """A record with everything that a page shows, or None."""
     try:
         row = decode(line)
     except (ValueError, RecursionError):
@@ -254,7 +254,7 @@ def _record(line: bytes) -> Row | None:
 
 
 def can_show(row: Any) -> bool:
-    """Whether a record has what a page shows, each of its kind."""
+    """Whether a record has everything that a page shows, with the right types."""
     try:
         msgspec.convert(row, _Told)
     except (msgspec.MsgspecError, RecursionError):
@@ -263,7 +263,7 @@ def can_show(row: Any) -> bool:
 
 
 def _shown(kind: str, row: Row) -> Row:
-    """A record as the page needs it, a long reply cut."""
+    """A record as the page needs it, with long replies cut."""
     told = msgspec.to_builtins(msgspec.convert(row, _Told))
     raw = row["raw_response"]
     unit: Row = {"kind": kind, "unit_id": row["unit_id"][:_MESSAGE], "raw_response": raw[:_SHOWN]}

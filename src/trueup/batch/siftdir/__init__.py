@@ -1,1 +1,1 @@
-"""The folder of a sift: its manifest and its summary, what was added to its input, and reading it back."""
+"""The folder of a sift: its manifest, its summary, the growth of its input, and reading it back."""

@@ -1,7 +1,7 @@
-"""The folder of a sift, read back: a folder enters, its summary and its records leave, also while the sift is not finished.
+"""Reads the folder of a sift: its summary and its records, even if the sift is not finished.
 
-Nothing is changed, whoever is sifting into the folder. Lines that are not records are passed over and counted. Until a sift is
-finished its parts stand in `.sift/`: their tallies make the summary so far, their lines the records so far.
+Nothing is changed, even while a sift writes to the folder. Lines that are not records are skipped and counted. Until a sift is
+finished its parts are in `.sift/`: their tallies make the summary so far, and their lines the records so far.
 """
 
 import sqlite3
@@ -15,7 +15,7 @@ import orjson
 from trueup import __version__
 from trueup.batch.counting.tally import Tally
 from trueup.batch.input.ranges import Range
-from trueup.batch.judging.work import Part, read_part
+from trueup.batch.judging.work import PartFoot, read_part
 from trueup.batch.siftdir.manifest import FORMAT, NAME
 from trueup.batch.siftdir.summary import read_summary
 
@@ -28,11 +28,11 @@ _Found = TypeVar("_Found")
 
 
 class Missing(ValueError):
-    """The folder holds no sift, or its summary is damaged."""
+    """The folder is not the folder of a sift, or its summary is damaged."""
 
 
 class Moved(Missing):
-    """The files of a folder were moved or written to while they were read."""
+    """The files of a folder were moved or written while they were read."""
 
     doing = "read"
 
@@ -40,8 +40,8 @@ class Moved(Missing):
         super().__init__(f"{folder}: its files changed while they were {self.doing}; run the command again")
 
 
-class Piece(NamedTuple):
-    """A stretch of a file that holds records of one kind, `valid` or `failed`; `stop` is -1 where the file ends there."""
+class RecordSpan(NamedTuple):
+    """A range of a file with records of one kind, `valid` or `failed`; `stop` is -1 for the end of the file."""
 
     kind: str
     path: Path
@@ -49,7 +49,7 @@ class Piece(NamedTuple):
     stop: int = -1
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """The lines, each with its place in the file; raises FileNotFoundError if a running sift has merged the file away."""
+        """The lines, each with its place in the file. Raises FileNotFoundError if a running sift has merged the file away."""
         with self.path.open("rb", buffering=_BLOCK) as opened:
             opened.seek(self.start)
             at = self.start
@@ -59,32 +59,32 @@ class Piece(NamedTuple):
 
 
 class Sifted(NamedTuple):
-    """What stands in the folder of a sift; `state` is `done`, `judging` or `merging`."""
+    """The content of a sift's folder; `state` is `done`, `judging` or `merging`."""
 
     path: Path
     summary: Row
     state: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[RecordSpan, ...]
 
 
 def is_sifted(folder: Path) -> bool:
-    """Whether a folder is one that a sift writes to."""
+    """Whether a sift writes to this folder."""
     return (folder / "summary.json").is_file() or (folder / _WORK / NAME).is_file()
 
 
 def read_sifted(folder: Path) -> Sifted:
-    """The sift of a folder, finished or not."""
+    """The sift in a folder, finished or not."""
     try:
         summary = read_summary((folder / "summary.json").read_bytes())
     except FileNotFoundError:
         return _unfinished(folder)
     except ValueError as error:
         raise Missing(f"{folder / 'summary.json'} is not the summary of a sift: {error}") from None
-    return Sifted(folder, summary, "done", tuple(Piece(kind, folder / name) for kind, name in FILES.items()))
+    return Sifted(folder, summary, "done", tuple(RecordSpan(kind, folder / name) for kind, name in FILES.items()))
 
 
 def settled(read: Callable[[], _Found]) -> _Found:
-    """What `read` gives; it is called again if files were moved while it worked, as a running sift does."""
+    """The result of `read`, which is called again if a running sift moved files while it worked."""
     for _ in range(_TRIES - 1):
         with suppress(Moved):
             return read()
@@ -95,7 +95,7 @@ def _unfinished(folder: Path) -> Sifted:
     work = folder / _WORK
     if not (work / NAME).is_file():
         raise Missing(f"{folder} holds no summary.json: run `trueup sift … --out {folder}` first")
-    parts = _parts(work)  # before the manifest, which has whatever a running sift merges away in between
+    parts = _parts(work)  # read before the manifest, which then has the ranges that a running sift merges in between
     facts, waiting = _manifest(work / NAME)
     if facts.get("state") == "done" and (folder / "summary.json").is_file():
         raise Moved(folder)
@@ -107,18 +107,18 @@ def _unfinished(folder: Path) -> Sifted:
         merge = facts.get("merge") or {"sizes": [0, 0], "tally": None}
         tally = Tally.of(merge["tally"]) if merge["tally"] else Tally()
         pieces = [
-            Piece(kind, next(path for path in (work / name, folder / name) if path.exists()), 0, size)
+            RecordSpan(kind, next(path for path in (work / name, folder / name) if path.exists()), 0, size)
             for (kind, name), size in zip(FILES.items(), merge["sizes"], strict=False)
             if size
         ]
         for path, part in parts:
             if part.key != facts["settings"] or part.piece not in waiting:
-                continue  # not of this sift, replaced since, or merged already
+                continue  # another sift's, replaced since, or merged already
             tally.add(part.tally)
             valid, failed = part.sizes[:2]
-            pieces += (Piece("valid", path, 0, valid), Piece("failed", path, valid, valid + failed))
+            pieces += (RecordSpan("valid", path, 0, valid), RecordSpan("failed", path, valid, valid + failed))
         inputs = [{"name": source[0], "bytes": source[1]} for source in facts["sources"]]
-    except StopIteration:  # put in place between two looks
+    except StopIteration:  # put in place between the two reads
         raise Moved(folder) from None
     except (KeyError, TypeError, ValueError) as error:
         raise Missing(f"{work / NAME} is damaged ({error!r}); sift the files again with --fresh") from None
@@ -132,21 +132,21 @@ def _unfinished(folder: Path) -> Sifted:
     return Sifted(folder, summary, str(facts.get("state", "judging")), tuple(pieces))
 
 
-def _parts(work: Path) -> list[tuple[Path, Part]]:
-    """The ranges that have a part of their own, in the order of the input."""
+def _parts(work: Path) -> list[tuple[Path, PartFoot]]:
+    """The ranges that have their own part, in the order of the input."""
     try:
         paths = list((work / "parts").glob("*.part"))
-    except FileNotFoundError:  # a sift that ends removes the folder
+    except FileNotFoundError:  # a sift removes the folder when it ends
         return []
     parts = [(path, part) for path in paths if (part := read_part(path)) is not None]
     return sorted(parts, key=lambda entry: (entry[1].piece.source, entry[1].piece.start))
 
 
 def _manifest(path: Path) -> tuple[Row, set[Range]]:
-    """What the manifest says, and the ranges that are not merged yet; it may belong to a process that is writing to it."""
+    """The content of the manifest, and the ranges that are not merged yet. Another process may be writing to it."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=10)) as database:
-            database.execute("BEGIN")  # both as of the same instant
+            database.execute("BEGIN")  # both from the same transaction
             if not database.execute("SELECT count(*) FROM sqlite_master WHERE name = 'edits'").fetchone()[0]:
                 return {}, set()
             facts = {name: orjson.loads(value) for name, value in database.execute("SELECT name, value FROM facts")}
@@ -157,6 +157,6 @@ def _manifest(path: Path) -> tuple[Row, set[Range]]:
 
 
 def line_at(opened: BinaryIO, place: int) -> bytes:
-    """The line at a place of an open file."""
+    """The line at a position of an open file."""
     opened.seek(place)
     return opened.readline()

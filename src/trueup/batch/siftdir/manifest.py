@@ -1,6 +1,7 @@
-"""The manifest of a sift: what the run is, its ranges and how far it has come, in one SQLite file beside its parts.
+"""The manifest of a sift: its settings, its ranges and its progress, in one SQLite file beside its parts.
 
-Each commit is durable before it returns. It belongs to one owner at a time; an owner that was replaced finds out at its next commit.
+Each commit is durable before it returns. A manifest has one owner at a time; an owner that was replaced finds out at its next
+commit.
 """
 
 import sqlite3
@@ -30,18 +31,18 @@ _PAGE = 1000
 _ROW = "SELECT number, source, first, last, ids, size, kept FROM plan"
 
 
-class Lost(RuntimeError):
-    """The run belongs to another process now; nothing more was written."""
+class LostOwnership(RuntimeError):
+    """The run now belongs to another process; nothing more was written."""
 
 
-class Unknown(ValueError):
-    """The manifest is of another version, or damaged."""
+class UnknownManifest(ValueError):
+    """The manifest has another version, or is damaged."""
 
 
-class Planned(NamedTuple):
-    """A range of the run; once it is judged, where its ids begin and how many bytes they take.
+class PlannedRange(NamedTuple):
+    """A range of the run; once it is judged, the start and the size of its ids.
 
-    `kept` says where the index has it, and its records, after they were merged; until then it has a part of its own.
+    `kept` has the place of a merged range and its records in the index. Until a range is merged, it has its own part.
     """
 
     piece: Range
@@ -51,10 +52,10 @@ class Planned(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """What becomes of one line whose id others have too: `keep`, `refuse`, `drop` or `choose`.
+    """The edit of one line whose id other lines have too: `keep`, `refuse`, `drop` or `choose`.
 
-    A line that is chosen has the first of the lines that it stands for, each as its range, its offset and whether it
-    failed, and their number; a line that is dropped has the one that was chosen.
+    A chosen line has the first of the lines that it replaces, each as its range, its offset and whether it failed, and their
+    number. A dropped line has the chosen one.
     """
 
     number: int
@@ -64,43 +65,43 @@ class Edit(NamedTuple):
     stands_for: int = 0
 
 
-class Change(NamedTuple):
-    """Rows that are written with the next commit."""
+class RowChange(NamedTuple):
+    """Rows to write with the next commit."""
 
     statement: str
     rows: Iterable[tuple[Any, ...]]
 
 
-def planned(pieces: Iterable[Range]) -> Change:
-    """Ranges that are to be judged."""
-    return Change("INSERT OR REPLACE INTO plan (number, source, first, last) VALUES (?, ?, ?, ?)", pieces)
+def planned(pieces: Iterable[Range]) -> RowChange:
+    """Ranges to judge."""
+    return RowChange("INSERT OR REPLACE INTO plan (number, source, first, last) VALUES (?, ?, ?, ?)", pieces)
 
 
-def dropped(numbers: Iterable[int]) -> Change:
+def dropped(numbers: Iterable[int]) -> RowChange:
     """Ranges that are no longer part of the run."""
-    return Change("DELETE FROM plan WHERE number = ?", ((number,) for number in numbers))
+    return RowChange("DELETE FROM plan WHERE number = ?", ((number,) for number in numbers))
 
 
-def judged(rows: Iterable[tuple[int, int, int]]) -> Change:
-    """Ranges whose parts are in place: the number of each, where in its part the ids begin, and how many bytes they take."""
-    return Change("UPDATE plan SET ids = ?, size = ? WHERE number = ?", ((ids, size, n) for n, ids, size in rows))
+def judged(rows: Iterable[tuple[int, int, int]]) -> RowChange:
+    """Ranges whose parts are in place: the number of each, the start of the ids in its part, and their size in bytes."""
+    return RowChange("UPDATE plan SET ids = ?, size = ? WHERE number = ?", ((ids, size, n) for n, ids, size in rows))
 
 
-def kept(rows: Iterable[tuple[int, int, dict[str, Any]]]) -> Change:
-    """Ranges that were merged: the number of each, where in the index its ids begin, and where the rest is."""
+def kept(rows: Iterable[tuple[int, int, dict[str, Any]]]) -> RowChange:
+    """Ranges that were merged: the number of each, the start of its ids in the index, and the place of the rest."""
     values = ((ids, orjson.dumps(where), number) for number, ids, where in rows)
-    return Change("UPDATE plan SET ids = ?, kept = ? WHERE number = ?", values)
+    return RowChange("UPDATE plan SET ids = ?, kept = ? WHERE number = ?", values)
 
 
-def no_edits() -> Change:
-    """No line is edited."""
-    return Change("DELETE FROM edits WHERE number >= ?", [(0,)])
+def no_edits() -> RowChange:
+    """Remove all edits."""
+    return RowChange("DELETE FROM edits WHERE number >= ?", [(0,)])
 
 
-def edited(edits: Iterable[Edit]) -> Change:
-    """Lines that do not come out as they were judged."""
+def edited(edits: Iterable[Edit]) -> RowChange:
+    """Lines whose output differs from how they were judged."""
     rows = ((edit.number, edit.offset, edit.act, orjson.dumps([edit.stands_for, edit.others])) for edit in edits)
-    return Change("INSERT OR REPLACE INTO edits VALUES (?, ?, ?, ?)", rows)
+    return RowChange("INSERT OR REPLACE INTO edits VALUES (?, ?, ?, ?)", rows)
 
 
 class Manifest:
@@ -118,7 +119,7 @@ class Manifest:
         except sqlite3.OperationalError as error:
             raise OSError(f"{self.path}: {error}") from error
         except sqlite3.DatabaseError as error:
-            raise Unknown(f"{self.path}: {error}; use --fresh to start over") from None
+            raise UnknownManifest(f"{self.path}: {error}; use --fresh to start over") from None
         self._term = -1
 
     def _prepare(self) -> None:
@@ -128,7 +129,7 @@ class Manifest:
             self._db.execute(statement)
 
     def own(self) -> int:
-        """Take the run over; whoever had it before cannot commit any more."""
+        """Take over the run; an earlier owner can no longer commit."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
             self._term = int(self.get("term", 0)) + 1
@@ -142,7 +143,7 @@ class Manifest:
         row = self._db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return default if row is None else orjson.loads(row[0])
 
-    def commit(self, facts: dict[str, Any], *changes: Change) -> None:
+    def commit(self, facts: dict[str, Any], *changes: RowChange) -> None:
         """Write facts and rows, all or none, if the run is still ours."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
@@ -163,22 +164,22 @@ class Manifest:
 
     def _stay_owner(self) -> None:
         if self.get("term") != self._term:
-            raise Lost("another process has taken this run over")
+            raise LostOwnership("another process has taken over this run")
 
-    def plan(self, after: Range | None = None) -> Iterator[Planned]:
+    def plan(self, after: Range | None = None) -> Iterator[PlannedRange]:
         """The ranges of the run in the order of the input, from the start or after one of them."""
         query = f"{_ROW} WHERE (source, first) > (?, ?) ORDER BY source, first LIMIT {_PAGE}"
         edge = (-1, -1) if after is None else (after.source, after.start)
-        while rows := self._db.execute(query, edge).fetchall():  # page by page, as commits are made in between
+        while rows := self._db.execute(query, edge).fetchall():  # page by page, since there are commits in between
             yield from map(_planned, rows)
             edge = rows[-1][1], rows[-1][2]
 
-    def range(self, number: int) -> Planned:
+    def range(self, number: int) -> PlannedRange:
         """One range of the run."""
         return _planned(self._db.execute(f"{_ROW} WHERE number = ?", (number,)).fetchone())
 
     def count(self) -> int:
-        """How many ranges the run has."""
+        """The number of ranges of the run."""
         return int(self._db.execute("SELECT count(*) FROM plan").fetchone()[0])
 
     def edits(self, number: int) -> list[Edit]:
@@ -194,9 +195,9 @@ class Manifest:
         self._db.close()
 
 
-def _planned(row: tuple[Any, ...]) -> Planned:
+def _planned(row: tuple[Any, ...]) -> PlannedRange:
     number, source, first, last, ids, size, raw = row
-    return Planned(Range(number, source, first, last), ids, size, None if raw is None else orjson.loads(raw))
+    return PlannedRange(Range(number, source, first, last), ids, size, None if raw is None else orjson.loads(raw))
 
 
 def _edit(row: tuple[Any, ...]) -> Edit:

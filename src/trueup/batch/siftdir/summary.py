@@ -1,6 +1,7 @@
-"""The summary of a sift, read back: its bytes enter, what stands in them leaves as it is.
+"""Reads the summary of a sift, and returns its content unchanged.
 
-What is no summary of a sift, because a hand or a disk has changed it, raises ValueError; nobody after this has to look again.
+Bytes that are not a summary of a sift, because someone edited them or the disk damaged them, raise ValueError. Nothing after this
+needs to check again.
 """
 
 from typing import Any
@@ -77,7 +78,7 @@ class _Summary(msgspec.Struct):
 
 
 def read_summary(raw: bytes) -> dict[str, Any]:
-    """What a summary says; ValueError where it is none.
+    """The content of a summary. Raises ValueError if it is not one.
 
     >>> read_summary(b"[]")
     Traceback (most recent call last):
@@ -93,9 +94,9 @@ def read_summary(raw: bytes) -> dict[str, Any]:
 
 
 def levels_of(codes: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The rows of `codes` by level: under `error` with the units that failed, under `warning` with those that were warned about.
+    """The rows of `codes` by level: `error` with the units that failed, and `warning` with the units that had warnings.
 
-    A summary of an earlier version counts both together; the level of the code decides there.
+    A summary of an earlier version counts both together; there, the level of the code decides.
 
     >>> split = levels_of({"B005": {"level": "error", "units": 5, "failed": 2, "warned": 4, "examples": []}})
     >>> split["error"]["B005"]["units"], split["warning"]["B005"]["units"]

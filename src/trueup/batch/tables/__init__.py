@@ -1,1 +1,1 @@
-"""Tables in and out of a sift: Parquet, Arrow, CSV and folders of Hugging Face `datasets`."""
+"""Reads and writes tables: Parquet, Arrow, CSV and folders of Hugging Face `datasets`."""

@@ -1,7 +1,7 @@
-"""Arrays: a column of Arrow enters, its values leave as JSON has them, whatever its type.
+"""Converts an Arrow column of any type into values for JSON.
 
-What is done to a value depends on the type of its column alone, so a column is converted at once where nothing needs to be done.
-Points in time are written by Arrow itself: Python cannot hold nanoseconds.
+The conversion of a value depends only on the type of its column, so a column whose type needs no conversion is taken as a whole. Arrow
+itself writes points in time, since Python cannot represent nanoseconds.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 def reader(kind: Any) -> Callable[[Any], list[Any]]:
-    """The function that gives the values of an array of this type.
+    """The function that converts an array of this type.
 
     >>> import pyarrow as pa
     >>> kind = pa.list_(pa.date32())
@@ -41,7 +41,7 @@ def reader(kind: Any) -> Callable[[Any], list[Any]]:
 
 
 def _decoded(array: Any, kind: Any) -> Any:
-    """An array without its runs, if it has any."""
+    """An array with its run-end encoding expanded, if it has any."""
     import pyarrow as pa
 
     if not pa.types.is_run_end_encoded(kind):
@@ -52,7 +52,7 @@ def _decoded(array: Any, kind: Any) -> Any:
 
 
 def text_reader(kind: Any) -> Callable[[Any], list[Any]] | None:
-    """The reader of a binary column that holds text: a reply or an id; None for a column of another type."""
+    """The reader of a binary column with text, a reply or an id; None for other columns."""
     import pyarrow as pa
 
     inner = _inner(pa, kind)
@@ -63,7 +63,7 @@ def text_reader(kind: Any) -> Callable[[Any], list[Any]] | None:
 
 
 def _convert(kind: Any) -> Convert | None:
-    """What is to be done to a value that `to_pylist` gave; None: nothing."""
+    """The conversion of a value from `to_pylist`; None if it needs none."""
     import pyarrow as pa
 
     of = pa.types
@@ -128,7 +128,7 @@ def _inner(pa: Any, kind: Any) -> Any:
 
 
 def _mapped(pa: Any, kind: Any, leaf: Callable[[Any], Any]) -> Any:
-    """A type with other leaves, its shape kept."""
+    """A type with other leaves and the same shape."""
     of = pa.types
     inner = _inner(pa, kind)
     if inner is not kind:
@@ -152,7 +152,7 @@ def _in_utc(kind: Any) -> Any:
 
     def leaf(kind: Any) -> Any:
         zoned = pa.types.is_timestamp(kind) and kind.tz is not None
-        return pa.timestamp(kind.unit) if zoned else kind  # with a zone, Arrow writes any year, wrong ones too
+        return pa.timestamp(kind.unit) if zoned else kind  # with a time zone, Arrow writes any year, even a wrong one
 
     return _mapped(pa, kind, leaf)
 

@@ -1,7 +1,7 @@
-"""Arrow files and streams (Feather too): the record batches of one, and the rows of a batch.
+"""Reads Arrow files and streams (also Feather): finds the record batches, and reads the rows of one.
 
-Both formats are a row of messages. Their heads alone are read to find the batches; a worker reads the batch it needs, with the
-schema and the dictionaries before it. A local file is mapped, so a batch that is not compressed takes no memory.
+Both formats are sequences of messages. Finding the batches only needs the heads of the messages; a worker reads its batch, with
+the schema and the dictionaries before it. A local file is mapped, so an uncompressed batch takes no memory.
 """
 
 import io
@@ -14,32 +14,32 @@ from operator import attrgetter
 from typing import Any, BinaryIO, NamedTuple
 
 from trueup.batch.tables.kinds import ARROW, STREAM
-from trueup.batch.tables.table import ROWS_AT_ONCE, BadTable, Group, Table, indexed, is_damage
+from trueup.batch.tables.table import ROWS_AT_ONCE, BadTable, RowGroup, SourceTable, indexed, is_damage
 
 _DICTIONARY, _ROWS = 2, 3
 _FEATHER = b"FEA1"
-_MOST_HEAD = 64 << 20  # bytes of the head of a message: a schema with very many columns
+_MOST_HEAD = 64 << 20  # bytes of the head of a message: enough for a schema with very many columns
 
 Open = Callable[[], BinaryIO]
 
 
 class Dictionary(NamedTuple):
-    """Where the values of a dictionary are and how long, and whether they add to those before instead of replacing them."""
+    """The place and size of the values of a dictionary, and whether they extend the earlier ones instead of replacing them."""
 
     at: int
     size: int
     adds: bool
 
 
-class About(NamedTuple):
-    """Where the messages of a file begin, its schema, and its dictionaries by their number, in the order of the file."""
+class ArrowLayout(NamedTuple):
+    """The start of the messages of a file, its schema, and its dictionaries by number, in the order of the file."""
 
     start: int
     schema: bytes
     dictionaries: dict[int, list[Dictionary]] = {}
 
     def needed(self, place: int) -> list[Dictionary]:
-        """The dictionaries of the batch at a place. A stream may replace one later on; a file may have it anywhere."""
+        """The dictionaries of the batch at a place. A stream may replace one later; a file may have it anywhere."""
         if self.start:
             return sorted(chain.from_iterable(self.dictionaries.values()))
         found = []
@@ -62,30 +62,30 @@ class _Message(NamedTuple):
     adds: bool = False
 
 
-def index(opened: BinaryIO) -> Table:
+def index(opened: BinaryIO) -> SourceTable:
     """The record batches of a file or stream."""
     try:
         messages = list(_messages(opened))
     except (struct.error, IndexError):
-        raise BadTable("not an Arrow file that can be read: a message has a damaged head") from None
+        raise BadTable("not a readable Arrow file: a message has a damaged head") from None
     if not messages:
-        raise BadTable("not an Arrow file that can be read: it has no schema")
+        raise BadTable("not a readable Arrow file: it has no schema")
     first, *rest = messages
     if first.kind != 1:
-        raise BadTable("not an Arrow file that can be read: it does not begin with a schema")
+        raise BadTable("not a readable Arrow file: it does not begin with a schema")
     dictionaries: dict[int, list[Dictionary]] = {}
     for message in rest:
         if message.kind == _DICTIONARY:
             given = dictionaries.setdefault(message.number, [])
             given.append(Dictionary(message.at, message.size, message.adds))
     found = [(m.rows, m.size, m.at, m.size) for m in rest if m.kind == _ROWS]
-    table = indexed("arrow", found, About(first.at, _read(opened, first.at, first.size), dictionaries))
+    table = indexed("arrow", found, ArrowLayout(first.at, _read(opened, first.at, first.size), dictionaries))
     _compare(opened, table, len(found))
     return table
 
 
-def _compare(opened: BinaryIO, table: Table, count: int) -> None:
-    """Make sure that pyarrow reads the schema, and sees as many batches as were found."""
+def _compare(opened: BinaryIO, table: SourceTable, count: int) -> None:
+    """Make sure that pyarrow reads the schema, and finds the same number of batches."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
     seen = count
@@ -97,9 +97,9 @@ def _compare(opened: BinaryIO, table: Table, count: int) -> None:
     except Exception as error:
         if not is_damage(error):
             raise
-        raise BadTable(f"not an Arrow file that can be read: {str(error)[:200]}") from None
+        raise BadTable(f"not a readable Arrow file: {str(error)[:200]}") from None
     if seen != count:
-        raise BadTable(f"not an Arrow file that can be read: it names {seen} record batches and has {count}")
+        raise BadTable(f"not a readable Arrow file: it lists {seen} record batches but has {count}")
 
 
 def _messages(opened: BinaryIO) -> Iterator[_Message]:
@@ -108,13 +108,13 @@ def _messages(opened: BinaryIO) -> Iterator[_Message]:
     at, end = 0, size
     head = opened.read(len(ARROW))
     if head.startswith(_FEATHER):
-        raise BadTable("a Feather file of version 1, which is not read; write it again as version 2")
+        raise BadTable("Feather version 1 is not supported; write the file again as version 2")
     if head == ARROW:
         at = 8
         opened.seek(max(0, size - 10))
         tail = opened.read(10)
         if not tail.endswith(ARROW):
-            raise BadTable("not an Arrow file that can be read: its end is missing")
+            raise BadTable("not a readable Arrow file: its end is missing")
         end = size - 10 - int.from_bytes(tail[:4], "little")
     while at < end:
         message = _message(opened, at, end)
@@ -125,7 +125,7 @@ def _messages(opened: BinaryIO) -> Iterator[_Message]:
 
 
 def _message(opened: BinaryIO, at: int, end: int) -> _Message | None:
-    """The message that begins here; None: the end of a stream."""
+    """The message that begins here; None for the end of a stream."""
     opened.seek(at)
     head = opened.read(8)
     length = int.from_bytes(head[:4], "little")
@@ -151,7 +151,7 @@ def _message(opened: BinaryIO, at: int, end: int) -> _Message | None:
 
 
 def _head(meta: bytes) -> tuple[int, int, int]:
-    """Of the head of a message: its kind, the length of its body, and where the table of its content is; 0: it has none."""
+    """The head of a message: its kind, the size of its body, and the place of the table with its content; 0 if there is none."""
     message = struct.unpack_from("<I", meta)[0]
     kind = _field(meta, message, 1, "<B")
     body = _field(meta, message, 3, "<q")
@@ -162,7 +162,7 @@ def _head(meta: bytes) -> tuple[int, int, int]:
 
 
 def _place(meta: bytes, table: int, number: int) -> int:
-    """Where a field of a flatbuffer's table is; 0: it is not there."""
+    """The place of a field in a flatbuffer table; 0 if it is missing."""
     fields = table - struct.unpack_from("<i", meta, table)[0]
     if 4 + 2 * number >= struct.unpack_from("<H", meta, fields)[0]:
         return 0
@@ -175,7 +175,7 @@ def _field(meta: bytes, table: int, number: int, form: str) -> int:
     return int(struct.unpack_from(form, meta, place)[0]) if place else 0
 
 
-def schema(table: Table) -> Any:
+def schema(table: SourceTable) -> Any:
     """The columns of a file."""
     import pyarrow as pa
 
@@ -187,11 +187,11 @@ def _read(opened: BinaryIO, at: int, size: int) -> bytes:
     return opened.read(size)
 
 
-_last: dict[tuple[str, int], Any] = {}  # the batch that was read last, which the next range may share
+_last: dict[tuple[str, int], Any] = {}  # the last batch, which the next range may share
 
 
-def batches(key: str, open_file: Open, table: Table, group: Group, low: int, high: int) -> Iterator[Any]:
-    """The rows of a batch from one number to another; `key` tells the file from any other, "" keeps nothing for the next range."""
+def batches(key: str, open_file: Open, table: SourceTable, group: RowGroup, low: int, high: int) -> Iterator[Any]:
+    """The rows of a batch from one number to another. `key` identifies the file; with "", nothing is kept for the next range."""
     batch = _last.get((key, group.at))
     if batch is None:
         _last.clear()
@@ -202,10 +202,10 @@ def batches(key: str, open_file: Open, table: Table, group: Group, low: int, hig
         yield batch.slice(at, min(ROWS_AT_ONCE, high - at))
 
 
-def _batch(open_file: Open, table: Table, group: Group) -> Any:
+def _batch(open_file: Open, table: SourceTable, group: RowGroup) -> Any:
     import pyarrow as pa
 
-    about: About = table.about
+    about: ArrowLayout = table.about
     with open_file() as opened:
         if about.dictionaries:
             places = [(one.at, one.size) for one in about.needed(group.at)]
@@ -213,16 +213,16 @@ def _batch(open_file: Open, table: Table, group: Group) -> Any:
             batch = pa.ipc.open_stream(pa.py_buffer(whole)).read_next_batch()
         else:
             batch = pa.ipc.read_record_batch(_mapped(opened, group.at, group.size), schema(table))
-    batch.validate(full=True)  # lengths that do not hold would end the process
+    batch.validate(full=True)  # wrong lengths would crash the process
     return batch
 
 
 def _mapped(opened: BinaryIO, at: int, size: int) -> Any:
-    """A part of a file: mapped where the file is local, read elsewhere."""
+    """A part of a file: mapped if the file is local, else read."""
     import pyarrow as pa
 
     raw = getattr(opened, "raw", None)
-    if isinstance(raw, io.FileIO):  # a file at an address has a name too, which may be that of another one here
+    if isinstance(raw, io.FileIO):  # a file at an address has a name too, which a local file may share
         with pa.memory_map(str(raw.name)) as mapped:
             mapped.seek(at)
             return mapped.read_buffer(size)

@@ -1,4 +1,4 @@
-"""Kinds of files of replies: lines, or tables of one kind or another, by their first bytes or the end of their name."""
+"""Recognises the kind of a file of replies, lines or a kind of table, by its first bytes or its ending."""
 
 ENDINGS = {
     ".jsonl": "", ".ndjson": "", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".arrows": "arrow",
@@ -11,7 +11,7 @@ STREAM = b"\xff\xff\xff\xff"  # a message of Arrow
 
 
 def kind_of(name: str, head: bytes) -> str:
-    """What kind of table a file is: parquet, arrow or csv; "" for lines.
+    """The kind of table in a file: parquet, arrow or csv; "" for lines.
 
     >>> (
     ...     kind_of("replies.parquet", b""),
@@ -29,7 +29,7 @@ def kind_of(name: str, head: bytes) -> str:
 
 
 def ending(name: str) -> str:
-    """The end of a name that says what is in the file, whatever packs it."""
+    """The ending of a name that says what is in the file, without a compression's ending."""
     name = name.lower()
     for packed in PACKED:
         name = name.removesuffix(packed)

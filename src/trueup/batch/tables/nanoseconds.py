@@ -1,6 +1,6 @@
-"""Nanoseconds: a column of polars enters, its values leave without a loss of digits.
+"""Converts a polars column into values without losing digits of nanoseconds.
 
-Python's own types end at microseconds. Where a type of polars holds more, its values are taken as counts and written here.
+Python's own types end at microseconds. If a polars type has more digits, its values are taken as counts and written here.
 """
 
 from collections.abc import Callable
@@ -16,14 +16,14 @@ Convert = Callable[[Any], Any]
 
 
 def values_of(series: Any) -> list[Any]:
-    """The values of a column, those with nanoseconds as JSON has them."""
+    """The values of a column, with nanoseconds as JSON text."""
     target, convert = _exact(series.dtype)
     if convert is None:
         return list(series.to_list())
     return [None if value is None else convert(value) for value in series.cast(target).to_list()]
 
 
-def instant(count: int, zoned: bool) -> str:
+def instant(count: int, *, zoned: bool) -> str:
     """A point in time, given in nanoseconds since 1970.
 
     >>> instant(1714557600123456789, zoned=True), instant(-1, zoned=False)
@@ -34,7 +34,7 @@ def instant(count: int, zoned: bool) -> str:
 
 
 def _exact(kind: Any) -> tuple[Any, Convert | None]:
-    """The type that a column is read as, and what is done to a value; None: Python holds the type as it is."""
+    """The type to read a column as, and the conversion of its values; None if Python can represent the type."""
     import polars as pl
 
     if isinstance(kind, pl.Time):
@@ -43,7 +43,7 @@ def _exact(kind: Any) -> tuple[Any, Convert | None]:
         if isinstance(kind, pl.Duration):
             return pl.Int64, lambda count: seconds(count, _PER_SECOND)
         zoned = kind.time_zone is not None
-        return pl.Int64, lambda count: instant(count, zoned)
+        return pl.Int64, lambda count: instant(count, zoned=zoned)
     if isinstance(kind, pl.List | pl.Array):
         return _in_list(kind, *_exact(kind.inner))
     return _in_struct(kind) if isinstance(kind, pl.Struct) else (kind, None)

@@ -1,13 +1,13 @@
-"""Parquet files: the row groups of one, and the rows of a group, a few at a time.
+"""Reads Parquet files: finds the row groups, and reads the rows of a group, a few at a time.
 
-A group is decoded page by page from its beginning. A worker that takes the next range of the same group goes on where it was, so
-that a large group costs no more than small ones.
+A group is decoded page by page from its beginning. A worker that takes the next range of the same group continues where it
+stopped, so a large group costs no more than small ones.
 """
 
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-from trueup.batch.tables.table import ROWS_AT_ONCE, BadTable, Group, Table, indexed, is_damage
+from trueup.batch.tables.table import ROWS_AT_ONCE, BadTable, RowGroup, SourceTable, indexed, is_damage
 
 _BUFFER = 1 << 20
 _AT_ONCE = 4 << 20  # bytes of rows that are decoded together
@@ -15,7 +15,7 @@ _AT_ONCE = 4 << 20  # bytes of rows that are decoded together
 Open = Callable[[], BinaryIO]
 
 
-def index(opened: BinaryIO) -> Table:
+def index(opened: BinaryIO) -> SourceTable:
     """The row groups of a file."""
     with _file(opened) as parquet:
         about = parquet.metadata
@@ -24,8 +24,8 @@ def index(opened: BinaryIO) -> Table:
         return indexed("parquet", found, parquet.schema_arrow.serialize().to_pybytes())
 
 
-def schema(table: Table) -> Any:
-    """The columns of a file, as Arrow has them."""
+def schema(table: SourceTable) -> Any:
+    """The columns of a file, as Arrow types."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
     return pa.ipc.read_schema(pa.py_buffer(table.about))
@@ -39,23 +39,23 @@ def _file(opened: BinaryIO) -> Any:
     except Exception as error:
         if not is_damage(error):
             raise
-        raise BadTable(f"not a Parquet file that can be read: {str(error)[:200]}") from None
+        raise BadTable(f"not a readable Parquet file: {str(error)[:200]}") from None
 
 
 class _Cursor:
-    """Where the reading of one row group stands."""
+    """The position of a reader in one row group."""
 
-    def __init__(self, key: tuple[str, int], open_file: Open, group: Group) -> None:
+    def __init__(self, key: tuple[str, int], open_file: Open, group: RowGroup) -> None:
         self.key = key
         self._opened = open_file()
         self._parquet = _file(self._opened)
         size = max(16, min(ROWS_AT_ONCE, _AT_ONCE * group.rows // max(1, group.size)))
         self._batches = self._parquet.iter_batches(size, row_groups=[group.at], use_threads=False)
         self._batch: Any = None
-        self.at = 0  # the row of the group that the batch begins with
+        self.at = 0  # the first row of the batch, as a number in the group
 
     def read(self, low: int, high: int) -> Iterator[Any]:
-        """The rows from one to another, which lie at or after the batch that is held."""
+        """The rows from one number to another, at or after the current batch."""
         while True:
             count = 0 if self._batch is None else self._batch.num_rows
             if low < self.at + count:
@@ -67,7 +67,7 @@ class _Cursor:
             self._batch = None
             self._batch, self.at = next(self._batches, None), self.at + count
             if self._batch is None:
-                raise OSError("it has fewer rows than it says")
+                raise OSError("it has fewer rows than its header says")
 
     def close(self) -> None:
         self._batch = None
@@ -75,11 +75,11 @@ class _Cursor:
         self._opened.close()
 
 
-_cursors: list[_Cursor] = []  # the last one, which the next range may follow
+_cursors: list[_Cursor] = []  # the last one, which the next range may continue
 
 
-def batches(key: str, open_file: Open, _: Table, group: Group, low: int, high: int) -> Iterator[Any]:
-    """The rows of a group from one number to another; `key` tells the file from any other, "" keeps nothing for the next range."""
+def batches(key: str, open_file: Open, _: SourceTable, group: RowGroup, low: int, high: int) -> Iterator[Any]:
+    """The rows of a group from one number to another. `key` identifies the file; with "", nothing is kept for the next range."""
     cursor = _cursors.pop() if _cursors else None
     if cursor is None or cursor.key != (key, group.at) or cursor.at > low:
         if cursor is not None:

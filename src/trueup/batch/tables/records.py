@@ -1,8 +1,8 @@
-"""The records of a sift as columns: which there are, and the cells of a record.
+"""Turns the records of a sift into columns.
 
-The columns depend on the contract alone, so every run under it has the same. Nested values are JSON text. Where the contract's schema
-is an object, each field with a simple type has a column of its own too, `data_` before its name. Fields without a column, and values that
-their column cannot hold, are in `more`.
+The columns depend only on the contract, so every run with the same contract has the same columns. Nested values are JSON text. If
+the contract's schema is an object, each field with a simple type has its own column, with `data_` before its name. Fields without
+a column, and values that do not fit their column, are in `more`.
 """
 
 import json
@@ -34,7 +34,7 @@ FAILED = (
 
 
 def value_columns(schema: Any) -> list[Column]:
-    """The columns of the fields that a JSON Schema names, those with a simple type.
+    """The columns for the fields of a JSON Schema that have a simple type.
 
     >>> schema = {
     ...     "properties": {
@@ -55,7 +55,7 @@ def value_columns(schema: Any) -> list[Column]:
 
 
 def _kind(field: Any, schema: Any) -> str:
-    """The kind of column a field fits into; "" if there is none."""
+    """The kind of column that a field fits into; "" if there is none."""
     field = _resolved(field, schema)
     choices = field.get("anyOf") or field.get("oneOf")
     if isinstance(choices, list):
@@ -72,7 +72,7 @@ def _kind(field: Any, schema: Any) -> str:
 
 
 def _resolved(field: Any, schema: Any) -> Row:
-    """A schema behind its references inside the same document; {} where there is none."""
+    """A schema with its references inside the same document resolved; {} if there is none."""
     for _ in range(20):
         if not isinstance(field, dict):
             return {}
@@ -87,7 +87,7 @@ def _resolved(field: Any, schema: Any) -> Row:
 
 
 def cells_of(columns: tuple[Column, ...]) -> Callable[[bytes], list[Any]]:
-    """The function that gives the cells of a record, from its line."""
+    """The function that turns the line of a record into cells."""
     own = [column for column in columns if column.note not in (_AGAIN, _MORE)]
     typed = [(column.name.removeprefix("data_"), column.kind) for column in columns if column.name.startswith("data_")]
 
@@ -106,7 +106,7 @@ def cells_of(columns: tuple[Column, ...]) -> Callable[[bytes], list[Any]]:
             value = read_row(text.encode())
             derived[column.name] = cell = fitting(value, column.kind)
             if cell != value:
-                fields[column.name] = text  # as it was, since the column cannot hold it
+                fields[column.name] = text  # the original, since the column cannot represent it
         more = {name: msgspec.Raw(text.encode()) for name, text in fields.items()}
         derived["more"] = msgspec.json.encode(more).decode() if more else None
         return [derived.get(column.name) for column in columns]
@@ -123,11 +123,11 @@ def _fields(line: bytes) -> dict[str, str]:
 
 
 def _written(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))  # with escapes for what UTF-8 cannot hold
+    return json.dumps(value, separators=(",", ":"))  # with escapes for text that UTF-8 cannot represent
 
 
 def fitting(value: Any, kind: str) -> Any:
-    """A value if a column of this kind can hold it, else None.
+    """A value if it fits a column of this kind, else None.
 
     >>> fitting(5, "integer"), fitting(2**64, "integer"), fitting(True, "number"), fitting(["a", None], "text[]")
     (5, None, None, ['a', None])

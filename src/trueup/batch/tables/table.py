@@ -1,7 +1,8 @@
-"""A table as a source of lines: what kind it is, and where its groups of rows are.
+"""A table as a source of lines: its kind, and the places of its groups of rows.
 
-A group is a row group of Parquet or a record batch of Arrow. Every row has a place among the bytes that the table counts as, given by
-its group and its number alone, so a range of bytes holds the same rows whoever reads it. They are packed: they travel to workers.
+A group is a row group of Parquet or a record batch of Arrow. A table counts as a number of bytes, and each row has a place among
+them that depends only on its group and its number, so a range of bytes always means the same rows. Groups are packed, since they
+are sent to workers.
 """
 
 import struct
@@ -9,26 +10,26 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 _ENTRY = struct.Struct("<6q")
-LEAST = 256  # bytes a row counts as at least
-ROWS_AT_ONCE = 128  # rows whose values are held at most: a value that many rows share takes its room in each of them
+LEAST = 256  # the least number of bytes that a row counts as
+ROWS_AT_ONCE = 128  # the most rows whose values are held: a value that many rows share is stored in each of them
 
 
 class BadTable(ValueError):
-    """A table that cannot be read: says why."""
+    """A table that cannot be read. The message says why."""
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether an error is about the bytes of a file of Arrow's or Parquet's, rather than about getting at them."""
+    """Whether an error is about the bytes of an Arrow or Parquet file, rather than about getting at them."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
     if isinstance(error, OSError):
-        return type(error) is OSError and error.errno is None  # so Arrow speaks of pages that do not decode
+        return type(error) is OSError and error.errno is None  # Arrow's words for pages that cannot be decoded
     return isinstance(error, pa.ArrowException) and not isinstance(error, pa.ArrowMemoryError)
 
 
-class Group(NamedTuple):
-    """Rows that are read together: the place of the first among the bytes of the table and the bytes each counts as, the number of
-    the first, how many there are, and where they are in the file.
+class RowGroup(NamedTuple):
+    """Rows that are read together: the place of the first row among the bytes of the table, the bytes each row counts as, the
+    number of the first row, the number of rows, and their place in the file.
     """
 
     start: int
@@ -43,9 +44,9 @@ class Group(NamedTuple):
         return self.start + self.step * self.rows
 
     def between(self, start: int, end: int) -> tuple[int, int]:
-        """The rows of the group whose place lies in a range of bytes.
+        """The rows of the group whose places are in a range of bytes.
 
-        >>> Group(100, 2, 0, 5, 0, 10).between(102, 105)
+        >>> RowGroup(100, 2, 0, 5, 0, 10).between(102, 105)
         (1, 3)
         """
         low, high = (-((self.start - edge) // self.step) for edge in (start, end))
@@ -56,15 +57,15 @@ class Group(NamedTuple):
         return self.start + self.step * row
 
 
-class Table(NamedTuple):
-    """What is known of a table before it is read: its kind, how many bytes it counts as, its groups, and what its kind needs."""
+class SourceTable(NamedTuple):
+    """The facts about a table that are known before it is read: its kind, the bytes it counts as, its groups, and details of its kind."""
 
     kind: str
     extent: int
     packed: bytes = b""
     about: Any = None
 
-    def groups(self, start: int, end: int) -> Iterator[Group]:
+    def groups(self, start: int, end: int) -> Iterator[RowGroup]:
         """The groups that have rows in a range of bytes."""
         number = self._after(start)
         while number * _ENTRY.size < len(self.packed) and (group := self._group(number)).start < end:
@@ -72,7 +73,7 @@ class Table(NamedTuple):
             number += 1
 
     def row(self, place: int) -> int:
-        """The number of the row at a place; in a table of text, the place itself, which is a byte of the file."""
+        """The number of the row at a place; in a text table, the place itself, which is a byte of the file."""
         if self.kind == "csv":
             return place
         group = self._group(self._after(place))
@@ -89,20 +90,20 @@ class Table(NamedTuple):
                 high = middle
         return low
 
-    def _group(self, number: int) -> Group:
-        return Group(*_ENTRY.unpack_from(self.packed, number * _ENTRY.size))
+    def _group(self, number: int) -> RowGroup:
+        return RowGroup(*_ENTRY.unpack_from(self.packed, number * _ENTRY.size))
 
     def heads(self, rows: int) -> Iterator[tuple[int, int]]:
-        """The ranges of bytes that hold the first rows of some groups: the first, the last, and two between them."""
+        """The ranges of bytes with the first rows of some groups: the first, the last, and two between them."""
         last = len(self.packed) // _ENTRY.size - 1
         for number in sorted({0, last // 3, 2 * last // 3, last}) if last >= 0 else ():
             group = self._group(number)
             yield group.start, min(group.place(rows), group.end)
 
-    def weighed(self, least: int) -> "Table":
-        """The same table, in which a row counts as so many bytes at least.
+    def weighed(self, least: int) -> "SourceTable":
+        """The same table with a larger minimum of bytes for a row.
 
-        Values that rows share are stored once. Without this, a range could hold any number of bytes of lines.
+        Values that rows share are stored once. Without this, a range could have any number of bytes of lines.
         """
         groups = (self._group(number) for number in range(len(self.packed) // _ENTRY.size))
         found = ((group.rows, group.step * group.rows, group.at, group.size) for group in groups)
@@ -111,8 +112,8 @@ class Table(NamedTuple):
 
 def indexed(
     kind: str, groups: Iterable[tuple[int, int, int, int]], about: Any = None, least: int = LEAST
-) -> Table:  # fmt: skip
-    """The table of groups: how many rows each has, the bytes these take, and where in the file they are and how long."""
+) -> SourceTable:  # fmt: skip
+    """The table of some groups: the number of rows of each, the bytes they take, and their place and size in the file."""
     packed = bytearray()
     extent = first = 0
     for rows, weight, at, size in groups:
@@ -121,4 +122,4 @@ def indexed(
             packed += _ENTRY.pack(extent, step, first, rows, at, size)
             extent += step * rows
             first += rows
-    return Table(kind, extent, bytes(packed), about)
+    return SourceTable(kind, extent, bytes(packed), about)

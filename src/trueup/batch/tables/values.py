@@ -1,7 +1,7 @@
-"""Values: what a cell of a table or a frame holds enters, what JSON can say leaves.
+"""Converts the values of cells into values that JSON can represent.
 
-Times are ISO 8601 text, binary is base64, a decimal is a number where that keeps all its digits and text elsewhere, NaN is null and
-infinity is text. A map with text for keys is an object. Integers of any size stay exact.
+Times become ISO 8601 text, and binary becomes base64. A decimal is a number if that keeps all its digits, else text. NaN is null,
+and infinity is text. A map with text keys is an object. Integers of any size stay exact.
 """
 
 import math
@@ -16,7 +16,7 @@ Convert = Callable[[Any], Any]
 
 
 def plain(value: Any) -> Any:
-    """Any Python value as JSON has it; what has no form in JSON is a `TypeError`.
+    """Any Python value for JSON. Raises `TypeError` for values without a form in JSON.
 
     >>> from decimal import Decimal
     >>> plain({"a": (1, Decimal("2.50")), "b": float("nan"), "c": b"hi"})
@@ -36,7 +36,7 @@ def plain(value: Any) -> Any:
 
 
 def number(value: float) -> float | str | None:
-    """A float as JSON has it: NaN is what frames have for nothing.
+    """A float for JSON: frames use NaN for missing values.
 
     >>> number(1.5), number(float("nan")), number(float("-inf"))
     (1.5, None, '-Infinity')
@@ -47,7 +47,7 @@ def number(value: float) -> float | str | None:
 
 
 def decimal(value: Decimal) -> float | int | str | None:
-    """A decimal as a number where one says the same, else as text.
+    """A decimal as a number if that is exact, else as text.
 
     >>> decimal(Decimal("12.50")), decimal(Decimal("3.00")), decimal(Decimal("0.1234567890123456789"))
     (12.5, 3, '0.1234567890123456789')
@@ -61,13 +61,13 @@ def decimal(value: Decimal) -> float | int | str | None:
 
 
 def moment(text: str) -> str:
-    """A point in time as Arrow writes it, in ISO 8601, without zeros at the end of its seconds.
+    """A point in time in ISO 8601 as Arrow writes it, without zeros at the end of its seconds.
 
     >>> moment("2024-05-01 12:00:00.120000Z"), moment("12:00:00.000")
     ('2024-05-01T12:00:00.12Z', '12:00:00')
     """
-    if text.startswith("<"):  # so Arrow writes a year that it has no digits for
-        raise ValueError("a point in time in it is out of range")
+    if text.startswith("<"):  # Arrow writes this for a year that it cannot represent
+        raise ValueError("one of its points in time is out of range")
     text = text.replace(" ", "T", 1)
     head, dot, rest = text.partition(".")
     if not dot:
@@ -78,7 +78,7 @@ def moment(text: str) -> str:
 
 
 def seconds(count: int, per: int) -> int | float:
-    """A duration in seconds, given as a count of parts of a second.
+    """A duration in seconds, from a count of fractions of a second.
 
     >>> seconds(90_000, 1000), seconds(1, 1_000_000_000)
     (90, 1e-09)
@@ -92,7 +92,7 @@ def encoded(value: bytes) -> str:
 
 
 def pairs(items: list[tuple[Any, Any]]) -> Any:
-    """A map: an object where its keys are texts and different, else a list of pairs.
+    """A map: an object if its keys are distinct texts, else a list of pairs.
 
     >>> pairs([("a", 1)]), pairs([(1, "x")])
     ({'a': 1}, [[1, 'x']])
@@ -110,7 +110,7 @@ def _datetime(value: datetime) -> str:
 
 
 def _timedelta(value: timedelta) -> int | float:
-    total = value.total_seconds()  # of pandas' own type, with nanoseconds
+    total = value.total_seconds()  # a pandas type with nanoseconds
     return int(total) if total.is_integer() else total
 
 
@@ -121,11 +121,11 @@ def _mapping(value: dict[Any, Any]) -> Any:
 def _sequence(value: Any) -> Any:
     items = [plain(item) for item in value]
     if items and type(value) is list and all(type(item) is tuple and len(item) == 2 for item in value):
-        return pairs([tuple(item) for item in items])  # so Arrow gives a map
+        return pairs([tuple(item) for item in items])  # how Arrow returns a map
     return items
 
 
-_MISSING = frozenset({"NAType", "NaTType"})  # of pandas: the second is a datetime too
+_MISSING = frozenset({"NAType", "NaTType"})  # pandas types; the second is a datetime too
 _BY_TYPE: dict[type, Convert] = {
     str: str, bool: bool, int: int, float: number, Decimal: decimal, datetime: _datetime, date: date.isoformat,
     time: lambda value: moment(value.isoformat()), timedelta: _timedelta, UUID: str, bytes: encoded,
@@ -135,8 +135,8 @@ _BY_TYPE: dict[type, Convert] = {
 
 
 def _foreign(value: Any) -> Any:
-    """A value of numpy's or pandas': theirs know what they are in Python."""
-    if type(value).__name__ == "datetime64":  # as nanoseconds it would be a bare number
+    """A value of numpy or pandas, which convert their own types to Python's."""
+    if type(value).__name__ == "datetime64":  # nanoseconds would become a bare number
         text = str(value)
         return None if text == "NaT" else moment(text)
     for name in ("tolist", "item", "to_pylist", "as_py", "to_list"):
@@ -144,4 +144,4 @@ def _foreign(value: Any) -> Any:
             return plain(give())
     if type(value).__module__.partition(".")[0] == "pandas":  # a period or an interval
         return str(value)
-    raise TypeError(f"a value of type {type(value).__name__} has no form in JSON")
+    raise TypeError(f"a value of type {type(value).__name__} cannot be written as JSON")

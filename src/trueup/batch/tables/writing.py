@@ -1,7 +1,7 @@
-"""Writing tables: the records of a sift leave as Parquet, Arrow, CSV, or a folder that `datasets` loads, beside the JSON lines.
+"""Writes the records of a sift as Parquet, Arrow, CSV, or a folder that `datasets` loads, beside the JSON lines.
 
-The lines are read in batches of bounded size. A file or folder is written beside its place, synced, and put there whole; whoever
-is killed meanwhile does it again, with the same bytes.
+Lines are read in batches of bounded size. A file or folder is written beside its place, synced, and then moved there whole. An
+interrupted write is repeated, with the same bytes.
 """
 
 import csv
@@ -23,23 +23,23 @@ FORMATS = ("jsonl", "parquet", "arrow", "csv", "datasets")
 NAMES = ("validated", "failures")
 TABLES = tuple(f"{name}.{form}" for name in NAMES for form in FORMATS[1:4])
 _ROWS = 20_000
-_BYTES = 16 << 20  # of lines that are held
+_BYTES = 16 << 20  # lines that are held
 _SHARD = 512 << 20  # bytes of a file in a folder of `datasets`
 
 Columns = tuple[Column, ...]
 
 
 class Unwritable(ValueError):
-    """A table cannot be written: says why."""
+    """A table cannot be written. The message says why."""
 
 
 def target_of(out: Path, name: str, form: str) -> Path:
-    """Where the table of some records is: a file, or a folder of `datasets`."""
+    """The path of the table of some records: a file, or a folder of `datasets`."""
     return out / (name if form == "datasets" else f"{name}.{form}")
 
 
 def clear_tables(out: Path) -> None:
-    """Remove the tables of an earlier run, and nothing else."""
+    """Remove the tables of an earlier run, and no other files."""
     for name in TABLES:
         (out / name).unlink(missing_ok=True)
     for name in NAMES:
@@ -48,9 +48,9 @@ def clear_tables(out: Path) -> None:
 
 
 def require_writer(form: str) -> None:
-    """Refuse a format whose package is missing, before anything is judged."""
+    """Refuse a format if its package is missing, before anything is judged."""
     if form not in FORMATS:
-        raise Unwritable(f"no format {form!r}; there are {', '.join(FORMATS)}")
+        raise Unwritable(f"unknown format {form!r}; choose one of {', '.join(FORMATS)}")
     if form in {"jsonl", "csv"}:
         return
     try:
@@ -60,7 +60,7 @@ def require_writer(form: str) -> None:
 
 
 def write_tables(out: Path, work: Path, form: str, schema: Any) -> None:
-    """Write both tables of a finished sift; `work` is where they are made, `schema` the JSON Schema of the contract, if it has one."""
+    """Write both tables of a finished sift in the folder `work`; `schema` is the JSON Schema of the contract, if it has one."""
     for name in NAMES:
         columns = (*VALID, *value_columns(schema)) if name == "validated" else FAILED
         target = target_of(out, name, form)
@@ -76,7 +76,7 @@ def write_tables(out: Path, work: Path, form: str, schema: Any) -> None:
 
 
 def _replace(beside: Path, target: Path, old: Path) -> None:
-    """Put a file or folder in place; a folder cannot take the place of another, which is moved away first."""
+    """Put a file or folder in place. A folder cannot replace another, so the other one is moved away first."""
     if target.is_dir() and beside.is_dir():
         target.rename(old)
         beside.rename(target)
@@ -101,7 +101,7 @@ def _sync(path: Path) -> None:
 
 
 def _batches(lines: Path, columns: Columns) -> Iterator[Batch]:
-    """The records of a file of lines, by column, a bounded number at a time."""
+    """The records of a file of lines as columns, a bounded number at a time."""
     cells = cells_of(columns)
     names = [column.name for column in columns]
     rows: list[list[Any]] = []
@@ -136,7 +136,7 @@ def _write_csv(target: Path, columns: Columns, batches: Iterator[Batch]) -> None
 
 
 def _text(value: Any) -> Any:
-    """A cell that no spreadsheet computes: a number stays one, a list is JSON."""
+    """A cell that no spreadsheet computes: a number stays one, and a list is JSON."""
     if value is None or isinstance(value, bool):
         return {None: "", True: "true", False: "false"}[value]
     if isinstance(value, int | float):
@@ -145,7 +145,7 @@ def _text(value: Any) -> Any:
 
 
 def _write_dataset(target: Path, columns: Columns, batches: Iterator[Batch]) -> None:
-    """Write the folder that `Dataset.save_to_disk` would: streams of record batches, and what lists them."""
+    """Write a folder like `Dataset.save_to_disk`: streams of record batches, and the files that list them."""
     import pyarrow as pa
 
     schema = schema_of(columns)

@@ -127,12 +127,12 @@ def _cores() -> int:
 
 
 def _engine(options: dict[str, Any]) -> dict[str, Any]:
-    from trueup.batch.judging.work import Guard
+    from trueup.batch.judging.work import UnitLimits
 
     name, _, address = options.pop("engine").partition(":")
     if name not in ("local", "ray"):
         raise click.UsageError(f"--engine {name}: there are local and ray[:ADDRESS]")
-    return {"engine": name, "address": address, "guard": Guard(options.pop("unit_timeout"))}
+    return {"engine": name, "address": address, "guard": UnitLimits(options.pop("unit_timeout"))}
 
 
 def _refuse_outputs(options: dict[str, Any], read: list[str]) -> None:
@@ -179,11 +179,11 @@ def _run(
 def _named(source: str) -> Any:
     """A source by its name: a run in `runs/` too."""
     from trueup.cli.options.runs import find_run, is_run
-    from trueup.material.sources import Named
+    from trueup.material.sources import SourceName
 
     if "://" not in source and not Path(source).exists() and is_run(source):
-        return Named(str(find_run(source)))
-    return Named(source)
+        return SourceName(str(find_run(source)))
+    return SourceName(source)
 
 
 def _refuse_contracts(new: str, against: str | None) -> None:

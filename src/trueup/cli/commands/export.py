@@ -10,7 +10,7 @@ from trueup.cli.options.references import Unavailable
 
 if TYPE_CHECKING:
     from trueup.batch.exporting.fine_tuning import Exported
-    from trueup.batch.exporting.pairs import Pair, Skipped
+    from trueup.batch.exporting.pairs import Skipped, TrainingPair
 
 FORMATS = ("openai", "anthropic", "gemini", "completion")
 
@@ -66,7 +66,7 @@ def export(place: str, out: Path, held_out: Path | None, share: float | None, **
       trueup export runs/reviews --step split -o train.jsonl --held-out validation.jsonl
       trueup export sifted --to gemini --prompt question -o train.jsonl
     """
-    from trueup.batch.exporting.fine_tuning import SHARE, Wish, export_pairs
+    from trueup.batch.exporting.fine_tuning import SHARE, ExportOptions, export_pairs
     from trueup.batch.exporting.pairs import PREFERENCES
     from trueup.cli.options.outputs import keep_results
     from trueup.cli.options.runs import told
@@ -78,7 +78,7 @@ def export(place: str, out: Path, held_out: Path | None, share: float | None, **
         raise Unavailable("--share is the share that --held-out takes; give --held-out FILE too")
     if held_out is not None and held_out.resolve() == out.resolve():
         raise Unavailable("--held-out and --out name the same file")
-    wish = Wish(form, options["preference"], options["system"], SHARE if share is None else share)
+    wish = ExportOptions(form, options["preference"], options["system"], SHARE if share is None else share)
     for option, path in (("--out", out), ("--held-out", held_out)):
         if path is not None:
             if not path.absolute().parent.is_dir():
@@ -92,7 +92,7 @@ def export(place: str, out: Path, held_out: Path | None, share: float | None, **
     return 0 if found.written or found.held_out else 1
 
 
-def _pairs(place: str, options: dict[str, Any]) -> "Iterator[Pair | Skipped]":
+def _pairs(place: str, options: dict[str, Any]) -> "Iterator[TrainingPair | Skipped]":
     from trueup.cli.options.runs import find_run, is_run, told
 
     as_written = options["as_written"]

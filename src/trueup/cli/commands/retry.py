@@ -47,7 +47,7 @@ def retry(
     from trueup.batch.pipeline.retrying.retry import caused_by
     from trueup.batch.pipeline.retrying.retry import retry as take
     from trueup.batch.pipeline.rundir.directory import OwnedRun
-    from trueup.batch.pipeline.running.run import Options, asking_steps, execute
+    from trueup.batch.pipeline.running.run import RunOptions, asking_steps, execute
     from trueup.cli.display.run import print_end
     from trueup.cli.progress.run import Watcher
     from trueup.cli.terminal.layout import count
@@ -84,7 +84,7 @@ def retry(
     with told():
         watcher = Watcher(False)
         try:
-            result = execute(path, Options(max_cost=max_cost), watcher.live, watcher.said)
+            result = execute(path, RunOptions(max_cost=max_cost), watcher.live, watcher.said)
         finally:
             watcher.close()
     print_end(path, result, False)

@@ -9,7 +9,7 @@ import click
 from trueup.cli.options.runs import Refused, find_run, is_run, make_run, over_config, told
 
 if TYPE_CHECKING:
-    from trueup.batch.pipeline.running.run import Options
+    from trueup.batch.pipeline.running.run import RunOptions
 
 # What is said when a run is made.
 _AT_START = ("run_dir", "provider", "model", "base_url", "price", "max_units", "repeat", "sample", "by", "seed")
@@ -47,7 +47,7 @@ def run(place: str, as_json: bool, quiet: bool, estimate: bool, like: str | None
       trueup run pipelines/reviews --estimate --sample 1000
       trueup run runs/reviews-20250101-120000
     """
-    from trueup.batch.pipeline.running.run import Options, execute
+    from trueup.batch.pipeline.running.run import RunOptions, execute
 
     chosen = {name: options.pop(name) for name in _AT_START}
     workers = options.pop("concurrency") or 8
@@ -55,7 +55,7 @@ def run(place: str, as_json: bool, quiet: bool, estimate: bool, like: str | None
     _above(options["poll"], "--poll", "seconds, above 0", least=1e-6)
     if like is not None and not estimate:
         raise Refused("--like names the run that an estimate learns from; give --estimate too")
-    given = Options(
+    given = RunOptions(
         options["batch"], workers, options["max_cost"], _seconds(options["timeout"]), options["poll"], options["cache"]
     )
     with told():
@@ -78,7 +78,7 @@ def run(place: str, as_json: bool, quiet: bool, estimate: bool, like: str | None
     return result.code
 
 
-def _place(place: str, chosen: dict[str, Any], options: "Options") -> Path:
+def _place(place: str, chosen: dict[str, Any], options: "RunOptions") -> Path:
     if not is_run(place):
         return make_run(place, options=options, **chosen)
     said = [f"--{name.replace('_', '-')}" for name, value in chosen.items() if value is not None]

@@ -15,8 +15,8 @@ from trueup.verdict.extras import install
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from trueup.batch.judging.contracts import Spec
-    from trueup.batch.sift import Options, Result
+    from trueup.batch.judging.contracts import ContractSpec
+    from trueup.batch.sift import SiftOptions, SiftResult
 
 OUT_OF_TIME = 3
 
@@ -116,15 +116,17 @@ def _refuse_table(target: Path) -> None:
 
 
 def _write_table(out: Path, target: Path) -> None:
-    from trueup.batch.exporting.flat_table import BadTable, write_table
+    from trueup.batch.exporting.flat_table import UnwritableTable, write_table
 
     try:
         write_table(out / "validated.jsonl", target)
-    except BadTable as error:
+    except UnwritableTable as error:
         raise Stopped(f"--table: {error}") from None
 
 
-def run_batch(files: list[str], spec: "Spec", out: Path, options: dict[str, Any], *, flips: bool = False) -> int:
+def run_batch(
+    files: list[str], spec: "ContractSpec", out: Path, options: dict[str, Any], *, flips: bool = False
+) -> int:
     """Run a sift and tell how it went; gives the exit code."""
     from trueup.batch.sift import WORK, OutOfTime
     from trueup.cli.display.sift import account
@@ -175,45 +177,47 @@ def _write_page(out: Path) -> None:
         click.echo(f"report.html was not written: {error}", err=True)
 
 
-def _options(given: dict[str, Any], *, flips: bool) -> "Options":
-    from trueup.batch.input.sources import Form
-    from trueup.batch.judging.work import Guard
-    from trueup.batch.sift import Options
-    from trueup.batch.tables.rows import Columns
+def _options(given: dict[str, Any], *, flips: bool) -> "SiftOptions":
+    from trueup.batch.input.sources import InputForm
+    from trueup.batch.judging.work import UnitLimits
+    from trueup.batch.sift import SiftOptions
+    from trueup.batch.tables.rows import UnitColumns
 
-    return Options(
+    return SiftOptions(
         engine=given["engine"],
         workers=given["workers"] or 0,
-        guard=Guard(given["unit_timeout"], given["max_memory"]),
+        guard=UnitLimits(given["unit_timeout"], given["max_memory"]),
         max_line=given["max_line"],
         fresh=given["fresh"],
         flips=flips,
         time_limit=given["time_limit"],
         merge=given.get("merge") or "",
         grow=given.get("grow", False),
-        form=Form(Columns(given.get("id_column", ""), given.get("reply_column", "")), given.get("encoding", "utf-8")),
+        form=InputForm(
+            UnitColumns(given.get("id_column", ""), given.get("reply_column", "")), given.get("encoding", "utf-8")
+        ),
         format=given.get("format_", "jsonl"),
     )
 
 
-def _run(files: list[str], spec: "Spec", out: Path, options: "Options", shower: Any) -> "Result":
+def _run(files: list[str], spec: "ContractSpec", out: Path, options: "SiftOptions", shower: Any) -> "SiftResult":
     """Run, with every way it can fail turned into one message."""
     from trueup.batch.disk.full_disk import writing
-    from trueup.batch.input.sources import Unreadable
+    from trueup.batch.input.sources import UnreadableSource
     from trueup.batch.judging.contracts import BadContract
     from trueup.batch.judging.work import EngineFailed
-    from trueup.batch.merging.stored_ranges import Broken
+    from trueup.batch.merging.stored_ranges import BrokenRange
     from trueup.batch.pipeline.rundir.lock import Fenced
-    from trueup.batch.sift import Refused, sift
-    from trueup.batch.siftdir.manifest import Lost, Unknown
+    from trueup.batch.sift import SiftRefused, sift
+    from trueup.batch.siftdir.manifest import LostOwnership, UnknownManifest
 
     _stop_on_term()
     try:
         with resumable("Free some space: the same command resumes where it stopped."), writing(out):
             return sift(files, spec, out, options, shower, _stdin(files))
-    except (Refused, Unreadable, BadContract, Unknown, Broken) as error:
+    except (SiftRefused, UnreadableSource, BadContract, UnknownManifest, BrokenRange) as error:
         raise Stopped(str(error)) from None
-    except (EngineFailed, Lost, Fenced) as error:
+    except (EngineFailed, LostOwnership, Fenced) as error:
         raise Stopped(f"{error}. Completed work is kept: run the same command to resume.") from None
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""

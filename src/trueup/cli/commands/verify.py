@@ -8,7 +8,7 @@ from trueup.cli.options.runs import find_run, told
 
 if TYPE_CHECKING:
     from trueup.batch.pipeline.verifying.recheck import Rechecked
-    from trueup.batch.pipeline.verifying.verify import Problem
+    from trueup.batch.pipeline.verifying.verify import RunProblem
 
 
 @click.command()
@@ -61,7 +61,7 @@ def verify(run: str, sample: int | None, everything: bool, as_json: bool) -> int
     return 0
 
 
-def _show(problem: "Problem") -> None:
+def _show(problem: "RunProblem") -> None:
     from trueup.cli.terminal.output import write
     from trueup.verdict.display import safe_line
 
@@ -70,7 +70,7 @@ def _show(problem: "Problem") -> None:
     write(safe_line(f"{where or 'run'}: {problem.kind}: {problem.message}{units}") + "\n")
 
 
-def _advice(run: str, problems: "list[Problem]", rechecked: "Rechecked") -> str:
+def _advice(run: str, problems: "list[RunProblem]", rechecked: "Rechecked") -> str:
     """What to do about problems: files are repaired, outcomes judged again."""
     from trueup.verdict.display import safe_line
 

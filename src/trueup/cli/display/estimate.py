@@ -27,7 +27,7 @@ def show_preview(
 def _preview(place: str, chosen: dict[str, Any], like: str | None, *, batch: bool) -> "Preview":
     from trueup.batch.pipeline.estimating.preview import coming, left_in, observed_in, preview
     from trueup.batch.pipeline.reporting.status import standing
-    from trueup.batch.pipeline.rundir.create import Wanted, units_of
+    from trueup.batch.pipeline.rundir.create import RunSettings, units_of
     from trueup.batch.pipeline.rundir.directory import RunDir
     from trueup.batch.pipeline.units.items import ItemsError
     from trueup.batch.pipeline.units.items_file import items_fault
@@ -48,7 +48,7 @@ def _preview(place: str, chosen: dict[str, Any], like: str | None, *, batch: boo
     else:
         pipeline = read_pipeline(place)
         check_sample(given)
-        wanted = Wanted(**given)
+        wanted = RunSettings(**given)
         try:
             waiting = [coming(lambda: units_of(pipeline, wanted))]
         except ItemsError as error:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 from trueup.verdict.display import safe_line
 
 if TYPE_CHECKING:
-    from trueup.batch.pipeline.running.run import Result
+    from trueup.batch.pipeline.running.run import RunEnd
 
 
-def print_end(path: Path, result: "Result", as_json: bool) -> None:
+def print_end(path: Path, result: "RunEnd", as_json: bool) -> None:
     """How a run stands at the end of this time."""
     from trueup.batch.pipeline.reporting.status import standing
     from trueup.batch.pipeline.rundir.directory import RunDir

@@ -15,7 +15,7 @@ from trueup.cli.options.references import Unavailable, no_file
 from trueup.contract.options import OPTIONS
 
 if TYPE_CHECKING:
-    from trueup.batch.judging.contracts import Spec
+    from trueup.batch.judging.contracts import ContractSpec
 
 Command = Callable[..., Any]
 _MADE = ("schema", "tools", "order", "accept", "strict")
@@ -36,7 +36,7 @@ def contract_options(command: Command) -> Command:
     return command
 
 
-def read_spec(options: dict[str, Any]) -> "Spec":
+def read_spec(options: dict[str, Any]) -> "ContractSpec":
     """The contract that the options name; they are taken out."""
     from trueup.batch.judging.contracts import BadContract, spec_of
 

@@ -16,7 +16,7 @@ from trueup.cli.options.references import Unavailable
 if TYPE_CHECKING:
     from trueup.batch.pipeline.config import Pipeline
     from trueup.batch.pipeline.estimating.cost import Prices
-    from trueup.batch.pipeline.running.run import Options
+    from trueup.batch.pipeline.running.run import RunOptions
 
 RUNS = Path("runs")
 
@@ -119,10 +119,10 @@ def over_config(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def make_run(pipeline: str, run_dir: str | None, options: "Options | None" = None, **wanted: Any) -> Path:
+def make_run(pipeline: str, run_dir: str | None, options: "RunOptions | None" = None, **wanted: Any) -> Path:
     """Lint a pipeline and make a run of it; `options`, if it is carried out at once, are looked at before it is made."""
     from trueup.batch.pipeline.providers.choose import check_providers
-    from trueup.batch.pipeline.rundir.create import Wanted, create_run
+    from trueup.batch.pipeline.rundir.create import RunSettings, create_run
 
     found = read_pipeline(pipeline)
     given = {name: value for name, value in wanted.items() if value is not None}
@@ -133,7 +133,7 @@ def make_run(pipeline: str, run_dir: str | None, options: "Options | None" = Non
         from trueup.batch.pipeline.running.run import check_options
 
         check_options(found, given, options)
-    return create_run(found, new_run(found.name, run_dir), Wanted(**given))
+    return create_run(found, new_run(found.name, run_dir), RunSettings(**given))
 
 
 def check_sample(given: dict[str, Any]) -> None:

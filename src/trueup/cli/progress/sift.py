@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from trueup.batch.counting.groups import ranked
-from trueup.batch.sift import Progress
+from trueup.batch.sift import SiftProgress
 from trueup.cli.terminal.bars import drawn, one_line
 from trueup.verdict.display import safe_line
 
@@ -28,10 +28,10 @@ class Shower:
         self._kind = kind
         self._shown = 0.0 if kind == "plain" else -10.0  # a short run needs no lines in a log
         self._began = time.monotonic()
-        self._last: Progress | None = None
+        self._last: SiftProgress | None = None
         self._bar = _bar() if kind == "bar" else None
 
-    def __call__(self, report: Progress) -> None:
+    def __call__(self, report: SiftProgress) -> None:
         self._last = report
         now = time.monotonic() - self._began
         if self._kind == "none" or now - self._shown < _EVERY[self._kind]:
@@ -47,7 +47,7 @@ class Shower:
             with contextlib.suppress(OSError):
                 self._bar(None)
 
-    def _show(self, report: Progress) -> None:
+    def _show(self, report: SiftProgress) -> None:
         try:
             if self._bar is not None:
                 self._bar(report)
@@ -60,7 +60,7 @@ class Shower:
             self._bar = None
 
 
-def parts_of(report: Progress) -> list[str]:
+def parts_of(report: SiftProgress) -> list[str]:
     """The numbers of one report, most important first."""
     counts = report.tally.counts
     share = f"{100 * report.done / report.total:3.0f}%" if report.total else "100%"
@@ -77,17 +77,17 @@ def parts_of(report: Progress) -> list[str]:
     return [*parts, *filter(None, (f"{left} left" if left else "", _top(report)))]
 
 
-def line_of(report: Progress) -> str:
+def line_of(report: SiftProgress) -> str:
     """The same on one line."""
     return one_line(parts_of(report))
 
 
-def _top(report: Progress) -> str:
+def _top(report: SiftProgress) -> str:
     failing = [(code, row[3]) for code, row in ranked(report.tally.codes) if row[3]]
     return " ".join(f"{code}×{units:,}" for code, units in failing[:_TOP])
 
 
-def _left(report: Progress) -> str:
+def _left(report: SiftProgress) -> str:
     from trueup.batch.pipeline.reporting.words import clock
 
     done = report.done - report.kept_bytes  # of this start
@@ -96,7 +96,7 @@ def _left(report: Progress) -> str:
     return clock(report.seconds * (report.total - report.done) / done)
 
 
-def _as_json(report: Progress) -> str:
+def _as_json(report: SiftProgress) -> str:
     import orjson
 
     counts = report.tally.counts
@@ -113,7 +113,7 @@ def _write(text: str) -> None:
     sys.stderr.flush()
 
 
-def _bar() -> Callable[[Progress | None], None]:
+def _bar() -> Callable[[SiftProgress | None], None]:
     """A live line, redrawn by hand: no thread runs beside the workers that are still to be started."""
     from rich.console import Console
     from rich.live import Live
@@ -122,7 +122,7 @@ def _bar() -> Callable[[Progress | None], None]:
     live = Live(console=console, auto_refresh=False, transient=True)
     live.start()
 
-    def show(report: Progress | None) -> None:
+    def show(report: SiftProgress | None) -> None:
         if report is None:
             live.stop()
             return

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from trueup.batch.pipeline.rundir.disk import Damaged
 from trueup.batch.pipeline.rundir.journal import JOURNAL, is_whole, unsealed
-from trueup.batch.pipeline.rundir.state import State
+from trueup.batch.pipeline.rundir.state import RunState
 from trueup.studio.runs.guarding import FAULTS, open_plain
 
 _KEPT = 64  # journals that are kept in memory
@@ -26,7 +26,7 @@ _BETWEEN = 64  # lines between two checks of the clock
 class Followed(NamedTuple):
     """A state, and the share of the journal that it covers: 1.0 once all of it was read."""
 
-    state: State
+    state: RunState
     share: float
 
 
@@ -40,7 +40,7 @@ class _Journal:
 
     def _start_again(self, inode: int) -> None:
         self._inode, self._at, self._term, self._lines = inode, 0, 0, 0
-        self._state = State()
+        self._state = RunState()
         self._fault = ""
 
     @contextmanager

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from trueup.batch.pipeline.rundir.directory import RunDir
 from trueup.batch.pipeline.rundir.disk import Damaged, read_records
-from trueup.batch.pipeline.rundir.state import Chunk, State
+from trueup.batch.pipeline.rundir.state import Chunk, RunState
 
 FAULTS = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError)
 """The exceptions that reading a damaged run may raise; `Damaged` and the errors of msgspec are among them."""
@@ -55,7 +55,7 @@ def check_plain(root: Path, file: Path, most: int = MOST_FILE) -> None:
 class GuardedRun(RunDir):
     """A run directory in which every file is checked before it is opened."""
 
-    def __init__(self, path: Path, state: State) -> None:
+    def __init__(self, path: Path, state: RunState) -> None:
         super().__init__(path, state)
         if not _CONFIG.fullmatch(str(state.run.get("config", "config.yaml"))):
             raise Damaged("the name of its configuration is not one of trueup's names")

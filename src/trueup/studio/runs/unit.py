@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.batch.pipeline.viewing.inspecting import Replied, unit_in
+from trueup.batch.pipeline.viewing.inspecting import JudgedReply, unit_in
 from trueup.batch.pipeline.viewing.unitlist import UnitRow
 from trueup.studio.judging.drawing import drawn
 from trueup.studio.refusal import Refusal
@@ -114,7 +114,7 @@ def _laid_out(value: Any) -> str | None:
     return cut(json.dumps(value, indent=2, ensure_ascii=False), _SHOWN)
 
 
-def _replied(number: int, reply: Replied) -> Row:
+def _replied(number: int, reply: JudgedReply) -> Row:
     usage = bounded({name: reply.usage.get(name) for name in ("input_tokens", "output_tokens")})
     return {
         "number": number, "model": cut(reply.model, 200), "at": cut(reply.at, 40), "usage": usage,

@@ -16,7 +16,7 @@ from trueup.batch.judging.work import EngineFailed
 from trueup.contract.text import rebuilt
 from trueup.material.case import REASONS
 from trueup.material.selection import Selection
-from trueup.material.sources import Missing, Named
+from trueup.material.sources import Missing, SourceName
 from trueup.store.errors import StoreError, UnknownVerdict
 from trueup.store.open import open_store
 from trueup.studio.contracts.drafts import contract_of
@@ -65,7 +65,7 @@ def backtest(given: dict[str, Any], tell: Tell) -> None:
     teller = _Teller(tell)
     try:
         found = judge_again(
-            new, [Named(each) for each in spec.sources or (spec.store,)], against=old, selection=spec.selection, sample=spec.sample, examples=MOST_FLIPS,
+            new, [SourceName(each) for each in spec.sources or (spec.store,)], against=old, selection=spec.selection, sample=spec.sample, examples=MOST_FLIPS,
             on_progress=teller,
         )  # fmt: skip
     except (Missing, StoreError) as error:

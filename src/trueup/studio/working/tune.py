@@ -18,7 +18,7 @@ import msgspec
 from trueup.material.blocks import cases_in
 from trueup.material.case import REASONS, Case
 from trueup.material.selection import Selection
-from trueup.material.sources import Missing, Named, open_material
+from trueup.material.sources import Missing, SourceName, open_material
 from trueup.store.browsing import Filters
 from trueup.store.errors import StoreError
 from trueup.store.open import open_store
@@ -164,7 +164,7 @@ class _Run:
                 self._say(f"Reading labelled replies: {read:,}")
                 yield case
         others = 0
-        with open_material([Named(self._spec.store)], chosen) as material:
+        with open_material([SourceName(self._spec.store)], chosen) as material:
             blocks = list(material.blocks)
             Random(_SEED).shuffle(blocks)  # noqa: S311 - an order, not a secret
             for case in (case for block in blocks for case in cases_in(block, chosen, {})):

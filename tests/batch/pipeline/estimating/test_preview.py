@@ -1,4 +1,4 @@
-"""`trueup run --estimate`: what a run will take, before anything is spent; nobody is asked and nothing is written."""
+"""`trueup run --estimate`: the expected calls, tokens and cost of a run, before it costs anything; nothing is asked or written."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def test_a_price_that_is_not_known_is_said_to_be_unknown(run: Run, tmp_path: Pat
     write_pipeline(tmp_path / "pipeline", [asking("ask")], ITEMS, api={"provider": "openai", "model": "of-my-own"})
     found = estimated(run)
     assert found["usd"] is None
-    assert "the price of of-my-own is not known; give --price IN/OUT, or set api.prices" in found["notes"]
+    assert "the price of of-my-own is not known; pass --price IN/OUT, or set api.prices" in found["notes"]
     ran = run("run", "pipeline", "--estimate")
     assert "unknown" in ran.out
 
@@ -94,7 +94,7 @@ def test_a_list_that_a_model_writes_counts_as_the_least_and_that_is_said(run: Ru
 
 
 def test_an_earlier_run_shows_lengths_rates_and_lists(run: Run, tmp_path: Path) -> None:
-    """Two of three units pass after four calls, each list has three items: so will it be for all."""
+    """Two of three units pass after four calls, and each list has three items: the estimate is the same for all."""
     split = {"name": "each", "scope": "fan_out", "field": "parts", "child_field": "part"}
     steps = [asking("list", LIST, rules={"required": ["parts"]}), split, asking("judge", template="{{ part }}")]
     three = '{"parts": ["x", "y", "z"]}'
@@ -130,7 +130,7 @@ def test_what_is_left_of_a_run_is_estimated(run: Run, tmp_path: Path) -> None:
 
 
 def test_units_that_have_their_reply_in_a_step_that_is_not_over_are_not_left(run: Run, tmp_path: Path) -> None:
-    """A cap stops a run in the middle of a step: the rest of that step is left, and all of the next one."""
+    """A cap stops a run in the middle of a step: the rest of that step and all of the next one are left."""
     replies = [
         row for item in ITEMS for step in ("one", "two") for row in reply(step, str(item["id"]), GOOD, tokens=1000)
     ]
@@ -145,7 +145,7 @@ def test_units_that_have_their_reply_in_a_step_that_is_not_over_are_not_left(run
     assert [row["units"] for row in found["steps"]] == [10 - asked, 10]
     assert found["units"] == 10
     assert found["spent"] == pytest.approx(asked * 0.002)
-    cap = found["usd"] + found["spent"] / 2  # enough for the rest, and not for the whole
+    cap = found["usd"] + found["spent"] / 2  # enough for the rest, but not for the whole
     ran = run("run", "part", "--estimate", "--max-cost", str(cap))
     assert ran.code == 3, ran
     assert "spent before" in ran.out
@@ -180,10 +180,10 @@ def test_a_prompt_that_needs_a_real_reply_is_guessed_and_that_is_said(run: Run, 
 
 
 def test_replies_from_a_cache_count_as_calls_of_the_next_run() -> None:
-    from trueup.batch.pipeline.estimating.preview import Observed
+    from trueup.batch.pipeline.estimating.preview import StepFigures
     from trueup.batch.pipeline.rundir.state import Money
 
-    assert Observed(10, 10, Money(calls=5, output_tokens=50, cached=5), 10).calls == 1.0
+    assert StepFigures(10, 10, Money(calls=5, output_tokens=50, cached=5), 10).calls == 1.0
 
 
 def test_a_step_that_no_unit_of_the_earlier_run_passed_leaves_nothing_for_the_next(run: Run, tmp_path: Path) -> None:

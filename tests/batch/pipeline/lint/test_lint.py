@@ -1,4 +1,4 @@
-"""Lint of pipelines: everything that would fail later is said before, with file, line and column."""
+"""Lint of pipelines: everything that would fail later is reported first, with file, line and column."""
 
 import copy
 import json
@@ -72,7 +72,7 @@ def test_a_right_one_has_no_fault(tmp_path: Path) -> None:
     [
         ("api: {}", "apy: {}", "config.yaml:1:1: N030 section 'api' is missing. Did you mean 'apy'?"),
         ("  chunk_size: 10\n", "", "config.yaml:10:3: N030 processing.chunk_size is missing. Write chunk_size: 100."),
-        ("templates: {ask:", "templates: {aks:", "config.yaml:14:15: N031 prompts.templates names step 'aks', which is not there. Did you mean 'ask'?"),
+        ("templates: {ask:", "templates: {aks:", "config.yaml:14:15: N031 prompts.templates names step 'aks', which does not exist. Did you mean 'ask'?"),
         ("files: {ask: ask.json}", "files: {}", "config.yaml:8:13: N031 step 'ask' has no entry in schemas.files. Add it to schemas.files."),
         ("files: {ask: ask.json}", "files: {ask: aks.json}", "config.yaml:16:16: N007 the schema 'schemas/aks.json' cannot be read: there is no such file. Did you mean 'ask.json'?"),
         ("{ask: ask.jinja2}", "{ask: as.jinja2}", "config.yaml:14:20: N032 there is no template 'templates/as.jinja2'. Did you mean 'ask.jinja2'?"),
@@ -85,31 +85,31 @@ def test_a_right_one_has_no_fault(tmp_path: Path) -> None:
         ("required: [answer]", "required: [anwser]", "config.yaml:19:16: N013 no schema has the field 'anwser'. Did you mean 'answer'?"),
         ("required: [answer]", "requird: [answer]", "config.yaml:19:5: N005"),
         ("items.json", "itms.json", "config.yaml:12:19: N033 the items 'itms.json' cannot be read: there is no such file. Did you mean 'items.json'?"),
-        ("name: ask", "name: a/b", "config.yaml:8:13: N006 a step's name is letters, digits, '_' and '-', at most 64; got 'a/b'"),
-        ("name: ask", "name: Roll", "config.yaml:8:13: N034 two steps are called 'Roll'"),
-        ("scope: expression", "scope: expresion", "config.yaml:5:14: N006 scope is one of chunk, expression, fan_out, run; got 'expresion'. Did you mean 'expression'?"),
-        ("chunk_size: 10", "chunk_size: many", "config.yaml:11:15: N006 processing.chunk_size is a number of at least 1; got 'many'"),
-        ("  steps:\n", "  stps:\n", "config.yaml:3:3: N006 pipeline.steps is a list of at least one step. Did you mean 'stps'?"),
-        ("api: {}", "api: {}\nextra: 1", "config.yaml:24:1: N036 there is no section 'extra'. It is not read."),
-        ("api: {}", "api: {realtime: {cost_cap: 5}}", "config.yaml:23:18: N036 there is no key 'cost_cap' in api.realtime. Did you mean 'cost_cap_usd'?"),
-        ("api: {}", "api: {provider: opanai}", "config.yaml:23:17: N036 there is no provider 'opanai'. Did you mean 'openai'?"),
-        ("api: {}", "api: {mode: json_shema}", "config.yaml:23:13: N036 there is no mode 'json_shema'. Did you mean 'json_schema'?"),
-        ("name: ask", "name: ask\n      mode: [text]", "config.yaml:9:13: N036 there is no mode \"['text']\"."),
-        ("api: {}", "api: 5", "config.yaml:23:6: N006 api is a mapping."),
-        ("api: {}", "api: {retry: 3}", "config.yaml:23:14: N006 api.retry is a mapping."),
+        ("name: ask", "name: a/b", "config.yaml:8:13: N006 the name of a step may have letters, digits, '_' and '-', at most 64; got 'a/b'"),
+        ("name: ask", "name: Roll", "config.yaml:8:13: N034 two steps have the name 'Roll'"),
+        ("scope: expression", "scope: expresion", "config.yaml:5:14: N006 scope must be one of chunk, expression, fan_out, run; got 'expresion'. Did you mean 'expression'?"),
+        ("chunk_size: 10", "chunk_size: many", "config.yaml:11:15: N006 processing.chunk_size must be a number of at least 1; got 'many'"),
+        ("  steps:\n", "  stps:\n", "config.yaml:3:3: N006 pipeline.steps must be a list of at least one step. Did you mean 'stps'?"),
+        ("api: {}", "api: {}\nextra: 1", "config.yaml:24:1: N036 unknown section 'extra'. This section is not used."),
+        ("api: {}", "api: {realtime: {cost_cap: 5}}", "config.yaml:23:18: N036 unknown key 'cost_cap' in api.realtime. Did you mean 'cost_cap_usd'?"),
+        ("api: {}", "api: {provider: opanai}", "config.yaml:23:17: N036 unknown provider 'opanai'. Did you mean 'openai'?"),
+        ("api: {}", "api: {mode: json_shema}", "config.yaml:23:13: N036 unknown mode 'json_shema'. Did you mean 'json_schema'?"),
+        ("name: ask", "name: ask\n      mode: [text]", "config.yaml:9:13: N036 unknown mode \"['text']\"."),
+        ("api: {}", "api: 5", "config.yaml:23:6: N006 api must be a mapping."),
+        ("api: {}", "api: {retry: 3}", "config.yaml:23:14: N006 api.retry must be a mapping."),
         ("  ask:\n    required: [answer]\n    rules:\n      - name: long\n        expr: len(answer) > 2", "  ask: [answer]",
-         "config.yaml:18:8: N006 validation.ask is a mapping."),
-        ("api: {}", "api: {window: 24h}", "config.yaml:23:7: N036 there is no key 'window' in api. It is not read."),
-        ("scope: expression", "scope: expression\n      max_iteration: 3", "config.yaml:6:7: N036 there is no key 'max_iteration' in step 'roll'. Did you mean 'max_iterations'?"),
+         "config.yaml:18:8: N006 validation.ask must be a mapping."),
+        ("api: {}", "api: {window: 24h}", "config.yaml:23:7: N036 unknown key 'window' in api. This key is not used."),
+        ("scope: expression", "scope: expression\n      max_iteration: 3", "config.yaml:6:7: N036 unknown key 'max_iteration' in step 'roll'. Did you mean 'max_iterations'?"),
         ("api: {}", "api: {}\npost_process: [gone.py]", "config.yaml:24:16: N038 there is no script 'gone.py' in the folder of the pipeline."),
-        ("api: {}", "api: {}\npost_process: gzip", "config.yaml:24:15: N006 post_process is a list of scripts, or gzip."),
+        ("api: {}", "api: {}\npost_process: gzip", "config.yaml:24:15: N006 post_process must be a list of scripts, or gzip."),
         ("api: {}", "api: [", "config.yaml:24:1: N002"),
         ("schemas:", f"schemas:\n  schema_dir: {'x' * 300}", "config.yaml:17:16: N007 the schema 'xxx"),
         ("prompts:", f"prompts:\n  template_dir: {'x' * 300}", "config.yaml:15:20: N032 "),
-        ("api: {}", "api: {rate_limit: {requests_per_minute: 0}}", "config.yaml:23:41: N006 api.rate_limit.requests_per_minute is a number"),
-        ("api: {}", "api: {poll_interval_seconds: often}", "config.yaml:23:30: N006 api.poll_interval_seconds is a number of at least 0"),
-        ("api: {}", "api: {prices: {m: {input: -1, output: 2}}}", "config.yaml:23:15: N006 api.prices: the price of 'm' is {input: …, output: …}"),
-        ("api: {}", "api: {prices: {m: {input: 1, output: 2, cache: 1}}}", "config.yaml:23:15: N006 api.prices: the price of 'm' is {input: …, output: …} per million tokens; Price takes no 'cache'; did you mean 'cached'?"),
+        ("api: {}", "api: {rate_limit: {requests_per_minute: 0}}", "config.yaml:23:41: N006 api.rate_limit.requests_per_minute must be a number"),
+        ("api: {}", "api: {poll_interval_seconds: often}", "config.yaml:23:30: N006 api.poll_interval_seconds must be a number of at least 0"),
+        ("api: {}", "api: {prices: {m: {input: -1, output: 2}}}", "config.yaml:23:15: N006 api.prices: the price of 'm' must be {input: …, output: …}"),
+        ("api: {}", "api: {prices: {m: {input: 1, output: 2, cache: 1}}}", "config.yaml:23:15: N006 api.prices: the price of 'm' must be {input: …, output: …} per million tokens; Price takes no 'cache'; did you mean 'cached'?"),
         ("api: {}", "api: {}\napi: {}", "config.yaml:24:1: N004 key 'api' stands twice here, first in line 23. Keep one of them."),
     ],
 )  # fmt: skip
@@ -164,8 +164,7 @@ def test_faults_inside_files_are_told_there(tmp_path: Path) -> None:
     (tmp_path / "schemas" / "ask.json").write_text('{"type": "objekt"}', "utf-8")
     found = said(tmp_path)
     assert (
-        "templates/ask.jinja2:2:9: N037 no item, expression or earlier step gives 'dicee'. Did you mean 'dice'?"
-        in found
+        "templates/ask.jinja2:2:9: N037 no item, expression or earlier step has 'dicee'. Did you mean 'dice'?" in found
     )
     assert any("N007" in each for each in found)
 
@@ -277,4 +276,4 @@ def test_a_configuration_of_any_shape_is_linted_and_never_breaks_anything(
         path = create_run(read_config(folder / "config.json"), folder / "run")
         execute(path, disk=Disk())
     except (ContractError, NoProvider, CannotCreate):
-        pass  # told, with what is wrong
+        pass  # reported, with the reason

@@ -1,4 +1,4 @@
-"""Lint of pipelines: fields that are gone, ids that collide, values no schema allows, names in messages and templates, items line by line."""
+"""Lint of pipelines: fields that are gone, ids that collide, values that no schema allows, names in messages and templates, and items."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ TONE: dict[str, Any] = {
 
 
 def found(folder: Path) -> list[Fault]:
-    """The faults, each of which has its place."""
+    """The faults, each with its place."""
     faults = list(lint_pipeline(folder))
     assert all(fault.line >= 1 and fault.column >= 1 and fault.file for fault in faults)
     return faults
@@ -30,12 +30,12 @@ def said(folder: Path) -> list[str]:
 
 
 def text_at(fault: Fault) -> str:
-    """What stands at the place of a fault."""
+    """The text at the place of a fault."""
     return Path(fault.file).read_text("utf-8").splitlines()[fault.line - 1][fault.column - 1 :]
 
 
 def ruled(folder: Path, rules: Any, schema: Any = None, **more: Any) -> Path:
-    """A pipeline of one step, with these rules."""
+    """A pipeline of one step with these rules."""
     return write_pipeline(folder, [asking("ask", schema or TONE, rules=rules)], **more)
 
 
@@ -99,7 +99,7 @@ def test_the_command_line_may_give_the_address(tmp_path: Path) -> None:
 
 
 def with_items(folder: Path, name: str, text: str | bytes, **processing: Any) -> Path:
-    """A pipeline with a file of items, as it is written."""
+    """A pipeline with a file of items, written unchanged."""
     where = {"items": {"source": name, "name_field": "id"}, **processing}
     write_pipeline(folder, [asking("ask")], processing=where)
     (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -120,7 +120,7 @@ def test_items_with_the_same_id_are_found_before_a_run(tmp_path: Path, name: str
     folder = with_items(tmp_path, name, text)
     (fault,) = said(folder)
     assert fault.startswith(f"error {place}: N033 item ")
-    assert ", as item 1 does: names must differ in more than spaces and slashes" in fault
+    assert ", like item 1: names must differ in more than spaces and slashes" in fault
     with pytest.raises(ContractError, match="as item 1 does"):
         start(folder, tmp_path / "run")
 
@@ -149,13 +149,13 @@ def test_items_saved_with_a_byte_order_mark_are_read(tmp_path: Path, name: str, 
 
 
 def test_fields_are_those_of_the_list_that_the_key_names(tmp_path: Path) -> None:
-    """A field that only some items have is known, one that only another list has is not."""
+    """A field that only some items have is known; a field that only another list has is not."""
     lists = {"others": [{"id": "z", "colour": "red"}], "mine": [{"id": "a"}, {"id": "b", "size": 1}]}
     where = {"items": {"source": "items.json", "name_field": "id", "key": "mine"}}
     write_pipeline(tmp_path, [asking("ask", template="{{ size }} {{ colour }}")], processing=where)
     (tmp_path / "items.json").write_text(json.dumps(lists), "utf-8")
     (fault,) = found(tmp_path)
-    assert (fault.code, fault.message) == ("N037", "no item, expression or earlier step gives 'colour'")
+    assert (fault.code, fault.message) == ("N037", "no item, expression or earlier step has 'colour'")
 
 
 def test_every_item_without_a_name_is_reported_where_it_stands(tmp_path: Path) -> None:
@@ -285,8 +285,8 @@ def test_the_suggestion_for_swapped_letters_is_the_name_and_not_one_of_its_lette
 @pytest.mark.parametrize(
     ("template", "part", "faults"),
     [
-        ("{% include 'part.jinja2' %}", "\n{{ idd }}", ["part.jinja2:2:4: N037 no item, expression or earlier step gives 'idd'."]),
-        ("{% extends 'part.jinja2' %}", "{{ idd }}", ["part.jinja2:1:4: N037 no item, expression or earlier step gives 'idd'."]),
+        ("{% include 'part.jinja2' %}", "\n{{ idd }}", ["part.jinja2:2:4: N037 no item, expression or earlier step has 'idd'."]),
+        ("{% extends 'part.jinja2' %}", "{{ idd }}", ["part.jinja2:1:4: N037 no item, expression or earlier step has 'idd'."]),
         ("{% include 'part.jinja2' %}", "{{ id }}{% include 'ask.jinja2' %}", []),
         ("{% set idd = 1 %}{% include 'part.jinja2' %}", "{{ idd }}", []),
         ("{% for idd in [1] %}{% include 'part.jinja2' %}{% endfor %}", "{{ idd }}", []),
@@ -308,7 +308,7 @@ def test_templates_that_a_template_takes_in_are_linted_too(
 def test_an_undefined_name_in_a_template_is_an_error_and_stops_a_run(tmp_path: Path) -> None:
     folder = write_pipeline(tmp_path, [asking("ask", template="One\nfor {{ idd }}")])
     assert said(folder) == [
-        "error templates/ask.jinja2:2:8: N037 no item, expression or earlier step gives 'idd'. Did you mean 'id'?"
+        "error templates/ask.jinja2:2:8: N037 no item, expression or earlier step has 'idd'. Did you mean 'id'?"
     ]
     with pytest.raises(ContractError):
         check_pipeline(folder)

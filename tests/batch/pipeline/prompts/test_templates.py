@@ -1,4 +1,4 @@
-"""Prompts: strict, in a sandbox, bounded; what a model wrote is only ever a value."""
+"""Prompts: strict, in a sandbox, with limits; text that a model wrote is only ever a value."""
 
 from pathlib import Path
 from typing import Any

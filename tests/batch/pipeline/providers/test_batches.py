@@ -1,4 +1,4 @@
-"""Provider batches, against scripted endpoints of the real protocols: joined by custom id, faults of lines survived."""
+"""Provider batches, against scripted endpoints of the real protocols: matched by custom id, with faulty lines."""
 
 import json
 import random
@@ -27,20 +27,20 @@ from tests.batch.pipeline.making import (
     write_pipeline,
 )
 from trueup.batch.pipeline.providers.batch_requests import sorted_out
-from trueup.batch.pipeline.providers.http import Http
+from trueup.batch.pipeline.providers.http import HttpSession
 from trueup.batch.pipeline.rundir.directory import OwnedRun, RunDir
-from trueup.batch.pipeline.running.run import Options
+from trueup.batch.pipeline.running.run import RunOptions
 from trueup.testing.batches import Batch
 from trueup.testing.script import Fail, Say
 from trueup.testing.server import ScriptedServer
 from trueup.testing.wire import Request
 
-OPTIONS = Options(batch=True, poll=0.002)
+OPTIONS = RunOptions(batch=True, poll=0.002)
 ITEMS = [{"id": f"unit {n:02d}"} for n in range(12)]
 
 
 def answer(request: Request) -> Any:
-    """What the model says: wrong the first time for every third unit, right when it is told so."""
+    """The model's replies: wrong the first time for every third unit, right after a correction is requested."""
     said = json.dumps(request.fields.get("messages"))
     number = int(said.split("unit_")[1][:2])
     if number % 3 == 0 and "not valid" not in said:
@@ -57,7 +57,7 @@ def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
 def write(folder: Path, url: str, provider: str = "openai", size: int = 5, **api: Any) -> Path:
     base = url if provider == "anthropic" else f"{url}/v1"
     settings = {"provider": provider, "model": "m", "base_url": base, "prices": {"m": {"input": 2.0, "output": 4.0}}}
-    return write_pipeline(folder, [asking("ask")], ITEMS, (), {**settings, **api}, chunk_size=size)
+    return write_pipeline(folder, [asking("ask")], ITEMS, (), api={**settings, **api}, chunk_size=size)
 
 
 def served(
@@ -99,7 +99,7 @@ def test_faults_of_a_batch_touch_only_their_own_lines(tmp_path: Path, fault: Bat
     ran, server = served(tmp_path, [fault, fault, Batch()], provider)
     assert len(ran.valid) == 12
     assert not ran.failed
-    # What was answered is not sent again: a resent round holds only what had no answer.
+    # Answered requests are not sent again: a second round only has the ones without an answer.
     assert len(results(ran.path)) == 16 == ran.money.calls
     names = [row["custom_id"] for row in results(ran.path)]
     assert len(set(names)) == len(names)
@@ -130,7 +130,7 @@ def test_what_never_comes_back_fails_after_its_tries(tmp_path: Path) -> None:
     assert RunDir.look(ran.path).state.step_rows()[0]["resent"] == {
         "no answer": 24
     }  # twice each; the third was the last
-    assert created(server) == 3  # `max_attempts` calls, and not one more
+    assert created(server) == 3  # exactly `max_attempts` calls
     assert ran.money.calls == 0
 
 
@@ -159,34 +159,34 @@ def test_a_batch_that_the_provider_refuses_stops_the_run_with_its_reason(tmp_pat
         assert ran.result.status == "paused"
         assert ran.result.code == 3
         assert "line 3 is too long" in ran.result.reason
-        again = go(ran.path, OPTIONS)  # the next start sends it anew
+        again = go(ran.path, OPTIONS)  # the next start sends it again
     assert len(again.valid) == 12
 
 
 def test_an_answer_without_the_name_of_the_batch_is_told_and_the_batch_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = Http.json
+    real = HttpSession.json
 
-    async def nameless(self: Http, method: str, path: str, body: Any = None, **more: Any) -> dict[str, Any]:
+    async def nameless(self: HttpSession, method: str, path: str, body: Any = None, **more: Any) -> dict[str, Any]:
         found = await real(self, method, path, body, **more)
         return {"object": "batch"} if (method, path) == ("POST", "/batches") else found
 
     with ScriptedServer(answer) as server:
         with monkeypatch.context() as patch:
-            patch.setattr(Http, "json", nameless)
+            patch.setattr(HttpSession, "json", nameless)
             ran = run_pipeline(write(tmp_path / "pipeline", server.url, size=12), tmp_path / "run", OPTIONS)
         assert ran.result.status == "paused"
-        assert "names no 'id': {'object': 'batch'}" in ran.result.reason
+        assert "has no 'id': {'object': 'batch'}" in ran.result.reason
         assert created(server) == 1
         again = go(ran.path, OPTIONS)
-        assert created(server) == 2  # the second round, for what was refused; the first was found
+        assert created(server) == 2  # the second round, for refused replies; the first was found
     assert len(again.valid) == 12
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_a_batch_is_not_sent_twice_when_the_answer_to_sending_it_is_lost(tmp_path: Path, provider: str) -> None:
-    """The intent is there, the id is not: the provider is asked whether it has the batch."""
+    """The intent is recorded, the id is not: the provider is asked whether it has the batch."""
     with ScriptedServer(answer) as server:
         pipeline = write(tmp_path / "pipeline", server.url, provider, size=12)
         path = start(pipeline, tmp_path / "run")
@@ -200,7 +200,7 @@ def test_a_batch_is_not_sent_twice_when_the_answer_to_sending_it_is_lost(tmp_pat
         sent = created(server)
         ran = go(path, OPTIONS)
         assert_whole(path)
-        assert created(server) == sent + 1  # the second round, for what was refused; the first was found
+        assert created(server) == sent + 1  # the second round, for refused replies; the first was found
     assert len(ran.valid) == 12
 
 
@@ -222,7 +222,7 @@ def test_batches_survive_a_process_that_dies_anywhere(tmp_path: Path) -> None:
 
 
 def test_a_batch_of_another_run_is_not_taken_for_ours(tmp_path: Path) -> None:
-    """Anthropic keeps no key: after a crash between the intent and the id, any batch of the same size may be ours."""
+    """Anthropic stores no key: after a crash between the intent and the id, any batch of the same size may be ours."""
     with ScriptedServer(answer, batches=[Batch(polls=3), Batch(polls=3)]) as server:
         pipeline = write(tmp_path / "pipeline", server.url, "anthropic", size=12)
         other = start(pipeline, tmp_path / "other")
@@ -248,11 +248,11 @@ def test_batches_under_way_are_waited_for_unless_they_are_to_be_left_behind(tmp_
     said = "3 of its batches, with 12 requests, were sent and not collected; "
     with ScriptedServer(answer, batches=[Batch(polls=3)] * 3) as server:
         path = start(write(tmp_path / "pipeline", server.url), tmp_path / "run")
-        ran = go(path, Options(batch=True, timeout=0.001, poll=60))
+        ran = go(path, RunOptions(batch=True, timeout=0.001, poll=60))
         assert (ran.result.status, ran.result.code) == ("paused", 3)
         assert created(server) == 3
-        ran = go(path, Options(poll=0.002))
-        assert created(server) == 3 + 2  # the second round of two chunks, for what was refused
+        ran = go(path, RunOptions(poll=0.002))
+        assert created(server) == 3 + 2  # the second round of two chunks, for refused replies
     assert len(ran.valid) == 12
     assert f"{said}they are waited for" in (path / "RUN_LOG.txt").read_text("utf-8")
     assert_whole(path)
@@ -262,10 +262,10 @@ def test_batches_may_be_left_behind(tmp_path: Path) -> None:
     with ScriptedServer(answer, batches=[Batch(polls=1_000_000)] * 3) as server:
         path = start(write(tmp_path / "pipeline", server.url), tmp_path / "run")
         go(path, OPTIONS._replace(timeout=0.001))
-        ran = go(path, Options(batch=False))
+        ran = go(path, RunOptions(batch=False))
         assert created(server) == 3
     assert len(ran.valid) == 12
-    assert "they are left behind, and all is asked again" in (path / "RUN_LOG.txt").read_text("utf-8")
+    assert "they are abandoned, and everything is asked again" in (path / "RUN_LOG.txt").read_text("utf-8")
     assert_whole(path)
 
 
@@ -301,7 +301,7 @@ def test_the_cost_cap_stops_before_a_batch_that_may_not_fit(tmp_path: Path) -> N
 
 @pytest.mark.spec("B17")
 def test_the_cost_cap_counts_batches_under_way(tmp_path: Path) -> None:
-    """Each batch may cost 0.000212: four fit below the cap, however many may be under way."""
+    """Each batch may cost 0.000212: four fit below the cap, even if more could run at the same time."""
     with ScriptedServer(lambda _: Say(GOOD, usage=(12, 100)), batches=[Batch(polls=3)] * 12) as server:
         pipeline = write(tmp_path / "pipeline", server.url, size=1, max_tokens=100)
         path = start(pipeline, tmp_path / "run")
@@ -329,7 +329,7 @@ def test_batches_that_a_killed_process_sent_count_against_the_cap_and_are_collec
 
 
 class GeminiBatchesServer:
-    """Gemini's batches as its documentation describes them: inline requests, an operation, inline responses."""
+    """Gemini's batches as documented: inline requests, an operation, inline responses."""
 
     def __init__(self) -> None:
         self.batches: dict[str, dict[str, Any]] = {}
@@ -388,14 +388,14 @@ def test_gemini_batches(tmp_path: Path) -> None:
     try:
         assert ready.wait(10)
         settings = {"provider": "gemini", "model": "m", "base_url": address[0]}
-        pipeline = write_pipeline(tmp_path / "pipeline", [asking("ask")], ITEMS, (), settings, chunk_size=20)
+        pipeline = write_pipeline(tmp_path / "pipeline", [asking("ask")], ITEMS, (), api=settings, chunk_size=20)
         ran = run_pipeline(pipeline, tmp_path / "run", OPTIONS)
     finally:
         stop.set()
         thread.join()
     assert [unit["answer"] for unit in ran.valid] == [f"{n:02d}" for n in range(12)]
     assert ran.money.input_tokens == 60
-    assert ran.money.unpriced == 12  # no price is set, and none is made up
+    assert ran.money.unpriced == 12  # no price is set, and no default is assumed
 
 
 def test_replay_in_batch_mode_needs_no_network(tmp_path: Path) -> None:

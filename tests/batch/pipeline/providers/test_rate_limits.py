@@ -1,11 +1,11 @@
-"""The gate before a provider: calls that are refused together make it wait once, and longer only if the next ones are, too."""
+"""The gate before a provider: calls that are refused together make it wait once, and longer only if the next ones are refused too."""
 
 import asyncio
 from typing import Any
 
 import pytest
 
-from trueup.batch.pipeline.providers.rate_limits import PATIENCE, Gate
+from trueup.batch.pipeline.providers.rate_limits import PATIENCE, RateGate
 
 
 class Clock:
@@ -25,7 +25,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def burst(gate: Gate, calls: int, **more: Any) -> list[float | None]:
+def burst(gate: RateGate, calls: int, **more: Any) -> list[float | None]:
     """Calls that are sent together and refused one after the other."""
     sent = gate.bursts
     return [gate.refused(sent, **more) for _ in range(calls)]
@@ -33,7 +33,7 @@ def burst(gate: Gate, calls: int, **more: Any) -> list[float | None]:
 
 @pytest.mark.spec("B17")
 def test_the_wait_doubles_once_for_each_burst(clock: Clock) -> None:
-    gate = Gate({})
+    gate = RateGate({})
     waits = []
     for _ in range(5):
         told = burst(gate, 16)
@@ -44,7 +44,7 @@ def test_the_wait_doubles_once_for_each_burst(clock: Clock) -> None:
 
 
 def test_an_answer_starts_the_waits_from_the_beginning(clock: Clock) -> None:
-    gate = Gate({})
+    gate = RateGate({})
     burst(gate, 3)
     clock.now += 1
     assert burst(gate, 3) == [1, 1, 1]
@@ -54,14 +54,14 @@ def test_an_answer_starts_the_waits_from_the_beginning(clock: Clock) -> None:
 
 
 def test_what_the_provider_asks_for_counts(clock: Clock) -> None:
-    gate = Gate({})
+    gate = RateGate({})
     assert burst(gate, 2, asked=7.0) == [7, 7]
     clock.now += 7
-    assert burst(gate, 2) == [0.5, 0.5]  # what was asked for doubles nothing
+    assert burst(gate, 2) == [0.5, 0.5]  # an explicit wait is not doubled
 
 
 def test_nothing_but_refusals_ends_the_patience(clock: Clock) -> None:
-    gate = Gate({})
+    gate = RateGate({})
     assert burst(gate, 1) == [0.5]
     clock.now += PATIENCE
     assert burst(gate, 1) == [None]

@@ -1,4 +1,4 @@
-"""`trueup run --cache FILE`: identical requests are answered from the file across runs, and nothing is paid for them twice."""
+"""`trueup run --cache FILE`: identical requests are answered from the file across runs, and never paid for twice."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ from tests.batch.pipeline.making import (
     write_pipeline,
 )
 from tests.cli.running import Run
-from trueup.batch.pipeline.running.run import Options
+from trueup.batch.pipeline.running.run import RunOptions
 from trueup.testing.script import Say
 from trueup.testing.server import ScriptedServer
 
@@ -43,8 +43,8 @@ def write(folder: Path, server: ScriptedServer, schema: Any = None, **more: Any)
     return write_pipeline(folder, [asking("ask", schema)], ITEMS, api={**api, **more.pop("api", {})}, **more)
 
 
-def ran(folder: Path, target: Path, batch: bool = False) -> Ran:
-    found = run_pipeline(folder, target, Options(batch=batch, poll=0.002, cache=str(target.parent / "replies.db")))
+def ran(folder: Path, target: Path, *, batch: bool = False) -> Ran:
+    found = run_pipeline(folder, target, RunOptions(batch=batch, poll=0.002, cache=str(target.parent / "replies.db")))
     assert_whole(found.path)
     return found
 
@@ -54,10 +54,10 @@ def ran(folder: Path, target: Path, batch: bool = False) -> Ran:
 def test_a_second_run_takes_its_replies_from_the_file(tmp_path: Path, modes: tuple[bool, bool]) -> None:
     with ScriptedServer(lambda _: Say(GOOD, usage=(100, 10)), batches=()) as server:
         folder = write(tmp_path / "pipeline", server)
-        first = ran(folder, tmp_path / "first", modes[0])
+        first = ran(folder, tmp_path / "first", batch=modes[0])
         asked = len(server.requests)
         assert asked
-        second = ran(folder, tmp_path / "second", modes[1])
+        second = ran(folder, tmp_path / "second", batch=modes[1])
         assert len(server.requests) == asked
     assert (first.money.calls, first.money.cached) == (6, 0)
     assert (second.money.calls, second.money.cached, second.money.usd) == (0, 6, 0.0)
@@ -77,7 +77,7 @@ def test_without_the_option_nothing_is_kept(tmp_path: Path) -> None:
 
 
 def test_only_valid_replies_are_kept(tmp_path: Path) -> None:
-    """A refused reply is asked for again in the next run; its correction is not taken for the answer to the prompt."""
+    """A refused reply is requested again in the next run; its correction is not used as the answer to the prompt."""
 
     def script(request: Any) -> Any:
         said = json.dumps(request.fields["messages"])
@@ -89,7 +89,7 @@ def test_only_valid_replies_are_kept(tmp_path: Path) -> None:
         assert len(server.requests) == 7
         second = ran(folder, tmp_path / "second")
         assert len(server.requests) == 8
-    assert second.money.cached == 6  # five at once, and the correction of the sixth
+    assert second.money.cached == 6  # five at the same time, and the correction of the sixth
     assert len(second.valid) == 6
 
 
@@ -181,7 +181,7 @@ def test_a_run_that_dies_resumes_and_nothing_is_asked_again(tmp_path: Path, at: 
     with ScriptedServer(lambda _: Say(GOOD)) as server:
         folder = write(tmp_path / "pipeline", server)
         ran(folder, tmp_path / "first")
-        path, options = start(folder, tmp_path / "second"), Options(cache=str(tmp_path / "replies.db"))
+        path, options = start(folder, tmp_path / "second"), RunOptions(cache=str(tmp_path / "replies.db"))
         with pytest.raises(Crash):
             go(path, options, disk=BreakingDisk(at, seed=at))
         found = go(path, options)
@@ -193,11 +193,11 @@ def test_a_run_that_dies_resumes_and_nothing_is_asked_again(tmp_path: Path, at: 
 @pytest.mark.parametrize("batch", [False, True])
 @pytest.mark.parametrize("at", range(3, 60, 4))
 def test_a_run_that_dies_with_half_of_its_replies_in_the_file_keeps_the_other_half(
-    tmp_path: Path, at: int, batch: bool
+    tmp_path: Path, at: int, *, batch: bool
 ) -> None:
     with ScriptedServer(lambda _: Say(GOOD, usage=(100, 10)), batches=()) as server:
         folder = write(tmp_path / "pipeline", server)
-        options = Options(batch=batch, poll=0.002, cache=str(tmp_path / "replies.db"))
+        options = RunOptions(batch=batch, poll=0.002, cache=str(tmp_path / "replies.db"))
         first = go(start(folder, tmp_path / "few", max_units=3), options)
         assert (first.money.calls, first.money.cached) == (3, 0)
         path = start(folder, tmp_path / "all")
@@ -207,5 +207,5 @@ def test_a_run_that_dies_with_half_of_its_replies_in_the_file_keeps_the_other_ha
         assert_whole(path)
         assert (len(found.valid), found.money.cached) == (6, 3)
         assert found.money.calls - found.money.lost == 3
-        third = ran(folder, tmp_path / "third", batch)
+        third = ran(folder, tmp_path / "third", batch=batch)
         assert (third.money.cached, third.money.calls) == (6, 0)

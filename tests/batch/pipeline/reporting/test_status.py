@@ -1,4 +1,4 @@
-"""How a run stands in the middle of its work: counts that add up, money of what is recorded, time and cost to come."""
+"""The status of a run in the middle of its work: counts that add up, the cost of recorded replies, and the expected time and cost."""
 
 import threading
 from pathlib import Path
@@ -14,7 +14,7 @@ from trueup.batch.pipeline.reporting.status import standing, status
 from trueup.batch.pipeline.reporting.words import cost
 from trueup.batch.pipeline.rundir.directory import MANIFEST, OwnedRun, RunDir
 from trueup.batch.pipeline.rundir.journal import JOURNAL
-from trueup.batch.pipeline.running.run import Options, execute
+from trueup.batch.pipeline.running.run import RunOptions, execute
 from trueup.testing.script import Hang, Say
 from trueup.testing.server import ScriptedServer
 
@@ -25,11 +25,11 @@ def write(folder: Path, url: str, units: int = 12, steps: int = 2, **api: Any) -
     settings = {"provider": "url", "model": "m", "base_url": f"{url}/v1", "prices": PRICE}
     settings |= {"retry": {"max_attempts": 1, "initial_delay_seconds": 0}, **api}
     named = [asking(f"ask{number}") for number in range(steps)]
-    return write_pipeline(folder, named, [{"id": f"u{at}"} for at in range(units)], (), settings, chunk_size=100)
+    return write_pipeline(folder, named, [{"id": f"u{at}"} for at in range(units)], (), api=settings, chunk_size=100)
 
 
 class Held:
-    """Answers so many requests, then waits until it is let go; every third reply is wrong."""
+    """Answers some requests, then waits until it is released; every third reply is wrong."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -45,11 +45,11 @@ class Held:
 
 @pytest.mark.spec("B20")
 def test_a_chunk_in_the_middle_of_a_step_counts(tmp_path: Path) -> None:
-    """Nothing is in the journal yet, and yet six units are known, and what they cost."""
+    """Nothing is in the journal yet, but six units and their cost are known."""
     seen: list[Live] = []
     with ScriptedServer(Held(6)) as server:
         path = start(write(tmp_path / "p", server.url), tmp_path / "run")
-        options = Options(workers=2, max_cost=50.0)
+        options = RunOptions(workers=2, max_cost=50.0)
         thread = threading.Thread(target=lambda: execute(path, options, seen.append))
         thread.start()
         wait_for(lambda: seen and seen[-1].done == 6 and seen[-1].status["done"] == 6)
@@ -64,7 +64,7 @@ def test_a_chunk_in_the_middle_of_a_step_counts(tmp_path: Path) -> None:
         assert (live.done, live.total, live.failed) == (6, 22, 2)
         assert found["money"]["usd"] == pytest.approx(0.6)
         assert (found["money"]["calls"], found["cap_usd"], live.cap) == (6, 50.0, 50.0)
-        # six at ten cents, six to come at the same, ten in the second step at what is guessed for a unit of it
+        # six at ten cents, six to come at the same, ten in the second step at the estimate for one of its units
         assert live.estimated == pytest.approx(1.2 + 10 * (300 + 400) / 1000)
         assert live.seconds_left is not None
         assert live.seconds_left > 0
@@ -106,7 +106,7 @@ def test_a_step_that_was_done_since_is_not_counted_twice(tmp_path: Path) -> None
 def test_the_cap_of_a_run_is_kept_with_it(tmp_path: Path) -> None:
     rows = reply("ask", "*", GOOD)
     path = start(write_pipeline(tmp_path / "p", [asking("ask")], replies=rows), tmp_path / "run")
-    go(path, Options(max_cost=2.5))
+    go(path, RunOptions(max_cost=2.5))
     assert standing(RunDir.look(path), running=False)["cap_usd"] == 2.5
     assert [row["cap"] for row in lines(path / JOURNAL) if row["kind"] == "began"] == [2.5]
 

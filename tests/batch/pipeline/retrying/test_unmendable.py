@@ -1,4 +1,4 @@
-"""A fault that only the configuration can mend is never asked about again; one that a model can mend is."""
+"""A fault that only another configuration can repair is never asked about again; a fault that a model can repair is."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from trueup.batch.pipeline.config import read_config
 from trueup.batch.pipeline.retrying.retry import retry
 from trueup.batch.pipeline.revalidating.revalidate import revalidate
 from trueup.batch.pipeline.rundir.directory import OwnedRun, RunDir
-from trueup.batch.pipeline.running.run import Options
+from trueup.batch.pipeline.running.run import RunOptions
 
 SCORE: dict[str, Any] = {
     "type": "object",
@@ -20,10 +20,10 @@ SCORE: dict[str, Any] = {
 }  # fmt: skip
 FINE = '{"points": 4, "n": 2, "code": "7", "more": [1]}'
 BETTER = '{"points": 4, "n": 2, "code": "7", "more": [1], "loose": 4, "either": 4, "maybe": 4, "text": "Over there", "note": "x"}'
-ONE = Options(workers=1)
+ONE = RunOptions(workers=1)
 
 
-def ran(folder: Path, expr: str, *texts: str, units: int = 2, options: Options = ONE, **more: Any) -> Ran:
+def ran(folder: Path, expr: str, *texts: str, units: int = 2, options: RunOptions = ONE, **more: Any) -> Ran:
     """A run of one step with one rule; every unit gets these replies in turn."""
     names = [f"u{n:02d}" for n in range(units)]
     step = asking(
@@ -42,9 +42,9 @@ def ran(folder: Path, expr: str, *texts: str, units: int = 2, options: Options =
     [
         ("pionts > 3", "neither the schema nor the unit has the field 'pionts'; did you mean 'points'?"),
         ("points > pionts", "neither the schema nor the unit has the field 'pionts'"),
-        ("1 / 0 > 1", "it reads nothing that a reply gives"),
-        ("limit > 5", "it reads nothing that a reply gives"),
-        ("len(empty) > 1", "it reads nothing that a reply gives"),
+        ("1 / 0 > 1", "it uses nothing from the reply"),
+        ("limit > 5", "it uses nothing from the reply"),
+        ("len(empty) > 1", "it uses nothing from the reply"),
         ("len(points) > 1", "its fields have types that it cannot use (object of type 'int' has no len())"),
         ("code > limit", "its fields have types that it cannot use ('>' cannot compare text with a number)"),
         ("points.strip() == 'x'", "its fields have types that it cannot use (a number has no method 'strip')"),
@@ -118,7 +118,7 @@ def test_a_reply_cannot_give_what_a_closed_schema_does_not_name(tmp_path: Path) 
         write_pipeline(tmp_path / "p", [step], items, reply("ask", "a", FINE, FINE)), tmp_path / "run", ONE
     )
     assert (len(done.failed), len(results(done.path))) == (1, 1)
-    assert "it reads nothing that a reply gives" in done.failed[0]["errors"][-1]["message"]
+    assert "it uses nothing from the reply" in done.failed[0]["errors"][-1]["message"]
 
 
 def test_a_field_that_an_open_schema_does_not_name_may_still_come(tmp_path: Path) -> None:
@@ -130,11 +130,11 @@ def test_a_field_that_an_open_schema_does_not_name_may_still_come(tmp_path: Path
 
 @pytest.mark.spec("B13", "B15", "B21")
 @pytest.mark.parametrize("batch", [False, True])
-def test_a_run_stops_where_the_configuration_is_to_blame_for_every_unit(tmp_path: Path, batch: bool) -> None:
-    done = ran(tmp_path, "pionts > 3", units=40, options=Options(workers=1, batch=batch))
+def test_a_run_stops_where_the_configuration_is_to_blame_for_every_unit(tmp_path: Path, *, batch: bool) -> None:
+    done = ran(tmp_path, "pionts > 3", units=40, options=RunOptions(workers=1, batch=batch))
     assert (done.result.status, done.result.code) == ("failed", 2)
     assert done.result.reason.startswith(
-        "step ask: No reply can keep the rule 'r': neither the schema nor the unit has the field 'pionts'"
+        "step ask: No reply can pass the rule 'r': neither the schema nor the unit has the field 'pionts'"
     )
     assert len(results(done.path)) <= 10, "nothing more is spent"
     assert json.loads((done.path / "MANIFEST.json").read_text())["status"].lower() == "failed"

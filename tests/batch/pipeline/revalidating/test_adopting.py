@@ -1,4 +1,4 @@
-"""`revalidate --apply`: what a new pipeline refuses does not stay valid anywhere, whatever happens while it is taken over."""
+"""`revalidate --apply`: outcomes that a new pipeline refuses are valid nowhere, whatever happens while it is adopted."""
 
 import contextlib
 import errno
@@ -41,13 +41,13 @@ from trueup.batch.pipeline.revalidating.revalidate import revalidate
 from trueup.batch.pipeline.rundir.directory import OwnedRun, RunDir
 from trueup.batch.pipeline.rundir.disk import Disk
 from trueup.batch.pipeline.rundir.replies import replies_in
-from trueup.batch.pipeline.running.run import Options, asking_steps
+from trueup.batch.pipeline.running.run import RunOptions, asking_steps
 from trueup.batch.pipeline.verifying.recheck import recheck
 from trueup.batch.pipeline.verifying.repair import repair
 from trueup.batch.pipeline.verifying.verify import verify
 
 SEEDS = 1000 if SOAK else 4
-STEPS = 1 if SOAK else 23  # every so many operations of a disk are the last one
+STEPS = 1 if SOAK else 23  # every n-th operation of a disk is the last one
 ITEMS = [{"id": name} for name in "abcdefgh"]
 ROWS = [
     *(row for n, name in enumerate("abcdefg") for row in reply("take", name, json.dumps({"parts": ["x"] * (n + 1)}))),
@@ -63,21 +63,21 @@ ROWS = [
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder in memory where there is one: these tests are about instants, not about disks."""
+    """A folder in memory if there is one: these tests are about instants, not about disks."""
     memory = Path("/dev/shm")
     with TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as made:
         yield Path(made)
 
 
 class NoSync(Disk):
-    """A disk that is not waited for."""
+    """A disk without waiting for syncs."""
 
     def sync(self, handle: int) -> None:
-        """Nothing: these tests say themselves what a crash takes."""
+        """Does nothing: these tests decide themselves what a crash loses."""
 
 
 class FullDisk(NoSync):
-    """A disk with room for so many writes."""
+    """A disk with room for some number of writes."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -90,7 +90,7 @@ class FullDisk(NoSync):
 
 
 def written(folder: Path, most: int = 9, longest: int = 99, bonus: int = 0, told: int = 0) -> Path:
-    """A pipeline that takes at most so many parts and answers of so many characters; `told` answers are warned about."""
+    """A pipeline with limits on the number of parts and the characters of answers; `told` answers get a warning."""
     taken = {"type": "object", "properties": {"parts": {"type": "array", "maxItems": most}}, "required": ["parts"]}
     answer = {**ANSWER, "properties": {"answer": {"type": "string", "maxLength": longest}}}
     short = {"name": "short", "expr": f"len(answer) > {told}", "error": "short", "level": "warning"}
@@ -103,7 +103,7 @@ def written(folder: Path, most: int = 9, longest: int = 99, bonus: int = 0, told
     ]
     prices = {"prices": {"*": {"input": 3.0, "output": 7.0}}}
     shutil.rmtree(folder, ignore_errors=True)
-    return write_pipeline(folder, steps, ITEMS, ROWS, prices, chunk_size=3, file="config.json")
+    return write_pipeline(folder, steps, ITEMS, ROWS, api=prices, chunk_size=3, file="config.json")
 
 
 def apply(path: Path, pipeline: Path, disk: Disk | None = None) -> Adopted:
@@ -115,7 +115,7 @@ def apply(path: Path, pipeline: Path, disk: Disk | None = None) -> Adopted:
 
 
 def everything_valid(path: Path) -> set[str]:
-    """The ids of every unit that some file says is valid, in any step or at the end."""
+    """The ids of every unit that some file calls valid, in any step or at the end."""
     files = [*path.glob("chunks/*/*_validated.jsonl"), path / "validated.jsonl"]
     return {row["unit_id"] for file in files for row in lines(file)}
 
@@ -127,7 +127,7 @@ def test_what_is_refused_now_is_valid_nowhere_and_nothing_of_it_is_lost(folder: 
     before = sum(file.stat().st_size for file in ran.path.glob("chunks/*/*_results.jsonl"))
     (ran.path / "validated.jsonl").with_suffix(".old").write_bytes((ran.path / "validated.jsonl").read_bytes())
     adopted = apply(ran.path, written(folder / "p", most=4))
-    assert (adopted.units, adopted.refused) == (0, 3)  # e, f and g have five parts and more
+    assert (adopted.units, adopted.refused) == (0, 3)  # e, f and g have five parts or more
     assert adopted.withdrawn > 50  # as a list, and each child in three steps
     assert not {unit for unit in everything_valid(ran.path) if unit[0] in "efg"}
     assert_whole(ran.path)
@@ -146,7 +146,7 @@ def test_what_is_refused_now_is_valid_nowhere_and_nothing_of_it_is_lost(folder: 
     money = RunDir.look(ran.path).state.money()
     again = go(ran.path, disk=NoSync())
     assert (again.valid, again.failed) == (lines(ran.path / "validated.jsonl"), failed)
-    assert again.money == money  # paid is paid
+    assert again.money == money  # the cost is kept
     assert again.result.status == "done"
 
 
@@ -161,7 +161,7 @@ def test_what_passes_now_resumes_and_what_has_another_value_is_made_again(folder
     adopted = apply(ran.path, again)
     assert adopted.units == 7  # d; five answers; and the one with another size
     assert RunDir.look(ran.path).state.status == "paused"
-    assert lines(ran.path / "validated.jsonl") == []  # the size that was there is not the one of this pipeline
+    assert lines(ran.path / "validated.jsonl") == []  # the earlier size is not the size of this pipeline
     assert_whole(ran.path)
     provider = Counting(ROWS)
     done = go(ran.path, disk=NoSync(), provider=provider)
@@ -203,7 +203,7 @@ def test_a_retry_of_a_unit_that_an_earlier_step_refuses_now_goes_with_it(folder:
 def test_a_run_in_the_middle_is_adopted_too(folder: Path) -> None:
     path = start(written(folder / "p"), folder / "run", NoSync())
     with pytest.raises(Crash):
-        go(path, Options(workers=3), disk=BreakingDisk(90, 1))
+        go(path, RunOptions(workers=3), disk=BreakingDisk(90, 1))
     apply(path, written(folder / "p", most=4))
     ran = go(path, disk=NoSync(), provider=Counting(ROWS))
     assert_whole(path)
@@ -249,9 +249,9 @@ class Dying(Counting):
 @pytest.mark.spec("B14", "B18")
 @pytest.mark.parametrize("retried", [False, True])
 def test_a_reply_that_passes_now_decides_in_the_middle_of_a_step_though_others_came_after_it(
-    folder: Path, retried: bool
+    folder: Path, *, retried: bool
 ) -> None:
-    """Whoever looks for the reply that decided finds it last: `verify`, the report, exports."""
+    """Everything that needs the deciding reply finds it last: `verify`, the report, exports."""
     rows = [
         *reply("ask", "a", *["never"] * retried, '{"answer": "a long answer"}', '{"answer": "ok"}'),
         *reply("ask", "b", *["never"] * retried, '{"answer": "b"}'),
@@ -270,7 +270,7 @@ def test_a_reply_that_passes_now_decides_in_the_middle_of_a_step_though_others_c
         assert retry(owned, attempts=4).units == 2
         owned.close()
     with pytest.raises(Crash):
-        go(path, Options(workers=1), disk=NoSync(), provider=Dying(rows))
+        go(path, RunOptions(workers=1), disk=NoSync(), provider=Dying(rows))
     apply(path, pipeline(50))
     again = Counting(rows)
     ran = go(path, disk=NoSync(), provider=again)
@@ -285,7 +285,7 @@ def test_a_reply_that_passes_now_decides_in_the_middle_of_a_step_though_others_c
 def test_staged_files_that_cannot_be_deleted_are_not_put_in_place_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are older than what the run has made since."""
+    """They are older than the run's current files."""
     rows = [*reply("ask", "a", '{"answer": "no"}', GOOD), *reply("ask", "*", GOOD)]
     long = {**ANSWER, "properties": {"answer": {"type": "string", "minLength": 5}}}
     strict = write_pipeline(folder / "strict", [asking("ask", long)], replies=rows, file="config.json")
@@ -345,13 +345,13 @@ def test_what_a_killed_retry_left_in_a_folder_is_not_taken_for_a_part_of_the_nex
 
 
 def test_memory_does_not_grow_with_the_units_that_resume(folder: Path) -> None:
-    """Units go into retry chunks on the way: only those of the next chunk are held."""
+    """Units move into retry chunks on the way: only the units of the next chunk are in memory."""
     few, many = (_most_memory(folder / str(units), units) for units in (100, 400))
     assert many - few < 1_000_000, f"{few:,} bytes for 100 units with 9 KB each, {many:,} for 400"
 
 
 def _most_memory(folder: Path, units: int) -> int:
-    """The most memory that is used while all units of a run are accepted that were refused before."""
+    """The most memory used while all refused units of a run are accepted."""
     import tracemalloc
 
     def written(name: str, **limit: int) -> Path:
@@ -419,7 +419,7 @@ def test_adopting_that_dies_at_any_step_is_done_or_not_done(folder: Path) -> Non
 
 
 def disturbed(chance: random.Random, seed: int) -> Disk:
-    """A disk that dies, loses power, fills up, or does none of it."""
+    """A disk that dies, loses power, fills up, or works."""
     kind = chance.randrange(5)
     if kind < 3:
         return BreakingDisk(chance.randint(1, 150), seed, power=kind == 2)
@@ -427,7 +427,7 @@ def disturbed(chance: random.Random, seed: int) -> Disk:
 
 
 class History:
-    """A run to which things happen: kills, power cuts, full disks; runs, retries, other pipelines."""
+    """A run with random events: kills, power cuts, full disks; runs, retries, other pipelines."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.chance = random.Random(seed)
@@ -452,12 +452,12 @@ class History:
         act = self.chance.randrange(4)
         with contextlib.suppress(Crash, DiskFull):
             if act < 2:
-                go(self.path, Options(batch=act == 1, workers=3, poll=0.001), disk=disk, provider=self.provider)
+                go(self.path, RunOptions(batch=act == 1, workers=3, poll=0.001), disk=disk, provider=self.provider)
             elif act == 2:
                 self._own(disk, lambda run: retry(run, attempts=self.chance.randint(3, 7)))
             else:
                 new = self.chance.choice(self.pipelines)
-                with contextlib.suppress(ValueError):  # a batch is under way
+                with contextlib.suppress(ValueError):  # a batch is not finished
                     self._own(disk, lambda run: adopt(run, read_config(new / "config.json")))
 
     def _own(self, disk: Disk, act: Any) -> None:
@@ -468,17 +468,17 @@ class History:
             owned.close()
 
     def check(self) -> None:
-        """Nothing is lost, nothing is there twice, nothing refused is valid."""
+        """Nothing is lost, nothing is duplicated, nothing refused is valid."""
         OwnedRun.open(self.path, NoSync()).close()
         assert_whole(self.path)
         count = sum(1 for file in self.path.glob("chunks/*/*_results.jsonl") for _ in replies_in(file))
         assert (
             count >= self.recorded or self.cut
-        )  # what was paid for is never dropped; only a power cut takes what is not synced
+        )  # paid replies are never dropped; only a power cut loses unsynced ones
         self.recorded = count
 
     def end(self) -> Ran:
-        ran = go(self.path, Options(workers=3, poll=0.001), disk=NoSync(), provider=self.provider)
+        ran = go(self.path, RunOptions(workers=3, poll=0.001), disk=NoSync(), provider=self.provider)
         assert ran.result.status in {"done", "failed"}
         assert_whole(self.path)
         found = status(RunDir.look(self.path).state)

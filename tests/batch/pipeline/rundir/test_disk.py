@@ -1,4 +1,4 @@
-"""Files that survive: torn tails mended before anything is appended, whole files or none, a journal that cannot be forged."""
+"""Files that survive crashes: incomplete ends repaired before anything is appended, whole files or none, a journal that detects changes."""
 
 import os
 from pathlib import Path
@@ -68,7 +68,7 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 class Full(Disk):
-    """A disk with room for so many bytes."""
+    """A disk with room for some number of bytes."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -119,7 +119,7 @@ def test_a_damaged_line_of_the_journal_is_named(tmp_path: Path) -> None:
         list(read_journal(tmp_path))
     assert [record["number"] for record in read_journal(tmp_path, salvage=True)] == [0, 2, 3]
     file.write_bytes(b"".join([*rows[:3], rows[3].replace(b'"number":3', b'"number":7')]))
-    with pytest.raises(Damaged, match=r"journal\.jsonl:4: the line was changed"):  # before anything is put behind it
+    with pytest.raises(Damaged, match=r"journal\.jsonl:4: the line was changed"):  # before anything is appended
         list(read_journal(tmp_path))
     assert [record["number"] for record in read_journal(tmp_path, salvage=True)] == [0, 1, 2]
     file.write_bytes(b"".join(rows[:3]) + rows[3][:10])

@@ -1,4 +1,4 @@
-"""Realtime against a real server on loopback: storms of 429s, broken replies, keys refused, caps, pauses, a full disk."""
+"""Real-time runs against a real server on loopback: storms of 429s, broken replies, refused keys, caps, pauses, a full disk."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ from trueup.batch.pipeline.providers.rate_limits import _Bucket
 from trueup.batch.pipeline.rundir.control import NotRunning, kill, pause
 from trueup.batch.pipeline.rundir.directory import OwnedRun, RunDir
 from trueup.batch.pipeline.rundir.lock import Busy, Fenced, Lock
-from trueup.batch.pipeline.running.run import Options, execute
+from trueup.batch.pipeline.running.run import RunOptions, execute
 from trueup.batch.pipeline.running.stop import Stop
 from trueup.testing.script import Cut, Fail, Raw, Reset, Say, Slow
 from trueup.testing.server import ScriptedServer
@@ -52,7 +52,7 @@ def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
 def write(folder: Path, url: str, provider: str = "openai", **api: Any) -> Path:
     base = url if provider in {"anthropic", "gemini"} else f"{url}/v1"
     settings = {"provider": provider, "model": "m", "base_url": base, "prices": PRICES, **api}
-    return write_pipeline(folder, [asking("ask")], ITEMS, (), settings, chunk_size=7)
+    return write_pipeline(folder, [asking("ask")], ITEMS, (), api=settings, chunk_size=7)
 
 
 def served(tmp_path: Path, script: Any, provider: str = "openai", **api: Any) -> tuple[Ran, ScriptedServer]:
@@ -168,7 +168,7 @@ def test_a_unit_whose_transport_never_works_fails_and_can_be_retried(tmp_path: P
         assert ran.ids[1] == ["unit03"]
         assert ran.failed[0]["failure_stage"] == "pipeline_internal"
         assert ran.failed[0]["tries"] == {"transport": 1}
-        assert len(server.requests) == 22  # `max_attempts` calls for the one that fails, and not one more
+        assert len(server.requests) == 22  # exactly `max_attempts` calls for the one that fails
         down[0] = False
         from trueup.batch.pipeline.retrying.retry import retry
 
@@ -187,7 +187,7 @@ def test_a_refused_key_stops_the_run_at_once(tmp_path: Path, status: int, code: 
         assert len(server.requests) <= 8
         assert (ran.result.status, ran.result.code) == ("paused", 3)
         assert "no more" in ran.result.reason
-    assert RunDir.look(ran.path).state.step_rows()[0]["pending"] == 20  # nothing has failed: it can go on
+    assert RunDir.look(ran.path).state.step_rows()[0]["pending"] == 20  # nothing has failed: it can continue
 
 
 def test_an_outage_pauses_the_run_and_fails_no_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +196,7 @@ def test_an_outage_pauses_the_run_and_fails_no_unit(tmp_path: Path, monkeypatch:
     with ScriptedServer(lambda _: Fail(502, "down", retry_after=0.01)) as server:
         settings = {"provider": "openai", "model": "m", "base_url": f"{server.url}/v1"}
         settings["retry"] = {"max_attempts": 50, "initial_delay_seconds": 0}
-        pipeline = write_pipeline(tmp_path / "pipeline", [asking("ask")], items, (), settings)
+        pipeline = write_pipeline(tmp_path / "pipeline", [asking("ask")], items, (), api=settings)
         ran = run_pipeline(pipeline, tmp_path / "run")
     assert ran.result.code == 3
     assert "nothing but errors" in ran.result.reason
@@ -209,11 +209,11 @@ def test_the_cost_cap_is_kept_and_the_run_goes_on_with_a_higher_one(tmp_path: Pa
     with ScriptedServer(lambda _: Say(GOOD, usage=(100, 10))) as server:
         pipeline = write(tmp_path / "pipeline", server.url, max_tokens=10)
         path = start(pipeline, tmp_path / "run")
-        ran = go(path, Options(max_cost=each * 9.5))
+        ran = go(path, RunOptions(max_cost=each * 9.5))
         assert ran.result.code == 3
         assert "cost cap" in ran.result.reason
         assert each * 8 <= sum(row["usd"] for row in results(path)) <= each * 9.5
-        again = go(path, Options(max_cost=1.0))
+        again = go(path, RunOptions(max_cost=1.0))
         assert len(server.requests) == 20
     assert len(again.valid) == 20
     assert again.money.usd == pytest.approx(20 * each)
@@ -223,8 +223,8 @@ def test_money_that_is_recorded_and_not_yet_booked_counts_against_the_cap(tmp_pa
     with ScriptedServer(lambda _: Say(GOOD, usage=(100, 10))) as server:
         path = start(write(tmp_path / "pipeline", server.url, max_tokens=10), tmp_path / "run")
         for _ in range(3):
-            assert go(path, Options(max_cost=0.0012)).result.code == 3
-        assert len(server.requests) <= 8  # the first wave, before anybody knew what a call costs
+            assert go(path, RunOptions(max_cost=0.0012)).result.code == 3
+        assert len(server.requests) <= 8  # the first wave, before the cost of a call was known
 
 
 @pytest.mark.spec("B17")
@@ -237,20 +237,20 @@ def test_the_cost_is_estimated_before_a_list_is_fanned_out(tmp_path: Path) -> No
     ]
     rows = [*reply("take", "*", json.dumps({"parts": list(range(50))})), *reply("ask", "*", GOOD)]
     settings = {"prices": {"*": {"input": 1.0, "output": 1.0}}, "max_tokens": 100}
-    pipeline = write_pipeline(tmp_path / "pipeline", steps, [{"id": "a"}], rows, settings)
+    pipeline = write_pipeline(tmp_path / "pipeline", steps, [{"id": "a"}], rows, api=settings)
     path = start(pipeline, tmp_path / "run")
     provider = Counting(rows)
-    ran = go(path, Options(max_cost=0.001), provider=provider)
+    ran = go(path, RunOptions(max_cost=0.001), provider=provider)
     assert ran.result.code == 3
     assert "1 units became 50: about 50 calls to make for about $0.0" in ran.result.reason
     assert [step for step, _, _ in provider.asked] == ["take"]
-    assert len(go(path, Options(max_cost=1.0)).valid) == 50
+    assert len(go(path, RunOptions(max_cost=1.0)).valid) == 50
 
 
 def test_a_cap_without_a_price_is_refused(tmp_path: Path) -> None:
     path = start(write(tmp_path / "pipeline", "http://127.0.0.1:9", prices={}), tmp_path / "run")
     with pytest.raises(NoProvider, match=r"the price of 'm' is not known: give --price"):
-        execute(path, Options(max_cost=1.0))
+        execute(path, RunOptions(max_cost=1.0))
 
 
 def test_an_unknown_price_is_shown_as_unknown(tmp_path: Path) -> None:
@@ -262,9 +262,10 @@ def test_an_unknown_price_is_shown_as_unknown(tmp_path: Path) -> None:
 
 
 def test_rate_limits_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """120 a minute are two a second, with six seconds' worth kept: 12 requests go at once, each later one half a second after.
+    """120 a minute are two a second, with six seconds' worth kept: 12 requests are sent immediately, each later one half a second
+    after.
 
-    The clock of the gate stands still but for the waits that it asks for.
+    The clock of the gate only advances by the waits that it requests.
     """
     now = [0.0]
     passed: list[float] = []
@@ -285,8 +286,8 @@ def test_rate_limits_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     items = [{"id": str(n)} for n in range(15)]
     rows = reply("ask", "*", GOOD)
     slow = {"rate_limit": {"requests_per_minute": 120}}
-    pipeline = write_pipeline(tmp_path / "slow", [asking("ask")], items, rows, slow)
-    assert len(run_pipeline(pipeline, tmp_path / "slow_run", Options(workers=1)).valid) == 15
+    pipeline = write_pipeline(tmp_path / "slow", [asking("ask")], items, rows, api=slow)
+    assert len(run_pipeline(pipeline, tmp_path / "slow_run", RunOptions(workers=1)).valid) == 15
     assert passed == pytest.approx([0.0] * 12 + [0.5, 1.0, 1.5])
 
 
@@ -299,12 +300,12 @@ def test_rate_limits_are_kept_against_a_server(tmp_path: Path) -> None:
 def test_a_run_is_paused_from_outside_and_goes_on(tmp_path: Path) -> None:
     rows = reply("ask", "*", GOOD)
     settings = {"replay": {"source": "replies.jsonl", "delay_seconds": 0.1}}
-    items = [{"id": str(n)} for n in range(200)]  # ten seconds of work, if nobody pauses it
-    path = start(write_pipeline(tmp_path / "pipeline", [asking("ask")], items, rows, settings), tmp_path / "run")
+    items = [{"id": str(n)} for n in range(200)]  # ten seconds of work, if it is not paused
+    path = start(write_pipeline(tmp_path / "pipeline", [asking("ask")], items, rows, api=settings), tmp_path / "run")
     with pytest.raises(NotRunning):
         pause(path)
     found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(execute(path, Options(workers=2))))
+    thread = threading.Thread(target=lambda: found.append(execute(path, RunOptions(workers=2))))
     thread.start()
     wait_for(lambda: len(results(path)) > 3)
     with pytest.raises(Busy, match="another process is running it"):
@@ -316,7 +317,7 @@ def test_a_run_is_paused_from_outside_and_goes_on(tmp_path: Path) -> None:
     done = len(results(path))
     assert 3 < done < 200
     settings["replay"]["delay_seconds"] = 0
-    ran = go(path, Options(workers=50))
+    ran = go(path, RunOptions(workers=50))
     assert len(ran.valid) == 200
     assert len(results(path)) == 200
     assert_whole(path)
@@ -324,10 +325,10 @@ def test_a_run_is_paused_from_outside_and_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.spec("B20")
 def test_a_run_that_is_still_starting_can_be_paused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its owner has the lock and reads its journal, which may take long; a request of before that was not heeded is not for it."""
+    """Its owner has the lock and reads its journal, which may take long; an earlier request that was ignored is not meant for it."""
     settings = {"replay": {"source": "replies.jsonl", "delay_seconds": 0.1}}
     items = [{"id": str(n)} for n in range(200)]
-    made = write_pipeline(tmp_path / "pipeline", [asking("ask")], items, reply("ask", "*", GOOD), settings)
+    made = write_pipeline(tmp_path / "pipeline", [asking("ask")], items, reply("ask", "*", GOOD), api=settings)
     path = start(made, tmp_path / "run")
     (path / "PAUSE").touch()
     finish = OwnedRun._finish_moves
@@ -339,8 +340,8 @@ def test_a_run_that_is_still_starting_can_be_paused(tmp_path: Path, monkeypatch:
 
     with monkeypatch.context() as patch:
         patch.setattr(OwnedRun, "_finish_moves", slow)
-        assert execute(path, Options(workers=2)).status == "paused"
-    assert len(go(path, Options(workers=50)).valid) == 200
+        assert execute(path, RunOptions(workers=2)).status == "paused"
+    assert len(go(path, RunOptions(workers=50)).valid) == 200
 
 
 @pytest.mark.spec("X47")
@@ -380,7 +381,7 @@ def test_two_processes_started_at_once_on_one_run(tmp_path: Path) -> None:
     ended: list[Any] = []
 
     class Patient(Counting):
-        """Replies only when all others have ended, so that the run lasts until they have tried."""
+        """Replies only after all others have ended, so that the run lasts until they have tried."""
 
         async def send(self, *given: Any) -> Any:
             await await_for(lambda: len(ended) >= 3)
@@ -388,7 +389,7 @@ def test_two_processes_started_at_once_on_one_run(tmp_path: Path) -> None:
 
     def one() -> None:
         try:
-            ended.append(execute(path, Options(workers=2), provider=Patient(rows)).status)
+            ended.append(execute(path, RunOptions(workers=2), provider=Patient(rows)).status)
         except Busy:
             ended.append("busy")
 
@@ -413,7 +414,7 @@ def test_a_stale_number_of_a_process_bars_nobody(tmp_path: Path) -> None:
 
 
 def test_calls_under_way_when_a_run_is_cut_are_told_as_lost(tmp_path: Path) -> None:
-    """Their cost cannot be known; that there were some can."""
+    """Their cost cannot be known; their number can."""
     from trueup.batch.pipeline.rundir.disk import Disk
 
     class Cutting(Disk):
@@ -429,8 +430,8 @@ def test_calls_under_way_when_a_run_is_cut_are_told_as_lost(tmp_path: Path) -> N
     with ScriptedServer(lambda _: Say(GOOD, usage=(10, 10))) as server:
         path = start(write(tmp_path / "pipeline", server.url), tmp_path / "run")
         with pytest.raises(KeyboardInterrupt):
-            execute(path, Options(workers=1), disk=Cutting())
-        ran = go(path, Options(workers=1))
+            execute(path, RunOptions(workers=1), disk=Cutting())
+        ran = go(path, RunOptions(workers=1))
         assert len(server.requests) == 21
     assert ran.money.lost == 1
     assert ran.money.unpriced == 1
@@ -440,7 +441,7 @@ def test_calls_under_way_when_a_run_is_cut_are_told_as_lost(tmp_path: Path) -> N
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 8 MB, where the system lets us have one."""
+    """A disk of 8 MB, if the system allows one."""
     place = tmp_path / "small"
     place.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(place)]
@@ -479,15 +480,15 @@ def test_calls_that_do_not_come_in_do_not_hold_up_the_end(tmp_path: Path, monkey
     monkeypatch.setattr("trueup.batch.pipeline.running.realtime._TICK", 0.1)
     settings = {"replay": {"source": "replies.jsonl", "delay_seconds": 3600}}  # this test cannot wait for one
     rows = reply("ask", "*", GOOD)
-    path = start(write_pipeline(tmp_path / "p", [asking("ask")], ITEMS, rows, settings), tmp_path / "run")
-    ran = go(path, Options(timeout=0.2))
+    path = start(write_pipeline(tmp_path / "p", [asking("ask")], ITEMS, rows, api=settings), tmp_path / "run")
+    ran = go(path, RunOptions(timeout=0.2))
     assert ran.result.code == 3
-    assert "calls still under way 0.1 seconds after the stop are given up" in (path / "RUN_LOG.txt").read_text("utf-8")
+    assert "calls not finished 0.1 seconds after the stop are given up" in (path / "RUN_LOG.txt").read_text("utf-8")
     assert RunDir.look(path).state.step_rows()[0]["pending"] == 20
 
 
 @pytest.mark.parametrize("batch", [False, True])
-def test_a_mode_that_the_provider_refuses_is_stepped_down_from(tmp_path: Path, batch: bool) -> None:
+def test_a_mode_that_the_provider_refuses_is_stepped_down_from(tmp_path: Path, *, batch: bool) -> None:
     def script(request: Request) -> Any:
         if request.fields.get("response_format"):
             return Fail(
@@ -497,7 +498,7 @@ def test_a_mode_that_the_provider_refuses_is_stepped_down_from(tmp_path: Path, b
 
     with ScriptedServer(script) as server:
         pipeline = write(tmp_path / "pipeline", server.url, mode="json_schema")
-        ran = run_pipeline(pipeline, tmp_path / "run", Options(batch=batch, poll=0.001))
+        ran = run_pipeline(pipeline, tmp_path / "run", RunOptions(batch=batch, poll=0.001))
     assert len(ran.valid) == 20
     assert ran.money.calls == 20
     assert ran.money.lost == 0
@@ -505,7 +506,7 @@ def test_a_mode_that_the_provider_refuses_is_stepped_down_from(tmp_path: Path, b
 
 
 def test_calls_that_were_turned_away_are_not_taken_for_lost_ones(tmp_path: Path) -> None:
-    """A run that is stopped amid a storm and goes on: what was refused was answered, and cost nothing."""
+    """A run that is stopped during a storm and continues: the refused calls were answered, and cost nothing."""
     seen: list[int] = []
 
     def script(_: Request) -> Any:
@@ -516,8 +517,8 @@ def test_calls_that_were_turned_away_are_not_taken_for_lost_ones(tmp_path: Path)
 
     with ScriptedServer(script) as server:
         path = start(write(tmp_path / "pipeline", server.url), tmp_path / "run")
-        assert go(path, Options(workers=1)).result.code == 3
-        ran = go(path, Options(workers=1))
+        assert go(path, RunOptions(workers=1)).result.code == 3
+        ran = go(path, RunOptions(workers=1))
     assert len(ran.valid) == 20
     assert (ran.money.calls, ran.money.lost) == (20, 0)
     assert_whole(path)
@@ -528,12 +529,16 @@ def test_what_keeps_a_run_waiting_is_said_at_once(tmp_path: Path) -> None:
     said: list[str] = []
     script: list[Any] = [Fail(429, "slow down", retry_after=0.01), *[Say(GOOD)] * 20]
     with ScriptedServer(script) as server:
-        run_pipeline(write(tmp_path / "one", server.url), tmp_path / "limited", Options(workers=1), on_log=said.append)
-    assert [line for line in said if "waiting" in line] == ["openai: slow down; waiting 0.01 s; no unit is to blame"]
+        run_pipeline(
+            write(tmp_path / "one", server.url), tmp_path / "limited", RunOptions(workers=1), on_log=said.append
+        )
+    assert [line for line in said if "waiting" in line] == [
+        "openai: slow down; waiting 0.01 s; this does not count against any unit"
+    ]
     said.clear()
     with ScriptedServer([Reset(), *[Say(GOOD)] * 20]) as server:
         ran = run_pipeline(
-            write(tmp_path / "two", server.url), tmp_path / "cut", Options(workers=1), on_log=said.append
+            write(tmp_path / "two", server.url), tmp_path / "cut", RunOptions(workers=1), on_log=said.append
         )
     (told,) = [line for line in said if "trying again" in line]
     assert told.startswith("openai: ")
@@ -548,21 +553,21 @@ def test_the_cost_cap_waits_for_calls_under_way_and_keeps_what_they_bring(
     each = (100 * 2 + 10 * 4) / 1e6
     with ScriptedServer(lambda _: Slow(Say(GOOD, usage=(100, 10)), first=0.3)) as server:
         path = start(write(tmp_path / "pipeline", server.url, max_tokens=10), tmp_path / "run")
-        ran = go(path, Options(max_cost=each * 4.5, workers=4))
+        ran = go(path, RunOptions(max_cost=each * 4.5, workers=4))
         sent = len(server.requests)
     assert ran.result.code == 3
     assert "0 calls under way" in ran.result.reason
-    assert len(results(path)) == sent == 4  # each that was sent is recorded, and none was sent after the cap
+    assert len(results(path)) == sent == 4  # each call is recorded, and no call was sent after the cap
     assert status_of(path)["money"]["usd"] == pytest.approx(4 * each)
     assert status_of(path)["money"]["lost"] == 0
 
 
 @pytest.mark.spec("B17")
 def test_a_guess_that_is_too_high_does_not_stop_a_run_below_its_cap(tmp_path: Path) -> None:
-    """Where the money set aside for calls under way is all there is, they come in first, and then it is known."""
+    """If all money left is reserved for unfinished calls, they are awaited first; then their cost is known."""
     with ScriptedServer(lambda _: Say(GOOD, usage=(1, 1))) as server:
         path = start(write(tmp_path / "pipeline", server.url, max_tokens=1000), tmp_path / "run")
-        ran = go(path, Options(max_cost=0.009, workers=8))  # a call is guessed at 0.004
+        ran = go(path, RunOptions(max_cost=0.009, workers=8))  # the estimate of a call is 0.004
     assert len(ran.valid) == 20
     assert ran.result.code == 0
 
@@ -570,7 +575,7 @@ def test_a_guess_that_is_too_high_does_not_stop_a_run_below_its_cap(tmp_path: Pa
 @pytest.mark.spec("B10", "B18")
 @pytest.mark.parametrize("workers", [1, 4])
 def test_a_stopped_run_has_its_failures_so_far_and_the_counts_agree(tmp_path: Path, workers: int) -> None:
-    """Chunks in the middle of a step count too: in the file, in the table and in the picture."""
+    """Chunks in the middle of a step count too: in the file, in the table and in the manifest."""
 
     def script(request: Request) -> Any:
         bad = int(json.dumps(request.fields["messages"]).partition("unit")[2][:2]) % 2
@@ -580,7 +585,7 @@ def test_a_stopped_run_has_its_failures_so_far_and_the_counts_agree(tmp_path: Pa
     with ScriptedServer(script) as server:
         settings = {"max_tokens": 10, "retry": {"max_attempts": 1, "initial_delay_seconds": 0}}
         path = start(write(tmp_path / "pipeline", server.url, **settings), tmp_path / "run")
-        ran = go(path, Options(max_cost=each * 12.5, workers=workers))
+        ran = go(path, RunOptions(max_cost=each * 12.5, workers=workers))
         assert ran.result.code == 3
         found = status_of(path)
         assert found["failed"] == len(ran.failed) > 3
@@ -589,7 +594,7 @@ def test_a_stopped_run_has_its_failures_so_far_and_the_counts_agree(tmp_path: Pa
         assert found["steps"][0]["pending"] == 20 - 12
         assert sum(found["steps"][0]["codes"].values()) == len(ran.failed)
         assert found["money"]["usd"] == pytest.approx(12 * each)
-        again = go(path, Options(max_cost=1.0))
+        again = go(path, RunOptions(max_cost=1.0))
     assert len(again.valid) == len(again.failed) == 10
     assert [row["unit_id"] for row in again.failed] == sorted(row["unit_id"] for row in again.failed)
     assert_whole(path)

@@ -1,4 +1,4 @@
-"""What stops a run from outside or from within: signals in the middle of a script, a disk that keeps nothing, a broken screen."""
+"""Stops from outside and inside: signals in the middle of a script, a disk that keeps nothing, a broken screen."""
 
 import errno
 import os
@@ -15,7 +15,7 @@ from tests.batch.pipeline.making import GOOD, Counting, asking, assert_whole, go
 from tests.waiting import wait_for
 from trueup.batch.pipeline.rundir.directory import RunDir
 from trueup.batch.pipeline.rundir.disk import Appender, Disk
-from trueup.batch.pipeline.running.run import Options
+from trueup.batch.pipeline.running.run import RunOptions
 
 SLOW = (
     "import os, pathlib, sys, time\n"
@@ -62,7 +62,7 @@ def test_a_signal_ends_a_script_and_the_run_goes_on_later(tmp_path: Path, where:
 
 
 def test_a_file_may_be_closed_while_it_is_synced(tmp_path: Path) -> None:
-    """Replies are synced once a second, from a thread; the chunk they belong to may be through by then."""
+    """Replies are synced once a second, from a thread; their chunk may be finished by then."""
     begun, go_on = threading.Event(), threading.Event()
 
     class Held(Disk):
@@ -95,7 +95,7 @@ def test_a_file_may_be_closed_while_it_is_synced(tmp_path: Path) -> None:
 
 
 class Forgetful(Disk):
-    """Cannot make the recorded replies last."""
+    """Cannot sync the recorded replies."""
 
     def sync(self, handle: int) -> None:
         if Path(f"/proc/self/fd/{handle}").readlink().name.endswith("_results.jsonl"):
@@ -113,7 +113,7 @@ def slow_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Cou
 
 def test_replies_that_the_disk_does_not_keep_stop_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, provider = slow_run(tmp_path, monkeypatch)
-    ran = go(path, Options(workers=2), disk=Forgetful(), provider=provider)
+    ran = go(path, RunOptions(workers=2), disk=Forgetful(), provider=provider)
     assert (ran.result.status, ran.result.code) == ("paused", 3)
     assert "cannot be synced: Input/output error" in ran.result.reason
     assert len(provider.asked) < 100
@@ -132,7 +132,7 @@ def test_a_screen_that_breaks_stops_the_run_and_says_so(tmp_path: Path, monkeypa
         if len(shown) > 1:
             raise RuntimeError("no terminal")
 
-    ran = go(path, Options(workers=2), on_live=show, provider=provider)
+    ran = go(path, RunOptions(workers=2), on_live=show, provider=provider)
     assert (ran.result.status, ran.result.code) == ("paused", 3)
     assert "RuntimeError: no terminal" in ran.result.reason
     assert len(go(path, provider=provider).valid) == 100

@@ -1,4 +1,4 @@
-"""What an expression step feeds back into its own expressions stays bounded, however often it turns."""
+"""Values that an expression step feeds back into its own expressions stay bounded."""
 
 import pytest
 

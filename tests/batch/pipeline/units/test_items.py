@@ -1,4 +1,4 @@
-"""Units out of items, and their seeds: as the format says, each id once, whatever the names are."""
+"""Units made from items, and their seeds: as the format says, with unique ids for any names."""
 
 import random
 from typing import Any
@@ -62,17 +62,21 @@ def test_direct_units_are_their_items_and_repetitions_are_interleaved() -> None:
 @pytest.mark.parametrize(
     ("processing", "data", "message"),
     [
-        ({"strategy": "direct"}, [{"id": "a b"}, {"id": "a_b"}], "item 2 gives the id 'a_b', as item 1 does"),
+        ({"strategy": "direct"}, [{"id": "a b"}, {"id": "a_b"}], "item 2 has the id 'a_b', like item 1"),
         ({"strategy": "direct"}, [{"x": 1}], "no 'name', 'id' or 'name'"),
-        ({"strategy": "direct", "items": {"key": "k"}}, {"a": [], "b": []}, "no key 'k'; it has a, b"),
+        ({"strategy": "direct", "items": {"key": "k"}}, {"a": [], "b": []}, "does not have the key 'k'; it has a, b"),
         ({"strategy": "direct"}, {"a": [], "b": []}, "not a list"),
-        ({"strategy": "direct"}, [1], "item 1 is neither a mapping nor a name but int"),
+        ({"strategy": "direct"}, [1], "item 1 must be a mapping or a name, not int"),
         ({"strategy": "direct"}, ["a", ""], "an item has no 'name'"),
-        ({"strategy": "shuffle"}, [], "strategy is one of"),
+        ({"strategy": "shuffle"}, [], "strategy must be one of"),
         ({"strategy": "cross_product"}, {}, "needs positions"),
-        ({"strategy": "cross_product", "positions": ["x"]}, {"y": []}, "takes its items from 'xs', which is not there"),
+        (
+            {"strategy": "cross_product", "positions": ["x"]},
+            {"y": []},
+            "takes its items from 'xs', which does not exist",
+        ),
         ({"positions": ["a", "b"]}, [{"name": "x"}], "1 items cannot fill 2 positions"),
-        ({"strategy": "direct", "repeat": 0}, [], "repeat is a whole number"),
+        ({"strategy": "direct", "repeat": 0}, [], "repeat must be a whole number"),
         ({"strategy": "direct"}, [{"id": "x" * 5000}], "5,000 characters"),
     ],
 )
@@ -112,7 +116,7 @@ def test_dice_are_those_of_cpython(seed: int, items: list[int]) -> None:
         ({"positions": [f"p{n}" for n in range(30)]}, [str(n) for n in range(60)], "60 items in 30 positions make 31,370,"),
         ({"strategy": "cross_product", "positions": [f"p{n}" for n in range(12)]}, {f"p{n}s": list("abcdefghij") for n in range(12)}, "make 1,000,000,000,000 units"),
         ({"strategy": "direct", "unit_limit": 1}, ["a", "b"], "2 items make 2 units; the limit is 1"),
-        ({"strategy": "direct", "unit_limit": "many"}, ["a"], "unit_limit is a whole number"),
+        ({"strategy": "direct", "unit_limit": "many"}, ["a"], "unit_limit must be a whole number"),
     ],
 )  # fmt: skip
 def test_more_units_than_anybody_wants_are_refused_before_one_is_made(processing: Any, data: Any, message: str) -> None:

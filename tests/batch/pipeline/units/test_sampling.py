@@ -1,4 +1,4 @@
-"""Samples of a pipeline's units: as large as asked, the same for the same seed, in proportion where a field is named."""
+"""Samples of a pipeline's units: of the requested size, the same for the same seed, in proportion if a field is named."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""What a run will take and cost, before and while it runs."""
+"""Estimates the calls, time and cost of a run, before it starts and while it runs."""

@@ -1,6 +1,6 @@
-"""What calls cost: counted once, where the reply is recorded; a price that is not known is said to be unknown.
+"""Computes the cost of calls. Each is counted once, when its reply is recorded; an unknown price is reported as unknown.
 
-Prices come from the configuration (`api.prices`, per million tokens), or are the list prices that ship with the package; none is
+Prices come from the configuration (`api.prices`, per million tokens) or from the list prices in the package; none of them is
 guessed. The recorded and the local provider cost nothing unless a price is given.
 """
 
@@ -31,19 +31,19 @@ class Prices:
         return provider in FREE and model not in given and "*" not in given
 
     def cost(self, provider: str, model: str, usage: Mapping[str, int], *, batch: bool = False) -> float | None:
-        """What a reply cost, or None where that is not known; a batch costs half."""
+        """The cost of a reply, or None if it is not known; batches cost half."""
         if self._is_free(provider, model):
             return 0.0
         cost = self._policy.cost(model, usage)
         return cost if cost is None or not batch else cost / 2
 
     def estimate(self, provider: str, model: str, taken: int, given: int) -> float | None:
-        """What a reply would cost with so many tokens."""
+        """The cost of a reply with these numbers of tokens."""
         return self.cost(provider, model, {"input_tokens": taken, "output_tokens": given})
 
 
 def prices_of(section: Mapping[str, Any], wanted: str = "") -> Prices:
-    """The prices of a run: those of the configuration, and over them the one of the command line, written IN/OUT.
+    """The prices of a run: the configuration's, overridden by the command line's, which has the form IN/OUT.
 
     >>> prices_of({}, "0.15/0.60").cost("openai", "any", {"input_tokens": 1_000_000, "output_tokens": 0})
     0.15
@@ -54,26 +54,28 @@ def prices_of(section: Mapping[str, Any], wanted: str = "") -> Prices:
     try:
         return Prices({"*": {"input": float(taken), "output": float(given)}})
     except ValueError:
-        raise ValueError(f"a price is IN/OUT, dollars per million tokens, as 0.15/0.60; got {wanted!r}") from None
+        raise ValueError(
+            f"a price must be IN/OUT, in dollars per million tokens, such as 0.15/0.60; got {wanted!r}"
+        ) from None
 
 
 def _price(model: Any, given: Any) -> Price:
     try:
         if isinstance(given, Mapping):
-            Price(**given)  # refuses names that are not those of a price
+            Price(**given)  # refuses unknown names
         return msgspec.convert(given, Price)
     except (TypeError, ValueError) as error:
-        usual = f"api.prices: the price of {model!r} is {{input: …, output: …}} per million tokens"
+        usual = f"api.prices: the price of {model!r} must be {{input: …, output: …}} per million tokens"
         raise ValueError(f"{usual}; {error}") from None
 
 
 def money_of(usage: Mapping[str, int], cost: float | None) -> Money:
-    """One reply as money."""
+    """The cost of one reply."""
     return Money(1, usage.get("input_tokens", 0), usage.get("output_tokens", 0), cost or 0.0, 1 if cost is None else 0)
 
 
 def shown(money: Money) -> str:
-    """An amount for people.
+    """An amount as text.
 
     >>> shown(Money(usd=0.0123)), shown(Money(calls=3, unpriced=3)), shown(Money(calls=2, usd=1.5, unpriced=1))
     ('$0.0123', 'unknown', '$1.5000 + unknown for 1 call')
@@ -86,25 +88,26 @@ def shown(money: Money) -> str:
 
 
 class CapReached(RuntimeError):
-    """The next call might cost more than what is left of the cap."""
+    """The next call might cost more than the rest of the cap."""
 
 
 class Purse:
-    """Keeps a run below its cap: what is spent, and what the calls under way may cost; a batch is one call.
+    """Keeps a run below its cap. It counts the money spent, and the possible cost of calls that are not finished. A batch is one
+    call.
 
-    A call is taken to cost what was guessed, or as much as the dearest one so far; so are those that are under way.
+    The cost of an unfinished call is taken to be the estimate, or the cost of the most expensive call so far if that is higher.
     """
 
     def __init__(self, cap: float | None, spent: float) -> None:
         self.cap = cap
         self.spent = spent
         self._held = 0.0
-        self.calls = 0  # under way
+        self.calls = 0  # not finished
         self._dearest = 0.0
         self._over = asyncio.Event()
 
     def hold(self, estimate: float | None, *, sent: bool = False) -> float:
-        """Set money aside for a call, or refuse it unless it is `sent` already; gives what was set aside."""
+        """Reserve money for a call, and return the amount. Refuses if the cap would be exceeded, unless the call was `sent` already."""
         if self.cap is None:
             return 0.0
         amount = max(estimate or 0.0, self._dearest)
@@ -117,7 +120,7 @@ class Purse:
         return amount
 
     async def afford(self, estimate: float | None, stop: Stop) -> float | None:
-        """Set money aside for a call, or ask for a stop. Calls under way come in first: only then it is known what they cost."""
+        """Reserve money for a call, or ask for a stop. Before that, wait for the unfinished calls: only then their cost is known."""
         while not stop:
             try:
                 return self.hold(estimate)
@@ -130,7 +133,7 @@ class Purse:
         return None
 
     def pay(self, held: float, cost: float | None) -> None:
-        """The call is over: what was set aside is free, what it cost is spent."""
+        """The call is finished: release its reservation, and count its cost."""
         if self.cap is not None:
             self._held = max(0.0, self._held - held)
             self.calls = max(0, self.calls - 1)
@@ -138,7 +141,7 @@ class Purse:
         self.spend(cost)
 
     def spend(self, cost: float | None) -> None:
-        """Count what a reply cost; one of a batch comes before the batch is over."""
+        """Count the cost of a reply. Replies of a batch come before the batch is finished."""
         if cost:
             self.spent += cost
             self._dearest = max(self._dearest, cost)

@@ -1,7 +1,7 @@
-"""What is still to come may cost: said before a run starts and before a list is fanned out, never taken for the truth.
+"""Estimates the cost of the remaining calls, before a run starts and before a list is fanned out.
 
-Units that wait and a prompt of one of them enter; calls and money leave, up to the next fan-out, beyond which nobody
-knows the number of units. Without a price the money is unknown.
+Takes the waiting units and a prompt of one of them, and returns calls and money up to the next fan-out; the number of units after
+it is not known. Without a price the cost is unknown.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,23 +14,23 @@ from trueup.batch.pipeline.rundir.disk import read_records
 from trueup.batch.pipeline.rundir.state import Chunk
 from trueup.batch.pipeline.steps.llm import LlmStep
 
-GUESSED_REPLY = 400  # tokens of a reply, where no limit is set
-GUESSED_PROMPT = 300  # of a prompt that cannot be made yet
+GUESSED_REPLY = 400  # tokens of a reply, if no limit is set
+GUESSED_PROMPT = 300  # of a prompt that cannot be rendered yet
 
 
-class Estimate(NamedTuple):
-    """Calls to come, and what they may cost; None where a price is not known."""
+class CallEstimate(NamedTuple):
+    """The remaining calls, and their cost; None if a price is not known."""
 
     calls: int
     usd: float | None
 
     def __str__(self) -> str:
-        cost = "at a cost that is not known" if self.usd is None else f"for about ${self.usd:.4f}"
+        cost = "at an unknown cost" if self.usd is None else f"for about ${self.usd:.4f}"
         return f"about {self.calls:,} call{'s' * (self.calls != 1)} to make {cost}"
 
 
-def estimate(run: OwnedRun, chunks: Iterable[Chunk], asking: Mapping[str, LlmStep], prices: Prices) -> Estimate:
-    """What the next steps of some chunks may take, up to the next fan-out."""
+def estimate(run: OwnedRun, chunks: Iterable[Chunk], asking: Mapping[str, LlmStep], prices: Prices) -> CallEstimate:
+    """The estimate for the next steps of some chunks, up to the next fan-out."""
     state = run.state
     calls, usd, known = 0, 0.0, True
     each: dict[tuple[str, bool], float | None] = {}
@@ -48,7 +48,7 @@ def estimate(run: OwnedRun, chunks: Iterable[Chunk], asking: Mapping[str, LlmSte
             calls += chunk.waiting
             usd += chunk.waiting * (cost or 0.0)
             known = known and cost is not None
-    return Estimate(calls, usd if known else None)
+    return CallEstimate(calls, usd if known else None)
 
 
 def _sample(run: OwnedRun, chunk: Chunk) -> Any:
@@ -61,12 +61,12 @@ def _cost(step: LlmStep, unit: Any, prices: Prices) -> float | None:
         try:
             taken = len(step.prompt(unit)) // 3 + 8
         except PromptError:
-            pass  # the unit will fail for it, and cost nothing
+            pass  # the unit will fail because of it, and cost nothing
     return prices.estimate(step.provider, step.model, taken, step.policy.max_tokens or GUESSED_REPLY)
 
 
 def recorded(run: OwnedRun) -> float:
-    """What the replies cost that are recorded in steps that are not done yet."""
+    """The cost of the replies recorded in unfinished steps."""
     usd = 0.0
     for chunk in run.state.chunks.values():
         if run.state.is_open(chunk):

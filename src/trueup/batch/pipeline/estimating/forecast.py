@@ -1,7 +1,7 @@
-"""How much of a run is done, how long the rest takes and what the whole will cost: rows of the funnel enter, numbers leave.
+"""Forecasts the rest of a run, from the rows of the funnel: its progress, the time left, and the cost at the end.
 
-Nothing is decided by these numbers. What is not known is None: a price that is missing, a rate that was never measured. Units
-that a list has yet to bring are not counted until it has.
+These numbers decide nothing. Unknown values are None: a missing price, or a rate that was not measured yet. Units that a fan-out
+will add are counted once it has run.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ Row = Mapping[str, Any]
 
 
 class Work(NamedTuple):
-    """The outcomes of one step: those that are known, and those still to come."""
+    """The outcomes of one step: the known ones, and those still to come."""
 
     row: Row
     settled: int
@@ -19,7 +19,7 @@ class Work(NamedTuple):
 
 
 def work_of(rows: Iterable[Row]) -> list[Work]:
-    """The work of each step, as far as it is known: what waits for a step also waits for those after it.
+    """The work of each step, as far as it is known. Units that wait for a step also wait for the steps after it.
 
     >>> first = {"valid": 2, "failed": 1, "retried": 0, "pending": 1}
     >>> [work[1:] for work in work_of([first, {"valid": 0, "failed": 0, "retried": 0, "pending": 2}])]
@@ -36,23 +36,23 @@ def work_of(rows: Iterable[Row]) -> list[Work]:
 
 
 def progress(rows: Iterable[Row]) -> tuple[int, int]:
-    """Outcomes known over all steps, and how many there will be."""
+    """The known outcomes over all steps, and the expected total."""
     work = work_of(rows)
     done = sum(each.settled for each in work)
     return done, done + sum(each.to_come for each in work)
 
 
 def seconds_left(done: int, total: int, rate: float) -> float | None:
-    """How long the rest takes at a rate; None where that is not known."""
+    """The time left at a rate; None if it is not known."""
     if total <= done:
         return 0.0
     return (total - done) / rate if rate > 0 else None
 
 
 def cost_of_all(rows: Iterable[Row], guesses: Mapping[str, float | None] | None = None) -> float | None:
-    """What a run will have cost at its end: what is spent, and for the units to come as much as those before them.
+    """The cost of a run at its end: the money spent, and for each remaining unit the average so far.
 
-    `guesses` is the cost of one unit by step, for steps in which none is settled. None where a price is not known.
+    `guesses` is the cost of one unit by step, for steps that have settled no unit yet. None if a price is not known.
     """
     total = 0.0
     for row, settled, to_come in work_of(rows):

@@ -1,8 +1,9 @@
-"""What a run will take before any of it is spent: calls, tokens and money by step, from a sample of its units.
+"""Previews a run before it costs anything: calls, tokens and money by step, from a sample of its units.
 
-The units that a run would ask about enter, or those that an existing run has left. Their number is counted and a sample goes through
-the steps: prompts are made, expressions are worked out, and a made-up reply of the step's schema stands for the model's. How long
-replies are, how many attempts a unit needs and how many items a list has, no prompt shows: an earlier run does, if one is named.
+Takes the units of a new run, or the units that an existing run has left. They are counted, and a sample goes through the steps:
+prompts are rendered, expressions are evaluated, and made-up replies that fit a step's schema replace the model's. Prompts do not
+show how long replies are, how many attempts a unit needs, or how many items a list has. These figures come from an earlier run,
+if one is named.
 """
 
 import math
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 
 from trueup.ask.budgets.tokens import counter, estimate
 from trueup.batch.judging.records import merged
-from trueup.batch.pipeline.config import Pipeline, Step
+from trueup.batch.pipeline.config import Pipeline, PipelineStep
 from trueup.batch.pipeline.estimating.cost import Prices
 from trueup.batch.pipeline.estimating.estimate import GUESSED_PROMPT, GUESSED_REPLY
 from trueup.batch.pipeline.lint.made_up import mock_of
@@ -28,12 +29,14 @@ from trueup.batch.pipeline.steps.llm import LlmStep
 from trueup.batch.pipeline.units.items import Unit
 from trueup.batch.pipeline.units.sampling import Units, sampled
 
-SAMPLE = 200  # units whose prompts are made, of those that wait for the same step
-_CHILDREN = 20  # of one unit that are followed; they stand for all of its children
+SAMPLE = 200  # units whose prompts are rendered, among those that wait for the same step
+_CHILDREN = 20  # children of one unit that are followed; they represent all of them
 
 
 class StepPreview(NamedTuple):
-    """One step that asks a model: the units that come to it, and what asking takes. `usd` is None if the price is not known."""
+    """One step that asks a model: the units that reach it, and the calls, tokens and money for them. `usd` is None if the price
+    is not known.
+    """
 
     step: str
     provider: str
@@ -45,37 +48,37 @@ class StepPreview(NamedTuple):
     usd: float | None
     most_calls: int  # if every unit needs all of its attempts
     most_usd: float | None
-    measured: bool  # whether the figures for one call are those of an earlier run
+    measured: bool  # whether the figures for one call come from an earlier run
 
 
 class Preview(NamedTuple):
-    """What a run will take. `margin` is the 95 % margin of the tokens of its prompts, as a share, which comes from sampling them."""
+    """The preview of a run. `margin` is the 95 % margin of the tokens of its prompts, as a share, due to sampling."""
 
     units: int
     sampled: int
     steps: tuple[StepPreview, ...]
     margin: float
     notes: tuple[str, ...]
-    spent: float = 0.0  # by the run so far, if it is one
+    spent: float = 0.0  # by the run so far, if it exists
 
     @property
     def usd(self) -> float | None:
-        """What all steps cost together, or None if a price is not known."""
+        """The cost of all steps together, or None if a price is not known."""
         return _sum(row.usd for row in self.steps)
 
     @property
     def most_usd(self) -> float | None:
-        """What all steps cost together if every unit needs all of its attempts."""
+        """The cost of all steps together if every unit needs all of its attempts."""
         return _sum(row.most_usd for row in self.steps)
 
 
-class Observed(NamedTuple):
-    """What a step did in an earlier run: how many units passed, and what asking about them took."""
+class StepFigures(NamedTuple):
+    """The figures of a step in an earlier run: how many units passed, and the calls and tokens for them."""
 
-    units: int  # that were settled
+    units: int  # settled units
     passed: int
     money: Money
-    asked: int  # units that were asked about, also those whose outcome was withdrawn since
+    asked: int  # units that were asked about, including those whose outcome was withdrawn since
 
     @property
     def is_measured(self) -> bool:
@@ -84,17 +87,17 @@ class Observed(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """How many units leave for one that comes in."""
+        """How many units come out for each one that goes in."""
         return self.passed / self.units
 
     @property
     def calls(self) -> float:
-        """How many calls a unit needs; a reply from `--cache` counts as one, because the next run may not have it."""
+        """How many calls a unit needs. A reply from `--cache` counts as one, because the next run may not have it."""
         return (self.money.calls + self.money.cached) / self.asked
 
 
-class Coming(NamedTuple):
-    """Units that wait for a step: how many, and a sample of them."""
+class WaitingUnits(NamedTuple):
+    """Units that wait for a step: their number, and a sample of them."""
 
     step: int
     units: int
@@ -102,14 +105,14 @@ class Coming(NamedTuple):
 
 
 class _Weighed(NamedTuple):
-    """A unit of the sample, and how many it stands for."""
+    """A unit of the sample, and how many units it represents."""
 
     unit: Unit
     weight: float
 
 
-def coming(units: Units, step: int = 0) -> Coming:
-    """Count the units that a function makes, and take a sample."""
+def coming(units: Units, step: int = 0) -> WaitingUnits:
+    """Count the units that a function yields, and take a sample."""
     number = 0
 
     def counted() -> Iterator[Unit]:
@@ -119,11 +122,11 @@ def coming(units: Units, step: int = 0) -> Coming:
             yield unit
 
     sample = list(sampled(counted, SAMPLE))
-    return Coming(step, number, sample)
+    return WaitingUnits(step, number, sample)
 
 
-def left_in(run: RunDir) -> list[Coming]:
-    """The units that a run has left, by the step they wait for; one with a valid reply in a step that is not over waits for the next."""
+def left_in(run: RunDir) -> list[WaitingUnits]:
+    """The units that a run has left, by the step they wait for. A unit with a valid reply in an unfinished step waits for the next one."""
     state = run.state
     found = []
     for step in run.pipeline.steps:
@@ -136,19 +139,19 @@ def left_in(run: RunDir) -> list[Coming]:
     return [group for group in found if group.units]
 
 
-def _waiting(run: RunDir, chunks: Iterable[Chunk], step: Step) -> Iterator[Unit]:
+def _waiting(run: RunDir, chunks: Iterable[Chunk], step: PipelineStep) -> Iterator[Unit]:
     for chunk in chunks:
         over = {unit["unit_id"] for unit in _answered(run, [chunk], step)} if _has_replies(chunk, step) else ()
         yield from (unit for unit in run.units(chunk, step.index) if unit["unit_id"] not in over)
 
 
-def _has_replies(chunk: Chunk, step: Step) -> bool:
-    """Whether a chunk that waits for a step may have replies to it: it was begun, or it took them along."""
+def _has_replies(chunk: Chunk, step: PipelineStep) -> bool:
+    """Whether a chunk that waits for a step may have replies to it: it was started, or it has them from a retry."""
     return step.asks and (chunk.submitted or _is_retry(chunk, step.index))
 
 
-def _answered(run: RunDir, chunks: Iterable[Chunk], step: Step) -> Iterator[Unit]:
-    """The units whose last reply is valid, as they leave a step."""
+def _answered(run: RunDir, chunks: Iterable[Chunk], step: PipelineStep) -> Iterator[Unit]:
+    """The units whose last reply is valid, as they come out of a step."""
     pipeline = run.pipeline
     prompts = Prompts(pipeline.inside(pipeline.template_dir))
     judge = LlmStep(pipeline, step, prompts, *chosen(pipeline, step, run.state.run.get("wanted", {})))
@@ -162,8 +165,8 @@ def _answered(run: RunDir, chunks: Iterable[Chunk], step: Step) -> Iterator[Unit
                     yield merged(unit["unit_id"], unit, verdict.data)
 
 
-def observed_in(run: RunDir) -> dict[str, Observed]:
-    """What every step of a run did so far."""
+def observed_in(run: RunDir) -> dict[str, StepFigures]:
+    """The figures of every step of a run so far."""
     found = {}
     for index, row in enumerate(run.state.step_rows()):
         chunks = [chunk for chunk in run.state.chunks.values() if row["step"] in chunk.done]
@@ -172,7 +175,7 @@ def observed_in(run: RunDir) -> dict[str, Observed]:
             settled = sum(chunk.done[row["step"]].units - chunk.done[row["step"]].moved for chunk in chunks)
         asked = _asked_in(run, chunks, index) if row["scope"] == "chunk" and settled else 0
         if settled:
-            found[row["step"]] = Observed(settled, row["valid"], row["money"], max(asked, settled))
+            found[row["step"]] = StepFigures(settled, row["valid"], row["money"], max(asked, settled))
     return found
 
 
@@ -183,16 +186,16 @@ def _asked_in(run: RunDir, chunks: Iterable[Chunk], step: int) -> int:
 
 
 def _is_retry(chunk: Chunk, step: int) -> bool:
-    """Whether the units of a chunk came to a step before."""
+    """Whether the units of a chunk reached a step before."""
     return chunk.origin == "retry" and chunk.first == step
 
 
 def preview(
-    pipeline: Pipeline, waiting: Iterable[Coming], wanted: Mapping[str, Any], prices: Prices,
-    observed: Mapping[str, Observed] | None = None, *, batch: bool = False,
+    pipeline: Pipeline, waiting: Iterable[WaitingUnits], wanted: Mapping[str, Any], prices: Prices,
+    observed: Mapping[str, StepFigures] | None = None, *, batch: bool = False,
 ) -> Preview:  # fmt: skip
-    """What asking about the units that wait takes, step by step; `observed` is what an earlier run shows."""
-    previewer = _Previewer(pipeline, wanted, prices, observed or {}, batch)
+    """The preview of the waiting units, step by step; `observed` are the figures of an earlier run."""
+    previewer = _Previewer(pipeline, wanted, prices, observed or {}, batch=batch)
     by_step: dict[int, list[_Weighed]] = {}
     units = followed = 0
     for group in waiting:
@@ -208,10 +211,10 @@ def preview(
 
 
 class _Previewer:
-    """Takes a sample through the steps, and writes down what each would take."""
+    """Takes a sample through the steps, and notes the calls and tokens of each."""
 
     def __init__(
-        self, pipeline: Pipeline, wanted: Mapping[str, Any], prices: Prices, observed: Mapping[str, Observed], batch: bool
+        self, pipeline: Pipeline, wanted: Mapping[str, Any], prices: Prices, observed: Mapping[str, StepFigures], *, batch: bool
     ) -> None:  # fmt: skip
         self._pipeline = pipeline
         self._wanted = wanted
@@ -224,8 +227,8 @@ class _Previewer:
         self.notes: list[str] = []
         self.margin = 0.0
 
-    def through(self, step: Step, units: list[_Weighed]) -> list[_Weighed]:
-        """The units that leave a step."""
+    def through(self, step: PipelineStep, units: list[_Weighed]) -> list[_Weighed]:
+        """The units that come out of a step."""
         if not units or step.scope == "run":
             return units
         if step.asks:
@@ -234,7 +237,7 @@ class _Previewer:
             return self._fanned(step, units)
         return self._worked_out(step, units)
 
-    def _asked(self, step: Step, units: list[_Weighed]) -> list[_Weighed]:
+    def _asked(self, step: PipelineStep, units: list[_Weighed]) -> list[_Weighed]:
         provider, model = chosen(self._pipeline, step, self._wanted)
         self._prompts = self._prompts or Prompts(self._pipeline.inside(self._pipeline.template_dir))
         asking = LlmStep(self._pipeline, step, self._prompts, provider, model)
@@ -248,7 +251,7 @@ class _Previewer:
         read, written = round(calls * taken), round(calls * given)
         usd = self._prices.cost(provider, model, {"input_tokens": read, "output_tokens": written}, batch=self._batch)
         if usd is None:
-            self.notes.append(f"the price of {model or provider} is not known; give --price IN/OUT, or set api.prices")
+            self.notes.append(f"the price of {model or provider} is not known; pass --price IN/OUT, or set api.prices")
         attempts = max(asking.policy.repairs + 1, math.ceil(each_unit))
         row = StepPreview(
             step.name, provider, model, round(number), round(calls), read, written, usd,
@@ -262,7 +265,7 @@ class _Previewer:
             self.notes.append(f"{step.name}: no unit passed in the earlier run, so that nothing is counted after it")
         return [_Weighed(merged(each.unit["unit_id"], each.unit, reply), each.weight * passed) for each in units]
 
-    def _tokens(self, asking: LlmStep, units: list[_Weighed], seen: Observed | None) -> tuple[float, float]:
+    def _tokens(self, asking: LlmStep, units: list[_Weighed], seen: StepFigures | None) -> tuple[float, float]:
         """The tokens of one call: of its request, and of its reply."""
         if seen and seen.is_measured:
             return seen.money.input_tokens / seen.money.calls, seen.money.output_tokens / seen.money.calls
@@ -277,7 +280,9 @@ class _Previewer:
         return mean, float(length)
 
     def _askable(self, asking: LlmStep, units: list[_Weighed]) -> list[_Weighed]:
-        """The units whose prompts can be made; after a made-up reply, all of them: a real one may have what the prompt needs."""
+        """The units whose prompts can be rendered. After a made-up reply, all units count: a real reply may have the fields that
+        the prompt needs.
+        """
         fine: list[_Weighed] = []
         fault: PromptError | None = None
         for each in units:
@@ -298,7 +303,7 @@ class _Previewer:
         self.notes.append(f"{asking.name}: the prompts of {number} units cannot be made, so that these fail: {fault}")
         return fine
 
-    def _fanned(self, step: Step, units: list[_Weighed]) -> list[_Weighed]:
+    def _fanned(self, step: PipelineStep, units: list[_Weighed]) -> list[_Weighed]:
         worker = FanOut(step.name, step.config)
         seen = self._observed.get(step.name)
         if seen is None and worker.field in self._written:
@@ -310,20 +315,20 @@ class _Previewer:
             try:
                 children = worker.run(each.unit)
             except UnitError:
-                continue  # it fails there, and nobody is asked
+                continue  # it fails there without a call
             many = seen.rate if seen else len(children)
             followed = children[:: max(1, len(children) // _CHILDREN)][:_CHILDREN]
             found += [_Weighed(child, each.weight * many / len(followed)) for child in followed]
         return found
 
-    def _worked_out(self, step: Step, units: list[_Weighed]) -> list[_Weighed]:
+    def _worked_out(self, step: PipelineStep, units: list[_Weighed]) -> list[_Weighed]:
         worker = ExpressionStep(step.name, step.config)
         passed = self._observed[step.name].rate if step.name in self._observed else 1.0
         found = []
         for each in units:
             try:
                 found.append(_Weighed(worker.run(each.unit), each.weight * passed))
-            except UnitError:  # a made-up reply need not suit it
+            except UnitError:  # a made-up reply need not fit it
                 self.notes.append(
                     f"{step.name}: its fields depend on replies; prompts that use them are taken to have {GUESSED_PROMPT} tokens"
                 )

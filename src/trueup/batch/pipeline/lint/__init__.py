@@ -1,1 +1,1 @@
-"""Lint of a pipeline: everything that is wrong with it, before anything runs or costs."""
+"""Finds the faults of a pipeline before it runs and costs anything."""

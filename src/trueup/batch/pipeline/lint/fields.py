@@ -1,6 +1,7 @@
-"""The fields of a unit on its way through the steps, as lint follows them: what is there, what was there, what it may hold.
+"""Follows the fields of a unit through the steps: which exist, which existed before, and which values they may have.
 
-A first unit enters; steps add and take fields; names that are used leave as known or not, each with the hint that helps.
+Takes the first unit, and the fields that steps add and remove. Says whether a name that is used is known, with a hint if it is
+not.
 """
 
 from collections.abc import Iterable
@@ -15,10 +16,10 @@ Fields = dict[str, Any]
 ALWAYS = frozenset({"unit_id", "config", "_repetition_id", "_repetition_seed", "_metadata"})
 
 
-class Known:
+class KnownFields:
     """The fields that units have at one point of a pipeline.
 
-    `fields` hold a value that could be there; `shared` are names that every prompt knows; `some` are fields that only some items have.
+    `fields` have a possible value; `shared` are names that every prompt can use; `some` are fields that only some items have.
     """
 
     def __init__(self, fields: Fields, shared: Iterable[str], some: Iterable[str]) -> None:
@@ -34,7 +35,7 @@ class Known:
         return {*self.fields, *self.shared, *self.some}
 
     def add(self, made: Fields, schema: Schema | None = None) -> None:
-        """Take the fields that a step gives."""
+        """Add the fields of a step."""
         self.fields.update(made)
         for name in made:
             self._taken.pop(name, None)
@@ -44,7 +45,7 @@ class Known:
             self._schemas.update(dict.fromkeys(made, (source, source)))
 
     def consume(self, step: str, field: str, child: str) -> None:
-        """Take away the list that a step fans out."""
+        """Remove the list that a step fans out."""
         if field == child or field not in self.fields:
             return
         del self.fields[field]
@@ -53,7 +54,7 @@ class Known:
         self._taken[field] = f"Step {step!r} fans it out: each unit has one item of it, as {child!r}."
 
     def hint(self, name: str, otherwise: str) -> str:
-        """What to do about a name that is not known."""
+        """The hint for an unknown name."""
         return self._taken.get(name) or did_you_mean(name, self.names, otherwise)
 
     def allowed(self, path: Parts) -> list[Any] | None:

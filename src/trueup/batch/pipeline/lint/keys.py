@@ -1,6 +1,6 @@
-"""Lint of the keys of a configuration: one that nobody reads is told, with the one that may be meant.
+"""Checks the keys of a configuration: reports keys that are not used, with the nearest known key.
 
-A pipeline enters; warnings leave. Folders of the same format written elsewhere may say more than is read here, so nothing is refused.
+Takes a pipeline and returns warnings. Nothing is refused, since other tools may add their own keys to folders of this format.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ _POSITION = "name source_key name_field"
 
 
 def lint_keys(pipeline: Pipeline) -> Iterator[Fault]:
-    """A warning for each key that is not read, and for each provider and mode that there is not."""
+    """A warning for each unused key, and for each unknown provider and mode."""
     for place, known in _SECTIONS.items():
         yield from _unknown(pipeline, pipeline.section(*place), place, ".".join(place), known)
     for step in pipeline.steps:
@@ -57,28 +57,28 @@ def _unknown(pipeline: Pipeline, given: dict[str, Any], path: Parts, where: str,
     names = known.split()
     for key in given:
         if key not in names and key not in _REMARKS and not str(key).startswith(("_", "x-")):
-            hint = did_you_mean(str(key), [name for name in names if name not in given], "It is not read.")
+            hint = did_you_mean(str(key), [name for name in names if name not in given], "This key is not used.")
             place = (*path, key)
-            yield fault("N036", pipeline.marks.key(place), place, f"there is no key {key!r} in {where}", hint)
+            yield fault("N036", pipeline.marks.key(place), place, f"unknown key {key!r} in {where}", hint)
 
 
 def _provider(pipeline: Pipeline, given: dict[str, Any], path: Parts) -> Iterator[Fault]:
     name = given.get("provider")
     if isinstance(name, str) and name and name not in NAMES:
-        hint = did_you_mean(name, NAMES, f"There are {', '.join(NAMES)}; --provider takes one of them.")
-        yield pipeline.fault("N036", (*path, "provider"), f"there is no provider {name!r}", hint)
+        hint = did_you_mean(name, NAMES, f"Known providers are {', '.join(NAMES)}; choose one with --provider.")
+        yield pipeline.fault("N036", (*path, "provider"), f"unknown provider {name!r}", hint)
 
 
 def lint_address(pipeline: Pipeline) -> Iterator[Fault]:
-    """A provider that is reached by its address, and has none."""
+    """A provider that needs an address but has none."""
     api = pipeline.section("api")
     address = api.get("base_url")
     if address is not None and not str(address).startswith(("http://", "https://")):
-        message = f"api.base_url starts with http:// or https://; got {str(address)[:80]!r}"
+        message = f"api.base_url must start with http:// or https://; got {str(address)[:80]!r}"
         yield pipeline.fault("N006", ("api", "base_url"), message)
     if address:
         return
-    hint = "Write base_url: http://… in the section api, or give --base-url to `trueup run`."
+    hint = "Write base_url: http://… in the section api, or pass --base-url to `trueup run`."
     named: list[tuple[Parts, str]] = [(("api", "provider"), "api")] if api.get("provider") == "url" else []
     named += [
         (("pipeline", "steps", step.index, "provider"), f"step {step.name!r}")
@@ -94,5 +94,5 @@ def lint_address(pipeline: Pipeline) -> Iterator[Fault]:
 def _mode(pipeline: Pipeline, given: dict[str, Any], path: Parts) -> Iterator[Fault]:
     mode = given.get("mode")
     if mode is not None and mode not in tuple(MODES):
-        hint = did_you_mean(str(mode)[:40], tuple(MODES), "It is taken for text.")
-        yield pipeline.fault("N036", (*path, "mode"), f"there is no mode {str(mode)[:40]!r}", hint)
+        hint = did_you_mean(str(mode)[:40], tuple(MODES), "`text` is used instead.")
+        yield pipeline.fault("N036", (*path, "mode"), f"unknown mode {str(mode)[:40]!r}", hint)

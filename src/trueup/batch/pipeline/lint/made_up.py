@@ -1,6 +1,6 @@
-"""A value that a schema could allow, made up: so that expressions can be tried before a model is asked.
+"""Makes up values that fit a schema, to try expressions before a model is asked.
 
-A compiled schema enters; fields with a value of the right type leave. Nothing is guaranteed beyond the type: it is for trying.
+Takes a compiled schema and returns fields with values of the right types. Nothing else is guaranteed.
 """
 
 from typing import Any

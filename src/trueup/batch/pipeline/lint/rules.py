@@ -1,11 +1,11 @@
-"""Lint of a step's `validation` section: what the rules themselves refuse, fields that nothing gives, rules on made-up data."""
+"""Checks a step's `validation` section: invalid rules, fields that do not exist, and rules that fail on made-up data."""
 
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from trueup.batch.pipeline.config import Pipeline, Step
-from trueup.batch.pipeline.lint.fields import Known
+from trueup.batch.pipeline.config import Pipeline, PipelineStep
+from trueup.batch.pipeline.lint.fields import KnownFields
 from trueup.checks.problems import BadRules, Problem
 from trueup.checks.rules import compile_rules
 from trueup.conform.closed import closed_keys
@@ -22,14 +22,16 @@ from trueup.verdict.paths import Parts
 _EXPRESSIONS = ("expr", "when")
 
 
-def lint_validation(pipeline: Pipeline, step: Step, known: Known | None, schema: Schema | None) -> Iterator[Fault]:
-    """What is wrong with the rules of a step; `known` are the fields there can be, None if that cannot be said."""
+def lint_validation(
+    pipeline: Pipeline, step: PipelineStep, known: KnownFields | None, schema: Schema | None
+) -> Iterator[Fault]:
+    """The faults in the rules of a step. `known` are the possible fields; None if they cannot be determined."""
     spec, base = step.validation or {}, ("validation", step.name)
     try:
         compile_rules(spec)
     except BadRules as error:
         for problem in error.problems:
-            if "rules are named" not in problem.message:  # said below, with the place of the second
+            if "rules are named" not in problem.message:  # reported below, with the place of the second
                 yield _of_problem(pipeline, problem, base)
     yield from names_given_twice(spec, (*base, "rules"), pipeline.marks)
     if known is None:
@@ -67,25 +69,25 @@ def _compiled(source: Any) -> Expression | None:
 
 
 class _Look:
-    """A look at the rules of one step, with the fields that are known there; `closed`, replies can give no others."""
+    """The rules of one step with the fields known there; if `closed`, replies cannot add others."""
 
-    def __init__(self, pipeline: Pipeline, known: Known, *, closed: bool) -> None:
+    def __init__(self, pipeline: Pipeline, known: KnownFields, *, closed: bool) -> None:
         self._pipeline = pipeline
         self._known = known
         self._closed = closed
 
     def fields(self, given: Any, path: Parts) -> Iterator[Fault]:
-        """Fields of a simple check that nothing gives."""
+        """Fields of a simple check that do not exist."""
         for index, name in enumerate(given if isinstance(given, list | dict) else ()):
             first = str(name).split(".")[0].split("[")[0]
             if first not in self._known.names:
                 at = (*path, index) if isinstance(given, list) else (*path, name)
                 place = self._pipeline.marks.value(at) if isinstance(given, list) else self._pipeline.marks.key(at)
-                # a field that must be there is asked for in vain; of others, the check has nothing to say
+                # a check of a required field always fails; other checks ignore a missing field
                 yield self._no_field(first, at, place, used=path[-1] == "required")
 
     def enums(self, given: Any, path: Parts) -> Iterator[Fault]:
-        """Values that are listed for a field, though its schema does not allow them; case does not count."""
+        """Listed values that the schema of the field does not allow, ignoring case."""
         for name, values in given.items() if isinstance(given, dict) else ():
             steps = read_path(str(name))
             allowed = self._known.allowed(steps)
@@ -94,7 +96,7 @@ class _Look:
             folded = {_folded(value) for value in allowed}
             strange = [index for index, value in enumerate(values) if _folded(value) not in folded]
             if values and len(strange) == len(values):
-                message = f"no listed value of {name!r} is one that the schema allows: {_shown(allowed)}"
+                message = f"the schema allows none of the values listed for {name!r}; it allows {_shown(allowed)}"
                 yield self._pipeline.fault("N006", (*path, name), message, "Every unit would fail here.")
                 continue
             for index in strange:
@@ -103,7 +105,7 @@ class _Look:
                 yield self._pipeline.fault("N040", at, said(steps, values[index], allowed), hint)
 
     def rule(self, rule: dict[str, Any], path: Parts, *, bare: bool) -> Iterator[Fault]:
-        """Faults of one rule. Fields that it asks for with `in dir()` may be missing; if `when` is false, `expr` is not tried."""
+        """The faults of one rule. Fields that it tests with `in dir()` may be missing. If `when` is false, `expr` is not tried."""
         compiled = {key: expression for key in _EXPRESSIONS if (expression := _compiled(rule.get(key))) is not None}
         guarded = guarded_fields(compiled.values())
         missing = False
@@ -122,7 +124,7 @@ class _Look:
             yield from self._tried(compiled, path, bare=bare)
 
     def _message(self, template: Any, path: Parts, guarded: frozenset[Any]) -> Iterator[Fault]:
-        """Names in a message that no field has: they stay as they are written."""
+        """Names in a message that are not fields: they are shown unchanged."""
         if not isinstance(template, str):
             return
         for steps in sorted(compile_message(template).fields, key=str):
@@ -130,7 +132,7 @@ class _Look:
             if name not in self._known.names and name not in guarded and name != "_computed":
                 column = template.find("{" + name) + 1
                 place = inside(self._pipeline.marks.value(path), column)
-                hint = self._known.hint(name, "The message shows it as it is written.")
+                hint = self._known.hint(name, "The message shows the name unchanged.")
                 yield fault("N013", place, path, f"no schema has the field {name!r}", hint)
 
     def _tried(self, compiled: dict[str, Expression], path: Parts, *, bare: bool) -> Iterator[Fault]:
@@ -144,10 +146,10 @@ class _Look:
                 yield fault("N039", where, at, f"the expression fails on made-up data: {error.message}")
 
     def _no_field(self, name: str, path: Parts, place: Any, *, used: bool) -> Fault:
-        """A field that nothing gives: an error if it is used and the schema takes no others, else a warning."""
+        """A field that does not exist: an error if it is used and the schema allows no others, else a warning."""
         hint = self._known.hint(name, "A unit without it fails.")
         if used and self._closed:
-            message = f"nothing gives the field {name!r}, and the schema takes no others"
+            message = f"the field {name!r} does not exist, and the schema allows no other fields"
             return fault("N026", place, path, message, hint)
         return fault("N013", place, path, f"no schema has the field {name!r}", hint)
 

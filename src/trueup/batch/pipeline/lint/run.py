@@ -1,17 +1,17 @@
-"""Lint of a pipeline: its folder enters, everything that is wrong with it leaves, before anything runs or costs.
+"""Finds the faults of a pipeline in its folder, before it runs and costs anything.
 
-Sections, the four links of each asking step (step, template, schema, rules), templates, schemas, items, expressions on a
-unit that could come, rules, names of fields that nothing gives. Each fault has a file, a line and a column. What the command line
-of a run may set otherwise, such as an address or the number of units, is looked at by `lint_pipeline` alone.
+It checks sections, the four parts of each asking step (step, template, schema, rules), templates, schemas, items, expressions and
+rules on a possible unit, and the names of fields. Each fault has a file, a line and a column. Settings that the command line can
+override, such as an address or the number of units, are only checked by `lint_pipeline`.
 """
 
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from trueup.batch.pipeline.config import SECTIONS, Pipeline, Step, read_config
+from trueup.batch.pipeline.config import SECTIONS, Pipeline, PipelineStep, read_config
 from trueup.batch.pipeline.estimating.cost import prices_of
-from trueup.batch.pipeline.lint.fields import Known
+from trueup.batch.pipeline.lint.fields import KnownFields
 from trueup.batch.pipeline.lint.keys import lint_address, lint_keys
 from trueup.batch.pipeline.lint.made_up import mock_of
 from trueup.batch.pipeline.lint.rules import lint_validation
@@ -35,7 +35,7 @@ _MOST_TWINS = 20
 
 
 def lint_pipeline(place: Path) -> tuple[Fault, ...]:
-    """Everything that is wrong with a pipeline, in the order of its files."""
+    """The faults of a pipeline, in the order of its files."""
     try:
         pipeline = read_config(place)
     except ContractError as error:
@@ -45,7 +45,7 @@ def lint_pipeline(place: Path) -> tuple[Fault, ...]:
 
 
 def check_pipeline(place: Path) -> Pipeline:
-    """The pipeline, when nothing is wrong with it; a ContractError with every error otherwise."""
+    """The pipeline if it has no errors; a ContractError with every error otherwise."""
     pipeline = read_config(place)
     faults = [found for found in _faults(pipeline, 1) if found.level == "error"]
     if faults:
@@ -54,7 +54,7 @@ def check_pipeline(place: Path) -> Pipeline:
 
 
 def _faults(pipeline: Pipeline, units: int) -> Iterator[Fault]:
-    """What is wrong with a pipeline, whatever the command line says; the ids of so many `units` are compared."""
+    """The faults of a pipeline that do not depend on the command line. The ids of the first `units` are compared."""
     yield from _sections(pipeline)
     yield from _shapes(pipeline)
     yield from lint_keys(pipeline)
@@ -80,8 +80,8 @@ def _sections(pipeline: Pipeline) -> Iterator[Fault]:
             yield fault("N030", Place(pipeline.marks.file), (), f"section {name!r} is missing", near)
     for name in pipeline.data:
         if name not in _KNOWN:
-            hint = did_you_mean(name, [*SECTIONS, "validation", "post_process"], "It is not read.")
-            yield fault("N036", pipeline.marks.key((name,)), (name,), f"there is no section {name!r}", hint)
+            hint = did_you_mean(name, [*SECTIONS, "validation", "post_process"], "This section is not used.")
+            yield fault("N036", pipeline.marks.key((name,)), (name,), f"unknown section {name!r}", hint)
     processing = pipeline.section("processing")
     if "processing" in pipeline.data and "chunk_size" not in processing:
         yield pipeline.fault("N030", ("processing",), "processing.chunk_size is missing", "Write chunk_size: 100.")
@@ -97,12 +97,12 @@ def _sections(pipeline: Pipeline) -> Iterator[Fault]:
 
 
 def _shapes(pipeline: Pipeline) -> Iterator[Fault]:
-    """What would be passed over without a word, because it is no mapping where one is read."""
+    """Values that would be silently ignored because they are not mappings."""
     rules = [("validation", step.name) for step in pipeline.steps if step.asks]
     for path in (*_MAPPINGS, *rules):
         given = pipeline.section(*path[:-1]).get(path[-1])
         if given is not None and not isinstance(given, dict):
-            yield pipeline.fault("N006", path, f"{'.'.join(path)} is a mapping", "Write each key with its value.")
+            yield pipeline.fault("N006", path, f"{'.'.join(path)} must be a mapping", "Write each key with its value.")
 
 
 _MAPPINGS: tuple[tuple[str, ...], ...] = (
@@ -134,8 +134,8 @@ def _links(pipeline: Pipeline) -> Iterator[Fault]:
         for name in given:
             if name not in asking:
                 other = any(step.name == name for step in pipeline.steps)
-                why = "does not ask a model" if other else "is not there"
-                hint = did_you_mean(name, [step for step in asking if step not in given], "Take it out.")
+                why = "does not ask a model" if other else "does not exist"
+                hint = did_you_mean(name, [step for step in asking if step not in given], "Remove it.")
                 path = (*place, name)
                 message = f"{'.'.join(place)} names step {name!r}, which {why}"
                 yield fault("N031", pipeline.marks.key(path), path, message, hint)
@@ -148,8 +148,8 @@ def _links(pipeline: Pipeline) -> Iterator[Fault]:
                 yield pipeline.fault("N031", path, f"step {step.name!r} has no entry in {'.'.join(place)}", hint)
 
 
-def _first_fields(pipeline: Pipeline, units: int) -> tuple[Known | None, list[Fault]]:
-    """The fields of the first unit, and what is wrong with the items; None if there is no unit to follow."""
+def _first_fields(pipeline: Pipeline, units: int) -> tuple[KnownFields | None, list[Fault]]:
+    """The fields of the first unit, and the faults of the items; None if there is no unit to follow."""
     processing = pipeline.section("processing")
     try:
         data = read_items(pipeline)
@@ -159,7 +159,7 @@ def _first_fields(pipeline: Pipeline, units: int) -> tuple[Known | None, list[Fa
         made = make_units(processing, data, units)
         unit = next(made, None)
         for _ in made:
-            pass  # an id that two units have is refused on the way
+            pass  # two units with the same id are refused here
     except ItemsError as error:
         return None, [items_fault(pipeline, error)]
     except ContractError as error:
@@ -168,14 +168,14 @@ def _first_fields(pipeline: Pipeline, units: int) -> tuple[Known | None, list[Fa
         return None, [pipeline.fault("N033", ("processing", "items"), "there are no items, so there are no units")]
     items = listed_items(processing, data) if processing.get("strategy") == "direct" else []
     some = {str(name) for item in items if isinstance(item, dict) for name in item}
-    return Known(unit, pipeline.section("prompts", "global_context"), some), []
+    return KnownFields(unit, pipeline.section("prompts", "global_context"), some), []
 
 
-def _walk(pipeline: Pipeline, known: Known | None) -> Iterator[Fault]:
-    """Go through the steps with a unit that could come, and say what would fail."""
+def _walk(pipeline: Pipeline, known: KnownFields | None) -> Iterator[Fault]:
+    """Take a possible unit through the steps, and report what would fail."""
     if known is not None and pipeline.section("processing").get("expressions"):
         entry = {"expressions": pipeline.section("processing")["expressions"]}
-        found, made = lint_step(pipeline, Step("processing", 0, "expression", entry), ("processing",), known)
+        found, made = lint_step(pipeline, PipelineStep("processing", 0, "expression", entry), ("processing",), known)
         yield from found
         known.add(made)
     prompts = _prompts(pipeline)
@@ -214,7 +214,9 @@ def _prompts(pipeline: Pipeline) -> Prompts | None:
     return Prompts(folder)
 
 
-def _template(pipeline: Pipeline, step: Step, prompts: Prompts | None, known: Known | None) -> Iterator[Fault]:
+def _template(
+    pipeline: Pipeline, step: PipelineStep, prompts: Prompts | None, known: KnownFields | None
+) -> Iterator[Fault]:
     if not step.template:
         return
     mapped = step.name in pipeline.section("prompts", "templates")
@@ -245,11 +247,11 @@ def _template(pipeline: Pipeline, step: Step, prompts: Prompts | None, known: Kn
         for name in sorted(names.keys() - known.names):
             place = _place_of(name, pipeline.folder / pipeline.template_dir / names[name])
             hint = known.hint(name, "Every unit would fail here. If it may be missing, test it with `is defined`.")
-            yield fault("N037", place, path, f"no item, expression or earlier step gives {name!r}", hint)
+            yield fault("N037", place, path, f"no item, expression or earlier step has {name!r}", hint)
 
 
 def _place_of(name: str, template: Path) -> Place:
-    """Where a template reads a name."""
+    """The place where a template uses a name."""
     import re
 
     source = template.read_text("utf-8", "replace")
@@ -258,7 +260,7 @@ def _place_of(name: str, template: Path) -> Place:
     return Place(template.as_posix(), source.count("\n", 0, at) + 1, at - source.rfind("\n", 0, at))
 
 
-def _schema(pipeline: Pipeline, step: Step) -> tuple[Schema | None, list[Fault]]:
+def _schema(pipeline: Pipeline, step: PipelineStep) -> tuple[Schema | None, list[Fault]]:
     if not step.schema:
         return None, []
     path = ("schemas", "files", step.name)
@@ -287,8 +289,10 @@ def _schema(pipeline: Pipeline, step: Step) -> tuple[Schema | None, list[Fault]]
     return schema, faults
 
 
-def _grounded(pipeline: Pipeline, step: Step, schema: Schema | None, known: Known | None) -> Iterator[Fault]:
-    """What is wrong with the grounding of a step: its options, its fields, and a source that no unit has."""
+def _grounded(
+    pipeline: Pipeline, step: PipelineStep, schema: Schema | None, known: KnownFields | None
+) -> Iterator[Fault]:
+    """The faults in the grounding of a step: its options, its fields, and a source that no unit has."""
     spec = step.config.get("grounded")
     base = ("pipeline", "steps", step.index, "grounded")
     faults = list(lint_grounded(spec, schema, Origins(pipeline.marks), base))
@@ -299,12 +303,12 @@ def _grounded(pipeline: Pipeline, step: Step, schema: Schema | None, known: Know
     if name not in known.names:
         hint = known.hint(name, "Without its source a unit fails.")
         yield pipeline.fault(
-            "N026", (*base, "source"), f"nothing gives the field {name!r} that is the source of the replies", hint
+            "N026", (*base, "source"), f"the field {name!r}, the source of the replies, does not exist", hint
         )
 
 
 def _names_in(folder: Path) -> list[str]:
-    """The files of a folder; one that is not there, or has no possible name, has none."""
+    """The files of a folder; none if it is missing or its name is impossible."""
     try:
         return [file.name for file in folder.iterdir()]
     except (OSError, ValueError):
@@ -314,12 +318,12 @@ def _names_in(folder: Path) -> list[str]:
 def _scripts(pipeline: Pipeline) -> Iterator[Fault]:
     listed = pipeline.data.get("post_process")
     if listed is not None and not isinstance(listed, list):
-        message = "post_process is a list of scripts, or gzip"
-        yield pipeline.fault("N006", ("post_process",), message, "Write each entry behind a '- '.")
+        message = "post_process must be a list of scripts, or gzip"
+        yield pipeline.fault("N006", ("post_process",), message, "Write each entry after a '- '.")
     for index, entry in enumerate(pipeline.posts):
         path: tuple[str | int, ...] = ("post_process", index)
         if not isinstance(entry, dict):
-            message = "an entry of post_process is a script, gzip, or a mapping with a script or type: gzip"
+            message = "an entry of post_process must be a script, gzip, or a mapping with a script or type: gzip"
             yield pipeline.fault("N006", path, message)
         elif entry.get("type") != "gzip":
             try:
@@ -329,4 +333,4 @@ def _scripts(pipeline: Pipeline) -> Iterator[Fault]:
             if not there:
                 message = f"there is no script {entry.get('script')!r} in the folder of the pipeline"
                 place = (*path, "script") if isinstance(listed, list) and isinstance(listed[index], dict) else path
-                yield pipeline.fault("N038", place, message, "It is left out at the end of a run.")
+                yield pipeline.fault("N038", place, message, "It is skipped at the end of a run.")

@@ -1,10 +1,10 @@
-"""Lint of the steps that ask no model: expressions tried on a unit that could come, lists to fan out, scripts."""
+"""Checks the steps that do not ask a model: tries expressions on a possible unit, and checks lists and scripts."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from trueup.batch.pipeline.config import Pipeline, Step
-from trueup.batch.pipeline.lint.fields import Fields, Known
+from trueup.batch.pipeline.config import Pipeline, PipelineStep
+from trueup.batch.pipeline.lint.fields import Fields, KnownFields
 from trueup.batch.pipeline.steps.expression import HIDDEN
 from trueup.batch.pipeline.steps.fan_out import INDEX, PARENT, FanOut
 from trueup.batch.pipeline.units.seeds import Dice, step_seed
@@ -15,18 +15,18 @@ from trueup.verdict.paths import Parts
 
 
 def lint_step(
-    pipeline: Pipeline, step: Step, base: Parts, known: Known | None, *, made_up: bool = False
+    pipeline: Pipeline, step: PipelineStep, base: Parts, known: KnownFields | None, *, made_up: bool = False
 ) -> tuple[list[Fault], Fields]:
-    """What is wrong with a step, and the fields that it gives a unit; what fails on values that were made up is a warning."""
+    """The faults of a step, and the fields that it adds to a unit. Failures on made-up values are warnings."""
     if step.scope == "fan_out":
         return _fan_out(pipeline, step, base, known)
     if step.scope == "run":
         return _script(pipeline, step, base), {}
-    return _expressions(pipeline, step, base, known, made_up)
+    return _expressions(pipeline, step, base, known, made_up=made_up)
 
 
 def _expressions(
-    pipeline: Pipeline, step: Step, base: Parts, before: Known | None, made_up: bool
+    pipeline: Pipeline, step: PipelineStep, base: Parts, before: KnownFields | None, *, made_up: bool
 ) -> tuple[list[Fault], Fields]:
     config, faults = step.config, list[Fault]()
     if not isinstance(config.get("expressions"), dict) or not config["expressions"]:
@@ -42,7 +42,7 @@ def _expressions(
         if isinstance(given, Mapping):
             sources += [((*base, part, name), str(name), source) for name, source in given.items()]
         elif given is not None:
-            faults.append(pipeline.fault("N006", (*base, part), f"{part} is a mapping of names to expressions"))
+            faults.append(pipeline.fault("N006", (*base, part), f"{part} must be a mapping of names to expressions"))
     if config.get("loop_until") is not None:
         sources.append(((*base, "loop_until"), "", config["loop_until"]))
     for path, name, source in sources:
@@ -50,7 +50,7 @@ def _expressions(
         try:
             expression = compile_expression(str(source), functions=dice.functions())
             if made_up and expression.names <= known.keys():
-                code = "N039"  # every name is there: with the values of a real unit it may well work
+                code = "N039"  # every name exists: with the values of a real unit it may work
             value = expression.evaluate(known) if tried else None
         except ExpressionError as error:
             faults.append(_fault(pipeline, path, error, before, code))
@@ -59,12 +59,12 @@ def _expressions(
             known[name] = made[name] = value
     most = config.get("max_iterations")
     if most is not None and (type(most) is not int or most < 1):
-        message = f"max_iterations is a whole number of at least 1; got {most!r}"
+        message = f"max_iterations must be a whole number of at least 1; got {most!r}"
         faults.append(pipeline.fault("N006", (*base, "max_iterations"), message))
     return faults, made
 
 
-def _fault(pipeline: Pipeline, path: Parts, error: ExpressionError, known: Known | None, code: str) -> Fault:
+def _fault(pipeline: Pipeline, path: Parts, error: ExpressionError, known: KnownFields | None, code: str) -> Fault:
     place = pipeline.marks.value(path)
     if place.inner and error.column:
         place = Place(place.file, place.line, place.inner + error.column - 1)
@@ -75,7 +75,9 @@ def _fault(pipeline: Pipeline, path: Parts, error: ExpressionError, known: Known
     return fault(code, place, path, said, hint)
 
 
-def _fan_out(pipeline: Pipeline, step: Step, base: Parts, known: Known | None) -> tuple[list[Fault], Fields]:
+def _fan_out(
+    pipeline: Pipeline, step: PipelineStep, base: Parts, known: KnownFields | None
+) -> tuple[list[Fault], Fields]:
     name = step.config.get("field")
     if not isinstance(name, str) or not name:
         return [pipeline.fault("N035", base, f"step {step.name!r} names no field to fan out")], {}
@@ -86,7 +88,7 @@ def _fan_out(pipeline: Pipeline, step: Step, base: Parts, known: Known | None) -
         unit = known.fields
         if name not in known.names:
             hint = known.hint(name, "")
-            faults.append(pipeline.fault("N035", (*base, "field"), f"nothing before gives the field {name!r}", hint))
+            faults.append(pipeline.fault("N035", (*base, "field"), f"no earlier step has the field {name!r}", hint))
         elif unit.get(name) is not None and not isinstance(unit[name], list):
             faults.append(pipeline.fault("N035", (*base, "field"), f"the field {name!r} is not a list"))
         elif unit.get(name):
@@ -94,7 +96,7 @@ def _fan_out(pipeline: Pipeline, step: Step, base: Parts, known: Known | None) -
     return faults, {fan.child: item, PARENT: "unit", INDEX: 0}
 
 
-def _script(pipeline: Pipeline, step: Step, base: Parts) -> list[Fault]:
+def _script(pipeline: Pipeline, step: PipelineStep, base: Parts) -> list[Fault]:
     name = step.config.get("script")
     path = (*base, "script")
     if not isinstance(name, str) or not name:

@@ -1,1 +1,1 @@
-"""Prompts out of templates, in a sandbox."""
+"""Renders prompts from templates, in a sandbox."""

@@ -1,7 +1,7 @@
-"""The sandbox of prompts: Jinja2's own, with bounds on the work and the memory that a template can ask for.
+"""The sandbox of prompts: Jinja2's own, with limits on the time and memory that a template can use.
 
-A template leaves as one whose loops, calls and joined texts are counted: past a bound it stops with `TooMuch`, which
-concerns that one unit. Attributes that lead out, and methods that format text with what stands in it, are not there.
+Compiles a template so that its loops, calls and joined texts are counted. Beyond a limit it stops with `TooMuch`, which fails one
+unit. Attributes that lead out of the sandbox, and methods that format text with its own content, are removed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,13 +17,13 @@ from jinja2.utils import Cycler, Joiner, Namespace
 MOST_STEPS = 1_000_000  # turns of loops and calls, all together
 MOST_TEXT = 10_000_000  # characters of one text, or items of one list
 
-# Methods of text that make much out of little, or format with what stands in the text itself.
+# Methods of text that make much text out of little, or format with the content of the text itself.
 _GROWING = frozenset({"center", "ljust", "rjust", "zfill", "expandtabs", "format", "format_map", "translate"})
 _NO_FILTERS = ("center", "format", "xmlattr", "urlize", "random", "attr", "pprint", "filesizeformat", "wordwrap")
 
 
 class TooMuch(SecurityError):
-    """A template asks for more than a prompt may take."""
+    """A template exceeds a limit."""
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
@@ -55,7 +55,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         }
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        """Parse, and put a counter around what every loop goes over and every text that is joined."""
+        """Parse, and add a counter to everything that a loop iterates over and every text that is joined."""
         tree = super()._parse(source, name, filename)
         for loop in list(tree.find_all(nodes.For)):
             loop.iter = nodes.Filter(loop.iter, "counted_", [], [], None, None, lineno=loop.lineno)
@@ -85,13 +85,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return not (isinstance(obj, str) and attr in _GROWING) and super().is_safe_attribute(obj, attr, value)
 
     def spend(self, steps: int) -> None:
-        """Count steps of the prompt that is being made."""
+        """Count steps of the current prompt."""
         self.steps += steps
         if self.steps > MOST_STEPS:
             raise TooMuch(f"the template takes more than {MOST_STEPS:,} steps")
 
     def _counted(self, items: Iterable[Any]) -> Any:
-        """What a loop goes over, each turn counted."""
+        """The items of a loop, each counted."""
         if isinstance(items, list | tuple | dict | str):
             self.spend(len(items))
             return items
@@ -104,7 +104,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 
 def _with_joins(tree: nodes.Template) -> nodes.Template:
-    """`a ~ b` as a filter that knows its bound."""
+    """`a ~ b` as a filter with a limit."""
 
     def change(node: nodes.Node) -> nodes.Node:
         for field, value in list(node.iter_fields()):
@@ -139,7 +139,7 @@ def _refuse_growth(left: Any, right: Any) -> None:
 def _range(*bounds: int) -> range:
     made = range(*bounds)
     if len(made) > MOST_STEPS:
-        raise TooMuch(f"a range of {len(made):,}; at most {MOST_STEPS:,}")
+        raise TooMuch(f"a range of {len(made):,} items; the limit is {MOST_STEPS:,}")
     return made
 
 
@@ -168,9 +168,10 @@ def _replace(text: Any, old: str, new: str, count: int | None = None) -> str:
     return whole.replace(old, new, -1 if count is None else count)
 
 
-def _indent(text: Any, width: int = 4, first: bool = False, blank: bool = False) -> str:
+# Templates pass the options by position: `indent(4, true)`.
+def _indent(text: Any, width: int = 4, first: object = False, blank: object = False) -> str:
     if not 0 <= width <= 100:
-        raise TooMuch("indent by at most 100")
+        raise TooMuch("indent takes at most 100")
     pad = " " * width
     lines = str(text).splitlines()
     _refuse_size(len(str(text)) + len(lines) * width)
@@ -188,7 +189,7 @@ def _to_json(value: Any, indent: int | None = None) -> str:
 
 
 def _bounded(inner: Any) -> Any:
-    """A filter that takes a number, with that number bounded."""
+    """A filter that takes a number, with a limit on that number."""
 
     def bounded(value: Any, number: int, fill_with: Any = None) -> Any:
         if not 1 <= number <= 10_000:

@@ -1,7 +1,7 @@
-"""Prompts out of templates: the fields of a unit enter, text leaves, or a `PromptError` for that unit alone.
+"""Renders a prompt from a template and the fields of a unit, or raises a `PromptError` for that unit alone.
 
-Templates are Jinja2 in a sandbox, and every name in them must be known. What a model wrote is only ever a value: it is
-put into the text as it is, and never read as a template.
+Templates are Jinja2 in a sandbox, and every name in them must be known. Text that a model wrote is only ever a value: it is
+inserted unchanged, and never read as a template.
 """
 
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 MOST_SOURCE = 500_000  # characters of a template
 MOST_PROMPT = 10_000_000  # characters of a prompt
 
-# What Python raises when a template does with a value what cannot be done with it.
+# The errors of Python for an operation that a value does not support.
 _MISUSE = (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError, AttributeError)
 
 
 class PromptError(ValueError):
-    """A template does not give a prompt; `line` is where, when that is known, and `template` in which one, if it is another."""
+    """A template does not give a prompt. `line` is the place if it is known, and `template` is the name if it is another template."""
 
     def __init__(self, message: str, line: int | None = None, template: str = "") -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class PromptError(ValueError):
 
 
 class Prompts:
-    """The templates of a folder, compiled once each."""
+    """The templates of a folder, each compiled once."""
 
     def __init__(self, folder: Path) -> None:
         try:
@@ -41,14 +41,14 @@ class Prompts:
         self._compiled: dict[str, Template] = {}
 
     def compile(self, name: str) -> "Template":
-        """The template of that name, or a PromptError that says why it is none."""
+        """The template with that name, or a PromptError that says why there is none."""
         found = self._compiled.get(name)
         if found is None:
             found = self._compiled[name] = self._load(name)
         return found
 
     def render(self, name: str, fields: Mapping[str, Any]) -> str:
-        """The prompt that a template gives for the fields of a unit."""
+        """Render the prompt of a template with the fields of a unit."""
         from jinja2 import TemplateError
 
         template = self.compile(name)
@@ -70,9 +70,9 @@ class Prompts:
         return "".join(pieces)
 
     def names(self, name: str) -> dict[str, str]:
-        """The fields that a template needs, each with the template that reads it: itself, or one that it includes or extends.
+        """The fields that a template needs, each with the template that uses it: itself, or one that it includes or extends.
 
-        Those that it sets itself, or tests with `is defined` or `default`, are not needed.
+        Fields that it sets itself, or tests with `is defined` or `default`, are not needed.
         """
         needed: dict[str, str] = {}
         waiting: list[tuple[str, str, frozenset[str]]] = [(name, "", frozenset())]
@@ -89,7 +89,7 @@ class Prompts:
         return needed
 
     def _parsed(self, name: str, taken_by: str) -> "tuple[nodes.Template, set[str]]":
-        """The tree of a template, and the names that it reads and does not set."""
+        """The tree of a template, and the names that it uses and does not set."""
         from jinja2 import TemplateError, TemplateNotFound, TemplateSyntaxError, meta
 
         try:
@@ -115,7 +115,7 @@ class Prompts:
         try:
             source = self._source(name)
             if len(source) > MOST_SOURCE:
-                raise PromptError(f"the template has {len(source):,} characters; at most {MOST_SOURCE:,}")
+                raise PromptError(f"the template has {len(source):,} characters; the limit is {MOST_SOURCE:,}")
             return self._sandbox.get_template(name)
         except TemplateNotFound:
             raise PromptError(f"there is no template {name!r}") from None
@@ -128,7 +128,7 @@ class Prompts:
 
 
 def _tested(tree: Any) -> set[str]:
-    """The names that a template expects to be missing: with `is defined`, `is undefined` or the filter `default`."""
+    """The names that a template allows to be missing, with `is defined`, `is undefined` or the filter `default`."""
     from jinja2 import nodes
 
     tests = [test.node for test in tree.find_all(nodes.Test) if test.name in {"defined", "undefined"}]
@@ -137,7 +137,7 @@ def _tested(tree: Any) -> set[str]:
 
 
 def _parts(tree: Any) -> list[str]:
-    """The templates that a template surely takes in: by name, not only if they are there."""
+    """The templates that a template always includes: by name, and not only if they exist."""
     from jinja2 import nodes
 
     taken = [node.template for node in tree.find_all(nodes.Extends)]
@@ -146,7 +146,7 @@ def _parts(tree: Any) -> list[str]:
 
 
 def _stored(tree: Any) -> set[str]:
-    """The names that a template sets, in loops and macros too, and those that it tests before others read them."""
+    """The names that a template sets, including in loops and macros, and those that it tests before others use them."""
     from jinja2 import nodes
 
     stored = {node.name for node in tree.find_all(nodes.Name) if node.ctx in {"store", "param"}}
@@ -154,7 +154,7 @@ def _stored(tree: Any) -> set[str]:
 
 
 def _line_of(error: BaseException, template: "Template") -> int | None:
-    """The line of the template in which an error came up; Jinja2 has put it into the traceback."""
+    """The line of the template in which an error occurred. Jinja2 puts it into the traceback."""
     line, trace = None, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == template.filename:
@@ -164,5 +164,5 @@ def _line_of(error: BaseException, template: "Template") -> int | None:
 
 
 def fields_of(unit: Mapping[str, Any], config: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
-    """What a template may name: the fields of the unit, the configuration, and over both the shared context."""
+    """The values that a template may use: the fields of the unit and the configuration, both overridden by the shared context."""
     return {**unit, "config": config, **shared}

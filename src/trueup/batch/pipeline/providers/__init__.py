@@ -1,1 +1,1 @@
-"""Whom a pipeline asks: recorded replies, the bundled model, providers by their addresses; one file each."""
+"""Asks providers: recorded replies, the bundled model, and providers by address. Each has its own file."""

@@ -1,7 +1,7 @@
-"""The requests of a chunk as a batch, and the answers back to its units: joined by custom id, never by order.
+"""Writes the requests of a chunk as a batch, and matches the answers to its units by custom id, never by order.
 
-A custom id is a hash: it says nothing, fits every provider, and no id of a unit is ever sent in its place. A line that cannot
-be read, one that comes twice, one that belongs to nobody: none of them touches another unit.
+A custom id is a hash. It reveals nothing, fits every provider, and replaces the id of the unit. A line that cannot be read, that
+is repeated, or that belongs to no unit does not affect other units.
 """
 
 import hashlib
@@ -18,14 +18,14 @@ from trueup.batch.pipeline.providers.http import page_of
 from trueup.batch.pipeline.providers.wire import batch_line
 from trueup.batch.pipeline.rundir.directory import OwnedRun
 from trueup.batch.pipeline.rundir.disk import line
-from trueup.batch.pipeline.running.jobs import Job
-from trueup.batch.pipeline.steps.llm import Ask, LlmStep, Recorded, recorded
+from trueup.batch.pipeline.running.jobs import ChunkJob
+from trueup.batch.pipeline.steps.llm import LlmStep, Recorded, UnitAsk, recorded
 from trueup.read.batch import salvage_key
 from trueup.read.reader import read
 
 
 def retry_key(run: str, chunk: str, step: str) -> str:
-    """The key under which the requests of a retry are written down.
+    """The key that the requests of a retry are stored under.
 
     >>> retry_key("r", "retry_000", "ask")
     'tu-9246fd3a165dcdab'
@@ -34,7 +34,7 @@ def retry_key(run: str, chunk: str, step: str) -> str:
 
 
 def custom_id(key: str, unit_id: str, call: int) -> str:
-    """The name of a request: that of its batch, and a hash of the unit."""
+    """The custom id of a request: the name of its batch, and a hash of the unit."""
     return f"{key}-{_hash(unit_id, str(call))[:24]}"
 
 
@@ -42,14 +42,14 @@ def _hash(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class Answered(NamedTuple):
-    """A line of a batch, read: whose it is, and the record of it; no record where the line says nothing that counts."""
+class BatchAnswer(NamedTuple):
+    """A line of a batch: its custom id, and its record; no record if the line has no usable answer."""
 
     custom_id: str
     record: Recorded | None
 
 
-def requests_of(job: Job, asks: dict[int, Ask], key: str) -> Requests:
+def requests_of(job: ChunkJob, asks: dict[int, UnitAsk], key: str) -> Requests:
     """The requests that the asks of a job want to send now."""
     found: Requests = []
     for place, ask in asks.items():
@@ -59,27 +59,27 @@ def requests_of(job: Job, asks: dict[int, Ask], key: str) -> Requests:
     return found
 
 
-def read_line(raw: bytes, mode: Mode = "text") -> Answered:
-    """Read a line of a batch's output or error file; `mode` is how the provider was held to the schema."""
+def read_line(raw: bytes, mode: Mode = "text") -> BatchAnswer:
+    """Read a line of a batch's output or error file; `mode` is how the provider was made to follow the schema."""
     try:
         row = msgspec.json.decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return Answered(salvage_key(raw.decode("utf-8", "replace")), None)
+        return BatchAnswer(salvage_key(raw.decode("utf-8", "replace")), None)
     if not isinstance(row, dict):
-        return Answered("", None)
+        return BatchAnswer("", None)
     reading = read(row)
     failed = next((found for found in reading.findings if found.code == "R002"), None)
     if failed is not None:
-        return Answered(reading.key, {**_failure(failure_in(failed, mode)), "page": page_of(raw.strip())})
+        return BatchAnswer(reading.key, {**_failure(failure_in(failed, mode)), "page": page_of(raw.strip())})
     if reading.findings:
-        return Answered(reading.key, None)
-    return Answered(reading.key, recorded(reading.reply))
+        return BatchAnswer(reading.key, None)
+    return BatchAnswer(reading.key, recorded(reading.reply))
 
 
 def sorted_out(lines: Iterable[bytes], owners: Container[str], mode: Mode = "text") -> tuple[dict[str, Recorded], int]:
-    """The answer under each custom id that is somebody's, and how many lines are of no use: broken, twice there, nobody's.
+    """The answer for each known custom id, and the number of unusable lines: broken, repeated, or of no known unit.
 
-    A reply counts before an error that came for the same request: it was paid for.
+    A reply counts rather than an error for the same request: it was paid for.
 
     >>> sorted_out([b'{"custom_id": "a"', b"[]"], {"a"})
     ({}, 2)
@@ -102,7 +102,7 @@ def sorted_out(lines: Iterable[bytes], owners: Container[str], mode: Mode = "tex
 
 
 def _failure(failure: Failure) -> Recorded:
-    """An error line: what may pass the next time is of the transport, what will not ends the asking."""
+    """An error line. An error that may pass next time is a transport failure; any other ends the asking."""
     plain = msgspec.to_builtins(failure)
     again = failure.kind in {"rate", "transient"} or failure.code in {
         "batch_expired",
@@ -114,7 +114,7 @@ def _failure(failure: Failure) -> Recorded:
 
 
 def retry_requests(run: OwnedRun, chunk: str, step: LlmStep, rows: Iterable[tuple[Any, Any]]) -> Iterator[bytes]:
-    """The requests of a retry in the provider's batch format, each with the words that ask for a correction."""
+    """The requests of a retry in the provider's batch format, each with the prompt that asks for a correction."""
     key = retry_key(run.state.run["run"], chunk, step.name)
     for unit, earlier in rows:
         try:

@@ -1,7 +1,7 @@
-"""Providers' batches: a file of requests is sent, looked at, and its answers fetched. One class for each way of doing so.
+"""Providers' batches: sends a file of requests, polls it, and fetches the answers. There is one class for each interface.
 
-Requests with their custom ids enter; the id of a batch leaves, then how it stands, then lines. Lines are given as they came,
-in any order: who reads them joins by custom id. A batch can be found again by the key it was sent under.
+Takes requests with their custom ids, and returns the id of the batch, then its state, then its lines. Lines come in any order;
+the caller matches them by custom id. A batch can be found again by the key that it was sent under.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -11,16 +11,16 @@ import msgspec
 
 from trueup.ask.clients.request import Failure, Request, TransportFailure
 from trueup.batch.pipeline.providers.choose import NoProvider, address, key_of
-from trueup.batch.pipeline.providers.http import MOST_FILE, Http
-from trueup.batch.pipeline.providers.replay import Replay, reply_to
+from trueup.batch.pipeline.providers.http import MOST_FILE, HttpSession
+from trueup.batch.pipeline.providers.replay import ReplayProvider, reply_to
 from trueup.batch.pipeline.providers.wire import batch_line
 from trueup.batch.pipeline.rundir.directory import OwnedRun
 
 Requests = list[tuple[str, str, int, Request]]  # custom id, unit id, number of the reply, request
 
 
-class Look(NamedTuple):
-    """How a batch stands."""
+class BatchStatus(NamedTuple):
+    """The state of a batch."""
 
     state: Literal["running", "ended", "failed"]
     message: str = ""
@@ -29,18 +29,18 @@ class Look(NamedTuple):
 
 
 class Batches(Protocol):
-    """A provider that takes batches."""
+    """A provider that accepts batches."""
 
     name: str
-    keyed: bool  # it keeps the key of a batch, so that one which is found is certainly ours
+    keyed: bool  # it stores the key of a batch, so a batch that is found is certainly ours
 
     async def submit(self, key: str, step: str, requests: Requests) -> str: ...
 
     async def find(self, key: str, requests: int, known: set[str]) -> str | None:
-        """The batch that was sent under a key, if the provider has one; `known` are those of other keys."""
+        """The batch that was sent under a key, if the provider has one; `known` are batches of other keys."""
         ...
 
-    async def look(self, batch: str) -> Look: ...
+    async def look(self, batch: str) -> BatchStatus: ...
 
     def results(self, batch: str) -> AsyncIterator[bytes]: ...
 
@@ -48,19 +48,19 @@ class Batches(Protocol):
 
 
 def _named(answer: Mapping[str, Any], key: str) -> str:
-    """What a provider calls the thing it has made; an answer without it is no answer."""
+    """The provider's name for an object that it created. An answer without it is not valid."""
     name = answer.get(key)
     if not isinstance(name, str) or not name:
-        raise TransportFailure(Failure(f"the provider's answer names no {key!r}: {str(answer)[:200]}", "fatal"))
+        raise TransportFailure(Failure(f"the provider's answer has no {key!r}: {str(answer)[:200]}", "fatal"))
     return name
 
 
 class OpenAIBatches:
-    """Files and batches as OpenAI has them, and all that do the same."""
+    """The files and batches of OpenAI and compatible providers."""
 
     keyed = True
 
-    def __init__(self, name: str, http: Http) -> None:
+    def __init__(self, name: str, http: HttpSession) -> None:
         self.name = name
         self._http = http
         self._ended: dict[str, dict[str, Any]] = {}
@@ -90,19 +90,19 @@ class OpenAIBatches:
             after = f"&after={rows[-1]['id']}"
         return None
 
-    async def look(self, batch: str) -> Look:
+    async def look(self, batch: str) -> BatchStatus:
         row = await self._http.json("GET", f"/batches/{batch}")
         status, counts = row.get("status"), row.get("request_counts") or {}
         done = int(counts.get("completed") or 0) + int(counts.get("failed") or 0)
         total = int(counts.get("total") or 0)
         if status in {"completed", "expired", "cancelled"}:
             self._ended[batch] = row
-            return Look("ended", str(status), done, total)
+            return BatchStatus("ended", str(status), done, total)
         if status == "failed":
             errors = (row.get("errors") or {}).get("data") or []
             said = "; ".join(str(error.get("message")) for error in errors[:3] if isinstance(error, dict))
-            return Look("failed", said or "the provider says nothing more", done, total)
-        return Look("running", str(status), done, total)
+            return BatchStatus("failed", said or "the provider gives no reason", done, total)
+        return BatchStatus("running", str(status), done, total)
 
     async def results(self, batch: str) -> AsyncIterator[bytes]:
         row = self._ended.pop(batch, None) or await self._http.json("GET", f"/batches/{batch}")
@@ -117,12 +117,12 @@ class OpenAIBatches:
 
 
 class AnthropicBatches:
-    """Message batches as Anthropic has them. They carry no key: one is found by its size and by being nobody else's."""
+    """Anthropic's message batches. They have no key: a batch is found by its size, if it is not known as another run's."""
 
     name = "anthropic"
     keyed = False
 
-    def __init__(self, http: Http) -> None:
+    def __init__(self, http: HttpSession) -> None:
         self._http = http
 
     async def submit(self, key: str, step: str, requests: Requests) -> str:  # noqa: ARG002
@@ -130,7 +130,7 @@ class AnthropicBatches:
         return _named(await self._http.json("POST", "/v1/messages/batches", {"requests": lines}), "id")
 
     async def find(self, key: str, requests: int, known: set[str]) -> str | None:
-        """A batch of that many requests, of which the first answer carries a custom id of the key."""
+        """A batch with that many requests whose first answer has a custom id of the key."""
         page = await self._http.json("GET", "/v1/messages/batches?limit=100")
         for row in page.get("data") or []:
             counts = row.get("request_counts") or {}
@@ -145,12 +145,12 @@ class AnthropicBatches:
             return key.encode() in line
         return False
 
-    async def look(self, batch: str) -> Look:
+    async def look(self, batch: str) -> BatchStatus:
         row = await self._http.json("GET", f"/v1/messages/batches/{batch}")
         counts = {name: n for name, n in (row.get("request_counts") or {}).items() if type(n) is int}
         total = sum(counts.values())
         state: Literal["running", "ended"] = "ended" if row.get("processing_status") == "ended" else "running"
-        return Look(state, str(row.get("processing_status")), total - counts.get("processing", 0), total)
+        return BatchStatus(state, str(row.get("processing_status")), total - counts.get("processing", 0), total)
 
     async def results(self, batch: str) -> AsyncIterator[bytes]:
         raw = await self._http.fetch("GET", f"/v1/messages/batches/{batch}/results", most=MOST_FILE)
@@ -162,12 +162,12 @@ class AnthropicBatches:
 
 
 class GeminiBatches:
-    """Batches as Gemini has them, with the requests inline; the key is the display name."""
+    """Gemini's batches, with inline requests; the key is the display name."""
 
     name = "gemini"
     keyed = True
 
-    def __init__(self, http: Http) -> None:
+    def __init__(self, http: HttpSession) -> None:
         self._http = http
         self._ended: dict[str, dict[str, Any]] = {}
 
@@ -194,15 +194,15 @@ class GeminiBatches:
             after = f"&pageToken={token}"
         return None
 
-    async def look(self, batch: str) -> Look:
+    async def look(self, batch: str) -> BatchStatus:
         row = await self._http.json("GET", f"/v1beta/{batch}")
         state = str((row.get("metadata") or {}).get("state") or row.get("state") or "").rpartition("STATE_")[2]
         if row.get("error") or state == "FAILED":
-            return Look("failed", str((row.get("error") or {}).get("message") or state))
+            return BatchStatus("failed", str((row.get("error") or {}).get("message") or state))
         if row.get("done") or state in {"SUCCEEDED", "CANCELLED", "EXPIRED"}:
             self._ended[batch] = row
-            return Look("ended", state)
-        return Look("running", state)
+            return BatchStatus("ended", state)
+        return BatchStatus("running", state)
 
     async def results(self, batch: str) -> AsyncIterator[bytes]:
         row = self._ended.pop(batch, None) or await self._http.json("GET", f"/v1beta/{batch}")
@@ -222,12 +222,12 @@ class GeminiBatches:
 
 
 class ReplayBatches:
-    """Recorded replies as batches: done at once, in any order; forgotten with the process, as a lost batch would be."""
+    """Recorded replies as batches: finished immediately, in any order, and lost with the process, like a batch that a provider lost."""
 
     name = "replay"
     keyed = True
 
-    def __init__(self, replay: Replay) -> None:
+    def __init__(self, replay: ReplayProvider) -> None:
         self._replay = replay
         self._done: dict[str, list[bytes]] = {}
 
@@ -255,10 +255,10 @@ class ReplayBatches:
     async def find(self, key: str, requests: int, known: set[str]) -> str | None:  # noqa: ARG002
         return key if key in self._done else None
 
-    async def look(self, batch: str) -> Look:
+    async def look(self, batch: str) -> BatchStatus:
         if batch not in self._done:
-            raise TransportFailure(Failure(f"there is no batch {batch}", "fatal", 404))
-        return Look("ended", "completed", len(self._done[batch]), len(self._done[batch]))
+            raise TransportFailure(Failure(f"unknown batch {batch}", "fatal", 404))
+        return BatchStatus("ended", "completed", len(self._done[batch]), len(self._done[batch]))
 
     async def results(self, batch: str) -> AsyncIterator[bytes]:
         for line in self._done[batch]:
@@ -268,14 +268,14 @@ class ReplayBatches:
         """Nothing is open."""
 
 
-def open_batches(name: str, run: OwnedRun, replay: Replay | None = None) -> Batches:
-    """The batches of a provider."""
+def open_batches(name: str, run: OwnedRun, replay: ReplayProvider | None = None) -> Batches:
+    """The batch interface of a provider."""
     pipeline, wanted = run.pipeline, run.state.run.get("wanted", {})
     if replay is not None:
         return ReplayBatches(replay)
     if name == "local":
-        raise NoProvider("provider 'local' takes no batches; run without --batch")
-    http = Http(name, address(name, pipeline, _plain(wanted)), key_of(name, pipeline))
+        raise NoProvider("provider 'local' does not support batches; run without --batch")
+    http = HttpSession(name, address(name, pipeline, _plain(wanted)), key_of(name, pipeline))
     if name == "anthropic":
         return AnthropicBatches(http)
     return GeminiBatches(http) if name == "gemini" else OpenAIBatches(name, http)

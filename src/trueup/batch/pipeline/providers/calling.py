@@ -1,8 +1,7 @@
-"""Calls to a provider: a request enters, a record of what came back leaves, or None when the run is to stop.
+"""Calls a provider: takes a request, and returns the record of the answer, or None if the run is to stop.
 
-Too many requests is the provider's word to everybody: all wait, nothing is counted against a unit. Other failures of the
-transport are recorded and tried again, so many times for each unit, over any number of restarts. A key that is refused
-stops the run at once.
+If the provider reports too many requests, all calls wait, and it does not count against a unit. Other transport failures are
+recorded and tried again, up to a limit for each unit, across restarts. A refused key stops the run immediately.
 """
 
 import asyncio
@@ -15,9 +14,9 @@ from trueup.ask.clients.request import Failure, Request, failure_in, failure_of
 from trueup.batch.pipeline.estimating.cost import FREE, Prices, Purse
 from trueup.batch.pipeline.providers.http import page_of
 from trueup.batch.pipeline.providers.provider import Provider
-from trueup.batch.pipeline.providers.rate_limits import Gate
+from trueup.batch.pipeline.providers.rate_limits import RateGate
 from trueup.batch.pipeline.rundir.journal import now
-from trueup.batch.pipeline.running.jobs import Job
+from trueup.batch.pipeline.running.jobs import ChunkJob
 from trueup.batch.pipeline.running.stop import Stop
 from trueup.batch.pipeline.steps.llm import Recorded, recorded
 from trueup.read.reader import read
@@ -26,15 +25,15 @@ from trueup.verdict.reply import Reply
 
 _STOPPING = frozenset({401, 402, 403})
 _CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "invalid_api_key"})
-_OUTAGE = 20  # failures in a row, over all units, that are nobody's own any more
-_GUESSED_REPLY = 400  # tokens, where no limit is set
-_TOLD_EVERY = 30.0  # seconds between two lines of the log about failures of the transport
+_OUTAGE = 20  # failures in a row, over all units, after which no unit is the cause
+_GUESSED_REPLY = 400  # tokens, if no limit is set
+_TOLD_EVERY = 30.0  # seconds between two log lines about transport failures
 
 
-class Caller:
+class ProviderCaller:
     """Makes the calls of a run to one provider."""
 
-    def __init__(self, provider: Provider, gate: Gate, prices: Prices, purse: Purse, stop: Stop) -> None:
+    def __init__(self, provider: Provider, gate: RateGate, prices: Prices, purse: Purse, stop: Stop) -> None:
         self.name = provider.name
         self.provider = provider
         self._gate = gate
@@ -46,8 +45,8 @@ class Caller:
         self._told_at = -_TOLD_EVERY
         self.under_way = 0
 
-    async def call(self, job: Job, unit_id: str, request: Request) -> Recorded | None:
-        """Send a request until there is an answer to record; None when the run is to stop."""
+    async def call(self, job: ChunkJob, unit_id: str, request: Request) -> Recorded | None:
+        """Send a request until there is an answer to record; None if the run is to stop."""
         while not self._stop:
             await self._gate_in(request)
             held = await self._purse.afford(self._estimate(request), self._stop)
@@ -64,8 +63,8 @@ class Caller:
                 return again
         return None
 
-    async def _once(self, job: Job, unit_id: str, request: Request, held: float) -> "Recorded | _Missing":
-        """One call: a reply, recorded, or why there is none."""
+    async def _once(self, job: ChunkJob, unit_id: str, request: Request, held: float) -> "Recorded | _Missing":
+        """One call: a recorded reply, or the reason why there is none."""
         if not self._free:
             job.sent(unit_id)
         began = time.perf_counter()
@@ -76,7 +75,7 @@ class Caller:
             found = self._read(raw)
             if isinstance(found, _Missing):
                 return found
-            if self.name != "replay":  # what was recorded before has no time of its own
+            if self.name != "replay":  # earlier records have no time
                 found["at"] = now()
             found["ms"] = round((time.perf_counter() - began) * 1000)
             cost = self._prices.cost(self.name, request.model, found["usage"])
@@ -94,7 +93,7 @@ class Caller:
             self.under_way -= 1
             self._purse.pay(held, cost)
 
-    async def _send(self, job: Job, unit_id: str, request: Request) -> Any:
+    async def _send(self, job: ChunkJob, unit_id: str, request: Request) -> Any:
         number = job.replies(unit_id)
         if self._free:
             return await self.provider.send(job.step.name, unit_id, number, request)
@@ -113,8 +112,8 @@ class Caller:
             reply = reading.reply
         return recorded(reply)
 
-    async def _after(self, job: Job, unit_id: str, missing: "_Missing", burst: int) -> Recorded | None:
-        """What a failure leads to: a wait, a record that ends the asking, or a stop."""
+    async def _after(self, job: ChunkJob, unit_id: str, missing: "_Missing", burst: int) -> Recorded | None:
+        """Handle a failure: wait, record an end of the asking, or stop the run."""
         failure = missing.failure
         job.run.log.trace(f"{job.step.name} {unit_id} {failure.kind} {failure.status or ''} {failure.reason}"[:300])
         if failure.status in _STOPPING or failure.code in _CODES:
@@ -141,26 +140,26 @@ class Caller:
         await self._stop.sleep(wait)
         return None
 
-    def _tell(self, job: Job, failure: Failure, what: str) -> None:
-        """Say in the log of the run what keeps it from going on: now and then, not for every call."""
+    def _tell(self, job: ChunkJob, failure: Failure, what: str) -> None:
+        """Write to the log why the run does not progress, from time to time rather than for every call."""
         now = time.monotonic()
         if now - self._told_at >= _TOLD_EVERY:
             self._told_at = now
             job.run.log.say(f"{self.name}: {failure.reason[:200]}; {what}")
 
-    def _not_counted(self, job: Job, unit_id: str, failure: Failure) -> None:
-        """A call has come back without a reply, and nothing of it is the unit's."""
+    def _not_counted(self, job: ChunkJob, unit_id: str, failure: Failure) -> None:
+        """Handle a call without a reply, for a reason that does not concern the unit."""
         if not self._free:
             job.refused(unit_id, failure.kind)
 
-    def _close_gate(self, job: Job, failure: Failure, burst: int) -> None:
+    def _close_gate(self, job: ChunkJob, failure: Failure, burst: int) -> None:
         wait = self._gate.refused(burst, failure.retry_after)
         if wait is None:
             self._stop.ask("provider", f"{self.name} has answered nothing but errors for too long: {failure.reason}")
         else:
-            self._tell(job, failure, f"waiting {wait:.3g} s; no unit is to blame")
+            self._tell(job, failure, f"waiting {wait:.3g} s; this does not count against any unit")
 
-    def _give_up(self, job: Job, unit_id: str, missing: "_Missing") -> Recorded:
+    def _give_up(self, job: ChunkJob, unit_id: str, missing: "_Missing") -> Recorded:
         record: Recorded = {"failure": msgspec.to_builtins(msgspec.structs.replace(missing.failure, kind="fatal"))}
         if missing.page:
             record["page"] = missing.page
@@ -180,12 +179,12 @@ class Caller:
 
 
 class _Missing(NamedTuple):
-    """Why there is no reply, and what the server sent in place of one."""
+    """The reason why there is no reply, and what the server sent instead."""
 
     failure: Failure
     page: str = ""
 
 
 def _tokens(request: Request) -> int:
-    """The tokens of a request, guessed: one for three characters, which is more than most have."""
+    """An estimate of the tokens of a request: one for three characters, which is more than most requests have."""
     return sum(len(str(message.get("content") or "")) for message in request.messages) // 3 + 8

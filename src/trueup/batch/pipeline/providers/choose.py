@@ -1,6 +1,6 @@
-"""Which provider a step asks: the command line's word first, then the step's, then the configuration's.
+"""Chooses the provider of a step: the command line's choice first, then the step's, then the configuration's.
 
-A name leaves as a provider that is ready to answer, or a `NoProvider` says what is missing and how to set it.
+Takes a name and returns a provider that is ready to answer, or raises `NoProvider` with what is missing and how to set it.
 """
 
 import os
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from trueup.batch.pipeline.config import Pipeline, Step
+from trueup.batch.pipeline.config import Pipeline, PipelineStep
 from trueup.batch.pipeline.providers.provider import ClientProvider, Provider
 from trueup.batch.pipeline.rundir.disk import Damaged
 from trueup.verdict.likeness import nearest
@@ -29,14 +29,14 @@ _BASE_VARIABLES = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL
 
 
 class NoProvider(ValueError):
-    """There is nobody to ask; says what to set."""
+    """No provider can be asked. The message says what to set."""
 
 
-def chosen(pipeline: Pipeline, step: Step, wanted: Mapping[str, Any]) -> tuple[str, str]:
-    """The names of the provider and the model of a step."""
+def chosen(pipeline: Pipeline, step: PipelineStep, wanted: Mapping[str, Any]) -> tuple[str, str]:
+    """The provider and the model of a step, by name."""
     api = pipeline.section("api")
     provider = wanted.get("provider") or step.config.get("provider") or api.get("provider") or ""
-    # A model belongs to the provider it was named with: another provider's name does not inherit it.
+    # A model belongs to the provider that it was named with; another provider does not inherit it.
     model = wanted.get("model") or ""
     if not model and not (
         wanted.get("provider") and wanted["provider"] != (step.config.get("provider") or api.get("provider"))
@@ -49,17 +49,17 @@ def chosen(pipeline: Pipeline, step: Step, wanted: Mapping[str, Any]) -> tuple[s
             provider = "replay"
         else:
             raise NoProvider(
-                f"step {step.name!r} has no provider: give --provider, or set api.provider ({', '.join(NAMES)})"
+                f"step {step.name!r} has no provider: pass --provider, or set api.provider ({', '.join(NAMES)})"
             )
     if provider not in NAMES:
         near = nearest(str(provider), NAMES)
         also = f"; did you mean {near!r}?" if near else ""
-        raise NoProvider(f"no provider {provider!r}: one of {', '.join(NAMES)}{also}")
+        raise NoProvider(f"unknown provider {provider!r}; choose one of {', '.join(NAMES)}{also}")
     return str(provider), str(model)
 
 
 def check_providers(pipeline: Pipeline, wanted: Mapping[str, Any]) -> None:
-    """Raise NoProvider where a run of the pipeline would find nobody to ask; nothing is opened."""
+    """Raise NoProvider if a run of the pipeline would have no provider to ask. Opens nothing."""
     for step in pipeline.steps:
         if step.asks:
             name, _ = chosen(pipeline, step, wanted)
@@ -71,7 +71,7 @@ def check_providers(pipeline: Pipeline, wanted: Mapping[str, Any]) -> None:
 
 
 def open_provider(name: str, pipeline: Pipeline, wanted: Mapping[str, Any]) -> Provider:
-    """A provider, ready to be asked."""
+    """A provider that is ready to be asked."""
     if name == "replay":
         return _replay(pipeline)
     if name == "local":
@@ -82,18 +82,18 @@ def open_provider(name: str, pipeline: Pipeline, wanted: Mapping[str, Any]) -> P
 
 
 def address(name: str, pipeline: Pipeline, wanted: Mapping[str, Any]) -> str:
-    """Where a provider is reached."""
+    """The address of a provider."""
     given = wanted.get("base_url") or pipeline.section("api").get("base_url")
     given = given or os.environ.get(_BASE_VARIABLES.get(name, ""), "") or BASES.get(name, "")
     if not given:
-        raise NoProvider("provider 'url' needs an address: give --base-url, or set api.base_url")
+        raise NoProvider("provider 'url' needs an address: pass --base-url, or set api.base_url")
     if not str(given).startswith(("http://", "https://")):
-        raise NoProvider(f"an address starts with http:// or https://; got {given!r}")
+        raise NoProvider(f"an address must start with http:// or https://; got {given!r}")
     return str(given).rstrip("/")
 
 
 def key_of(name: str, pipeline: Pipeline) -> str:
-    """The key for a provider, from the environment alone: a configuration holds none."""
+    """The key for a provider, from the environment only: a configuration has no keys."""
     variable = pipeline.section("api").get("key_variable")
     names = (variable,) if isinstance(variable, str) and variable else KEYS[name]
     found = next((os.environ[word] for word in names if os.environ.get(word)), "")
@@ -103,7 +103,7 @@ def key_of(name: str, pipeline: Pipeline) -> str:
 
 
 def _recorded(pipeline: Pipeline) -> Path:
-    """Where the recorded replies of a pipeline are."""
+    """The path of the recorded replies of a pipeline."""
     source = str(pipeline.section("api", "replay").get("source") or "replies.jsonl")
     try:
         place = pipeline.inside(source)
@@ -116,7 +116,7 @@ def _recorded(pipeline: Pipeline) -> Path:
 
 
 def _replay(pipeline: Pipeline) -> Provider:
-    from trueup.batch.pipeline.providers.replay import Replay, read_replay
+    from trueup.batch.pipeline.providers.replay import ReplayProvider, read_replay
 
     section = pipeline.section("api", "replay")
     try:
@@ -126,7 +126,7 @@ def _replay(pipeline: Pipeline) -> Provider:
     except Damaged as error:
         raise NoProvider(str(error)) from None
     delay = section.get("delay_seconds", 0)
-    return Replay(rows, float(delay) if isinstance(delay, int | float) else 0.0)
+    return ReplayProvider(rows, float(delay) if isinstance(delay, int | float) else 0.0)
 
 
 def _local() -> Provider:

@@ -1,7 +1,7 @@
-"""Providers by their addresses: openai, anthropic, gemini, and any server that speaks as OpenAI's does.
+"""Providers with an address: openai, anthropic, gemini, and every server that is compatible with OpenAI's.
 
-A request enters, the parsed body leaves; what is no reply is raised as a failure with its status. Redirects are not
-followed, bodies are bounded, and keys go to the configured address alone; where an answer repeats the key, it is masked.
+Takes a request and returns the parsed body. Anything but a reply is raised as a failure with its status. Redirects are not
+followed, bodies are limited, and keys are only sent to the configured address; a key that an answer repeats is masked.
 """
 
 from collections.abc import Mapping
@@ -18,10 +18,10 @@ from trueup.verdict.secrets import MARK, masked
 
 MOST_REPLY = 64 << 20
 MOST_FILE = 1 << 30
-MOST_PAGE = 65_536  # characters that are kept of what came in place of a reply
+MOST_PAGE = 65_536  # characters kept of an answer that is not a reply
 
 
-class Http:
+class HttpSession:
     """A session with one provider."""
 
     def __init__(self, provider: str, base: str, key: str) -> None:
@@ -48,7 +48,7 @@ class Http:
     async def fetch(
         self, method: str, path: str, body: Any = None, *, form: Any = None, most: int = MOST_REPLY, mode: str = "text"
     ) -> bytes:
-        """The body of an answer; an error of the provider or the line is a TransportFailure."""
+        """The body of an answer. An error of the provider or the connection is a TransportFailure."""
         import aiohttp
 
         url = path if path.startswith(("http://", "https://")) else f"{self.base}{path}"
@@ -110,7 +110,7 @@ class Http:
 
 
 def page_of(body: bytes) -> str:
-    """What is kept of a body that holds no reply.
+    """The part of a body without a reply that is kept.
 
     >>> page_of(b"<h1>Bad gateway</h1>")
     '<h1>Bad gateway</h1>'
@@ -119,11 +119,11 @@ def page_of(body: bytes) -> str:
 
 
 class HttpProvider:
-    """A provider, asked call by call."""
+    """A provider that is asked with one call at a time."""
 
     def __init__(self, name: str, base: str, key: str) -> None:
         self.name = name
-        self._http = Http(name, base, key)
+        self._http = HttpSession(name, base, key)
 
     async def send(self, step: str, unit_id: str, number: int, request: Request) -> Any:  # noqa: ARG002 - the same for all
         path, body = body_of(self.name, request)

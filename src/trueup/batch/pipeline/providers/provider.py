@@ -1,6 +1,6 @@
-"""Provider: what a step asks. The step, the unit, the number of the call and the request enter, a raw reply leaves.
+"""Provider: takes the step, the unit, the number of the call and the request, and returns a raw reply.
 
-What goes wrong is raised as any client of `ask` raises it. A provider decides nothing and keeps nothing of a run.
+Failures are raised in the same way as by clients of `ask`. A provider decides nothing, and stores nothing about a run.
 """
 
 from typing import Any, Protocol
@@ -15,7 +15,7 @@ class Provider(Protocol):
     name: str
 
     async def send(self, step: str, unit_id: str, number: int, request: Request) -> Any:
-        """The raw reply to a request; `number` counts the replies that the unit had in this step before."""
+        """The raw reply to a request; `number` counts the earlier replies of the unit in this step."""
         ...
 
     async def close(self) -> None: ...

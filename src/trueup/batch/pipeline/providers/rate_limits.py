@@ -1,6 +1,6 @@
-"""The gate before a provider: at most so many requests and tokens a minute, and none while it says to wait.
+"""Limits the requests and tokens per minute to a provider, and pauses all requests while the provider says to wait.
 
-All steps that ask the same provider pass the same gate. Time is the loop's own, which no change of the clock moves.
+All steps that ask the same provider share one gate. Times come from the event loop, which does not depend on the system clock.
 """
 
 import asyncio
@@ -9,22 +9,22 @@ from typing import Any
 
 from trueup.batch.pipeline.running.stop import Stop
 
-PATIENCE = 600.0  # seconds of nothing but "too many requests" before a run gives up for now
+PATIENCE = 600.0  # seconds of only "too many requests" after which a run stops for now
 
 
-class Gate:
-    """Lets requests through as fast as the provider takes them."""
+class RateGate:
+    """Lets requests through as fast as the provider accepts them."""
 
     def __init__(self, limits: Mapping[str, Any]) -> None:
         self._requests = _Bucket(_rate(limits, "requests_per_minute"))
         self._tokens = _Bucket(_rate(limits, "tokens_per_minute"))
         self._closed_until = 0.0
         self._refused_since: float | None = None
-        self.bursts = 0  # how often the gate was closed; a call takes the number along when it is sent
-        self._doublings = 0  # of the wait, since something was answered
+        self.bursts = 0  # how often the gate was closed; each call keeps the number from when it was sent
+        self._doublings = 0  # the wait since the last answer
 
     async def enter(self, tokens: int, stop: Stop) -> None:
-        """Wait for a turn, or until a stop is asked for."""
+        """Wait for a turn, or until a stop is requested."""
         loop = asyncio.get_running_loop()
         while not stop:
             now = loop.time()
@@ -36,10 +36,11 @@ class Gate:
             await stop.sleep(min(wait, 5.0))
 
     def refused(self, burst: int, asked: float | None = None) -> float | None:
-        """The provider said that there are too many requests, to a call that was sent in `burst`; gives how long to wait.
+        """The provider answered "too many requests" to a call that was sent in `burst`. Returns how long to wait.
 
-        `asked` is the wait that the provider asks for. Without it the wait doubles from burst to burst: calls that were sent together
-        are refused together, and that is one burst. None when the provider has said nothing else for too long.
+        `asked` is the wait that the provider asks for. Otherwise the wait doubles from burst to burst; calls that were sent
+        together are refused together, and count as one burst. Returns None if the provider has given no other answer for too
+        long.
         """
         now = asyncio.get_running_loop().time()
         if self._refused_since is None:
@@ -60,12 +61,12 @@ class Gate:
 
     @property
     def open(self) -> bool:
-        """Whether nothing is limited: a request may go at once."""
+        """Whether there is no limit now, so a request may be sent immediately."""
         return self._requests.free and self._tokens.free and self._refused_since is None
 
 
 class _Bucket:
-    """Tokens that flow in at a steady rate, as many as flow in six seconds kept at most."""
+    """Tokens that are added at a steady rate; at most the tokens of six seconds are kept."""
 
     def __init__(self, per_minute: float | None) -> None:
         self.free = per_minute is None
@@ -97,5 +98,5 @@ def _rate(limits: Mapping[str, Any], name: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        raise ValueError(f"api.rate_limit.{name} is a number above 0; got {value!r}")
+        raise ValueError(f"api.rate_limit.{name} must be a number above 0; got {value!r}")
     return float(value)

@@ -1,8 +1,8 @@
-"""The replay provider: recorded replies, given again by step and unit; no model, no key, no network.
+"""The replay provider: returns recorded replies by step and unit, without a model, a key or a network.
 
-A file of lines `{"step", "unit_id", "raw_response"}` enters: several lines of one unit are its replies in order, the last one
-is given again when more are asked for. `unit_id` `"*"` stands for every unit that has no line of its own; a repetition or a
-child of a list falls back on the unit it was made from. A line may hold a `failure` in place of a reply.
+Reads a file of lines `{"step", "unit_id", "raw_response"}`. Several lines of one unit are its replies in order, and the last one
+is repeated if more are requested. `unit_id` `"*"` matches every unit without its own lines. A repetition, or a child of a
+list, falls back to the unit it was made from. A line may have a `failure` instead of a reply.
 """
 
 import asyncio
@@ -21,8 +21,8 @@ from trueup.verdict.reply import Reply
 _MADE = re.compile(r"__(?:rep|fan)\d+\Z")
 
 
-class Replay:
-    """Gives recorded replies."""
+class ReplayProvider:
+    """Returns recorded replies."""
 
     name = "replay"
 
@@ -55,9 +55,9 @@ class Replay:
 
 
 def reply_to(rows: list[dict[str, Any]], step: str, unit_id: str, number: int) -> Any:
-    """The recorded reply of that number; without one, a failure that says what is missing."""
+    """The recorded reply with that number, or a failure that says what is missing."""
     if not rows:
-        message = f"nothing is recorded for unit {unit_id!r} in step {step!r}"
+        message = f"no reply is recorded for unit {unit_id!r} in step {step!r}"
         raise TransportFailure(Failure(message, "fatal", code="not_recorded"))
     row = rows[min(number, len(rows) - 1)]
     if "failure" in row:
@@ -80,7 +80,7 @@ def read_replay(place: Path) -> list[dict[str, Any]]:
             if not isinstance(row, dict) or not isinstance(row.get("unit_id"), str):
                 raise Damaged(f"{file}:{number}: a recorded reply is an object with step, unit_id and raw_response")
             if kind_of(row) in {"sent", "refused", "transport"}:
-                continue  # what happened to a call, not what came of it
+                continue  # an event of a call, not its answer
             if "failure" not in row and not isinstance(row.get("raw_response"), str):
                 raise Damaged(f"{file}:{number}: raw_response is the text of a reply")
             rows.append({"step": step, **row})

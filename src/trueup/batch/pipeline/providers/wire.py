@@ -1,4 +1,4 @@
-"""Requests in each provider's words, for one call and for a line of a batch. Pure: nothing is sent here."""
+"""Writes requests in each provider's format, for one call and for a line of a batch. Sends nothing."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from trueup.ask.requests.messages import role
 
 
 def body_of(provider: str, request: Request) -> tuple[str, dict[str, Any]]:
-    """The path below the provider's address, and the body.
+    """The path after the provider's address, and the body.
 
     >>> body_of("openai", Request([{"role": "user", "content": "Hi"}], model="m"))
     ('/chat/completions', {'messages': [{'role': 'user', 'content': 'Hi'}], 'model': 'm'})
@@ -22,7 +22,7 @@ def body_of(provider: str, request: Request) -> tuple[str, dict[str, Any]]:
 
 
 def gemini_body(request: Request) -> dict[str, Any]:
-    """A request as Gemini's REST interface takes it."""
+    """A request for Gemini's REST interface."""
     system = [message["content"] for message in request.messages if role(message) == "system"]
     contents = [
         {"role": "model" if role(message) == "assistant" else "user", "parts": [{"text": message["content"]}]}

@@ -1,1 +1,1 @@
-"""What is said about a run: its status, its page, its results as pairs."""
+"""Reports on a run: its status, its page, and its results as pairs."""

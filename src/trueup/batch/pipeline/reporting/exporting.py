@@ -1,12 +1,12 @@
-"""The pairs of a run for fine-tuning: the prompt of every unit that passed a step, and the valid reply to it.
+"""Exports the pairs of a run for fine-tuning: the prompt of every unit that passed a step, and the valid reply to it.
 
-A run enters, whoever owns it; pairs leave in the order of its units. Every reply is judged once more by the run's own contract, so
-that nothing leaves as valid which is not.
+Takes a run, which another process may own, and returns pairs in the order of its units. The run's own contract judges every reply
+again, so every exported reply is valid.
 """
 
 from collections.abc import Iterator
 
-from trueup.batch.exporting.pairs import Pair, Skipped, written
+from trueup.batch.exporting.pairs import Skipped, TrainingPair, written
 from trueup.batch.pipeline.prompts.templates import Prompts
 from trueup.batch.pipeline.providers.choose import chosen
 from trueup.batch.pipeline.rundir.directory import NoRun, RunDir
@@ -17,11 +17,11 @@ from trueup.batch.pipeline.steps.llm import LlmStep
 
 
 class NoStep(NoRun):
-    """There is no step of that name whose replies could be exported."""
+    """The run has no step of that name with replies to export."""
 
 
-def pairs_of(run: RunDir, step: str = "", *, as_written: bool = False) -> Iterator[Pair | Skipped]:
-    """The pairs of a step; without a name, of the only one that asks."""
+def pairs_of(run: RunDir, step: str = "", *, as_written: bool = False) -> Iterator[TrainingPair | Skipped]:
+    """The pairs of a step; without a name, of the only step that asks a model."""
     pipeline = run.pipeline
     asking = {each.name: each for each in pipeline.steps if each.asks}
     if step not in asking and (step or len(asking) != 1):
@@ -38,10 +38,12 @@ def pairs_of(run: RunDir, step: str = "", *, as_written: bool = False) -> Iterat
     judge = LlmStep(pipeline, found, prompts, *chosen(pipeline, found, run.state.run.get("wanted", {})))
     for chunk in run.state.ordered():
         if found.name in chunk.done:
-            yield from _pairs(run, chunk, judge, found.index, as_written)
+            yield from _pairs(run, chunk, judge, found.index, as_written=as_written)
 
 
-def _pairs(run: RunDir, chunk: Chunk, step: LlmStep, index: int, as_written: bool) -> Iterator[Pair | Skipped]:
+def _pairs(
+    run: RunDir, chunk: Chunk, step: LlmStep, index: int, *, as_written: bool
+) -> Iterator[TrainingPair | Skipped]:
     prompts = {row["unit_id"]: row["prompt"] for row in read_records(run.file(chunk.name, step.name, "prompts"))}
     replies = last_replies(run, chunk, step.name)
     refused = _first_replies(run, chunk, step.name)
@@ -54,16 +56,16 @@ def _pairs(run: RunDir, chunk: Chunk, step: LlmStep, index: int, as_written: boo
             continue
         verdict = step.judge(reply, units[unit_id], prompt)
         if not verdict.ok:
-            yield Skipped(unit_id, "its reply is refused by the contract")
+            yield Skipped(unit_id, "the contract refuses its reply")
             continue
         text = reply["raw_response"] if as_written else written(verdict.data)
         first = refused.get(unit_id)
         other = first["raw_response"] if first is not None and first["raw_response"] != reply["raw_response"] else None
-        yield Pair(unit_id, [{"role": "user", "content": prompt}], text, other)
+        yield TrainingPair(unit_id, [{"role": "user", "content": prompt}], text, other)
 
 
 def _first_replies(run: RunDir, chunk: Chunk, step: str) -> dict[str, Row]:
-    """The first reply to the prompt of each unit: what came after it was asked for as a correction."""
+    """The first reply to the prompt of each unit; later replies answered requests for a correction."""
     found: dict[str, Row] = {}
     for row in replies_in(run.file(chunk.name, step, "results")):
         found.setdefault(row["unit_id"], row)

@@ -1,6 +1,7 @@
-"""How a run goes while it goes: counts, rates, time and cost to come, once a second, for the bar and for MANIFEST.json.
+"""The progress of a running run: counts, rates, and the expected time and cost, once a second, for the progress bar and for
+MANIFEST.json.
 
-Nothing here decides anything but two: a request to pause, left as a file, and a time limit are looked for at each tick.
+It only decides two things: at each tick it checks for a pause request, which is a file, and for the time limit.
 """
 
 import time
@@ -14,22 +15,22 @@ from trueup.batch.pipeline.estimating.estimate import GUESSED_PROMPT, GUESSED_RE
 from trueup.batch.pipeline.estimating.forecast import cost_of_all, progress, seconds_left
 from trueup.batch.pipeline.reporting.status import status
 from trueup.batch.pipeline.rundir.directory import PAUSE, OwnedRun
-from trueup.batch.pipeline.running.jobs import Job
+from trueup.batch.pipeline.running.jobs import ChunkJob
 from trueup.batch.pipeline.running.stop import Stop
 
 _WINDOW = 30  # ticks over which the rate is measured
 
 
 class Watched(Protocol):
-    """An engine as far as it is watched."""
+    """The parts of an engine that are watched."""
 
     settled: dict[str, list[int]]
-    jobs: dict[str, Job]
+    jobs: dict[str, ChunkJob]
     on_tick: Callable[[Any], None] | None
 
 
 class Live:
-    """The picture of a run under way."""
+    """The status of a running run."""
 
     def __init__(
         self, run: OwnedRun, stop: Stop, providers: Any, options: Any, listener: Callable[["Live"], None] | None
@@ -44,14 +45,14 @@ class Live:
         self._written = 0.0
         self._cost_of_writing = 0.0
         self._looked = 0.0
-        self._cost_of_looking = 0.0  # a run of very many chunks is looked at less often
+        self._cost_of_looking = 0.0  # a run with very many chunks is checked less often
         self._points: deque[tuple[float, int]] = deque([(self._began, 0)], maxlen=_WINDOW)
         self._before = progress(run.state.step_rows())[0]
         self._guesses: dict[str, float | None] | None = None
         self.status = status(run.state)
 
     def watch(self, engine: Any) -> None:
-        """Watch an engine from now on."""
+        """Start to watch an engine."""
         self._engine = engine
         engine.on_tick = self._tick
         if self._listener is not None:
@@ -77,18 +78,18 @@ class Live:
 
     @property
     def cap(self) -> float | None:
-        """What the run may cost at most, in dollars."""
+        """The cost cap of the run, in dollars."""
         cap: float | None = self._providers.purse.cap
         return cap
 
     @property
     def done(self) -> int:
-        """Outcomes known over all steps, also those of earlier starts."""
+        """Known outcomes over all steps, including earlier starts."""
         return self._before + self._now()
 
     @property
     def total(self) -> int:
-        """Outcomes that there will be, as far as that is known."""
+        """The expected number of outcomes, as far as it is known."""
         return max(int(self.status["total"]), self.done)
 
     @property
@@ -106,7 +107,7 @@ class Live:
 
     @property
     def rate(self) -> float:
-        """Units settled a second, over the last half minute; over the whole time where there were none."""
+        """Units settled per second, over the last half minute, or over the whole time if there were none."""
         (then, before), (now, after) = self._points[0], self._points[-1]
         if after > before and now > then:
             return (after - before) / (now - then)
@@ -114,22 +115,22 @@ class Live:
 
     @property
     def seconds_left(self) -> float | None:
-        """How long the rest takes; None where that is not known, as while batches are waited for."""
+        """The time left; None if it is not known, for example while the run waits for batches."""
         return seconds_left(self.done, self.total, self.rate) if not self.status["batches"] else None
 
     @property
     def estimated(self) -> float | None:
-        """What the run will have cost at its end; None where a price is not known."""
+        """The cost of the run at its end; None if a price is not known."""
         estimated: float | None = self.status["estimated_usd"]
         return estimated if estimated is None else max(estimated, self.spent)
 
     def look(self) -> None:
-        """Look at the run again; `status` and all numbers are as of the last look."""
+        """Update `status` and all numbers from the run."""
         self.status = status(self.run.state, {"open": self._open()})
         self.status["estimated_usd"] = cost_of_all(self.status["steps"], self._guessed())
 
     def picture(self) -> dict[str, Any]:
-        """What MANIFEST.json says beside the journal."""
+        """The part of MANIFEST.json that is not in the journal."""
         left = self.seconds_left
         return {
             "term": self.run.state.term,
@@ -149,7 +150,7 @@ class Live:
         return sum(sum(both) for both in self.settled.values())
 
     def _open(self) -> dict[str, Any]:
-        """The chunks in the middle of a step: what is known of their units, and what they cost."""
+        """The chunks in the middle of a step: the outcomes known so far, and their cost."""
         found = {}
         for name, job in list(self._engine.jobs.items()) if self._engine is not None else ():
             outcomes = job.outcomes
@@ -166,7 +167,7 @@ class Live:
         return [record for job in jobs for record in job.outcomes.failures]
 
     def _guessed(self) -> Mapping[str, float | None]:
-        """What one unit may cost in each step that asks, before any was settled there."""
+        """The estimated cost of one unit in each step that asks, before any unit is settled there."""
         if self._guesses is None:
             prices = self._providers.prices
             self._guesses = {
@@ -187,7 +188,7 @@ class Live:
         if (self.run.path / PAUSE).exists():
             self._stop.ask("paused", "paused by request; run it again to resume")
         if self._limit is not None and self.seconds > self._limit:
-            self._stop.ask("timeout", f"the time limit of {self._limit:g} seconds is over; run it again to resume")
+            self._stop.ask("timeout", f"the time limit of {self._limit:g} seconds was reached; run it again to resume")
         self.run.log.flush()
         if now - self._written > max(1.0, 50 * self._cost_of_writing):
             self.run.write_manifest(self.picture())

@@ -1,8 +1,8 @@
-"""The report of a run: takes a run directory and writes the same page as for a sift, whether the run is over or not.
+"""The report of a run: writes the same page as for a sift, whether the run is finished or not.
 
-The page shows each step with what it passed, failed and cost, the findings by step, and a sample of the units: those that failed a
-step, and those that passed one with a fix or a warning, each with the reply that decided. A unit with the same code at several
-steps counts once.
+The page shows the units that each step passed and failed, its cost, the findings by step, and a sample of the units: those that
+failed a step, and those that passed one with a fix or a warning, each with the reply that decided. A unit with the same code at
+several steps counts once.
 """
 
 from collections.abc import Iterator
@@ -58,14 +58,14 @@ def collect_run(path: Path) -> Row:
 
 
 def _counted(run: RunDir) -> Row:
-    """The counts of chunks that are through a step, whose units the page can show; the money of every call."""
+    """The counts of chunks that have passed a step, whose units the page can show; and the cost of every call."""
     found, now = status(run.state), standing(run, running=run.is_running)
     steps = [{**row, "money": each["money"]} for row, each in zip(found["steps"], now["steps"], strict=True)]
     return {**found, "money": now["money"], "steps": steps}
 
 
 def state_of(run: RunDir) -> str:
-    """How a run stands, if it is not over; empty if it is."""
+    """The state of an unfinished run; empty if it is finished."""
     word = word_for(run)
     if word == "done":
         return ""
@@ -74,7 +74,7 @@ def state_of(run: RunDir) -> str:
 
 
 def word_for(run: RunDir) -> str:
-    """How a run stands, in a word for people."""
+    """The state of a run, as a word for people."""
     if run.state.status != "done" and run.is_running:
         return "running"
     return {"running": "stopped", "ready": "not started"}.get(run.state.status, run.state.status)
@@ -88,7 +88,7 @@ def _lost(money: Money) -> str:
 
 
 def _step(row: Row) -> Row:
-    """A step as the page shows it."""
+    """A step as a row for the page."""
     money = msgspec.convert(row["money"], Money)
     counted = {name: row[name] for name in _COUNTED}
     return {
@@ -101,13 +101,13 @@ def _step(row: Row) -> Row:
 
 
 def _records(run: RunDir) -> Iterator[tuple[str, Row]]:
-    """The records of the run that the page is about, each `failed` or `valid`; what is none of ours is `damaged`."""
+    """The records of the run for the page, each `failed` or `valid`; lines that are not records are `damaged`."""
     for kind, rows in (("failed", _failed(run)), ("valid", _noted(run))):
         yield from ((kind if can_show(row) else "damaged", row) for row in rows)
 
 
 def _tallies(run: RunDir) -> tuple[Tally, dict[str, Tally], int]:
-    """What was found and changed in the whole run, and in each step, and how many lines are not records."""
+    """The findings and fixes of the whole run and of each step, and how many lines are not records."""
     total, by_step = Tally(), {step: Tally() for step in run.state.steps}
     seen: Seen = {}
     fixed, warned = set[str](), set[str]()
@@ -126,7 +126,7 @@ def _tallies(run: RunDir) -> tuple[Tally, dict[str, Tally], int]:
 
 
 def _summary(run: RunDir, found: Row, tally: Tally) -> Row:
-    """The counterpart of a sift's summary."""
+    """A summary with the same fields as a sift's."""
     for step in found["steps"]:
         for stage, number in step["stages"].items():
             tally.stages[stage] = tally.stages.get(stage, 0) + number

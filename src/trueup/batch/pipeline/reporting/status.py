@@ -1,7 +1,8 @@
-"""How a run stands, as plain data: for `status --json`, for MANIFEST.json, for the screens.
+"""The status of a run as plain data, for `status --json`, for MANIFEST.json and for the screens.
 
-A run directory enters, whoever owns it; nothing is changed. Counts add up: units in = valid + failed + pending, at each step.
-Chunks in the middle of a step count too: as their owner last wrote, or by the replies recorded if nobody is running it.
+Takes a run directory, which another process may own, and changes nothing. Counts add up: units in = valid + failed + pending, at
+each step. Chunks in the middle of a step count too: with the numbers that their owner last wrote, or by their recorded replies if
+no process is running the run.
 """
 
 import json
@@ -14,23 +15,24 @@ from trueup.batch.pipeline.estimating.forecast import cost_of_all, progress
 
 if TYPE_CHECKING:
     from trueup.batch.pipeline.rundir.directory import RunDir
-    from trueup.batch.pipeline.rundir.state import Chunk, State
+    from trueup.batch.pipeline.rundir.state import Chunk, RunState
 
 Row = dict[str, Any]
 
 
 def manifest(run: "RunDir", live: Row | None = None) -> Row:
-    """The picture of a run."""
+    """The status of a run."""
     state = run.state
     return {**status(state, live), "chunks": {chunk.name: _chunk(state, chunk) for chunk in state.chunks.values()}}
 
 
 def standing(run: "RunDir", *, running: bool) -> Row:
-    """How a run stands, with what is known of the chunks in the middle of a step."""
+    """The status of a run, with the known numbers of chunks in the middle of a step."""
     if running:
         return status(run.state, _written(run))
     opened = _recorded(run)
-    stopped = _written(run) if run.state.status in {"paused", "failed"} else {}  # its owner had the time to write that
+    # the numbers of its owner are recent enough
+    stopped = _written(run) if run.state.status in {"paused", "failed"} else {}
     for name, entry in (stopped.get("open") or {}).items():
         if name in opened:
             opened[name] = {**entry, "money": opened[name]["money"]}
@@ -38,7 +40,7 @@ def standing(run: "RunDir", *, running: bool) -> Row:
 
 
 def _written(run: "RunDir") -> Row:
-    """What the owner of a run last wrote about the work under way; nothing if that was an earlier owner."""
+    """The numbers that the owner of a run last wrote about the current work; empty if an earlier owner wrote them."""
     from trueup.batch.pipeline.rundir.directory import MANIFEST
 
     with suppress(OSError, ValueError):
@@ -50,7 +52,7 @@ def _written(run: "RunDir") -> Row:
 
 
 def _recorded(run: "RunDir") -> Row:
-    """The money of the replies recorded in chunks that nobody is working on; how they were judged is not recorded."""
+    """The cost of the replies recorded in chunks that no process is working on. Their outcomes are not recorded yet."""
     from trueup.batch.pipeline.rundir.replies import open_calls
 
     found: Row = {}
@@ -62,8 +64,8 @@ def _recorded(run: "RunDir") -> Row:
     return found
 
 
-def status(state: "State", live: Row | None = None) -> Row:
-    """How a run stands, without its chunks; `live` is what `Live.picture` gives."""
+def status(state: "RunState", live: Row | None = None) -> Row:
+    """The status of a run, without its chunks; `live` is the result of `Live.picture`."""
     rows = [{**row, "money": msgspec.to_builtins(row["money"])} for row in state.step_rows()]
     final = [chunk for chunk in state.chunks.values() if not chunk.split and chunk.at >= len(state.steps)]
     counts = {
@@ -99,8 +101,8 @@ def status(state: "State", live: Row | None = None) -> Row:
     return found
 
 
-def _add_open(state: "State", rows: list[Row], counts: Row, money: Row, opened: Row) -> None:
-    """Count the chunks in the middle of a step; one that the journal has at another place by now is left out."""
+def _add_open(state: "RunState", rows: list[Row], counts: Row, money: Row, opened: Row) -> None:
+    """Count the chunks in the middle of a step, except those that are elsewhere according to the journal."""
     for name, entry in opened.items():
         chunk = state.chunks.get(name)
         if chunk is None or not state.is_open(chunk) or state.steps[chunk.at] != entry["step"]:
@@ -114,14 +116,14 @@ def _add_open(state: "State", rows: list[Row], counts: Row, money: Row, opened: 
         for kind, amount in entry["money"].items():
             row["money"][kind] += amount
             money[kind] += amount
-        last = entry["valid"] if chunk.at == len(rows) - 1 else 0  # elsewhere the unit waits for the next step
+        last = entry["valid"] if chunk.at == len(rows) - 1 else 0  # in other cases the unit waits for the next step
         counts["valid"] += last
         counts["failed"] += entry["failed"]
         counts["pending"] -= last + entry["failed"]
 
 
-def _batches(state: "State") -> Row:
-    """The batches that a provider is working on: how many, their requests, and since when the oldest one."""
+def _batches(state: "RunState") -> Row:
+    """The batches that a provider is working on: their number, their requests, and the start of the oldest one."""
     sent = [batch for chunk in state.chunks.values() for batch in chunk.batches if batch.id and not batch.collected]
     if not sent:
         return {}
@@ -129,7 +131,7 @@ def _batches(state: "State") -> Row:
     return {"sent": len(sent), "requests": requests, "since": min(batch.at for batch in sent)}
 
 
-def _chunk(state: "State", chunk: "Chunk") -> Row:
+def _chunk(state: "RunState", chunk: "Chunk") -> Row:
     row: Row = {"state": state.label(chunk), "units": chunk.units, "origin": chunk.origin}
     if chunk.done:
         row["done"] = {

@@ -1,6 +1,6 @@
-"""The numbers of a run as short words for people: what `status` and `Live` give enters, text leaves.
+"""Formats the numbers of a run from `status` and `Live` as short texts for people.
 
-The bar of `trueup run`, `trueup status` and the screens use the same words, so the same number reads the same everywhere.
+The progress bar of `trueup run`, `trueup status` and the screens share these texts, so the same number looks the same everywhere.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ Row = Mapping[str, Any]
 
 
 def clock(seconds: float | None) -> str:
-    """A time to come; nothing where it is not known.
+    """A remaining time; empty if it is not known.
 
     >>> clock(42), clock(725), clock(11_400), clock(200_000), clock(None)
     ('0:42', '12:05', '3:10:00', '2d 07h', '')
@@ -30,7 +30,7 @@ def clock(seconds: float | None) -> str:
 
 
 def cost(found: Row) -> str:
-    """What a run has cost so far, is expected to cost and may cost at most.
+    """The cost of a run so far, the expected cost, and the cap.
 
     >>> cost({"money": {"calls": 2, "usd": 0.5}, "estimated_usd": 1.25, "cap_usd": 3.0})
     '$0.5000 of about $1.2500, cap $3'
@@ -42,13 +42,13 @@ def cost(found: Row) -> str:
 
 
 def so_far(money: Row) -> str:
-    """What was spent; nothing where no call was made, and never zero for want of a price."""
+    """The cost so far; empty if no call was made, and never zero because of an unknown price."""
     found = msgspec.convert(dict(money), Money)
     return shown(found) if found.calls else ""
 
 
 def by_code(counts: Mapping[str, int], most: int = 0) -> str:
-    """Units by code, the most frequent first; with `most`, only so many codes and the rest as a number.
+    """Units by code, the most frequent first; with `most`, only that many codes and the number of the rest.
 
     >>> by_code({"C001": 1, "W001": 3}), by_code({"C001": 1, "W001": 3, "V005": 2}, 1)
     ('W001×3 C001×1', 'W001×3 +2 codes')

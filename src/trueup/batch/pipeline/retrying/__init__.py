@@ -1,1 +1,1 @@
-"""Failed units that are asked about again, and those that never are."""
+"""Retries failed units, and recognises failures that no retry can help."""

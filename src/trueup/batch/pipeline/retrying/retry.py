@@ -1,8 +1,8 @@
-"""Retry: units that failed and may be asked about again go into chunks of their own, with what is wrong as the next prompt.
+"""Retry: moves failed units that may be asked about again into new chunks, with the errors as part of the next prompt.
 
-By unit, never by chunk: what passed is left alone, and what cannot be helped by asking stays where it is; a unit that had no prompt
-is taken once the template gives one. The failures are
-archived first; then one record in the journal moves the units; the files follow it. A unit's count goes on from where it was.
+It works by unit, not by chunk. Units that passed are left alone, and failures that asking cannot help stay. A unit without a
+prompt is retried once the template renders. The failures are archived first; then one record in the journal moves the units, and
+the files follow it. The attempts of a unit are counted across retries.
 """
 
 import shutil
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from trueup.batch.counting import grounding_rates
 from trueup.batch.judging.records import RETRYABLE
-from trueup.batch.pipeline.config import Step
+from trueup.batch.pipeline.config import PipelineStep
 from trueup.batch.pipeline.prompts.templates import PromptError, Prompts, fields_of
 from trueup.batch.pipeline.rundir.directory import OwnedRun, RunDir
 from trueup.batch.pipeline.rundir.disk import line, read_records
@@ -24,7 +24,7 @@ Choice = Callable[[Row], bool]
 
 
 class Retried(NamedTuple):
-    """What a retry does: units moved, those that have no attempts left, those that asking cannot help."""
+    """The result of a retry: units moved, units without attempts left, and units that asking cannot help."""
 
     units: int = 0
     exhausted: int = 0
@@ -34,12 +34,12 @@ class Retried(NamedTuple):
 
 
 def everything(_: Row) -> bool:
-    """Every failure."""
+    """Selects every failure."""
     return True
 
 
 def caused_by(codes: tuple[str, ...] = (), paths: tuple[str, ...] = ()) -> Choice:
-    """Failures with an error of one of the codes at one of the paths; without codes or paths, of any.
+    """Selects failures with an error that has one of the codes and one of the paths; without codes or paths, any.
 
     >>> chosen = caused_by(("V001",), ("$.tags[]",))
     >>> (
@@ -63,9 +63,9 @@ def retry(
     makers: dict[str, LlmStep] | None = None,
     choice: Choice = everything,
 ) -> Retried:
-    """Move the units that may be retried into new chunks; `trueup run` then asks about them.
+    """Move the units that may be retried into new chunks, which `trueup run` then asks about.
 
-    `attempts` is how many replies a unit may have in all; without it, what the configuration says.
+    `attempts` is how many replies a unit may have in total; the default is the configuration's.
     """
     total = Retried()
     for each in run.pipeline.steps:
@@ -78,14 +78,14 @@ def retry(
         elif choice is everything and (not step or each.name == step):
             total = total._replace(kept=total.kept + _failed_at(run, each.name))
     if total.units:
-        publish(run)  # what is to be asked about again has not failed any more
+        publish(run)  # the failures to retry have changed since
         run.write_manifest()
         run.log.say(f"retry: {total.units} units in {', '.join(total.chunks)}")
     return total
 
 
 def would_retry(run: RunDir) -> Retried:
-    """What `retry` would do to a run as it is now; nothing is changed, and no chunk has a name yet."""
+    """What `retry` would do to a run now. Nothing is changed, and no chunk gets a name."""
     total = Retried()
     for step in run.pipeline.steps:
         if step.asks:
@@ -102,21 +102,23 @@ def _failed_at(run: RunDir, step: str) -> int:
 
 
 def limit_of(run: RunDir) -> int:
-    """How many replies a unit may have, as the configuration says."""
+    """How many replies a unit may have, according to the configuration."""
     tries = run.pipeline.number(("api", "retry", "max_attempts"), 3, 1)
     return int(run.pipeline.number(("processing", "validation_retry", "max_attempts"), tries, 1))
 
 
-def _retry_step(run: OwnedRun, step: Step, attempts: int | None, maker: LlmStep | None, choice: Choice) -> Retried:
+def _retry_step(
+    run: OwnedRun, step: PipelineStep, attempts: int | None, maker: LlmStep | None, choice: Choice
+) -> Retried:
     limit = attempts or limit_of(run)
     chosen, exhausted, kept = _sorted(run, step, limit, choice)
     return Retried(len(chosen), exhausted, kept, _move(run, step, chosen, limit, maker), limit)
 
 
 def _sorted(
-    run: RunDir, step: Step, limit: int, choice: Choice = everything
+    run: RunDir, step: PipelineStep, limit: int, choice: Choice = everything
 ) -> tuple[list[tuple[str, Row, int]], int, int]:
-    """The failures of a step to retry, and how many are exhausted, or not helped by asking again."""
+    """The failures of a step to retry, how many have no attempts left, and how many asking again cannot help."""
     chosen: list[tuple[str, Row, int]] = []
     exhausted = kept = 0
     prompts = _StepPrompts(run, step)
@@ -138,27 +140,27 @@ def _sorted(
 
 
 def tries_of(failure: Row) -> dict[str, int]:
-    """The replies that a unit had, by the stage at which each failed."""
+    """The earlier replies of a unit, by the stage at which each failed."""
     if _had_no_prompt(failure):
         return {}
     return failure.get("tries") or {failure["failure_stage"]: failure.get("retry_count", 0) + 1}
 
 
 def _had_no_prompt(failure: Row) -> bool:
-    """Whether a unit was never asked about, because the template gave no prompt for it."""
+    """Whether a unit was never asked about because the template did not render for it."""
     return any(error["code"] == "U030" for error in failure["errors"])
 
 
 class _StepPrompts:
-    """The prompts of a step under the templates as they are now, which may have been corrected since units failed."""
+    """The prompts of a step with the current templates, which may have been corrected since units failed."""
 
-    def __init__(self, run: RunDir, step: Step) -> None:
+    def __init__(self, run: RunDir, step: PipelineStep) -> None:
         self._pipeline = run.pipeline
         self._template = step.template
         self._prompts: Prompts | None = None
 
     def can_be_made(self, unit: Row) -> bool:
-        """Whether the template gives a prompt for a unit."""
+        """Whether the template renders for a unit."""
         pipeline = self._pipeline
         try:
             self._prompts = self._prompts or Prompts(pipeline.inside(pipeline.template_dir))
@@ -171,17 +173,17 @@ class _StepPrompts:
 
 
 def _had_no_reply(failure: Row) -> bool:
-    """Whether a unit failed only because the provider or the connection did: asking again may help later."""
+    """Whether a unit failed only because of the provider or the connection, so asking again may help later."""
     return failure["failure_stage"] == "pipeline_internal" and set(failure.get("tries") or ()) == {"transport"}
 
 
 def _move(
-    run: OwnedRun, step: Step, chosen: list[tuple[str, Row, int]], limit: int, maker: LlmStep | None
+    run: OwnedRun, step: PipelineStep, chosen: list[tuple[str, Row, int]], limit: int, maker: LlmStep | None
 ) -> tuple[str, ...]:
-    """Move failed units into new chunks; gives the names of those."""
+    """Move failed units into new chunks, and return the names of these chunks."""
     if not chosen:
         return ()
-    rows: list[tuple[Row, Row]] = []  # the unit, and what is known of its earlier tries
+    rows: list[tuple[Row, Row]] = []  # the unit, and the record of its earlier tries
     moved: dict[str, dict[str, int]] = {}
     codes: dict[str, dict[str, int]] = {}
     evidence: dict[str, grounding_rates.Table] = {}
@@ -219,13 +221,13 @@ def _failures(run: RunDir, step: str) -> Iterator[tuple[str, Row]]:
 def write_chunks(
     run: OwnedRun, rows: list[tuple[Row, Row]], size: int, first: int, maker: LlmStep | None = None
 ) -> list[tuple[str, int]]:
-    """Write units and what is known of their earlier tries into retry chunks from number `first` on; with `maker`, their requests."""
+    """Write units and the records of their earlier tries into retry chunks from number `first` on; with `maker`, also their requests."""
     chunks = []
     for number, start in enumerate(range(0, len(rows), size), first):
         name = f"retry_{number:03d}"
         part = rows[start : start + size]
         folder = run.folder(name)
-        shutil.rmtree(folder, ignore_errors=True)  # of a command that was killed before its chunks counted
+        shutil.rmtree(folder, ignore_errors=True)  # left by a command that was killed before its chunks counted
         folder.mkdir()
         run.disk.place(folder / "units.jsonl", [line(unit) for unit, _ in part])
         run.disk.place(folder / "retries.jsonl", [line(earlier) for _, earlier in part])

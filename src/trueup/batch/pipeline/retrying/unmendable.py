@@ -1,9 +1,9 @@
-"""Faults that no other reply can mend, because they are the configuration's: they are never asked about again.
+"""Finds faults of the configuration that no other reply can repair, so that the unit is not asked about again.
 
-A refused verdict, its unit and its prompt enter; the finding that says why asking is in vain leaves, or None. A broken rule is the
-configuration's fault if it always reads a field that nothing gives, if it reads nothing that a reply gives, or if the types of its fields
-do not go together. A reply gives what the schema describes; one that takes other fields, also what the prompt names. In doubt it is the
-model's fault.
+Takes a refused verdict, its unit and its prompt, and returns the finding that says why asking again cannot help, or None. A
+broken rule is the configuration's fault if it always uses a field that does not exist, if it uses nothing from the reply, or if
+the types of its fields do not fit together. A reply can have the fields of its schema; if the schema allows others, also the
+names in the prompt. In doubt the fault is the model's.
 """
 
 import re
@@ -29,12 +29,12 @@ _SAMPLES: dict[str, Any] = {
     "string": "text",
     "integer": 1,
     "boolean": True,
-}  # what fails on one for its type fails on all
+}  # a type error with one of these values is a type error with all values
 Fields = Mapping[str, Any]
 
 
 class _Fault(NamedTuple):
-    """Why no reply helps; the field that a unit would have to have, and whether other values in a unit could help."""
+    """Why no reply can help: the reason, a field that the unit would need, and whether other values in the unit could help."""
 
     why: str
     field: str = ""
@@ -42,7 +42,7 @@ class _Fault(NamedTuple):
 
 
 class _Case(NamedTuple):
-    """A rule that is broken: the unit, the names that the rule uses, and those of them that a reply may give."""
+    """A broken rule: the unit, the names that the rule uses, and those of them that a reply may have."""
 
     rule: Rule
     unit: Fields
@@ -55,13 +55,13 @@ class _Case(NamedTuple):
 
     @property
     def is_always_tried(self) -> bool:
-        """Whether the rule applies to the unit whatever the reply is."""
+        """Whether the rule applies to the unit with any reply."""
         when = self.rule.when
         return when is None or self.given.isdisjoint(_names(when))
 
 
-class Hopeless:
-    """Looks for faults of the configuration in what the rules of one step refuse."""
+class ConfigurationFaults:
+    """Looks for faults of the configuration in the broken rules of one step."""
 
     def __init__(self, rules: Rules, schema: Schema | None) -> None:
         self._rules: dict[str, Rule] = {rule.name: rule for rule in rules.rules}
@@ -70,13 +70,13 @@ class Hopeless:
         self._closed = closed_keys(schema.place) if schema is not None else None
 
     def look(self, findings: Iterable[Finding], data: Any, unit: Fields, prompt: str) -> Finding | None:
-        """The reason why no reply can help a unit, if there is one; `data` is what the refused reply gave."""
+        """The reason why no reply can help a unit, if there is one; `data` is the value of the refused reply."""
         for found in findings:
             rule = self._rules.get(str(found.data.get("rule"))) if found.code in ("B005", "B006") else None
             if rule is not None and found.level == "error":
                 fault = self._fault(rule, data, unit, prompt, failed=found.code == "B006")
                 if fault:
-                    said = f"No reply can keep the rule {rule.name!r}: {fault.why}"
+                    said = f"No reply can pass the rule {rule.name!r}: {fault.why}"
                     about = {"rule": rule.name, "field": fault.field, "varies": fault.varies}
                     return finding(HOPELESS, "$", said, None, about, _HINT)
         return None
@@ -84,18 +84,18 @@ class Hopeless:
     def _fault(self, rule: Rule, data: Any, unit: Fields, prompt: str, *, failed: bool) -> _Fault | None:
         parts = [part for part in (rule.expr, rule.when) if part is not None]
         if any(part.source.count("dir") != len(part.tested) for part in parts):
-            return None  # it may look at any field
+            return None  # it may use any field
         names = frozenset().union(*map(_names, parts))
         given = frozenset(name for name in names if self._may_give(name, data, prompt))
         case = _Case(rule, unit, names, given)
         surely = failed and case.is_always_tried
         fault = self._missing(case) if surely else None
         if fault is None and not given:
-            return _Fault("it reads nothing that a reply gives", varies=case.varies)
+            return _Fault("it uses nothing from the reply", varies=case.varies)
         return fault or (self._mistyped(case) if surely else None)
 
     def _may_give(self, name: str, data: Any, prompt: str) -> bool:
-        """Whether a reply may give a value for a name."""
+        """Whether a reply may have a value for a name."""
         if name == METADATA or name in self._described:
             return True
         if name in _UNITS:
@@ -107,7 +107,7 @@ class Hopeless:
         return not self._described or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", prompt) is not None
 
     def _missing(self, case: _Case) -> _Fault | None:
-        """A field that is always read, and is nowhere."""
+        """A field that is always used, and does not exist."""
         asked = {str(field.path[0]) for field in case.rule.expr.tested if field.path}
         missing = sorted(case.rule.expr.always - asked - case.given - case.unit.keys() - ALWAYS)
         if not missing:
@@ -117,7 +117,7 @@ class Hopeless:
         return _Fault(f"neither the schema nor the unit has the field {missing[0]!r}{also}", missing[0])
 
     def _mistyped(self, case: _Case) -> _Fault | None:
-        """Fields with one type each that an operation or function of the rule does not take."""
+        """Fields with one type each that an operation or function of the rule does not accept."""
         expr = case.rule.expr
         if self._schema is None or expr.has_branches or any(len(field.path) > 1 for field in expr.fields):
             return None
@@ -137,5 +137,5 @@ class Hopeless:
 
 
 def _names(expression: Expression) -> frozenset[str]:
-    """The fields that an expression reads or asks for."""
+    """The fields that an expression reads or tests."""
     return expression.names | {str(field.path[0]) for field in expression.tested if field.path}

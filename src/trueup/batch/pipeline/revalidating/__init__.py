@@ -1,1 +1,1 @@
-"""A run judged again under another pipeline, and what changes in it."""
+"""Judges a run again with another pipeline, and applies the changes."""

@@ -1,8 +1,8 @@
-"""Adopt: a run takes another pipeline over, and its files, counts and results agree with it afterwards.
+"""Adopt: replaces the pipeline of a run, and updates its files, counts and results to agree with it.
 
-What the pipeline refuses now becomes a failure; what was made from it is withdrawn. What it passes now, or passes with another
-value, goes into retry chunks and resumes at that step from the stored reply. Files are archived first; one record in the journal
-makes all of it count, so a crash leaves either the old run or the new one.
+Outcomes that the new pipeline refuses become failures, and later results made from them are withdrawn. Outcomes that it now
+accepts, or accepts with another value, move into retry chunks and resume at that step from the stored reply. Files are archived
+first. One record in the journal makes all changes count, so a crash leaves either the old run or the new one.
 """
 
 import hashlib
@@ -14,14 +14,14 @@ import msgspec
 
 from trueup.batch.pipeline.config import Pipeline
 from trueup.batch.pipeline.retrying.retry import tries_of, write_chunks
-from trueup.batch.pipeline.revalidating.rejudging import Judged
+from trueup.batch.pipeline.revalidating.rejudging import RejudgedUnit
 from trueup.batch.pipeline.revalidating.reviewing import ChunkReview, StepReview, review
 from trueup.batch.pipeline.rundir.create import HASHES, CannotCreate, pipeline_files
 from trueup.batch.pipeline.rundir.directory import OwnedRun
 from trueup.batch.pipeline.rundir.disk import line, read_records
 from trueup.batch.pipeline.rundir.replies import RETRIES
 from trueup.batch.pipeline.rundir.staging import Staged, put_in_place
-from trueup.batch.pipeline.rundir.state import Chunk, Done
+from trueup.batch.pipeline.rundir.state import Chunk, StepOutcome
 from trueup.batch.pipeline.running.metadata import grounds_of, notes_of
 from trueup.batch.pipeline.steps.fan_out import PARENT
 
@@ -30,19 +30,19 @@ _OF_REPLY = ("raw_response", "finish", "refusal", "model", "at", "usage")
 
 
 class Adopted(NamedTuple):
-    """What taking a pipeline over changed."""
+    """The changes made by adopting a pipeline."""
 
-    units: int = 0  # that resume, in the chunks
+    units: int = 0  # units that resume, in the chunks
     chunks: tuple[str, ...] = ()
-    refused: int = 0  # that were valid and are failures now
-    withdrawn: int = 0  # results of later steps that were made from what is refused or changed
+    refused: int = 0  # units that were valid and are failures now
+    withdrawn: int = 0  # results of later steps that were made from refused or changed outcomes
 
 
 def adopt(run: OwnedRun, pipeline: Pipeline) -> Adopted:
-    """Take the schemas, rules and templates of a pipeline over, and let everything that is stored agree with them."""
+    """Adopt the schemas, rules and templates of a pipeline, and make everything that is stored agree with them."""
     steps = [(step.name, step.scope) for step in pipeline.steps]
     if steps != list(zip(run.state.steps, run.state.scopes, strict=True)):
-        raise CannotCreate("the steps are not those of the run; make a new run of the pipeline")
+        raise CannotCreate("the steps differ from the run's; make a new run of the pipeline")
     staged = Staged(run)
     counts: dict[str, Any] = {}
     resuming = _Resuming(run, pipeline.chunk_size)
@@ -71,7 +71,7 @@ def adopt(run: OwnedRun, pipeline: Pipeline) -> Adopted:
 
 
 def _refuse_batches(run: OwnedRun, reviewed: ChunkReview) -> None:
-    """Requests of a batch under way are paid for: they are collected before their units change."""
+    """The requests of an unfinished batch are paid for: they are collected before their units change."""
     lost = reviewed.steps[-1].out if reviewed.steps else reviewed.gone
     if lost and any(not batch.collected for batch in reviewed.chunk.batches):
         raise CannotCreate(
@@ -81,7 +81,7 @@ def _refuse_batches(run: OwnedRun, reviewed: ChunkReview) -> None:
 
 
 def _withdrawn(chunk: Chunk, name: str, step: StepReview, run: OwnedRun) -> int:
-    """How many outcomes of a step are dropped because their unit does not come in any more."""
+    """How many outcomes of a step are dropped because their unit no longer reaches it."""
     if not step.lost:
         return 0
     fans = run.state.scopes[step.index] == "fan_out"
@@ -89,16 +89,16 @@ def _withdrawn(chunk: Chunk, name: str, step: StepReview, run: OwnedRun) -> int:
         *read_records(run.file(chunk.name, name, "validated")),
         *read_records(run.file(chunk.name, name, "failures")),
     )
-    return len({_unit_of(row, fans) for row in rows} & step.lost)
+    return len({_unit_of(row, fans=fans) for row in rows} & step.lost)
 
 
-def _unit_of(row: Row, fans: bool) -> str:
+def _unit_of(row: Row, *, fans: bool) -> str:
     """The unit that a row of a step was made from."""
     return str(row[PARENT]) if fans and PARENT in row else str(row["unit_id"])
 
 
 def _rewrite(run: OwnedRun, staged: Staged, reviewed: ChunkReview) -> Row:
-    """Stage the files of a chunk as they are now; its counts."""
+    """Stage the current files of a chunk, and return its counts."""
     chunk = reviewed.chunk
     folder = run.folder(chunk.name)
     if reviewed.gone:
@@ -110,12 +110,12 @@ def _rewrite(run: OwnedRun, staged: Staged, reviewed: ChunkReview) -> Row:
 
 
 def _rewrite_step(run: OwnedRun, staged: Staged, chunk: Chunk, step: StepReview) -> Row:
-    """Stage what a step passed and refused; its counts."""
+    """Stage the valid and failed units of a step, and return its counts."""
     name = run.state.steps[step.index]
     fans = run.state.scopes[step.index] == "fan_out"
     units = [unit["unit_id"] for unit in run.units(chunk, step.index) if unit["unit_id"] not in step.lost]
     passed, failed = run.file(chunk.name, name, "validated"), run.file(chunk.name, name, "failures")
-    rows = [row for row in read_records(passed) if _unit_of(row, fans) not in step.out]
+    rows = [row for row in read_records(passed) if _unit_of(row, fans=fans) not in step.out]
     if not fans:
         rows = [step.noted[row["unit_id"]].rows[0] if row["unit_id"] in step.noted else row for row in rows]
     records = {row["unit_id"]: row for row in read_records(failed)}
@@ -128,12 +128,12 @@ def _rewrite_step(run: OwnedRun, staged: Staged, chunk: Chunk, step: StepReview)
     done = _counted(chunk.done[name], rows, failures, "" if fans else name)
     done.sha256 = hashlib.sha256(b"".join(lines)).hexdigest()
     done.units = len(units)
-    done.moved = len(units) - len(failures) - len({_unit_of(row, fans) for row in rows})  # the rest is in retries
+    done.moved = len(units) - len(failures) - len({_unit_of(row, fans=fans) for row in rows})  # the rest is in retries
     return dict(msgspec.to_builtins(done))
 
 
-def _counted(before: Done, rows: list[Row], failures: list[Row], noted: str) -> Done:
-    """The counts of a step over its rows; the money stays. `noted` is the step whose fixes and warnings they carry."""
+def _counted(before: StepOutcome, rows: list[Row], failures: list[Row], noted: str) -> StepOutcome:
+    """The counts of a step over its rows; the cost stays. `noted` is the step whose fixes and warnings they have."""
     codes: Counter[str] = Counter()
     for failure in failures:
         codes.update({error["code"] for error in failure["errors"]})
@@ -157,7 +157,7 @@ def _counted(before: Done, rows: list[Row], failures: list[Row], noted: str) -> 
 
 
 class _Resuming:
-    """Writes the units that resume into retry chunks, each as soon as it is full: only what fills the next ones is in memory."""
+    """Writes the units that resume into retry chunks, each when it is full, so only one chunk per step is in memory."""
 
     def __init__(self, run: OwnedRun, size: int) -> None:
         self._run = run
@@ -166,7 +166,7 @@ class _Resuming:
         self._rows: dict[str, list[tuple[Row, Row]]] = {name: [] for name in run.state.steps}
         self._records: dict[str, Row] = {}
 
-    def add(self, step: str, chunk: str, judged: Judged) -> None:
+    def add(self, step: str, chunk: str, judged: RejudgedUnit) -> None:
         """Let a unit of a chunk resume at a step."""
         record = self._records.setdefault(
             step, {"step": step, "chunks": [], "moved": {}, "codes": {}, "attempts": 0}
@@ -178,7 +178,7 @@ class _Resuming:
             self._write(step)
 
     def records(self) -> list[Row]:
-        """Write the rest; the records that make the chunks count, in the order of the steps."""
+        """Write the rest, and return the records that make the chunks count, in the order of the steps."""
         for step in self._records:
             self._write(step)
         return [self._records[step] for step in self._rows if step in self._records]
@@ -190,8 +190,8 @@ class _Resuming:
         self._rows[step].clear()
 
 
-def _earlier(chunk: str, step: str, judged: Judged) -> Row:
-    """What a retry chunk knows of a unit: its last reply, which is judged again before anything is asked."""
+def _earlier(chunk: str, step: str, judged: RejudgedUnit) -> Row:
+    """The record of a unit in a retry chunk: its last reply, which is judged again before anything is asked."""
     reply, failure = judged.reply or {}, judged.stored.failure
     earlier = {"unit_id": judged.unit_id, "chunk": chunk, "step": step, "attempts": 0, "raw_response": ""}
     earlier |= {name: reply[name] for name in _OF_REPLY if name in reply}
@@ -200,7 +200,7 @@ def _earlier(chunk: str, step: str, judged: Judged) -> Row:
 
 
 def _stage_copy(run: OwnedRun, staged: Staged, pipeline: Pipeline) -> str:
-    """Stage the files of a pipeline in place of the run's copy, which is kept beside it; the hash of all."""
+    """Stage the files of a pipeline as the run's new copy, keep the old one beside it, and return the hash of all."""
     root, target = pipeline.folder.resolve(), run.path / "config"
     if root == target.resolve():
         files = {name: (target / name).read_bytes() for name in _names(target)}

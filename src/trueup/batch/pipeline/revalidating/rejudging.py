@@ -1,7 +1,7 @@
-"""Judge what a run has stored again: units, replies and outcomes of a step enter, what would come of them now leaves.
+"""Judges the stored units, replies and outcomes of a step again, and returns the outcomes they would have now.
 
-No model is asked and nothing is written. A step that asks is judged by its last reply; expressions and fan-outs are worked out
-once more. `revalidate` does so under another pipeline, `verify` under the run's own. Scripts cannot be judged again.
+No model is asked, and nothing is written. A step that asks is judged by its last reply; expressions and fan-outs are evaluated
+again. `revalidate` uses another pipeline, and `verify` the run's own. Scripts cannot be judged again.
 """
 
 from collections.abc import Container, Iterator
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from trueup.batch.judging.records import stage_of
 from trueup.batch.judging.sieve import broke
-from trueup.batch.pipeline.config import Pipeline, Step
+from trueup.batch.pipeline.config import Pipeline, PipelineStep
 from trueup.batch.pipeline.rundir.directory import RunDir
 from trueup.batch.pipeline.rundir.disk import decode, line, read_records
 from trueup.batch.pipeline.rundir.replies import last_replies, reply_counts, rows_in
@@ -25,18 +25,18 @@ from trueup.verdict.verdict import Verdict
 Row = dict[str, Any]
 
 
-class Stored(NamedTuple):
-    """A unit as it came into a step, and what the step made of it: rows that passed, or a failure record."""
+class StoredUnit(NamedTuple):
+    """A unit that went into a step, and its outcome: rows that passed, or a failure record."""
 
     unit: Row
     rows: tuple[Row, ...]
     failure: Row | None
 
 
-class Judged(NamedTuple):
-    """A stored unit and what comes of it now."""
+class RejudgedUnit(NamedTuple):
+    """A stored unit and its new outcome."""
 
-    stored: Stored
+    stored: StoredUnit
     rows: tuple[Row, ...]
     failure: Row | None
     reply: Row | None = None  # the recorded reply that was judged
@@ -55,7 +55,7 @@ class Judged(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether a unit that passed, and still does, has another value now."""
+        """Whether a unit that passed before and now has another value."""
         return self.was == self.now == "valid" and _values(self.rows) != _values(self.stored.rows)
 
     @property
@@ -65,17 +65,17 @@ class Judged(NamedTuple):
 
 
 class Rejudge:
-    """Judges the stored units of a step again, by the step of a pipeline."""
+    """Judges the stored units of a step again, with the step of a pipeline."""
 
-    def __init__(self, pipeline: Pipeline, step: Step) -> None:
+    def __init__(self, pipeline: Pipeline, step: PipelineStep) -> None:
         self.step = step
         self._local = _LOCAL[step.scope](step.name, step.config) if step.scope in _LOCAL else None
         self._contract = step_contract(pipeline, step) if step.asks else None
 
     def judge(
         self, run: RunDir, chunk: Chunk, *, skip: Container[str] = (), only: Container[int] | None = None
-    ) -> Iterator[Judged]:
-        """Judge the units of a chunk: all but those to `skip`, or `only` those at some places among what is stored."""
+    ) -> Iterator[RejudgedUnit]:
+        """Judge the units of a chunk: all except those to `skip`, or `only` those at some places among the stored ones."""
         name = self.step.name
         if self._contract is None and self._local is None:
             return
@@ -91,23 +91,23 @@ class Rejudge:
             elif unit_id in replies:
                 yield self._replied(stored, replies[unit_id], prompts.get(unit_id), counts[unit_id])
 
-    def _replied(self, stored: Stored, record: Recorded, prompt: str | None, count: int) -> Judged:
+    def _replied(self, stored: StoredUnit, record: Recorded, prompt: str | None, count: int) -> RejudgedUnit:
         assert self._contract is not None
         unit, name = stored.unit, self.step.name
         seen = {**unit, METADATA: metadata(unit, name, record)}
         verdict = self._verdict(record, context_of(self._contract, seen, prompt))
         if verdict.ok:
             row = decode(line(passed_row(unit["unit_id"], seen, name, verdict)))  # as it would come back from the disk
-            return Judged(stored, (row,), None, record)
+            return RejudgedUnit(stored, (row,), None, record)
         count = max(1, count)
         tries = {stage_of(verdict.findings.errors): count}
         raw = record["raw_response"]
         failure = failure_record(unit, verdict.findings, raw, verdict.fixes, count - 1, tries=tries)
         failure |= evidence_told(verdict, seen, name)
-        return Judged(stored, (), failure, record)
+        return RejudgedUnit(stored, (), failure, record)
 
     def _verdict(self, record: Recorded, context: Row) -> Verdict:
-        """The verdict on a stored reply; one that cannot be judged is refused, and the others are judged on."""
+        """The verdict on a stored reply. If it cannot be judged, it is refused, and the others are still judged."""
         assert self._contract is not None
         try:
             return self._contract.check(reply_of(record), context)
@@ -118,17 +118,17 @@ class Rejudge:
 _LOCAL: dict[str, type[ExpressionStep] | type[FanOut]] = {"expression": ExpressionStep, "fan_out": FanOut}
 
 
-def _worked_out(step: ExpressionStep | FanOut, stored: Stored) -> Judged:
+def _worked_out(step: ExpressionStep | FanOut, stored: StoredUnit) -> RejudgedUnit:
     try:
         made = step.run(stored.unit)
     except UnitError as error:
-        return Judged(stored, (), broken(stored.unit, error.code, str(error)))
+        return RejudgedUnit(stored, (), broken(stored.unit, error.code, str(error)))
     rows = made if isinstance(made, list) else [made]
-    return Judged(stored, tuple(decode(line(row)) for row in rows), None)
+    return RejudgedUnit(stored, tuple(decode(line(row)) for row in rows), None)
 
 
-def stored_units(run: RunDir, chunk: Chunk, step: str) -> Iterator[Stored]:
-    """The units of a chunk in a step that is done, in order; those that went on into a retry are looked at there."""
+def stored_units(run: RunDir, chunk: Chunk, step: str) -> Iterator[StoredUnit]:
+    """The units of a chunk in a finished step, in order. Units that were moved into a retry are reviewed there."""
     index = run.state.steps.index(step)
     fans = run.state.scopes[index] == "fan_out"
     passed: dict[str, list[Row]] = {}
@@ -138,7 +138,7 @@ def stored_units(run: RunDir, chunk: Chunk, step: str) -> Iterator[Stored]:
     for unit in run.units(chunk, index):
         unit_id = unit["unit_id"]
         if unit_id in passed or unit_id in failed:
-            yield Stored(unit, tuple(passed.get(unit_id, ())), failed.get(unit_id))
+            yield StoredUnit(unit, tuple(passed.get(unit_id, ())), failed.get(unit_id))
 
 
 def _values(rows: tuple[Row, ...]) -> list[bytes]:

@@ -1,7 +1,8 @@
-"""Revalidate: the stored outcomes of a run under schemas and rules as they are now; no model is asked, and nothing is changed.
+"""Revalidate: compares the stored outcomes of a run with the current schemas and rules. No model is asked, and nothing is
+changed.
 
-A run and a pipeline enter; flips leave: units that passed a step and would not, failed it and would pass, or have another value,
-each with its errors before and now. `adopting.adopt` lets the run agree with the pipeline.
+Takes a run and a pipeline, and returns flips: units that passed a step and would fail now, units that failed and would pass, and
+units with another value, each with its errors before and now. `adopting.adopt` applies the changes.
 """
 
 from collections import Counter
@@ -13,16 +14,16 @@ from trueup.batch.pipeline.revalidating.reviewing import review
 from trueup.batch.pipeline.rundir.directory import RunDir
 
 
-class Looked(NamedTuple):
-    """How many replies were judged again, what flips, and the warnings of those that hold: units by code."""
+class Revalidation(NamedTuple):
+    """How many replies were judged again, the flips, and the warnings of units that stay valid: units by code."""
 
     replies: int
     flips: tuple[Flip, ...]
     warnings: dict[str, int] = {}
 
 
-def revalidate(run: RunDir, pipeline: Pipeline) -> Looked:
-    """Judge every stored outcome again, but for what was made from a unit that flips."""
+def revalidate(run: RunDir, pipeline: Pipeline) -> Revalidation:
+    """Judge every stored outcome again, except those made from a unit that flips."""
     replies = 0
     flips: list[Flip] = []
     warnings: Counter[str] = Counter()
@@ -38,4 +39,4 @@ def revalidate(run: RunDir, pipeline: Pipeline) -> Looked:
                     Flip(name, reviewed.chunk.name, judged.unit_id, judged.was, judged.now, tuple(before), tuple(now))
                 )
     order = run.state.steps.index
-    return Looked(replies, tuple(sorted(flips, key=lambda flip: order(flip.step))), dict(warnings))
+    return Revalidation(replies, tuple(sorted(flips, key=lambda flip: order(flip.step))), dict(warnings))

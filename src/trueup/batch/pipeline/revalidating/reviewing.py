@@ -1,7 +1,7 @@
-"""Review a run under a pipeline: chunk by chunk, which outcomes change, and what follows from that further down.
+"""Reviews a run with a pipeline: which outcomes change, chunk by chunk, and the effects on later steps.
 
-A unit that a step refuses now, or passes with another value, takes everything with it that was made from it: its results in
-later steps, the children of a fan-out, its retries. Nothing is written here; `adopting` does that.
+If a step now refuses a unit, or passes it with another value, everything made from the unit changes with it: its results in later
+steps, the children of a fan-out, its retries. Nothing is written here; `adopting` does that.
 """
 
 from collections import Counter, defaultdict
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trueup.batch.pipeline.config import Pipeline
-from trueup.batch.pipeline.revalidating.rejudging import Judged, Rejudge
+from trueup.batch.pipeline.revalidating.rejudging import Rejudge, RejudgedUnit
 from trueup.batch.pipeline.rundir.directory import RunDir
 from trueup.batch.pipeline.rundir.disk import read_records
 from trueup.batch.pipeline.rundir.replies import RETRIES
@@ -21,19 +21,19 @@ Row = dict[str, Any]
 
 
 class StepReview:
-    """What changes in one step of one chunk."""
+    """The changes in one step of one chunk."""
 
     def __init__(self, index: int, lost: frozenset[str]) -> None:
         self.index = index
-        self.lost = lost  # units that came in and do not any more
-        self.refused: dict[str, Judged] = {}  # valid → failed
-        self.changed: dict[str, Judged] = {}  # valid, with another value
-        self.passing: dict[str, Judged] = {}  # failed → valid
-        self.noted: dict[str, Judged] = {}  # valid with the same value, but other fixes or warnings
+        self.lost = lost  # units that no longer reach the step
+        self.refused: dict[str, RejudgedUnit] = {}  # valid → failed
+        self.changed: dict[str, RejudgedUnit] = {}  # valid, with another value
+        self.passing: dict[str, RejudgedUnit] = {}  # failed → valid
+        self.noted: dict[str, RejudgedUnit] = {}  # valid with the same value, but other fixes or warnings
         self.judged = 0
         self.warnings: Counter[str] = Counter()
 
-    def take(self, judged: Judged, step: str) -> None:
+    def take(self, judged: RejudgedUnit, step: str) -> None:
         self.judged += 1
         if judged.was != judged.now:
             (self.refused if judged.failure else self.passing)[judged.unit_id] = judged
@@ -46,11 +46,11 @@ class StepReview:
 
     @property
     def out(self) -> frozenset[str]:
-        """The units that do not come into the next step any more."""
+        """The units that no longer reach the next step."""
         return self.lost | self.refused.keys() | self.changed.keys()
 
     @property
-    def flips(self) -> Iterator[Judged]:
+    def flips(self) -> Iterator[RejudgedUnit]:
         for kind in (self.refused, self.changed, self.passing):
             yield from kind.values()
 
@@ -59,7 +59,7 @@ class StepReview:
 
 
 class ChunkReview:
-    """What changes in one chunk: units that are not in it any more, and its steps."""
+    """The changes in one chunk: units that are no longer in it, and its steps."""
 
     def __init__(self, chunk: Chunk, gone: frozenset[str], steps: list[StepReview]) -> None:
         self.chunk = chunk
@@ -71,7 +71,7 @@ class ChunkReview:
 
 
 def review(run: RunDir, pipeline: Pipeline) -> Iterator[ChunkReview]:
-    """Review every chunk, each after those that its units came from."""
+    """Review every chunk, each after the chunks that its units came from."""
     judges = {step.name: Rejudge(pipeline, step) for step in pipeline.steps if step.name in run.state.steps}
     gone: dict[str, set[str]] = defaultdict(set)
     for chunk in run.state.ordered():
@@ -94,7 +94,7 @@ def review(run: RunDir, pipeline: Pipeline) -> Iterator[ChunkReview]:
 
 
 def _follow(run: RunDir, chunk: Chunk, step: StepReview, gone: dict[str, set[str]]) -> None:
-    """Note which units of other chunks were made from units that are out."""
+    """Record which units of other chunks were made from removed units."""
     name = run.state.steps[step.index]
     if step.lost:
         for record in run.state.retries:

@@ -1,4 +1,4 @@
-"""Control of a run from outside: pause it, end it. The one who runs it is known by the lock, never by a number in a file alone."""
+"""Controls a run from another process: pauses it or ends it. The lock identifies the process, never a number in a file alone."""
 
 import os
 import signal
@@ -12,11 +12,11 @@ _GRACE = 5.0
 
 
 class NotRunning(ValueError):
-    """Nobody runs it."""
+    """No process is running it."""
 
 
 def pause(path: Path, wait: float = 0.0) -> bool:
-    """Ask the owner of a run to stop after the calls under way; whether it has, when waited for."""
+    """Ask the owner of a run to stop after its unfinished calls. Returns whether it has stopped, if asked to wait."""
     if not is_held(path):
         raise NotRunning(f"{path}: nobody is running it")
     (path / PAUSE).touch()
@@ -24,7 +24,7 @@ def pause(path: Path, wait: float = 0.0) -> bool:
 
 
 def kill(path: Path, grace: float = _GRACE) -> str:
-    """End the process that runs it: politely, then for good. Gives how it ended."""
+    """End the process that runs it: politely, then by force. Returns how it ended."""
     if not is_held(path):
         raise NotRunning(f"{path}: nobody is running it")
     owner = read_owner(path)

@@ -1,7 +1,7 @@
-"""Making a run: a pipeline enters, a run directory with all it will ever need leaves, or nothing at all.
+"""Makes a run directory from a pipeline, complete or not at all.
 
-Configuration, templates, schemas, items and scripts are copied in and hashed; units are made and cut into chunks. All
-of it is prepared beside its place and moved there in one step, so that half a run is never found.
+Configuration, templates, schemas, items and scripts are copied in and hashed; units are made and divided into chunks. Everything
+is prepared beside its place and moved there in one step, so there is never half a run.
 """
 
 import hashlib
@@ -29,8 +29,8 @@ _MOST_FILES = 2000
 _MOST_BYTES = 64 << 20
 
 
-class Wanted(NamedTuple):
-    """What the command line says over the configuration."""
+class RunSettings(NamedTuple):
+    """Settings of the command line that override the configuration."""
 
     provider: str = ""
     model: str = ""
@@ -39,17 +39,17 @@ class Wanted(NamedTuple):
     base_url: str = ""
     price: str = ""  # dollars per million tokens, IN/OUT
     sample: int | None = None  # units, chosen at random
-    by: str = ""  # the field whose values the sample is to hold in proportion
+    by: str = ""  # the field whose values the sample should have in proportion
     seed: int = 0
 
 
 class CannotCreate(ValueError):
-    """There is a reason not to make a run here."""
+    """The reason why a run cannot be made here."""
 
 
-def create_run(pipeline: Pipeline, target: Path, wanted: Wanted | None = None, disk: Disk | None = None) -> Path:
-    """Make the run directory of a pipeline; gives its path. The target must not be there yet, or be empty."""
-    wanted, disk = wanted or Wanted(), disk or Disk()
+def create_run(pipeline: Pipeline, target: Path, wanted: RunSettings | None = None, disk: Disk | None = None) -> Path:
+    """Make the run directory of a pipeline, and return its path. The target must not exist yet, or be empty."""
+    wanted, disk = wanted or RunSettings(), disk or Disk()
     if address := address_of(target):
         raise CannotCreate(f"{address}: a run is kept in a local folder; choose one, and copy it when the run is done")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -87,7 +87,7 @@ def create_run(pipeline: Pipeline, target: Path, wanted: Wanted | None = None, d
 
 
 def _snapshot(pipeline: Pipeline, target: Path, disk: Disk) -> dict[str, str]:
-    """Copy what the pipeline is made of; gives the hash of each file by its name."""
+    """Copy the files of the pipeline, and return the hash of each by its name."""
     target.mkdir()
     hashes: dict[str, str] = {}
     total = 0
@@ -116,7 +116,7 @@ def pipeline_files(pipeline: Pipeline) -> Iterator[Path]:
         try:
             places += [pipeline.inside(name)] if isinstance(name, str) and name else []
         except ValueError:
-            continue  # it leads out of the folder; whoever needs the file says so
+            continue  # it leads out of the folder; whatever needs the file reports it
     for place in places:
         for file in sorted(place.rglob("*")) if place.is_dir() else [place]:
             resolved = file.resolve()
@@ -133,8 +133,8 @@ def _scripts(pipeline: Pipeline) -> list[dict[str, Any]]:
     return [*found, *(step.config for step in pipeline.steps if step.scope == "run")]
 
 
-def _write_units(pipeline: Pipeline, target: Path, wanted: Wanted, disk: Disk) -> list[tuple[str, int]]:
-    """Write the units, whole and in chunks; gives the chunks with their sizes."""
+def _write_units(pipeline: Pipeline, target: Path, wanted: RunSettings, disk: Disk) -> list[tuple[str, int]]:
+    """Write the units, whole and in chunks, and return the chunks with their sizes."""
     size = pipeline.chunk_size
     chunks: list[tuple[str, int]] = []
     (target / "input").mkdir()
@@ -166,15 +166,15 @@ def _write_chunk(target: Path, number: int, lines: list[bytes], disk: Disk) -> t
     return name, len(lines)
 
 
-def units_of(pipeline: Pipeline, wanted: Wanted) -> Iterator[Unit]:
-    """The units that a run of a pipeline has: all of them, or a sample. Raises ItemsError and BadSample."""
+def units_of(pipeline: Pipeline, wanted: RunSettings) -> Iterator[Unit]:
+    """The units of a run of a pipeline: all of them, or a sample. Raises ItemsError and BadSample."""
     if wanted.sample is None:
         return _units(pipeline, wanted)
     return sampled(lambda: _units(pipeline, wanted), wanted.sample, wanted.by, wanted.seed)
 
 
-def _units(pipeline: Pipeline, wanted: Wanted) -> Iterator[Unit]:
-    """The units, with what the processing section works out for each."""
+def _units(pipeline: Pipeline, wanted: RunSettings) -> Iterator[Unit]:
+    """The units, with the fields that the processing section computes for each."""
     processing = dict(pipeline.section("processing"))
     if wanted.repeat is not None:
         processing["repeat"] = wanted.repeat

@@ -1,7 +1,7 @@
-"""The one door to the disk: whole files put in place, lines appended, tails mended, all of it synced.
+"""The one module that writes to the disk: puts whole files in place, appends lines, repairs ends, and syncs everything.
 
-Bytes enter; either all of them are there after a crash or none is. A full disk is `DiskFull`, with what was half
-written taken back. A line without its end is cut off before anything is appended, and kept beside the file.
+After a crash, either all of the bytes are there or none. A full disk is `DiskFull`, and partly written bytes are removed. A line
+without its end is cut off before anything is appended, and kept beside the file.
 """
 
 import json
@@ -23,7 +23,7 @@ MOST_LINE = 256 << 20  # bytes of one line
 
 
 def decode(raw: bytes) -> Any:
-    """A line of JSON; half a surrogate pair, which a model may write and most readers refuse, comes back as it is."""
+    """A line of JSON. Lone surrogates, which a model may write and most readers refuse, stay unchanged."""
     try:
         return _decode(raw)
     except msgspec.DecodeError:
@@ -33,11 +33,11 @@ def decode(raw: bytes) -> Any:
 
 
 class Damaged(ValueError):
-    """A file of the run is not what was written; says which, where, and what to do."""
+    """A file of the run is damaged or was changed. The message says which, where, and what to do."""
 
 
 class Disk:
-    """The system calls that change something, in one place, so that a test can break each of them."""
+    """All system calls that change something, in one place, so that a test can break each of them."""
 
     def write(self, handle: int, data: bytes | memoryview) -> int:
         return os.write(handle, data)
@@ -57,7 +57,7 @@ class Disk:
     # Built on the above ------------------------------------------------------------------------------------------
 
     def write_all(self, handle: int, data: bytes, start: int | None = None) -> None:
-        """Write every byte, or raise with the file as it was before, `start` bytes long."""
+        """Write every byte, or raise with the file as before, `start` bytes long."""
         start = os.fstat(handle).st_size if start is None else start
         rest = memoryview(data)
         try:
@@ -68,13 +68,13 @@ class Disk:
             raise
 
     def put(self, path: Path, chunks: Iterable[bytes]) -> None:
-        """Put a whole file in place: after a crash either the old one is there or all of the new one."""
+        """Put a whole file in place: after a crash, either the old file is there or all of the new one."""
         self.place(path, chunks)
         with writing(path):
             self.sync_folder(path.parent)
 
     def place(self, path: Path, chunks: Iterable[bytes]) -> None:
-        """The same, but for the folder: `sync_folder` makes the name of the file last, for several of them at once."""
+        """The same without syncing the folder: `sync_folder` makes the names of several files durable together."""
         beside = path.with_name(f".{path.name}.new")
         with writing(path):
             handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
@@ -107,7 +107,7 @@ class Disk:
             os.close(handle)
 
     def mend(self, path: Path) -> bytes:
-        """Cut off the part of a line at the end of a file, keep it in a file beside, and give it."""
+        """Cut off an incomplete line at the end of a file, keep it in a file beside it, and return it."""
         try:
             handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -123,7 +123,7 @@ class Disk:
                 with writing(path):
                     self.write_all(beside, torn + b"\n")
             except DiskFull:
-                pass  # a torn line is no record; to keep it is a courtesy
+                pass  # an incomplete line is not a record; keeping it is a courtesy
             finally:
                 os.close(beside)
             self.truncate(handle, good)
@@ -134,7 +134,7 @@ class Disk:
 
 
 class Appender:
-    """A file of lines that only grows; opening it mends its tail. It may be synced and closed from different threads."""
+    """A file of lines that only grows. Opening it repairs its end. It may be synced and closed from different threads."""
 
     def __init__(self, path: Path, disk: Disk) -> None:
         self.path = path
@@ -154,13 +154,13 @@ class Appender:
             raise
 
     def append(self, data: bytes) -> None:
-        """Hand one or more whole lines to the system: they survive the end of this process, not yet of the machine."""
+        """Write one or more whole lines: they survive the end of this process, but not yet a crash of the machine."""
         with writing(self.path):
             self._disk.write_all(self._handle, data, self._size)
         self._size += len(data)
 
     def sync(self) -> None:
-        """Make what was appended survive the end of the machine; whoever has closed the file has seen to that before."""
+        """Make the appended lines survive a crash of the machine. If the file was closed, closing it did that."""
         with self._turn:
             if self._handle >= 0:
                 with writing(self.path):
@@ -174,7 +174,7 @@ class Appender:
 
 
 def _good_size(handle: int, size: int) -> int:
-    """How many bytes of a file are whole lines; a last line that is not JSON counts as torn."""
+    """How many bytes of a file are whole lines. A last line that is not JSON counts as incomplete."""
     good = _line_end(handle, size)
     while good:
         start = _line_end(handle, good - 1)
@@ -188,7 +188,7 @@ def _good_size(handle: int, size: int) -> int:
 
 
 def _line_end(handle: int, size: int) -> int:
-    """The place after the last line end before `size`."""
+    """The position after the last line end before `size`."""
     at = size
     while at > 0:
         start = max(at - _BLOCK, 0)
@@ -200,7 +200,7 @@ def _line_end(handle: int, size: int) -> int:
 
 
 def line(record: Any) -> bytes:
-    """One record as a line of JSON, whatever text is in it."""
+    """One record as a line of JSON, with any text."""
     try:
         return encode(record) + b"\n"
     except UnicodeEncodeError:
@@ -208,7 +208,7 @@ def line(record: Any) -> bytes:
 
 
 def read_lines(path: Path, *, tail: bool = False) -> Iterator[Any]:
-    """The records of a file of lines; a missing file has none. With `tail`, a torn last line is passed over."""
+    """The records of a file of lines; a missing file has none. With `tail`, an incomplete last line is skipped."""
     try:
         opened = path.open("rb")
     except FileNotFoundError:
@@ -226,12 +226,12 @@ def read_lines(path: Path, *, tail: bool = False) -> Iterator[Any]:
 
 
 def is_record(row: Any) -> bool:
-    """Whether a row names its unit, as every one in the files of a chunk does."""
+    """Whether a row names its unit, as all rows in the files of a chunk do."""
     return isinstance(row, dict) and isinstance(row.get("unit_id"), str)
 
 
 def read_records(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a file of a chunk; one that names no unit is none of ours."""
+    """The rows of a chunk's file. A row without the name of a unit is not one of them."""
     for number, row in enumerate(read_lines(path), 1):
         if not is_record(row):
             raise Damaged(f"{path}: row {number} names no unit; try `trueup repair`")

@@ -1,8 +1,7 @@
-"""The journal: what happened to a run, one line each, never changed; everything else can be worked out from it.
+"""The journal of a run: its events, one line each, never changed. Everything else can be computed from it.
 
-A record enters and is on the disk when `commit` returns. Each line carries its number, the term of its owner and a
-checksum; a torn last line is cut off, a damaged one in the middle is refused with its place. Times are for people:
-nothing is decided by them.
+A record is on the disk when `commit` returns. Each line has its number, the term of its owner and a checksum. An incomplete last
+line is cut off; a damaged line in the middle is refused with its place. Times are for people, and decide nothing.
 """
 
 import threading
@@ -22,7 +21,7 @@ Record = dict[str, Any]
 
 
 class Journal:
-    """The journal of a run, open for its owner."""
+    """The journal of a run, opened by its owner."""
 
     def __init__(self, folder: Path, disk: Disk, lock: Lock, number: int) -> None:
         self._lock = lock
@@ -31,7 +30,7 @@ class Journal:
         self._turn = threading.Lock()
 
     def note(self, kind: str, **fact: Any) -> Record:
-        """Append a record that may still be lost with the machine, though not with the process."""
+        """Append a record that survives the process, but may be lost if the machine crashes."""
         with self._turn:
             self._lock.check()
             record = {"n": self._number, "term": self._lock.term, "at": now(), "kind": kind, **fact}
@@ -40,7 +39,7 @@ class Journal:
         return record
 
     def commit(self, kind: str, **fact: Any) -> Record:
-        """Append a record and wait until it, and all before it, cannot be lost any more."""
+        """Append a record and wait until it, and everything before it, is durable."""
         record = self.note(kind, **fact)
         self._file.sync()
         return record
@@ -65,7 +64,7 @@ def sealed(record: Mapping[str, Any]) -> bytes:
 
 
 def unsealed(raw: bytes) -> Record | None:
-    """The record of a line, or None if it is not what was written."""
+    """The record of a line, or None if the line is damaged."""
     body, mark, rest = raw.rpartition(b',"sum":')
     if not mark or not rest.endswith(b"}\n") or not rest[:-2].isdigit():
         return None
@@ -80,10 +79,10 @@ def unsealed(raw: bytes) -> Record | None:
 
 
 def read_journal(folder: Path, *, salvage: bool = False) -> Iterator[Record]:
-    """Every record that counts, in order: a torn tail is passed over, and so is what an overtaken owner wrote.
+    """Every valid record, in order. An incomplete last line is skipped, and so are records that an owner wrote after it was
+    replaced.
 
-    A damaged line is refused, at the end too where it is whole and yet not what was written; with `salvage` it is passed
-    over as well.
+    A damaged line is refused, even the last one if it is complete; with `salvage` it is skipped instead.
     """
     path = folder / JOURNAL
     term, bad = 0, 0
@@ -103,7 +102,7 @@ def read_journal(folder: Path, *, salvage: bool = False) -> Iterator[Record]:
 
 
 def is_whole(raw: bytes) -> bool:
-    """Whether a line is JSON to its end: none that was torn is."""
+    """Whether a line is complete JSON; an incomplete line never is."""
     try:
         return raw.endswith(b"\n") and isinstance(decode(raw), dict)
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
-"""One owner at a time: a lock of the operating system on the run directory, with a fence.
+"""One owner at a time: a lock of the operating system on the run directory, with a term number.
 
-The system drops the lock when its process ends, however it ends, so no stale number of a dead process can bar the way.
-Each owner has a higher term than the one before; an owner whose lock file was taken away under it finds out at its
-next commit and stops before it writes.
+The system releases the lock when its process ends for any reason, so the number of a dead process never blocks a run. Each owner
+has a higher term than the one before. An owner whose lock file was removed notices at its next commit, and stops before it
+writes.
 """
 
 import os
@@ -21,11 +21,11 @@ class Busy(RuntimeError):
 
 
 class Fenced(RuntimeError):
-    """This process does not own the run any more."""
+    """This process no longer owns the run."""
 
 
 class Owner(NamedTuple):
-    """Who holds the lock: its process, when that process started (as the system counts), and its term."""
+    """The holder of the lock: its process, the start of that process (as the system counts), and its term."""
 
     pid: int
     born: str
@@ -57,7 +57,7 @@ class Lock:
         return self.owner.term
 
     def hold_above(self, term: int) -> None:
-        """Take a term above one that the journal has seen, should the lock file have been deleted in between."""
+        """Take a term above the highest in the journal, in case the lock file was deleted in between."""
         if self.owner.term <= term:
             self.owner = self.owner._replace(term=term + 1)
             self._write()
@@ -83,7 +83,7 @@ class Lock:
 
 
 def _take(handle: int, how: int) -> bool:
-    """Take the lock; one who only looks whether it is held has it for an instant, so it is tried a few times."""
+    """Take the lock. A process that only checks it has it for a moment, so it is tried a few times."""
     import fcntl
 
     for _ in range(10):
@@ -97,7 +97,7 @@ def _take(handle: int, how: int) -> bool:
 
 
 def read_owner(folder: Path) -> Owner | None:
-    """Who last took the lock of a run."""
+    """The last owner of a run's lock."""
     try:
         with (folder / LOCK).open("rb") as opened:
             return _read(opened.fileno())
@@ -106,7 +106,7 @@ def read_owner(folder: Path) -> Owner | None:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a living process holds the lock."""
+    """Whether a live process has the lock."""
     import fcntl
 
     try:
@@ -125,7 +125,7 @@ def is_held(folder: Path) -> bool:
 
 
 def born(pid: int) -> str:
-    """When a process started, as the system tells it; empty where it does not. Tells a reused number from the first."""
+    """The start time of a process from the system; empty if not available. It distinguishes a reused process number from the first."""
     try:
         return Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()[19]
     except (OSError, IndexError):

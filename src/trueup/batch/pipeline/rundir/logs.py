@@ -1,7 +1,6 @@
-"""The logs of a run for people: what happened (`RUN_LOG.txt`) and every call (`TRACE_LOG.txt`).
+"""The logs of a run for people: events (`RUN_LOG.txt`) and every call (`TRACE_LOG.txt`).
 
-Text enters and leaves with every control character made visible. The logs only grow, and decide nothing: where the
-disk is full they fall silent.
+Control characters in the text are made visible. The logs only grow, and decide nothing. If the disk is full, nothing is logged.
 """
 
 import re
@@ -17,7 +16,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200b-\u200f\u202a-\u202
 
 
 def visible(text: str) -> str:
-    """Text on one line, with nothing in it that a terminal would act on.
+    """Text on one line, without anything that a terminal would act on.
 
     >>> visible("a\\x1b[31mb\\nc")
     'a\\\\x1b[31mb\\\\nc'
@@ -26,7 +25,7 @@ def visible(text: str) -> str:
 
 
 class RunLog:
-    """Both logs of a run; `listener` hears every line of the first one."""
+    """Both logs of a run; `listener` is called with every line of the first one."""
 
     def __init__(self, folder: Path) -> None:
         self._run = _open(folder / RUN_LOG)
@@ -35,21 +34,22 @@ class RunLog:
         self.listener: Callable[[str], None] | None = None
 
     def say(self, message: str) -> None:
-        """Log what happened."""
+        """Log an event."""
         message = visible(message)
         _write(self._run, f"{now()} {message}\n", flush=True)
         if self.listener is not None:
             self.listener(message)
 
     def note(self, messages: Iterable[str]) -> None:
-        """Log details that nobody needs to see while the run runs."""
+        """Log details that are not needed while the run is running."""
         stamp = now()
         _write(self._run, "".join(f"{stamp} {visible(message)}\n" for message in messages), flush=True)
 
     def trace(self, message: str) -> None:
         """Log a call."""
         second = int(time.time())
-        if second != self._second:  # to the second is enough here, and a time takes longer to write than a line
+        # seconds are exact enough here, and formatting a time takes longer than writing a line
+        if second != self._second:
             self._second, self._stamp = second, now()[:19]
         _write(self._trace, f"{self._stamp}Z {visible(message)}\n")
 
@@ -62,7 +62,7 @@ class RunLog:
                 if file is not None:
                     file.close()
             except OSError:
-                pass  # the disk is full: what was not written yet is lost from the log alone
+                pass  # the disk is full: unwritten lines are only lost from the log
 
 
 def _open(path: Path) -> IO[str] | None:
@@ -80,4 +80,4 @@ def _write(file: IO[str] | None, text: str, *, flush: bool = False) -> None:
         if flush:
             file.flush()
     except OSError:
-        pass  # a log that cannot be written stops no run
+        pass  # a log that cannot be written does not stop a run

@@ -1,7 +1,7 @@
-"""What came back for the units of a chunk: the one reader of `{step}_results.jsonl` and of the replies that a retry took along.
+"""Reads the recorded answers for the units of a chunk: `{step}_results.jsonl`, and the replies that a retry brought along.
 
-A line of the results is a reply only if it carries the text of one. The others record a call: that it was sent, that the
-provider refused it, or that it failed on the way. They are counted and priced here, and never shown or judged as replies.
+A line of the results is only a reply if it has the text of one. Other lines record an event of a call: it was sent, the provider
+refused it, or it failed on the way. These are counted and priced here, but never shown or judged as replies.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ RETRIES = "retries.jsonl"
 
 
 def kind_of(row: Mapping[str, Any]) -> Kind | None:
-    """What a line of the results records; None if that is nothing a run writes.
+    """The kind of record in a line of the results; None for a line that a run never writes.
 
     >>> [kind_of(row) for row in ({"raw_response": ""}, {"sent": True}, {"refused": "rate"}, {"failure": {}}, {})]
     ['reply', 'sent', 'refused', 'failure', None]
@@ -34,20 +34,20 @@ def kind_of(row: Mapping[str, Any]) -> Kind | None:
 
 
 def is_reply(row: Mapping[str, Any]) -> bool:
-    """Whether a line of the results holds the text of a reply."""
+    """Whether a line of the results has the text of a reply."""
     return kind_of(row) == "reply"
 
 
-class Calls(NamedTuple):
-    """The results of a chunk: what was recorded by unit, calls without a record after them, and what all that cost."""
+class RecordedCalls(NamedTuple):
+    """The results of a chunk: the records by unit, calls without an answer, and the cost of everything."""
 
     recorded: dict[str, list[Row]]
     unanswered: Counter[str]
     money: Money
 
 
-def read_calls(rows: Iterable[Row], known: Container[str] | None = None) -> Calls:
-    """Sort the lines of a results file; units that are not `known`, because they were withdrawn, count with their money alone."""
+def read_calls(rows: Iterable[Row], known: Container[str] | None = None) -> RecordedCalls:
+    """Sort the lines of a results file. For units that are not `known`, because they were withdrawn, only the cost counts."""
     recorded: dict[str, list[Row]] = {}
     unanswered: Counter[str] = Counter()
     money = Money()
@@ -70,11 +70,11 @@ def read_calls(rows: Iterable[Row], known: Container[str] | None = None) -> Call
             money.add(money_of(row["usage"], row.get("usd")))
         elif row.get("cached"):
             money.add(Money(cached=1))
-    return Calls(recorded, +unanswered, money)
+    return RecordedCalls(recorded, +unanswered, money)
 
 
 def rows_in(file: Path) -> Iterator[Row]:
-    """The records of a file that somebody may be writing: a last line without its end is left out."""
+    """The records of a file that another process may be writing: an incomplete last line is left out."""
     for number, row in enumerate(read_lines(file, tail=True), 1):
         if not is_record(row):
             raise Damaged(f"{file}: row {number} names no unit; try `trueup repair`")
@@ -82,19 +82,19 @@ def rows_in(file: Path) -> Iterator[Row]:
 
 
 def replies_in(file: Path) -> Iterator[Row]:
-    """The replies of a results file, in the order in which they came."""
+    """The replies of a results file, in the order of arrival."""
     return filter(is_reply, rows_in(file))
 
 
 def last_replies(run: RunDir, chunk: Chunk, step: str) -> dict[str, Row]:
-    """The reply that decided, by unit: the last one, or that of an earlier try if there was none since."""
+    """The reply that decided, by unit: the last one, or the one of an earlier try if there was none since."""
     found = {row["unit_id"]: row for row in _taken_along(run, chunk, step) if row["raw_response"]}
     found |= {row["unit_id"]: row for row in replies_in(run.file(chunk.name, step, "results"))}
     return found
 
 
 def reply_counts(run: RunDir, chunk: Chunk, step: str) -> Counter[str]:
-    """How many replies each unit had in a step so far, those before a retry included."""
+    """How many replies each unit had in a step so far, including those before a retry."""
     counts = Counter(row["unit_id"] for row in replies_in(run.file(chunk.name, step, "results")))
     for row in _taken_along(run, chunk, step):
         counts[row["unit_id"]] += sum(number for stage, number in row["tries"].items() if stage != "transport")
@@ -102,7 +102,7 @@ def reply_counts(run: RunDir, chunk: Chunk, step: str) -> Counter[str]:
 
 
 def replies_to(run: RunDir, chunk: str, step: str, unit_id: str) -> list[Row]:
-    """Every reply about one unit in a step, the oldest first, those before a retry included."""
+    """Every reply about one unit in a step, oldest first, including those before a retry."""
     chain: list[list[Row]] = []
     seen: set[str] = set()
     while chunk in run.state.chunks and chunk not in seen:
@@ -117,12 +117,12 @@ def replies_to(run: RunDir, chunk: str, step: str, unit_id: str) -> list[Row]:
 
 
 def _taken_along(run: RunDir, chunk: Chunk, step: str) -> Iterator[Row]:
-    """What a retry chunk knows of the earlier tries of its units."""
+    """The records of earlier tries of the units in a retry chunk."""
     if chunk.origin == "retry" and run.state.steps[chunk.first] == step:
         yield from rows_in(run.folder(chunk.name) / RETRIES)
 
 
-def open_calls(run: RunDir) -> Iterator[tuple[Chunk, Calls]]:
+def open_calls(run: RunDir) -> Iterator[tuple[Chunk, RecordedCalls]]:
     """The calls of the chunks that are in the middle of a step."""
     for chunk in run.state.chunks.values():
         if chunk.submitted and run.state.is_open(chunk):

@@ -1,8 +1,8 @@
-"""Change many files of a run at once: they are written beside the run first, then one record in the journal makes them count.
+"""Changes many files of a run together: writes them beside the run first; then one record in the journal makes them count.
 
-`Staged` collects whole files in a folder of its own. Once the record is in the journal, `put_in_place` copies them over those of
-the run, publishes the results and records that too; whoever opens the run after a crash does that again, or drops what was never
-recorded.
+`Staged` collects whole files in a separate folder. Once the record is in the journal, `put_in_place` copies them over the run's
+files, publishes the results and records that too. After a crash, the next owner of the run repeats that, or deletes files that
+were never recorded.
 """
 
 import shutil
@@ -13,7 +13,7 @@ from trueup.batch.pipeline.rundir.directory import STAGED, OwnedRun
 
 
 class Staged:
-    """New contents for files of a run, not in force yet."""
+    """New contents for files of a run that do not count yet."""
 
     def __init__(self, run: OwnedRun) -> None:
         self._run = run
@@ -23,7 +23,7 @@ class Staged:
         self._folders: set[Path] = set()
 
     def put(self, target: Path, chunks: Iterable[bytes]) -> None:
-        """Stage the contents of a file; what stands there now is archived beside it."""
+        """Stage the contents of a file; the current contents are archived beside it."""
         self._run.archive(target)
         self._write(target, chunks)
 
@@ -32,7 +32,7 @@ class Staged:
         self._write(target, chunks)
 
     def sync(self) -> None:
-        """Make what is staged last; it must, before the journal says that it counts."""
+        """Make the staged files durable, which is required before the journal says that they count."""
         for folder in sorted(self._folders):
             self._run.disk.sync_folder(folder)
         self._run.disk.sync_folder(self._run.path)
@@ -48,7 +48,7 @@ class Staged:
 
 
 def put_in_place(run: OwnedRun, folder: Path) -> None:
-    """Copy what is staged over the files of the run, publish the results, and drop what was staged; it may be done twice."""
+    """Copy the staged files over the run's files, publish the results, and delete the staged files. It may be repeated."""
     from trueup.batch.pipeline.running.post_processing import compress_again
     from trueup.batch.pipeline.running.results import publish
 
@@ -64,5 +64,5 @@ def put_in_place(run: OwnedRun, folder: Path) -> None:
     run.forget_pipeline()
     publish(run)
     compress_again(run)
-    run.commit("placed", folder=folder.name)  # from here on it is of no use, even if it cannot be deleted
+    run.commit("placed", folder=folder.name)  # not needed from here on, even if it cannot be deleted
     shutil.rmtree(folder, ignore_errors=True)

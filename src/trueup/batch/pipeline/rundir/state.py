@@ -1,7 +1,7 @@
-"""The state of a run, worked out from its journal: chunks, where each stands, what each step gave and cost.
+"""The state of a run, computed from its journal: its chunks, their progress, and the outcomes and cost of each step.
 
-Records enter one by one, in order; nothing else changes the state. Reading a journal twice gives the same state, and
-what a step cost is counted once, in the record that ends it.
+Records are applied one by one, in order; nothing else changes the state. Reading a journal twice gives the same state. The cost
+of a step is counted once, in the record that ends it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,15 +18,15 @@ Tally = dict[str, int]
 
 
 class Money(msgspec.Struct):
-    """What calls took and cost; the price of some may not be known, and that is said."""
+    """The tokens and cost of calls. Calls with unknown prices are counted separately."""
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     usd: float = 0.0
-    unpriced: int = 0  # calls of which the cost is not known
-    lost: int = 0  # calls that were under way when the run was cut; nobody knows what became of them
-    cached: int = 0  # replies that an earlier run had paid for, of the file named by --cache
+    unpriced: int = 0  # calls whose cost is not known
+    lost: int = 0  # calls that were not finished when the run was interrupted; their outcome is not known
+    cached: int = 0  # replies that an earlier run paid for, from the file of --cache
 
     def add(self, other: "Money") -> None:
         self.calls += other.calls
@@ -38,20 +38,20 @@ class Money(msgspec.Struct):
         self.cached += other.cached
 
 
-class Done(msgspec.Struct):
-    """What one step gave for one chunk."""
+class StepOutcome(msgspec.Struct):
+    """The outcome of one step for one chunk."""
 
     valid: int
     failed: Tally  # by stage
     codes: Tally = {}  # units by code; one unit may have several
     money: Money = msgspec.field(default_factory=Money)
     sha256: str = ""  # of the validated file
-    moved: int = 0  # failures that went on into a retry chunk
+    moved: int = 0  # failures that moved into a retry chunk
     seconds: float = 0.0
     units: int = 0  # that came in; more than valid + failed where a list was fanned out
     fixed: int = 0  # units that passed after a fix
     warned: int = 0  # units that passed with a warning
-    fixes: Tally = msgspec.field(default_factory=dict)  # the fixes and warnings of these: units by code
+    fixes: Tally = msgspec.field(default_factory=dict)  # their fixes and warnings: units by code
     warnings: Tally = msgspec.field(default_factory=dict)
     resent: Tally = msgspec.field(default_factory=dict)  # requests of batches that were sent again, by reason
     grounded: grounding_rates.Table = msgspec.field(default_factory=dict)  # evidence by model and field
@@ -61,7 +61,7 @@ class Done(msgspec.Struct):
         return sum(self.failed.values())
 
     def note(self, fixes: Iterable[Any], warnings: Iterable[Any]) -> None:
-        """Count what a unit that passed carries."""
+        """Count the fixes and warnings of a unit that passed."""
         for rows, counts in ((fixes, self.fixes), (warnings, self.warnings)):
             for code in sorted({str(row.get("code")) for row in rows if isinstance(row, dict)}):
                 counts[code] = counts.get(code, 0) + 1
@@ -69,13 +69,13 @@ class Done(msgspec.Struct):
         self.warned += bool(warnings)
 
     def ground(self, records: Iterable[Mapping[str, Any]]) -> None:
-        """Count the evidence that records have."""
+        """Count the evidence of records."""
         for record in records:
             if record.get("evidence"):
                 grounding_rates.note_record(self.grounded, record)
 
 
-class Batch(msgspec.Struct):
+class SentBatch(msgspec.Struct):
     """A provider's batch: known by its key before it is sent, by its id after."""
 
     key: str
@@ -93,17 +93,17 @@ class Chunk(msgspec.Struct):
     name: str
     units: int  # at its start
     first: int  # the step at which it starts
-    at: int  # the step it waits for, or is in
+    at: int  # the step that it waits for, or is in
     waiting: int = 0  # units that wait for that step
     origin: str = "init"
-    done: dict[str, Done] = {}
+    done: dict[str, StepOutcome] = {}
     failed: bool = False  # no unit passed: the next step does not start
-    split: bool = False  # its units went on in other chunks
+    split: bool = False  # its units continued in other chunks
     submitted: bool = False
-    batches: list[Batch] = []
+    batches: list[SentBatch] = []
 
     def label(self, steps: list[str]) -> str:
-        """The state as the manifest names it."""
+        """The name of the state in the manifest."""
         if self.failed:
             return FAILED
         if self.split or self.at >= len(steps):
@@ -111,8 +111,8 @@ class Chunk(msgspec.Struct):
         return f"{steps[self.at]}_{'SUBMITTED' if self.submitted else 'PENDING'}"
 
 
-class State:
-    """Everything the journal says."""
+class RunState:
+    """The content of the journal."""
 
     def __init__(self) -> None:
         self.run: Record = {}
@@ -126,21 +126,21 @@ class State:
         self.scripts: dict[str, str] = {}
         self.post: dict[str, str] = {}
         self.retries: list[Record] = []
-        self.revalidated: list[str] = []  # folders with the files of what was judged again, while they are put in place
+        self.revalidated: list[str] = []  # folders with the files of a revalidation, while they are put in place
         self.last = ""
         self.began = ""
         self.mode = ""
-        self.cap: float | None = None  # what it may cost at most, as of its last start
+        self.cap: float | None = None  # the cost cap of its last start
 
     @classmethod
-    def of(cls, records: Iterable[Record]) -> "State":
+    def of(cls, records: Iterable[Record]) -> "RunState":
         state = cls()
         for record in records:
             state.take(record)
         return state
 
     def take(self, record: Record) -> None:
-        """Take one record; one of an unknown kind, from a later version, changes nothing."""
+        """Apply one record. A record of an unknown kind, from a later version, changes nothing."""
         self.number = record["n"] + 1
         self.term = record["term"]
         self.last = record["at"]
@@ -173,7 +173,7 @@ class State:
         chunk = self.chunks[record["chunk"]]
         chunk.submitted = True
         chunk.batches.append(
-            Batch(record["key"], record["round"], record["requests"], record["provider"], at=record["at"])
+            SentBatch(record["key"], record["round"], record["requests"], record["provider"], at=record["at"])
         )
 
     def _sent(self, record: Record) -> None:
@@ -192,7 +192,7 @@ class State:
 
     def _done(self, record: Record) -> None:
         chunk = self.chunks[record["chunk"]]
-        done = msgspec.convert(record["done"], Done)
+        done = msgspec.convert(record["done"], StepOutcome)
         chunk.done[record["step"]] = done
         chunk.at = self.steps.index(record["step"]) + 1
         chunk.submitted = False
@@ -227,20 +227,20 @@ class State:
             _subtract(done.failed, moved)
             _subtract(done.codes, record.get("codes", {}).get(source, {}))
             grounding_rates.take(done.grounded, record.get("grounds", {}).get(source, {}))
-        self._open_again("failed units are to be asked about again; run it again to resume")
+        self._open_again("failed units will be retried; run it again to resume")
 
     def _adopted(self, record: Record) -> None:
         self.run = {**self.run, "config": record["config"]}
 
     def _revalidated(self, record: Record) -> None:
-        """Another pipeline was taken over: every count that changed is in the record, so are the retries it made."""
+        """Another pipeline was adopted: the record has every count that changed, and the retries that were made."""
         self._adopted(record)
         self.revalidated.append(record["folder"])
         for name, entry in record["chunks"].items():
             chunk = self.chunks[name]
             chunk.units = entry["units"]
             for step, done in entry["done"].items():
-                chunk.done[step] = msgspec.convert(done, Done)
+                chunk.done[step] = msgspec.convert(done, StepOutcome)
             before = [chunk.done[step].valid for step in self.steps[: chunk.at] if step in chunk.done]
             chunk.waiting = before[-1] if before else chunk.units
             chunk.failed = chunk.waiting == 0
@@ -256,15 +256,15 @@ class State:
         self.revalidated = [folder for folder in self.revalidated if folder != record["folder"]]
 
     def _settle_status(self, *, changed: bool) -> None:
-        """How a run stands that was at its end before its outcomes changed."""
-        if self._open_again("judged again under another pipeline; run it again to resume"):
+        """The state of a finished run whose outcomes changed."""
+        if self._open_again("judged again with another pipeline; run it again to resume"):
             return
         if changed and self.post:
             self.status, self.reason = "paused", "the results have changed; run it again for its post-processing"
         elif self.valid():
             self.status, self.reason = "done", ""
         else:
-            self.status, self.reason = "failed", "no unit is valid under the pipeline as it is now"
+            self.status, self.reason = "failed", "no unit is valid with the current pipeline"
 
     def _reopened(self, record: Record) -> None:
         chunk = self.chunks[record["chunk"]]
@@ -279,7 +279,7 @@ class State:
         self._open_again("repaired; run it again to resume")
 
     def _open_again(self, why: str) -> bool:
-        """A run that was at its end, and has work to do again, is paused; whether it has."""
+        """Pause a finished run that has work to do again. Returns whether it was."""
         unfinished = any(map(self.is_open, self.chunks.values()))
         if unfinished and self.status in {"done", "failed"}:
             self.status, self.reason = "paused", why
@@ -288,7 +288,7 @@ class State:
     # Questions ------------------------------------------------------------------------------------------------------
 
     def ordered(self) -> Iterator[Chunk]:
-        """The chunks in the order of the input, whatever was done first: each one, then those made from it."""
+        """The chunks in the order of the input, not of the work: each one, followed by those made from it."""
         children: dict[str, list[Chunk]] = {}
         for chunk in self.chunks.values():
             children.setdefault(chunk.origin, []).append(chunk)
@@ -305,7 +305,7 @@ class State:
         return not chunk.failed and not chunk.split and chunk.at < len(self.steps)
 
     def source_of(self, chunk: Chunk, index: int) -> str:
-        """The file in which a chunk's units for a step stand: what the step before passed."""
+        """The file with a chunk's units for a step: those that passed the step before."""
         for before in range(index - 1, chunk.first - 1, -1):
             if self.scopes[before] != "run":
                 return f"{self.steps[before]}_validated.jsonl"
@@ -322,7 +322,7 @@ class State:
         return sum(chunk.waiting for chunk in final if not chunk.failed)
 
     def step_rows(self) -> list[dict[str, Any]]:
-        """The funnel: what came into each step, what passed, failed and waits, and what it cost."""
+        """The funnel: the units that reached each step, those that passed, failed and wait, and the cost."""
         rows = []
         for index, name in enumerate(self.steps):
             row: dict[str, Any] = {"step": name, "scope": self.scopes[index], "valid": 0, "failed": 0, "pending": 0}
@@ -357,7 +357,7 @@ class State:
         return rows
 
     def money(self) -> Money:
-        """What the run has cost in steps that are done."""
+        """The cost of the run in finished steps."""
         total = Money()
         for chunk in self.chunks.values():
             for done in chunk.done.values():

@@ -1,1 +1,1 @@
-"""A run from its opening to its end."""
+"""Runs a pipeline, from opening the run to its end."""

@@ -1,8 +1,8 @@
 """The engine of a run in batch mode: each chunk of an asking step becomes a provider's batch, round after round.
 
-Before a batch is sent its intent stands in the journal, after it its id; a crash between the two is settled by asking the
-provider. Answers are recorded before the batch counts as collected, each once. What expired, or came back broken, or not at
-all, is sent again alone, so many times; what was refused is asked again with what is wrong.
+The journal records the intent before a batch is sent, and its id after. After a crash in between, the provider is asked. Answers
+are recorded once each, before the batch counts as collected. Requests whose answers expired, were broken or are missing are sent
+again alone, up to a limit; refused replies are asked about again with their errors.
 """
 
 import secrets
@@ -17,23 +17,23 @@ from trueup.batch.pipeline.providers.batch_requests import custom_id, requests_o
 from trueup.batch.pipeline.providers.batches import Batches
 from trueup.batch.pipeline.rundir.directory import OwnedRun
 from trueup.batch.pipeline.rundir.journal import now
-from trueup.batch.pipeline.rundir.state import Batch
-from trueup.batch.pipeline.running.jobs import Job
+from trueup.batch.pipeline.rundir.state import SentBatch
+from trueup.batch.pipeline.running.jobs import ChunkJob
 from trueup.batch.pipeline.running.realtime import Engine
 from trueup.batch.pipeline.running.stop import Stop
-from trueup.batch.pipeline.steps.llm import Ask, LlmStep
+from trueup.batch.pipeline.steps.llm import LlmStep, UnitAsk
 
 _POLL = 10.0
 _TRIES = 8  # of one call to the provider's interface
-_LOST = 3  # batches of a chunk that a provider may forget
+_LOST = 3  # batches of a chunk that a provider may lose
 Came = Literal["done", "lost", "stop"]
 
 
 class BatchEngine(Engine):
-    """Drives one run through batches."""
+    """Runs a pipeline through batches."""
 
     def __init__(
-        self, run: OwnedRun, asking: Mapping[str, LlmStep], batches: Mapping[str, Batches], stop: Stop,
+        self, run: OwnedRun, asking: Mapping[str, LlmStep], batches: Mapping[str, Batches], stop: Stop, *,
         prices: Prices, purse: Purse, poll: float | None = None,
     ) -> None:  # fmt: skip
         workers = int(run.pipeline.number(("api", "max_inflight_batches"), 10, 1))
@@ -43,14 +43,14 @@ class BatchEngine(Engine):
         self._purse = purse
         given = poll if poll is not None else run.pipeline.number(("api", "poll_interval_seconds"), _POLL, 0)
         self._poll = max(0.001, float(given))
-        self._found: set[str] = set()  # batches that were taken for ours by their size alone
-        self._strange: set[str] = set()  # those of them that are of another run
+        self._found: set[str] = set()  # batches that were recognised only by their size
+        self._strange: set[str] = set()  # those of them that belong to another run
         waited_for = {name for name, chunk in run.state.chunks.items() if not all(b.collected for b in chunk.batches)}
         first = sorted(run.state.chunks, key=lambda name: name not in waited_for)  # they are paid for
         self._order = {name: place for place, name in enumerate(first)}
 
-    async def _begin(self, job: Job) -> None:
-        """Carry a chunk through its step: rounds of batches until every unit is settled."""
+    async def _begin(self, job: ChunkJob) -> None:
+        """Take a chunk through its step: rounds of batches until every unit is settled."""
         asks = self._take_up(job)
         lost = 0
         while asks and not self.stop:
@@ -73,9 +73,9 @@ class BatchEngine(Engine):
         if not asks and not self.stop:
             await self._finish(job)
 
-    def _take_up(self, job: Job) -> dict[int, Ask]:
-        """The asks of a job, as far as they had come; what is finished is settled."""
-        asks: dict[int, Ask] = {}
+    def _take_up(self, job: ChunkJob) -> dict[int, UnitAsk]:
+        """The asks of a job, continued from the recorded answers. Finished ones are settled."""
+        asks: dict[int, UnitAsk] = {}
         for place in list(job.open_places()):
             ask = job.guarded(place, partial(job.begin, place))
             if ask is not None:
@@ -83,13 +83,13 @@ class BatchEngine(Engine):
         self._settle(job, asks)
         return asks
 
-    def _settle(self, job: Job, asks: dict[int, Ask]) -> None:
+    def _settle(self, job: ChunkJob, asks: dict[int, UnitAsk]) -> None:
         for place in [place for place, ask in asks.items() if ask.finished]:
             passed = job.guarded(place, partial(job.settle, place, asks.pop(place))) is True
             self._count(job, passed=passed)
 
-    def _answer_from_kept(self, job: Job, asks: dict[int, Ask]) -> bool:
-        """Answer what identical requests were answered before; whether there was any."""
+    def _answer_from_kept(self, job: ChunkJob, asks: dict[int, UnitAsk]) -> bool:
+        """Answer requests from the cache. Returns whether there was any answer."""
         found = False
         for place, ask in list(asks.items()):
             record = job.find_kept(place, ask.request())
@@ -100,12 +100,12 @@ class BatchEngine(Engine):
         self._settle(job, asks)
         return found
 
-    def _pending(self, job: Job) -> Batch | None:
-        """The batch that was sent and not collected yet, or was about to be sent."""
+    def _pending(self, job: ChunkJob) -> SentBatch | None:
+        """The batch that was sent, or about to be sent, and not collected yet."""
         return next((batch for batch in job.chunk.batches if not batch.collected), None)
 
-    def _intend(self, job: Job, asks: dict[int, Ask]) -> Batch:
-        """Write down the intent, for `_collect` to send."""
+    def _intend(self, job: ChunkJob, asks: dict[int, UnitAsk]) -> SentBatch:
+        """Record the intent; `_collect` sends the batch."""
         name, step = job.chunk.name, job.step
         number = len(job.chunk.batches)
         key = f"tu-{secrets.token_hex(8)}"
@@ -114,8 +114,8 @@ class BatchEngine(Engine):
         )
         return job.chunk.batches[-1]
 
-    def _estimate(self, job: Job, asks: dict[int, Ask]) -> float | None:
-        """What a batch may cost, where there is a cap."""
+    def _estimate(self, job: ChunkJob, asks: dict[int, UnitAsk]) -> float | None:
+        """The estimated cost of a batch, if there is a cap."""
         if self._purse.cap is None:
             return None
         taken = sum(job.prompt_tokens(place) for place in asks)
@@ -123,8 +123,8 @@ class BatchEngine(Engine):
         cost = self._prices.estimate(job.step.provider, job.step.model, taken, given)
         return None if cost is None else cost / 2
 
-    async def _collect(self, job: Job, batch: Batch, asks: dict[int, Ask]) -> Came:
-        """Send a batch unless it was, wait for it, record its answers."""
+    async def _collect(self, job: ChunkJob, batch: SentBatch, asks: dict[int, UnitAsk]) -> Came:
+        """Send a batch unless it was sent, wait for it, and record its answers."""
         provider = self._batches[job.step.name]
         try:
             for turn in range(_LOST + 1):
@@ -143,8 +143,8 @@ class BatchEngine(Engine):
         self.run.commit("collected", chunk=job.chunk.name, key=batch.key)
         return "done"
 
-    def _is_strange(self, job: Job, batch: Batch, lines: list[bytes]) -> bool:
-        """Whether a batch that was found by its size alone turns out to be of another run; ours is then looked for again."""
+    def _is_strange(self, job: ChunkJob, batch: SentBatch, lines: list[bytes]) -> bool:
+        """Whether a batch that was recognised only by its size belongs to another run. If so, ours is looked for again."""
         key = batch.key.encode()
         if batch.id not in self._found or not lines or any(key in raw for raw in lines):
             return False
@@ -153,8 +153,8 @@ class BatchEngine(Engine):
         batch.id = ""
         return True
 
-    async def _submit(self, job: Job, batch: Batch, asks: dict[int, Ask], provider: Batches) -> bool:
-        """Send a batch once: one that the provider has under this key already is taken as sent."""
+    async def _submit(self, job: ChunkJob, batch: SentBatch, asks: dict[int, UnitAsk], provider: Batches) -> bool:
+        """Send a batch once. If the provider already has one with this key, it counts as sent."""
         requests = requests_of(job, asks, batch.key)
         known = {other.id for chunk in self.run.state.chunks.values() for other in chunk.batches if other.id}
         known |= self._strange
@@ -183,13 +183,13 @@ class BatchEngine(Engine):
         return [min(60.0, self._poll * 2.0**number) for number in range(_TRIES)]
 
     async def _again(self, failure: Failure, wait: float, provider: Batches) -> None:
-        """Wait before the next try; what cannot pass the next time is raised."""
+        """Wait before the next try. Errors that will not pass are raised."""
         if failure.kind not in {"rate", "transient"}:
             raise TransportFailure(failure)
         self.run.log.say(f"{provider.name}: {failure.reason}; trying again")
         await self.stop.sleep(max(wait, failure.retry_after or 0.0))
 
-    async def _wait(self, job: Job, batch: Batch, provider: Batches) -> Came:
+    async def _wait(self, job: ChunkJob, batch: SentBatch, provider: Batches) -> Came:
         """Wait until a batch has ended."""
         failures = 0
         while not self.stop:
@@ -215,8 +215,8 @@ class BatchEngine(Engine):
             await self.stop.sleep(self._poll)
         return "stop"
 
-    def _record(self, job: Job, batch: Batch, asks: dict[int, Ask], lines: list[bytes]) -> None:
-        """Record the answers of a batch, each once; what has none is of the transport, and counted."""
+    def _record(self, job: ChunkJob, batch: SentBatch, asks: dict[int, UnitAsk], lines: list[bytes]) -> None:
+        """Record the answers of a batch, each once. A request without one is a transport failure, and counted."""
         places = {job.units[place]["unit_id"]: place for place in asks}
         owners = {
             custom_id(batch.key, unit_id, call): unit_id for unit_id in places for call in range(job.calls(unit_id) + 1)
@@ -235,20 +235,20 @@ class BatchEngine(Engine):
         for unit_id, place in places.items():
             if not any(custom_id(batch.key, unit_id, call) in answered for call in range(job.calls(unit_id) + 1)):
                 cid = custom_id(batch.key, unit_id, job.calls(unit_id))
-                lost = {"reason": "the batch brought no answer for it", "kind": "transient", "code": "no_answer"}
+                lost = {"reason": "the batch has no answer for it", "kind": "transient", "code": "no_answer"}
                 self._take_answer(job, asks, place, cid, {"transport": lost})
         self._say_resent(job, batch, Counter(job.resent) - before)
         job.sync()
 
-    def _say_resent(self, job: Job, batch: Batch, resent: Counter[str]) -> None:
-        """Say which requests of a batch are sent again."""
+    def _say_resent(self, job: ChunkJob, batch: SentBatch, resent: Counter[str]) -> None:
+        """Log which requests of a batch are sent again."""
         if resent:
             why = ", ".join(f"{number} {reason}" for reason, number in resent.most_common())
             said = f"{resent.total()} of {batch.requests} requests of batch {batch.id} are sent again: {why}"
             self.run.log.say(f"{job.chunk.name} {job.step.name}: {said}")
 
-    async def _lines(self, batch: Batch, provider: Batches) -> list[bytes]:
-        """The lines of a batch; a download that breaks off is begun anew, before any line of it is taken."""
+    async def _lines(self, batch: SentBatch, provider: Batches) -> list[bytes]:
+        """The lines of a batch. An interrupted download starts again before any of its lines is used."""
         for wait in self._waits():
             try:
                 return [raw async for raw in provider.results(batch.id)]
@@ -256,8 +256,10 @@ class BatchEngine(Engine):
                 await self._again(error.failure, wait, provider)
         raise TransportFailure(Failure(f"the results of {batch.id} could not be fetched"))
 
-    def _take_answer(self, job: Job, asks: dict[int, Ask], place: int, cid: str, record: dict[str, Any]) -> None:
-        """Record an answer and let its ask go on."""
+    def _take_answer(
+        self, job: ChunkJob, asks: dict[int, UnitAsk], place: int, cid: str, record: dict[str, Any]
+    ) -> None:
+        """Record an answer and continue its ask."""
         unit_id = job.units[place]["unit_id"]
         ask = asks.get(place)
         if ask is not None:
@@ -271,8 +273,8 @@ class BatchEngine(Engine):
         if told is not None and ask is not None and job.guarded(place, partial(ask.answered_late, told)) is None:
             del asks[place]
 
-    def _recorded(self, job: Job, unit_id: str, cid: str, record: dict[str, Any]) -> dict[str, Any] | None:
-        """Write an answer down; gives what the plan is told of it, nothing while the transport may be tried again."""
+    def _recorded(self, job: ChunkJob, unit_id: str, cid: str, record: dict[str, Any]) -> dict[str, Any] | None:
+        """Record an answer, and return what the plan gets: nothing while the transport may be tried again."""
         if "usage" in record:
             cost = self._prices.cost(job.step.provider, job.step.model, record["usage"], batch=True)
             if cost is not None:

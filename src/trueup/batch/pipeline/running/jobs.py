@@ -1,7 +1,7 @@
-"""Jobs: one chunk in one step that asks a model. Units and recorded replies enter; asks to carry on with leave.
+"""Jobs: one chunk in one step that asks a model. Takes units and recorded replies, and returns asks to continue.
 
-Every reply is appended to the results of the chunk before anything is made of it. A job that is opened again finds the
-replies there, and goes on where it was: what was paid for is not asked again, and counts are not begun anew.
+Every reply is appended to the results of the chunk before it is used. A job that is opened again finds the replies there and
+continues: paid calls are not repeated, and counts are not reset.
 """
 
 import time
@@ -13,23 +13,23 @@ from trueup.ask.clients.request import Request
 from trueup.batch.judging.sieve import broke
 from trueup.batch.pipeline.estimating.cost import money_of
 from trueup.batch.pipeline.prompts.templates import PromptError
-from trueup.batch.pipeline.providers.reply_cache import Keeping
+from trueup.batch.pipeline.providers.reply_cache import ReplyCache
 from trueup.batch.pipeline.rundir.directory import OwnedRun
 from trueup.batch.pipeline.rundir.disk import Appender, line, read_records
 from trueup.batch.pipeline.rundir.replies import is_reply, read_calls
 from trueup.batch.pipeline.rundir.state import Chunk, Money
 from trueup.batch.pipeline.running.outcomes import Outcomes, Unit, broken, failure_record
 from trueup.batch.pipeline.running.phases import Phases
-from trueup.batch.pipeline.steps.llm import Ask, LlmStep, Recorded
+from trueup.batch.pipeline.steps.llm import LlmStep, Recorded, UnitAsk
 from trueup.verdict.facts import Finding
 
 T = TypeVar("T")
-_OF_REPLY = ("raw_response", "finish", "refusal", "model", "at")  # not what it cost: that is counted already
+_OF_REPLY = ("raw_response", "finish", "refusal", "model", "at")  # without its cost, which is counted already
 _WHY = {"batch_expired": "expired", "canceled": "cancelled", "no_answer": "no answer"}
 
 
 def why_resent(failure: Mapping[str, Any]) -> str:
-    """Why a request of a batch has no answer, in a word.
+    """A word for why a request of a batch has no answer.
 
     >>> why_resent({"code": "batch_expired", "kind": "transient"}), why_resent({"code": None, "kind": "rate"})
     ('expired', 'rate')
@@ -38,10 +38,10 @@ def why_resent(failure: Mapping[str, Any]) -> str:
     return _WHY.get(code, code)
 
 
-class Job:
+class ChunkJob:
     """A chunk in a step that asks a model."""
 
-    def __init__(self, run: OwnedRun, chunk: Chunk, step: LlmStep, keeping: Keeping | None = None) -> None:
+    def __init__(self, run: OwnedRun, chunk: Chunk, step: LlmStep, keeping: ReplyCache | None = None) -> None:
         self.run = run
         self.chunk = chunk
         self.step = step
@@ -49,7 +49,7 @@ class Job:
         self.keeping = keeping
         self.outcomes = Outcomes(len(self.units))
         self.began = time.monotonic()
-        self.config_fault = ""  # why no reply can help the unit that was settled last, nor any other
+        self.config_fault = ""  # why no reply can help the unit that was settled last, or any other unit
         self._phases = Phases()
         self._results = Appender(run.file(chunk.name, step.name, "results"), run.disk)
         self._before: dict[str, Recorded] = {}
@@ -58,7 +58,7 @@ class Job:
             self._before = {row["unit_id"]: row for row in rows}
         self._recorded: dict[str, list[Recorded]] = {}
         self._settled_ids: set[str] = set()
-        self._keys: dict[str, str] = {}  # under which the replies are kept that are not judged yet
+        self._keys: dict[str, str] = {}  # the cache keys of replies that are not judged yet
         self._spent = Money()
         self._resent: Counter[str] = Counter()  # requests of batches that are sent again, by reason
         self.resumed = chunk.submitted
@@ -72,7 +72,7 @@ class Job:
             raise
 
     def _read_results(self) -> None:
-        """Take up what is recorded; calls that were sent and never answered are lost, and counted as that."""
+        """Load the recorded answers. Calls that were sent and never answered are counted as lost."""
         calls = read_calls(read_records(self._results.path), {unit["unit_id"] for unit in self.units})
         self._recorded = calls.recorded
         for row in (row for rows in calls.recorded.values() for row in rows):
@@ -96,7 +96,7 @@ class Job:
             self._resent[why_resent(record["failure"])] -= 1
 
     def _render(self) -> None:
-        """Make the prompts; a unit that has none fails here, without a call."""
+        """Render the prompts. A unit without one fails here, without a call."""
         lines = []
         for place, unit in enumerate(self.units):
             try:
@@ -123,15 +123,15 @@ class Job:
         return self._spent
 
     def next_place(self) -> int | None:
-        """The next unit that nobody is asking about."""
+        """The next unit that is not being asked about."""
         return self._ready.popleft() if self._ready else None
 
     def put_back(self, place: int) -> None:
         """A unit that was taken and not finished."""
         self._ready.appendleft(place)
 
-    def begin(self, place: int) -> Ask:
-        """The ask about a unit, as far as it had come."""
+    def begin(self, place: int) -> UnitAsk:
+        """The ask about a unit, continued from its recorded answers."""
         unit = self.units[place]
         ask = self.step.ask(unit, self._prompts[place], more=self._more(unit["unit_id"]))
         before = self._before.get(unit["unit_id"])
@@ -152,7 +152,7 @@ class Job:
         return ask
 
     def _put_last(self, unit_id: str, decided: Recorded, records: Iterable[Recorded]) -> None:
-        """Record a reply once more where others came after it, which another pipeline had asked for: the last one decides."""
+        """Record a reply again if later replies exist, which another pipeline had asked for: the last one decides."""
         last = [record["raw_response"] for record in records if is_reply(record)][-1:]
         if last and last[0] != decided["raw_response"]:
             self.record(unit_id, {name: decided[name] for name in _OF_REPLY if name in decided})
@@ -175,13 +175,13 @@ class Job:
         return len(self._recorded.get(unit_id, ()))
 
     def replies(self, unit_id: str) -> int:
-        """How many replies a unit had so far, those of an earlier try included."""
+        """How many replies a unit had so far, including earlier tries."""
         before = self._before.get(unit_id)
         earlier = sum(before["tries"].values()) - before["tries"].get("transport", 0) if before else 0
         return earlier + sum("transport" not in record for record in self._recorded.get(unit_id, ()))
 
     def sent(self, unit_id: str) -> None:
-        """A call that costs is about to be made."""
+        """A call that costs money is about to be made."""
         self._results.append(line({"unit_id": unit_id, "call": self.calls(unit_id), "sent": True}))
 
     def refused(self, unit_id: str, why: str) -> None:
@@ -189,7 +189,7 @@ class Job:
         self._results.append(line({"unit_id": unit_id, "call": self.calls(unit_id), "refused": why}))
 
     def record(self, unit_id: str, record: Recorded) -> None:
-        """Write a reply or failure down."""
+        """Record a reply or failure."""
         record = {"unit_id": unit_id, "call": self.calls(unit_id), **record}
         self._results.append(line(record))
         self._recorded.setdefault(unit_id, []).append(record)
@@ -197,7 +197,7 @@ class Job:
         self._count_resent(record)
 
     def find_kept(self, place: int, request: Request) -> Recorded | None:
-        """The reply to an identical request, recorded, if it is kept; else the one that comes will be, once it is valid."""
+        """The reply to an identical request from the cache, recorded. Otherwise the new reply is cached once it is valid."""
         if self.keeping is None:
             return None
         unit = self.units[place]
@@ -208,14 +208,14 @@ class Job:
             self.record(unit_id, found)
         return found
 
-    def expect(self, place: int, ask: Ask, number: int) -> None:
-        """Keep the reply to what was sent, maybe by another process, once it is valid; `number` is how many came before it."""
+    def expect(self, place: int, ask: UnitAsk, number: int) -> None:
+        """Cache the reply to a request, which another process may have sent, once it is valid; `number` counts the replies before it."""
         if self.keeping is not None and not ask.finished:
             unit = self.units[place]
             self._keys[unit["unit_id"]] = self.keeping.key(self.step, unit, number, ask.request()) or ""
 
     def guarded(self, place: int, judge: Callable[[], T]) -> T | None:
-        """Judge; a unit that cannot be judged fails alone and is not asked about again, and None is given."""
+        """Judge a reply. A unit that cannot be judged fails alone and is not asked about again; the result is then None."""
         self.step.contract.phases = self._phases
         try:
             return judge()
@@ -227,7 +227,7 @@ class Job:
             self.outcomes.failed(place, failure_record(unit, [why], raw))
             return None
 
-    def settle(self, place: int, ask: Ask) -> bool:
+    def settle(self, place: int, ask: UnitAsk) -> bool:
         """Take the outcome of a finished ask; whether the unit passed."""
         unit_id = self.units[place]["unit_id"]
         unit, failure, notes = ask.outcome(self._before.get(unit_id))
@@ -246,31 +246,31 @@ class Job:
         return False
 
     def _is_of_all(self, fault: Finding) -> bool:
-        """Whether a fault of the configuration is there for every unit, whatever its fields hold."""
+        """Whether a fault of the configuration affects every unit, regardless of its fields."""
         if fault.data["varies"]:
             return False
         return not any(fault.data["field"] in unit for unit in self.units)
 
     def recorded_ids(self) -> set[str]:
-        """The custom ids of everything that is recorded."""
+        """The custom ids of all records."""
         rows = (row.get("custom_id", "") for records in self._recorded.values() for row in records)
         return {*rows, *self._settled_ids}
 
     def prompt_tokens(self, place: int) -> int:
-        """The tokens of a unit's prompt, guessed: one for three characters."""
+        """An estimate of the tokens of a unit's prompt: one for three characters."""
         return len(self._prompts[place]) // 3 + 8
 
     def open_places(self) -> Iterable[int]:
-        """The units that are still to be asked about, all taken."""
+        """The units that are still unasked, all taken."""
         while self._ready:
             yield self._ready.popleft()
 
     def sync(self) -> None:
-        """Make the recorded replies last."""
+        """Make the recorded replies durable."""
         self._results.sync()
 
     def finish(self) -> dict[str, Any]:
-        """Everything is settled: put the files in place, and give the journal's record."""
+        """Everything is settled: put the files in place, and return the record for the journal."""
         self.close()
         self.outcomes.money = self._spent
         self.outcomes.resent = dict(+self._resent)
@@ -280,7 +280,7 @@ class Job:
         return record
 
     def close(self) -> None:
-        """Leave the job as it is, to be taken up again."""
+        """Leave the job unchanged, to be continued later."""
         try:
             self._results.sync()
         finally:

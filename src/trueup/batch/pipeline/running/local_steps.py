@@ -1,11 +1,11 @@
-"""Steps that need nobody else: expressions, fan-out, scripts. A chunk enters, the journal's record of it leaves."""
+"""Steps that do not ask a model: expressions, fan-out, scripts. Takes a chunk, and returns the journal's record of it."""
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from trueup.batch.pipeline.config import Step
+from trueup.batch.pipeline.config import PipelineStep
 from trueup.batch.pipeline.rundir.directory import OwnedRun
 from trueup.batch.pipeline.rundir.state import Chunk
 from trueup.batch.pipeline.running.outcomes import Outcomes, broken
@@ -15,15 +15,15 @@ from trueup.batch.pipeline.steps.script import args_of, run_script
 
 
 class LocalSteps:
-    """Carries out the steps of a run that ask no model."""
+    """Runs the steps that do not ask a model."""
 
     def __init__(self, run: OwnedRun) -> None:
         self._run = run
-        self._steps: dict[str, Step] = {step.name: step for step in run.pipeline.steps}
+        self._steps: dict[str, PipelineStep] = {step.name: step for step in run.pipeline.steps}
         self._made: dict[str, ExpressionStep | FanOut] = {}
 
     async def run(self, chunk: Chunk, step: str, breathe: Callable[[], Awaitable[None]]) -> dict[str, Any]:
-        """Work a chunk through a step; gives the record for the journal. `breathe` lets others have their turn."""
+        """Take a chunk through a step, and return the record for the journal. `breathe` lets other tasks run."""
         began = time.monotonic()
         worker = self._worker(step)
         units = list(self._run.units(chunk, chunk.at))
@@ -50,7 +50,7 @@ class LocalSteps:
         return found
 
     def run_script(self, step: str) -> str:
-        """Run the script of a step; gives what went wrong, if anything did."""
+        """Run the script of a step, and return its error, if any."""
         run, config = self._run, self._steps[step].config
         name = str(config.get("script") or "")
         timeout = float(run.pipeline.number(("api", "subprocess_timeout_seconds"), 600, 0.001))

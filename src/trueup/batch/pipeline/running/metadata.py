@@ -1,7 +1,7 @@
-"""`_metadata`: what a run records about a unit beside its data, by step: model, time, tokens, fixes and warnings.
+"""`_metadata`: the facts that a run records about a unit beside its data, by step: model, time, tokens, fixes and warnings.
 
-Takes a unit, a recorded reply and its verdict; gives the mapping. Everything in it comes from records on disk, so a reply that
-is judged again after a crash gives the same line, byte for byte. A reply cannot set any of it.
+Takes a unit, a recorded reply and its verdict, and returns the mapping. Everything in it comes from records on disk, so judging a
+reply again after a crash gives the same line, byte for byte. A reply cannot set any of it.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ Unit = Mapping[str, Any]
 
 
 def metadata(unit: Unit, step: str, record: Mapping[str, Any]) -> dict[str, Any]:
-    """The metadata of a unit with the entry of one more step, as the rules of that step see it.
+    """The metadata of a unit with the entry of one more step, for the rules of that step.
 
     >>> metadata({"unit_id": "a"}, "score", {"raw_response": "{}", "usage": {"input_tokens": 9}, "model": "m"})
     {'score': {'model': 'm', 'input_tokens': 9}}
@@ -43,14 +43,14 @@ def noted(before: dict[str, Any], step: str, verdict: Verdict) -> dict[str, Any]
 
 
 def notes_of(unit: Unit, step: str) -> tuple[list[Any], list[Any]]:
-    """The fixes and warnings that a unit carries of a step that it passed."""
+    """The fixes and warnings in the metadata of a unit for a step that it passed."""
     about = _mapping(_mapping(unit.get(METADATA)).get(step))
     fixes, warnings = about.get("fixes"), about.get("warnings")
     return fixes if isinstance(fixes, list) else [], warnings if isinstance(warnings, list) else []
 
 
 def grounds_of(unit: Unit, step: str) -> dict[str, Any]:
-    """What a unit carries about the evidence of a step that it passed, as a record has it; empty if there is none."""
+    """The evidence in the metadata of a unit for a step that it passed, in the form of a record; empty if there is none."""
     about = _mapping(_mapping(unit.get(METADATA)).get(step))
     return (
         {name: about[name] for name in ("evidence", "warnings", "model") if about.get(name)}
@@ -60,7 +60,7 @@ def grounds_of(unit: Unit, step: str) -> dict[str, Any]:
 
 
 def log_lines(unit: Unit, verdict: Verdict) -> tuple[str, ...]:
-    """The lines of the log about a unit that passed: its fixes and warnings."""
+    """The log lines about a unit that passed: its fixes and warnings."""
     warned = (
         f"[WARN] {found.code} {found.data.get('rule') or found.path}: {found.message}" for found in verdict.warnings
     )

@@ -1,7 +1,7 @@
-"""What became of the units of a chunk in a step: lines for those that passed, failure records for the others.
+"""Collects the outcomes of the units of a chunk in a step: lines for units that passed, failure records for the others.
 
-Outcomes enter in any order and leave in the order of the units, each unit exactly once. The files are put in place first,
-the journal says so after: a crash between the two is made up for by doing it again, with the same result.
+Takes outcomes in any order, and returns them in the order of the units, each unit exactly once. The files are put in place before
+the journal says so; after a crash in between, this is repeated with the same result.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from trueup.batch.judging.records import error_of, stage_of
 from trueup.batch.pipeline.rundir.directory import OwnedRun
 from trueup.batch.pipeline.rundir.disk import line
 from trueup.batch.pipeline.rundir.journal import Record
-from trueup.batch.pipeline.rundir.state import Chunk, Done, Money
+from trueup.batch.pipeline.rundir.state import Chunk, Money, StepOutcome
 from trueup.batch.pipeline.running.metadata import grounds_of, notes_of
 from trueup.verdict.facts import Finding, finding
 
@@ -71,7 +71,7 @@ class Outcomes:
 
     @property
     def notes(self) -> list[str]:
-        """What the log says of units that passed, in their order."""
+        """The log lines of units that passed, in their order."""
         return [note for place in sorted(self._notes) for note in self._notes[place]]
 
     @property
@@ -93,7 +93,7 @@ class Outcomes:
         self.left -= 1
 
     def write(self, run: OwnedRun, chunk: Chunk, step: str, seconds: float, size: int = 0) -> Record:
-        """Put the files in place and give the record that says so; with `size`, cut what passed into new chunks."""
+        """Put the files in place, and return the record for the journal; with `size`, divide the units that passed into new chunks."""
         lines = [line(unit) for units in self._passed if units for unit in units]
         failures = [line(record) for record in self.failures]
         folder = run.folder(chunk.name)
@@ -103,7 +103,9 @@ class Outcomes:
             run.disk.place(target, failures)
         run.disk.sync_folder(folder)
         digest = hashlib.sha256(b"".join(lines)).hexdigest()
-        done = Done(self.valid, self.stages, self.codes, self.money, digest, 0, round(seconds, 3), len(self._passed))
+        done = StepOutcome(
+            self.valid, self.stages, self.codes, self.money, digest, 0, round(seconds, 3), len(self._passed)
+        )
         done.resent = self.resent
         for place in self._notes:
             done.note(*notes_of((self._passed[place] or [{}])[0], step))

@@ -1,7 +1,8 @@
-"""The two phases of judging a reply, counted and timed: the schema first, then the rules.
+"""Counts and times the two phases of judging a reply: the schema first, then the rules.
 
-The contract of a step is a `PhasedContract`. It gives the verdicts of any contract, and for the log of the run it counts the
-replies that entered and passed each phase, and how long that took. A refusal that only another configuration could prevent says so.
+The contract of a step is a `PhasedContract`. It gives the same verdicts as any contract. For the log of the run, it also counts
+the replies that entered and passed each phase, and the time of each. If only another configuration could prevent a refusal, the
+verdict says so.
 """
 
 import time
@@ -9,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.batch.pipeline.retrying.unmendable import Hopeless
+from trueup.batch.pipeline.retrying.unmendable import ConfigurationFaults
 from trueup.checks.rules import Rules
 from trueup.contract.contract import Contract
 from trueup.verdict.verdict import Verdict
@@ -32,7 +33,7 @@ class Phases(msgspec.Struct):
     schema: Phase = msgspec.field(default_factory=Phase)
     rules: Phase = msgspec.field(default_factory=Phase)
 
-    def count(self, fits: bool, first: float, valid: bool, second: float) -> None:
+    def count(self, *, fits: bool, first: float, valid: bool, second: float) -> None:
         """Count one reply: whether it passed each phase, and the seconds of each."""
         schema = self.schema
         schema.seen += 1
@@ -49,7 +50,7 @@ class Phases(msgspec.Struct):
 
 
 class PhasedContract(Contract):
-    """A contract that counts and times both phases in `phases`; before it judges for a chunk, set the chunk's own."""
+    """A contract that counts and times both phases in `phases`, which must be set to the chunk's own before judging."""
 
     __slots__ = ("_fits", "_fitted_at", "_hopeless", "phases")
 
@@ -58,8 +59,8 @@ class PhasedContract(Contract):
         self.phases = Phases()
         self._fits = False
         rules = None if self._meaning is None else self._meaning.rules
-        self._hopeless = Hopeless(rules, self.schema) if isinstance(rules, Rules) else None
-        self._fitted_at = 0.0  # when phase 1 of the present reply was over; 0 without a phase 2
+        self._hopeless = ConfigurationFaults(rules, self.schema) if isinstance(rules, Rules) else None
+        self._fitted_at = 0.0  # when phase 1 of the current reply ended; 0 without a phase 2
 
     def check(self, reply: Any, context: dict[str, Any] | None = None) -> Verdict:
         """Judge one reply, as any contract does."""
@@ -71,11 +72,11 @@ class PhasedContract(Contract):
         ended = time.perf_counter()
         valid = verdict.ok
         fits, between = (self._fits, self._fitted_at) if self._fitted_at else (valid, ended)
-        self.phases.count(fits, between - began, valid, ended - between)
+        self.phases.count(fits=fits, first=between - began, valid=valid, second=ended - between)
         return verdict
 
     def _with_hopeless(self, verdict: Verdict, context: dict[str, Any] | None) -> Verdict:
-        """The verdict, and a finding if only another configuration could help."""
+        """The verdict, with a finding if only another configuration could help."""
         if self._hopeless is None:
             return verdict
         context = context or {}

@@ -1,4 +1,6 @@
-"""What is done after the last step: scripts of the pipeline, and files compressed. A failure here is reported and stops nothing, but for a full disk."""
+"""Runs the actions after the last step: scripts of the pipeline, and compression of files. A failure is reported and does not
+stop the run, except for a full disk.
+"""
 
 import contextlib
 import gzip
@@ -14,7 +16,7 @@ _RESULTS = ["validated.jsonl", "failures.jsonl"]
 
 
 def post_process(run: OwnedRun) -> None:
-    """Carry out the `post_process` section."""
+    """Run the `post_process` section."""
     for number, entry in enumerate(run.pipeline.posts):
         if not isinstance(entry, dict):
             continue
@@ -32,10 +34,10 @@ def post_process(run: OwnedRun) -> None:
 
 
 def compress_again(run: OwnedRun) -> None:
-    """Bring compressed files up to date after the results of a run that was at its end have changed; scripts wait for its next end."""
+    """Update compressed files after the results of a finished run have changed; scripts wait for its next end."""
     for entry in run.pipeline.posts if run.state.post else ():
         if isinstance(entry, dict) and entry.get("type") == "gzip":
-            with contextlib.suppress(ValueError, NotImplementedError):  # reported where it was compressed first
+            with contextlib.suppress(ValueError, NotImplementedError):  # reported when it was first compressed
                 _compress(run, entry)
 
 
@@ -45,7 +47,7 @@ def _script(run: OwnedRun, entry: dict[str, Any]) -> str:
     except ValueError as error:
         return str(error)
     if not script.is_file():
-        return f"there is no script {entry.get('script')!r} in the folder of the pipeline; left out"
+        return f"there is no script {entry.get('script')!r} in the folder of the pipeline; skipped"
     timeout = float(run.pipeline.number(("api", "subprocess_timeout_seconds"), 600, 0.001))
     result = run_script(script, run.path, args_of(entry), "post_process", timeout, run.given_up)
     if result.error:
@@ -59,11 +61,11 @@ def _script(run: OwnedRun, entry: dict[str, Any]) -> str:
 
 
 def _compress(run: OwnedRun, entry: dict[str, Any]) -> str:
-    """Compress files of the run; those that the run itself needs are kept as they are, too."""
+    """Compress files of the run. Files that the run itself needs are kept too."""
     files = entry.get("files", _RESULTS)
     for pattern in files if isinstance(files, list) else [files]:
         if not isinstance(pattern, str) or pattern.startswith("/") or ".." in pattern:
-            return f"a pattern of files is inside the run; got {pattern!r}"
+            return f"a pattern of files must be inside the run; got {pattern!r}"
         for file in sorted(run.path.glob(pattern)):
             if file.suffix == ".gz" or not file.is_file():
                 continue

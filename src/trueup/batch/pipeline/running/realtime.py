@@ -1,7 +1,8 @@
-"""The engine of a run in real time: chunks are taken up in order, units asked about side by side, steps done as they come.
+"""The engine of a run in real time: starts chunks in order, asks about several units at the same time, and finishes steps as they
+complete.
 
-An owned run enters, and leaves in a state that its journal tells: done, failed, or stopped with a reason and resumable.
-Work is handed out unit by unit to a fixed number of workers; of the chunks only those under way are in memory.
+Takes a run that this process owns, and leaves it in a state recorded in its journal: done, failed, or stopped with a reason and
+resumable. A fixed number of workers takes unit by unit; only chunks in progress are in memory.
 """
 
 import asyncio
@@ -14,30 +15,35 @@ from functools import partial
 from typing import Any
 
 from trueup.batch.disk.full_disk import is_full
-from trueup.batch.pipeline.providers.calling import Caller
-from trueup.batch.pipeline.providers.reply_cache import Keeping
+from trueup.batch.pipeline.providers.calling import ProviderCaller
+from trueup.batch.pipeline.providers.reply_cache import ReplyCache
 from trueup.batch.pipeline.rundir.directory import OwnedRun
 from trueup.batch.pipeline.rundir.lock import Fenced
-from trueup.batch.pipeline.rundir.state import Chunk, Done
-from trueup.batch.pipeline.running.jobs import Job
+from trueup.batch.pipeline.rundir.state import Chunk, StepOutcome
+from trueup.batch.pipeline.running.jobs import ChunkJob
 from trueup.batch.pipeline.running.local_steps import LocalSteps
 from trueup.batch.pipeline.running.outcomes import Outcomes
 from trueup.batch.pipeline.running.results import add_failures
 from trueup.batch.pipeline.running.stop import Stop, no_room
 from trueup.batch.pipeline.steps.llm import LlmStep
 
-_TICK = 1.0  # seconds between two looks at how things stand
+_TICK = 1.0  # seconds between two checks of the run
 _SLICE = 0.02  # seconds that may pass before others get their turn
 _GRACE = 20.0  # seconds that calls under way have to come in after a stop
-_GUARD = 20  # units that fail a step, none passing, before the run stops
-_SURE = 3  # units that no reply can help, none passing, before the configuration is to blame
+_GUARD = 20  # units that fail a step, with none passing, before the run stops
+_SURE = 3  # units that no reply can help, with none passing, before the configuration is blamed
 
 
 class Engine:
-    """Drives one run."""
+    """Runs a pipeline in real time."""
 
     def __init__(
-        self, run: OwnedRun, asking: Mapping[str, LlmStep], callers: Mapping[str, Caller], stop: Stop, workers: int = 8
+        self,
+        run: OwnedRun,
+        asking: Mapping[str, LlmStep],
+        callers: Mapping[str, ProviderCaller],
+        stop: Stop,
+        workers: int = 8,
     ) -> None:
         self.run = run
         self.stop = stop
@@ -47,8 +53,8 @@ class Engine:
         self._local = LocalSteps(run)
         self._heap: list[tuple[int, str]] = []
         self._order = {name: place for place, name in enumerate(run.state.chunks)}
-        self._open: deque[Job] = deque()
-        self.jobs: dict[str, Job] = {}
+        self._open: deque[ChunkJob] = deque()
+        self.jobs: dict[str, ChunkJob] = {}
         self._active = 0
         self._wake = asyncio.Event()
         self._turn = time.monotonic()
@@ -56,10 +62,10 @@ class Engine:
         self._in_vain: Counter[str] = Counter()  # units that no reply can help, by step
         self.on_tick: Callable[[Engine], None] | None = None
         self.foresee: Callable[[Iterable[Chunk], str], None] | None = None
-        self.keeping: Keeping | None = None
+        self.keeping: ReplyCache | None = None
 
     async def go(self) -> None:
-        """Work until everything is done or a stop is asked for."""
+        """Work until everything is done or a stop is requested."""
         for name, chunk in self.run.state.chunks.items():
             if self.run.state.is_open(chunk):
                 heapq.heappush(self._heap, (self._order[name], name))
@@ -81,15 +87,15 @@ class Engine:
             self._close()
 
     async def _patience(self, workers: list[asyncio.Task[None]]) -> None:
-        """Calls that are under way when a stop is asked for may come in; those that take too long are given up.
+        """Wait for unfinished calls after a stop is requested. Calls that take too long are given up.
 
-        A run that stops for money waits for each of them, as long as a call may take: they are paid for.
+        A run that stops because of its cost waits for each of them for as long as a call may take: they are paid for.
         """
         await self.stop.wait()
         if self.stop.reason is not None and self.stop.reason.kind == "cost":
             return
         await asyncio.sleep(_GRACE)
-        self.run.log.say(f"calls still under way {_GRACE:g} seconds after the stop are given up")
+        self.run.log.say(f"calls not finished {_GRACE:g} seconds after the stop are given up")
         for worker in workers:
             worker.cancel()
 
@@ -97,12 +103,12 @@ class Engine:
         with (
             contextlib.suppress(OSError),
             contextlib.ExitStack() as closing,
-        ):  # on a full disk what was written is there
+        ):  # on a full disk, the written bytes are there
             for job in self.jobs.values():
                 closing.callback(job.close)
 
     async def _tick(self) -> None:
-        """Now and then: make recorded replies last, look for a request to pause, show how things stand."""
+        """From time to time: sync recorded replies, look for a pause request, and update the progress."""
         try:
             while True:
                 await asyncio.sleep(_TICK)
@@ -110,7 +116,7 @@ class Engine:
                     await asyncio.to_thread(job.sync)
                 if self.on_tick is not None:
                     self.on_tick(self)
-        except OSError as error:  # what the disk says of recorded replies it says once
+        except OSError as error:  # a disk error about recorded replies is reported once
             unsynced = f"recorded replies cannot be synced: {error.strerror or error}"
             self.stop.ask("disk", no_room(self.run.path, error) if is_full(error) else unsynced)
         except Exception as error:  # noqa: BLE001 - without this nobody could pause the run any more
@@ -133,8 +139,8 @@ class Engine:
         finally:
             self._wake.set()
 
-    async def _next(self) -> tuple[Job, int] | None:
-        """The next unit to ask about; None when there is nothing left to do."""
+    async def _next(self) -> tuple[ChunkJob, int] | None:
+        """The next unit to ask about; None if nothing is left to do."""
         while not self.stop:
             while self._open:
                 place = self._open[0].next_place()
@@ -152,11 +158,11 @@ class Engine:
         return None
 
     async def _start(self, name: str) -> None:
-        """Take up a chunk at its step: here and now, or unit by unit."""
+        """Start a chunk at its step: run the step immediately, or unit by unit."""
         chunk = self.run.state.chunks[name]
         step = self.run.state.steps[chunk.at]
         if self.run.state.scopes[chunk.at] == "run":
-            return  # it waits for the others; the barrier takes it up again
+            return  # it waits for the others; the barrier starts it again
         self._active += 1
         llm = self._asking.get(step)
         if llm is None:
@@ -165,7 +171,7 @@ class Engine:
             self.settled[step][1] += sum(record["done"]["failed"].values())
             await self._commit(chunk, step, record)
             return
-        job = Job(self.run, chunk, llm, self.keeping)
+        job = ChunkJob(self.run, chunk, llm, self.keeping)
         self.jobs[name] = job
         if not chunk.submitted:
             self.run.note("submitted", chunk=name, step=step)
@@ -174,13 +180,13 @@ class Engine:
         else:
             await self._finish(job)
 
-    async def _begin(self, job: Job) -> None:
-        """Hand the units of a job out to whoever is free."""
+    async def _begin(self, job: ChunkJob) -> None:
+        """Hand the units of a job to free workers."""
         self._open.append(job)
         self._wake.set()
 
-    async def _ask(self, job: Job, place: int) -> bool:
-        """Ask about one unit until its outcome is known, or leave it as it is; whether it was the last one of its chunk."""
+    async def _ask(self, job: ChunkJob, place: int) -> bool:
+        """Ask about one unit until its outcome is known, or leave it unchanged. Returns whether it was the last one of its chunk."""
         unit_id = job.units[place]["unit_id"]
         ask = job.guarded(place, lambda: job.begin(place))
         while ask is not None and not ask.finished:
@@ -194,8 +200,8 @@ class Engine:
         self._count(job, passed=passed)
         return not job.outcomes.left
 
-    def _count(self, job: Job, *, passed: bool) -> None:
-        """Count a unit that is settled; where only the configuration is to blame, and for every unit so far, stop."""
+    def _count(self, job: ChunkJob, *, passed: bool) -> None:
+        """Count a settled unit. Stop if only the configuration is at fault, for every unit so far."""
         step = job.step.name
         self.settled[step][0 if passed else 1] += 1
         fault, job.config_fault = job.config_fault, ""
@@ -207,20 +213,20 @@ class Engine:
             self.stop.ask("config", f"step {step}: {fault}. The rest was not asked")
 
     async def _breathe(self) -> None:
-        """Let others have their turn, now and then."""
+        """Let other tasks run, from time to time."""
         now = time.monotonic()
         if now - self._turn > _SLICE:
             await asyncio.sleep(0)
             self._turn = time.monotonic()
 
-    async def _finish(self, job: Job) -> None:
-        """A chunk is through its step."""
+    async def _finish(self, job: ChunkJob) -> None:
+        """A chunk has finished its step."""
         del self.jobs[job.chunk.name]
         record = await asyncio.to_thread(job.finish)
         await self._commit(job.chunk, job.step.name, record)
 
     async def _commit(self, chunk: Chunk, step: str, record: dict[str, Any]) -> None:
-        """Say in the journal that a chunk is through a step, and go on with it."""
+        """Record in the journal that a chunk has finished a step, and continue with it."""
         taken = await asyncio.to_thread(lambda: self.run.journal.commit("done", **record))
         state = self.run.state
         state.take(taken)
@@ -229,7 +235,7 @@ class Engine:
             await asyncio.to_thread(add_failures, self.run, chunk.name, step)
         for name, _ in record.get("children") or ():
             self._order[name] = len(self._order)
-        self._active -= 1  # nothing is awaited from here on: to others the chunk would seem to wait for a script
+        self._active -= 1  # nothing is awaited from here on: otherwise the chunk would seem to wait for a script
         self.run.log.say(f"{chunk.name} {step}: {done.valid} valid, {done.failures} failed in {done.seconds:.1f}s")
         if chunk.failed:
             self._guard(chunk, step)
@@ -242,16 +248,16 @@ class Engine:
         self._wake.set()
 
     def _guard(self, chunk: Chunk, step: str) -> None:
-        """No unit of a chunk passed: where none has passed this step at all, the run has failed."""
+        """No unit of a chunk passed: if no unit at all has passed this step, the run has failed."""
         state = self.run.state
         rows = [c.done[step] for c in state.chunks.values() if step in c.done]
         self.run.log.say(f"{chunk.name} FAILED: no unit passed {step} ({_reasons([chunk.done[step]])})")
-        failed = sum(done.failures for done in rows)  # a unit that is retried counts where it is now
+        failed = sum(done.failures for done in rows)  # a unit that is retried counts in its current chunk
         if not any(done.valid for done in rows) and failed >= _GUARD and any(map(state.is_open, state.chunks.values())):
             self.stop.ask("failed", partial(self._guarded, step))
 
     def _guarded(self, step: str) -> str:
-        """Why the guard stopped the run, with the numbers that its table has: units under way at the stop count too."""
+        """Why the guard stopped the run, with the numbers of its table; units in progress at the stop count too."""
         done = [chunk.done[step] for chunk in self.run.state.chunks.values() if step in chunk.done]
         under_way = [job.outcomes for job in self.jobs.values() if job.step.name == step]
         valid = sum(each.valid for each in done) + sum(each.valid for each in under_way)
@@ -261,7 +267,7 @@ class Engine:
         return f"step {step}: {units} ({_reasons((*done, *under_way))}); the rest was not started"
 
     async def _pass_barrier(self) -> bool:
-        """All chunks wait for a script: run it and let them go on. False when none waits."""
+        """If all chunks wait for a script, run it and let them continue. Returns False if none waits."""
         state = self.run.state
         waiting = [chunk for chunk in state.chunks.values() if state.is_open(chunk)]
         if not waiting or self.stop:
@@ -280,7 +286,7 @@ class Engine:
         return True
 
 
-def _reasons(rows: Iterable[Done | Outcomes]) -> str:
+def _reasons(rows: Iterable[StepOutcome | Outcomes]) -> str:
     """Why units failed, by code, the most frequent first."""
     codes: Counter[str] = Counter()
     for row in rows:

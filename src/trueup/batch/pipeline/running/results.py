@@ -1,6 +1,7 @@
-"""The results of a run in two files: `validated.jsonl` with what passed the last step, `failures.jsonl` with all that failed.
+"""Collects the results of a run in two files: `validated.jsonl` with the units that passed the last step, `failures.jsonl` with
+all that failed.
 
-Files of chunks enter, in the order of the chunks; the gathered ones replace those of an earlier time in one step.
+Takes the files of chunks, in the order of the chunks. The collected files replace earlier ones in one step.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,16 +18,16 @@ Row = dict[str, Any]
 
 
 def gather(run: OwnedRun) -> tuple[int, int]:
-    """Gather the results; gives how many units are valid and how many failed."""
+    """Collect the results, and return how many units are valid and how many failed."""
     valid = _put(run, VALIDATED, valid_files(run))
     return valid, _put(run, FAILURES, failure_files(run))
 
 
 def publish(run: OwnedRun, under_way: Iterable[Row] = ()) -> None:
-    """Bring the gathered files up to date while the run is not at its end.
+    """Update the collected files while the run is not finished.
 
-    Failures are there from the start on, with those of chunks that are in the middle of a step. Valid units are gathered at the
-    end; a file of an earlier end is gathered again.
+    Failures are collected from the start, including chunks in the middle of a step. Valid units are collected at the end; a file
+    of an earlier end is collected again.
     """
     if (run.path / VALIDATED).exists():
         _put(run, VALIDATED, valid_files(run))
@@ -34,7 +35,7 @@ def publish(run: OwnedRun, under_way: Iterable[Row] = ()) -> None:
 
 
 def add_failures(run: OwnedRun, chunk: str, step: str) -> None:
-    """Add the failures of a chunk that is through a step; after a crash `publish` gathers them again."""
+    """Add the failures of a chunk that has finished a step. After a crash, `publish` collects them again."""
     target = run.path / FAILURES
     with writing(target), target.open("ab") as opened:
         opened.write(run.file(chunk, step, "failures").read_bytes())
@@ -57,7 +58,7 @@ def _put(run: OwnedRun, name: str, files: Iterator[Path], more: Iterable[Row] = 
 
 
 def final_file(run: RunDir, chunk: Chunk) -> Path | None:
-    """The file with what a chunk gave in the end; None when it gave nothing."""
+    """The file with the final units of a chunk; None if there are none."""
     state = run.state
     if chunk.failed or chunk.split or chunk.at < len(state.steps):
         return None

@@ -1,7 +1,7 @@
-"""A run from its opening to its end: steps compiled, providers opened, work driven, results gathered, the end written down.
+"""Carries out a run: compiles steps, opens providers, drives the work, collects results, and records the end.
 
-A run directory enters; a `Result` leaves with the exit code of the command line. However it ends, what was paid for is on the
-disk, and running it again goes on from there.
+Takes a run directory, and returns a `RunEnd` with the exit code of the command line. However a run ends, everything that was paid
+for is on the disk, and running it again continues from there.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from trueup.batch.pipeline.config import Pipeline
 from trueup.batch.pipeline.estimating.cost import Prices, Purse, prices_of
 from trueup.batch.pipeline.estimating.estimate import estimate, recorded
 from trueup.batch.pipeline.prompts.templates import PromptError, Prompts
-from trueup.batch.pipeline.providers.calling import Caller
+from trueup.batch.pipeline.providers.calling import ProviderCaller
 from trueup.batch.pipeline.providers.choose import KEYS, NoProvider, address, chosen, open_provider
 from trueup.batch.pipeline.providers.provider import Provider
-from trueup.batch.pipeline.providers.rate_limits import Gate
-from trueup.batch.pipeline.providers.reply_cache import Keeping
+from trueup.batch.pipeline.providers.rate_limits import RateGate
+from trueup.batch.pipeline.providers.reply_cache import ReplyCache
 from trueup.batch.pipeline.reporting.live import Live
 from trueup.batch.pipeline.rundir.directory import OwnedRun
 from trueup.batch.pipeline.rundir.disk import Disk
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from trueup.batch.pipeline.providers.batches import Batches
 
 _CODES = {
-    "paused": 130,  # not all is valid yet: a script that goes on after 0 must not
+    "paused": 130,  # not everything is valid: a script that continues after exit code 0 must not continue
     "interrupted": 130,
     "cost": 3,
     "timeout": 3,
@@ -53,8 +53,8 @@ _CODES = {
 }
 
 
-class Options(NamedTuple):
-    """How a run is carried out this time; without a word on batches, those that are under way are waited for."""
+class RunOptions(NamedTuple):
+    """How to run this time. If `batches` is not set, batches that were sent are waited for."""
 
     batch: bool | None = None
     workers: int = 8
@@ -64,7 +64,7 @@ class Options(NamedTuple):
     cache: str | None = None  # the file with replies to identical requests
 
 
-class Result(NamedTuple):
+class RunEnd(NamedTuple):
     """How a run ended this time."""
 
     status: str
@@ -74,14 +74,14 @@ class Result(NamedTuple):
 
 def execute(
     path: Path,
-    options: Options | None = None,
+    options: RunOptions | None = None,
     on_live: Callable[[Live], None] | None = None,
     on_log: Callable[[str], None] | None = None,
     disk: Disk | None = None,
     provider: Provider | None = None,
-) -> Result:
-    """Carry a run on until it is done or something stops it. `provider` answers in place of those that are configured."""
-    options = options or Options()
+) -> RunEnd:
+    """Run until everything is done or something stops it. `provider` replaces the configured providers."""
+    options = options or RunOptions()
     run = OwnedRun.open(path, disk)
     run.log.listener = on_log
     try:
@@ -89,18 +89,18 @@ def execute(
     except OSError as error:
         if not is_full(error):
             raise
-        return Result("paused", no_room(run.path, error), _CODES["disk"])
+        return RunEnd("paused", no_room(run.path, error), _CODES["disk"])
     except Fenced as error:
-        return Result("paused", str(error), _CODES["fenced"])
+        return RunEnd("paused", str(error), _CODES["fenced"])
     finally:
         run.close()
 
 
 async def _execute(
-    run: OwnedRun, options: Options, on_live: Callable[[Live], None] | None, provider: Provider | None
-) -> Result:
+    run: OwnedRun, options: RunOptions, on_live: Callable[[Live], None] | None, provider: Provider | None
+) -> RunEnd:
     stop = Stop()
-    options = options._replace(batch=_by_batch(run, options.batch))
+    options = options._replace(batch=_by_batch(run, asked=options.batch))
     opened = _open_providers(run, options, stop, provider)
     try:
         run.commit("began", mode="batch" if options.batch else "realtime", cap=opened.purse.cap)
@@ -117,17 +117,17 @@ async def _execute(
         await opened.close()
 
 
-def _by_batch(run: OwnedRun, asked: bool | None) -> bool:
-    """Whether to go on through batches: as asked; without a word, if some were sent and never collected, for they are paid for."""
+def _by_batch(run: OwnedRun, *, asked: bool | None) -> bool:
+    """Whether to use batches: as requested; by default, if some were sent and never collected, since they are paid for."""
     left = [batch for chunk in run.state.chunks.values() for batch in chunk.batches if not batch.collected]
     if left and not asked:
         requests = sum(batch.requests for batch in left)
-        follows = "they are waited for" if asked is None else "they are left behind, and all is asked again"
+        follows = "they are waited for" if asked is None else "they are abandoned, and everything is asked again"
         run.log.say(f"{len(left)} of its batches, with {requests} requests, were sent and not collected; {follows}")
     return bool(left) if asked is None else asked
 
 
-async def _carry_on(run: OwnedRun, options: Options, opened: "_Providers", stop: Stop, live: Live) -> None:
+async def _carry_on(run: OwnedRun, options: RunOptions, opened: "_Providers", stop: Stop, live: Live) -> None:
     try:
         await _drive(run, options, opened, stop, live)
     except Fenced:
@@ -142,23 +142,25 @@ async def _carry_on(run: OwnedRun, options: Options, opened: "_Providers", stop:
         stop.ask("internal", f"{said} (RUN_LOG.txt has more); run it again to resume")
 
 
-async def _drive(run: OwnedRun, options: Options, opened: "_Providers", stop: Stop, live: Live) -> None:
+async def _drive(run: OwnedRun, options: RunOptions, opened: "_Providers", stop: Stop, live: Live) -> None:
     if options.batch:
         from trueup.batch.pipeline.running.batch_mode import BatchEngine
 
-        batch = BatchEngine(run, opened.asking, opened.batches(), stop, opened.prices, opened.purse, options.poll)
+        batch = BatchEngine(
+            run, opened.asking, opened.batches(), stop, prices=opened.prices, purse=opened.purse, poll=options.poll
+        )
         batch.foresee, batch.keeping = opened.foresee, opened.keeping
         live.watch(batch)
         await batch.go()
     else:
-        alone = any(step.provider == "local" for step in opened.asking.values())  # it works on one at a time
+        alone = any(step.provider == "local" for step in opened.asking.values())  # it handles one at a time
         engine = Engine(run, opened.asking, opened.callers, stop, 1 if alone else options.workers)
         engine.foresee, engine.keeping = opened.foresee, opened.keeping
         live.watch(engine)
         await engine.go()
 
 
-def _open_providers(run: OwnedRun, options: Options, stop: Stop, given: Provider | None) -> "_Providers":
+def _open_providers(run: OwnedRun, options: RunOptions, stop: Stop, given: Provider | None) -> "_Providers":
     try:
         return _Providers(run, options, stop, given)
     except (NoProvider, PromptError, ContractError):
@@ -168,7 +170,7 @@ def _open_providers(run: OwnedRun, options: Options, stop: Stop, given: Provider
 
 
 def asking_steps(run: OwnedRun) -> dict[str, LlmStep]:
-    """The steps of a run that ask a model, without anybody to ask: enough to make their prompts."""
+    """The steps of a run that ask a model, without a provider: enough to render their prompts."""
     pipeline, wanted = run.pipeline, run.state.run.get("wanted", {})
     found: dict[str, LlmStep] = {}
     for step in pipeline.steps:
@@ -178,8 +180,8 @@ def asking_steps(run: OwnedRun) -> dict[str, LlmStep]:
     return found
 
 
-def check_options(pipeline: Pipeline, wanted: Mapping[str, Any], options: Options) -> None:
-    """Raise NoProvider where a run of a pipeline would be refused for its cost cap or its cache, before it is made."""
+def check_options(pipeline: Pipeline, wanted: Mapping[str, Any], options: RunOptions) -> None:
+    """Raise NoProvider if a run of a pipeline would be refused because of its cost cap or its cache, before it is made."""
     cap, prices = _cap(pipeline, options), prices_of(pipeline.section("api", "prices"), str(wanted.get("price", "")))
     for step in pipeline.steps:
         if step.asks:
@@ -188,8 +190,8 @@ def check_options(pipeline: Pipeline, wanted: Mapping[str, Any], options: Option
         _open_cache(options.cache, {}).close()
 
 
-def _cap(pipeline: Pipeline, options: Options) -> float | None:
-    """What a run may cost at most, as it was asked for or configured."""
+def _cap(pipeline: Pipeline, options: RunOptions) -> float | None:
+    """The cost cap of a run, as requested or configured."""
     cap = options.max_cost
     if cap is None:
         cap = pipeline.section("api", "realtime").get("cost_cap_usd")
@@ -204,9 +206,9 @@ def _refuse_unpriced(cap: float | None, prices: Prices, name: str, model: str) -
         )
 
 
-def _open_cache(path: str, asked: Mapping[str, str]) -> Keeping:
+def _open_cache(path: str, asked: Mapping[str, str]) -> ReplyCache:
     try:
-        return Keeping(path, asked)
+        return ReplyCache(path, asked)
     except OSError as error:
         raise NoProvider(f"--cache {path}: {error.strerror or error}") from None
     except ValueError as error:
@@ -214,16 +216,16 @@ def _open_cache(path: str, asked: Mapping[str, str]) -> Keeping:
 
 
 class _Providers:
-    """The steps that ask, each with whom it asks; those with the same provider share its gate."""
+    """The steps that ask, each with its provider; steps with the same provider share its gate."""
 
-    def __init__(self, run: OwnedRun, options: Options, stop: Stop, given: Provider | None) -> None:
+    def __init__(self, run: OwnedRun, options: RunOptions, stop: Stop, given: Provider | None) -> None:
         pipeline, wanted = run.pipeline, run.state.run.get("wanted", {})
         prices = prices_of(pipeline.section("api", "prices"), str(wanted.get("price", "")))
         self.purse = Purse(_cap(pipeline, options), run.state.money().usd + recorded(run))
         self.asking: dict[str, LlmStep] = {}
-        self.callers: dict[str, Caller] = {}
+        self.callers: dict[str, ProviderCaller] = {}
         self.prices = prices
-        self._by_name: dict[str, Caller] = {}
+        self._by_name: dict[str, ProviderCaller] = {}
         self._opened: list[Provider | Batches] = []
         self._run = run
         self._stop = stop
@@ -238,14 +240,14 @@ class _Providers:
             if name not in self._by_name:
                 provider = given or open_provider(name, pipeline, wanted)
                 self._opened.append(provider)
-                gate = Gate(pipeline.section("api", "rate_limit"))
-                self._by_name[name] = Caller(provider, gate, prices, self.purse, stop)
+                gate = RateGate(pipeline.section("api", "rate_limit"))
+                self._by_name[name] = ProviderCaller(provider, gate, prices, self.purse, stop)
             self.callers[step.name] = self._by_name[name]
 
         self.keeping = self._kept(pipeline, wanted, options.cache) if options.cache else None
 
-    def _kept(self, pipeline: Pipeline, wanted: Mapping[str, Any], path: str) -> Keeping:
-        """The file of replies that earlier runs paid for. Recorded replies are there already, and cost nothing."""
+    def _kept(self, pipeline: Pipeline, wanted: Mapping[str, Any], path: str) -> ReplyCache:
+        """The file of replies that earlier runs paid for. Recorded replies need no cache, since they cost nothing."""
         asked = {
             step: f"{llm.provider} {address(llm.provider, pipeline, wanted) if llm.provider in KEYS else ''}"
             for step, llm in self.asking.items()
@@ -254,7 +256,7 @@ class _Providers:
         return _open_cache(path, asked)
 
     def foresee(self, chunks: Iterable[Chunk], why: str) -> None:
-        """Say what is to come; stop before it where it may cost more than the cap leaves."""
+        """Log the estimate. Stop before the work if it may cost more than the rest of the cap."""
         if not self.asking:
             return
         to_come = estimate(self._run, chunks, self.asking, self.prices)
@@ -267,14 +269,14 @@ class _Providers:
             self._stop.ask("cost", lambda: f"{about}, ${self.purse.spent:.4f} is spent, and the cost cap is ${cap:g}")
 
     def batches(self) -> "dict[str, Batches]":
-        """The batches of each asking step; steps with the same provider share them."""
+        """The batch interface of each asking step; steps with the same provider share one."""
         from trueup.batch.pipeline.providers.batches import open_batches
-        from trueup.batch.pipeline.providers.replay import Replay
+        from trueup.batch.pipeline.providers.replay import ReplayProvider
 
         by_name: dict[str, Batches] = {}
         for name, caller in self._by_name.items():
             provider = caller.provider
-            by_name[name] = open_batches(name, self._run, provider if isinstance(provider, Replay) else None)
+            by_name[name] = open_batches(name, self._run, provider if isinstance(provider, ReplayProvider) else None)
             self._opened.append(by_name[name])
         return {step: by_name[llm.provider] for step, llm in self.asking.items()}
 
@@ -292,7 +294,7 @@ class _Providers:
 
 @contextlib.contextmanager
 def _signals(stop: Stop, give_up: Callable[[], None]) -> Any:
-    """Ctrl-C and a polite end let the calls under way come in, and end scripts; a second Ctrl-C ends at once."""
+    """On Ctrl-C or SIGTERM, wait for unfinished calls and end scripts. A second Ctrl-C ends immediately."""
     loop = asyncio.get_running_loop()
 
     def asked() -> None:
@@ -306,7 +308,7 @@ def _signals(stop: Stop, give_up: Callable[[], None]) -> Any:
         for number in signals:
             loop.add_signal_handler(number, asked)
     except (RuntimeError, ValueError, NotImplementedError):
-        yield  # not in the main thread: whoever started us hears the signals
+        yield  # not in the main thread: the caller handles signals
         return
     try:
         yield
@@ -315,12 +317,12 @@ def _signals(stop: Stop, give_up: Callable[[], None]) -> Any:
             loop.remove_signal_handler(number)
 
 
-def _end(run: OwnedRun, stop: Stop, live: Live) -> Result:
-    """Write down how it ended."""
+def _end(run: OwnedRun, stop: Stop, live: Live) -> RunEnd:
+    """Record how it ended."""
     if stop:
         return _stopped(run, stop, live)
     began = time.monotonic()
-    run.free_reserve()  # what is gathered needs the space now
+    run.free_reserve()  # collecting the results needs the space now
     valid, failed = gather(run)
     post_process(run)
     if stop:
@@ -329,26 +331,26 @@ def _end(run: OwnedRun, stop: Stop, live: Live) -> Result:
     run.commit("ended", status=status, reason=text)
     run.log.say(f"{status}: {valid} valid, {failed} failed (gathered in {time.monotonic() - began:.1f}s)")
     run.write_manifest()
-    return Result(status, text, 0 if status == "done" and not failed else 1)
+    return RunEnd(status, text, 0 if status == "done" and not failed else 1)
 
 
-def _stopped(run: OwnedRun, stop: Stop, live: Live) -> Result:
-    """Write down what stopped it; an owner that was overtaken writes nothing."""
+def _stopped(run: OwnedRun, stop: Stop, live: Live) -> RunEnd:
+    """Record what stopped it. An owner that was replaced writes nothing."""
     reason = stop.reason
     assert reason is not None
     text = reason.text
     if reason.kind == "fenced":
-        return Result("paused", text, _CODES["fenced"])
+        return RunEnd("paused", text, _CODES["fenced"])
     status = "failed" if reason.kind in {"failed", "config"} else "paused"
     run.commit("ended", status=status, reason=text)
     run.log.say(f"{status}: {text}")
     publish(run, live.failures)
     run.write_manifest(live.picture())
-    return Result(status, text, _CODES[reason.kind])
+    return RunEnd(status, text, _CODES[reason.kind])
 
 
 def _nothing(run: OwnedRun) -> str:
-    """Why nothing is valid: the first step that nothing passed, with its reasons."""
+    """Why no unit is valid: the first step that none passed, with its reasons."""
     for row in run.state.step_rows():
         if row["failed"] and not row["valid"]:
             codes = ", ".join(f"{code} {n}" for code, n in sorted(row["codes"].items(), key=lambda item: -item[1])[:5])

@@ -1,6 +1,6 @@
-"""Why a run stops before its end, and how that is told: once, by the first reason.
+"""Why a run stops before its end. The first reason is reported, once.
 
-A reason enters from anywhere (a signal, a file, a cap, a full disk); the workers look at it between calls.
+A reason can come from anywhere (a signal, a file, a cap, a full disk); the workers check for it between calls.
 """
 
 import asyncio
@@ -13,11 +13,11 @@ from trueup.batch.disk.full_disk import describe
 Kind = Literal["paused", "interrupted", "cost", "timeout", "provider", "disk", "failed", "config", "fenced", "internal"]
 
 
-class Reason(NamedTuple):
-    """What stops a run."""
+class StopReason(NamedTuple):
+    """The cause that stops a run."""
 
     kind: Kind
-    said: str | Callable[[], str]  # a function if it names numbers that calls under way still change
+    said: str | Callable[[], str]  # a function if its numbers still change while calls finish
 
     @property
     def text(self) -> str:
@@ -26,27 +26,27 @@ class Reason(NamedTuple):
 
 
 class Stop:
-    """A stop that has been asked for, or not yet."""
+    """A stop that may have been requested."""
 
     def __init__(self) -> None:
-        self.reason: Reason | None = None
+        self.reason: StopReason | None = None
         self._event = asyncio.Event()
 
     def __bool__(self) -> bool:
         return self.reason is not None
 
     def ask(self, kind: Kind, said: str | Callable[[], str]) -> None:
-        """Ask for a stop; the first reason counts."""
+        """Request a stop; the first reason counts."""
         if self.reason is None:
-            self.reason = Reason(kind, said)
+            self.reason = StopReason(kind, said)
             self._event.set()
 
     async def wait(self) -> None:
-        """Wait until a stop is asked for."""
+        """Wait until a stop is requested."""
         await self._event.wait()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait, but no longer than until a stop is asked for."""
+        """Wait, at most until a stop is requested."""
         try:
             async with asyncio.timeout(seconds):
                 await self._event.wait()
@@ -55,5 +55,5 @@ class Stop:
 
 
 def no_room(run: Path, error: BaseException) -> str:
-    """The reason for a stop on a full disk: what could not be written, and how to resume."""
+    """The reason for a stop on a full disk: the file that could not be written, and how to resume."""
     return f"{describe(error)}; free some space, then `trueup run {run}` resumes"

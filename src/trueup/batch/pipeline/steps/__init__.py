@@ -1,1 +1,1 @@
-"""The kinds of steps: a model asked, expressions worked out, lists fanned out, a script run."""
+"""The kinds of steps: asking a model, evaluating expressions, fanning out lists, running a script."""

@@ -1,8 +1,8 @@
-"""How a step brings values to its schema: takes the step's `coerce`, gives the options of coercion.
+"""Reads a step's `coerce` section, and returns the options of coercion.
 
-`coerce` is a profile, or a mapping as in a contract file; that of the section `schemas` holds for every step. By default enum
-values are read as pipelines of this format have always been: without the prefix "shadow ", and split at " | ". A `coerce` that
-cannot be read raises ContractError.
+`coerce` is a profile, or a mapping as in a contract file; the one in the section `schemas` applies to every step. By default enum
+values are read as pipelines of this format always read them: without the prefix "shadow ", and split at " | ". An invalid
+`coerce` raises ContractError.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.batch.pipeline.config import Pipeline, Step
+from trueup.batch.pipeline.config import Pipeline, PipelineStep
 from trueup.conform.options import Options
 from trueup.contract.files.faults import ContractError, Fault
 from trueup.contract.lint.nearest import did_you_mean
@@ -21,7 +21,7 @@ ENUMS: dict[str, Any] = {"enum_prefixes": ["shadow "], "enum_delimiters": [" | "
 _KEYS = Options.__struct_fields__
 
 
-def coercion_of(pipeline: Pipeline, step: Step) -> Options:
+def coercion_of(pipeline: Pipeline, step: PipelineStep) -> Options:
     """The options of a step."""
     options = dict(ENUMS)
     for path, given in _places(pipeline, step):
@@ -31,13 +31,13 @@ def coercion_of(pipeline: Pipeline, step: Step) -> Options:
             msgspec.convert(options, Options)
         except msgspec.ValidationError as error:
             wrong = str(error).replace("$.", "coerce.")
-            message = f"coerce is off, standard, eager, or a mapping with {', '.join(_KEYS)}: {wrong}"
+            message = f"coerce must be off, standard, eager, or a mapping with {', '.join(_KEYS)}: {wrong}"
             raise ContractError([pipeline.fault("N006", path, message)]) from None
     return msgspec.convert(options, Options)
 
 
-def _places(pipeline: Pipeline, step: Step) -> Iterator[tuple[Parts, Any]]:
-    """Where `coerce` is said for a step, the nearest last."""
+def _places(pipeline: Pipeline, step: PipelineStep) -> Iterator[tuple[Parts, Any]]:
+    """The places of `coerce` for a step, the nearest last."""
     shared = pipeline.section("schemas")
     if "coerce" in shared:
         yield ("schemas", "coerce"), shared["coerce"]
@@ -45,8 +45,8 @@ def _places(pipeline: Pipeline, step: Step) -> Iterator[tuple[Parts, Any]]:
         yield ("pipeline", "steps", step.index, "coerce"), step.config["coerce"]
 
 
-def lint_reading(pipeline: Pipeline, step: Step) -> list[Fault]:
-    """Faults in how a step reads replies: its `accept`, `strict` and `coerce`."""
+def lint_reading(pipeline: Pipeline, step: PipelineStep) -> list[Fault]:
+    """Faults in a step's options for reading replies: `accept`, `strict` and `coerce`."""
     config, faults = step.config, list[Fault]()
     try:
         refuse_bad_values({name: config[name] for name in ("accept", "strict") if name in config})
@@ -57,7 +57,7 @@ def lint_reading(pipeline: Pipeline, step: Step) -> list[Fault]:
         for key in given if isinstance(given, dict) else ():
             if key not in _KEYS:
                 where = "section schemas" if path[0] == "schemas" else f"step {step.name!r}"
-                message = f"there is no key {key!r} in the coerce of {where}"
+                message = f"unknown key {key!r} in the coerce of {where}"
                 faults.append(pipeline.fault("N036", (*path, key), message, did_you_mean(str(key), _KEYS, "")))
     try:
         coercion_of(pipeline, step)

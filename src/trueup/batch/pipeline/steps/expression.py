@@ -1,7 +1,7 @@
-"""Expression steps: fields worked out from fields, again and again until a condition holds, with seeded dice.
+"""Expression steps: compute fields from fields, repeatedly until a condition holds, with seeded dice.
 
-A unit enters and leaves with the fields that were worked out, or a `UnitError` says which expression failed. Only JSON
-values leave: what cannot be stored as it is (a set, NaN, a huge number of items) is refused, not bent.
+Takes a unit and returns it with the computed fields, or raises a `UnitError` that names the failed expression. Values must be
+JSON: a value that cannot be stored exactly (a set, NaN, too many items) is refused, not converted.
 """
 
 import math
@@ -15,14 +15,14 @@ from trueup.expressions.work import weigh
 
 Unit = dict[str, Any]
 MAX_ITERATIONS = 1000
-MOST_VALUES = 1_000_000  # values in what one expression gives
+MOST_VALUES = 1_000_000  # values in the result of one expression
 _DEPTH = 100
-# What belongs to the run and is not seen by expressions.
+# fields of the run, which expressions do not see
 HIDDEN = frozenset({"_metadata"})
 
 
 class UnitError(ValueError):
-    """An expression does not work for this unit; `code` says in which way."""
+    """An expression does not work for this unit; `code` says why."""
 
     def __init__(self, message: str, code: str = "U031") -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class UnitError(ValueError):
 
 
 class Formulas:
-    """Named expressions that are worked out one after the other, each seeing what those before it gave."""
+    """Named expressions that are evaluated in order; each can use the results of the earlier ones."""
 
     def __init__(self, sources: Mapping[str, Any], dice: Dice) -> None:
         functions = dice.functions()
@@ -39,7 +39,7 @@ class Formulas:
         ]
 
     def work_out(self, fields: Mapping[str, Any]) -> Unit:
-        """The fields that the expressions give."""
+        """The fields that the expressions compute."""
         known = dict(fields)
         return {name: self._value(name, expression, known) for name, expression in self._compiled}
 
@@ -53,7 +53,7 @@ def evaluate(name: str, expression: Expression, fields: Mapping[str, Any]) -> An
     """The value of an expression, or a UnitError that names it."""
     try:
         value = expression.evaluate(fields)
-        weigh(value, MOST_VALUES)  # what is fed back into an expression must not double with each turn
+        weigh(value, MOST_VALUES)  # a value that is fed back into an expression must not double with each iteration
         return value
     except ExpressionError as error:
         raise UnitError(f"{name}: {error}") from None
@@ -74,7 +74,7 @@ class ExpressionStep:
         self._most = most if type(most) is int and most > 0 else MAX_ITERATIONS
 
     def run(self, unit: Unit) -> Unit:
-        """The unit with the fields that the step gives it; the one that came in stays as it was."""
+        """The unit with the fields that the step adds; the input unit does not change."""
         self._dice.seed(step_seed(unit, self.name))
         known = {name: value for name, value in unit.items() if name not in HIDDEN}
         made = self._init.work_out(known)
@@ -103,7 +103,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 
 def refuse_unstorable(name: str, value: Any) -> None:
-    """Raise UnitError for what would not come back from JSON as it went in."""
+    """Raise UnitError for a value that JSON would not store exactly."""
     stack: list[tuple[Any, int]] = [(value, 0)]
     seen = 0
     while stack:

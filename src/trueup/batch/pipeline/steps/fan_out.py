@@ -1,7 +1,7 @@
-"""Fan-out steps: a unit with a list enters, one unit for each of its items leaves.
+"""Fan-out steps: turn a unit with a list into one unit for each of its items.
 
-Children carry every field of their parent but the list, which becomes one of its items. A unit without such a list, or with an
-empty one, leaves as a failure: nothing disappears in silence.
+Children have every field of their parent except the list, which is replaced by one of its items. A unit without such a list, or
+with an empty one, becomes a failure: no unit disappears silently.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class FanOut:
             what = "has no field" if self.field not in unit else "has no list in"
             raise UnitError(f"the unit {what} {self.field!r}", "U034")
         if not items:
-            raise UnitError(f"the list {self.field!r} is empty: there is nothing to fan out", "U034")
+            raise UnitError(f"the list {self.field!r} is empty, so there is nothing to fan out", "U034")
         rest = {name: value for name, value in unit.items() if name != self.field}
         return [
             {

@@ -1,7 +1,7 @@
-"""Steps that ask a model: a unit becomes a prompt, its replies are judged by the step's schema and rules.
+"""Steps that ask a model: a unit becomes a prompt, and the step's schema and rules judge its replies.
 
-A unit and the replies recorded so far enter an `Ask`; the next request leaves, or the outcome. All is decided by the plan of
-`ask` from the replies alone, so that recorded ones lead to the same place again, without a call.
+Takes a unit and its recorded replies, and returns an `UnitAsk` with the next request or the outcome. The plan of `ask` decides
+everything from the replies alone, so recorded replies lead to the same result again without a call.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from trueup.ask.loop.plan import Finish, Send, Wait
 from trueup.ask.memory import Memory
 from trueup.ask.policy import Mode, Policy
 from trueup.batch.judging.records import NO_SOURCE, evidence_of, merged, stage_of
-from trueup.batch.pipeline.config import MODES, Pipeline, Step
+from trueup.batch.pipeline.config import MODES, Pipeline, PipelineStep
 from trueup.batch.pipeline.prompts.templates import Prompts, fields_of
 from trueup.batch.pipeline.retrying.unmendable import HOPELESS
 from trueup.batch.pipeline.running.metadata import METADATA, log_lines, metadata, noted
@@ -33,8 +33,8 @@ Recorded = dict[str, Any]  # a line of the results: a reply, or a failure
 _PASSED = frozenset({"accepted", "repaired", "regenerated"})
 
 
-class Still:
-    """A clock that stands: nothing of what a step decides may depend on time or chance."""
+class FrozenClock:
+    """A clock that never advances: a step's decisions may not depend on time or chance."""
 
     __slots__ = ()
 
@@ -48,11 +48,11 @@ class Still:
         return 0.5
 
 
-STILL = Still()
+STILL = FrozenClock()
 
 
-class Whom:
-    """Who is asked, as far as the loop must know."""
+class AskedModel:
+    """The provider and model, as far as the loop needs them."""
 
     def __init__(self, key: str, modes: tuple[Mode, ...], provider: str) -> None:
         self.key = key
@@ -64,7 +64,7 @@ class Whom:
 class LlmStep:
     """A step of scope `chunk`, compiled once."""
 
-    def __init__(self, pipeline: Pipeline, step: Step, prompts: Prompts, provider: str, model: str) -> None:
+    def __init__(self, pipeline: Pipeline, step: PipelineStep, prompts: Prompts, provider: str, model: str) -> None:
         self.name = step.name
         self.provider = provider
         self.model = model
@@ -75,7 +75,7 @@ class LlmStep:
         self._shared: dict[str, Any] = shared if isinstance(shared, dict) else {}
         self.contract = step_contract(pipeline, step)
         self.policy = _policy(pipeline, step, model)
-        self._whom = Whom(provider, ("text",) if provider == "replay" else self.policy.modes, _shape(provider))
+        self._whom = AskedModel(provider, ("text",) if provider == "replay" else self.policy.modes, _shape(provider))
         self._memory = Memory()
 
     def prompt(self, unit: Unit) -> str:
@@ -91,8 +91,8 @@ class LlmStep:
         finally:
             self.contract.phases = before
 
-    def ask(self, unit: Unit, prompt: str, more: int | None = None) -> "Ask":
-        """Begin to ask about a unit; `more` is how many replies it may still have after an earlier try."""
+    def ask(self, unit: Unit, prompt: str, more: int | None = None) -> "UnitAsk":
+        """Start to ask about a unit; `more` is how many further replies it may have after an earlier try."""
         policy = self.policy if more is None else replace(self.policy, repairs=more)
         most = max(policy.repairs, policy.retries) if more is None else more
         seen = dict(unit)
@@ -100,11 +100,11 @@ class LlmStep:
             self.contract, self._whom, prompt, policy,
             context=context_of(self.contract, seen, prompt), memory=self._memory, clock=STILL,
         )  # fmt: skip
-        return Ask(unit, loop, self.name, seen, most + 1)
+        return UnitAsk(unit, loop, self.name, seen, most + 1)
 
 
-class Ask:
-    """One unit in a step: what to send next, or what became of it."""
+class UnitAsk:
+    """One unit in a step: the next request, or the outcome."""
 
     __slots__ = ("_left", "_loop", "_name", "_page", "_seen", "_step", "fault", "given", "unit")
 
@@ -114,10 +114,10 @@ class Ask:
         self._name = name
         self._seen = seen  # the unit as the rules see it: with the metadata of the reply that is judged
         self._left = most  # replies that the unit may still have, empty ones included
-        self._page = ""  # what the server sent in place of a reply
+        self._page = ""  # what the server sent instead of a reply
         self._step: Send | Wait | Finish = loop.start()
-        self.given = 0  # replies that were there before this step, from an earlier try
-        self.fault: Finding | None = None  # why no reply can help, if it is so
+        self.given = 0  # replies from an earlier try, before this step
+        self.fault: Finding | None = None  # why no reply can help, if that is known
 
     @property
     def finished(self) -> bool:
@@ -129,7 +129,7 @@ class Ask:
         return self.finished and self._loop.answer().outcome in _PASSED
 
     def request(self) -> Request:
-        """The request to send now. Waits belong to whoever sends: the plan's own are taken to be over."""
+        """The request to send now. The sender handles waits: the plan's own waits are taken to be over."""
         while isinstance(self._step, Wait):
             self._step = self._loop.waited()
         return self._loop.request()
@@ -140,7 +140,7 @@ class Ask:
         self.answer(record)
 
     def answer(self, record: Recorded) -> None:
-        """Take the answer to the request that was just made."""
+        """Take the answer to the latest request."""
         failure = record.get("failure")
         self._page = record.get("page", "")
         if failure is not None:
@@ -155,24 +155,24 @@ class Ask:
             if (self._left < 1 or in_vain) and not self.finished:
                 self._step = self._loop.cancelled()
 
-    def answered(self, record: Recorded) -> "Ask":
-        """The same; gives itself."""
+    def answered(self, record: Recorded) -> "UnitAsk":
+        """Take the answer, and return the ask itself."""
         self.answer(record)
         return self
 
-    def answered_late(self, record: Recorded) -> "Ask":
-        """The same, where the request was sent long ago, maybe by another process."""
+    def answered_late(self, record: Recorded) -> "UnitAsk":
+        """Take the answer to a request that was sent long ago, perhaps by another process."""
         if not self.finished:
             self.repeat(record)
         return self
 
-    def outcome(self, before: Recorded | None = None) -> "Outcome":
-        """The unit as it passed, or its failure record; `before` is the record of an earlier try."""
+    def outcome(self, before: Recorded | None = None) -> "UnitOutcome":
+        """The unit if it passed, or its failure record; `before` is the record of an earlier try."""
         answer = self._loop.answer()
         verdict, unit = answer.verdict, self.unit
         if answer.outcome in _PASSED:
             notes = log_lines(unit, verdict) if verdict.fixes or verdict.warnings else ()
-            return Outcome(passed_row(unit["unit_id"], self._seen, self._name, verdict), None, notes)
+            return UnitOutcome(passed_row(unit["unit_id"], self._seen, self._name, verdict), None, notes)
         tries: dict[str, int] = dict(before["tries"]) if before else {}
         for attempt in answer.attempts[self.given :]:
             stage = "transport" if attempt.verdict is None else stage_of(attempt.verdict.findings.errors)
@@ -181,39 +181,41 @@ class Ask:
         raw = verdict.reply.text if judged else self._page
         record = failure_record(unit, verdict.findings, raw, verdict.fixes, max(0, judged - 1), tries=tries)
         record |= evidence_told(verdict, self._seen, self._name)
-        return Outcome(None, record)
+        return UnitOutcome(None, record)
 
 
-class Outcome(NamedTuple):
-    """The result of a unit in a step: the unit as it passed, with lines for the log, or its failure record."""
+class UnitOutcome(NamedTuple):
+    """The result of a unit in a step: the unit if it passed, with log lines, or its failure record."""
 
     unit: Unit | None
     failure: Recorded | None
     notes: tuple[str, ...] = ()
 
 
-# What the run says of a unit: a reply that names one of these does not make it so.
+# Fields that the run sets about a unit. A reply cannot set them.
 OWN = frozenset({"_repetition_id", "_repetition_seed", "_fan_parent_id", "_fan_index"})
 
 
 def passed_row(unit_id: str, seen: Unit, step: str, verdict: Verdict) -> Unit:
-    """A unit that passed a step, as it is stored; `seen` is the unit as the rules saw it."""
+    """The stored form of a unit that passed a step; `seen` is the unit as the rules saw it."""
     if verdict.fixes or verdict.warnings or verdict.evidence:
         seen = {**seen, METADATA: noted(seen[METADATA], step, verdict)}
     return merged(unit_id, seen, _without_own(verdict.data))
 
 
 def evidence_told(verdict: Verdict, seen: Unit, step: str) -> Recorded:
-    """What a failure record has about the evidence: of each value, and the model that gave it; empty if nothing was looked up."""
+    """The evidence for a failure record: of each value, and the model that replied; empty if nothing was looked up."""
     if not verdict.evidence:
         return {}
     model = seen[METADATA][step].get("model", "")
-    named = model or "model" in seen  # a field of the unit is not what answered
+    named = model or "model" in seen  # a field of the unit does not name the model that answered
     return {"evidence": evidence_of(verdict), **({"model": model} if named else {})}
 
 
 def context_of(contract: Contract, seen: Unit, prompt: str | None) -> dict[str, Any]:
-    """What a reply is judged with: its unit and its prompt. The values of a grounded contract come from the unit; the prompt has examples."""
+    """The context for judging a reply: its unit and its prompt. The sources of a grounded contract come from the unit; the prompt
+    has examples.
+    """
     context: dict[str, Any] = {"input": seen}
     if prompt:
         context["question"] = prompt
@@ -235,15 +237,15 @@ def _without_own(data: Any) -> Any:
 
 
 def reply_of(record: Recorded) -> Any:
-    """The reply of a line of the results; a plain one is its text alone, which is judged the fastest."""
+    """The reply in a line of the results; for a plain one just its text, which is judged fastest."""
     finish, refusal = record.get("finish", "stop"), record.get("refusal", "")
     if finish in {"stop", "unknown"} and not refusal:
         return record["raw_response"]
     return Reply(text=record["raw_response"], finish=finish, refusal=refusal)
 
 
-def step_contract(pipeline: Pipeline, step: Step) -> PhasedContract:
-    """What a valid reply is in a step: its schema, then its rules."""
+def step_contract(pipeline: Pipeline, step: PipelineStep) -> PhasedContract:
+    """The contract of a step: its schema, then its rules."""
     schema: Any = True
     if step.schema:
         schema = pipeline.inside(pipeline.schema_dir, step.schema)
@@ -251,12 +253,12 @@ def step_contract(pipeline: Pipeline, step: Step) -> PhasedContract:
     if (grounded := step.config.get("grounded")) is not None:
         options["grounded"] = grounded
     coerce = coercion_of(pipeline, step)
-    # rules may use every field of the unit, also those that earlier steps gave it
+    # rules may use every field of the unit, including fields that earlier steps added
     return PhasedContract(schema, rules=step.validation or None, input=True, name=step.name, coerce=coerce, **options)
 
 
-def _policy(pipeline: Pipeline, step: Step, model: str) -> Policy:
-    """How far asking goes for one unit, as the configuration says."""
+def _policy(pipeline: Pipeline, step: PipelineStep, model: str) -> Policy:
+    """How often a unit may be asked about, according to the configuration."""
     tries = int(pipeline.number(("api", "retry", "max_attempts"), 3, 1))
     judged = int(pipeline.number(("processing", "validation_retry", "max_attempts"), tries, 1))
     first = pipeline.number(("api", "retry", "initial_delay_seconds"), 30)
@@ -276,7 +278,7 @@ def _policy(pipeline: Pipeline, step: Step, model: str) -> Policy:
         attempts=1_000_000,
         deadline=None,
         timeout=float(pipeline.number(("api", "timeout_seconds"), 120, 0.001)),
-        instruct="never",  # the template says what is wanted
+        instruct="never",  # the template says what to write
         otherwise="failed",
         last_tools=None,
     )
@@ -291,7 +293,7 @@ def _shape(provider: str) -> str:
 
 
 def recorded(reply: Reply) -> Recorded:
-    """What is kept of a reply."""
+    """The stored fields of a reply."""
     record: Recorded = {"raw_response": reply.text, "usage": reply.usage}
     if reply.finish not in {"stop", "unknown"}:
         record["finish"] = reply.finish

@@ -1,8 +1,8 @@
-"""Scripts of a pipeline: steps of scope `run`, and what is run after the last step.
+"""Runs scripts of a pipeline: steps of scope `run`, and scripts after the last step.
 
-A script gets the run directory as its first argument; what it prints goes to a file or the log. Scripts are part of the
-pipeline and are trusted like it; they must stand in its folder. One that fails or takes too long is told with its last words;
-one that is under way when the run is stopped is ended, and run again when the run goes on.
+A script gets the run directory as its first argument; its output goes to a file or the log. Scripts are part of the pipeline and
+trusted like it, and must be in its folder. If a script fails or takes too long, its last output is reported. If the run stops, a
+running script is ended, and run again when the run resumes.
 """
 
 import contextlib
@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 _TAIL = 2000
-_TURN = 0.1  # seconds between two looks at whether to give up
-_GRACE = 2.0  # seconds that a script has to end by itself
+_TURN = 0.1  # seconds between two checks whether to give up
+_GRACE = 2.0  # seconds that a script has to end
 
 
 class ScriptResult(NamedTuple):
-    """How a script ended: `error` is empty when it went well."""
+    """How a script ended; `error` is empty if it succeeded."""
 
     error: str = ""
     output: bytes = b""
@@ -38,7 +38,7 @@ def run_script(
     script: Path, run: Path, args: Sequence[str] = (), step: str = "", timeout: float = 600.0,
     given_up: threading.Event | None = None,
 ) -> ScriptResult:  # fmt: skip
-    """Run a script and wait for it; it and what it started are ended when it takes too long, or is given up."""
+    """Run a script and wait for it. If it takes too long or is given up, it and all processes that it started are ended."""
     command = [sys.executable, str(script)] if script.suffix == ".py" else [str(script)]
     environment = {**os.environ, "TRUEUP_RUN": str(run.resolve()), "TRUEUP_STEP": step}
     try:
@@ -66,10 +66,10 @@ def run_script(
 
 
 def _end(process: "subprocess.Popen[bytes]", *how: signal.Signals) -> bytes:
-    """Send a script and all that it started one signal after the other until it has ended; gives what it has printed."""
+    """Send one signal after the other to a script and all processes that it started until it has ended. Returns its output."""
     for each in how:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, each)
         with contextlib.suppress(subprocess.TimeoutExpired):
             return process.communicate(timeout=_GRACE)[0]
-    return b""  # something that left its group still holds the pipe
+    return b""  # a process that left its group still has the pipe open

@@ -1,8 +1,8 @@
-"""Units out of items: permutation, cross product or one each, repeated as often as asked.
+"""Makes units from items: permutation, cross product or one each, repeated as often as requested.
 
-A pipeline's processing section and its loaded items enter; units leave one by one, each with an id that no other has.
-Two items whose names make the same id are refused, and so is an item without a name. How many units there will be is known before
-the first one is made: more than `processing.unit_limit` are refused.
+Takes a pipeline's processing section and its loaded items, and yields units one by one, each with a unique id. Two items whose
+names make the same id are refused, and so is an item without a name. The number of units is known before the first one is made;
+more than `processing.unit_limit` are refused.
 """
 
 import itertools
@@ -18,14 +18,14 @@ Unit = dict[str, Any]
 STRATEGIES = ("permutation", "cross_product", "direct")
 MOST_ID = 4096  # characters; an id is data, never a file name
 UNIT_LIMIT = 10_000_000  # units of a run, unless the configuration allows more
-_COUNTED = 10**60  # a number of units that is not counted any further
+_COUNTED = 10**60  # a number of units beyond which nothing is counted
 _MOST_FACTORS = 100_000
 
 
 class ItemsError(ValueError):
-    """The items cannot become units; `path` is the place in the configuration that asked for them, `hint` what may be meant.
+    """The items cannot become units. `path` is the place in the configuration that they come from, `hint` a suggestion.
 
-    `item` is the path of one item inside the file of the items, if the error speaks of one.
+    `item` is the path of one item inside the file of the items, if the error is about one.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class ItemsError(ValueError):
 
 
 def make_units(processing: Mapping[str, Any], data: Any, most: int | None = None) -> Iterator[Unit]:
-    """Every unit in order, at most `most` of them; repetitions are interleaved, so that a few show every item.
+    """Every unit in order, at most `most` of them. Repetitions are interleaved, so that the first few show every item.
 
     >>> rows = [{"id": "a b", "n": 1}, {"id": "c/d", "n": 2}]
     >>> [u["unit_id"] for u in make_units({"strategy": "direct", "repeat": 2}, rows)]
@@ -46,7 +46,7 @@ def make_units(processing: Mapping[str, Any], data: Any, most: int | None = None
     """
     strategy = processing.get("strategy") or "permutation"
     if strategy not in STRATEGIES:
-        message = f"strategy is one of {', '.join(STRATEGIES)}; got {strategy!r}"
+        message = f"strategy must be one of {', '.join(STRATEGIES)}; got {strategy!r}"
         raise ItemsError(message, ("processing", "strategy"), did_you_mean(str(strategy), STRATEGIES))
     make = {"permutation": _permuted, "cross_product": _crossed, "direct": _direct}[strategy]
     repeat = _repeat(processing)
@@ -62,11 +62,11 @@ def make_units(processing: Mapping[str, Any], data: Any, most: int | None = None
 
 
 def refuse_too_many(processing: Mapping[str, Any], data: Any, most: int | None = None) -> None:
-    """Raise ItemsError if there would be more units than the limit, counted without making any; `most` is all that is wanted."""
+    """Raise ItemsError if there would be more units than the limit, without making any; `most` is the number of units requested."""
     limit = processing.get("unit_limit", UNIT_LIMIT)
     if type(limit) is not int or limit < 1:
         raise ItemsError(
-            f"unit_limit is a whole number of at least 1; got {repr(limit)[:60]}", ("processing", "unit_limit")
+            f"unit_limit must be a whole number of at least 1; got {repr(limit)[:60]}", ("processing", "unit_limit")
         )
     count, counted = count_units(processing, data)
     if min(count, count if most is None else most) <= limit:
@@ -77,7 +77,7 @@ def refuse_too_many(processing: Mapping[str, Any], data: Any, most: int | None =
 
 
 def count_units(processing: Mapping[str, Any], data: Any) -> tuple[int, str]:
-    """How many units there will be, and how they come about; a number beyond all use is cut short.
+    """The number of units, and how it is composed; extremely large numbers are cut short.
 
     >>> count_units({"strategy": "direct", "repeat": 3}, ["a", "b"])
     (6, '2 items, 3 times')
@@ -102,7 +102,7 @@ def _number(count: int) -> str:
 
 
 def _product(factors: Iterable[int]) -> int:
-    """The product of numbers, as far as it is worth counting; with a zero among them, zero."""
+    """The product of numbers, as far as it is counted; zero if one of them is zero."""
     found = 1
     factors = tuple(factors)
     if 0 in factors:
@@ -115,10 +115,10 @@ def _product(factors: Iterable[int]) -> int:
 
 
 def twins(processing: Mapping[str, Any], data: Any) -> Iterator[ItemsError]:
-    """An error for each item whose name another one has already, spaces and slashes aside, or that has none.
+    """An error for each item without a name, or with a name that another one has, ignoring spaces and slashes.
 
     >>> [str(error) for error in twins({"strategy": "direct"}, ["a b", "c", "a_b"])]
-    ["item 3 gives the id 'a_b', as item 1 does: names must differ in more than spaces and slashes"]
+    ["item 3 has the id 'a_b', like item 1: names must differ in more than spaces and slashes"]
     """
     for path, field, items in _named_lists(processing, data):
         seen: dict[str, int] = {}
@@ -131,12 +131,12 @@ def twins(processing: Mapping[str, Any], data: Any) -> Iterator[ItemsError]:
                 continue
             first = seen.setdefault(name, index)
             if first != index:
-                same = f"item {index + 1} gives the id {name[:120]!r}, as item {first + 1} does"
+                same = f"item {index + 1} has the id {name[:120]!r}, like item {first + 1}"
                 yield ItemsError(f"{same}: names must differ in more than spaces and slashes", item=at)
 
 
 def _named_lists(processing: Mapping[str, Any], data: Any) -> Iterator[tuple[Parts, str, list[Any]]]:
-    """Each list of items once for every field that names them, with its place in the file."""
+    """Each list of items, once for every field that names them, with its place in the file."""
     strategy = processing.get("strategy") or "permutation"
     common = _name_field(processing)
     if strategy == "direct":
@@ -156,7 +156,7 @@ def _named_lists(processing: Mapping[str, Any], data: Any) -> Iterator[tuple[Par
 
 
 def list_path(processing: Mapping[str, Any], data: Any) -> Parts:
-    """Where the list of the items stands in their file."""
+    """The place of the list of items in their file."""
     key = _word(processing, "key", None)
     if key is not None:
         return (key,)
@@ -164,18 +164,18 @@ def list_path(processing: Mapping[str, Any], data: Any) -> Parts:
 
 
 def positions_of(processing: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The positions, each a mapping with a name; a bare string is its name."""
+    """The positions, each a mapping with a name; a bare string is a name."""
     found = []
     listed = processing.get("positions") or []
     if not isinstance(listed, list):
-        raise ItemsError("positions is a list of names", ("processing", "positions"))
+        raise ItemsError("positions must be a list of names", ("processing", "positions"))
     for index, position in enumerate(listed):
         if isinstance(position, str):
             position = {"name": position}
         if not isinstance(position, dict) or not isinstance(position.get("name"), str):
-            raise ItemsError("a position is a name, or a mapping with one", ("processing", "positions", index))
+            raise ItemsError("a position must be a name, or a mapping with one", ("processing", "positions", index))
         if not isinstance(position.get("name_field", ""), str):
-            raise ItemsError("name_field is a word", ("processing", "positions", index))
+            raise ItemsError("name_field must be a word", ("processing", "positions", index))
         found.append(position)
     return found
 
@@ -194,7 +194,9 @@ def _repeat(processing: Mapping[str, Any]) -> int:
     if repeat is None:
         return 1
     if type(repeat) is not int or repeat < 1:
-        raise ItemsError(f"repeat is a whole number of at least 1; got {repr(repeat)[:60]}", ("processing", "repeat"))
+        raise ItemsError(
+            f"repeat must be a whole number of at least 1; got {repr(repeat)[:60]}", ("processing", "repeat")
+        )
     return repeat
 
 
@@ -235,7 +237,7 @@ def _direct(processing: Mapping[str, Any], data: Any) -> Iterator[Unit]:
     field = _name_field(processing)
     for item in listed_items(processing, data):
         unit = {"unit_id": identify(_name_of(item, field))}
-        fields = item if isinstance(item, dict) else {field: item}  # a bare name is an item that has nothing else
+        fields = item if isinstance(item, dict) else {field: item}  # a bare name is an item without other fields
         unit.update((key, value) for key, value in fields.items() if key != "unit_id")
         yield unit
 
@@ -250,7 +252,7 @@ def _repeated(bases: Sequence[Unit], repeat: int) -> Iterator[Unit]:
 
 
 def _distinct(units: Iterable[Unit]) -> Iterator[Unit]:
-    """Refuse an id that was there before."""
+    """Refuse an id that occurred before."""
     seen: set[str] = set()
     for unit in units:
         unit_id = unit["unit_id"]
@@ -265,7 +267,7 @@ def _distinct(units: Iterable[Unit]) -> Iterator[Unit]:
 
 
 def listed_items(processing: Mapping[str, Any], data: Any) -> list[Any]:
-    """The items of a file that holds one list of them, or names several."""
+    """The items of a file that contains one list of them, or several named lists."""
     given = data
     key = _word(processing, "key", None)
     if key is not None:
@@ -273,15 +275,17 @@ def listed_items(processing: Mapping[str, Any], data: Any) -> list[Any]:
             held = f"; it has {', '.join(map(str, data))}" if isinstance(data, dict) and data else ""
             names = [str(name) for name in data] if isinstance(data, dict) else []
             hint = did_you_mean(key, names)
-            raise ItemsError(f"the items file has no key {key!r}{held}", ("processing", "items", "key"), hint)
+            raise ItemsError(
+                f"the items file does not have the key {key!r}{held}", ("processing", "items", "key"), hint
+            )
         data = data[key]
     elif isinstance(data, dict) and len(data) == 1:
         data = next(iter(data.values()))
     if not isinstance(data, list):
-        raise ItemsError("the items are not a list: name the key that holds it (processing.items.key)")
+        raise ItemsError("the items are not a list: name the key that has it (processing.items.key)")
     for index, item in enumerate(data):
         if not isinstance(item, dict | str):
-            message = f"item {index + 1} is neither a mapping nor a name but {type(item).__name__}"
+            message = f"item {index + 1} must be a mapping or a name, not {type(item).__name__}"
             raise ItemsError(message, item=(*list_path(processing, given), index))
     return data
 
@@ -291,14 +295,14 @@ def _groups(processing: Mapping[str, Any], data: Any) -> list[tuple[dict[str, An
     if not positions:
         raise ItemsError("the cross_product strategy needs positions", ("processing",))
     if not isinstance(data, dict):
-        raise ItemsError("for cross_product the items file is a mapping of lists")
+        raise ItemsError("for cross_product the items file must be a mapping of lists")
     groups = []
     for index, position in enumerate(positions):
         key = position.get("source_key") or f"{position['name']}s"
         if not isinstance(key, str):
-            raise ItemsError(f"source_key is the name of a list; got {key!r}", ("processing", "positions", index))
+            raise ItemsError(f"source_key must be the name of a list; got {key!r}", ("processing", "positions", index))
         if not isinstance(data.get(key), list):
-            wrong = "is no list" if key in data else "is not there"
+            wrong = "is not a list" if key in data else "does not exist"
             raise ItemsError(
                 f"position {position['name']!r} takes its items from {key!r}, which {wrong} in the items file",
                 ("processing", "positions", index),
@@ -312,10 +316,10 @@ def _name_field(processing: Mapping[str, Any]) -> str:
 
 
 def _word(processing: Mapping[str, Any], name: str, default: str | None) -> str | None:
-    """A word of `processing.items`; anything else there is refused."""
+    """A word in `processing.items`; anything else is refused."""
     items = processing.get("items") or {}
     if not isinstance(items, dict):
-        raise ItemsError("processing.items is a mapping with the source of the items")
+        raise ItemsError("processing.items must be a mapping with the source of the items")
     value = items.get(name, default)
     if value is not None and not isinstance(value, str):
         raise ItemsError(f"{name} is a word; got {value!r}", ("processing", "items", name))
@@ -329,4 +333,4 @@ def _name_of(item: Any, field: str) -> Any:
         value = item.get(name) if isinstance(item, dict) else None
         if value not in (None, ""):
             return value
-    raise ItemsError(f"an item has no {field!r}, 'id' or 'name' to be called by: {str(item)[:120]}")
+    raise ItemsError(f"an item has no {field!r}, 'id' or 'name' for its id: {str(item)[:120]}")

@@ -1,6 +1,6 @@
-"""The file of the items: YAML, JSON, or JSONL with one item a line. A pipeline enters; its items leave, or faults at their own line and column.
+"""Reads the file of the items: YAML, JSON, or JSONL with one item a line. Returns the items, or faults with line and column.
 
-Places inside the file are looked up only when there is a fault: files of hundreds of megabytes are read without marks.
+Places inside the file are only looked up if there is a fault: files of hundreds of megabytes are read without them.
 """
 
 import json
@@ -25,10 +25,10 @@ _SOURCE: Parts = ("processing", "items", "source")
 
 
 def read_items(pipeline: Pipeline) -> Any:
-    """The items that the configuration names; a ContractError holds every fault of the file."""
+    """The items that the configuration names. A ContractError has every fault of the file."""
     source = pipeline.items_file()
     if not source:
-        message = "processing.items.source names the file of the items"
+        message = "processing.items.source must name the file of the items"
         raise ContractError([pipeline.fault("N006", _SOURCE[:-1], message)])
     raw = _bytes(pipeline, source)
     name = _name(pipeline)
@@ -48,14 +48,14 @@ def read_items(pipeline: Pipeline) -> Any:
 
 
 def items_fault(pipeline: Pipeline, error: ItemsError) -> Fault:
-    """The fault behind items that cannot become units: at the item it speaks of, else at its place in the configuration."""
+    """The fault of items that cannot become units: at the item it is about, else at its place in the configuration."""
     if error.item is None:
         return pipeline.fault("N033", error.path, str(error), error.hint)
     return fault("N033", place_of(pipeline, error.item), _SOURCE, str(error), error.hint)
 
 
 def place_of(pipeline: Pipeline, item: Parts) -> Place:
-    """Where an item stands in the file of the items; the file alone if it is too large to say."""
+    """The place of an item in the file of the items; the file alone if it is too large."""
     name = _name(pipeline)
     kind = Path(name).suffix.lower()
     raw = _bytes(pipeline, pipeline.items_file())
@@ -89,7 +89,7 @@ def _bytes(pipeline: Pipeline, source: str) -> bytes:
 
 
 def _beside(file: Path) -> list[str]:
-    """The names of files that stand where one is not; none where there is no such folder."""
+    """The names of files in the folder of a missing file; empty if there is no such folder."""
     try:
         return sorted(each.name for each in file.parent.iterdir() if each.is_file())[:1000]
     except OSError:
@@ -97,7 +97,7 @@ def _beside(file: Path) -> list[str]:
 
 
 def _lines(raw: bytes, name: str) -> list[Any]:
-    """One item a line; a line that is not JSON, or gives a key twice, is a fault of its own."""
+    """One item a line. A line that is not JSON, or has a key twice, is a separate fault."""
     items: list[Any] = []
     faults: list[Fault] = []
     for number, line in enumerate(raw.splitlines(), 1):
@@ -130,14 +130,14 @@ def _document(raw: bytes, name: str) -> Any:
 
 
 def _twice(text: str, name: str) -> list[Fault]:
-    """The keys that a file gives twice; one fault without a line if the file is too large to say where."""
+    """The keys that a file has twice; one fault without a line if the file is too large."""
     if len(text) <= LIMITS[".json"]:
         return parse_document(text, name, ".json").faults[:_MOST_FAULTS]
-    return [fault("N004", Place(name), _SOURCE, "an object of the file gives a key twice", _KEEP_ONE)]
+    return [fault("N004", Place(name), _SOURCE, "an object of the file has a key twice", _KEEP_ONE)]
 
 
 def _not_json(raw: bytes, error: Exception, name: str, first: int, what: str) -> Fault:
-    """Where and why bytes are not JSON; `first` is the number of their first line."""
+    """The place and the reason if bytes are not JSON; `first` is the number of their first line."""
     try:
         text = raw.decode()
     except UnicodeDecodeError as bad:

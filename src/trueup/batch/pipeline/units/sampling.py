@@ -1,7 +1,7 @@
-"""A sample of a pipeline's units: a function that makes the units enters, a few of them leave, in their own order.
+"""Takes a sample of a pipeline's units, in their own order.
 
-The same units, size and seed give the same sample. A stratified one takes its share of every value of a field, and at least one unit
-of each. Only the sample is in memory; a stratified one reads the units twice.
+The same units, size and seed give the same sample. A stratified sample has every value of a field in proportion, and at least one
+unit of each. Only the sample is in memory; for a stratified one the units are read twice.
 """
 
 import random
@@ -15,11 +15,11 @@ Units = Callable[[], Iterable[Unit]]
 
 
 class BadSample(ValueError):
-    """The units have no such sample: it is the command that is wrong, not the pipeline."""
+    """The units have no such sample: the command is wrong, not the pipeline."""
 
 
 def sampled(units: Units, size: int, by: str = "", seed: int = 0) -> Iterator[Unit]:
-    """So many of the units, chosen at random; with `by`, in proportion to the values of that field.
+    """A number of units, chosen at random; with `by`, in proportion to the values of that field.
 
     >>> rows = [{"unit_id": f"u{n}", "kind": "rare" if n == 7 else "common"} for n in range(10)]
     >>> [unit["unit_id"] for unit in sampled(lambda: rows, 3)]
@@ -48,7 +48,7 @@ def _drawn(units: Iterable[Unit], shares: Mapping[str, int], by: str, dice: rand
 
 
 def _shares(counts: Mapping[str, int], size: int, by: str) -> dict[str, int]:
-    """How many units of each stratum to take: one each, the rest in proportion, by largest remainder."""
+    """How many units of each stratum to take: one each, and the rest in proportion, by largest remainder."""
     total = sum(counts.values())
     if size >= total:
         return dict(counts)
@@ -63,7 +63,7 @@ def _shares(counts: Mapping[str, int], size: int, by: str) -> dict[str, int]:
 
 
 def _stratum(unit: Unit, by: str) -> str:
-    """The value of a field, which may be inside another: `city` or `item.city`."""
+    """The value of a field, which may be inside another, such as `city` or `item.city`."""
     value: Any = unit
     for name in by.split("."):
         if not isinstance(value, Mapping) or name not in value:

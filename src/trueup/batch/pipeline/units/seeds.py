@@ -1,7 +1,7 @@
-"""Seeds of units and the dice made from them: the same unit draws the same numbers in every run.
+"""Seeds of units, and random numbers drawn from them: the same unit draws the same numbers in every run.
 
-A unit id enters, a seed leaves (SHA-256 read as one integer, its lowest 31 bits); `Dice` draws from CPython's
-`random.Random` under the names that expressions use, and never from the state of the module.
+The seed of a unit is the SHA-256 of its id read as one integer, of which it is the lowest 31 bits. `Dice` draws from CPython's
+`random.Random` under the names that expressions use, and never from the global generator.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ def base_seed(unit_id: str) -> int:
 
 
 def step_seed(unit: Mapping[str, Any], step: str) -> int:
-    """The seed of one unit in one step: that of its repetition, else one of its own for each step.
+    """The seed of one unit in one step: of its repetition, else a separate one for each step.
 
     >>> step_seed({"unit_id": "a", "_repetition_seed": 7}, "walk")
     7
@@ -36,7 +36,7 @@ def step_seed(unit: Mapping[str, Any], step: str) -> int:
 
 
 class Dice:
-    """What `random` means in an expression: drawn from one seed, set anew for each unit."""
+    """`random` in expressions: draws from one seed, which is set again for each unit."""
 
     __slots__ = ("_random",)
 
@@ -71,13 +71,13 @@ class Dice:
         return self._random.sample(items, _count(k))
 
     def shuffle(self, items: Any) -> list[Any]:
-        """A shuffled copy: an expression changes nothing in place."""
+        """A shuffled copy: expressions do not change their input."""
         copy = list(items)
         self._random.shuffle(copy)
         return copy
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """The functions by the names that expressions call them."""
+        """The functions by their names in expressions."""
         names = ("choice", "choices", "randint", "randrange", "random", "uniform", "gauss", "sample", "shuffle")
         return {f"random.{name}": getattr(self, name) for name in names}
 

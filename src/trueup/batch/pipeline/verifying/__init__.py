@@ -1,1 +1,1 @@
-"""Whether a run is complete and valid, and how it is put right."""
+"""Checks whether a run is complete and valid, and repairs it."""

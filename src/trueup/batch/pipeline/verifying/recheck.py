@@ -1,7 +1,8 @@
-"""Recheck: whether what a run stores as valid is valid under the run's own pipeline, with the same value.
+"""Recheck: whether the valid outcomes of a run are still valid with the run's own pipeline, with the same value.
 
-A run enters and stays as it is. A sample of its stored outcomes is judged again, the same one each time; those that are refused
-now, or have another value, leave as problems. A failure that would pass now is no problem: it is not lost, `revalidate` shows it.
+Takes a run and changes nothing. A sample of its stored outcomes is judged again, the same sample each time; outcomes that are
+refused now, or have another value, are returned as problems. A failure that would pass now is not a problem: it is not lost, and
+`revalidate` shows it.
 """
 
 import random
@@ -15,30 +16,30 @@ from trueup.batch.pipeline.revalidating.rejudging import Rejudge
 from trueup.batch.pipeline.rundir.directory import RunDir
 from trueup.batch.pipeline.rundir.disk import Damaged
 from trueup.batch.pipeline.rundir.state import Chunk
-from trueup.batch.pipeline.verifying.verify import Problem
+from trueup.batch.pipeline.verifying.verify import RunProblem
 
-SAMPLE = 200  # outcomes of each step that are judged again unless asked otherwise
+SAMPLE = 200  # outcomes of each step that are judged again by default
 _NAMED = 20
 
 
 class Rechecked(NamedTuple):
-    """How many outcomes were judged again, of how many, and what is wrong with them."""
+    """How many outcomes were judged again, out of how many, and their problems."""
 
     judged: int
     stored: int
-    problems: tuple[Problem, ...]
+    problems: tuple[RunProblem, ...]
 
 
 def recheck(run: RunDir, sample: int | None = SAMPLE) -> Rechecked:
     """Judge `sample` stored outcomes of each step again, or all of them."""
     judged = stored = 0
-    problems: list[Problem] = []
+    problems: list[RunProblem] = []
     try:
         pipeline = run.pipeline
         judges = [Rejudge(pipeline, step) for step in pipeline.steps if step.scope != "run"]
-    except (OSError, ValueError, TypeError) as error:  # a copy that somebody has changed
+    except (OSError, ValueError, TypeError) as error:  # a copy that was changed
         why = " ".join(str(error).split())[:300]
-        return Rechecked(0, 0, (Problem("damaged", "", "", f"nothing can be judged by the run's own pipeline: {why}"),))
+        return Rechecked(0, 0, (RunProblem("damaged", "", "", f"the run's own pipeline cannot be used: {why}"),))
     for judge in judges:
         name = judge.step.name
         chunks = [chunk for chunk in run.state.ordered() if name in chunk.done]
@@ -70,14 +71,16 @@ def _recheck_chunk(run: RunDir, judge: Rejudge, chunk: Chunk, places: Container[
     return Rechecked(judged, judged, tuple(_problems(chunk.name, judge.step.name, refused, differs, codes)))
 
 
-def _problems(chunk: str, step: str, refused: list[str], differs: list[str], codes: Counter[str]) -> Iterator[Problem]:
+def _problems(
+    chunk: str, step: str, refused: list[str], differs: list[str], codes: Counter[str]
+) -> Iterator[RunProblem]:
     if refused:
         why = ", ".join(f"{code} {number}" for code, number in codes.most_common(5))
         said = f"{len(refused)} stored as valid, but refused by the run's own contract ({why})"
-        yield Problem("refused", chunk, step, said, tuple(refused[:_NAMED]))
+        yield RunProblem("refused", chunk, step, said, tuple(refused[:_NAMED]))
     if differs:
         said = f"{len(differs)} stored with another value than the run's own contract gives"
-        yield Problem("differs", chunk, step, said, tuple(differs[:_NAMED]))
+        yield RunProblem("differs", chunk, step, said, tuple(differs[:_NAMED]))
 
 
 def _sampled(

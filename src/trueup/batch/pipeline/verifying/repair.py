@@ -1,7 +1,7 @@
-"""Repair: what verify finds wrong is put right, from what is recorded; nothing is asked of a model here.
+"""Repair: fixes the problems that `verify` finds, from the recorded replies. No model is asked here.
 
-A chunk whose files do not fit the journal is opened again at the first step that is wrong: the recorded replies lead to the
-same outcomes without a call, and only what was never recorded is asked. Damaged lines of the journal are put aside, not lost.
+A chunk whose files do not match the journal is opened again at the first wrong step: the recorded replies lead to the same
+outcomes without a call, and only unrecorded ones are asked for. Damaged lines of the journal are put aside, not lost.
 """
 
 import contextlib
@@ -12,18 +12,18 @@ from trueup.batch.pipeline.rundir.directory import MANIFEST, OwnedRun
 from trueup.batch.pipeline.rundir.disk import Disk
 from trueup.batch.pipeline.rundir.journal import JOURNAL, unsealed
 from trueup.batch.pipeline.running.results import gather, publish
-from trueup.batch.pipeline.verifying.verify import Problem, verify, verify_results
+from trueup.batch.pipeline.verifying.verify import RunProblem, verify, verify_results
 
 
 class Repaired(NamedTuple):
-    """What was done, and what is left that nobody can put right here."""
+    """The repairs that were made, and the problems that cannot be repaired here."""
 
     done: tuple[str, ...]
-    left: tuple[Problem, ...]
+    left: tuple[RunProblem, ...]
 
 
 def repair(path: Path, disk: Disk | None = None) -> Repaired:
-    """Put a run right as far as it can be."""
+    """Repair a run as far as possible."""
     disk = disk or Disk()
     run = OwnedRun.open(path, disk, salvage=True)
     try:
@@ -34,8 +34,8 @@ def repair(path: Path, disk: Disk | None = None) -> Repaired:
         done += _mend_tails(run)
         done += _reopen(run)
         if done or any(verify_results(run)):
-            done.append("the results were gathered again from the chunks")
-            with contextlib.suppress(FileNotFoundError):  # of a chunk that cannot be opened again, and is left
+            done.append("the results were collected again from the chunks")
+            with contextlib.suppress(FileNotFoundError):  # of a chunk that cannot be opened again, and is left as it is
                 gather(run) if run.state.status == "done" else publish(run)
         if done or not (run.path / MANIFEST).exists():
             run.write_manifest()  # otherwise it is left as it is: it may describe chunks in the middle of a step
@@ -48,7 +48,7 @@ def repair(path: Path, disk: Disk | None = None) -> Repaired:
 
 
 def _mend_journal(run: OwnedRun) -> list[str]:
-    """Put lines of the journal that are damaged aside."""
+    """Put damaged lines of the journal aside."""
     file = run.path / JOURNAL
     good: list[bytes] = []
     bad: list[bytes] = []
@@ -72,7 +72,7 @@ def _mend_tails(run: OwnedRun) -> list[str]:
 
 
 def _reopen(run: OwnedRun) -> list[str]:
-    """Open chunks again at the first step that is wrong."""
+    """Open chunks again at the first wrong step."""
     first: dict[str, int] = {}
     state = run.state
     for problem in verify(run):
@@ -84,7 +84,7 @@ def _reopen(run: OwnedRun) -> list[str]:
         chunk, step = state.chunks[name], state.steps[index]
         went_on = chunk.split or any(name in record["moved"] for record in state.retries)
         if went_on:
-            continue  # its units are elsewhere already; to open it again would make them twice
+            continue  # its units are already elsewhere; opening it again would duplicate them
         run.commit("reopened", chunk=name, step=step)
         done.append(f"{name} is open again at step {step}; `trueup run` works it out anew from what is recorded")
     return done

@@ -1,1 +1,1 @@
-"""Looking into a run: its units page by page, and one unit in full. The screens and the studio show what is read here."""
+"""Reads the units of a run, page by page, and one unit in full, for the screens and the studio."""

@@ -1,4 +1,4 @@
-"""One unit at one step in full: a run directory and the id of a unit enter, what was asked, what came back and how it was judged leave.
+"""Reads one unit at one step in full from a run directory: its requests, its replies, and their verdicts.
 
 Replies come from the one reader of results, so a call that was only sent is never shown as a reply.
 """
@@ -23,8 +23,8 @@ _INNER = frozenset({"failure_stage", "raw_response", "errors", "warnings", "fixe
 Row = dict[str, Any]
 
 
-class Replied(NamedTuple):
-    """One reply about a unit, and how it was judged (None where it is not judged by a contract)."""
+class JudgedReply(NamedTuple):
+    """One reply about a unit, and its verdict (None if a contract does not judge it)."""
 
     raw: str
     verdict: Verdict | None
@@ -33,32 +33,32 @@ class Replied(NamedTuple):
     at: str = ""
 
 
-class Unit(NamedTuple):
+class UnitDetails(NamedTuple):
     """Everything about one unit at one step.
 
-    `note` says how the calls about it stand while it is not judged, `fault` what of it cannot be read.
+    `note` is the progress of its calls while it is not judged; `fault` says which part of it cannot be read.
     """
 
     id: str
     input: Row
     prompt: str
-    replies: tuple[Replied, ...]
+    replies: tuple[JudgedReply, ...]
     failure: Row | None
     result: Row | None
     note: str = ""
     fault: str = ""
 
 
-def unit_at(path: Path, step: str, row: UnitRow) -> Unit:
-    """One unit: what went in, what was asked, what came back and how that was judged."""
+def unit_at(path: Path, step: str, row: UnitRow) -> UnitDetails:
+    """One unit: its input, its requests, its replies and their verdicts."""
     try:
         return unit_in(RunDir.look(path), step, row)
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        return Unit(row.id, {}, "", (), None, None, fault=str(error))
+        return UnitDetails(row.id, {}, "", (), None, None, fault=str(error))
 
 
-def unit_in(run: RunDir, step: str, row: UnitRow) -> Unit:
-    """The same for a run that was looked at already; raises what reading a damaged run may raise."""
+def unit_in(run: RunDir, step: str, row: UnitRow) -> UnitDetails:
+    """The same for a run that was opened already. Raises the errors of reading a damaged run."""
     faults: list[str] = []
 
     def last(kind: str) -> Row | None:
@@ -76,11 +76,11 @@ def unit_in(run: RunDir, step: str, row: UnitRow) -> Unit:
     prompt = str((last("prompts") or {}).get("prompt", ""))
     replies = _judged(run, step, row, given, faults)
     note = "" if row.state in {"failed", "valid"} else _open_note(run, step, row)
-    return Unit(row.id, given, prompt, replies, failure, result, note, "\n".join(dict.fromkeys(faults)))
+    return UnitDetails(row.id, given, prompt, replies, failure, result, note, "\n".join(dict.fromkeys(faults)))
 
 
 def _readable(rows: Iterable[Row], faults: list[str]) -> Iterator[Row]:
-    """Records, no more once one cannot be read; that is added to the faults."""
+    """Records up to the first that cannot be read, which is added to the faults."""
     try:
         yield from rows
     except (OSError, Damaged) as error:
@@ -88,18 +88,18 @@ def _readable(rows: Iterable[Row], faults: list[str]) -> Iterator[Row]:
 
 
 def _open_note(run: RunDir, step: str, row: UnitRow) -> str:
-    """How the calls about a unit stand that is not judged yet."""
+    """The progress of the calls about a unit that is not judged yet."""
     calls = read_calls(_readable(rows_in(run.file(row.chunk, step, "results")), []), {row.id})
     recorded = calls.recorded.get(row.id, [])
     failures = sum(not is_reply(record) for record in recorded)
     sent = calls.unanswered[row.id]
     parts = []
     if sent and run.is_running:
-        parts.append("a request was sent; no reply has come yet")
+        parts.append("a request was sent; there is no reply yet")
     elif sent:
-        parts.append("a request was sent; nobody is running it, so its reply is lost")
+        parts.append("a request was sent, but no process is running this run, so its reply is lost")
     elif row.state == "asked":
-        parts.append("its request is in a batch at the provider; no reply has come yet")
+        parts.append("its request is in a batch at the provider; there is no reply yet")
     elif not recorded:
         parts.append("not asked yet")
     if failures:
@@ -107,7 +107,7 @@ def _open_note(run: RunDir, step: str, row: UnitRow) -> str:
     return "; ".join(parts)
 
 
-def _judged(run: RunDir, step: str, row: UnitRow, given: Row, faults: list[str]) -> tuple[Replied, ...]:
+def _judged(run: RunDir, step: str, row: UnitRow, given: Row, faults: list[str]) -> tuple[JudgedReply, ...]:
     """The replies about a unit, each judged again by the contract of the step."""
     rows: list[Row] = []
     try:
@@ -121,7 +121,7 @@ def _judged(run: RunDir, step: str, row: UnitRow, given: Row, faults: list[str])
         seen = {**given, METADATA: metadata(given, step, record)}
         judged = _verdict(contract, record, seen)
         told = str(record.get("model") or ""), str(record.get("at") or "")
-        out.append(Replied(record["raw_response"], judged, record.get("usage") or {}, *told))
+        out.append(JudgedReply(record["raw_response"], judged, record.get("usage") or {}, *told))
     return tuple(out)
 
 
@@ -136,7 +136,7 @@ def _verdict(contract: Contract | None, record: Row, seen: Row) -> Verdict | Non
 
 @lru_cache(maxsize=8)
 def _contract(file: Path, step: str, _: int) -> Contract | None:
-    """The contract of a step; made again when the length of the journal, which comes last, has changed: a pipeline may be adopted."""
+    """The contract of a step. It is made again if the length of the journal, the last key, has changed: a pipeline may be adopted."""
     with suppress(OSError, ValueError, Damaged):
         pipeline = read_config(file)
         named = next((found for found in pipeline.steps if found.name == step), None)
@@ -146,5 +146,5 @@ def _contract(file: Path, step: str, _: int) -> Contract | None:
 
 
 def fields_of(result: Row) -> Row:
-    """A record without what trueup put beside the unit's own fields."""
+    """A record without the fields that trueup added to the unit's own."""
     return {name: value for name, value in result.items() if name not in _INNER}

@@ -1,7 +1,8 @@
-"""The units of a step, page by page: a run directory and a query enter, the rows of one page leave.
+"""Lists the units of a step in a run directory page by page, for a query.
 
-Memory does not grow with the run: a page is found by the row before or after it, in one pass over the files. What the journal does
-not say is not shown: a unit counts as failed or valid once its chunk is through the step, and as asked while a call is open.
+Memory does not grow with the run: a page is found by the row before or after it, in one pass over the files. Only facts in the
+journal are shown: a unit counts as failed or valid once its chunk has finished the step, and as asked while a call is not
+answered.
 """
 
 import heapq
@@ -21,7 +22,7 @@ from trueup.batch.pipeline.rundir.state import Chunk
 from trueup.batch.pipeline.running.metadata import notes_of
 
 PAGE = 200
-_BETWEEN = 1000  # units between two looks at whether somebody still waits
+_BETWEEN = 1000  # units between two checks whether the result is still wanted
 State = Literal["failed", "replied", "asked", "waiting", "valid"]
 STATES: tuple[State, ...] = ("failed", "replied", "asked", "waiting", "valid")
 OPEN = frozenset({"replied", "asked", "waiting"})
@@ -29,7 +30,7 @@ KINDS = ("", "failed", "open", "valid")
 
 
 class UnitRow(NamedTuple):
-    """One unit in a list: its id, how it stands, and codes: of its errors, or of its warnings and fixes if it passed."""
+    """One unit in a list: its id, its state, and codes: of its errors, or of its warnings and fixes if it passed."""
 
     id: str
     chunk: str
@@ -43,7 +44,7 @@ class UnitRow(NamedTuple):
 
 
 class Query(NamedTuple):
-    """Which units are wanted, and in which order; `kind` is failed, open, valid or empty for all."""
+    """Which units to list, and in which order; `kind` is failed, open, valid or empty for all."""
 
     step: str
     kind: str = ""
@@ -53,8 +54,8 @@ class Query(NamedTuple):
     down: bool = False
 
 
-class Page(NamedTuple):
-    """A part of the units, and whether there are more on either side; `fault` says what could not be read."""
+class UnitPage(NamedTuple):
+    """A page of units, and whether there are more on either side; `fault` says which part could not be read."""
 
     rows: tuple[UnitRow, ...] = ()
     before: bool = False
@@ -80,32 +81,32 @@ def page_at(
     back: bool = False,
     size: int = PAGE,
     left: Callable[[], bool] = lambda: False,
-) -> Page:
-    """The units after `start`, or before it with `back`; without it, the first ones. Reading ends early once `left` says so."""
+) -> UnitPage:
+    """The units after `start`, or before it with `back`; without it, the first ones. Reading ends early if `left` returns true."""
     faults: list[str] = []
     try:
-        page = _page(unit_rows(RunDir.look(path), query, left, faults), query, start, back, size)
+        page = _page(unit_rows(RunDir.look(path), query, left, faults), query, start, size, back=back)
     except (OSError, ValueError, KeyError, TypeError, IndexError, msgspec.MsgspecError) as error:
-        return Page(fault=str(error))
+        return UnitPage(fault=str(error))
     if not faults:
         return page
     more = f" (and {len(faults) - 1:,} more)" if len(faults) > 1 else ""
     return page._replace(fault=f"{faults[0]}{more}; try `trueup repair {path}`")
 
 
-def _page(rows: Iterator[UnitRow], query: Query, start: UnitRow | None, back: bool, size: int) -> Page:
+def _page(rows: Iterator[UnitRow], query: Query, start: UnitRow | None, size: int, *, back: bool) -> UnitPage:
     key = _KEYS[query.order]
     if start is None:
         found = list(_first(rows, key, query, size + 1))
-        return Page(tuple(found[:size]), False, len(found) > size)
+        return UnitPage(tuple(found[:size]), after=len(found) > size)
     edge = key(start)
-    onward = query.down == back  # whether what is wanted has a greater key than `start`
+    onward = query.down == back  # whether the wanted units have greater keys than `start`
     wanted = (row for row in rows if (key(row) > edge if onward else key(row) < edge))
     if not back:
         found = list(_first(wanted, key, query, size + 1))
-        return Page(tuple(found[:size]), True, len(found) > size)
+        return UnitPage(tuple(found[:size]), before=True, after=len(found) > size)
     last = _last(wanted, key, query, size + 1)
-    return Page(tuple(last[-size:]), len(last) > size, True)
+    return UnitPage(tuple(last[-size:]), before=len(last) > size, after=True)
 
 
 def _first(rows: Iterable[UnitRow], key: Callable[[UnitRow], Key], query: Query, number: int) -> Iterable[UnitRow]:
@@ -121,7 +122,7 @@ def _last(rows: Iterable[UnitRow], key: Callable[[UnitRow], Key], query: Query, 
 
 
 def row_now(path: Path, step: str, row: UnitRow) -> UnitRow:
-    """A unit as it stands now, whichever page it is on; as it was known if its chunk has it no more."""
+    """The current row of a unit, on any page; the given row if its chunk no longer has the unit."""
     try:
         run = RunDir.look(path)
         chunks = [run.state.chunks[row.chunk]]
@@ -134,9 +135,9 @@ def row_now(path: Path, step: str, row: UnitRow) -> UnitRow:
 def unit_rows(
     run: RunDir, query: Query, left: Callable[[], bool] = lambda: False, faults: list[str] | None = None
 ) -> Iterator[UnitRow]:
-    """Every unit that is wanted: those that failed, those in the middle of the step, those that passed.
+    """Every unit to list: those that failed, those in the middle of the step, and those that passed.
 
-    Files that hold fewer units than the journal says are added to `faults`.
+    Files with fewer units than the journal says are added to `faults`.
     """
     if query.step not in run.state.steps:
         return
@@ -169,7 +170,7 @@ class _Coded(msgspec.Struct):
 
 
 class _Record(msgspec.Struct):
-    """As much of a record as a list shows."""
+    """The fields of a record that a list shows."""
 
     unit_id: str
     errors: list[_Coded] = []
@@ -184,17 +185,17 @@ _quick = msgspec.json.Decoder(_Quick).decode
 
 
 def _record(raw: bytes) -> _Record:
-    """A line as a record; raises ValueError if it is none."""
+    """A line as a record. Raises ValueError if it is not one."""
     try:
         return _quick(raw)
-    except msgspec.DecodeError:  # half a surrogate pair, which this decoder refuses; or no record
+    except msgspec.DecodeError:  # a lone surrogate, which this decoder refuses; or not a record
         return msgspec.convert(decode(raw), _Record)
 
 
 def _judged(
     run: RunDir, chunk: Chunk, step: str, state: Literal["failed", "valid"], faults: list[str]
 ) -> Iterator[UnitRow]:
-    """The units of a chunk that failed a step or passed it; a line that is not a record gives none, and is missed in the end."""
+    """The units of a chunk that failed a step or passed it. A line that is not a record gives none, and is missing in the count."""
     file = run.file(chunk.name, step, "failures" if state == "failed" else "validated")
     done = chunk.done[step]
     missing = done.failures if state == "failed" else done.valid
@@ -226,7 +227,7 @@ def _noted(record: _Record, step: str) -> list[str]:
 
 
 def _open(run: RunDir, chunk: Chunk, step: str, faults: list[str]) -> Iterator[UnitRow]:
-    """The units of a chunk in the middle of a step: a call that was sent is a question, not a reply."""
+    """The units of a chunk in the middle of a step: a call that was sent is not a reply yet."""
     try:
         calls = read_calls(rows_in(run.file(chunk.name, step, "results")))
         replied = {unit_id for unit_id, rows in calls.recorded.items() if any(map(is_reply, rows))}

@@ -13,15 +13,15 @@ const showHead = () => {
     tile(data.other_errors.units, "failed, other errors"),
     tile(data.only_in_a.units, "only in A"),
     tile(data.only_in_b.units, "only in B"),
-    tile(data.same, "the same"),
+    tile(data.same, "same on both sides"),
   );
   const lines = [];
   for (const name of ["a", "b"]) {
     const side = data[name];
     const pending = side.counts.pending ? `, ${count(side.counts.pending)} units pending` : "";
-    if (side.state !== "done") lines.push(`${name.toUpperCase()} is ${side.state}${pending}: it is compared as far as it is.`);
+    if (side.state !== "done") lines.push(`${name.toUpperCase()} is ${side.state}${pending}, so the comparison covers only what it has so far.`);
     if (side.damaged.lines) {
-      lines.push(`${name.toUpperCase()}: lines that are not records and left out: ${count(side.damaged.lines)} (${side.damaged.places.join(", ")})`);
+      lines.push(`${name.toUpperCase()}: lines left out because they are not records: ${count(side.damaged.lines)} (${side.damaged.places.join(", ")})`);
     }
   }
   notes(lines);
@@ -29,7 +29,7 @@ const showHead = () => {
 
 const showSides = () => {
   const sides = [data.a, data.b];
-  // A row: what is shown of A and B, what the columns are sorted by (null for text), and the difference where both are known.
+  // A row: the text shown for A and B, the values for sorting (null for text), and the difference if both are known.
   const row = (name, shown, sorted, known, change) => {
     const apart = known ? sorted[1] - sorted[0] : null;
     return { name, a: shown[0], b: shown[1], sorted, apart, change: known ? change(apart) : "" };

@@ -1,5 +1,6 @@
-// The values of a unit beside the places of its sources. A click on a value marks its places there.
-// Pieces of a text, cut where a place begins or ends; a piece that several places share is marked as the chosen one, else as the first.
+// Shows the values of a unit beside the text of its sources. A click on a value marks its places there.
+// A text is cut into pieces at the start and end of each place. A piece that several places share is marked for the chosen one, else
+// for the first.
 const pieced = (points, from, spots, chosen) => {
   const edges = new Set([0, points.length]);
   const inside = spots.map(({ start, end, at, kind }) => ({ start: Math.max(start - from, 0), end: Math.min(end - from, points.length), at, kind }))
@@ -16,13 +17,13 @@ const pieced = (points, from, spots, chosen) => {
   });
 };
 
-const leftOut = (from, to) => (to > from ? [make("p", { class: "note gap" }, `… ${count(to - from)} characters are left out here …`)] : []);
+const leftOut = (from, to) => (to > from ? [make("p", { class: "note gap" }, `… ${count(to - from)} characters omitted …`)] : []);
 
 const sourceOf = (source, spots, chosen) => {
   const parts = [make("h4", {}, visible(source.name), make("small", {}, ` ${count(source.size)} characters`))];
   let at = 0;
   for (const [start, text] of source.pieces) {
-    const points = Array.from(text);  // places count characters; JavaScript counts halves of them
+    const points = Array.from(text);  // places count code points; JavaScript counts UTF-16 units
     parts.push(...leftOut(at, start), make("pre", { dir: "auto" }, ...pieced(points, start, spots, chosen)));
     at = start + points.length;
   }
@@ -31,8 +32,8 @@ const sourceOf = (source, spots, chosen) => {
 
 const lacks = (row) => row.kind === "none" || row.kind === "only_in_prompt";
 const saysOf = (row) => {
-  if (row.kind === "computed") return "a rule computes it";
-  if (!("says" in row)) return row.kind === "none" ? "nothing near it" : "";
+  if (row.kind === "computed") return "computed by a rule";
+  if (!("says" in row)) return row.kind === "none" ? "nothing similar" : "";
   return make("span", {}, lacks(row) ? "nearest: " : "", written(row.says), make("small", {}, visible(row.document)));
 };
 
@@ -51,7 +52,7 @@ const evidenceOf = (unit) => {
       for (const other of body.querySelectorAll("button")) other.setAttribute("aria-pressed", String(other === head));
       draw(at);
       const mark = where.querySelector("mark.chosen");
-      if (!mark) return;  // its part of the source is left out
+      if (!mark) return;  // this part of the source is omitted
       for (const pane of [where, mark.closest("pre")]) {
         const [inner, outer] = [mark.getBoundingClientRect(), pane.getBoundingClientRect()];
         pane.scrollTop += inner.top - outer.top - (pane.clientHeight - inner.height) / 2;
@@ -66,14 +67,14 @@ const evidenceOf = (unit) => {
     const next = buttons[buttons.indexOf(document.activeElement) + ({ ArrowDown: 1, ArrowUp: -1 }[event.key] || NaN)];
     if (next) { event.preventDefault(); next.focus(); next.click(); }
   });
-  const heads = ["field", "value", "evidence", "the source says"].map((name) => make("th", { scope: "col" }, name));
+  const heads = ["field", "value", "evidence", "in the source"].map((name) => make("th", { scope: "col" }, name));
   const table = make("div", { class: "scroll" }, make("table", { id: "evidence" }, make("thead", {}, make("tr", {}, ...heads)), body));
   if (unit.evidence_more) table.append(make("p", { class: "note" }, `${count(unit.evidence_more)} more values are in the record.`));
   draw(-1);
   const lacking = unit.evidence.some((row) => row.says && !row.places);
   return [
     make("h3", {}, "Values and their evidence"),
-    ...(unit.sources.length || !lacking ? [] : [make("p", { class: "note" }, "The record does not hold the source, so its places cannot be shown.")]),
+    ...(unit.sources.length || !lacking ? [] : [make("p", { class: "note" }, "The record does not include the source, so its places cannot be shown.")]),
     make("div", { class: unit.sources.length ? "beside" : "" }, table, ...(unit.sources.length ? [where] : [])),
   ];
 };

@@ -6,7 +6,7 @@ const showHead = () => {
   const names = summary.inputs.map((input) => input.name);
   const shown = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
   const contract = summary.contract.name || summary.contract.hash.slice(0, 12);
-  const parts = [shown, data.kind === "run" ? "run of a pipeline" : contract && `contract ${contract}`, `trueup ${summary.trueup}`];
+  const parts = [shown, data.kind === "run" ? "pipeline run" : contract && `contract ${contract}`, `trueup ${summary.trueup}`];
   $("about").textContent = visible(parts.filter(Boolean).join(" · "));
   document.title = `trueup report: ${count(counts.valid)} of ${count(counts.units)} valid`;
   const merged = (summary.merged || {}).units || 0;
@@ -38,11 +38,11 @@ const showFunnel = () => {
     return;
   }
   const stages = [
-    ["pipeline_internal", "a unit at all"], ["parse", "a value was read"],
-    ["schema_validation", "fits the schema"], ["validation", "keeps the rules: valid"],
+    ["pipeline_internal", "is a unit"], ["parse", "has a value"],
+    ["schema_validation", "fits the schema"], ["validation", "passes the rules: valid"],
   ];
   let left = counts.units;
-  $("funnel").append(row("lines that went in", left, 0, counts.units));
+  $("funnel").append(row("lines in the input", left, 0, counts.units));
   for (const [stage, label] of stages) {
     const lost = summary.stages[stage] || 0;
     left -= lost;
@@ -115,7 +115,7 @@ const showTables = () => {
   if (merged.units) {
     $("h-merged").parentElement.hidden = false;
     $("kind").append(make("option", { value: "merged" }, "merged"));
-    $("how-merged").textContent = `${count(merged.units)} units stand for ${count(merged.replies)} more replies with the same id (--merge ${merged.how}).`;
+    $("how-merged").textContent = `${count(merged.units)} units were merged with ${count(merged.replies)} more replies with the same id (--merge ${merged.how}).`;
     const kinds = Object.entries(merged.kinds).map(([kind, n]) => ({ kind: kind.replaceAll("_", " ").replace(" to ", " → "), n }));
     sortable("merged", [{ name: "earlier reply → chosen one", value: (row) => row.kind }, number("replies", "n")], kinds);
   }
@@ -148,7 +148,7 @@ const choose = (choice) => {
   state.text = $("text").value = "";
   showList();
   $("units").scrollIntoView({ behavior: "smooth" });
-  ($("list").firstElementChild || $("text")).focus({ preventScroll: true });  // the keyboard follows the eye
+  ($("list").firstElementChild || $("text")).focus({ preventScroll: true });  // move the keyboard focus to the place that is shown
 };
 
 const showList = () => {
@@ -180,10 +180,10 @@ const showList = () => {
   $("list").replaceChildren(...items);
   $("list").scrollTop = 0;
   if (items.length) items[0].click();
-  else $("unit").replaceChildren(make("p", { class: "note" }, "No unit of this report matches. The files have them all."));
+  else $("unit").replaceChildren(make("p", { class: "note" }, "No unit of this report matches. The output files have all units."));
 };
 
-// Spans count characters; JavaScript counts halves of them.
+// Spans count code points; JavaScript counts UTF-16 units.
 const marked = (raw, spoken, id = "raw") => {
   const points = Array.from(raw);
   const spans = spoken.filter((fact) => fact.span && fact.span[1] <= points.length)
@@ -211,7 +211,7 @@ const findingCells = (e) => [meaning(e.code), written(e.path), visible(e.message
 const earlier = (unit) => (unit.merged || []).flatMap((reply) => [
   make("h3", {}, `Earlier reply${reply.place ? ` · ${visible(reply.place)}` : ""}`),
   shown(reply.raw_response),
-  ...facts("What was wrong with it", reply.errors, findingCells),
+  ...facts("Errors in it", reply.errors, findingCells),
 ]);
 
 const showUnit = (unit) => {
@@ -220,14 +220,14 @@ const showUnit = (unit) => {
     ...unit.fixes.map((fix) => ({ ...fix, kind: fix.grade, says: `${fix.code}, ${fix.grade}: ${visible(fix.before)} → ${visible(fix.after)}` })),
     ...unit.errors.map((error) => ({ ...error, kind: "finding", says: `${error.code}: ${visible(error.message || "")}` })),
   ];
-  const cut = unit.cut ? [make("p", { class: "note" }, `Only the start is here: the whole reply has ${count(unit.cut)} characters.`)] : [];
+  const cut = unit.cut ? [make("p", { class: "note" }, `Only the start is shown: the whole reply has ${count(unit.cut)} characters.`)] : [];
   $("unit").replaceChildren(
     make("h3", {}, visible(unit.unit_id)),
     make("p", {}, make("span", { class: `verdict ${unit.kind}` }, verdict), unit.place ? ` · ${visible(unit.place)}` : ""),
     ...facts("Errors", unit.errors, findingCells),
     ...facts("Warnings", unit.warnings || [], findingCells),
     ...evidenceOf(unit),
-    make("h3", {}, "Reply as it came"), marked(unit.raw_response, spoken), ...cut,
+    make("h3", {}, "Reply as received"), marked(unit.raw_response, spoken), ...cut,
     ...facts("Fixes", unit.fixes, (f) => [
       meaning(f.code), make("span", { class: `grade ${f.grade}` }, f.grade), written(f.path), written(`${f.before} → ${f.after}`),
     ]),
@@ -250,7 +250,7 @@ const start = () => {
   explain();
   $("sampled").textContent = data.sampled || units.length < data.of
     ? `A sample: the first units of each code, field and rule, ${count(units.length)} of the ${count(Math.max(data.of, units.length + 1))} or more that failed, were fixed or have a warning. The counts above are complete; all units are in ${data.files}.`
-    : `Every unit that failed, was fixed or has a warning${data.grounded.length ? ", and those whose values were looked up" : ""}.`;
+    : `Every unit that failed, was fixed or has a warning${data.grounded.length ? ", and every unit whose values were looked up" : ""}.`;
   for (const name of Object.keys(kinds)) fill(name);
   for (const name of FILTERS) $(name).addEventListener("change", () => { state[name] = $(name).value; showList(); });
   $("text").addEventListener("input", () => { state.text = $("text").value.toLowerCase(); showList(); });

@@ -1,5 +1,5 @@
 "use strict";
-// What the pages share. Everything from a reply is set as text, never as markup.
+// Shared by the pages. Everything from a reply is set as text, never as markup.
 const data = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
 const make = (tag, attributes = {}, ...children) => {
@@ -14,7 +14,7 @@ const make = (tag, attributes = {}, ...children) => {
 const count = (n) => n.toLocaleString("en");
 const share = (n, of) => (of ? ((100 * n) / of).toFixed(n === of || n === 0 ? 0 : 1) + " %" : "");
 
-// Control characters are shown, and so are those that turn or hide text.
+// Control characters are made visible, and so are characters that change the direction of text or hide it.
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]|\udb40[\udc00-\udc7f]/g;
 const visible = (text) => text.replace(HIDDEN, (sign) => {
   const point = sign.codePointAt(0);
@@ -37,8 +37,7 @@ const listed = (codes) => {
   return cell;
 };
 
-// A table that can be sorted by any column: a column has a name, the value a row is sorted by (null comes last, both ways), and
-// the cell it shows.
+// A table that can be sorted by any column. A column has a name, the value to sort by (null is always last), and the cell to show.
 const sortable = (id, columns, rows, { pick = null, empty = "none" } = {}) => {
   const body = make("tbody");
   const heads = columns.map((column) => make("th", { scope: "col", "aria-sort": "none", class: column.number ? "num" : "" }));
@@ -101,7 +100,7 @@ const explain = () => {
   addEventListener("hashchange", open);
   document.addEventListener("click", (event) => {
     const link = event.target.closest && event.target.closest('a[href^="#explain-"]');
-    if (link && link.getAttribute("href") === location.hash) open();  // the address stays the same, so nothing else would happen
+    if (link && link.getAttribute("href") === location.hash) open();  // the address does not change, so the browser would do nothing
   });
   open();
 };
