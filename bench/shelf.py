@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from trueup.shelf.cards import issuer_of
 from trueup.shelf.ibans import LENGTHS
-from trueup.shelf.seen import Seen
+from trueup.shelf.subject import Seen
 from trueup.shelf.table import SHELF, load
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -179,7 +179,9 @@ def parameters(function: Any) -> Iterator[tuple[str, str]]:
         annotation = str(parameter.annotation or "")
         unpacked = re.search(r"Unpack\[(\w+)\]", annotation)
         if unpacked:
-            table = find(f"trueup.contract.options.{unpacked[1]}") or find(f"trueup.contract.forms.{unpacked[1]}")
+            table = find(f"trueup.contract.options.{unpacked[1]}") or find(
+                f"trueup.contract.option_types.{unpacked[1]}"
+            )
             names = [name for each in (table, *bases(table)) for name in each.members]
             yield from ((name, "") for name in names)
         elif parameter.name not in ("self", "cls"):

@@ -11,7 +11,7 @@ from typing import Any
 import griffe
 
 from trueup.contract.contract import Contract
-from trueup.contract.given import about_option, type_of
+from trueup.contract.option_help import about_option, type_of
 from trueup.contract.options import OPTIONS
 
 _EXAMPLE = re.compile(r"^>>> .*(?:\n(?!\s*$).*)*", re.MULTILINE)

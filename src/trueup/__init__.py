@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from trueup.ask.rungs import Rung
     from trueup.ask.shapes.parts import File, Image
     from trueup.backtesting.backtest import backtest
-    from trueup.contract.acting import aexecute, execute
+    from trueup.contract.call_results import aexecute, execute
     from trueup.contract.contract import Contract
     from trueup.contract.partial import Partial
     from trueup.verdict.context import Context
@@ -33,7 +33,7 @@ __version__ = "0.1.0"
 _ROOMS = {
     "ask.answer": "Answer", "ask.conversation": "Conversation", "ask.policy": "Policy Price", "ask.run": "Run",
     "ask.rungs": "Rung", "ask.shapes.parts": "File Image", "backtesting.backtest": "backtest",
-    "contract.acting": "aexecute execute", "contract.contract": "Contract", "contract.partial": "Partial",
+    "contract.call_results": "aexecute execute", "contract.contract": "Contract", "contract.partial": "Partial",
     "verdict.context": "Context",
     "verdict.facts": "Finding Fix",
     "verdict.reply": "Reply ToolCall",

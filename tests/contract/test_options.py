@@ -12,10 +12,10 @@ import pytest
 from trueup import Contract
 from trueup.checks.scoring import FORMAT, Evaluation, Facts, Model
 from trueup.cli.main import main
-from trueup.contract import forms
+from trueup.contract import option_types
 from trueup.contract.files.extends import WHOLE
 from trueup.contract.files.shape import TAKES, file_schema
-from trueup.contract.given import about_option, documented, told, type_of
+from trueup.contract.option_help import about_option, documented, told, type_of
 from trueup.contract.options import DEFAULTS, FILE_KEYS, FILE_ONLY, OPTIONS, Option, options_in
 from trueup.contract.text import text_of
 from trueup.studio.contracts.kinds import OPENED, is_contract
@@ -88,15 +88,15 @@ def test_the_types_of_its_declaration_can_be_found(name: str) -> None:
     words = re.findall(r"\b[A-Z]\w+", type_of(name))
     from trueup.contract import options
 
-    known = {**vars(forms), **vars(options), "Options": 1, "Mapping": 1, "Sequence": 1, "None": None, "Any": Any}
+    known = {**vars(option_types), **vars(options), "Options": 1, "Mapping": 1, "Sequence": 1, "None": None, "Any": Any}
     assert not [word for word in words if word not in known]
 
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_type_checkers_see_it_where_options_are_passed_on(name: str) -> None:
-    assert name in forms.Loaded.__optional_keys__
-    assert (name in forms.Given.__optional_keys__) == (name != "schema")
-    assert (name in forms.Beside.__optional_keys__) == (name not in {"schema", "tools", "calls"})
+    assert name in option_types.Loaded.__optional_keys__
+    assert (name in option_types.Given.__optional_keys__) == (name != "schema")
+    assert (name in option_types.Beside.__optional_keys__) == (name not in {"schema", "tools", "calls"})
 
 
 @pytest.mark.parametrize("name", OPTIONS)

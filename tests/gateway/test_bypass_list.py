@@ -9,8 +9,8 @@ from tests.gateway.conftest import PERSON, Open
 from tools import client_fields
 from trueup import Contract
 from trueup.ask.policy import Policy
+from trueup.gateway.protocols.field_filter import clean, keep
 from trueup.gateway.protocols.fields import CHAT, CHUNK, MESSAGE, MESSAGE_EVENTS, RESPONSE
-from trueup.gateway.protocols.kept import clean, keep
 from trueup.store.open import open_store
 from trueup.testing.script import Call, Raw, Say
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from trueup import Contract
-from trueup.inferring.described import Mixed
+from trueup.inferring.declarations import Mixed
 from trueup.inferring.infer import NothingToLearn, infer
 from trueup.inferring.openapi import BadDescription
 from trueup.inferring.report import Report

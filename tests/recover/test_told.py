@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.recover.laws import reads_as as check
 from trueup import Contract
-from trueup.recover.said import is_withdrawn, may_withdraw
+from trueup.recover.remarks import is_withdrawn, may_withdraw
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 

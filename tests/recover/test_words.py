@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.growth import assert_linear
-from trueup.recover import said, words
+from trueup.recover import remarks, words
 from trueup.recover.words import Phrase, PhraseGroup, parse, pattern, source, tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,12 +92,12 @@ def test_what_takes_a_value_back_passes_the_quick_gate(language: str) -> None:
     for sample in (sample for text in texts for sample in samples(parse(text))):
         for before in ("{}", "{}\n\n**", "```\n{}\n```\n", "{} Fine so far. "):
             reply = f"{before}{sample.capitalize()}: x"
-            assert said.may_withdraw(reply, reply.index("}") + 1), reply
+            assert remarks.may_withdraw(reply, reply.index("}") + 1), reply
 
 
 def test_no_module_of_the_reader_that_uses_phrases_keeps_words_of_its_own() -> None:
     allowed = {"json", "true", "false", "yes", "null", "apart"}
-    for module in ("said.py", "sentences.py", "calls/acting.py", "forms/scalars.py"):
+    for module in ("remarks.py", "sentences.py", "calls/acting.py", "forms/scalars.py"):
         text = (ROOT / "src" / "trueup" / "recover" / module).read_text("utf-8")
         for frame in re.findall(r"\br[bf]?\"((?:[^\"\\\n]|\\.)+)\"", text):
             if "<" in frame and "." in frame:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.growth import assert_linear
 from trueup import Contract
-from trueup.shelf.seen import Seen
+from trueup.shelf.subject import Seen
 from trueup.shelf.table import SHELF, load
 
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -7,7 +7,7 @@ import pytest
 
 from trueup import Contract
 from trueup.shelf.options import BadOption
-from trueup.shelf.seen import MOST
+from trueup.shelf.subject import MOST
 from trueup.shelf.table import SHELF
 from trueup.verdict.facts import Finding
 

@@ -21,7 +21,7 @@ from trueup.batch.pipeline.retrying.retry import retry
 from trueup.batch.pipeline.rundir.directory import OwnedRun
 from trueup.batch.pipeline.rundir.lock import born, is_held, read_owner
 from trueup.contract.lint.run import lint_contract
-from trueup.grounding.kept import without_texts
+from trueup.grounding.stored import without_texts
 from trueup.store.alarm import RETRY_RATE
 from trueup.store.errors import MICROS
 from trueup.store.open import open_store

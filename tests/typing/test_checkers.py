@@ -14,7 +14,7 @@ import pytest
 from trueup.checks.order import Order
 from trueup.checks.rules import RULE_KEYS, SECTIONS
 from trueup.contract.calls import CallOptions
-from trueup.contract.forms import CallTable, OrderTable, RulesTable, RuleTable
+from trueup.contract.option_types import CallTable, OrderTable, RulesTable, RuleTable
 
 PROGRAM = Path(__file__).with_name("user_program.py")
 CACHE = Path(__file__).resolve().parents[2] / ".cache" / "mypy_user"

@@ -14,7 +14,7 @@ import pydantic
 
 from trueup import Answer, Context, Contract, Conversation, Policy, Price, Rejected, ToolCall, Verdict
 from trueup.ask.cache import MemoryCache
-from trueup.contract.forms import Given
+from trueup.contract.option_types import Given
 from trueup.watch.observe import observed
 
 

@@ -19,8 +19,8 @@ from trueup.ask.requests.messages import Messages as History
 from trueup.ask.requests.messages import opened
 from trueup.ask.requests.outgoing import Hook
 from trueup.ask.rungs import find_ladder, provider_of
-from trueup.contract.acting import Errors, Execution, Registry, aexecute, execute
-from trueup.contract.given import named
+from trueup.contract.call_results import Errors, Execution, Registry, aexecute, execute
+from trueup.contract.option_help import named
 from trueup.verdict.events import Event
 from trueup.verdict.reply import ToolCall
 from trueup.verdict.verdict import T, Verdict
@@ -28,7 +28,7 @@ from trueup.verdict.verdict import T, Verdict
 if TYPE_CHECKING:
     from trueup.ask.cache import Cache
     from trueup.contract.contract import Contract
-    from trueup.contract.forms import Messages, Model
+    from trueup.contract.option_types import Messages, Model
 
 
 class Conversation(Generic[T]):

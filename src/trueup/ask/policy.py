@@ -26,7 +26,7 @@ else:
         def __call__(self, *given: Any, **options: Any) -> Any:
             for name in options:
                 if name not in self.__struct_fields__:
-                    from trueup.contract.given import no_such_option  # only for a policy that is wrong
+                    from trueup.contract.option_help import no_such_option  # only for a policy that is wrong
 
                     raise TypeError(no_such_option(name, self.__name__, self.__struct_fields__))
             return super().__call__(*given, **options)

@@ -19,8 +19,8 @@ from trueup.ask.rungs import find_ladder, provider_of
 from trueup.ask.runs.calls import Hook, amake, make
 from trueup.ask.runs.turns import Settings, Turns
 from trueup.ask.stream import AskStream, AsyncAskStream
-from trueup.contract.acting import Errors
-from trueup.contract.given import named
+from trueup.contract.call_results import Errors
+from trueup.contract.option_help import named
 from trueup.verdict.events import Event
 from trueup.verdict.verdict import T
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from trueup.ask.cache import Cache
     from trueup.ask.requests.outgoing import Hook as RequestHook
     from trueup.contract.contract import Contract
-    from trueup.contract.forms import Messages, Model, Tools
+    from trueup.contract.option_types import Messages, Model, Tools
 
 
 class _Running(Generic[T]):

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from trueup.checks.conversation import visible
 from trueup.checks.machines import state_name
 from trueup.checks.problems import closest
-from trueup.checks.spoken import visible
 from trueup.checks.steps import Steps, is_async, pending
 from trueup.expressions.errors import ExpressionError
 from trueup.verdict.bugs import is_fault, pointed, refusal

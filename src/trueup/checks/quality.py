@@ -7,10 +7,10 @@ gives the metric, and so does one with `shadow: true`. Where the model abstains,
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from trueup.checks.conversation import visible
 from trueup.checks.machines import state_name
 from trueup.checks.problems import takes
 from trueup.checks.scoring import BadModel, Model, Scorer, read_model
-from trueup.checks.spoken import visible
 from trueup.verdict.catalogue import Level
 from trueup.verdict.facts import Finding
 from trueup.verdict.reply import Reply

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from trueup.checks.conversation import visible
 from trueup.checks.custom import Custom, read_custom, switches_of
 from trueup.checks.problems import closest
-from trueup.checks.spoken import visible
 from trueup.checks.steps import Steps, refuse, run
 from trueup.verdict.facts import Finding, finding
 from trueup.verdict.reply import Reply, Turn

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from trueup.checks.conversation import called_in, spoken_texts
+from trueup.checks.current_state import Places, Standing
 from trueup.checks.dialogue import BadStates, Dialogue, Path, Rule, State, read_dialogue, spelled
 from trueup.checks.flow import Problem, flow_problems
 from trueup.checks.folding import Folded
@@ -18,8 +20,6 @@ from trueup.checks.machines import collected, transitions_of
 from trueup.checks.mentions import claimed_tools
 from trueup.checks.placeholders import filled
 from trueup.checks.sentences import Addressed, Form
-from trueup.checks.spoken import called_in, spoken_texts
-from trueup.checks.standing import Places, Standing
 from trueup.checks.toolset import Toolset
 from trueup.checks.violations import Hit, Lookout
 from trueup.verdict.facts import Finding, finding

@@ -15,10 +15,10 @@ from typing import Any
 
 import msgspec
 
-from trueup.checks.listed import Lists
+from trueup.checks.name_context import Place
+from trueup.checks.name_lists import Lists
 from trueup.checks.naming import SHARED, Convention, Likeness, Naming, convention, has_verb, is_file
 from trueup.checks.stretches import matches
-from trueup.checks.talk import Place
 from trueup.checks.toolset import Toolset
 from trueup.recover.words import pattern, small
 from trueup.verdict.catalogue import Level

@@ -13,13 +13,13 @@ from orjson import dumps
 
 from trueup.conform.options import read_options
 from trueup.conform.schema import Schema, compile_schema
-from trueup.contract.given import SignatureOfOptions, documented, named, options_of, refuse_unknown, told
 from trueup.contract.judging.conversation import arrived, completed
 from trueup.contract.judging.incoming import STREAM_STARTS, WHOLE, called_before, incoming, is_stream
 from trueup.contract.judging.integers import alias_test, either, integral_test
 from trueup.contract.judging.limits import depth_over, too_large
 from trueup.contract.judging.merge import NO_CALLS, Account, Judged, merge
 from trueup.contract.meaning.fallbacks import read_fallbacks, with_fallbacks
+from trueup.contract.option_help import SignatureOfOptions, documented, named, options_of, refuse_unknown, told
 from trueup.contract.options import DEFAULTS, OPTIONS, Loaded, refuse_bad_values
 from trueup.contract.tool_calls.envelope import SCHEMA as ENVELOPE
 from trueup.contract.tool_calls.envelope import enclosed, encloses, lists_calls, opened, with_passed
@@ -52,7 +52,11 @@ if TYPE_CHECKING:
     from trueup.conform.dialects import Provider
     from trueup.contract.calls import CallJudge, CallOptions
     from trueup.contract.fingerprint import Fingerprint
-    from trueup.contract.forms import (
+    from trueup.contract.items import Items, X
+    from trueup.contract.judging.fast_path import ShortWay
+    from trueup.contract.judging.judge import Judge
+    from trueup.contract.meaning.meaning import Meaning, ScoreCheck
+    from trueup.contract.option_types import (
         AsyncRunOptions,
         AsyncRunStreamOptions,
         CallTable,
@@ -62,10 +66,6 @@ if TYPE_CHECKING:
         RunStreamOptions,
         Tools,
     )
-    from trueup.contract.items import Items, X
-    from trueup.contract.judging.fast_path import ShortWay
-    from trueup.contract.judging.judge import Judge
-    from trueup.contract.meaning.meaning import Meaning, ScoreCheck
     from trueup.contract.options import Beside, Given
     from trueup.contract.stream import Stream
     from trueup.contract.streaming.early_faults import Early

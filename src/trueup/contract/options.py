@@ -12,7 +12,7 @@ from trueup.verdict.catalogue import Accept, Profile
 
 if TYPE_CHECKING:
     from trueup.conform.options import Options
-    from trueup.contract.forms import (
+    from trueup.contract.option_types import (
         CallsGiven,
         ChecksGiven,
         GroundedGiven,

@@ -16,7 +16,7 @@ from trueup.conform.validating import validating
 from trueup.contract.judging.repetition import EVERY, Looping
 from trueup.contract.partial import Partial
 from trueup.contract.streaming.visible_value import Shown
-from trueup.read.arriving import Arriving
+from trueup.read.incremental import Arriving
 from trueup.read.sources import apieces, pieces
 from trueup.recover.envelopes import may_wrap
 from trueup.recover.json.growing import Growing, members

@@ -14,8 +14,8 @@ import msgspec
 
 from trueup.ask.policy import Policy
 from trueup.contract.contract import Contract
-from trueup.gateway.careless import NAME, careless
 from trueup.gateway.config import Config, Route, Upstream
+from trueup.gateway.demo_model import NAME, careless
 from trueup.gateway.running import Running, running
 from trueup.store.open import open_store
 from trueup.store.stats import Rate

@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from trueup.gateway.client.time_limit import Within
 from trueup.gateway.client.upstream import Line
-from trueup.gateway.client.within import Within
 from trueup.gateway.config import Caller, Config
 from trueup.gateway.door.exchange import Door
 from trueup.gateway.door.visit import FAILED, GONE, REFUSED, Visit

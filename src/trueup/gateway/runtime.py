@@ -79,7 +79,7 @@ def _line(config: Config) -> Line:
     """The connections; cloud upstreams need more than a key."""
     if all(upstream.access is None for upstream in config.upstreams.values()):
         return Line(config.upstreams, config.limits.reply, config.limits.connections)
-    from trueup.gateway.cloud.line import CloudLine
+    from trueup.gateway.cloud.connections import CloudLine
 
     return CloudLine(config.upstreams, config.limits.reply, config.limits.connections)
 

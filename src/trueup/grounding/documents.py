@@ -14,7 +14,7 @@ from functools import cached_property
 from threading import Lock
 from typing import NamedTuple
 
-from trueup.grounding.bound import is_bound
+from trueup.grounding.larger_wholes import is_bound
 from trueup.grounding.moments.find import Clock, Moment, moments
 from trueup.grounding.quantities.find import Quantity, quantities
 from trueup.grounding.quantities.units import unit_named, unit_words

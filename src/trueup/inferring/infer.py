@@ -15,7 +15,7 @@ from trueup.inferring.evidence import Budget, Place
 from trueup.inferring.gathering import Gathered, count_in
 from trueup.inferring.grounds import Proposal
 from trueup.inferring.heading import heading
-from trueup.inferring.holding import Judged, Word, judge, worst
+from trueup.inferring.held_out import Judged, Word, judge, worst
 from trueup.inferring.reading import NOTHING, WHY, Observed, observed, reader
 from trueup.inferring.report import Draft, HeldOut, Report
 from trueup.inferring.shapes import FEW, Shape
@@ -73,7 +73,7 @@ def infer(
     (8, 8)
     """
     _refuse_bad_options(strictness, holdout, expect)
-    from trueup.inferring.described import described
+    from trueup.inferring.declarations import described
     from trueup.inferring.sources import Opened
 
     known = described(sources, name, operation)

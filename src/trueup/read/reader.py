@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from trueup.read import anthropic, batch, detect, messages, openai_responses, streams, text, vercel
-from trueup.read.arriving import Arriving
 from trueup.read.events import (
     Events,
     from_frames,
@@ -23,6 +22,7 @@ from trueup.read.events import (
     looks_like_sse,
     value,
 )
+from trueup.read.incremental import Arriving
 from trueup.read.objects import Row, as_dict, record, word
 from trueup.read.reading import Failure, Reading, failed, failure_of, silent, unknown
 from trueup.verdict.reply import Reply

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any
 
 from trueup.read import detect
-from trueup.read.arriving import Arriving
+from trueup.read.incremental import Arriving
 from trueup.read.objects import as_dict
 
 _WHOLE = (str, bytes, bytearray, memoryview, Mapping, list, tuple, set, frozenset, type, BaseException)

@@ -186,10 +186,10 @@ class _Outside(NamedTuple):
 @cache
 def _outside_rooms() -> _Outside:
     # loaded once, by the first reply that needs them: an import statement can cost as much as a call of these
-    from trueup.recover.layers.around import gap_records
     from trueup.recover.layers.fence import code_blocks
     from trueup.recover.layers.reasoning import reasoning_spans
-    from trueup.recover.said import changes, is_example, is_withdrawn
+    from trueup.recover.layers.surroundings import gap_records
+    from trueup.recover.remarks import changes, is_example, is_withdrawn
 
     return _Outside(gap_records, reasoning_spans, code_blocks, is_example, is_withdrawn, changes)
 
@@ -367,8 +367,8 @@ def _is_wrapped(value: Any, fit: Fit, aims: Aims) -> bool:
 
 def _is_in_prose(text: str, candidate: Candidate) -> bool:
     """Whether there are words next to a value, not only a fence, tags or reasoning."""
-    from trueup.recover.layers.around import gap_records  # as above
     from trueup.recover.layers.reasoning import reasoning_spans
+    from trueup.recover.layers.surroundings import gap_records  # as above
 
     around = gap_records(text, candidate.spans, [(*span, "W003") for span in reasoning_spans(text)])
     return any(record[0] in ("W002", "S031") for record in around)
@@ -438,7 +438,7 @@ def _is_one_of_records(text: str, winner: Reading, readings: list[Reading]) -> b
 def _meant(text: str, readings: list[Reading]) -> list[Reading]:
     """Readings that are neither introduced as an example nor part of a program."""
     from trueup.recover.layers.fence import code_blocks  # as above
-    from trueup.recover.said import is_example
+    from trueup.recover.remarks import is_example
 
     blocks = code_blocks(text)
 
@@ -452,7 +452,7 @@ def _meant(text: str, readings: list[Reading]) -> list[Reading]:
 
 def _current(text: str, readings: list[Reading]) -> list[Reading]:
     """Readings that the words around them do not call replaced."""
-    from trueup.recover.said import is_old  # as above
+    from trueup.recover.remarks import is_old  # as above
 
     return [r for r in readings if not is_old(text, r.candidate.spans[0][0], r.candidate.end)]
 
@@ -462,7 +462,7 @@ def _takes_its_place(text: str, winner: Reading, last: Reading) -> bool:
     start = last.candidate.spans[0][0]
     if start < winner.candidate.end or last.candidate.form != "json" or last.candidate.lossy:
         return False
-    from trueup.recover.said import withdraws  # as above
+    from trueup.recover.remarks import withdraws  # as above
 
     return withdraws(text, winner.candidate.end, start)
 
@@ -485,7 +485,7 @@ def _gather(text: str, readings: list[Reading], judge: Judge, judge_item: Judge 
 
 def _set_apart(text: str, readings: list[Reading]) -> bool:
     """Whether the words between values show that they do not belong together: a correction, or an example."""
-    from trueup.recover.said import corrects  # as above
+    from trueup.recover.remarks import corrects  # as above
 
     if any(corrects(text, a.candidate.end, b.candidate.spans[0][0]) for a, b in pairwise(readings)):
         return True

@@ -66,7 +66,7 @@ def _closer_look() -> Callable[[str], tuple[int, int] | None]:
 
 @cache
 def _words_after() -> Callable[[str, int], bool]:
-    from trueup.recover.said import may_withdraw  # as above
+    from trueup.recover.remarks import may_withdraw  # as above
 
     return may_withdraw
 

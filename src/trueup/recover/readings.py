@@ -11,8 +11,8 @@ from trueup.recover.aims import Aims
 from trueup.recover.candidate import Candidate
 from trueup.recover.fragments import is_fragment
 from trueup.recover.json.lexer import fold
-from trueup.recover.json.lone import lone
 from trueup.recover.json.scan import Scan, stretches_outside
+from trueup.recover.json.single_scalar import lone
 from trueup.recover.layers.boxed import unboxed
 from trueup.recover.layers.escaping import ESCAPED_START, unbreak, undouble, unfold
 from trueup.recover.layers.markup import unentity, unmark

@@ -17,7 +17,7 @@ import orjson
 
 from trueup.shelf.fences import Block, blocks
 from trueup.shelf.options import Options
-from trueup.shelf.seen import Look, Seen, Told, not_judged
+from trueup.shelf.subject import Look, Seen, Told, not_judged
 from trueup.verdict.extras import install
 from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex

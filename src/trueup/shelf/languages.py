@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from trueup.shelf.fences import without_code
 from trueup.shelf.options import Options
-from trueup.shelf.seen import Look, Seen, Told
+from trueup.shelf.subject import Look, Seen, Told
 from trueup.verdict.extras import install
 from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from trueup.checks.folding import fold
 from trueup.shelf.options import Options
-from trueup.shelf.seen import Look, Seen, Told, not_judged
+from trueup.shelf.subject import Look, Seen, Told, not_judged
 from trueup.verdict.patterns import lazy_regex
 
 N, LEAST, SHARE = 6, 14, 0.5

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trueup.shelf.options import Options
-from trueup.shelf.seen import Look, Seen, Told
+from trueup.shelf.subject import Look, Seen, Told
 from trueup.verdict.extras import install
 from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex

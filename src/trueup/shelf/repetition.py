@@ -13,7 +13,7 @@ from trueup.checks.folding import fold
 from trueup.checks.repeats import repeated
 from trueup.shelf.fences import without_code
 from trueup.shelf.options import Options
-from trueup.shelf.seen import Look, Seen, Told
+from trueup.shelf.subject import Look, Seen, Told
 from trueup.verdict.patterns import lazy_regex
 
 TIMES, LEAST = 3, 24

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from trueup.shelf.options import Options
-from trueup.shelf.seen import Look, Seen, Told
+from trueup.shelf.subject import Look, Seen, Told
 from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.secrets import KINDS
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 from trueup.shelf.options import COMMON, BadOption
 from trueup.shelf.reading import Reading
-from trueup.shelf.seen import Look, Seen, Told
+from trueup.shelf.subject import Look, Seen, Told
 
 
 class Ready(NamedTuple):

@@ -10,7 +10,7 @@ from trueup.checks.folding import Folded
 from trueup.checks.matching import Matcher
 from trueup.checks.patterns import BadPattern, term_source
 from trueup.shelf.options import Options
-from trueup.shelf.seen import Look, Seen, Told
+from trueup.shelf.subject import Look, Seen, Told
 
 
 class Terms:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from trueup.checks.folding import fold
 from trueup.shelf.options import Options
-from trueup.shelf.seen import Look, Seen, Told
+from trueup.shelf.subject import Look, Seen, Told
 from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex
 

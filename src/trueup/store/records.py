@@ -146,7 +146,7 @@ class Stored(msgspec.Struct, frozen=True):
             return None
         verdict = Verdict.from_dict(self.body)
         if verdict.evidence and self.context and not self.missing.keys() & _SOURCES:
-            from trueup.grounding.kept import with_texts  # only grounded contracts use it
+            from trueup.grounding.stored import with_texts  # only grounded contracts use it
 
             verdict.evidence = with_texts(verdict.evidence, self.context)
         return verdict
@@ -402,7 +402,7 @@ def _unquoted(note: Note) -> Note:
     verdict = note.verdict
     if not verdict.evidence and all(found.code[0] != "E" for found in verdict.findings):
         return note
-    from trueup.grounding.kept import without_texts  # only grounded contracts use it
+    from trueup.grounding.stored import without_texts  # only grounded contracts use it
 
     return msgspec.structs.replace(note, verdict=without_texts(verdict))
 

@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from trueup.checks.standing import UNPLACED
+from trueup.checks.current_state import UNPLACED
 from trueup.contract.contract import Contract
 from trueup.verdict.verdict import Verdict
 

@@ -15,13 +15,13 @@ from textual.widgets import DataTable, Header, Static
 from textual.worker import get_current_worker
 
 from trueup.batch.pipeline.reporting.words import batches, so_far
-from trueup.tui.beside import hand_over
 from trueup.tui.commands import Done, carry_out, resume
 from trueup.tui.dialogs import Ask, Confirm
 from trueup.tui.effects import Effect, kill_effect, retry_effect, revalidate_effect
 from trueup.tui.keys import Keys
 from trueup.tui.listing import Column, Line, Listing
 from trueup.tui.pictures import Run, picture
+from trueup.tui.reader_threads import hand_over
 from trueup.tui.units import Units
 from trueup.verdict.catalogue import FINDINGS, FIXES
 from trueup.verdict.display import safe_line

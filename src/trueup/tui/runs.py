@@ -10,10 +10,10 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.widgets import DataTable, Header, Label, Static
 
-from trueup.tui.beside import hand_over
 from trueup.tui.keys import Keys
 from trueup.tui.listing import Column, Line, Listing
 from trueup.tui.pictures import Run, picture, runs_at
+from trueup.tui.reader_threads import hand_over
 from trueup.tui.run import STYLES, OneRun
 from trueup.verdict.display import safe_line
 

@@ -14,12 +14,12 @@ from textual.worker import get_current_worker
 
 from trueup.batch.pipeline.viewing.inspecting import unit_at
 from trueup.batch.pipeline.viewing.unitlist import KINDS, PAGE, Query, UnitPage, UnitRow, page_at, row_now
-from trueup.tui.beside import hand_over
 from trueup.tui.hints import Pane
 from trueup.tui.keys import Keys
 from trueup.tui.listing import Column, Line, Listing
 from trueup.tui.marked import unit_text
 from trueup.tui.pictures import mark
+from trueup.tui.reader_threads import hand_over
 from trueup.verdict.display import safe_line
 
 COLUMNS = (Column("unit"), Column("state"), Column("codes", 1), Column("chunk", 2))

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from trueup.backtesting.needs import lost, needs
+from trueup.checks.conversation import spoken_texts
 from trueup.checks.rules import Rule
-from trueup.checks.spoken import spoken_texts
 from trueup.contract.contract import Contract
 from trueup.contract.meaning.meaning import prose, record
 from trueup.expressions.errors import ExpressionError

@@ -6,10 +6,10 @@ The data of a contract and a unit enter. Exceptions of the rule count for each p
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from trueup.checks.conversation import spoken_texts
 from trueup.checks.dialogue import Content, Part, Rule
 from trueup.checks.folding import Folded
 from trueup.checks.machines import collected
-from trueup.checks.spoken import spoken_texts
 from trueup.checks.state import States, compile_states
 from trueup.checks.violations import Lookout
 from trueup.contract.meaning.meaning import prose

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 
 from trueup.checks.machines import state_name
 from trueup.contract.contract import Contract, context_first
-from trueup.contract.given import named
+from trueup.contract.option_help import named
 from trueup.verdict.events import Event, Regenerating, Subscriber, checked
 from trueup.verdict.verdict import T, Verdict
 from trueup.watch.lines import visible
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from trueup.ask.run import Run
     from trueup.ask.running import AsyncRunStream, RunStream
     from trueup.ask.stream import AskStream, AsyncAskStream
-    from trueup.contract.forms import (
+    from trueup.contract.items import Items
+    from trueup.contract.option_types import (
         AsyncRunOptions,
         AsyncRunStreamOptions,
         Messages,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
         RunStreamOptions,
         Tools,
     )
-    from trueup.contract.items import Items
     from trueup.contract.stream import Stream
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.client.test_line import BODY, Peer, _certificate, got
+from tests.gateway.client.test_connections import BODY, Peer, _certificate, got
 from trueup.ask.clients.request import TransportFailure
 from trueup.gateway.client.proxies import Proxy, proxy_for
 from trueup.gateway.client.tls import Tls, context_of

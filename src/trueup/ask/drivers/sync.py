@@ -19,14 +19,14 @@ from trueup.ask.memory import MODES, Memory
 from trueup.ask.policy import DEFAULT, Policy
 from trueup.ask.requests.outgoing import Hook
 from trueup.ask.rungs import find_ladder
-from trueup.contract.given import named
+from trueup.contract.option_help import named
 from trueup.verdict.events import Event
 from trueup.verdict.verdict import T
 
 if TYPE_CHECKING:
     from trueup.ask.cache import Cache
     from trueup.contract.contract import Contract
-    from trueup.contract.forms import Messages, Model
+    from trueup.contract.option_types import Messages, Model
 
 
 @named("ask")

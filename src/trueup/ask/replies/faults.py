@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from trueup.ask.loop.plan import Fault, FaultKind
-from trueup.checks.standing import UNPLACED
+from trueup.checks.current_state import UNPLACED
 from trueup.verdict.facts import NO_FINDINGS, Finding, Findings
 from trueup.verdict.paths import Parts, render
 from trueup.verdict.verdict import Verdict

@@ -19,7 +19,7 @@ from trueup.ask.replies.accepted import Taken, taken
 from trueup.ask.requests.messages import Messages, opened
 from trueup.ask.requests.messages import said as recorded
 from trueup.ask.run import Called, Run, Status, Step
-from trueup.contract.acting import Done, Errors, fails, refuse_other, said, unmet
+from trueup.contract.call_results import Done, Errors, fails, refuse_other, said, unmet
 from trueup.contract.judging.conversation import history_in
 from trueup.contract.runners import runners
 from trueup.read.answers import Result, refusal_result, tool_results

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from trueup.ask.shapes.neutral import WITH_CALLS
-from trueup.read.again import blocks_in, body_of, is_intact, items_in, keyed_in, message_in, parts_in
+from trueup.read.native_messages import blocks_in, body_of, is_intact, items_in, keyed_in, message_in, parts_in
 from trueup.read.objects import Row, record, rows, word
 from trueup.verdict.codec import written
 from trueup.verdict.reply import Reply, ToolCall

@@ -10,8 +10,8 @@ from typing import Any
 from trueup.ask.shapes.ids import Ids, Pattern
 from trueup.ask.shapes.neutral import WITH_CALLS, Call, Family, Output, Said, kept
 from trueup.ask.shapes.reading import read_one
-from trueup.read.again import cleaned
 from trueup.read.messages import role_of
+from trueup.read.native_messages import cleaned
 from trueup.read.objects import Row, record, rows, word
 from trueup.read.openai_responses import ITEMS
 

@@ -107,7 +107,7 @@ def _refuse_output(path: Path, *, force: bool) -> None:
 def _drafted(sources: tuple[str, ...], options: dict[str, Any]) -> "Draft":
     from msgspec.structs import replace
 
-    from trueup.inferring.described import Mixed
+    from trueup.inferring.declarations import Mixed
     from trueup.inferring.infer import NothingToLearn
     from trueup.inferring.infer import infer as run
     from trueup.inferring.openapi import BadDescription

@@ -19,9 +19,9 @@ from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
+    from trueup.checks.current_state import Standing
     from trueup.checks.quality import Scored
     from trueup.checks.reply import Worth
-    from trueup.checks.standing import Standing
     from trueup.checks.state import Situation
     from trueup.conform.schema import Schema
     from trueup.contract.meaning.outcome import Outcome

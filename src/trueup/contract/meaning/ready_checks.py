@@ -10,14 +10,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from trueup.checks.spoken import visible
+from trueup.checks.conversation import visible
 from trueup.checks.steps import Steps
 from trueup.contract.meaning.meaning import prose
 from trueup.contract.meaning.outcome import Outcome
 from trueup.contract.meaning.strings import Leaf, Strings, leaves_of
 from trueup.shelf.options import COMMON, BadOption, Options
 from trueup.shelf.reading import Reading
-from trueup.shelf.seen import MOST, NOT_JUDGED, Seen, Told, not_judged
+from trueup.shelf.subject import MOST, NOT_JUDGED, Seen, Told, not_judged
 from trueup.shelf.table import SHELF, Ready, level_of, load, options_of, reads_calls
 from trueup.verdict.catalogue import FINDINGS, FindingKind, Level
 from trueup.verdict.facts import Finding, Span

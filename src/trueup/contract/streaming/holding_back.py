@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from trueup.checks.current_state import UNPLACED
 from trueup.checks.sentences import last_sentences
-from trueup.checks.standing import UNPLACED
 from trueup.contract.judging.repetition import Looping
 from trueup.contract.stream import Stream
 from trueup.contract.tool_calls.rest_of_reply import beside, is_written

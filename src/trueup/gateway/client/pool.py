@@ -13,8 +13,8 @@ from typing import NamedTuple
 from trueup.gateway.client.addresses import Addresses
 from trueup.gateway.client.link import Link
 from trueup.gateway.client.proxies import Proxy, ProxyRefused, Tunnel
+from trueup.gateway.client.time_limit import Within
 from trueup.gateway.client.tls import Tls, context_of
-from trueup.gateway.client.within import Within
 
 _ASIDE = 15.0  # seconds that an idle link is kept
 _CONNECT = 10.0  # seconds for a connection, including its handshake

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueup.ask.clients.request import TransportFailure
+from trueup.gateway.client.time_limit import Within
 from trueup.gateway.client.upstream import READING, Parcel, Reply, broken
-from trueup.gateway.client.within import Within
 from trueup.gateway.config import Caller, Config, Route, Speaks, Upstream
 from trueup.gateway.door.binding import refuse_two_models
 from trueup.gateway.door.exchange import other_tenant, who

@@ -8,8 +8,8 @@ import time
 
 from trueup.ask.clients.request import TransportFailure, retry_after
 from trueup.gateway.client.link import CutOff
+from trueup.gateway.client.time_limit import Within
 from trueup.gateway.client.upstream import READING, Line, Reply, broken
-from trueup.gateway.client.within import Within
 from trueup.gateway.door.exchange import Exchange
 from trueup.gateway.errors import NO_RETRY, Refused, whole_seconds
 from trueup.gateway.protocols.protocol import encode

@@ -10,8 +10,8 @@ from typing import Any
 from trueup.ask.clients.parameters import response_format
 from trueup.ask.clients.request import Request
 from trueup.gateway.errors import Refused
+from trueup.gateway.protocols.field_filter import clean, keep
 from trueup.gateway.protocols.fields import CHAT
-from trueup.gateway.protocols.kept import clean, keep
 from trueup.gateway.protocols.protocol import (
     Asked,
     Body,

@@ -1,7 +1,7 @@
 """The list of fields: every field of every reply and event that an upstream may send, and what happens to it under a
 contract.
 
-Data only; `kept.py` applies it. A field is judged, kept, the request's own, or dropped. Fields that are not on the list are
+Data only; `field_filter.py` applies it. A field is judged, kept, the request's own, or dropped. Fields that are not on the list are
 dropped. A kept field is a number, a flag, one of a few words, or an identifier: nothing that a model could write text in.
 """
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from trueup.ask.clients.request import Request
 from trueup.gateway.errors import Refused
+from trueup.gateway.protocols.field_filter import keep
 from trueup.gateway.protocols.fields import RESPONSE
-from trueup.gateway.protocols.kept import keep
 from trueup.gateway.protocols.protocol import (
     Asked,
     Body,

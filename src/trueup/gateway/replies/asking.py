@@ -18,17 +18,17 @@ from trueup.ask.loop.loop import Loop, known
 from trueup.ask.loop.plan import Finish, Send, Step
 from trueup.ask.replies.faults import unplaced
 from trueup.ask.shapes.parts import MessageError
+from trueup.gateway.client.time_limit import Within
 from trueup.gateway.client.upstream import READING, Line, broken
 from trueup.gateway.client.upstream import Reply as Answered
-from trueup.gateway.client.within import Within
 from trueup.gateway.door.exchange import Exchange, refuse_bad_source
 from trueup.gateway.errors import NO_RETRY, Refused
 from trueup.gateway.protocols.protocol import Asked, Body, Speaking, encode, offered_names
+from trueup.gateway.replies.disclosure import unknown_state
 from trueup.gateway.replies.judging import bug_found, in_thread
 from trueup.gateway.replies.lanes import Lanes
 from trueup.gateway.replies.naming import renamed
 from trueup.gateway.replies.tab import Tab
-from trueup.gateway.replies.telling import unknown_state
 from trueup.gateway.replies.translating import UNTRANSLATABLE, instructed, target_of, translated
 from trueup.read.reader import read
 from trueup.verdict.events import Event

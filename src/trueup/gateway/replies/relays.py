@@ -9,8 +9,8 @@ from abc import ABC, abstractmethod
 from typing import Any, Literal, NamedTuple
 
 from trueup.gateway.protocols.chat import chunk_of
+from trueup.gateway.protocols.field_filter import keep
 from trueup.gateway.protocols.fields import CHUNK, MESSAGE_EVENTS, RESPONSE_EVENTS
-from trueup.gateway.protocols.kept import keep
 from trueup.gateway.protocols.messages import event_of, own_stop
 from trueup.gateway.protocols.protocol import Body
 

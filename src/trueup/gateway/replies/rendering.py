@@ -10,11 +10,11 @@ from trueup.ask.answer import Answer
 from trueup.ask.clients.request import Failure
 from trueup.gateway.door.exchange import Exchange
 from trueup.gateway.errors import NO_RETRY, Refused, whole_seconds
-from trueup.gateway.protocols.kept import is_name
+from trueup.gateway.protocols.field_filter import is_name
 from trueup.gateway.protocols.protocol import Body, Said, encode
+from trueup.gateway.replies.disclosure import sentence, told_finding, told_fix, told_path
 from trueup.gateway.replies.judging import bug_refusal
 from trueup.gateway.replies.shape import OWN, composed_calls, composed_text, is_ours, judged_fields, shape_of
-from trueup.gateway.replies.telling import sentence, told_finding, told_fix, told_path
 from trueup.gateway.replies.translating import UNTRANSLATABLE
 from trueup.verdict.facts import Finding
 

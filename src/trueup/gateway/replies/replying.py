@@ -15,7 +15,7 @@ from trueup.gateway.door.incoming import admit
 from trueup.gateway.door.visit import FAILED, Visit
 from trueup.gateway.errors import Refused
 from trueup.gateway.pages.checking import Work
-from trueup.gateway.passing.falling import passed
+from trueup.gateway.passing.fallback import passed
 from trueup.gateway.passing.passing import overhead, told
 from trueup.gateway.protocols.protocol import Speaking
 from trueup.gateway.replies.asking import Asking

@@ -15,7 +15,7 @@ from trueup.contract.contract import Contract
 from trueup.contract.streaming.holding_back import spoken
 from trueup.contract.tool_calls.rest_of_reply import beside, is_written, parted
 from trueup.gateway.door.exchange import Exchange
-from trueup.gateway.protocols.kept import is_name
+from trueup.gateway.protocols.field_filter import is_name
 from trueup.verdict.codec import written
 from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.verdict import Verdict

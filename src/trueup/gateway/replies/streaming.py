@@ -16,8 +16,8 @@ from trueup.ask.answer import Answer
 from trueup.ask.clients.request import Failure, Request, TransportFailure
 from trueup.ask.loop.plan import Send, Step
 from trueup.contract.streaming.holding_back import Holder, Way, hold
+from trueup.gateway.client.time_limit import Within
 from trueup.gateway.client.upstream import READING, Reply
-from trueup.gateway.client.within import Within
 from trueup.gateway.errors import Refused
 from trueup.gateway.passing.passing import told_rung
 from trueup.gateway.protocols.sse import Event, Reader, TooLong

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Protocol
 
-from trueup.gateway.client.within import Within
+from trueup.gateway.client.time_limit import Within
 from trueup.gateway.config import Limits
 from trueup.gateway.errors import Gone, Refused
 

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from trueup.grounding.quantities import around, han
+from trueup.grounding.quantities import affixes, han
 from trueup.grounding.quantities.compose import together
 from trueup.grounding.quantities.notation import canonical as canonical
 from trueup.grounding.quantities.notation import figures, joined, latin, negated, plus, quotient, shifted
@@ -31,7 +31,7 @@ class Quantity(NamedTuple):
 
 _CHAIN = r"\d++(?:[.,'’٫٬]\d++|(?<=[０-９])[．，](?=[０-９])\d++)*+"
 # Digits, and a look at what is behind them: a stop, or a word that means nothing to a number unless it is a known one.
-_DIGITS = lazy_regex(rf"{_CHAIN}(?:(?={around.STOP})|(?= {around.WORD})|)")
+_DIGITS = lazy_regex(rf"{_CHAIN}(?:(?={affixes.STOP})|(?= {affixes.WORD})|)")
 _PLAIN_FIGURES = frozenset("0123456789.,")
 _SPACES = " \u00a0\u202f\u2009"
 _GROUPS = lazy_regex(rf"\d{{1,3}}([{_SPACES}])\d{{3}}(?!\d)(?:\1\d{{3}}(?!\d))*+(?:[.,](\d++))?")
@@ -67,7 +67,7 @@ def _in_figures(text: str) -> Iterator[Quantity]:
     """Numbers that begin with a figure."""
     done = 0
     powers = han.continuing() if not text.isascii() else ""
-    meaningful, noisy, prefixes = around.meaningful(), around.noisy(), around.last_of_prefixes()
+    meaningful, noisy, prefixes = affixes.meaningful(), affixes.noisy(), affixes.last_of_prefixes()
     for match in _DIGITS.finditer(text):
         start, end = match.span()
         if start < done:
@@ -150,11 +150,11 @@ def _figure(text: str, start: int, end: int, values: tuple[str, ...], *, amount:
         and not amount
     ):
         values, start = (joined("", latin(text[start:end])),) if text[start:end].isdecimal() else values, start - 1
-    left = around.before(text, start)
+    left = affixes.before(text, start)
     if not left.unit and start and _LETTERS < text[start - 1] < _CHARACTERS and text[start - 1].isalpha():
-        right = around.Behind(end, (), "", half=False)  # B2B
+        right = affixes.Behind(end, (), "", half=False)  # B2B
     else:
-        right = around.behind(text, end, bool(left.unit))
+        right = affixes.behind(text, end, bool(left.unit))
     if not (left.unit or left.negative or right.end > end or after in _ACCOUNTS):
         return Quantity(left.start, end, values, "", False), end
     quantity = _assembled(text, left, right, values, words=False)
@@ -163,13 +163,13 @@ def _figure(text: str, start: int, end: int, values: tuple[str, ...], *, amount:
 
 
 def _assembled(
-    text: str, left: around.Before, right: around.Behind, values: tuple[str, ...], *, words: bool
+    text: str, left: affixes.Before, right: affixes.Behind, values: tuple[str, ...], *, words: bool
 ) -> Quantity:
     """The readings of a number with its sign, power of ten, half and unit."""
     end = right.end
     if right.half:
         values = tuple(plus(value, "0.5") for value in values)
-    values = around.scaled(values, right.powers, plain=right.plain)
+    values = affixes.scaled(values, right.powers, plain=right.plain)
     unit = right.unit if not left.unit or right.unit in names().money else left.unit
     if unit in _EVERY_TIME and text.startswith("半", end):
         values, end = tuple(plus(value, "0.5") for value in values), end + 1
@@ -191,7 +191,7 @@ def _accounted(text: str, found: Quantity, amount: bool) -> Quantity:
         return found._replace(end=found.end + 1, values=(*(negated(value) for value in found.values), *found.values))
     if after == "," and text[found.end + 1 : found.end + 2] in {"-", "–", "—"}:
         end = found.end + 2
-        right = around.behind(text, end, bool(found.unit))
+        right = affixes.behind(text, end, bool(found.unit))
         return found._replace(end=right.end if right.unit else end, unit=found.unit or right.unit)
     return found
 
@@ -256,11 +256,13 @@ def _characters(text: str, start: int, *, words: bool) -> Quantity | None:
     if run is None:
         return None
     end, values, unit = run
-    left = around.before(text, start)
+    left = affixes.before(text, start)
     measures = characters().measure
     if text.startswith(measures, end) and text.startswith("半", end + 1):
         end, values = end + 2, tuple(plus(value, "0.5") for value in values)
-    right = around.Behind(end, (), unit, half=False) if unit else around.behind(text, end, bool(left.unit), words=True)
+    right = (
+        affixes.Behind(end, (), unit, half=False) if unit else affixes.behind(text, end, bool(left.unit), words=True)
+    )
     return _assembled(text, left, right, values, words=words)
 
 
@@ -271,16 +273,16 @@ def _in_words(text: str, covered: list[tuple[int, int]]) -> Iterator[Quantity]:
     for number in spoken_numbers(small(text)):
         if not free(number.start) or (number.start < done and not number.run):
             continue
-        if around.nothing_behind(text, number.end):
+        if affixes.nothing_behind(text, number.end):
             done = done if number.run else number.end
             yield Quantity(number.start, number.end, number.values, "", True)
             continue
-        right = around.behind(text, number.end, money=False, words=True)
+        right = affixes.behind(text, number.end, money=False, words=True)
         values = number.values
         if right.half and number.last_scale:  # a million and a half
             values = tuple(plus(value, str(number.last_scale // 2)) for value in values)
             right = right._replace(half=False)
-        left = around.Before(number.start, negative=False, unit="", bullet=False)
+        left = affixes.Before(number.start, negative=False, unit="", bullet=False)
         quantity = _assembled(text, left, right, values, words=True)
         done = done if number.run else quantity.end
         yield quantity

@@ -325,7 +325,7 @@ class Sheet:
 
     def without_remark(self, at: int, end: int, gaps: list[int], *, unfinished: bool) -> int:
         """Where the last text of a reply ends: one more paragraph may be a remark, several are part of the text."""
-        from trueup.recover.said import is_withdrawn  # loaded when a reply first needs it, for its many patterns
+        from trueup.recover.remarks import is_withdrawn  # loaded when a reply first needs it, for its many patterns
 
         if is_withdrawn(self.text, self.lines[at - 1].end):
             return at

@@ -4,8 +4,8 @@ Takes a text; returns the offsets of a stretch, or None if only the whole reader
 """
 
 from trueup.recover.json.scan import is_mark, starts_value
-from trueup.recover.layers.around import is_debris, leads_in
 from trueup.recover.layers.reasoning import reasoning_spans
+from trueup.recover.layers.surroundings import is_debris, leads_in
 from trueup.recover.marks import OPENS_REASONING, may_reason, next_closing
 
 _MAX_OPENERS = 8

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from trueup.store.alarm import LEAST, RETRY_RATE
 from trueup.store.cells import unpack
 from trueup.store.errors import MICROS
-from trueup.store.lately import EARLIER, Call
+from trueup.store.recent import EARLIER, Call
 from trueup.store.stats import Rate
 from trueup.studio.live.windows import Window
 from trueup.verdict.catalogue import FINDINGS, FIXES, OWN

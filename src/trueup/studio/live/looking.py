@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from trueup.store import lately, stats
+from trueup.store import recent, stats
 from trueup.store.alarm import LEAST, RETRY_RATE
 from trueup.store.cells import unpack
 from trueup.store.errors import MICROS
-from trueup.store.lately import Call
+from trueup.store.recent import Call
 from trueup.store.session import Session
 from trueup.studio.live import counting
 from trueup.studio.live.windows import Window, window
@@ -36,13 +36,13 @@ def look(session: Session, name: str, tenant: str | None = None) -> dict[str, An
         **shown,
         "threshold": RETRY_RATE,
         "least": LEAST,
-        "quotas": [_standing(each) for each in lately.quotas(session, tenant)],
-        "refusals": [_refusal(each) for each in lately.refusals(session, begins, tenant)],
+        "quotas": [_standing(each) for each in recent.quotas(session, tenant)],
+        "refusals": [_refusal(each) for each in recent.refusals(session, begins, tenant)],
     }
 
 
 def _short(session: Session, frame: Window, tenant: str | None) -> dict[str, Any]:
-    found = lately.calls(session, frame.since, tenant, most=lately.MOST)
+    found = recent.calls(session, frame.since, tenant, most=recent.MOST)
     asked = counting.requests(found.rows)
     begins = found.rows[-1].at if found.is_cut else frame.since
     return {
@@ -61,14 +61,14 @@ def _short(session: Session, frame: Window, tenant: str | None) -> dict[str, Any
 def _long(session: Session, frame: Window) -> dict[str, Any]:
     rates = stats.rates(session, since=frame.since / MICROS)
     names = sorted({name for each in rates for name in each.outcomes})
-    counted = lately.outcomes(session, frame.since, frame.step, names)
+    counted = recent.outcomes(session, frame.since, frame.step, names)
     first = frame.since // frame.step
     series = {name: [counts[first + n] for n in range(len(frame.times))] for name, counts in counted.items()}
     codes: Counter[str] = Counter()
     for each in rates:
         codes.update(each.codes)
-    replies = lately.count_about(session, frame.since)
-    found = lately.calls(session, frame.since, stride=-(-replies // lately.MOST) or 1, most=2 * lately.MOST)
+    replies = recent.count_about(session, frame.since)
+    found = recent.calls(session, frame.since, stride=-(-replies // recent.MOST) or 1, most=2 * recent.MOST)
     last = counting.requests(found.rows).last
     return {
         "begins": frame.since,
@@ -99,5 +99,5 @@ def _standing(standing: Any) -> dict[str, Any]:
     return {name: getattr(standing, name) for name in ("tenant", "unit", "period", "used", "held", "limit")}
 
 
-def _refusal(refusal: lately.Refusal) -> dict[str, Any]:
+def _refusal(refusal: recent.Refusal) -> dict[str, Any]:
     return {**refusal._asdict(), "id": unpack(refusal.id), "at": refusal.at / MICROS}

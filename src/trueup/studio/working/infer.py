@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from trueup.inferring.described import Mixed
+from trueup.inferring.declarations import Mixed
 from trueup.inferring.heading import told
 from trueup.inferring.infer import NothingToLearn
 from trueup.inferring.infer import infer as draft

@@ -17,7 +17,7 @@ from trueup.batch.judging.records import merged
 from trueup.batch.pipeline.config import Pipeline, PipelineStep
 from trueup.batch.pipeline.estimating.cost import Prices
 from trueup.batch.pipeline.estimating.estimate import GUESSED_PROMPT, GUESSED_REPLY
-from trueup.batch.pipeline.lint.made_up import mock_of
+from trueup.batch.pipeline.lint.sample_values import mock_of
 from trueup.batch.pipeline.prompts.templates import PromptError, Prompts
 from trueup.batch.pipeline.providers.choose import chosen
 from trueup.batch.pipeline.rundir.directory import RunDir

@@ -13,8 +13,8 @@ from trueup.batch.pipeline.config import SECTIONS, Pipeline, PipelineStep, read_
 from trueup.batch.pipeline.estimating.cost import prices_of
 from trueup.batch.pipeline.lint.fields import KnownFields
 from trueup.batch.pipeline.lint.keys import lint_address, lint_keys
-from trueup.batch.pipeline.lint.made_up import mock_of
 from trueup.batch.pipeline.lint.rules import lint_validation
+from trueup.batch.pipeline.lint.sample_values import mock_of
 from trueup.batch.pipeline.lint.steps import lint_step
 from trueup.batch.pipeline.prompts.templates import PromptError, Prompts
 from trueup.batch.pipeline.steps.fan_out import FanOut

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.batch.pipeline.retrying.unmendable import ConfigurationFaults
+from trueup.batch.pipeline.retrying.unrepairable import ConfigurationFaults
 from trueup.checks.rules import Rules
 from trueup.contract.contract import Contract
 from trueup.verdict.verdict import Verdict

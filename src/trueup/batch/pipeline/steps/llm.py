@@ -18,7 +18,7 @@ from trueup.ask.policy import Mode, Policy
 from trueup.batch.judging.records import NO_SOURCE, evidence_of, merged, stage_of
 from trueup.batch.pipeline.config import MODES, Pipeline, PipelineStep
 from trueup.batch.pipeline.prompts.templates import Prompts, fields_of
-from trueup.batch.pipeline.retrying.unmendable import HOPELESS
+from trueup.batch.pipeline.retrying.unrepairable import HOPELESS
 from trueup.batch.pipeline.running.metadata import METADATA, log_lines, metadata, noted
 from trueup.batch.pipeline.running.outcomes import Unit, failure_record
 from trueup.batch.pipeline.running.phases import PhasedContract, Phases

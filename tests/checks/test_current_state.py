@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trueup.checks.standing import Places, reads_like_state
+from trueup.checks.current_state import Places, reads_like_state
 from trueup.checks.state import compile_states
 
 PLACES = Places(["ASKING", "BOOKED"])

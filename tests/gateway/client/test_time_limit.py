@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueup.gateway.client import within
-from trueup.gateway.client.within import Within
+from trueup.gateway.client import time_limit
+from trueup.gateway.client.time_limit import Within
 
 
 class Clockwork(asyncio.SelectorEventLoop):
@@ -89,7 +89,7 @@ def test_no_deadline_and_none_that_is_left_behind() -> None:
     async def run() -> None:
         assert (await _sleep(None, 0.001))[0] == "done"
         assert (await _sleep(5, 0.001))[0] == "done"
-        watch = within._watches[asyncio.get_running_loop()]
+        watch = time_limit._watches[asyncio.get_running_loop()]
         assert not watch.live
         assert watch.timer is not None
         await _sleep(0.001, 1)
@@ -97,7 +97,7 @@ def test_no_deadline_and_none_that_is_left_behind() -> None:
 
     played(run())
     played(_sleep(1, 0.001))
-    assert len([loop for loop in within._watches if not loop.is_closed()]) <= 1
+    assert len([loop for loop in time_limit._watches if not loop.is_closed()]) <= 1
 
 
 @pytest.mark.parametrize(("more", "ended"), [(4.0, 5.0), (0.5, 2.0), (0.0, 2.0)])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.read.test_streams import ANTHROPIC, CHAT, STREAMS, Event, chunk, sse
-from trueup.read.arriving import Arriving
+from trueup.read.incremental import Arriving
 from trueup.read.reader import read
 from trueup.read.sources import is_source
 

@@ -16,7 +16,7 @@ from trueup.checks.scoring import Model as QualityModel
 from trueup.checks.state import States
 from trueup.checks.unknown_names import Mentions
 from trueup.conform.schema import Schema
-from trueup.contract.acting import Errors
+from trueup.contract.call_results import Errors
 from trueup.contract.calls import CallOptions
 from trueup.contract.options import Beside as Beside  # with the options of a contract that are declared there
 from trueup.contract.options import Given as Given

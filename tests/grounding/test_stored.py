@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trueup import Contract, Verdict
-from trueup.grounding.kept import without_texts
+from trueup.grounding.stored import without_texts
 from trueup.store.errors import StoreError
 from trueup.store.open import open_store
 from trueup.store.store import Store

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from trueup import Contract
-from trueup.contract.acting import Unmet, aexecute, execute
+from trueup.contract.call_results import Unmet, aexecute, execute
 from trueup.read.answers import PROVIDERS
 
 pytestmark = pytest.mark.spec("T11")
@@ -205,7 +205,7 @@ RETURNED = [
     (Place(city="Oslo"), '{"city":"Oslo"}'),
     ([Place(city="Oslo")], '[{"city":"Oslo"}]'),
     ({"at": Place(city="Oslo")}, '{"at":{"city":"Oslo"}}'),
-    (Place, "<class 'tests.contract.test_acting.Place'>"),
+    (Place, "<class 'tests.contract.test_call_results.Place'>"),
     (object, "<class 'object'>"),
     (2**70, str(2**70)),
 ]

@@ -15,8 +15,8 @@ from trueup.ask.clients.request import Failure, Request, TransportFailure, failu
 from trueup.ask.drivers.clock import SYSTEM
 from trueup.ask.shapes.parts import MessageError
 from trueup.gateway.client.link import CutOff
+from trueup.gateway.client.time_limit import Within
 from trueup.gateway.client.upstream import READING, Line, Reply, broken
-from trueup.gateway.client.within import Within
 from trueup.gateway.config import POLICY
 from trueup.gateway.door.exchange import Exchange
 from trueup.gateway.errors import NO_RETRY, Refused

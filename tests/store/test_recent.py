@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from trueup import Contract
-from trueup.store import lately
+from trueup.store import recent
 from trueup.store.alarm import LEAST, RETRY_RATE
 from trueup.store.errors import MICROS
 from trueup.store.records import GivenUp, Note, new_id
@@ -144,7 +144,7 @@ def test_a_window_with_too_many_replies_begins_later_or_is_sampled(
     opened: Store, clock: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = fill(opened, clock)
-    monkeypatch.setattr(lately, "MOST", 20)
+    monkeypatch.setattr(recent, "MOST", 20)
     short = opened.read(lambda session: look(session, "1h"))
     assert (short["is_cut"], short["replies"]) == (True, 20)
     newest = [at for at, notes in reversed(written) for _ in notes][:20]
@@ -173,10 +173,10 @@ def test_quotas_show_the_running_period_and_the_least_left_first(opened: Store, 
     quota.capture(quota.reserve("a", user="u"))
     quota.capture(quota.reserve("free"))
 
-    found = [(each.tenant, each.period, each.used, each.held, each.limit) for each in opened.read(lately.quotas)]
+    found = [(each.tenant, each.period, each.used, each.held, each.limit) for each in opened.read(recent.quotas)]
     assert found == [
         ("b", "day", 3, 1, 4), ("a", "day", 1, 0, 10), ("b", "hour", 3, 1, 100), ("a", "hour", 1, 0, 100),
         ("free", "hour", 1, 0, 100), ("unused", "day", 0, 0, 5),
     ]  # fmt: skip
-    mine = opened.read(lambda session: lately.quotas(session, "a"))
+    mine = opened.read(lambda session: recent.quotas(session, "a"))
     assert {each.tenant for each in mine} == {"a"}
