@@ -44,7 +44,7 @@ _DEFINED = re.compile(r"^(?:async def|def|class) ([A-Za-z]\w*)", re.MULTILINE)
 _FULL = re.compile(r"`(trueup(?:\.\w+){2,})\b")
 _BREAK = re.compile(r"\n\n|\n(?=- )")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
-_REFERENCE = re.compile(r"\b(?:of|as|in|for|like) `((?:\w+\.)*\w+)`")
+_REFERENCE = re.compile(r"\b(?:of|as|in|for|[Ll]ike) `((?:\w+\.)*\w+)`")
 _SAYS_NOTHING = re.compile(
     r"\b(?:default|without|none|unless|if|empty|otherwise|where|not|optional|no|all|any|every|only)\b", re.IGNORECASE
 )

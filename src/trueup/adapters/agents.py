@@ -126,7 +126,8 @@ def contract_guardrail(
 
     For a refused output, `OutputGuardrailTripwireTriggered` has the verdict in `guardrail_result.output.output_info`.
 
-    `contract` and `on_verdict` are the same as for `ContractOutput`. `context` may be a function that takes the `RunContextWrapper`.
+    `contract` and `on_verdict` are the same as for `ContractOutput`. `context` may also be a function that takes the `RunContextWrapper`;
+    None: nothing.
     """
 
     async def judge(ctx: RunContextWrapper[Any], agent: Agent[Any], output: Any) -> GuardrailFunctionOutput:

@@ -33,7 +33,11 @@ with library("litellm>=1.106"):
 
 
 class ReplyRefused(Rejected):
-    """Raised for a refused reply; `message` is the correction, and LiteLLM's proxy answers with `status_code` 422."""
+    """Raised for a refused reply, which has the `verdict`. LiteLLM's proxy answers with the `status_code` 422.
+
+    `message` is the correction; without one, it is the text of the error. `type` and
+    `param` are keys of an error in OpenAI's format; no `param` is named.
+    """
 
     status_code = 422
     type = "reply_refused"

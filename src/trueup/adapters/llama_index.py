@@ -100,7 +100,10 @@ class ContractProgram(BasePydanticProgram[Any]):
         return self._settled(await self.contract.aask(call, self._messages(values), self.policy, context=self._context))
 
     def stream_call(self, *args: Any, llm_kwargs: dict[str, Any] | None = None, **values: Any) -> Iterator[Any]:
-        """The value so far, again and again, and the judged value last."""
+        """Yield the value so far each time it changes, and the judged value last.
+
+        `values` fill in the prompt. `llm_kwargs` are passed to the model; None: nothing. `args` are ignored.
+        """
 
         def call(messages: list[dict[str, Any]]) -> Iterator[str]:
             return (part.delta or "" for part in self.llm.stream_chat(_chat(messages), **(llm_kwargs or {})))
@@ -110,7 +113,7 @@ class ContractProgram(BasePydanticProgram[Any]):
         yield self._settled(stream.answer)
 
     async def astream_call(self, *args: Any, llm_kwargs: dict[str, Any] | None = None, **values: Any) -> Any:
-        """The same in a running event loop: await it, and iterate over the result."""
+        """Like `stream_call`, in a running event loop: await it, and iterate over the result."""
 
         async def call(messages: list[dict[str, Any]]) -> AsyncIterator[str]:
             async for part in await self.llm.astream_chat(_chat(messages), **(llm_kwargs or {})):

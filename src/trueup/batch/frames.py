@@ -31,7 +31,7 @@ class Sift:
     the other columns are the input, as in a JSON line. A frame that was judged before is judged again. For Ray Data:
     `ds.map_batches(Sift, fn_constructor_args=("contract.yaml",), batch_format="pyarrow", concurrency=2)`.
 
-    `contract` is the path of a contract file, `module:name`, or a contract. Without one, `options` define it; they are the
+    `contract` is the path of a contract file, `module:name`, or a contract; if it is None, `options` define it. They are the
     options of `Contract`. `id_column` and `reply_column` name the columns of the id and the reply if they have other names.
 
     >>> sift = Sift(schema={"type": "object", "properties": {"age": {"type": "integer"}}})

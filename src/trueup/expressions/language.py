@@ -85,7 +85,9 @@ class Expression:
 
 
 def compile_expression(source: str, *, functions: Functions | None = None) -> Expression:
-    """Compile an expression from its `source`; `functions` are callable by name, in addition to the language's own functions.
+    """Compile an expression from its `source`.
+
+    `functions` can be called by name, in addition to the language's own functions; None: no others.
 
     >>> rule = compile_expression("wound_count == len([v for v in wounds.values() if v > 0])")
     >>> rule.evaluate({"wound_count": 1, "wounds": {"arm": 2, "leg": 0}}), sorted(rule.names)

@@ -329,7 +329,7 @@ class Verdict(Generic[T]):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Verdict":
-        """Read a verdict back from the result of `to_dict()`; derived values are computed again.
+        """Read a verdict back from `data`, the result of `to_dict()`; derived values are computed again.
 
         >>> Verdict.from_dict({"reply": {"text": "{}"}, "data": {}})
         Traceback (most recent call last):
