@@ -1,1 +1,1 @@
-"""Values of a reply and where a source text says them."""
+"""Finds the values of a reply in the source texts."""

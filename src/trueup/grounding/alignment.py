@@ -1,7 +1,7 @@
-"""Alignment: a longer phrase enters, with a document; the stretch that says nearly the same leaves, with a word changed here and there.
+"""Alignment: find the passage of a document that says nearly the same as a longer phrase, with a few words changed.
 
-Every digit of the phrase must stand in the stretch, and so must every negation. The search begins at the rarest word of the phrase and looks at
-a bounded number of places, each of which takes time in proportion to the phrase.
+Every digit and every negation of the phrase must be in the passage. The search starts at the rarest word of the phrase
+and looks at a bounded number of places. Each place takes time in proportion to the phrase.
 """
 
 from collections.abc import Iterator
@@ -11,31 +11,31 @@ from typing import TYPE_CHECKING, NamedTuple
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import OSA
 
-from trueup.grounding.documents import Text
+from trueup.grounding.documents import IndexedText
 from trueup.grounding.quantities.read import read_quantity
 from trueup.grounding.vocabulary import known
-from trueup.grounding.words import Words
+from trueup.grounding.words import TextWords
 from trueup.verdict.facts import Span
 from trueup.verdict.patterns import lazy_regex
 
 if TYPE_CHECKING:
     from trueup.grounding.phrases import Phrase
 
-_LEAST_WORDS, _LEAST_SIGNS = 4, 10  # words of a phrase that may differ in one; characters in a script without spaces
-_LONG, _LONGER = 6, 10  # words from which a phrase may lack a light word, and another one
-_LIGHT = 0.3  # what a light word weighs
+_LEAST_WORDS, _LEAST_SIGNS = 4, 10  # the shortest phrase, in words, and in characters if the script has no spaces
+_LONG, _LONGER = 6, 10  # from this many words on, one light word may be missing, and a second one
+_LIGHT = 0.3  # the weight of a light word
 _MOST_PLACES = 32
 _MISSING = 0.2  # the share of a long phrase that may be missing
 _LIKE, _LIKE_SHORT = (
     85.0,
     70.0,
-)  # of 100: how alike the letters of a phrase and of the stretch are; all words of a short one must be there
+)  # similarity of the letters, out of 100; a short phrase must have all of its words there
 _STEM, _LEAST_STEM = (
     4,
     3,
-)  # letters that two forms of a word begin with, and that a word begins with that another one is made from
-_LEAST_READ = 4  # letters of a word that a scan may have misread
-_LEAST_SPELT, _LONG_WORD = 6, 9  # letters of a word that may have one misspelling, and two
+)  # letters that two forms of a word share at the start, and the shortest stem of a derived word
+_LEAST_READ = 4  # letters of the shortest word that may be a scanning error
+_LEAST_SPELT, _LONG_WORD = 6, 9  # letters of a word that may have one misspelling, or two
 
 _BRITISH = lazy_regex(r"tre(s?)\Z")
 
@@ -61,13 +61,13 @@ def is_near(one: str, other: str) -> bool:
 
 
 def _spelt(word: str) -> str:
-    """A word as American English ends it: "theatres" is "theaters"."""
+    """A word with its American ending: "theatres" becomes "theaters"."""
     found = _BRITISH.search(word)
     return word if found is None else f"{word[: found.start()]}ter{found[1]}"
 
 
 def is_misread(one: str, other: str) -> bool:
-    """Whether two words differ in one letter, as a scan misreads it; only a phrase around them says that they are the same.
+    """Whether two words differ in one letter, as in a scanning error. Only the words around them can confirm that.
 
     >>> is_misread("desk", "dcsk"), is_misread("2024", "2025")
     (True, False)
@@ -78,16 +78,16 @@ def is_misread(one: str, other: str) -> bool:
 
 
 class _Wanted(NamedTuple):
-    """One word of a phrase, what it weighs, and the words of the document that may stand for it."""
+    """One word of a phrase, its weight, and the words of the document that match it."""
 
     word: str
     weight: float
     forms: frozenset[str]
-    places: tuple[int, ...] | None  # of a number that is written in another way
+    places: tuple[int, ...] | None  # for a number in another notation
 
 
-def aligned(phrase: "Phrase", document: Text) -> Iterator[Span]:
-    """The best stretch that says nearly what a phrase says, if there is one."""
+def aligned(phrase: "Phrase", document: IndexedText) -> Iterator[Span]:
+    """The best passage that says nearly the same as a phrase, if there is one."""
     count = len(phrase.folded)
     if count < (_LEAST_SIGNS if phrase.is_unspaced else _LEAST_WORDS):
         return
@@ -110,11 +110,11 @@ def aligned(phrase: "Phrase", document: Text) -> Iterator[Span]:
 
 
 def _is_fixed(phrase: "Phrase", at: int) -> bool:
-    """Whether a word of a phrase must not be missing: one with a digit, or a name inside of it."""
+    """Whether a word of a phrase must be present: one that has a digit, or that looks like a name."""
     return any(map(str.isdigit, phrase.folded[at])) or (at > 0 and phrase.words.surface(at)[:1].isupper())
 
 
-def _wanted(word: str, document: Text) -> _Wanted:
+def _wanted(word: str, document: IndexedText) -> _Wanted:
     words = document.words
     weight = _LIGHT if word in known("light") else 1.0
     if word in words.places:
@@ -130,8 +130,8 @@ def _wanted(word: str, document: Text) -> _Wanted:
     return _Wanted(word, weight, frozenset(forms), None)
 
 
-def _stretches(wanted: list[_Wanted], words: Words, count: int) -> Iterator[tuple[int, int]]:
-    """Stretches of words that may say the phrase, around each place of its rarest word."""
+def _stretches(wanted: list[_Wanted], words: TextWords, count: int) -> Iterator[tuple[int, int]]:
+    """Ranges of words around each place of the phrase's rarest word, which may say the same as the phrase."""
     slack = 2 if count <= _LONG else 2 + count // 5
     rarest = min(
         (each for each in enumerate(wanted) if each[1].forms or each[1].places),
@@ -145,7 +145,7 @@ def _stretches(wanted: list[_Wanted], words: Words, count: int) -> Iterator[tupl
         yield max(0, place - at - slack), min(len(words) - 1, place + count - at - 1 + slack)
 
 
-def _places(wanted: _Wanted, words: Words) -> list[int]:
+def _places(wanted: _Wanted, words: TextWords) -> list[int]:
     found = list(wanted.places or ())
     for form in wanted.forms:
         found += words.places[form][: _MOST_PLACES * 4]
@@ -153,9 +153,9 @@ def _places(wanted: _Wanted, words: Words) -> list[int]:
 
 
 def _scored(
-    phrase: "Phrase", wanted: list[_Wanted], words: Words, first: int, last: int, total: float
+    phrase: "Phrase", wanted: list[_Wanted], words: TextWords, first: int, last: int, total: float
 ) -> tuple[float, int, int] | None:
-    """How well a stretch says the phrase, from 0 to 1, and its first and last word; None if it does not."""
+    """The score of a range of words, from 0 to 1, with its first and last matching word; None if it does not match."""
     where: dict[str, list[int]] = {}
     for index in range(last, first - 1, -1):
         where.setdefault(words.folded[index], []).append(index)
@@ -189,8 +189,8 @@ def _negations(words: list[str]) -> int:
     return sum(word in known("negations") for word in words)
 
 
-def closest(phrase: "Phrase", document: Text) -> tuple[int, int] | None:
-    """The first and the last word of the stretch that shares most of a phrase's words; None if no stretch has half of them."""
+def closest(phrase: "Phrase", document: IndexedText) -> tuple[int, int] | None:
+    """The first and last word of the passage that shares most words with a phrase; None below half of them."""
     words = document.words
     present = [word for word in set(phrase.folded) if word in words.places]
     weights = {word: 0.3 if word in known("light") else 1.0 for word in present}

@@ -1,7 +1,8 @@
-"""Grounding: every value of a reply is looked up in its sources. A verdict and the context enter; findings and the evidence for each value leave.
+"""Grounding: look up every value of a reply in its sources. Takes a verdict and context; returns findings and evidence.
 
-A contract with `grounded` has one of these. A value without evidence is a finding, and so is one that only the prompt's example has, that belongs to another
-record, or that quotes in other words. What a rule of the contract computes needs no place in the source.
+A contract with `grounded` has one `Grounding`. It reports a value that has no evidence, that only the prompt's example
+contains, that belongs to another record, or that changes the words of a quotation. A value that a rule of the contract
+computes does not have to be in the source.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,14 +10,14 @@ from typing import Any, NamedTuple
 
 from trueup.conform.schema import compile_schema
 from trueup.expressions.errors import ExpressionError
-from trueup.grounding.lookup import UNCHECKABLE, Found, Lookup, Where
-from trueup.grounding.records import Leaf, strangers
+from trueup.grounding.lookup import UNCHECKABLE, Lookup, LookupResult, Where
+from trueup.grounding.records import RecordValue, strangers
 from trueup.grounding.report import altered, missing, no_source, only_in_prompt, other_record
 from trueup.grounding.settings import (
     FieldPattern,
-    Rule,
-    Rules,
-    Settings,
+    GroundingSettings,
+    LookupRule,
+    LookupRules,
     as_written,
     compile_settings,
     covers,
@@ -31,11 +32,11 @@ from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
 
 _GRADES = {"exact": 0, "normalized": 1, "fuzzy": 2}
-_MOST_FINDINGS = 100  # the evidence has every value
+_MOST_FINDINGS = 100  # the evidence lists every value
 
 
 class Grounded(NamedTuple):
-    """What grounding found of one reply."""
+    """The result of grounding one reply."""
 
     findings: list[Finding]
     evidence: dict[str, Evidence]
@@ -48,7 +49,7 @@ class Grounding:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: GroundingSettings,
         schema: Any,
         *,
         named: bool,
@@ -57,21 +58,21 @@ class Grounding:
     ) -> None:
         self.settings = settings
         self._schema = schema
-        self._rules = Rules(settings, schema, named=named)
+        self._rules = LookupRules(settings, schema, named=named)
         self._prompts = prompt_text(examples_in(schema))
         self._computed = computed
         self._tools = {tool.name: tool for tool in tools}
-        self._of_tools: dict[str, Rules] = {}
+        self._of_tools: dict[str, LookupRules] = {}
 
     looks_at = frozenset({"source", "input", "history", "question", "prompt", "today"})
 
     def refuse_bad(self, context: Mapping[str, Any]) -> None:
-        """Raise `BadSource` for a context whose `source` or `today` no reply could be judged with."""
+        """Raise `BadSource` if no reply can be checked with the `source` or the `today` of a context."""
         if "source" in context or "today" in context:
             sources_in(context, self.settings.source, self.settings.roles, data=self._schema is not None)
 
     def judge_part(self, parts: Parts, data: Any, context: Mapping[str, Any]) -> list[Finding]:
-        """What the sources say against one part of a value that is not whole yet; what a rule may compute is left to the whole."""
+        """Findings on one part of an incomplete value. Values that a rule may compute are checked with the whole."""
         sources = sources_in(context, self.settings.source, self.settings.roles, data=True)
         if sources is None:
             return []
@@ -81,9 +82,9 @@ class Grounding:
         return [one for one in found if not any(covers(field, parse(one.path)) for field in rest)]
 
     def judge(self, verdict: Verdict, context: Mapping[str, Any], fields: Mapping[str, Any]) -> Grounded:
-        """What the sources say of a reply: its value, or the claims in its text if the contract has no schema.
+        """Ground a reply: its value, or the claims in its text if the contract has no schema.
 
-        `fields` are what rules see: the value, and the fields of its unit.
+        `fields` are the names that rules can use: the value, and the fields of its unit.
         """
         calls = [call for call in verdict.calls if call.args] if self.settings.calls else []
         prose = self._schema is None and not verdict.calls and bool(verdict.reply.text.strip())
@@ -94,35 +95,41 @@ class Grounding:
             return Grounded([no_source(self.settings, context)], {})
         sources = sources._replace(prompts=(*sources.prompts, *self._prompts))
         if prose:
-            from trueup.grounding.prose import judge_prose  # of use to contracts without a schema
+            from trueup.grounding.prose import judge_prose  # only contracts without a schema need it
 
             return Grounded(*judge_prose(verdict.reply.text, sources, self.settings))
-        parts: list[tuple[Parts, Any, Rules]] = [] if verdict.data is None else [((), verdict.data, self._rules)]
+        parts: list[tuple[Parts, Any, LookupRules]] = [] if verdict.data is None else [((), verdict.data, self._rules)]
         parts += [(("calls", call.index, "args"), call.args, self._rules_of(call.name)) for call in calls]
         return self._judge_data(parts, sources, fields)
 
-    def _rules_of(self, tool: str) -> Rules:
-        """How the arguments of a tool are looked up."""
+    def _rules_of(self, tool: str) -> LookupRules:
+        """The lookup rules for a tool's arguments."""
         if tool not in self._of_tools:
             known = self._tools.get(tool)
             schema = (
                 None if known is None or not isinstance(known.parameters, dict) else compile_schema(known.parameters)
             )
-            self._of_tools[tool] = Rules(self.settings, schema, named=False)
+            self._of_tools[tool] = LookupRules(self.settings, schema, named=False)
         return self._of_tools[tool]
 
     def _judge_data(
-        self, values: list[tuple[Parts, Any, Rules]], sources: Sources, fields: Mapping[str, Any], inside: Parts = ()
+        self,
+        values: list[tuple[Parts, Any, LookupRules]],
+        sources: Sources,
+        fields: Mapping[str, Any],
+        inside: Parts = (),
     ) -> Grounded:
         lookup = Lookup(sources)
-        leaves: list[Leaf] = []
-        rules: dict[Parts, Rule] = {}
+        leaves: list[RecordValue] = []
+        rules: dict[Parts, LookupRule] = {}
         for before, data, known in values:
             for parts, value in _leaves(data):
                 rule = known.of((*inside, *parts))
                 if rule.wanted:
                     rules[*before, *parts] = rule
-                    leaves.append(Leaf((*before, *parts), value, self._found(value, parts, rule, lookup, sources)))
+                    leaves.append(
+                        RecordValue((*before, *parts), value, self._found(value, parts, rule, lookup, sources))
+                    )
         computed = self._settled(fields, leaves)
         findings: list[Finding] = []
         evidence: dict[str, Evidence] = {}
@@ -145,11 +152,11 @@ class Grounding:
             evidence[path] = found.evidence(nearest)
         return Grounded(findings[:_MOST_FINDINGS], evidence)
 
-    def _found(self, value: Any, parts: Parts, rule: Rule, lookup: Lookup, sources: Sources) -> Found:
+    def _found(self, value: Any, parts: Parts, rule: LookupRule, lookup: Lookup, sources: Sources) -> LookupResult:
         if rule.patterns is not None and as_written(value) in rule.patterns:
             return _shown(rule.patterns[as_written(value)], sources)
         if isinstance(value, dict | list):
-            return UNCHECKABLE  # empty
+            return UNCHECKABLE  # empty, so there is nothing to look up
         found = lookup.find(value, _name(parts), quotation=rule.quotation)
         if found.grade == "none" and rule.is_enum and rule.patterns is None:
             return UNCHECKABLE
@@ -157,10 +164,11 @@ class Grounding:
             return found._replace(grade="none", places=())
         return found
 
-    def _settled(self, fields: Mapping[str, Any], leaves: list[Leaf]) -> frozenset[Parts]:
-        """The places of values that a rule computes, where the rule holds and computes them from others.
+    def _settled(self, fields: Mapping[str, Any], leaves: list[RecordValue]) -> frozenset[Parts]:
+        """The paths of values that a passing rule computes from other values.
 
-        `a + b == c` with evidence for two of them computes the third. Values that only agree with each other prove nothing.
+        If `a + b == c` and two of the three have evidence, the rule computes the third. Values that only agree with
+        each other prove nothing.
         """
         settled: set[Parts] = set()
         unknown = [leaf.parts for leaf in leaves if not leaf.found.places] if self._computed else []
@@ -174,7 +182,7 @@ class Grounding:
 
 
 def _computed(determined: tuple[FieldPattern, ...], unknown: list[Parts]) -> Iterator[Parts]:
-    """The values without evidence that are the only ones of their record which a rule determines."""
+    """The values that a rule determines and that are the only ones of their record without evidence."""
     records: dict[Parts, list[tuple[FieldPattern, Parts]]] = {}
     for parts in unknown:
         for field in determined:
@@ -186,7 +194,7 @@ def _computed(determined: tuple[FieldPattern, ...], unknown: list[Parts]) -> Ite
             yield from (parts for _, parts in found)
 
 
-def _absent(leaf: Leaf, path: str, nearest: Where | None, level: Any) -> Finding:
+def _absent(leaf: RecordValue, path: str, nearest: Where | None, level: Any) -> Finding:
     found = leaf.found
     if found.altered is not None:
         return altered(leaf.value, path, nearest, found.altered.words, level)
@@ -195,8 +203,8 @@ def _absent(leaf: Leaf, path: str, nearest: Where | None, level: Any) -> Finding
     return missing(leaf.value, path, nearest, level)
 
 
-def _shown(patterns: Any, sources: Sources) -> Found:
-    """Where a pattern that shows a value stands."""
+def _shown(patterns: Any, sources: Sources) -> LookupResult:
+    """The places where a pattern for this value matches."""
     places = [
         Where(document, span)
         for document in sources.documents
@@ -204,11 +212,11 @@ def _shown(patterns: Any, sources: Sources) -> Found:
         for span in pattern.spans(document.content)
         if not Where(document, span).is_example
     ]
-    return Found("normalized", tuple(places), "pattern") if places else Found("none", (), "pattern")
+    return LookupResult("normalized", tuple(places), "pattern") if places else LookupResult("none", (), "pattern")
 
 
 def _leaves(data: Any) -> Iterator[tuple[Parts, Any]]:
-    """Every value of a reply that has no parts, in order; empty objects and lists are values too."""
+    """Every value of a reply that has no parts, in order. Empty objects and lists count as values."""
     stack: list[tuple[Parts, Any]] = [((), data)]
     while stack:
         parts, value = stack.pop()
@@ -233,7 +241,7 @@ class ComputedBy(NamedTuple):
     budget: int
 
     def holds(self, record: Mapping[str, Any]) -> bool:
-        """Whether the rule applies to a record, and holds."""
+        """Whether the rule applies to a record and passes."""
         try:
             return (self.when is None or bool(self.when.evaluate(record, self.budget))) and bool(
                 self.expr.evaluate(record, self.budget)
@@ -243,11 +251,11 @@ class ComputedBy(NamedTuple):
 
 
 def make_grounding(spec: Any, schema: Any, rules: Any, tools: Sequence[Tool] = ()) -> Grounding | None:
-    """The grounding of a contract from its `grounded:`, its schema and its compiled rules; None if nothing asks for it."""
+    """The grounding of a contract, from its `grounded:`, schema and compiled rules; None if it does not ask for any."""
     named = named_in(schema) and spec is None
     if spec is None and not named:
         return None
-    settings = Settings() if spec is None else compile_settings(spec)
+    settings = GroundingSettings() if spec is None else compile_settings(spec)
     computed: list[tuple[tuple[FieldPattern, ...], ComputedBy]] = []
     if rules is not None:
         from trueup.grounding.computed import determined

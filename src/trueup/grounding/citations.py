@@ -1,8 +1,8 @@
-"""Citations: marks such as `[2]` in a reply. Its text and the sources enter; marks without a document leave, and those whose document does not say it.
+"""Citations: marks such as `[2]` in a reply. Takes its text and the sources; returns the marks that are wrong.
 
-A mark names a document by its number, from 1, or by its name; where a prompt numbers its own passages, the numbers are theirs. It belongs to the sentence
-that it ends. The claims of that sentence must stand in one of the documents that it cites; if it has no claims, its words must not fit another
-document far better.
+A mark names a document by its number, from 1, or by its name. If a prompt numbers its passages, those numbers apply.
+A mark belongs to the sentence that it ends. The claims of that sentence must be in one of the cited documents. If the
+sentence has no claims, its words must not match an uncited document far better.
 """
 
 import re
@@ -12,23 +12,23 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from trueup.grounding.documents import Document
-from trueup.grounding.lookup import Found, Where
+from trueup.grounding.documents import SourceDocument
+from trueup.grounding.lookup import LookupResult, Where
 from trueup.grounding.report import unknown_citation, wrong_citation
 from trueup.grounding.segments import Segments, parted
 from trueup.grounding.vocabulary import known
-from trueup.grounding.words import Words
+from trueup.grounding.words import TextWords
 from trueup.verdict.catalogue import Level
 from trueup.verdict.facts import Finding, Span
 from trueup.verdict.patterns import lazy_regex
 
 _MARK = lazy_regex(r"(?:\[\^?|【)([^\[\]【】\n]{1,80})(?:\]|】)(?!\(|:)")
 _NUMBERS = lazy_regex(r"\s*\d{1,3}(?:\s*[-–]\s*\d{1,3})?(?:\s*[,;、，]\s*\d{1,3}(?:\s*[-–]\s*\d{1,3})?)*\s*\Z")
-# "Source 2", "文档2": a word for a document, and its number.
+# "Source 2", "文档2": a word for a document, then its number.
 _WORD = r"(?:doc(?:ument)?|source|ref(?:erence)?|passage|quelle|dokument|fuente|documento|fonte|文档|文件|文献|来源|资料|資料|出典|文書)"
 _CALLED = lazy_regex(rf"(?i)\s*{_WORD}\s*[.:#]?\s*(\d{{1,3}})\s*\Z")
 _FILE = lazy_regex(r"(?i)[\w .-]{1,70}\.(?:pdf|docx?|md|txt|html?|csv|xlsx?|pptx?|json)\Z")
-# Marks that are less sure: a number in round brackets at the end of a sentence, a raised one behind a word or a stop.
+# Less certain marks: a number in round brackets at the end of a sentence, or a superscript after a word or a full stop.
 _ROUND = lazy_regex(
     r"(?<=[\s。．！？」』”])\((\d{1,2})\)(?=\s*(?:[.,;:!?。，；、]|$|\n))|（(\d{1,2})）(?=\s*(?:[.,;:!?。，；、]|$|\n))"
 )
@@ -36,25 +36,25 @@ _RAISED = lazy_regex(
     r"(?:(?<=[^\W\d_]{3})|(?<=[.,;:!?。，；、」』”»)]))(?:([¹²³⁴⁵⁶⁷⁸⁹][⁰¹²³⁴⁵⁶⁷⁸⁹]?)|\^(\d{1,2})(?!\d))"
 )
 _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-# Where a text numbers its own passages.
+# The places where a text numbers its own passages.
 _PASSAGE = lazy_regex(
     rf"(?im)^[ \t>*#-]*(?:\[(\d{{1,3}})\]|【(\d{{1,3}})】|{_WORD}\s*#?(\d{{1,3}})\s*[:.)\]\n])|<\w+[^<>\n]*\b(?:id|index|number)=[\"']?(\d{{1,3}})[\"']?[^<>\n]*>"
 )
 _LEAST_WORDS = 4
-_FITS, _MISFITS = 0.6, 0.3  # the share of a sentence's words that another document has, and that the cited one has
+_FITS, _MISFITS = 0.6, 0.3  # the least share of a sentence's words in the other document, and the most in the cited one
 _MOST_CITED = 20
 
 
 class Citable(NamedTuple):
-    """What a mark can name: a document, or a numbered passage of one."""
+    """A document, or a numbered passage of one, that a mark can name."""
 
     number: int
     name: str
-    document: Document
+    document: SourceDocument
     span: Span
 
     def has(self, where: Where) -> bool:
-        """Whether a place lies in it."""
+        """Whether a place is inside it."""
         return where.document is self.document and self.span[0] <= where.span[0] and where.span[1] <= self.span[1]
 
     @property
@@ -63,40 +63,42 @@ class Citable(NamedTuple):
         content = self.document.content
         if self.span == (0, len(content.text)):
             return set(content.words.places)
-        return set(Words(content.text[slice(*self.span)]).folded)
+        return set(TextWords(content.text[slice(*self.span)]).folded)
 
 
 class Citation(NamedTuple):
-    """One mark: where it stands, and the numbers of the documents that it names; what names none is kept in `unknown`."""
+    """One mark: its position, the numbers of the documents that it names, and the names or numbers that are unknown."""
 
     span: Span
     numbers: tuple[int, ...]
     unknown: tuple[str, ...]
 
 
-def citable(documents: Sequence[Document]) -> list[Citable]:
-    """What the marks of a reply can name.
+def citable(documents: Sequence[SourceDocument]) -> list[Citable]:
+    """Everything that the marks of a reply can name.
 
-    >>> from trueup.grounding.documents import Text
-    >>> [(one.number, one.name) for one in citable([Document("a", Text("x")), Document("b", Text("y"))])]
+    >>> from trueup.grounding.documents import IndexedText
+    >>> [(one.number, one.name) for one in citable([SourceDocument("a", Text("x")), SourceDocument("b", Text("y"))])]
     [(1, 'a'), (2, 'b')]
     >>> [
     ...     one.number
-    ...     for one in citable([Document("messages[0]", Text("[1] Ana is 40.\\n[2] Luis is 30.\\n\\nHow old is Ana?"))])
+    ...     for one in citable(
+    ...         [SourceDocument("messages[0]", Text("[1] Ana is 40.\\n[2] Luis is 30.\\n\\nHow old is Ana?"))]
+    ...     )
     ... ]
     [1, 2]
     """
     is_said = all(document.name.startswith("messages[") or document.name == "question" for document in documents)
     if is_said or len(documents) == 1:
         passages = [one for document in documents for one in _passages(document)]
-        if passages or is_said:  # messages have no numbers that a model would know
+        if passages or is_said:  # a model does not see the numbers of messages
             return passages
     return [
         Citable(index + 1, document.name, document, (0, len(document.text))) for index, document in enumerate(documents)
     ]
 
 
-def _passages(document: Document) -> Iterator[Citable]:
+def _passages(document: SourceDocument) -> Iterator[Citable]:
     found = list(_PASSAGE.finditer(document.text))
     ends = [*(one.start() for one in found[1:]), len(document.text)]
     for one, end in zip(found, ends, strict=False):
@@ -107,10 +109,10 @@ def _passages(document: Document) -> Iterator[Citable]:
 def citations(
     text: str, there: Sequence[Citable], counts: Callable[[Span], bool] = lambda _: True
 ) -> Iterator[Citation]:
-    """The citations in a text, in order. `counts` says whether a stretch of it may be one: code holds none.
+    """The citations in a text, in order. `counts` returns whether a span may contain one; code does not.
 
-    >>> from trueup.grounding.documents import Text
-    >>> there = citable([Document("a", Text("")), Document("guide", Text(""))])
+    >>> from trueup.grounding.documents import IndexedText
+    >>> there = citable([SourceDocument("a", Text("")), SourceDocument("guide", Text(""))])
     >>> [
     ...     (one.numbers, one.unknown)
     ...     for one in citations("So it is [1, 7]. See [guide], not [this]. It ends (2).", there)
@@ -139,7 +141,7 @@ def _marks(text: str, there: Sequence[Citable]) -> Iterator[Citation]:
     for form in (_ROUND, _RAISED):
         for found in form.finditer(text):
             number = int((found[1] or found[2]).translate(_DIGITS))
-            if number in known_numbers:  # otherwise it may be anything
+            if number in known_numbers:  # otherwise it may not be a citation
                 yield Citation(found.span(), (number,), ())
 
 
@@ -151,9 +153,9 @@ def _listed(inside: str) -> Iterator[int]:
 
 
 def judge_citations(
-    text: str, cited: list[Citation], claims: list[tuple[Span, Found]], there: Sequence[Citable], level: Level
+    text: str, cited: list[Citation], claims: list[tuple[Span, LookupResult]], there: Sequence[Citable], level: Level
 ) -> Iterator[Finding]:
-    """What is wrong with the citations of a text."""
+    """The errors in the citations of a text."""
     if not cited:
         return
     level_of = parted(text, "sentence")
@@ -171,7 +173,7 @@ def judge_citations(
 
 
 def _sentence(text: str, number: int, first: Citation, sentences: Segments) -> int:
-    """The sentence that marks belong to: the one before them, if they stand alone behind its full stop."""
+    """The sentence that a mark belongs to: the one before it, if the mark is alone after its full stop."""
     start, _ = sentences.bounds(number)
     return number - 1 if number and not text[start : first.span[0]].strip() else number
 
@@ -180,7 +182,7 @@ def _unsupported(
     text: str,
     bounds: Span,
     marks: list[Citation],
-    claims: list[tuple[Span, Found]],
+    claims: list[tuple[Span, LookupResult]],
     there: Sequence[Citable],
     level: Level,
 ) -> Iterator[Finding]:
@@ -199,10 +201,10 @@ def _unsupported(
 
 
 def _better(sentence: str, cited: Sequence[Citable], there: Sequence[Citable]) -> Citable | None:
-    """What has most words of a sentence, if the cited ones have few of them."""
+    """The document that has most words of a sentence, if the cited ones have few of them."""
     words = {
         word
-        for word in Words(_MARK.sub("", sentence)).folded
+        for word in TextWords(_MARK.sub("", sentence)).folded
         if word not in known("light") and (len(word) > 1 or word.isdigit())
     }
     if len(words) < _LEAST_WORDS:

@@ -1,37 +1,37 @@
-"""Columns: a table with a column for each record. The mentions of what records say enter; the record of each column leaves, if the page has such a table."""
+"""Columns: find the table that has one column per record. Takes mentions; returns the record of each column, if any."""
 
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 
-from trueup.grounding.pages import Page
+from trueup.grounding.pages import SourcePage
 from trueup.grounding.stretches import Field, Mention
 from trueup.verdict.facts import Span
 
-_LEAST = 0.6  # of what mentions say must agree that a column is about a record
+_LEAST = 0.6  # the least share of mentions that must agree on the record of a column
 
 
 class Columns:
     """The columns of a table, each about one record."""
 
-    def __init__(self, page: Page, records: dict[int, int]) -> None:
+    def __init__(self, page: SourcePage, records: dict[int, int]) -> None:
         self._page = page
         self._records = records  # by column
         self._columns = {record: column for column, record in records.items()}
 
     def at(self, position: int) -> int | None:
-        """The record of the column around a position; None outside of the columns."""
+        """The record of the column at a position; None outside the columns."""
         return self._records.get(_cell(self._page, position)[1])
 
     def cell(self, record: int, position: int) -> Span | None:
-        """The cell that a record has in the line around a position."""
+        """A record's cell in the line at a position."""
         cells, _ = _cell(self._page, position)
         column = self._columns.get(record, len(cells))
         return cells[column] if column < len(cells) else None
 
 
-def columns_of(page: Page, mentions: Sequence[Mention], name: Field) -> Columns | None:
-    """The columns of a table in which all names of records stand in one line, and their values below, each in the column of its record."""
+def columns_of(page: SourcePage, mentions: Sequence[Mention], name: Field) -> Columns | None:
+    """The columns of a table that has all record names in one line, and each record's values below its name."""
     names = [one.span[0] for one in mentions if name in one.claims.values()]
     if not names:
         return None
@@ -57,8 +57,8 @@ def columns_of(page: Page, mentions: Sequence[Mention], name: Field) -> Columns 
     return Columns(page, records) if len(records) > 1 and agreed > _LEAST * total else None
 
 
-def _cell(page: Page, position: int) -> tuple[list[Span], int]:
-    """The cells of the line around a position, and the number of its own; -1 between two cells."""
+def _cell(page: SourcePage, position: int) -> tuple[list[Span], int]:
+    """The cells of the line at a position, and the index of the cell there; -1 between two cells."""
     cells = page.cells(page.line(position))
     at = bisect_right(cells, position, key=lambda cell: cell[0]) - 1
     return cells, at if at >= 0 and position < cells[at][1] else -1

@@ -1,7 +1,8 @@
-"""Computed values: a rule such as `total == sum(lines[].price)` says where a value comes from, so it needs no place in a source.
+"""Computed values: a rule such as `total == sum(lines[].price)` computes a value, so no source has to contain it.
 
-Rules enter; the fields that each of them determines leave. A field is determined if it stands alone on one side of `==`, or alone in a difference that a
-rule keeps small; inside `all(… for line in lines)` it is the field of every item.
+Takes rules; returns the fields that each of them determines. A rule determines a field that is alone on one side of
+`==`, or that is a term of a difference that the rule keeps small. Inside `all(… for line in lines)`, it determines the
+field of every item.
 """
 
 import ast
@@ -52,14 +53,14 @@ def _compared(tree: ast.Compare, items: dict[str, FieldPattern]) -> Iterator[Fie
             path = _path(_inside_round(one), items)
             if path is not None and not isinstance(other, ast.Constant) and path not in _paths(other, items):
                 yield path
-            if isinstance(other, ast.Constant) and other.value == 0:  # a difference that is nothing
+            if isinstance(other, ast.Constant) and other.value == 0:  # a difference of zero
                 yield from _terms(one, items)
     elif isinstance(operator, ast.Lt | ast.LtE) and _is_call(left, "abs"):
         yield from _terms(left.args[0], items)
 
 
 def _between(tree: ast.Compare, items: dict[str, FieldPattern]) -> Iterator[FieldPattern]:
-    """The fields of a difference that lies between two small numbers: `-0.01 <= total - net <= 0.01`."""
+    """The fields of a difference that is between two small numbers: `-0.01 <= total - net <= 0.01`."""
     ends = (tree.left, tree.comparators[1])
     if all(isinstance(one, ast.Constant | ast.UnaryOp) for one in ends) and not any(
         isinstance(one, ast.Eq | ast.NotEq | ast.In | ast.NotIn) for one in tree.ops
@@ -74,7 +75,7 @@ def _paths(tree: ast.expr, items: dict[str, FieldPattern]) -> set[FieldPattern]:
 
 
 def _terms(tree: ast.expr, items: dict[str, FieldPattern]) -> Iterator[FieldPattern]:
-    """The fields that stand alone in a sum or a difference."""
+    """The fields that are terms of a sum or a difference."""
     tree = _inside_round(tree)
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Add | ast.Sub):
         yield from _terms(tree.left, items)
@@ -92,7 +93,7 @@ def _is_call(tree: Any, name: str) -> TypeGuard[ast.Call]:
 
 
 def _path(tree: ast.expr, items: dict[str, FieldPattern]) -> FieldPattern | None:
-    """The field that an expression is, if it is nothing but that."""
+    """The field that an expression names, if it does nothing else."""
     steps: list[str] = []
     while isinstance(tree, ast.Attribute):
         steps.append(tree.attr)

@@ -1,7 +1,7 @@
-"""What a number counts: people, nights, stars. The name of a field enters, or a number in its text; the kinds of things that it may count leave.
+"""The things that a number counts: people, nights, stars. Takes a field name or a number in a text; returns its kinds.
 
-A dialogue about a hotel has many small numbers. "For 4 nights" does not say that there are four people, so a number that counts something else is not
-evidence for a field that counts people. A number that does not say what it counts may count anything.
+A dialogue about a hotel has many small numbers. "For 4 nights" does not mean that there are four people. A number that
+counts one thing is not evidence for a field that counts another. A number without a noun may count anything.
 """
 
 import tomllib
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from trueup.grounding.quantities.find import Quantity
 from trueup.grounding.vocabulary import known
-from trueup.grounding.words import Words, fold, is_unspaced
+from trueup.grounding.words import TextWords, fold, is_unspaced
 from trueup.verdict.facts import Span
 from trueup.verdict.likeness import name_words
 from trueup.verdict.patterns import lazy_regex
@@ -20,7 +20,7 @@ from trueup.verdict.patterns import lazy_regex
 Kinds = frozenset[str]
 
 _NOTHING: Kinds = frozenset()
-_LEAST_ENDING = 4  # letters of a word that a name without gaps may end in: "bookpeople"
+_LEAST_ENDING = 4  # letters of the shortest word that can end an undivided name: "bookpeople"
 _REACH = 24
 _BEHIND = lazy_regex(r"[ \u00a0]?-?[ \u00a0]?([^\W\d_]{2,})")
 _ORDINAL = lazy_regex(r"\d(?:\.?[ºª°]|[a-z]{1,3})\Z")
@@ -29,7 +29,7 @@ _ABOUT = frozenset(("count", "number", "size", "total", "num", "rating"))
 _PER = frozenset(("per", "pro", "por", "par"))
 
 
-# One of something, where no noun says of what: "for one", but neither "a table" nor "the cheap one".
+# One of something without a noun: "for one", but neither "a table" nor "the cheap one".
 _BARE_ONE = lazy_regex(
     r"(?i)\b(?:for|of|just|only|para|für|nur|pour|per|solo|sólo|seulement|apenas|solamente|total|are|be|is)[ \u00a0]\Z"
 )
@@ -53,7 +53,7 @@ def _table() -> _Table:
     said: dict[str, tuple[tuple[str, ...], ...]] = {}
     for kind, lists in source.items():
         for number, phrases in lists.pop("said", {}).items():
-            said[f"{kind} {number}"] = tuple(tuple(Words(phrase).folded) for phrase in phrases)
+            said[f"{kind} {number}"] = tuple(tuple(TextWords(phrase).folded) for phrase in phrases)
         for name, words in lists.items():
             for word in words:
                 made[name][fold(word)] = made[name].get(fold(word), _NOTHING) | {kind}
@@ -62,7 +62,7 @@ def _table() -> _Table:
 
 @lru_cache(maxsize=4096)
 def counted_by(field: str) -> Kinds:
-    """What a field counts, by its name; empty if the name does not say it.
+    """The things that a field counts, going by its name; empty if the name does not show it.
 
     >>> sorted(counted_by("number_of_seats")), sorted(counted_by("bookstay")), sorted(counted_by("name"))
     (['people'], ['nights'], [])
@@ -81,7 +81,7 @@ def counted_by(field: str) -> Kinds:
 
 
 def counts_other(wanted: Kinds, mention: Quantity, text: str) -> bool:
-    """Whether a number plainly counts something else than is wanted.
+    """Whether a number plainly counts something else.
 
     >>> from trueup.grounding.quantities.find import quantities
     >>> text = "4 nights for two people, 3 in the end"
@@ -100,11 +100,11 @@ def counts_other(wanted: Kinds, mention: Quantity, text: str) -> bool:
     return bool(said) and said.isdisjoint(wanted)
 
 
-def said_otherwise(wanted: Kinds, value: str, words: Words) -> Iterator[Span]:
-    """Where a text says how many without a number: "just me".
+def said_otherwise(wanted: Kinds, value: str, words: TextWords) -> Iterator[Span]:
+    """The places where a text gives the count without a number: "just me".
 
     >>> [
-    ...     list(said_otherwise(frozenset({"people"}), "1", Words(text)))
+    ...     list(said_otherwise(frozenset({"people"}), "1", TextWords(text)))
     ...     for text in ("Just me, please", "Just me and my son")
     ... ]
     [[(0, 7)], []]

@@ -1,8 +1,9 @@
-"""Documents: the texts that values are looked up in, each with what was found in it so far.
+"""Documents: the texts in which values are looked up, each with an index of its contents.
 
-A text enters; its words, numbers and dates leave, each found when first asked for. A text that was seen lately is not read again, so a source
-that many replies share is indexed once in each process, by all of its threads. The last 256 texts are kept, up to 4 million characters together; what
-was found takes about 60 bytes for a character of a Latin text and 140 of a Chinese one. A longer text is read again for each check, and not kept.
+Takes a text; returns its words, numbers and dates, each computed on first use. Recent texts are cached: a source that
+many replies share is indexed once per process, for all threads. The cache has the last 256 texts, up to 4 million
+characters in all. An index takes about 60 bytes per character of a Latin text and 140 of a Chinese one. A text that is
+too long for the cache is read again by each check.
 """
 
 import re
@@ -19,7 +20,7 @@ from trueup.grounding.moments.find import Clock, Moment, moments
 from trueup.grounding.quantities.find import Quantity, quantities
 from trueup.grounding.quantities.units import unit_named, unit_words
 from trueup.grounding.segments import Segments, parted
-from trueup.grounding.words import Words
+from trueup.grounding.words import TextWords
 from trueup.verdict.facts import Span
 from trueup.verdict.patterns import lazy_regex
 
@@ -29,16 +30,16 @@ _QUOTED = lazy_regex(r'"[^"\n]*"')
 _QUOTED_OR_COMMA = lazy_regex(r'"[^"\n]*"|,')
 _BETWEEN_DIGITS = lazy_regex(r"(?<=\d),(?=\d)")
 _PLAIN = {0xFF00 + code: 0x20 + code for code in range(1, 0x5F)} | {0x3000: 0x20}
-_LEAST_LINES, _LEAST_COMMAS = 2, 2  # lines of comma-separated values, and commas in each
+_LEAST_LINES, _LEAST_COMMAS = 2, 2  # the fewest lines of comma-separated values, and commas in each
 _SIGN = lazy_regex(r"[$€£¥₹₩%‰°]")
-_LONGEST = 300  # digits of a number that has a nearest one
-_FEW = 24  # numbers of one value whose surroundings are looked at one by one
-_MOST_DAYS = 4  # that the dates of one text are kept for
-_MOST_TEXTS, _MOST_CHARACTERS = 256, 4_000_000  # kept in memory with all that was found in them
+_LONGEST = 300  # the most digits of a number that is compared by size
+_FEW = 24  # up to this many equal numbers are examined one by one
+_MOST_DAYS = 4  # the most values of `today` that are cached per text
+_MOST_TEXTS, _MOST_CHARACTERS = 256, 4_000_000  # the most that is cached, with the indexes
 
 
 class _Timed:
-    """What was found in a text that depends on the day it is read."""
+    """The part of a text's index that depends on the day it is read."""
 
     __slots__ = ("bound", "days", "moments", "numbers", "times")
 
@@ -50,8 +51,8 @@ class _Timed:
         self.numbers: list[tuple[float, Quantity]] | None = None
 
 
-class Text:
-    """One text, and what was found in it."""
+class IndexedText:
+    """One text and its index."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -61,7 +62,7 @@ class Text:
 
     @cached_property
     def lowered(self) -> str:
-        """The text in small letters, of the same length."""
+        """The text in lower case, with the same length."""
         lowered = self.text.lower()
         return (
             lowered
@@ -70,14 +71,14 @@ class Text:
         )
 
     @cached_property
-    def words(self) -> Words:
+    def words(self) -> TextWords:
         """Its words."""
-        return Words(self.text)
+        return TextWords(self.text)
 
     @cached_property
     def _reading(self) -> str:
-        """The text as numbers and dates are read in it, of the same length: signs of full width are plain ones, and in lines of
-        comma-separated values, a comma is not a part of a number.
+        """The text from which numbers and dates are read, with the same length. Full-width characters become plain ones.
+        In lines of comma-separated values, a comma is never part of a number.
         """
         text = self.text
         if not text.isascii() and _WIDE.search(text):
@@ -99,7 +100,7 @@ class Text:
 
     @cached_property
     def by_number(self) -> dict[str, list[Quantity]]:
-        """The same by each number that they may stand for."""
+        """The same numbers, by each value that they can mean."""
         found: dict[str, list[Quantity]] = {}
         for mention in self.quantities:
             for value in mention.values:
@@ -108,7 +109,7 @@ class Text:
 
     @cached_property
     def by_unit(self) -> dict[str, list[Quantity]]:
-        """Those that have a unit, by their unit."""
+        """The numbers that have a unit, by unit."""
         found: dict[str, list[Quantity]] = {}
         for mention in self.quantities:
             if mention.unit:
@@ -116,7 +117,7 @@ class Text:
         return found
 
     def names(self, unit: str) -> bool:
-        """Whether it names a unit apart from a number: a table has it in its heading."""
+        """Whether it names a unit apart from a number, as in a table heading."""
         found = self._names.get(unit)
         if found is None:
             found = self._names[unit] = any(self._stands_alone(place) for place in self.unit_places(unit)) or any(
@@ -125,7 +126,7 @@ class Text:
         return found
 
     def unit_places(self, unit: str) -> Iterator[int]:
-        """The words that name a unit, those that are the same together."""
+        """The indexes of the words that name a unit, grouped by word."""
         places = self.words.places
         for word in sorted(unit_words().get(unit, frozenset()) & places.keys(), key=lambda word: places[word][0]):
             yield from places[word]
@@ -134,7 +135,7 @@ class Text:
         return not self._measured(self.words.starts[word])
 
     def _measured(self, position: int) -> bool:
-        """Whether a position is inside of a number with its unit."""
+        """Whether a position is inside a number that has a unit."""
         at = bisect_left(self.quantities, position + 1, key=lambda one: one.start) - 1
         return at >= 0 and self.quantities[at].end > position
 
@@ -143,7 +144,7 @@ class Text:
         return self._timed(today).moments
 
     def at_time(self, today: date | None, times: Iterable[Clock]) -> list[Moment]:
-        """The mentions that may be one of some times of day, to the minute."""
+        """The mentions that may be one of several times of day, to the minute."""
         timed = self._timed(today)
         if timed.times is None:
             timed.times = {}
@@ -154,7 +155,7 @@ class Text:
         return [found[start] for start in sorted(found)]
 
     def on_day(self, today: date | None, month: int, day: int) -> list[Moment]:
-        """The dates that may be a day of a month."""
+        """The dates that may be a given day of a month."""
         timed = self._timed(today)
         if timed.days is None:
             timed.days = {}
@@ -176,7 +177,7 @@ class Text:
         return self._parted[level]
 
     def bound(self, today: date | None) -> frozenset[int]:
-        """Where the numbers begin that are only a part of a date, an identifier or a list."""
+        """The starts of the numbers that are only part of a date, an identifier or a list number."""
         timed = self._timed(today)
         if timed.bound is None:
             starts = (one.start for one in self.quantities if is_bound(one, self.text, timed.moments))
@@ -184,7 +185,7 @@ class Text:
         return timed.bound
 
     def free(self, today: date | None, mentions: list[Quantity]) -> list[Quantity]:
-        """Those of some numbers that stand for themselves; for a few, only their own surroundings are looked at."""
+        """The given numbers that are not part of something larger. A few are examined one by one."""
         timed = self._timed(today)
         if timed.bound is None and len(mentions) <= _FEW:
             return [one for one in mentions if not self._is_bound(one.start, timed.moments)]
@@ -200,7 +201,7 @@ class Text:
         return False
 
     def sorted_numbers(self, today: date | None) -> list[tuple[float, Quantity]]:
-        """The numbers in figures that stand for themselves, each reading of them, by size."""
+        """The numbers in figures that are not part of something larger, in each of their readings, sorted by size."""
         timed = self._timed(today)
         if timed.numbers is None:
             bound = self.bound(today)
@@ -213,7 +214,7 @@ class Text:
         if found is None:
             plain = None if today is None else self._timed(None)
             if plain is not None and not any(one.relative for one in plain.moments):
-                found = plain  # nothing is counted from a day
+                found = plain  # no date depends on `today`
             else:
                 found = _Timed(moments(self._reading, today))
             if len(self._by_day) >= _MOST_DAYS:
@@ -223,7 +224,7 @@ class Text:
 
 
 def _is_separated(line: str) -> bool:
-    """Whether a line is one of comma-separated values: commas without a space behind them, most of them not inside of a number."""
+    """Whether a line has comma-separated values: no space after its commas, and few of them inside a number."""
     if _FIELDS.match(line) is None:
         return False
     plain = _QUOTED.sub('""', line)
@@ -236,11 +237,11 @@ def _as_separator(found: "re.Match[str]") -> str:
     return "|" if found[0] == "," else found[0]
 
 
-class Document(NamedTuple):
-    """A text with a name, the stretches of it that only show an example, and who says it if it is a message."""
+class SourceDocument(NamedTuple):
+    """A text with a name, its spans that only show an example, and the role if it is a message."""
 
     name: str
-    content: Text
+    content: IndexedText
     examples: tuple[Span, ...] = ()
     role: str = ""
 
@@ -251,20 +252,20 @@ class Document(NamedTuple):
 
 
 class _Kept:
-    """The texts that were seen lately."""
+    """The texts that were read recently."""
 
     def __init__(self) -> None:
-        self._texts: OrderedDict[str, Text] = OrderedDict()
+        self._texts: OrderedDict[str, IndexedText] = OrderedDict()
         self._size = 0
         self._lock = Lock()
 
-    def get(self, text: str) -> Text:
+    def get(self, text: str) -> IndexedText:
         with self._lock:
             found = self._texts.get(text)
             if found is not None:
                 self._texts.move_to_end(text)
                 return found
-            found = Text(text)
+            found = IndexedText(text)
             if len(text) <= _MOST_CHARACTERS:
                 self._texts[text] = found
                 self._size += len(text)
@@ -276,6 +277,6 @@ class _Kept:
 _kept = _Kept()
 
 
-def text_of(text: str) -> Text:
-    """A text with what was found in it before, if it was seen lately."""
+def text_of(text: str) -> IndexedText:
+    """A text with its index, from the cache if it was read recently."""
     return _kept.get(text)

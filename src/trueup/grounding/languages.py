@@ -1,7 +1,7 @@
 """The languages in which numbers, dates and times are read.
 
-Each has a file in `quantities/languages/` and one in `moments/languages/`. The order matters: where two languages give one word
-different meanings, the reading of the first comes first.
+Each has a file in `quantities/languages/` and one in `moments/languages/`. The order matters: if two languages give a
+word different meanings, the meaning of the earlier language comes first.
 """
 
 SPACED = ("en", "es", "de", "fr", "it", "pt", "nl")  # spaces between words

@@ -1,7 +1,7 @@
-"""Numbers that belong to something larger: the day of a date, the hour of a time, a part of an identifier, the number of a list item.
+"""Numbers that belong to something larger: the day of a date, the hour of a time, part of an identifier, a list number.
 
-A mention and its text enter; whether it is bound leaves. A small number such as 4 stands somewhere in most texts. Only a number that stands for
-itself says that there are four of something.
+Takes a mention and its text; returns whether it is part of something else. Most texts contain a small number such as 4
+somewhere. Only a number that is not part of something larger shows that there are four of something.
 """
 
 from bisect import bisect_right
@@ -10,9 +10,9 @@ from trueup.grounding.moments.find import Moment
 from trueup.grounding.quantities.find import Quantity
 from trueup.verdict.patterns import lazy_regex
 
-# What makes a date or a time certain: a colon, two separators, letters, or the signs of East Asian dates.
+# The signs of a certain date or time: a colon, two separators, letters, or East Asian date characters.
 _CERTAIN = lazy_regex(r"\d ?: ?\d|\d[./-]\d+[./-]\d|[^\W\d_]{3}|[ap]\.?\s?m\b|[年月日時时点點分号號]")
-# Scripts without spaces glue nothing: in 共25件 the number stands for itself.
+# Scripts without spaces do not attach numbers to words: in 共25件, the number is separate.
 _LETTER = r"A-Za-z\u00c0-\u052f"
 _GLUED_BEFORE = lazy_regex(rf"(?:[{_LETTER}]|[{_LETTER}0-9][-_/#]|[./@_-])\Z")
 _GLUED_AFTER = lazy_regex(
@@ -34,7 +34,7 @@ def is_bound(mention: Quantity, text: str, moments: list[Moment]) -> bool:
     if mention.unit:
         return False
     start, end = mention.start, mention.end
-    if mention.words:  # "at nine" may also be nine people at a table, "a quarter to nine" is not
+    if mention.words:  # "at nine" may also count people at a table; "a quarter to nine" cannot
         return _in_moment(start, end, text, moments, longer=True)
     if _in_moment(start, end, text, moments):
         return True

@@ -1,7 +1,7 @@
-"""Looking up: one value of a reply enters; how well the documents agree with it leaves, and where.
+"""Lookup: takes one value of a reply; returns how well the documents agree with it, and where.
 
-A value is looked up as what it is: a number in any notation, a date, a time of day, words, or a quotation. What it is follows from the value and the
-name of its field, never from a guess about the text.
+A value is looked up by its kind: a number in any notation, a date, a time of day, words, or a quotation. The kind
+follows from the value and the name of its field, never from a guess about the text.
 """
 
 import re
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from rapidfuzz import fuzz, process
 
 from trueup.grounding.counting import counted_by, counts_other, said_otherwise
-from trueup.grounding.documents import Document
+from trueup.grounding.documents import SourceDocument
 from trueup.grounding.moments.find import Day, Moment, moments
 from trueup.grounding.moments.points import pointed
 from trueup.grounding.moments.read import read_moment
@@ -35,15 +35,15 @@ from trueup.verdict.facts import Span
 from trueup.verdict.likeness import name_words
 from trueup.verdict.patterns import lazy_regex
 
-_MOST_PLACES = 8  # places of a value that a verdict lists
+_MOST_PLACES = 8  # the most places of a value that a verdict lists
 _STRICTEST: tuple[Evident, ...] = ("exact", "normalized", "fuzzy")
-_ANY_YEAR = 2024  # if neither the value nor the source says one, days can still be counted
-_MOST_DAYS = 4  # dates of the sources that relative ones are counted from
-_BEFORE = 40  # characters around a relative date that say what it means
-_AROUND = 8  # numbers of the next sizes that are compared
-_MOST_SPACES = 5  # in a number or a date without a digit: "two hundred and thirty four"
-_LONGEST_TYPED = 80  # characters of a text that may be a number or a date
-_ALIKE = 60.0  # of 100: from here on, another text is worth a mention as the nearest one
+_ANY_YEAR = 2024  # days are counted in this year if neither the value nor the source gives one
+_MOST_DAYS = 4  # the most dates of the sources that a relative date is counted from
+_BEFORE = 40  # characters read on either side of a relative date
+_AROUND = 8  # how many of the numbers closest in size are compared
+_MOST_SPACES = 5  # the most in a number or date without digits: "two hundred and thirty four"
+_LONGEST_TYPED = 80  # the most characters of a text that is read as a number or a date
+_ALIKE = 60.0  # out of 100: the least similarity of a text that a finding names as the nearest
 _URL = lazy_regex(r"(?i)(?:https?://|www\.)[^\s<>\"]+")
 _SCHEME = lazy_regex(r"\A(?:https?://)?(?:www\.)?")
 _SCHEME_BEFORE = lazy_regex(r"(?:https?://)?(?:www\.)?\Z")
@@ -53,12 +53,12 @@ _HOST_GOES_ON = lazy_regex(r"[a-z0-9_%&=~+-]|\.[a-z0-9_]")
 _GOES_BEFORE = lazy_regex(r"[a-z0-9_.@/-]\Z")
 _REMARK = lazy_regex(r"([^()（）]+)[(（]([^()（）]+)[)）]")
 _CLOCK = frozenset(
-    # a field of such a name may well hold the day of a date or the hour of a time
+    # fields with such a name may contain the day of a date or the hour of a time
     """year years month months day days hour hours minute minutes date time birthday ano año anos años mes meses dia día dias hora horas minuto minutos jahr monat tag
     stunde minute uhrzeit anno mese giorno ora mois jour heure 年 月 日 時 分 时""".split()
 )
 
-# Fields that hold a part of a date or of a time.
+# Fields that contain one part of a date or a time.
 _PARTS = {word: part for part, words in {
     "year": "year ano año anno jahr année annee 年", "month": "month mes mês mese monat mois 月", "day": "day dia día giorno tag jour 日",
     "hour": "hour hora ora stunde heure 時 时", "minute": "minute minuto minuten 分",
@@ -66,18 +66,18 @@ _PARTS = {word: part for part, words in {
 
 
 class Where(NamedTuple):
-    """A stretch of a document."""
+    """A span of a document."""
 
-    document: Document
+    document: SourceDocument
     span: Span
 
     @property
     def text(self) -> str:
-        """What stands there."""
+        """The text of the span."""
         return self.document.text[slice(*self.span)]
 
     def place(self) -> Place:
-        """The same as a verdict shows it."""
+        """The same place, as a verdict shows it."""
         return Place(self.document.name, self.span, shortened(self.text))
 
     @property
@@ -87,8 +87,8 @@ class Where(NamedTuple):
         return any(begin <= start and end <= stop for begin, stop in self.document.examples)
 
 
-class Found(NamedTuple):
-    """What was found of one value: the grade, every place, what comes nearest if there is none, and what kind of value it was taken for."""
+class LookupResult(NamedTuple):
+    """The result of one lookup: the grade, every place, the kind of the value, and an altered passage if there is one."""
 
     grade: Evident
     places: tuple[Where, ...] = ()
@@ -97,17 +97,17 @@ class Found(NamedTuple):
     in_prompt: Where | None = None
 
     def evidence(self, nearest: Where | None = None) -> Evidence:
-        """The same as a verdict shows it."""
+        """The same result, as a verdict shows it."""
         places = tuple(where.place() for where in self.places[:_MOST_PLACES])
         return Evidence(self.grade, places, None if nearest is None else nearest.place())
 
 
-UNCHECKABLE = Found("not checkable", kind="")
-_Way = Callable[[Document], Match | None]
+UNCHECKABLE = LookupResult("not checkable", kind="")
+_Way = Callable[[SourceDocument], Match | None]
 
 
 class _Asked(NamedTuple):
-    """How a number is asked for: its unit, the name of its field, whether the value itself has the unit, and whether it is in words."""
+    """How to look up a number: its unit and field, whether the value itself has the unit, and whether it is in words."""
 
     unit: str
     field: str
@@ -116,7 +116,7 @@ class _Asked(NamedTuple):
 
 
 def _is_filler(text: str) -> bool:
-    """Whether a number in words is mostly used without meaning a number: "first", "once"."""
+    """Whether a number in words usually does not mean a number: "first", "once"."""
     return fold(text) in known("fillers")
 
 
@@ -125,18 +125,18 @@ class Lookup:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._found: dict[tuple[Any, ...], Found] = {}
+        self._found: dict[tuple[Any, ...], LookupResult] = {}
 
-    def find(self, value: Any, field: str = "", *, quotation: bool = False) -> Found:
-        """What the sources say of a value. `field` is the name that the value has in the reply."""
+    def find(self, value: Any, field: str = "", *, quotation: bool = False) -> LookupResult:
+        """Look up a value. `field` is the value's name in the reply."""
         key = (type(value), value, field, quotation)
         found = self._found.get(key)
         if found is None:
             found = self._found[key] = self._look(value, field, quotation)
         return found
 
-    def find_quantity(self, number: Quantity) -> Found:
-        """What the sources say of a number that a text states: some reading of it."""
+    def find_quantity(self, number: Quantity) -> LookupResult:
+        """Look up a number of the reply's text, in each of its readings."""
         key = (Quantity, number.values, number.unit, number.words)
         found = self._found.get(key)
         if found is None:
@@ -145,30 +145,30 @@ class Lookup:
             found = self._found[key] = min(seen, key=lambda one: not one.places)
         return found
 
-    def find_moment(self, moment: Moment) -> Found:
-        """What the sources say of a date or a time that a text states."""
+    def find_moment(self, moment: Moment) -> LookupResult:
+        """Look up a date or a time of the reply's text."""
         key = (Moment, moment.dates, moment.times)
         found = self._found.get(key)
         if found is None:
             found = self._found[key] = self._moment(moment)
         return found
 
-    def find_letters(self, text: str) -> Found:
-        """What the sources say of a text that counts letter for letter, such as the number of a version; case aside."""
+    def find_letters(self, text: str) -> LookupResult:
+        """Look up a text that must match exactly except for case, such as a version number."""
 
-        def way(document: Document) -> Match | None:
+        def way(document: SourceDocument) -> Match | None:
             spans = list(islice(_standing(text.lower(), document.content.lowered, _GOES_ON), MOST))
             return Match("exact", spans) if spans else None
 
         return self._everywhere(way, "text")
 
-    def find_url(self, url: str) -> Found:
-        """What the sources say of an address; case, a last slash, the scheme and `www.` may differ. A host stands in each of its addresses."""
+    def find_url(self, url: str) -> LookupResult:
+        """Look up a URL. Case, a final slash, the scheme and `www.` may differ. A host matches any URL on that host."""
         wanted = url.rstrip("/")
         core = _SCHEME.sub("", wanted.lower())
         goes_on = _GOES_ON if "/" in core else _HOST_GOES_ON
 
-        def way(document: Document) -> Match | None:
+        def way(document: SourceDocument) -> Match | None:
             lowered = document.content.lowered
             addresses = (_with_scheme(span, lowered) for span in _standing(core, lowered, goes_on))
             spans = [span for span in islice(addresses, MOST) if span is not None]
@@ -177,7 +177,7 @@ class Lookup:
 
         return self._everywhere(way, "text")
 
-    def _look(self, value: Any, field: str, quotation: bool) -> Found:
+    def _look(self, value: Any, field: str, quotation: bool) -> LookupResult:
         if isinstance(value, bool) or value is None:
             return UNCHECKABLE
         if isinstance(value, int | float):
@@ -190,7 +190,7 @@ class Lookup:
         if _URL.fullmatch(phrase.value):
             return self.find_url(phrase.value)
         if (remark := _REMARK.fullmatch(phrase.value)) and " ".join(Phrase(remark[1]).folded) in known("answers"):
-            phrase = Phrase(remark[2])  # 有り(無料): only the remark can be looked up
+            phrase = Phrase(remark[2])  # 有り(無料) is "yes (free)": only the remark can be looked up
         elif " ".join(phrase.folded) in known("answers"):
             found = self._everywhere(lambda document: look_up(phrase, document.content, only_strict=True), "text")
             return found if found.places else UNCHECKABLE
@@ -198,8 +198,8 @@ class Lookup:
 
     # -- the kinds of values ---------------------------------------------------------------------
 
-    def _typed(self, phrase: Phrase, field: str) -> Found:
-        """A short text: a date, a time or a number if it is nothing but that, else words."""
+    def _typed(self, phrase: Phrase, field: str) -> LookupResult:
+        """A short text: a date, a time or a number if it is nothing else, otherwise words."""
         if is_telephone(phrase.value):
             found = self._everywhere(lambda document: _telephone(phrase, document), "text")
             if found.places:
@@ -220,30 +220,30 @@ class Lookup:
             places = dict.fromkeys((*written.places, *best.places))
             return best._replace(grade=written.grade if written.grade == "exact" else best.grade, places=tuple(places))
         if best is None and not phrase.has_digits:
-            return self._words(phrase)  # "Sun" is a day, and also a word
+            return self._words(phrase)  # "Sun" is a day and also a word
         return best or seen[0]
 
-    def _words(self, phrase: Phrase) -> Found:
+    def _words(self, phrase: Phrase) -> LookupResult:
         found = self._everywhere(lambda document: look_up(phrase, document.content), "text")
         unit = unit_named(phrase.value) if not found.places and len(phrase.folded) == 1 else ""
         return found if not unit else self._everywhere(lambda document: _named_unit(unit, document), "text")
 
-    def _number(self, value: str, asked: "_Asked") -> Found:
+    def _number(self, value: str, asked: "_Asked") -> LookupResult:
         unit, small = asked.unit, len(value) <= 3 and not _is_of_time(asked.field)
         wanted = counted_by(asked.field) if not unit else frozenset()
 
-        def way(document: Document) -> Match | None:
+        def way(document: SourceDocument) -> Match | None:
             content = document.content
             mentions = [one for one in content.by_number.get(value, ()) if equal(value, unit, one)]
             if asked.strict and not content.names(unit):
-                mentions = [one for one in mentions if one.unit]  # a bare number does not say what it counts
+                mentions = [one for one in mentions if one.unit]  # a bare number may count something else
             if small:
                 mentions = [
                     one for one in mentions if not (one.words and _is_filler(content.text[one.start : one.end]))
                 ]
             if asked.words:
-                mentions = [one for one in mentions if not one.words]  # other words for the number are other words
-            if not mentions:  # in another unit; a bare number may only be a share: 0.45 is 45 %
+                mentions = [one for one in mentions if not one.words]  # words must match as words
+            if not mentions:  # try other units; without a unit, only a percentage: 0.45 is 45 %
                 others = content.by_unit if unit else ("%",)
                 mentions = [
                     one for other in others for one in content.by_unit.get(other, ()) if equal(value, unit, one)
@@ -263,8 +263,8 @@ class Lookup:
 
         return self._everywhere(way, "number")
 
-    def _part(self, value: str, field: str, document: Document) -> Iterator[Span]:
-        """Where a date or a time has a number as its part, if the field is one: `{"month": 3, "hour": 14}` and "March 5th, 2:10 pm"."""
+    def _part(self, value: str, field: str, document: SourceDocument) -> Iterator[Span]:
+        """The dates or times with a number as the part that the field names: `{"hour": 14}` and "March 5th, 2:10 pm"."""
         part = _PARTS.get(next(reversed(name_words(field)), ""))
         if part is None or not value.isdecimal():
             return
@@ -273,10 +273,10 @@ class Lookup:
             if any(getattr(reading, part) == int(value) for reading in said):
                 yield one.start, one.end
 
-    def _moment(self, moment: Moment) -> Found:
+    def _moment(self, moment: Moment) -> LookupResult:
         kind, says_time = "date" if moment.dates else "time", _says_time(moment)
 
-        def way(document: Document) -> Match | None:
+        def way(document: SourceDocument) -> Match | None:
             dates = self._same_dates(moment, document)
             times = []
             if says_time:
@@ -296,11 +296,11 @@ class Lookup:
 
         found = self._everywhere(way, kind)
         if found.places or self._sources.today is not None or not any(day.year for day in moment.dates):
-            return found  # a date without a year was read somewhere, and not counted from today
+            return found  # a date without a year was written somewhere, not counted from today
         relative = [Where(document, span) for document in self._sources.documents for span in _relative(document)]
         return self._counted(moment, relative, kind) if relative else found
 
-    def _same_dates(self, moment: Moment, document: Document) -> list[Moment]:
+    def _same_dates(self, moment: Moment, document: SourceDocument) -> list[Moment]:
         today, content = self._sources.today, document.content
         if all(day.month and day.day for day in moment.dates):
             known_days = dict.fromkeys((day.month or 0, day.day or 0) for day in moment.dates)
@@ -310,9 +310,9 @@ class Lookup:
         return [one for one in near if same_date(moment, one)]
 
     def _is_loosely(self, moment: Moment, one: Moment) -> bool:
-        """Whether a mention says a part of a date: its weekday, its day, or the month that it begins."""
+        """Whether a mention gives part of a date: its weekday, its day, or the month that it starts."""
         if one.relative:
-            return False  # "next Friday" is some Friday, and only a day to count from tells which
+            return False  # "next Friday" has a date only if there is a day to count from
         begun = any(
             day.day == 1 and day.month and (day.year, day.month, None) == other[:3]
             for day in moment.dates
@@ -320,22 +320,22 @@ class Lookup:
         )
         return begun or weekday_only(moment, one) or same_date(moment, one, loosely=True)
 
-    def _counted(self, moment: Moment, relative: list[Where], kind: str) -> Found:
-        """A date that the sources may say as "next Friday", counted from the dates that they have; without one, nobody can tell."""
+    def _counted(self, moment: Moment, relative: list[Where], kind: str) -> LookupResult:
+        """A date that the sources may call "next Friday", counted from their own dates; not checkable without any."""
         year = next((day.year for day in moment.dates if day.year), _ANY_YEAR)
         dates = (day for document in self._sources.documents for day in _dates(document, year))
         days = list(islice(dict.fromkeys(dates), _MOST_DAYS))
         if not days:
-            return Found("not checkable", kind=kind)
+            return LookupResult("not checkable", kind=kind)
         places = tuple(
             where for where in relative[:_MOST_PLACES] if any(_says_from(where, day, moment) for day in days)
         )
-        return Found("fuzzy", places, kind) if places else Found("none", kind=kind)
+        return LookupResult("fuzzy", places, kind) if places else LookupResult("none", kind=kind)
 
-    def _quotation(self, phrase: Phrase) -> Found:
-        altered: list[tuple[Document, Altered]] = []
+    def _quotation(self, phrase: Phrase) -> LookupResult:
+        altered: list[tuple[SourceDocument, Altered]] = []
 
-        def way(document: Document) -> Match | None:
+        def way(document: SourceDocument) -> Match | None:
             match = quoted(phrase, document.content)
             if isinstance(match, Altered):
                 altered.append((document, match))
@@ -347,8 +347,8 @@ class Lookup:
 
     # -- over all documents ----------------------------------------------------------------------
 
-    def _everywhere(self, way: _Way, kind: str) -> Found:
-        """The best that any document says: of each, the strictest way that finds something."""
+    def _everywhere(self, way: _Way, kind: str) -> LookupResult:
+        """The best match of any document. In each document, the strictest method that matches counts."""
         by_grade: dict[Evident, list[Where]] = {}
         in_prompt: Where | None = None
         for document in self._sources.documents:
@@ -363,15 +363,15 @@ class Lookup:
                     by_grade.setdefault(match.grade, []).append(where)
         places = [where for grade in _STRICTEST for where in by_grade.get(grade, ())]
         if places:
-            return Found(next(grade for grade in _STRICTEST if by_grade.get(grade)), tuple(places), kind)
+            return LookupResult(next(grade for grade in _STRICTEST if by_grade.get(grade)), tuple(places), kind)
         if in_prompt is None:
             in_prompt = next(_in_prompts(way, self._sources.prompts), None)
-        return Found("none", (), kind, in_prompt=in_prompt)
+        return LookupResult("none", (), kind, in_prompt=in_prompt)
 
     # -- what comes nearest ----------------------------------------------------------------------
 
-    def nearest(self, value: Any, found: Found, field: str = "") -> Where | None:
-        """What the sources have that comes nearest to a value that they do not have."""
+    def nearest(self, value: Any, found: LookupResult, field: str = "") -> Where | None:
+        """The part of the sources that is nearest to a value that they do not contain."""
         if found.altered is not None:
             return next(
                 (
@@ -420,7 +420,7 @@ class Lookup:
         return None if best is None else best[1]
 
     def _nearest_words(self, phrase: Phrase) -> Where | None:
-        """The stretch around the word that is most like one of the longest words of the phrase."""
+        """The text around the word that is most similar to one of the longest words of the phrase."""
         wanted = sorted(set(phrase.folded), key=len, reverse=True)[:3]
         best: tuple[float, Where] | None = None
         for document in self._sources.documents:
@@ -439,7 +439,7 @@ class Lookup:
 
 
 def _standing(wanted: str, lowered: str, goes_on: "re.Pattern[str]") -> Iterator[Span]:
-    """Where a text stands that is not the beginning of another one."""
+    """The occurrences of a text that do not continue as a longer one."""
     at = lowered.find(wanted)
     while at >= 0:
         end = at + len(wanted)
@@ -449,7 +449,7 @@ def _standing(wanted: str, lowered: str, goes_on: "re.Pattern[str]") -> Iterator
 
 
 def _with_scheme(span: Span, lowered: str) -> Span | None:
-    """An address with the scheme that it has in a text; None if it is the end of another one."""
+    """The span of a URL with the scheme that it has in a text; None if it is the end of another URL."""
     scheme = _SCHEME_BEFORE.search(lowered, max(0, span[0] - _LONGEST_SCHEME), span[0])
     start = span[0] if scheme is None else scheme.start()
     return None if _GOES_BEFORE.search(lowered, max(0, start - 1), start) else (start, span[1])
@@ -457,21 +457,21 @@ def _with_scheme(span: Span, lowered: str) -> Span | None:
 
 @lru_cache(maxsize=4096)
 def _typed_as(value: str, today: date | None) -> tuple[Moment | None, Quantity | None]:
-    """A text as a date or a time, and as a number, if it is nothing but that."""
+    """A text as a date or a time, and as a number, if it is nothing else."""
     if not any(map(str.isdigit, value)) and value.count(" ") > _MOST_SPACES:
         return None, None
     return read_moment(value, today), read_quantity(value)
 
 
-def _as_written(phrase: Phrase, document: Document) -> Match | None:
-    """Where a document has a number or a date as it is written; without digits, the same words will do."""
+def _as_written(phrase: Phrase, document: SourceDocument) -> Match | None:
+    """The places where a document has a number or a date exactly as written. Without digits, equal words are enough."""
     if not phrase.has_digits:
         return look_up(phrase, document.content, only_strict=True)
     spans = list(exact(phrase.value, document.text))
     return Match("exact", spans) if spans else None
 
 
-def _telephone(phrase: Phrase, document: Document) -> Match | None:
+def _telephone(phrase: Phrase, document: SourceDocument) -> Match | None:
     match = look_up(phrase, document.content, only_strict=True)
     if match is not None:
         return match
@@ -479,33 +479,33 @@ def _telephone(phrase: Phrase, document: Document) -> Match | None:
     return Match("normalized", spans) if spans else None
 
 
-def _named_unit(unit: str, document: Document) -> Match | None:
-    """Where a document names a unit or a currency in any way: "EUR" is said by "euros"."""
+def _named_unit(unit: str, document: SourceDocument) -> Match | None:
+    """The places where a document names a unit or a currency in any way: "euros" names "EUR"."""
     content = document.content
     spans = [(one.start, one.end) for one in content.quantities if one.unit == unit]
     spans += [content.words.span(index, index) for index in content.unit_places(unit)]
     return Match("normalized", spans[:64]) if spans else None
 
 
-def _relative(document: Document) -> list[Span]:
-    """Where a document speaks of a date that only a day to count from would tell; "Anything else today?" of an assistant is none."""
+def _relative(document: SourceDocument) -> list[Span]:
+    """Dates that need a day to count from. Not those of an assistant: "Anything else today?" is small talk."""
     mentions = document.content.moments(None) if document.role != "assistant" else []
     return [
         (one.start, one.end) for one in mentions if one.relative and not any(day.month and day.day for day in one.dates)
     ]
 
 
-def _dates(document: Document, year: int) -> Iterator[date]:
-    """The days that a document names, those without a year in the one given."""
+def _dates(document: SourceDocument, year: int) -> Iterator[date]:
+    """The days that a document names. Days without a year are in the given one."""
     for one in document.content.moments(None):
         for day in one.dates[:1]:
             if day.month and day.day:
-                with suppress(ValueError):  # 29 February of another year
+                with suppress(ValueError):  # 29 February is not in every year
                     yield date(day.year or year, day.month, day.day)
 
 
 def _says_from(where: Where, day: date, moment: Moment) -> bool:
-    """Whether a relative mention is a date, if it is counted from a day."""
+    """Whether a relative mention means a date if it is counted from a given day."""
     start, end = where.span
     begin = max(0, start - _BEFORE)
     stretch = where.document.text[begin : end + _BEFORE]
@@ -513,7 +513,7 @@ def _says_from(where: Where, day: date, moment: Moment) -> bool:
     return any(one.dates and same_date(moment, one) for one in found)
 
 
-def _in_prompts(way: _Way, prompts: tuple[Document, ...]) -> Iterator[Where]:
+def _in_prompts(way: _Way, prompts: tuple[SourceDocument, ...]) -> Iterator[Where]:
     for document in prompts:
         match = way(document)
         if match is not None:
@@ -521,13 +521,13 @@ def _in_prompts(way: _Way, prompts: tuple[Document, ...]) -> Iterator[Where]:
 
 
 def _says_time(moment: Moment) -> bool:
-    """Whether the time of a value counts: midnight beside a date is how a date is written where a time is asked for."""
+    """Whether the time of a value counts: midnight next to a date only fills a field that requires a time."""
     return bool(moment.times) and not (moment.dates and all(one.hour == one.minute == 0 for one in moment.times))
 
 
 @lru_cache(maxsize=4096)
 def _is_of_time(field: str) -> bool:
-    """Whether a field may hold the day of a date or the hour of a time, by its name."""
+    """Whether a field may contain the day of a date or the hour of a time, going by its name."""
     return not _CLOCK.isdisjoint(name_words(field))
 
 
@@ -543,7 +543,7 @@ def _distance(one: float, other: float) -> float:
 
 
 def _gap(wanted: Moment, one: Moment, kind: str) -> float | None:
-    """How far apart two dates or times are, in days or minutes; None if that cannot be said."""
+    """How far apart two dates or times are, in days or minutes; None if that is unknown."""
     if kind == "time":
         pairs = [(a.hour * 60 + a.minute, b.hour * 60 + b.minute) for a in wanted.times for b in one.times]
         return min((float(abs(a - b)) for a, b in pairs), default=None)

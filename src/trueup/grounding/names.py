@@ -1,31 +1,31 @@
-"""Names: a name enters, with a document; where its parts stand together leaves, though in another order, with others between them, or as initials.
+"""Names: find the parts of a name in a document, even in another order, with other parts between, or as initials.
 
-"García López, María" and "María del Carmen García López" both say "María García López". Parts of two people are never put together: between the parts
-there may be other parts of a name, and nothing else.
+"García López, María" and "María del Carmen García López" both match "María García López". Parts of two people's names
+are never combined: between the parts of a name there may only be other parts of a name.
 """
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trueup.grounding.documents import Text
+from trueup.grounding.documents import IndexedText
 from trueup.grounding.vocabulary import known
-from trueup.grounding.words import MOST, Words
+from trueup.grounding.words import MOST, TextWords
 from trueup.verdict.facts import Span
 
 if TYPE_CHECKING:
     from trueup.grounding.phrases import Phrase
 
 _MOST_PARTS = 6
-_BETWEEN = 2  # further parts of the name that the value leaves out
-_COLUMNS = "   "  # so wide a gap parts two columns
-_LEAST = 3  # letters of the part that the search begins with
+_BETWEEN = 2  # the most parts of the name that the value may leave out
+_COLUMNS = "   "  # a gap this wide separates two columns
+_LEAST = 3  # the fewest letters of the part that the search starts from
 
 
-def named(phrase: "Phrase", document: Text) -> Iterator[Span]:
-    """Where the parts of a name stand together.
+def named(phrase: "Phrase", document: IndexedText) -> Iterator[Span]:
+    """The places where the parts of a name occur together.
 
     >>> from trueup.grounding.phrases import Phrase
-    >>> text = Text("Present: Ruiz Vega, Ana Sofía; Luis Marín.")
+    >>> text = IndexedText("Present: Ruiz Vega, Ana Sofía; Luis Marín.")
     >>> [text.text[slice(*span)] for span in named(Phrase("Ana Ruiz"), text)], list(named(Phrase("Luis Vega"), text))
     (['Ruiz Vega, Ana'], [])
     """
@@ -42,8 +42,8 @@ def named(phrase: "Phrase", document: Text) -> Iterator[Span]:
             yield words.span(*found)
 
 
-def _around(parts: list[str], anchor: str, words: Words, index: int, proper: bool) -> tuple[int, int] | None:
-    """The first and the last word of a place where all parts stand near an anchor; None if some do not."""
+def _around(parts: list[str], anchor: str, words: TextWords, index: int, proper: bool) -> tuple[int, int] | None:
+    """The first and last word of a place that has all parts near an anchor; None if some are missing."""
     begin, end = _segment(words, index, parts, proper)
     left = list(parts)
     left.remove(anchor)
@@ -58,7 +58,7 @@ def _around(parts: list[str], anchor: str, words: Words, index: int, proper: boo
     if comma is not None and not _is_inverted(comma, begin, end, taken):
         return None
     if not proper and any(words.folded[at] not in known("light") for at in range(first, last + 1) if at not in taken):
-        return None  # without capitals nothing says that what stands between is a part of the name
+        return None  # without capitals, the words between may not be part of the name
     return (first, last) if last - first + 1 <= len(parts) + _BETWEEN else None
 
 
@@ -69,8 +69,8 @@ def _is_inverted(comma: int, begin: int, end: int, taken: set[int]) -> bool:
     return comma in taken and all(at in taken for at in range(comma + 1, end))
 
 
-def _nearest(part: str, words: Words, near: range, index: int, taken: set[int], proper: bool) -> int | None:
-    """The nearest word to an anchor that is a part of the name, or its initial."""
+def _nearest(part: str, words: TextWords, near: range, index: int, taken: set[int], proper: bool) -> int | None:
+    """The nearest word to an anchor that is a part of the name or its initial."""
     for at in sorted(near, key=lambda at: abs(at - index)):
         word = words.folded[at]
         if at not in taken and (word == part or (proper and _is_initial(part, word))):
@@ -82,8 +82,8 @@ def _is_initial(one: str, other: str) -> bool:
     return min(len(one), len(other)) == 1 and one[0] == other[0]
 
 
-def _segment(words: Words, index: int, parts: list[str], proper: bool) -> tuple[int, int]:
-    """The stretch of words around an anchor that may be one name."""
+def _segment(words: TextWords, index: int, parts: list[str], proper: bool) -> tuple[int, int]:
+    """The range of words around an anchor that may be one name."""
     reach = len(parts) + _BETWEEN
     begin = index
     while begin > 0 and index - begin < reach and _belongs(words, begin - 1, begin, proper):
@@ -99,12 +99,12 @@ def _segment(words: Words, index: int, parts: list[str], proper: bool) -> tuple[
 
 
 def _only_opens(word: str) -> bool:
-    """Whether a word with a capital before a name is not a part of it: "From Ruiz Vega, Ana"."""
+    """Whether a capitalized word before a name is not part of it: "From Ruiz Vega, Ana"."""
     return word in known("light") and word not in known("particles")
 
 
-def _belongs(words: Words, at: int, beside: int, proper: bool) -> bool:
-    """Whether a word continues the name beside it."""
+def _belongs(words: TextWords, at: int, beside: int, proper: bool) -> bool:
+    """Whether a word continues the name next to it."""
     between = _gap(words, min(at, beside))
     if _COLUMNS in between:
         return False
@@ -122,15 +122,15 @@ def _belongs(words: Words, at: int, beside: int, proper: bool) -> bool:
     return words.surface(at)[:1].isupper()
 
 
-def _is_short(words: Words, at: int) -> bool:
-    """Whether a point after a word may belong to it: an initial or a title."""
+def _is_short(words: TextWords, at: int) -> bool:
+    """Whether a full stop after a word may belong to it: an initial or a title."""
     return len(words.folded[at]) == 1 or words.folded[at] in known("titles")
 
 
-def _with_inversion(words: Words, begin: int, end: int, reach: int) -> tuple[int, int]:
-    """The stretch with what stands on the other side of one comma: "Ruiz Vega, Ana Sofía", but not "Ana Ruiz, Luis Vega".
+def _with_inversion(words: TextWords, begin: int, end: int, reach: int) -> tuple[int, int]:
+    """The range, extended across one comma: "Ruiz Vega, Ana Sofía", but not "Ana Ruiz, Luis Vega".
 
-    Only a family name can stand before the comma, so a list of full names is not taken for one.
+    Only a family name may come before the comma, so a list of full names is not read as one name.
     """
     if end < len(words) and _gap(words, end - 1).strip() == "," and _belongs_after(words, end):
         stop = end + 1
@@ -147,22 +147,22 @@ def _with_inversion(words: Words, begin: int, end: int, reach: int) -> tuple[int
     return begin, end
 
 
-def _parts(words: Words, begin: int, end: int) -> int:
-    """How many words of a stretch are parts of a name in their own right."""
+def _parts(words: TextWords, begin: int, end: int) -> int:
+    """How many words of a range are parts of a name, without particles."""
     return sum(words.folded[at] not in known("particles") for at in range(begin, end))
 
 
-def _belongs_after(words: Words, at: int) -> bool:
+def _belongs_after(words: TextWords, at: int) -> bool:
     return words.surface(at)[:1].isupper() and words.folded[at] not in known("connectors")
 
 
-def _is_list(words: Words, begin: int, end: int) -> bool:
-    """Whether names go on beyond both parts, separated by commas: then each comma parts two names."""
+def _is_list(words: TextWords, begin: int, end: int) -> bool:
+    """Whether further names follow or precede after commas; then each comma separates two names."""
     before = begin > 0 and _gap(words, begin - 1).strip() == ","
     after = end < len(words) and _gap(words, end - 1).strip() == ","
     return before or after
 
 
-def _gap(words: Words, at: int) -> str:
-    """What stands between a word and the next one."""
+def _gap(words: TextWords, at: int) -> str:
+    """The text between a word and the next one."""
     return words.text[words.ends[at] : words.starts[at + 1]] if at + 1 < len(words) else ""

@@ -1,13 +1,13 @@
-"""A page: all documents of a source as one text, so that values of one record may stand in several messages.
+"""A page: all documents of a source as one text, because the values of a record may be in several messages.
 
-Documents enter; positions in their common text leave, and the numbers, dates, segments and table cells around them.
+Takes documents; returns positions in their common text, and the numbers, dates, segments and table cells there.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from trueup.grounding.documents import Document
+from trueup.grounding.documents import SourceDocument
 from trueup.grounding.lookup import Where
 from trueup.grounding.moments.find import Moment
 from trueup.grounding.quantities.find import Quantity
@@ -19,10 +19,10 @@ _BETWEEN = "\n\n"
 _SEPARATORS = (lazy_regex(r"\|"), lazy_regex(r"\t"), lazy_regex(r" {2,}"), lazy_regex(r";"), lazy_regex(r","))
 
 
-class Page:
-    """The documents of a source, one after the other."""
+class SourcePage:
+    """The documents of a source, one after another."""
 
-    def __init__(self, documents: Sequence[Document]) -> None:
+    def __init__(self, documents: Sequence[SourceDocument]) -> None:
         self.documents = documents
         self._bases: list[int] = []
         at = 0
@@ -57,7 +57,7 @@ class Page:
         return self._parted[level]
 
     def numbers_in(self, span: Span) -> list[tuple[Span, Quantity]]:
-        """The numbers inside of a stretch, but for those that are a part of something else."""
+        """The numbers in a span that are not part of something larger."""
         found: list[tuple[Span, Quantity]] = []
         for document, base, start, end in self._pieces(span):
             bound = document.content.bound(None)
@@ -69,7 +69,7 @@ class Page:
         return found
 
     def moments_in(self, span: Span) -> list[tuple[Span, Moment]]:
-        """The dates and times inside of a stretch."""
+        """The dates and times in a span."""
         found: list[tuple[Span, Moment]] = []
         for document, base, start, end in self._pieces(span):
             every = document.content.moments(None)
@@ -78,8 +78,8 @@ class Page:
             found += [((one.start + base, one.end + base), one) for one in every[first:last] if one.end <= end]
         return found
 
-    def _pieces(self, span: Span) -> Iterator[tuple[Document, int, int, int]]:
-        """The documents that a stretch lies in: each with where it begins on the page, and the part of it that the stretch covers."""
+    def _pieces(self, span: Span) -> Iterator[tuple[SourceDocument, int, int, int]]:
+        """The documents that a span covers: each with its start on the page, and the covered part of it."""
         number = max(bisect_right(self._bases, span[0]) - 1, 0)
         while number < len(self._bases) and self._bases[number] < span[1]:
             document, base = self.documents[number], self._bases[number]
@@ -87,13 +87,13 @@ class Page:
             number += 1
 
     def line(self, position: int) -> Span:
-        """The line around a position."""
+        """The line at a position."""
         start = self.text.rfind("\n", 0, position) + 1
         end = self.text.find("\n", position)
         return start, end if end >= 0 else len(self.text)
 
     def cells(self, line: Span) -> list[Span]:
-        """The cells of a line of a table: between bars, tabs, wide gaps, semicolons or commas; the line itself if it has none."""
+        """The cells of a table line, between bars, tabs, wide gaps, semicolons or commas; else the whole line."""
         if line not in self._cells:
             self._cells[line] = self._cut(line)
         return self._cells[line]

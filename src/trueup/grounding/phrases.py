@@ -1,7 +1,7 @@
-"""Phrases: a text value enters, with a document; where the document says it leaves, from the very letters to nearly the same words.
+"""Phrases: find a text value in a document, from exactly the same text to nearly the same words.
 
-Each way to find a phrase is one small function, asked in order from the strictest on. None of them accepts another number, another name or the
-opposite: digits must agree, the parts of a name must stand together, and a negation on one side alone is a difference.
+Each method is one small function. The strictest runs first. No method accepts another number, another name or the
+opposite: digits must agree, the parts of a name must be together, and both sides must have the same negations.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -9,26 +9,26 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from trueup.grounding.alignment import aligned, is_misread, is_near
-from trueup.grounding.documents import Text
+from trueup.grounding.documents import IndexedText
 from trueup.grounding.vocabulary import known, listed
-from trueup.grounding.words import MOST, Words, fold, is_unspaced
+from trueup.grounding.words import MOST, TextWords, fold, is_unspaced
 from trueup.verdict.evidence import Evident
 from trueup.verdict.facts import Span
 from trueup.verdict.patterns import lazy_regex
 
-_LEAST_JOINED = 4  # letters of a phrase that may be written with other spaces
-_LEAST_DIGITS = 5  # the same of a phrase with digits: "1 2" is not 12
+_LEAST_JOINED = 4  # the fewest letters of a phrase that may have other spaces
+_LEAST_DIGITS = 5  # the same for a phrase with digits: "1 2" is not 12
 _PLURALS = ("", "s", "es")
 _ITEMS = lazy_regex(r"\s*[,;/、，；]\s*|\s{2,}|\s+(?:and|or|und|oder|y|o|et|ou|e)\s+")
-_MOST_INFLECTED = 5  # words of a phrase that may each have another form
+_MOST_INFLECTED = 5  # the most words of a phrase that may be inflected
 _MOST_ITEMS, _SPREAD = (
     20,
     3,
-)  # items of a list, and how much longer than the value the stretch may be that holds them all
+)  # the most items of a list, and how many times longer than the value their span may be
 _MOST_PLACE_WORDS, _LEAST_NAME = (
     6,
     4,
-)  # words of a name that says what kind of place it is; letters of the name without it
+)  # the most words of a name with a kind of place; the fewest letters without it
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 _DIGRAPH = lazy_regex("ae|oe|ue|aa")
 
@@ -45,11 +45,11 @@ class Phrase:
 
     def __init__(self, value: str) -> None:
         self.value = value.strip()
-        self.words = Words(self.value)
+        self.words = TextWords(self.value)
 
     @cached_property
     def folded(self) -> list[str]:
-        """Its words as they are compared."""
+        """Its words, normalized for comparison."""
         return self.words.folded
 
     @cached_property
@@ -59,12 +59,12 @@ class Phrase:
 
     @cached_property
     def has_digits(self) -> bool:
-        """Whether a digit occurs in it."""
+        """Whether it contains a digit."""
         return any(character.isdigit() for character in self.joined)
 
     @cached_property
     def is_proper(self) -> bool:
-        """Whether it is written like a name: with a capital at its first word, or in a script without capitals."""
+        """Whether it looks like a name: its first word has a capital, or its script has none."""
         first = self.words.surface(0) if self.folded else ""
         return first[:1].isupper() or first[:1].istitle()
 
@@ -75,7 +75,7 @@ class Phrase:
 
     @cached_property
     def core(self) -> "Phrase":
-        """The phrase without an article in front, titles, honorifics and the legal form of a company."""
+        """The phrase without a leading article, titles, honorifics and the legal form of a company."""
         value = self.value
         for ending in (*listed("honorifics"), *listed("forms_joined")):
             if value.endswith(ending) and len(value) > len(ending) + 1:
@@ -94,17 +94,17 @@ class Phrase:
 
     @cached_property
     def shortened(self) -> list[list[str]]:
-        """Its words with a long form in place of a short one, or the other way round."""
+        """Its words with a long form in place of a short one, or the reverse."""
         return list(_shortened(self))
 
     @cached_property
     def names_proper(self) -> list[list[str]]:
-        """Its words without the kind of place that they say."""
+        """Its words without the kind of place: "Acorn" from "Acorn Guest House"."""
         return list(_names_proper(self.core.folded))
 
 
 def _of_words(phrase: Phrase, words: Sequence[str]) -> Phrase:
-    """A phrase of some words of another one, as they are written there."""
+    """A phrase made of some words of another one, spelled as they are there."""
     left = list(words)
     surfaces = []
     for index, word in enumerate(phrase.folded):
@@ -114,8 +114,8 @@ def _of_words(phrase: Phrase, words: Sequence[str]) -> Phrase:
     return Phrase(("" if phrase.is_unspaced else " ").join(surfaces))
 
 
-def look_up(phrase: Phrase, document: Text, *, only_strict: bool = False) -> Match | None:
-    """Where a document says a phrase; None if it does not. `only_strict`: the same words, whatever their case and form."""
+def look_up(phrase: Phrase, document: IndexedText, *, only_strict: bool = False) -> Match | None:
+    """Where a document has a phrase; None if it does not. With `only_strict`, only case and form may differ."""
     spans = list(exact(phrase.value, document.text))
     if spans:
         return Match("exact", spans)
@@ -129,7 +129,7 @@ def look_up(phrase: Phrase, document: Text, *, only_strict: bool = False) -> Mat
 
 
 def exact(value: str, text: str) -> Iterator[Span]:
-    """Where the letters of a value stand in a text and are not a part of another word or number.
+    """The occurrences of a value in a text that are not part of a longer word or number.
 
     >>> list(exact("Ana", "Banana, Ana")), list(exact("12", "12.50 and 12"))
     ([(8, 11)], [(10, 12)])
@@ -152,7 +152,7 @@ def _is_whole(text: str, start: int, end: int) -> bool:
 
 
 def _goes_on(edge: str, beside: str, beyond: str) -> bool:
-    """Whether a word or a number goes on beyond its edge."""
+    """Whether a word or a number continues beyond its edge."""
     if not beside or not edge.isalnum():
         return False
     if edge.isdigit() and beside in ".,'" and beyond.isdigit():
@@ -160,13 +160,13 @@ def _goes_on(edge: str, beside: str, beyond: str) -> bool:
     return beside.isalnum() and not is_unspaced(edge) and not is_unspaced(beside)
 
 
-def _same_words(phrase: Phrase, document: Text) -> Iterator[Span]:
+def _same_words(phrase: Phrase, document: IndexedText) -> Iterator[Span]:
     words = document.words
     for first, last in words.find(phrase.folded):
         yield words.span(first, last)
 
 
-def _other_letters(phrase: Phrase, document: Text) -> Iterator[Span]:
+def _other_letters(phrase: Phrase, document: IndexedText) -> Iterator[Span]:
     """The same words with umlauts written as two letters, on either side: "Müller" and "Mueller"."""
     words = document.words
     wanted = [_spelled(phrase.words.surface(index), word, words) for index, word in enumerate(phrase.folded)]
@@ -175,7 +175,7 @@ def _other_letters(phrase: Phrase, document: Text) -> Iterator[Span]:
             yield words.span(first, last)
 
 
-def _spelled(surface: str, word: str, words: Words) -> str:
+def _spelled(surface: str, word: str, words: TextWords) -> str:
     """A word as the document spells it."""
     if word in words.places:
         return word
@@ -186,8 +186,8 @@ def _spelled(surface: str, word: str, words: Words) -> str:
     return single if single in words.places else word
 
 
-def _other_spaces(phrase: Phrase, document: Text) -> Iterator[Span]:
-    """The same letters with other spaces, hyphens or line breaks between them."""
+def _other_spaces(phrase: Phrase, document: IndexedText) -> Iterator[Span]:
+    """The same letters with different spaces, hyphens or line breaks."""
     if len(phrase.joined) < (_LEAST_DIGITS if phrase.has_digits else _LEAST_JOINED) or phrase.is_unspaced:
         return
     words = document.words
@@ -195,14 +195,14 @@ def _other_spaces(phrase: Phrase, document: Text) -> Iterator[Span]:
         yield words.span(first, last)
 
 
-def _core_words(phrase: Phrase, document: Text) -> Iterator[Span]:
+def _core_words(phrase: Phrase, document: IndexedText) -> Iterator[Span]:
     core = phrase.core
     if core is not phrase and core.folded:
         yield from _same_words(core, document)
 
 
-def _short_forms(phrase: Phrase, document: Text) -> Iterator[Span]:
-    """The same words, some of them shortened on one side: "Saint John's" and "St. John's", "bed and breakfast" and "B&B"."""
+def _short_forms(phrase: Phrase, document: IndexedText) -> Iterator[Span]:
+    """The same words, abbreviated on one side: "Saint John's" and "St. John's", "bed and breakfast" and "B&B"."""
     words = document.words
     for variant in phrase.shortened:
         for first, last in words.find(variant):
@@ -213,7 +213,7 @@ def _short_forms(phrase: Phrase, document: Text) -> Iterator[Span]:
 
 
 def _shortened(phrase: Phrase) -> Iterator[list[str]]:
-    """The words of a phrase with one form put in place of the other."""
+    """The words of a phrase with one form replaced by the other."""
     if phrase.is_unspaced or len(phrase.folded) < 2:
         return
     text = f" {' '.join(phrase.folded)} "
@@ -223,8 +223,8 @@ def _shortened(phrase: Phrase) -> Iterator[list[str]]:
                 yield words
 
 
-def _without_kind(phrase: Phrase, document: Text) -> Iterator[Span]:
-    """A name without the kind of place that it says, if the text does not say another one: "the Acorn" for "Acorn Guest House"."""
+def _without_kind(phrase: Phrase, document: IndexedText) -> Iterator[Span]:
+    """A name without its kind of place, if the text does not give another kind: "the Acorn" for "Acorn Guest House"."""
     words = document.words
     for rest in phrase.names_proper:
         for first, last in words.find(rest):
@@ -233,8 +233,8 @@ def _without_kind(phrase: Phrase, document: Text) -> Iterator[Span]:
                 yield words.span(first, last)
 
 
-def _may_belong(words: Words, at: int, beside: int, *, alone: bool) -> bool:
-    """Whether the word beside a name may make it another name: "Acorn Street", "the Bar Acorn", "New Acorn", and "acorn tree" for a name of one word."""
+def _may_belong(words: TextWords, at: int, beside: int, *, alone: bool) -> bool:
+    """Whether the next word may make it another name: "Acorn Street", "the Bar Acorn", "New Acorn", "acorn tree"."""
     if not 0 <= at < len(words) or words.folded[at] in known("light"):
         return False
     gap = words.text[words.ends[min(at, beside)] : words.starts[max(at, beside)]]
@@ -245,7 +245,7 @@ def _may_belong(words: Words, at: int, beside: int, *, alone: bool) -> bool:
 
 
 def _names_proper(core: list[str]) -> Iterator[list[str]]:
-    """What is left of a name without the kind of place before or behind it."""
+    """The rest of a name, without the kind of place at its start or end."""
     if not 2 <= len(core) <= _MOST_PLACE_WORDS:
         return
     for kind in _kinds():
@@ -264,21 +264,21 @@ def _kinds() -> tuple[tuple[str, ...], ...]:
 
 @cache
 def _kinds_and_roads() -> frozenset[str]:
-    """The words that kinds of places begin or end with, and those of roads."""
+    """The first and last words of kinds of places and of roads."""
     kinds = [kind.split() for kind in (*known("places"), *known("roads"))]
     return frozenset(kind[0] for kind in kinds) | {kind[-1] for kind in kinds}
 
 
-def _name_parts(phrase: Phrase, document: Text) -> Iterator[Span]:
-    from trueup.grounding.names import named  # of use where a name is not there as it is
+def _name_parts(phrase: Phrase, document: IndexedText) -> Iterator[Span]:
+    from trueup.grounding.names import named  # only needed if the name is not there unchanged
 
     yield from named(phrase.core, document)
 
 
-def _inflected(phrase: Phrase, document: Text) -> Iterator[Span]:
-    """A few words, some in another form or with a small misspelling: "city centre" and "city center", "museum" and "museums".
+def _inflected(phrase: Phrase, document: IndexedText) -> Iterator[Span]:
+    """A few words, some inflected or slightly misspelled: "city centre" and "city center", "museum" and "museums".
 
-    A word with a capital on both sides is a name, and a name is not inflected.
+    A word that is capitalized on both sides is a name, and names are not inflected.
     """
     core = phrase.core
     if not 0 < len(core.folded) <= _MOST_INFLECTED or core.has_digits or core.is_unspaced:
@@ -299,7 +299,7 @@ def _is_like(one: str, other: str) -> bool:
     return is_near(one, other) or is_misread(one, other)
 
 
-def _stands_for(core: Phrase, at: int, words: Words, index: int, near: list[str]) -> bool:
+def _stands_for(core: Phrase, at: int, words: TextWords, index: int, near: list[str]) -> bool:
     """Whether a word of a document is a form of one word of a phrase."""
     if words.folded[index] == core.folded[at]:
         return True
@@ -309,8 +309,8 @@ def _stands_for(core: Phrase, at: int, words: Words, index: int, near: list[str]
     return not both_proper or (len(core.folded) > 2 and is_misread(words.folded[index], core.folded[at]))
 
 
-def _listed(phrase: Phrase, document: Text) -> Iterator[Span]:
-    """The items of a list in another order, near to each other: "tea, coffee" and "coffee and tea"."""
+def _listed(phrase: Phrase, document: IndexedText) -> Iterator[Span]:
+    """The items of a list in another order, near each other: "tea, coffee" and "coffee and tea"."""
     items = [Phrase(item) for item in _ITEMS.split(phrase.value) if item.strip()]
     if len(items) < 2 or len(items) > _MOST_ITEMS or not all(item.folded for item in items):
         return
@@ -326,11 +326,11 @@ def _listed(phrase: Phrase, document: Text) -> Iterator[Span]:
         yield first, last
 
 
-def _nearly(phrase: Phrase, document: Text) -> Iterator[Span]:
+def _nearly(phrase: Phrase, document: IndexedText) -> Iterator[Span]:
     yield from aligned(phrase.core, document)
 
 
-Way = Callable[[Phrase, Text], Iterator[Span]]
+Way = Callable[[Phrase, IndexedText], Iterator[Span]]
 _STRICT: tuple[tuple[Evident, Way], ...] = (
     ("normalized", _same_words),
     ("normalized", _other_letters),

@@ -1,7 +1,7 @@
-"""Prose: what a reply without a schema states. Its text and the sources enter; a finding for each claim that no source has leaves, and the evidence.
+"""Prose: check the claims of a reply without a schema. Takes its text and the sources; returns findings and evidence.
 
-Claims are numbers, amounts, dates, times, quotations, URLs, names of the kinds that the contract declares, and citations. Code, list numbers, and small counts
-such as "3 options" are not claims.
+Each claim that is not in a source is a finding. Claims are numbers, amounts, dates, times, quotations, URLs, citations,
+and names of the kinds that the contract declares. Code, list numbers and small counts ("3 options") are not claims.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,18 +9,18 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from trueup.grounding.citations import citable, citations, judge_citations
-from trueup.grounding.documents import Text
-from trueup.grounding.lookup import Found, Lookup, Where
+from trueup.grounding.documents import IndexedText
+from trueup.grounding.lookup import Lookup, LookupResult, Where
 from trueup.grounding.moments.find import Moment
 from trueup.grounding.moments.read import read_moment
 from trueup.grounding.quantities.find import Quantity
 from trueup.grounding.quotations import Altered
 from trueup.grounding.report import altered, missing, only_in_prompt
-from trueup.grounding.settings import Settings
+from trueup.grounding.settings import GroundingSettings
 from trueup.grounding.sources import Sources
 from trueup.grounding.telephones import is_telephone
 from trueup.grounding.vocabulary import known
-from trueup.grounding.words import Words, fold
+from trueup.grounding.words import TextWords, fold
 from trueup.verdict.evidence import Evidence
 from trueup.verdict.facts import Finding, Span
 from trueup.verdict.patterns import lazy_regex
@@ -36,11 +36,11 @@ _RUN = lazy_regex(r"(?<![\w.,/-])(?:\+|\()?\d[\d ().-]{5,24}\d(?![\w/-]|[.,]\d)"
 _JOINED = lazy_regex(r"(?<![\w.,/-])(?:\d{1,4}(?:\.\d{1,6}){2,4}|(?=[\d-]{6})\d{2,6}(?:-\d{1,6})+)(?![\w/-]|[.,]\d)")
 _AT = lazy_regex(r"(?i)\b(?:at|a las?|um|à|às|alle|om)\s+\Z")
 _REACH = 12  # characters before a time
-_LEAST_QUOTED = 3  # words; fewer are a name or a word that is only marked
-_LONGEST_NEGATION = 14  # characters, with what stands before it
+_LEAST_QUOTED = 3  # words; fewer are a name or an emphasized word
+_LONGEST_NEGATION = 14  # characters, with the text before it
 _OPENING = " \t\"'“„«「『"
 _COUNT = 10  # a plain number up to this may be the reply's own count
-_MOST_FINDINGS = 100  # of claims, and as many of citations; the evidence has every claim
+_MOST_FINDINGS = 100  # for claims, and again for citations; the evidence lists every claim
 
 
 class Claim(NamedTuple):
@@ -49,11 +49,11 @@ class Claim(NamedTuple):
     kind: str
     span: Span
     value: Any
-    found: Found
+    found: LookupResult
 
 
-def judge_prose(text: str, sources: Sources, settings: Settings) -> tuple[list[Finding], dict[str, Evidence]]:
-    """What no source says of what a text states, and the evidence for what it does."""
+def judge_prose(text: str, sources: Sources, settings: GroundingSettings) -> tuple[list[Finding], dict[str, Evidence]]:
+    """Findings for the claims of a text that no source has, and the evidence for the others."""
     lookup = Lookup(sources)
     taken = _Taken(text)
     for found in _CODE.finditer(text):
@@ -77,7 +77,7 @@ def judge_prose(text: str, sources: Sources, settings: Settings) -> tuple[list[F
     return findings, evidence
 
 
-def _absent(claim: Claim, nearest: Any, settings: Settings) -> Finding:
+def _absent(claim: Claim, nearest: Any, settings: GroundingSettings) -> Finding:
     from msgspec.structs import replace
 
     found, level = claim.found, settings.level
@@ -90,7 +90,9 @@ def _absent(claim: Claim, nearest: Any, settings: Settings) -> Finding:
     return replace(made, span=claim.span, data={**made.data, "kind": claim.kind})
 
 
-def _claims(text: str, lookup: Lookup, sources: Sources, settings: Settings, taken: "_Taken") -> Iterator[Claim]:
+def _claims(
+    text: str, lookup: Lookup, sources: Sources, settings: GroundingSettings, taken: "_Taken"
+) -> Iterator[Claim]:
     for match in _URL.finditer(text):
         url = match[0].rstrip(".,;:!?*_")
         if taken.add((match.start(), match.start() + len(url))):
@@ -107,13 +109,13 @@ def _claims(text: str, lookup: Lookup, sources: Sources, settings: Settings, tak
 
 
 class _Taken:
-    """The stretches of a text that a claim has taken."""
+    """The spans of a text that already belong to a claim."""
 
     def __init__(self, text: str) -> None:
         self._mask = bytearray(len(text))
 
     def add(self, span: Span) -> bool:
-        """Take a stretch; False if another claim has a part of it."""
+        """Take a span; False if another claim overlaps it."""
         start, end = span
         if self._mask.find(1, start, end) >= 0:
             return False
@@ -121,7 +123,7 @@ class _Taken:
         return True
 
     def is_free(self, span: Span) -> bool:
-        """Whether no claim has a part of a stretch."""
+        """Whether no claim overlaps a span."""
         return self._mask.find(1, *span) < 0
 
 
@@ -129,12 +131,12 @@ def _quotations(text: str) -> Iterator[Span]:
     for found in _QUOTED.finditer(text):
         group = next(index for index, part in enumerate(found.groups(), 1) if part is not None)
         span = found.span(group)
-        if len(Words(found[group])) >= _LEAST_QUOTED:
+        if len(TextWords(found[group])) >= _LEAST_QUOTED:
             yield span
 
 
-def _affirmed(found: Found, is_negated: bool) -> Found:
-    """A quotation that does not leave out a "not" before it, unless the reply has one there."""
+def _affirmed(found: LookupResult, is_negated: bool) -> LookupResult:
+    """The places of a quotation that do not cut off a "not" before it, unless the reply has one there too."""
     if not found.places or is_negated:
         return found
     places = tuple(where for where in found.places if not _is_negated(where.document.text, where.span[0]))
@@ -144,19 +146,19 @@ def _affirmed(found: Found, is_negated: bool) -> Found:
     start = max(0, where.span[0] - _LONGEST_NEGATION)
     begin = where.document.text.rfind(" ", start, where.span[0] - 1) + 1 or start
     content = where.document.content
-    return Found("none", (), found.kind, Altered(content, (begin, where.span[1]), ()))
+    return LookupResult("none", (), found.kind, Altered(content, (begin, where.span[1]), ()))
 
 
 def _is_negated(text: str, position: int) -> bool:
-    """Whether the word before a position says "not"; behind a comma or a stop, it says so of something else."""
+    """Whether the word before a position is a negation. Before a comma or a full stop, it negates something else."""
     before = text[max(0, position - _LONGEST_NEGATION) : position].rstrip(_OPENING)
-    words = Words(before).folded
+    words = TextWords(before).folded
     return bool(words) and before[-1:].isalpha() and words[-1] in known("negations")
 
 
 def _measures(text: str, lookup: Lookup, sources: Sources, taken: _Taken) -> Iterator[Claim]:
     """The dates, times, telephone numbers, versions and numbers of a text."""
-    content = Text(text)
+    content = IndexedText(text)
     ends: dict[int, int] = {}
     for number in content.quantities:
         ends[number.start] = max(number.end, ends.get(number.start, 0))
@@ -176,8 +178,8 @@ def _measures(text: str, lookup: Lookup, sources: Sources, taken: _Taken) -> Ite
     yield from _numbers(content, lookup, content.bound(sources.today), taken)
 
 
-def _numbers(content: Text, lookup: Lookup, bound: frozenset[int], taken: _Taken) -> Iterator[Claim]:
-    """The numbers that a text states; of readings that overlap, such as `40 000 km` and `40`, the longest that a source has, or the longest."""
+def _numbers(content: IndexedText, lookup: Lookup, bound: frozenset[int], taken: _Taken) -> Iterator[Claim]:
+    """The numbers that a text states. If readings overlap, as in `40 000 km` and `40`, the longest in a source counts."""
     for readings in _overlapping(content.quantities):
         stated = [
             one
@@ -198,7 +200,7 @@ def _numbers(content: Text, lookup: Lookup, bound: frozenset[int], taken: _Taken
 
 
 def _overlapping(numbers: Iterable[Quantity]) -> Iterator[list[Quantity]]:
-    """Numbers in order, those together that overlap."""
+    """Numbers in order, grouped if they overlap."""
     group: list[Quantity] = []
     end = 0
     for one in sorted(numbers, key=lambda number: (number.start, number.end)):
@@ -211,8 +213,8 @@ def _overlapping(numbers: Iterable[Quantity]) -> Iterator[list[Quantity]]:
         yield group
 
 
-def _apart(seen: Iterable[tuple[Quantity, Found]]) -> Iterator[tuple[Quantity, Found]]:
-    """Of readings, the longest first, those that do not overlap."""
+def _apart(seen: Iterable[tuple[Quantity, LookupResult]]) -> Iterator[tuple[Quantity, LookupResult]]:
+    """The readings that do not overlap, longest first."""
     kept: list[Quantity] = []
     for number, found in seen:
         if all(number.end <= one.start or one.end <= number.start for one in kept):
@@ -220,8 +222,8 @@ def _apart(seen: Iterable[tuple[Quantity, Found]]) -> Iterator[tuple[Quantity, F
             yield number, found
 
 
-def _joined(text: str, lookup: Lookup) -> Found:
-    """What the sources say of a version, a score or a span of years: it is there as written, or each of its numbers is."""
+def _joined(text: str, lookup: Lookup) -> LookupResult:
+    """Look up a version, a score or a span of years: a source has it as written, or has each of its numbers."""
     found = lookup.find_letters(text)
     parts = text.split("-") if "-" in text and "." not in text else []
     seen = [lookup.find(int(part)) for part in parts]
@@ -229,7 +231,7 @@ def _joined(text: str, lookup: Lookup) -> Found:
 
 
 def _whole(one: Moment, text: str, end: int) -> Moment:
-    """A time in words with all of its words, up to the `end` of the number there: of "seis y media", the first alone is another time."""
+    """A time in words, up to the `end` of the number there: the first word of "seis y media" is another time."""
     if one.dates or end <= one.end or any(map(str.isdigit, text[one.start : one.end])):
         return one
     read = read_moment(text[one.start : end], None)
@@ -239,7 +241,7 @@ def _whole(one: Moment, text: str, end: int) -> Moment:
 def _is_stated(one: Moment, text: str) -> bool:
     """Whether a mention states a date or a time: a day of a month, a month of a year, or a time of day.
 
-    A bare number, in figures or words, may be a count, unless a word such as "at" stands before it.
+    A bare number, in figures or words, may be a count, unless a word such as "at" comes before it.
     """
     if any(day.month and (day.day or day.year) for day in one.dates):
         return True
@@ -248,12 +250,12 @@ def _is_stated(one: Moment, text: str) -> bool:
     return bool(one.times) and (not is_bare or _AT.search(text, max(0, one.start - _REACH), one.start) is not None)
 
 
-def _certain(found: Found, sources: Sources) -> Found:
-    """A date that the sources only say in part, as a weekday, is not one that they state; a relative one is."""
+def _certain(found: LookupResult, sources: Sources) -> LookupResult:
+    """Without dates that the sources give only in part, such as a weekday. Relative dates stay."""
     if found.grade != "fuzzy":
         return found
     places = tuple(where for where in found.places if _is_relative(where, sources))
-    return found._replace(places=places) if places else Found("none", (), found.kind)
+    return found._replace(places=places) if places else LookupResult("none", (), found.kind)
 
 
 def _is_relative(where: Where, sources: Sources) -> bool:

@@ -1,12 +1,12 @@
-"""Quotations: words that must stand in a document as they are quoted. A phrase enters; where it stands leaves, or what was altered.
+"""Quotations: words that a document must contain as quoted. Takes a phrase; returns its places, or what was altered.
 
-Case at the beginning, the form of quotation marks, spaces and line breaks do not count, and `…` or `[…]` may leave something out.
+Initial capitals, the shape of quotation marks, spaces and line breaks may differ, and `…` or `[…]` may omit text.
 """
 
 from typing import NamedTuple
 
 from trueup.grounding.alignment import closest
-from trueup.grounding.documents import Text
+from trueup.grounding.documents import IndexedText
 from trueup.grounding.phrases import Match, Phrase, exact
 from trueup.verdict.facts import Span
 from trueup.verdict.patterns import lazy_regex
@@ -16,17 +16,17 @@ _MARKS = " \t\r\n\"'“”„‟«»‹›‘’‚「」『』"
 
 
 class Altered(NamedTuple):
-    """A stretch that a quotation comes from, though not word for word."""
+    """A passage that a quotation comes from, though not word for word."""
 
-    document: Text
+    document: IndexedText
     span: Span
-    words: tuple[str, ...]  # of the quotation, that are not in the stretch
+    words: tuple[str, ...]  # of the quotation, but not in the passage
 
 
-def quoted(phrase: Phrase, document: Text) -> Match | Altered | None:
-    """Where a document says a quotation word for word; what it says instead, or None.
+def quoted(phrase: Phrase, document: IndexedText) -> Match | Altered | None:
+    """The places where a document has a quotation word for word; otherwise the altered passage, or None.
 
-    >>> text = Text("She said: the pump is not safe to use.")
+    >>> text = IndexedText("She said: the pump is not safe to use.")
     >>> quoted(Phrase("The pump is not safe"), text).grade
     'normalized'
     >>> text.text[slice(*quoted(Phrase("The pump is safe to use"), text).span)]
@@ -49,7 +49,7 @@ def quoted(phrase: Phrase, document: Text) -> Match | Altered | None:
     return Match("normalized", found) if found else None
 
 
-def _altered(phrase: Phrase, document: Text) -> Altered | None:
+def _altered(phrase: Phrase, document: IndexedText) -> Altered | None:
     stretch = closest(phrase, document)
     if stretch is None:
         return None

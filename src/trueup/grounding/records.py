@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from trueup.grounding.columns import Columns, columns_of
-from trueup.grounding.documents import Document
-from trueup.grounding.lookup import Found, Where
-from trueup.grounding.pages import Page
+from trueup.grounding.documents import SourceDocument
+from trueup.grounding.lookup import LookupResult, Where
+from trueup.grounding.pages import SourcePage
 from trueup.grounding.quantities.find import Quantity
 from trueup.grounding.quantities.units import equal, names
 from trueup.grounding.segments import LEVELS, shape
@@ -33,30 +33,30 @@ _MOST_JUDGED = 64  # the same of a value that is judged
 _NAME, _TEXT, _MEASURE = 4.0, 2.0, 1.0  # how much a name, another text and a number say about whose stretch it is
 
 
-class Leaf(NamedTuple):
+class RecordValue(NamedTuple):
     """One value of a reply, where it is, and what was found of it."""
 
     parts: Parts
     value: Any
-    found: Found
+    found: LookupResult
 
 
 class Stranger(NamedTuple):
     """A value that stands with another record: where, whose it is there, whose it should be, and what stands there instead."""
 
-    leaf: Leaf
+    leaf: RecordValue
     place: Where
     owner: str
     own: str
     instead: Where | None
 
 
-Record = dict[Parts, Leaf]
+Record = dict[Parts, RecordValue]
 
 
-def strangers(leaves: list[Leaf], documents: Sequence[Document]) -> Iterator[Stranger]:
+def strangers(leaves: list[RecordValue], documents: Sequence[SourceDocument]) -> Iterator[Stranger]:
     """The values whose only evidence belongs to another record."""
-    page = Page(documents)
+    page = SourcePage(documents)
     grouped = False
     for records in _groups(leaves):
         grouped = True
@@ -65,7 +65,7 @@ def strangers(leaves: list[Leaf], documents: Sequence[Document]) -> Iterator[Str
         yield from _alone({leaf.parts: leaf for leaf in leaves}, page)
 
 
-def _groups(leaves: list[Leaf]) -> Iterator[list[Record]]:
+def _groups(leaves: list[RecordValue]) -> Iterator[list[Record]]:
     """The groups of sibling records in a value: the items of a list, with all that they hold, or objects with the same fields beside each other."""
     groups: dict[Parts, dict[type_part, Record]] = defaultdict(lambda: defaultdict(dict))
     for leaf in leaves:
@@ -100,7 +100,7 @@ def says_shared(sentence: str) -> bool:
 class _Said:
     """What was found of a value, and the records that have it."""
 
-    def __init__(self, found: Found, page: Page) -> None:
+    def __init__(self, found: LookupResult, page: SourcePage) -> None:
         self.kind = found.kind
         self.spans = sorted(map(page.span, found.places))
         self.records: dict[int, Field] = {}
@@ -110,7 +110,7 @@ class _Said:
 class _Group:
     """Sibling records on a page."""
 
-    def __init__(self, records: list[Record], page: Page) -> None:
+    def __init__(self, records: list[Record], page: SourcePage) -> None:
         self._records = records
         self._page = page
         self._said: dict[int, _Said] = {}
@@ -136,7 +136,7 @@ class _Group:
                 found = [self._stranger(index, parts, leaf) for parts, leaf in others]
             yield from self._blamed(index, [one for one in found if one is not None], len(others))
 
-    def _is_judged(self, leaf: Leaf) -> bool:
+    def _is_judged(self, leaf: RecordValue) -> bool:
         return 0 < len(leaf.found.places) <= _MOST_JUDGED
 
     def _blamed(self, index: int, found: list[Stranger], count: int) -> Iterator[Stranger]:
@@ -152,7 +152,7 @@ class _Group:
 
     # -- preparation -----------------------------------------------------------------------------
 
-    def _spans(self, leaf: Leaf) -> list[Span]:
+    def _spans(self, leaf: RecordValue) -> list[Span]:
         return self._said[id(leaf.found)].spans if leaf.found.places else []
 
     def _choose_name(self) -> Parts | None:
@@ -216,7 +216,7 @@ class _Group:
 
     # -- a column for each record ----------------------------------------------------------------
 
-    def _in_other_column(self, index: int, leaf: Leaf, columns: Columns) -> Stranger | None:
+    def _in_other_column(self, index: int, leaf: RecordValue, columns: Columns) -> Stranger | None:
         owner: int | None = None
         instead: Span | None = None
         for start, _ in self._spans(leaf):
@@ -230,7 +230,7 @@ class _Group:
 
     # -- a stretch for each record ---------------------------------------------------------------
 
-    def _owners(self, leaf: Leaf) -> frozenset[int | None]:
+    def _owners(self, leaf: RecordValue) -> frozenset[int | None]:
         """The records in whose stretches a value stands."""
         said = self._said[id(leaf.found)]
         if said.owners is None:
@@ -239,7 +239,7 @@ class _Group:
             )
         return said.owners
 
-    def _stranger(self, index: int, parts: Parts, leaf: Leaf) -> Stranger | None:
+    def _stranger(self, index: int, parts: Parts, leaf: RecordValue) -> Stranger | None:
         owners = self._owners(leaf)
         if index in owners or None in owners:
             return None
@@ -253,7 +253,7 @@ class _Group:
                 return self._made(leaf, other, index, instead)
         return None
 
-    def _is_said_otherwise(self, index: int, leaf: Leaf) -> bool:
+    def _is_said_otherwise(self, index: int, leaf: RecordValue) -> bool:
         """Whether the own stretches of a record say a number in another unit: 120 mg as 0.12 g."""
         here = self._spans(leaf)[0]
         said = next((one for span, one in self._page.numbers_in(here) if span == here), None)
@@ -265,13 +265,13 @@ class _Group:
             for _, one in self._page.numbers_in(stretch.bounds)
         )
 
-    def _is_shared(self, leaf: Leaf) -> bool:
+    def _is_shared(self, leaf: RecordValue) -> bool:
         """Whether a sentence says that a value is that of several: "both are 41"."""
         level = self._page.parted("sentence")
         sentences = {level.bounds(level.at(start)) for start, _ in self._spans(leaf)[:_MOST_PLACES]}
         return any(says_shared(self._page.text[slice(*bounds)]) for bounds in sentences)
 
-    def _is_swapped(self, leaf: Leaf, field: Field, other: int) -> bool:
+    def _is_swapped(self, leaf: RecordValue, field: Field, other: int) -> bool:
         """Whether the record that a value stands with has another value, which stands with yet another record."""
         theirs = [
             one
@@ -280,7 +280,7 @@ class _Group:
         ]
         return any(not {other, None} & self._owners(one) for one in theirs)
 
-    def _instead(self, index: int, leaf: Leaf) -> Span | None:
+    def _instead(self, index: int, leaf: RecordValue) -> Span | None:
         """A value of the same kind in the own stretches of a record that no field of the record takes."""
         for stretch in self._stretches.of(index):
             start, end = stretch.around
@@ -293,7 +293,7 @@ class _Group:
                 return free
         return None
 
-    def _made(self, leaf: Leaf, other: int, index: int, instead: Span | None) -> Stranger:
+    def _made(self, leaf: RecordValue, other: int, index: int, instead: Span | None) -> Stranger:
         whose = [self._named(which) for which in (other, index)]
         return Stranger(
             leaf, leaf.found.places[0], whose[0], whose[1], None if instead is None else self._page.where(instead)
@@ -305,7 +305,7 @@ class _Group:
         return str(index + 1) if leaf is None else str(leaf.value)
 
 
-def _free(page: Page, bounds: Span, leaf: Leaf, taken: Sequence[Span]) -> Span | None:
+def _free(page: SourcePage, bounds: Span, leaf: RecordValue, taken: Sequence[Span]) -> Span | None:
     """A mention of the same kind inside of bounds that nothing takes."""
     here = page.span(leaf.found.places[0])
     if leaf.found.kind == "number":
@@ -330,7 +330,7 @@ def _may_be_whole(one: Quantity) -> bool:
     return any("." not in value for value in one.values)
 
 
-def _alone(record: Record, page: Page) -> Iterator[Stranger]:
+def _alone(record: Record, page: SourcePage) -> Iterator[Stranger]:
     """The values of a single record that stand in a line or sentence like the one of its anchor, but not in that one.
 
     A record whose values stand in many such lines is about all of them, and nothing is reported.
@@ -345,7 +345,7 @@ def _alone(record: Record, page: Page) -> Iterator[Stranger]:
             return
 
 
-def _beside(record: Record, anchor: Leaf, page: Page, name: str) -> Iterator[Stranger]:
+def _beside(record: Record, anchor: RecordValue, page: SourcePage, name: str) -> Iterator[Stranger]:
     level = page.parted(name)
     bounds = level.bounds(level.at(page.span(anchor.found.places[0])[0]))
     form = shape(page.text[slice(*bounds)])

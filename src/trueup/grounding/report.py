@@ -17,7 +17,7 @@ from trueup.verdict.paths import parse
 if TYPE_CHECKING:
     from trueup.grounding.lookup import Where
     from trueup.grounding.records import Stranger
-    from trueup.grounding.settings import Settings
+    from trueup.grounding.settings import GroundingSettings
 
 _SHOWN, _AROUND = 60, 40
 _MOST_QUOTED = 200
@@ -67,7 +67,7 @@ def wrong_citation(cited: list[int], right: int, document: str, stated: str, lev
     return _made("E006", "$", {**facts, "stated": stated} if stated else facts, level)
 
 
-def no_source(settings: "Settings", context: Mapping[str, Any]) -> Finding:
+def no_source(settings: "GroundingSettings", context: Mapping[str, Any]) -> Finding:
     """A check without a source, under a contract that needs one; of a unit it says which field lacks it."""
     facts: _Facts = {"source": settings.source or SOURCE}
     given = context.get("input")

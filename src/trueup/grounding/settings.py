@@ -11,7 +11,7 @@ import re2
 
 from trueup.conform.schema import Schema
 from trueup.conform.survey import places_along, subschemas
-from trueup.grounding.documents import Text
+from trueup.grounding.documents import IndexedText
 from trueup.grounding.phrases import Phrase, look_up
 from trueup.grounding.sources import ROLES
 from trueup.verdict.catalogue import Level
@@ -37,13 +37,13 @@ class BadGrounding(ValueError):
 FieldPattern = tuple[str, ...]
 
 
-class Shown(NamedTuple):
+class ValuePattern(NamedTuple):
     """One pattern that shows a value: a phrase, or an expression between slashes."""
 
     phrase: Phrase | None
     expression: Any
 
-    def spans(self, document: Text) -> list[Span]:
+    def spans(self, document: IndexedText) -> list[Span]:
         """Where a document has it."""
         if self.phrase is not None:
             match = look_up(self.phrase, document, only_strict=True)
@@ -51,10 +51,10 @@ class Shown(NamedTuple):
         return [found.span() for found in self.expression.finditer(document.text)][:64]
 
 
-Patterns = Mapping[str, tuple[Shown, ...]]  # by the value as JSON would write it, without quotes
+Patterns = Mapping[str, tuple[ValuePattern, ...]]  # by the value as JSON would write it, without quotes
 
 
-class Rule(NamedTuple):
+class LookupRule(NamedTuple):
     """How the values of one field are looked up."""
 
     wanted: bool
@@ -64,7 +64,7 @@ class Rule(NamedTuple):
     patterns: Patterns | None = None
 
 
-class Settings(NamedTuple):
+class GroundingSettings(NamedTuple):
     """What a contract asks of grounding."""
 
     fields: tuple[FieldPattern, ...] | None = None
@@ -79,7 +79,7 @@ class Settings(NamedTuple):
     calls: bool = False
 
 
-def compile_settings(spec: Any) -> Settings:
+def compile_settings(spec: Any) -> GroundingSettings:
     """The settings from a contract's `grounded:`.
 
     >>> compile_settings({"fields": ["name", "lines[].price"]}).fields
@@ -88,10 +88,10 @@ def compile_settings(spec: Any) -> Settings:
     Traceback (most recent call last):
     trueup.grounding.settings.BadGrounding: grounded.field: there is no such option; did you mean 'fields'?
     """
-    if isinstance(spec, Settings):
+    if isinstance(spec, GroundingSettings):
         return spec
     if spec is True:
-        return Settings()
+        return GroundingSettings()
     if isinstance(spec, list | tuple):
         spec = {"fields": spec}
     if not isinstance(spec, Mapping):
@@ -100,7 +100,7 @@ def compile_settings(spec: Any) -> Settings:
         )
     _refuse_unknown(spec, KEYS, "grounded")
     fields = spec.get("fields")
-    return Settings(
+    return GroundingSettings(
         None if fields is None else _field_list(fields, "grounded.fields"),
         _field_list(spec.get("except") or (), "grounded.except"),
         _field_list(spec.get("quotations") or (), "grounded.quotations"),
@@ -215,10 +215,10 @@ def as_written(value: Any) -> str:
     )
 
 
-def _shown(source: str, place: str) -> Shown:
+def _shown(source: str, place: str) -> ValuePattern:
     if len(source) > 2 and source[0] == source[-1] == "/":
-        return Shown(None, _expression(source[1:-1], place))
-    return Shown(Phrase(source), None)
+        return ValuePattern(None, _expression(source[1:-1], place))
+    return ValuePattern(Phrase(source), None)
 
 
 def _expression(source: Any, place: str) -> Any:
@@ -232,19 +232,19 @@ def _expression(source: Any, place: str) -> Any:
         raise BadGrounding(f"{place}: not a valid expression: {said}") from None
 
 
-class Rules:
+class LookupRules:
     """How each field of a schema is looked up; what the schema says of a field is found once."""
 
-    def __init__(self, settings: Settings, schema: Schema | None, *, named: bool) -> None:
+    def __init__(self, settings: GroundingSettings, schema: Schema | None, *, named: bool) -> None:
         self._settings = settings
         self._schema = schema
         self._named = named  # only what the schema names by `x-grounded` is looked up
-        self._known: dict[FieldPattern, Rule] = {}
+        self._known: dict[FieldPattern, LookupRule] = {}
         source = None if schema is None else schema.source
         named_places = (here.get("prefixItems") for here in subschemas(source)) if isinstance(source, dict) else ()
         self._places = max((len(items) for items in named_places if isinstance(items, list)), default=0)
 
-    def of(self, parts: Parts) -> Rule:
+    def of(self, parts: Parts) -> LookupRule:
         """The rule of the value at a path."""
         key = tuple("[]" if isinstance(part, int) and part >= self._places else str(part) for part in parts)
         rule = self._known.get(key)
@@ -254,7 +254,7 @@ class Rules:
                 self._known[key] = rule
         return rule
 
-    def _make(self, parts: Parts) -> Rule:
+    def _make(self, parts: Parts) -> LookupRule:
         settings = self._settings
         said = list(self._said(parts))
         wanted = not self._named if settings.fields is None else any(covers(field, parts) for field in settings.fields)
@@ -269,7 +269,7 @@ class Rules:
                 level = spec.get("level", level)
                 patterns = read_values(spec["patterns"], KEYWORD) if spec.get("patterns") else patterns
         wanted = wanted and not any(covers(field, parts) for field in settings.skipped)
-        return Rule(wanted or quotation or patterns is not None, quotation, self._is_enum(parts), level, patterns)
+        return LookupRule(wanted or quotation or patterns is not None, quotation, self._is_enum(parts), level, patterns)
 
     def _said(self, parts: Parts) -> Iterator[Any]:
         """What the schema says by `x-grounded` along a path, from the outside in."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 import orjson
 
-from trueup.grounding.documents import Document, Text, text_of
+from trueup.grounding.documents import IndexedText, SourceDocument, text_of
 from trueup.grounding.vocabulary import listed
 from trueup.read.messages import role_of, text_in
 from trueup.read.objects import record
@@ -49,8 +49,8 @@ class BadSource(TypeError):
 class Sources(NamedTuple):
     """What a reply is grounded in, what only the prompt said, and the day that relative dates count from."""
 
-    documents: tuple[Document, ...]
-    prompts: tuple[Document, ...]
+    documents: tuple[SourceDocument, ...]
+    prompts: tuple[SourceDocument, ...]
     today: date | None
 
 
@@ -114,7 +114,7 @@ def source_of_unit(fields: Any, name: str) -> Any:
     return kept or None
 
 
-def _given(given: Any, roles: frozenset[str]) -> tuple[list[Document], list[Document]]:
+def _given(given: Any, roles: frozenset[str]) -> tuple[list[SourceDocument], list[SourceDocument]]:
     """The documents of a source that the caller gave, and what of it only instructs."""
     if isinstance(given, str):
         return [_made("source", given)], []
@@ -124,15 +124,15 @@ def _given(given: Any, roles: frozenset[str]) -> tuple[list[Document], list[Docu
         if not isinstance(given, Mapping) and _held(_row(given)) is None:
             raise _not_a_source("source", given)
         given = [given]
-    documents: list[Document] = []
-    prompts: list[Document] = []
+    documents: list[SourceDocument] = []
+    prompts: list[SourceDocument] = []
     for index, part in enumerate(given):
         document, is_prompt = _document(part, index, roles)
         (prompts if is_prompt else documents).append(document)
     return documents, prompts
 
 
-def _document(part: Any, index: int, roles: frozenset[str]) -> tuple[Document, bool]:
+def _document(part: Any, index: int, roles: frozenset[str]) -> tuple[SourceDocument, bool]:
     """One part of a list of sources, and whether it only instructs."""
     place = f"source[{index}]"
     if isinstance(part, str):
@@ -147,8 +147,8 @@ def _document(part: Any, index: int, roles: frozenset[str]) -> tuple[Document, b
     return _made(_name_of(row) or place, text), False
 
 
-def _made(name: str, text: str, role: str = "") -> Document:
-    return Document(name, text_of(unescaped(text)), role=role)
+def _made(name: str, text: str, role: str = "") -> SourceDocument:
+    return SourceDocument(name, text_of(unescaped(text)), role=role)
 
 
 def _not_a_source(place: str, given: Any) -> BadSource:
@@ -275,14 +275,14 @@ def _messages(history: Iterable[Any]) -> Iterator[_Said]:
 
 def _from_messages(
     messages: list[_Said], roles: frozenset[str], *, data: bool
-) -> tuple[list[Document], list[Document]]:
+) -> tuple[list[SourceDocument], list[SourceDocument]]:
     """What a conversation says, and what of it instructs or shows an example."""
     shown = _worked_examples(messages) if data else frozenset()
-    documents: list[Document] = []
-    prompts: list[Document] = []
+    documents: list[SourceDocument] = []
+    prompts: list[SourceDocument] = []
     for index, said in enumerate(messages):
         if said.role == "system" or index in shown:
-            prompts.append(Document(said.name, text_of(said.text)))
+            prompts.append(SourceDocument(said.name, text_of(said.text)))
         elif said.role in roles:
             documents.append(
                 _prompted(said.name, said.text) if said.role == "user" else _made(said.name, said.text, said.role)
@@ -313,9 +313,9 @@ def _is_value(text: str) -> bool:
     return True
 
 
-def _prompted(name: str, text: str) -> Document:
+def _prompted(name: str, text: str) -> SourceDocument:
     """A message of the user, which may hold an example beside what it is about."""
-    return Document(name, text_of(text), tuple(example_spans(text)))
+    return SourceDocument(name, text_of(text), tuple(example_spans(text)))
 
 
 def example_spans(text: str) -> Iterator[Span]:
@@ -351,13 +351,13 @@ def _pattern(word: str) -> str:
     return "".join(f"\\{sign}" if sign in ".()" else r"[ \t]+" if sign == " " else sign for sign in word)
 
 
-def _prompts(given: Any) -> list[Document]:
+def _prompts(given: Any) -> list[SourceDocument]:
     """The instructions that the context names."""
     if given is None:
         return []
     parts = given if isinstance(given, list | tuple) else [given]
     texts = [part if isinstance(part, str) else text_in(record(part)) for part in parts]
-    return [Document("prompt", text_of(text)) for text in texts if text]
+    return [SourceDocument("prompt", text_of(text)) for text in texts if text]
 
 
 def _day(given: Any) -> date | None:
@@ -372,6 +372,6 @@ def _day(given: Any) -> date | None:
         raise BadSource(f"today is a date such as '2026-03-01'; got {given!r}"[:200]) from None
 
 
-def prompt_text(text: str) -> tuple[Document, ...]:
+def prompt_text(text: str) -> tuple[SourceDocument, ...]:
     """The examples and descriptions of a schema, as something that only the prompt says."""
-    return (Document("schema", Text(text)),) if text else ()
+    return (SourceDocument("schema", IndexedText(text)),) if text else ()

@@ -5,7 +5,7 @@
 
 from collections.abc import Iterator
 
-from trueup.grounding.documents import Text
+from trueup.grounding.documents import IndexedText
 from trueup.verdict.facts import Span
 from trueup.verdict.patterns import lazy_regex
 
@@ -27,7 +27,7 @@ def is_telephone(value: str) -> bool:
     return digits >= (_LEAST if value.startswith(("+", "0")) else _LEAST_LOCAL + 1)
 
 
-def telephones(value: str, document: Text) -> Iterator[Span]:
+def telephones(value: str, document: IndexedText) -> Iterator[Span]:
     """Where a document has a telephone number."""
     wanted = _digits(value)
     for found in _RUN.finditer(document.text):

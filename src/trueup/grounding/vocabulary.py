@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from trueup.grounding.words import Words
+from trueup.grounding.words import TextWords
 
 
 @cache
@@ -23,7 +23,7 @@ def known(name: str) -> frozenset[str]:
     >>> "garcia" in known("titles"), "dr" in known("titles"), "not given" in known("answers")
     (False, True, True)
     """
-    return frozenset(" ".join(Words(word).folded) for word in _table()[name])
+    return frozenset(" ".join(TextWords(word).folded) for word in _table()[name])
 
 
 @cache

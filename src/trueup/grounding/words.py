@@ -88,7 +88,7 @@ def _latin(text: str) -> tuple[str, bool] | None:
     return plain, not plain.isascii() and not odd.isdisjoint(plain)
 
 
-class Words:
+class TextWords:
     """The words of one text, and where they stand."""
 
     def __init__(self, text: str) -> None:
@@ -166,7 +166,7 @@ class Words:
     def find(self, wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Where a sequence of folded words stands: the first and the last word of each place.
 
-        >>> list(Words("Ana García, ANA GARCIA").find(["ana", "garcia"]))
+        >>> list(TextWords("Ana García, ANA GARCIA").find(["ana", "garcia"]))
         [(0, 1), (2, 3)]
         """
         needle, text = f" {' '.join(wanted)} ", self._spaced
@@ -190,7 +190,7 @@ class Words:
     def find_joined(self, wanted: str, endings: Sequence[str] = ("",)) -> Iterator[tuple[int, int]]:
         """Where words stand that give this text when they are written together; the last may have one of the endings.
 
-        >>> list(Words("a swimming-pool").find_joined("swimmingpool"))
+        >>> list(TextWords("a swimming-pool").find_joined("swimmingpool"))
         [(1, 2)]
         """
         text, ends = self._joined, self._ends

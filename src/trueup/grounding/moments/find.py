@@ -10,9 +10,9 @@ from trueup.grounding.moments.folding import fold
 from trueup.grounding.moments.grammar import parse
 from trueup.grounding.moments.han import STRETCH, WRITTEN, moments_of
 from trueup.grounding.moments.lexing import tokens_of
-from trueup.grounding.moments.values import Clock as Clock
 from trueup.grounding.moments.values import Day as Day
 from trueup.grounding.moments.values import Moment as Moment
+from trueup.grounding.moments.values import TimeOfDay as Clock
 
 
 def moments(text: str, today: date | None = None) -> list[Moment]:

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from datetime import date
 
 from trueup.grounding.moments.clocks import Window, readings, shifted
-from trueup.grounding.moments.lexing import Line, Token, day_of, days_of
+from trueup.grounding.moments.lexing import LexedText, MomentToken, day_of, days_of
 from trueup.grounding.moments.numeric import centuries, is_day
 from trueup.grounding.moments.relative import days_away, period_away, units_away, weekday_away
-from trueup.grounding.moments.values import Clock, Day, Moment
+from trueup.grounding.moments.values import Day, Moment, TimeOfDay
 from trueup.verdict.patterns import lazy_regex
 
 _DAY = "[noQw]"
@@ -72,25 +72,27 @@ _GRAMMAR = lazy_regex(
 )
 
 
-class Found:
+class MatchedTokens:
     """The tokens of one match, by what they are, with the day that relative words are said on."""
 
-    def __init__(self, tokens: list[Token], cue: str, text: str, today: date | None) -> None:
+    def __init__(self, tokens: list[MomentToken], cue: str, text: str, today: date | None) -> None:
         self.tokens, self.cue, self.text, self.today = tokens, cue, text, today
 
-    def of(self, kinds: str) -> list[Token]:
+    def of(self, kinds: str) -> list[MomentToken]:
         return [token for token in self.tokens if token.kind in kinds]
 
     @property
     def window(self) -> Window | None:
         return next((token.value for token in self.tokens if token.kind == "p"), None)
 
-    def moment(self, dates: tuple[Day, ...], times: tuple[Clock, ...] = (), relative: bool = False) -> list[Moment]:
+    def moment(self, dates: tuple[Day, ...], times: tuple[TimeOfDay, ...] = (), relative: bool = False) -> list[Moment]:
         if not (dates or times or relative):
             return []
         return [Moment(self.tokens[0].start, self.tokens[-1].end, dates, times, relative)]
 
-    def ends(self, first: Token, readings_of: Callable[[Token], tuple[list[Day], list[Clock]]]) -> list[Moment]:
+    def ends(
+        self, first: MomentToken, readings_of: Callable[[MomentToken], tuple[list[Day], list[TimeOfDay]]]
+    ) -> list[Moment]:
         """Both ends of a range: the first reaches to its own token, the second from there to the end."""
         second = self.tokens[self.tokens.index(first) + 1]
         if second.kind in "Up":
@@ -105,14 +107,14 @@ class Found:
         return made
 
 
-def parse(line: Line, text: str, today: date | None) -> list[Moment]:
+def parse(line: LexedText, text: str, today: date | None) -> list[Moment]:
     """The moments of a text that was split into tokens."""
     found: list[Moment] = []
     at = 0
     while (match := _GRAMMAR.search(line.signs, at)) is not None:
         start, at = match.span()
         name = (match.lastgroup or "").rpartition("_")[0]
-        part = Found(line.tokens[start // 2 : (at + 1) // 2], line.signs[start - 1], text, today)
+        part = MatchedTokens(line.tokens[start // 2 : (at + 1) // 2], line.signs[start - 1], text, today)
         moments = (
             [] if name == "weekday" and _only_seems_one(part, line.tokens, (at + 1) // 2) else _READERS[name](part)
         )
@@ -122,20 +124,20 @@ def parse(line: Line, text: str, today: date | None) -> list[Moment]:
     return found
 
 
-def _only_seems_one(found: Found, tokens: list[Token], after: int) -> bool:
+def _only_seems_one(found: MatchedTokens, tokens: list[MomentToken], after: int) -> bool:
     """`I do need it at 5:30`: a rare word for a weekday, and no time follows it directly."""
     token = found.tokens[0]
     return token.kind in "Vx" and found.cue not in "^#3" and tokens[after].start - token.end > _BESIDE
 
 
-def _weekday(found: Found, months: list[Token]) -> int | None:
+def _weekday(found: MatchedTokens, months: list[MomentToken]) -> int | None:
     token = found.tokens[0]
     if token in months or token.lexeme is None:
         return None
     return token.lexeme.means.get("weekday")
 
 
-def _years(found: Found) -> tuple[int | None, ...]:
+def _years(found: MatchedTokens) -> tuple[int | None, ...]:
     for token in found.tokens:
         if token.kind == "y":
             return (token.value,)
@@ -144,25 +146,25 @@ def _years(found: Found) -> tuple[int | None, ...]:
     return (None,)
 
 
-def _month_token(found: Found) -> Token:
+def _month_token(found: MatchedTokens) -> MomentToken:
     """The last that can be one: `mar. 5 mars` starts with a weekday."""
     return found.of("MmxsG")[-1] if found.tokens[0].kind == "x" else found.of("MmxsG")[0]
 
 
-def _month_and_days(found: Found, day: int, years: tuple[int | None, ...], token: Token) -> list[Day]:
+def _month_and_days(found: MatchedTokens, day: int, years: tuple[int | None, ...], token: MomentToken) -> list[Day]:
     assert token.lexeme is not None
     month, weekday = token.lexeme.means["month"], _weekday(found, [token])
     return [Day(year, month, day, weekday) for year in years if is_day(year, month, day)]
 
 
-def _only_a_verb(found: Found, token: Token) -> bool:
+def _only_a_verb(found: MatchedTokens, token: MomentToken) -> bool:
     """`you may 5`: written small, without an ordinal, a year, a weekday or a cue."""
     if token.lexeme is None or not token.lexeme.verb or not found.text[token.start].islower():
         return False
     return found.cue not in "^#239@4/,-=" and not found.of("yqoQWvV")
 
 
-def _one_day(found: Found) -> list[Moment]:
+def _one_day(found: MatchedTokens) -> list[Moment]:
     token = _month_token(found)
     numbers = [other for other in found.of("noQwz") if other is not token]
     if _only_a_verb(found, token) or not numbers:
@@ -173,7 +175,7 @@ def _one_day(found: Found) -> list[Moment]:
     return found.moment(tuple(_month_and_days(found, day_of(numbers[0]), years, token)))
 
 
-def _day_range(found: Found) -> list[Moment]:
+def _day_range(found: MatchedTokens) -> list[Moment]:
     token = _month_token(found)
     numbers = [other for other in found.of("noQw") if other is not token]
     years = _years(found)
@@ -182,7 +184,7 @@ def _day_range(found: Found) -> list[Moment]:
     return found.ends(numbers[0], lambda number: (_month_and_days(found, day_of(number), years, token), []))
 
 
-def _month_and_year(found: Found) -> list[Moment]:
+def _month_and_year(found: MatchedTokens) -> list[Moment]:
     token = _month_token(found)
     assert token.lexeme is not None
     month = token.lexeme.means["month"]
@@ -191,12 +193,12 @@ def _month_and_year(found: Found) -> list[Moment]:
     return found.moment(tuple(Day(year, month, None) for year in _years(found)))
 
 
-def _spaced(found: Found) -> list[Moment]:
+def _spaced(found: MatchedTokens) -> list[Moment]:
     day, month, year = (token.value for token in found.tokens)
     return found.moment((Day(year, month, day),) if is_day(year, month, day) else ())
 
 
-def _numbers(found: Found) -> list[Moment]:
+def _numbers(found: MatchedTokens) -> list[Moment]:
     token = found.tokens[-1]
     days = days_of(token)
     weekday = _weekday(found, [token]) if len(found.tokens) > 1 else None
@@ -205,23 +207,23 @@ def _numbers(found: Found) -> list[Moment]:
     return found.moment(days)
 
 
-def _both(found: Found) -> list[Moment]:
+def _both(found: MatchedTokens) -> list[Moment]:
     hour, minute, second, _ = found.tokens[0].value[1]
     return found.moment(days_of(found.tokens[0]), readings(hour, minute, second, exact=True))
 
 
-def _era(found: Found) -> list[Moment]:
+def _era(found: MatchedTokens) -> list[Moment]:
     from trueup.grounding.moments.han import era_days
 
     token = found.tokens[0]
     return found.moment(era_days(token.value)) if found.text[token.start].isupper() else []
 
 
-def _minutes(token: Token) -> int:
+def _minutes(token: MomentToken) -> int:
     return {"K": 15, "J": 30, "Z": 45}.get(token.kind) or day_of(token)
 
 
-def _sign(found: Found, before: Token, after: Token, earlier: tuple[str, ...] = ("<", "{")) -> int:
+def _sign(found: MatchedTokens, before: MomentToken, after: MomentToken, earlier: tuple[str, ...] = ("<", "{")) -> int:
     """Whether the words between two tokens take minutes away."""
     from trueup.grounding.moments.folding import fold
     from trueup.grounding.moments.words import vocabulary
@@ -231,19 +233,19 @@ def _sign(found: Found, before: Token, after: Token, earlier: tuple[str, ...] = 
     return -1 if (joined.get(gap) or joined.get(fold(gap)[0], "")) in earlier else 1
 
 
-def _to_hour(found: Found) -> list[Moment]:
+def _to_hour(found: MatchedTokens) -> list[Moment]:
     tokens = [token for token in found.tokens if token.kind not in "Up"]
     minutes = _minutes(tokens[0]) * _sign(found, tokens[-2], tokens[-1])
     return found.moment((), shifted(day_of(tokens[-1]), minutes, found.window) if minutes < 60 else ())
 
 
-def _to_half(found: Found) -> list[Moment]:
+def _to_half(found: MatchedTokens) -> list[Moment]:
     tokens = [token for token in found.tokens if token.kind != "p"]
     minutes = _minutes(tokens[0]) * _sign(found, tokens[-3], tokens[-2])
     return found.moment((), shifted(day_of(tokens[-1]), minutes - 30, found.window) if abs(minutes) < 30 else ())
 
 
-def _half(found: Found) -> list[Moment]:
+def _half(found: MatchedTokens) -> list[Moment]:
     half, hour = found.tokens[0], found.tokens[1]
     assert half.lexeme is not None
     before = half.lexeme.means.get("half_before", 30)
@@ -254,18 +256,18 @@ def _half(found: Found) -> list[Moment]:
     return found.moment((), times)
 
 
-def _half_past(found: Found) -> list[Moment]:
+def _half_past(found: MatchedTokens) -> list[Moment]:
     return found.moment((), shifted(day_of(found.tokens[1]), 30, found.window))
 
 
-def _hour_and(found: Found) -> list[Moment]:
+def _hour_and(found: MatchedTokens) -> list[Moment]:
     tokens = found.tokens
     last = next(at for at, token in enumerate(tokens) if token.kind in "JKZ")
     minutes = _minutes(tokens[last]) * _sign(found, tokens[last - 1], tokens[last], ("~",))
     return found.moment((), shifted(day_of(tokens[0]), minutes, found.window)) if tokens[0].kind != "e" else []
 
 
-def _hour_minute(found: Found) -> list[Moment]:
+def _hour_minute(found: MatchedTokens) -> list[Moment]:
     tokens = [token for token in found.tokens if token.kind != "p"]
     hour, minute = day_of(tokens[0]), day_of(tokens[-1])
     spoken = tokens[-2].kind != "U" and not found.text[tokens[0].end : tokens[-1].start].strip(" -\n")
@@ -274,7 +276,7 @@ def _hour_minute(found: Found) -> list[Moment]:
     return found.moment((), shifted(hour, minute * _sign(found, tokens[-2], tokens[-1], ("~",)), found.window))
 
 
-def _times(token: Token, window: Window | None) -> list[Clock]:
+def _times(token: MomentToken, window: Window | None) -> list[TimeOfDay]:
     if token.kind in "eT":
         clock = token.value[1] if token.kind == "e" else token.value
         if clock is None:
@@ -285,16 +287,16 @@ def _times(token: Token, window: Window | None) -> list[Clock]:
     return list(readings(hour, 0, window=window)) if hour <= 24 else []
 
 
-def _hour(found: Found) -> list[Moment]:
+def _hour(found: MatchedTokens) -> list[Moment]:
     return found.moment((), tuple(_times(found.tokens[0], found.window)))
 
 
-def _hours(found: Found) -> list[Moment]:
+def _hours(found: MatchedTokens) -> list[Moment]:
     numbers = found.of("nwseT")
     if len(found.of("p")) == 2:
         first = found.tokens.index(numbers[1])
-        return _hour(Found(found.tokens[:first], "", found.text, found.today)) + _hour(
-            Found(found.tokens[first:], "", found.text, found.today)
+        return _hour(MatchedTokens(found.tokens[:first], "", found.text, found.today)) + _hour(
+            MatchedTokens(found.tokens[first:], "", found.text, found.today)
         )
     made = found.ends(numbers[0], lambda token: ([], _times(token, found.window)))
     if made and found.window and made[0].times[0].hour > made[1].times[0].hour:  # `11–1 pm` starts in the morning
@@ -302,32 +304,32 @@ def _hours(found: Found) -> list[Moment]:
     return made
 
 
-def _military(found: Found) -> list[Moment]:
+def _military(found: MatchedTokens) -> list[Moment]:
     number = found.tokens[0].value
     times = readings(number // 100, number % 100, exact=True)
     year = found.tokens[0].kind == "y" and len(found.tokens) == 1 and 1900 <= number < 2100
     return found.moment((Day(number, None, None),) if year else (), times)
 
 
-def _point(found: Found) -> list[Moment]:
+def _point(found: MatchedTokens) -> list[Moment]:
     token = found.of("N")[0]
-    return found.moment((), (Clock(token.value, 0),))
+    return found.moment((), (TimeOfDay(token.value, 0),))
 
 
-def _shifted_weekday(found: Found) -> list[Moment]:
+def _shifted_weekday(found: MatchedTokens) -> list[Moment]:
     shift = found.of("X")[0].value
     name = found.of("WvV")[0]
     return found.moment(weekday_away(shift, name.value, found.today), relative=True)
 
 
-def _shifted_unit(found: Found) -> list[Moment]:
+def _shifted_unit(found: MatchedTokens) -> list[Moment]:
     unit = found.of("u")[0].value
     if unit == "other":
         return []
     return found.moment(period_away(found.of("X")[0].value, unit, found.today), relative=True)
 
 
-def _units(found: Found, sign: int) -> list[Moment]:
+def _units(found: MatchedTokens, sign: int) -> list[Moment]:
     unit = found.of("u")[0].value
     counts = found.of("nw")
     if unit == "other":
@@ -335,11 +337,11 @@ def _units(found: Found, sign: int) -> list[Moment]:
     return found.moment(units_away(sign * (day_of(counts[0]) if counts else 1), unit, found.today), relative=True)
 
 
-def _relative(found: Found) -> list[Moment]:
+def _relative(found: MatchedTokens) -> list[Moment]:
     return found.moment(days_away(found.tokens[0].value, found.today), relative=True)
 
 
-def _weekday_alone(found: Found) -> list[Moment]:
+def _weekday_alone(found: MatchedTokens) -> list[Moment]:
     token = found.tokens[0]
     assert token.lexeme is not None
     if token.kind == "v" and not found.text[token.start].isupper() and found.cue not in "^#3":
@@ -347,25 +349,25 @@ def _weekday_alone(found: Found) -> list[Moment]:
     return found.moment((Day(None, None, None, token.lexeme.means["weekday"]),))
 
 
-def _weekday_and_day(found: Found) -> list[Moment]:
+def _weekday_and_day(found: MatchedTokens) -> list[Moment]:
     name, day = found.tokens
     assert name.lexeme is not None
     return found.moment((Day(None, None, day_of(day), name.lexeme.means["weekday"]),))
 
 
-def _month_alone(found: Found) -> list[Moment]:
+def _month_alone(found: MatchedTokens) -> list[Moment]:
     return found.moment((Day(None, found.tokens[0].value, None),))
 
 
-def _year(found: Found) -> list[Moment]:
+def _year(found: MatchedTokens) -> list[Moment]:
     return found.moment((Day(found.tokens[0].value, None, None),))
 
 
-def _day(found: Found) -> list[Moment]:
+def _day(found: MatchedTokens) -> list[Moment]:
     return found.moment((Day(None, None, day_of(found.tokens[0])),))
 
 
-_READERS: dict[str, Callable[[Found], list[Moment]]] = {
+_READERS: dict[str, Callable[[MatchedTokens], list[Moment]]] = {
     "range_before": _day_range, "day_month": _one_day, "range_after": _day_range, "month_day": _one_day,
     "month_year": _month_and_year, "year_month": _month_and_year, "spaced": _spaced, "numbers": _numbers, "both": _both,
     "era": _era, "to_half": _to_half, "to_hour": _to_hour, "half_past": _half_past, "half": _half, "hour_and": _hour_and,

@@ -13,7 +13,7 @@ from trueup.grounding.languages import CHARACTERS
 from trueup.grounding.moments.clocks import readings, shifted
 from trueup.grounding.moments.numeric import is_day
 from trueup.grounding.moments.relative import days_away, period_away, units_away, weekday_away
-from trueup.grounding.moments.values import Clock, Day, Moment
+from trueup.grounding.moments.values import Day, Moment, TimeOfDay
 from trueup.grounding.moments.words import load, pattern_of
 from trueup.verdict.patterns import lazy_regex
 
@@ -147,7 +147,7 @@ def moments_of(folded: str, today: date | None) -> Iterator[Moment]:
         yield Moment(start, end, *made)
 
 
-_Made = tuple[tuple[Day, ...], tuple[Clock, ...], bool]
+_Made = tuple[tuple[Day, ...], tuple[TimeOfDay, ...], bool]
 
 
 def _date(got: dict[str, str], _today: date | None) -> _Made:
@@ -232,6 +232,6 @@ _READERS = (
     ("hour", _time),
     ("day3", _day),
     ("weekday3", lambda got, _: ((Day(None, None, None, _words().weekdays[got["weekday3"]]),), (), False)),
-    ("point", lambda got, _: ((), (Clock(_words().points[got["point"]], 0),), False)),
+    ("point", lambda got, _: ((), (TimeOfDay(_words().points[got["point"]], 0),), False)),
     ("relative", lambda got, today: (days_away(_words().days[got["relative"]], today), (), True)),
 )

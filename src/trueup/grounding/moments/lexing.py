@@ -12,7 +12,7 @@ from trueup.grounding.moments.words import Lexeme, Vocabulary, vocabulary
 from trueup.verdict.patterns import lazy_regex
 
 
-class Token(NamedTuple):
+class MomentToken(NamedTuple):
     """One word or number: its place, its kind as a letter of the grammar, and its value."""
 
     start: int
@@ -22,10 +22,10 @@ class Token(NamedTuple):
     lexeme: Lexeme | None = None
 
 
-class Line(NamedTuple):
+class LexedText(NamedTuple):
     """The tokens of a text, and the signs of the grammar: the token at sign `i` is `tokens[i // 2]`."""
 
-    tokens: list[Token]
+    tokens: list[MomentToken]
     signs: str
 
 
@@ -49,10 +49,10 @@ _CLOCKLIKE = frozenset("nwseTUzd")
 _HOUR_ENDINGS = frozenset(("h", "hs", "hr", "hrs", "uhr", "u", "uur"))
 
 
-def tokens_of(text: str, folded: str) -> Line:
+def tokens_of(text: str, folded: str) -> LexedText:
     """The tokens of a text, given with its folded form."""
     words = vocabulary()
-    tokens: list[Token] = []
+    tokens: list[MomentToken] = []
     signs: list[str] = []
     end = 0
     for match in _TOKEN.finditer(folded):
@@ -63,10 +63,10 @@ def tokens_of(text: str, folded: str) -> Line:
             signs += _between(text, folded, end if tokens else -1, token, words), token.kind
             tokens.append(token)
             end = token.end
-    return Line(tokens, "".join(signs))
+    return LexedText(tokens, "".join(signs))
 
 
-def _plain(match: Any, folded: str) -> Token | None:
+def _plain(match: Any, folded: str) -> MomentToken | None:
     """The token of digits without anything beside them that might change what they are: the quick answer for most numbers."""
     start, end = match.span()
     run = folded[start:end]
@@ -76,17 +76,17 @@ def _plain(match: Any, folded: str) -> Token | None:
     if before in _NOT_OURS or before == "'":
         return None
     kind, value = classify(run)
-    return Token(start, end, kind, value)
+    return MomentToken(start, end, kind, value)
 
 
-def _is_cue(token: Token, tokens: list[Token], folded: str, words: Vocabulary) -> bool:
+def _is_cue(token: MomentToken, tokens: list[MomentToken], folded: str, words: Vocabulary) -> bool:
     """German `am`, and `di` or `do`, are words between others unless they follow a time."""
     if folded[token.start : token.end] not in words.cues:
         return False
     return not (tokens and token.start - tokens[-1].end <= 1 and tokens[-1].kind in _CLOCKLIKE)
 
 
-def _read(match: Any, folded: str, words: Vocabulary) -> list[Token]:
+def _read(match: Any, folded: str, words: Vocabulary) -> list[MomentToken]:
     start, end = match.span()
     name = match.lastgroup
     if name == "word":
@@ -96,34 +96,36 @@ def _read(match: Any, folded: str, words: Vocabulary) -> list[Token]:
     if name == "hour":
         hour, _, rest = match["hour"].partition("h")
         hours, minutes = int(hour), int(rest.strip(" min") or 0)
-        return [Token(start, end, "T" if hours <= 24 and minutes < 60 else "j", (hours, minutes, None, hours > 12))]
+        return [
+            MomentToken(start, end, "T" if hours <= 24 and minutes < 60 else "j", (hours, minutes, None, hours > 12))
+        ]
     if name == "apart":  # as in texts that were cut into words: 7 : 15 pm
         hours, minutes = (int(part) for part in match["apart"].split(" : "))
-        return [Token(start, end, "T" if hours <= 24 else "j", (hours, minutes, None, hours > 12))]
+        return [MomentToken(start, end, "T" if hours <= 24 else "j", (hours, minutes, None, hours > 12))]
     if name == "era":
-        return [Token(start, end, "i", match["era"])]
+        return [MomentToken(start, end, "i", match["era"])]
     digits = match["iso"].replace("-", "").replace(":", "").replace("_", "t")
     kind, days = classify(digits[:8])
     clock = (int(digits[9:11]), int(digits[11:13]), int(digits[13:15]) if digits[13:15].isdecimal() else None, True)
     good = kind == "D" and clock[0] <= 24 and clock[1] < 60 and (clock[2] is None or clock[2] <= 60)
-    return [Token(start, end, "I" if good else "j", (days, clock))]
+    return [MomentToken(start, end, "I" if good else "j", (days, clock))]
 
 
-def _word(start: int, end: int, lexeme: Lexeme, folded: str) -> Token:
+def _word(start: int, end: int, lexeme: Lexeme, folded: str) -> MomentToken:
     kind = lexeme.kind
     if kind in "MmsGxWvV" and end < len(folded) and folded[end] == "." and end - start <= 5:
         end += 1  # an abbreviation
     value = next(iter(lexeme.means.values()))
-    return Token(start, end, kind, value, lexeme)
+    return MomentToken(start, end, kind, value, lexeme)
 
 
-def _digits(start: int, end: int, suffix: str, folded: str, words: Vocabulary) -> list[Token]:
+def _digits(start: int, end: int, suffix: str, folded: str, words: Vocabulary) -> list[MomentToken]:
     run = folded[start:end]
     before = folded[start - 1] if start else " "
     if before in _NOT_OURS or (end < len(folded) and folded[end] in _NOT_OURS):
-        return [Token(start, end + len(suffix), "j", None)]
+        return [MomentToken(start, end + len(suffix), "j", None)]
     if before == "'" and end - start == 2 and not suffix and folded[max(0, start - 2)] in " '":
-        return [Token(start - 1, end, "q", int(run))]
+        return [MomentToken(start - 1, end, "q", int(run))]
     kind, value = classify(run)
     if kind == "j":
         cut = _cut(run)
@@ -147,22 +149,22 @@ def _cut(run: str) -> int:
 
 def _with_suffix(
     start: int, end: int, read: tuple[str, Any], suffix: str, folded: str, words: Vocabulary
-) -> list[Token]:
+) -> list[MomentToken]:
     """A number with what is written directly behind it: `5th`, `5pm`, `17uhr`."""
     kind, value = read
     if not suffix:
         if kind == "e" and folded[end : end + 1] == "." and value[0]:
             kind, value, end = _dotted(value, end, folded)
-        return [Token(start, end, kind, value)]
+        return [MomentToken(start, end, kind, value)]
     stop = end + len(suffix)
     if kind == "n" and (suffix in words.endings or suffix == "°"):
-        return [Token(start, stop, "o", value)]
+        return [MomentToken(start, stop, "o", value)]
     lexeme = words.lexemes.get(suffix)
     if lexeme is not None and lexeme.kind in "pMmsG" and kind in "nTeD":
-        return [Token(start, end, kind, value), _word(end, stop, lexeme, folded)]
+        return [MomentToken(start, end, kind, value), _word(end, stop, lexeme, folded)]
     if suffix in _HOUR_ENDINGS and kind in "nTe":
-        return [Token(start, end, kind, value), Token(end, stop, "U", 0)]
-    return [Token(start, stop, "j", None)]
+        return [MomentToken(start, end, kind, value), MomentToken(end, stop, "U", 0)]
+    return [MomentToken(start, stop, "j", None)]
 
 
 def _dotted(value: Any, end: int, folded: str) -> tuple[str, Any, int]:
@@ -172,7 +174,7 @@ def _dotted(value: Any, end: int, folded: str) -> tuple[str, Any, int]:
     return ("D", value[0], end + 1) if goes_on else ("e", value, end)
 
 
-def _between(text: str, folded: str, end: int, token: Token, words: Vocabulary) -> str:
+def _between(text: str, folded: str, end: int, token: MomentToken, words: Vocabulary) -> str:
     """The sign for what stands before a token, where the token before it ended at `end` (−1: none)."""
     start = token.start
     if end >= 0 and start - end <= _REACH:
@@ -209,14 +211,14 @@ def _cue(before: str, cues: dict[str, str]) -> str | None:
     return cues.get(last)
 
 
-def day_of(token: Token) -> int:
+def day_of(token: MomentToken) -> int:
     """The number that a token says, as a day or an hour."""
     if token.lexeme is None:
         return int(token.value)
     return int(token.lexeme.means.get("number", token.lexeme.means.get("ordinal", 0)))
 
 
-def days_of(token: Token) -> tuple[Day, ...]:
+def days_of(token: MomentToken) -> tuple[Day, ...]:
     """The dates that a token of digits says."""
     value = token.value[0] if token.kind in "eI" else token.value
     return tuple(value)

@@ -7,7 +7,7 @@ else. The grammar is that of `find.py`; here a value needs no cue.
 from datetime import date
 
 from trueup.grounding.moments.find import moments
-from trueup.grounding.moments.values import Clock, Day, Moment
+from trueup.grounding.moments.values import Day, Moment, TimeOfDay
 from trueup.verdict.patterns import lazy_regex
 
 _LONGEST = 80
@@ -24,7 +24,7 @@ def read_moment(text: str, today: date | None = None) -> Moment | None:
     """The moment that a whole string is.
 
     >>> read_moment("5:45 pm").times
-    (Clock(hour=17, minute=45, second=None),)
+    (TimeOfDay(hour=17, minute=45, second=None),)
     >>> read_moment("5 apples") is None
     True
     """
@@ -57,7 +57,7 @@ def _nothing_else(text: str, found: list[Moment]) -> bool:
 def _joined(text: str, found: list[Moment]) -> Moment | None:
     """One moment of those that a string has: at most one date, one weekday that belongs to it, and one time."""
     dates: tuple[Day, ...] = ()
-    times: tuple[Clock, ...] = ()
+    times: tuple[TimeOfDay, ...] = ()
     relative = False
     for moment in found:
         relative = relative or moment.relative

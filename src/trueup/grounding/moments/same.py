@@ -5,7 +5,7 @@ Two moments enter; yes or no leaves. Any reading of one may agree with any readi
 
 from datetime import date
 
-from trueup.grounding.moments.values import Clock, Day, Moment
+from trueup.grounding.moments.values import Day, Moment, TimeOfDay
 
 
 def same_date(value: Moment, mention: Moment, *, loosely: bool = False) -> bool:
@@ -36,7 +36,7 @@ def same_time(value: Moment, mention: Moment) -> bool:
     return any(_same_clock(one, other) for one in value.times for other in mention.times)
 
 
-def _same_clock(one: Clock, other: Clock) -> bool:
+def _same_clock(one: TimeOfDay, other: TimeOfDay) -> bool:
     return one[:2] == other[:2] and (one.second is None or other.second is None or one.second == other.second)
 
 

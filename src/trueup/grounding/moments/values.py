@@ -12,7 +12,7 @@ class Day(NamedTuple):
     weekday: int | None = None
 
 
-class Clock(NamedTuple):
+class TimeOfDay(NamedTuple):
     """A time of day on the clock of 24 hours."""
 
     hour: int
@@ -26,5 +26,5 @@ class Moment(NamedTuple):
     start: int
     end: int
     dates: tuple[Day, ...]
-    times: tuple[Clock, ...]
+    times: tuple[TimeOfDay, ...]
     relative: bool = False

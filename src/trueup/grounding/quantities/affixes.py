@@ -26,7 +26,7 @@ _QUIET = lazy_regex(f"{STOP}| {WORD}")
 _NO_UNIT = frozenset(["", *"\n),;:"])
 
 
-class Before(NamedTuple):
+class Prefix(NamedTuple):
     start: int
     negative: bool
     unit: str
@@ -47,11 +47,11 @@ class _Word(NamedTuple):
     plain: bool
 
 
-def before(text: str, start: int) -> Before:
+def before(text: str, start: int) -> Prefix:
     """The sign and the currency right before a number."""
     last = text[start - 1 : start]
     if last not in noisy() or (last == " " and text[start - 2 : start - 1] not in last_of_prefixes()):
-        return Before(start, negative=False, unit="", bullet=False)
+        return Prefix(start, negative=False, unit="", bullet=False)
     at, negative, unit = start, False, ""
     if at and text[at - 1] in MINUS and _is_sign(text, at - 1):
         at, negative = at - 1, True
@@ -72,7 +72,7 @@ def before(text: str, start: int) -> Before:
     if unit and not negative and at and text[at - 1] in MINUS and _is_sign(text, at - 1):
         at, negative = at - 1, True
     bullet = negative and signed == at and at > 0 and text[at - 1] == "\n"
-    return Before(at, negative, unit, bullet)
+    return Prefix(at, negative, unit, bullet)
 
 
 def _is_sign(text: str, at: int) -> bool:

@@ -163,7 +163,7 @@ def _figure(text: str, start: int, end: int, values: tuple[str, ...], *, amount:
 
 
 def _assembled(
-    text: str, left: affixes.Before, right: affixes.Behind, values: tuple[str, ...], *, words: bool
+    text: str, left: affixes.Prefix, right: affixes.Behind, values: tuple[str, ...], *, words: bool
 ) -> Quantity:
     """The readings of a number with its sign, power of ten, half and unit."""
     end = right.end
@@ -282,7 +282,7 @@ def _in_words(text: str, covered: list[tuple[int, int]]) -> Iterator[Quantity]:
         if right.half and number.last_scale:  # a million and a half
             values = tuple(plus(value, str(number.last_scale // 2)) for value in values)
             right = right._replace(half=False)
-        left = affixes.Before(number.start, negative=False, unit="", bullet=False)
+        left = affixes.Prefix(number.start, negative=False, unit="", bullet=False)
         quantity = _assembled(text, left, right, values, words=True)
         done = done if number.run else quantity.end
         yield quantity

@@ -16,7 +16,7 @@ _MOST = 40  # characters or figures of one number
 _DIGITS = 30  # of a figure inside it
 
 
-class Run(NamedTuple):
+class HanNumber(NamedTuple):
     end: int
     values: tuple[str, ...]
     unit: str  # "%" if the characters say so
@@ -97,20 +97,20 @@ _RUN = lazy_regex(_run_source)
 _PIECE = lazy_regex(_piece_source)
 
 
-def read_run(text: str, start: int) -> Run | None:
+def read_run(text: str, start: int) -> HanNumber | None:
     """The number at a place, with what the characters behind it add; None if there is none.
 
     >>> read_run("3億5000万", 0).values, read_run("百分之四十五", 0)
-    (('350000000',), Run(end=6, values=('45',), unit='%'))
+    (('350000000',), HanNumber(end=6, values=('45',), unit='%'))
     """
     known = characters()
     for marks, unit in ((known.percent, "%"), (known.permille, "‰")):
         if text.startswith(marks, start):
             size = next(len(mark) for mark in marks if text.startswith(mark, start))
             run = _RUN.match(text, start + size)
-            return Run(*_decimals(text, run.end(), _values(run[0])), unit) if run else None
+            return HanNumber(*_decimals(text, run.end(), _values(run[0])), unit) if run else None
     if text.startswith(known.half, start):
-        return Run(start + 1, ("0.5",), "")
+        return HanNumber(start + 1, ("0.5",), "")
     run = _RUN.match(text, start)
     if run is None:
         return _literal(text, start)
@@ -118,15 +118,15 @@ def read_run(text: str, start: int) -> Run | None:
     if text.startswith(known.part, end):
         below = _RUN.match(text, end + 2)
         if below and (made := _fraction(values[0], _values(below[0])[0])):
-            return Run(below.end(), (made,), "")
+            return HanNumber(below.end(), (made,), "")
     return _tenths(text, end, values)
 
 
-def _literal(text: str, start: int) -> Run | None:
+def _literal(text: str, start: int) -> HanNumber | None:
     known = characters().literal
     for size in (4, 3, 2):
         if (value := known.get(text[start : start + size])) is not None:
-            return Run(start + size, (str(value),), "")
+            return HanNumber(start + size, (str(value),), "")
     return None
 
 
@@ -155,15 +155,15 @@ def _decimals(text: str, end: int, values: tuple[str, ...]) -> tuple[int, tuple[
     return after, (value,)
 
 
-def _tenths(text: str, end: int, values: tuple[str, ...]) -> Run:
+def _tenths(text: str, end: int, values: tuple[str, ...]) -> HanNumber:
     """4割5分 is 45 %."""
     known = characters()
     if text[end : end + 1] not in known.tenths or not text[end : end + 1]:
-        return Run(end, values, "")
+        return HanNumber(end, values, "")
     made, end = tuple(shifted(value, 1) for value in values), end + 1
     if (more := _RUN.match(text, end)) and text[more.end() : more.end() + 1] == "分":
         made, end = tuple(plus(value, _values(more[0])[0]) for value in made), more.end() + 1
-    return Run(end, made, "%")
+    return HanNumber(end, made, "%")
 
 
 def _values(run: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ _FARTHEST = 400  # the largest power of ten that is written out
 _SIGNS = str.maketrans("٫٬．，’", ".,.,'")
 
 
-class Figure(NamedTuple):
+class DigitGroup(NamedTuple):
     """A part of a chain of digits: where it is in the chain, what it may say, and whether it is written like an amount."""
 
     start: int
@@ -108,7 +108,7 @@ def quotient(above: int, below: int) -> str:
     return canonical(above / below)
 
 
-def figures(chain: str) -> list[Figure]:
+def figures(chain: str) -> list[DigitGroup]:
     """The numbers of a chain of digits and separators: one number, or its parts if it cannot be one.
 
     >>> [figure.values for figure in figures("1.234,50")], [figure.values for figure in figures("1.2.3")]
@@ -127,29 +127,29 @@ def figures(chain: str) -> list[Figure]:
     if len(others) == 1:
         if last in others:
             if _grouped(groups, last):
-                return [Figure(0, len(chain), (joined("".join(groups)),), True)]
+                return [DigitGroup(0, len(chain), (joined("".join(groups)),), True)]
         elif last != "'" and _grouped(groups[:-1], marks[0]):
-            return [Figure(0, len(chain), (joined("".join(groups[:-1]), groups[-1]),), True)]
+            return [DigitGroup(0, len(chain), (joined("".join(groups[:-1]), groups[-1]),), True)]
     return _parts(plain, set(marks))
 
 
-def _single(chain: str) -> list[Figure]:
+def _single(chain: str) -> list[DigitGroup]:
     """Two groups of digits with one separator between them."""
     size = len(chain)
     if "'" in chain:
         before, _, behind = chain.partition("'")
         if len(behind) == 3 and len(before) <= 3:
-            return [Figure(0, size, (joined(before + behind),), True)]
+            return [DigitGroup(0, size, (joined(before + behind),), True)]
         at = len(before)
-        return [Figure(0, at, (joined(before),), False), Figure(at + 1, size, (joined(behind),), False)]
+        return [DigitGroup(0, at, (joined(before),), False), DigitGroup(at + 1, size, (joined(behind),), False)]
     before, _, behind = chain.replace(",", ".").partition(".")
     value = joined(before, behind)
     if len(behind) == 3 and len(before) <= 3 and latin(before[0]) != "0":
-        return [Figure(0, size, (joined(before + behind), value), True)]
-    whole = Figure(0, size, (value,), len(behind) == 2)
+        return [DigitGroup(0, size, (joined(before + behind), value), True)]
+    whole = DigitGroup(0, size, (value,), len(behind) == 2)
     if len(before) == 2 and latin(before[0]) == "0":  # 05.03 is a day rather than a number
         at = len(before)
-        return [whole, Figure(0, at, (joined(before),), False), Figure(at + 1, size, (joined(behind),), False)]
+        return [whole, DigitGroup(0, at, (joined(before),), False), DigitGroup(at + 1, size, (joined(behind),), False)]
     return [whole]
 
 
@@ -162,9 +162,9 @@ def _grouped(groups: list[str], sign: str) -> bool:
     return sizes <= {3} or (sizes == {2} and sign == "," and len(first) <= 2)
 
 
-def _parts(chain: str, marks: set[str]) -> list[Figure]:
+def _parts(chain: str, marks: set[str]) -> list[DigitGroup]:
     """The members of a list, a date or a version; decimal points inside a list with commas count."""
-    found: list[Figure] = []
+    found: list[DigitGroup] = []
     at = 0
     for member in chain.replace("'", ",").split("," if len(marks) > 1 or "," in marks or "'" in marks else "."):
         if member.count(".") == 1:
@@ -172,7 +172,7 @@ def _parts(chain: str, marks: set[str]) -> list[Figure]:
         else:
             start = at
             for group in member.split("."):
-                found.append(Figure(start, start + len(group), (joined(group),), False))
+                found.append(DigitGroup(start, start + len(group), (joined(group),), False))
                 start += len(group) + 1
         at += len(member) + 1
     return found

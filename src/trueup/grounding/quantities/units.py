@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trueup.grounding.quantities.find import Quantity
 
 
-class Names(NamedTuple):
+class UnitNames(NamedTuple):
     """How units are written."""
 
     exact: dict[str, str]  # in this case only
@@ -29,7 +29,7 @@ class Names(NamedTuple):
 
 
 @cache
-def names() -> Names:
+def names() -> UnitNames:
     """Every name of every unit, from the data files."""
     data = table("units.toml")
     exact = {symbol: symbol for symbol in (*data["symbols"]["all"], *data["codes"]["all"])}
@@ -48,7 +48,7 @@ def names() -> Names:
                 glued.setdefault(word, unit)
     money = frozenset({*data["codes"]["all"], "peso", "krone", "¥", "cent", "pence", "pound"})
     before = {sign: unit for sign, unit in exact.items() if unit in money and unit not in {"cent", "pence"}}
-    return Names(exact, loose, first_words(loose), glued, max(map(len, glued)), money, before)
+    return UnitNames(exact, loose, first_words(loose), glued, max(map(len, glued)), money, before)
 
 
 def unit_named(word: str) -> str:

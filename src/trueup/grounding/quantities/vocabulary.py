@@ -19,7 +19,7 @@ from trueup.grounding.languages import SPACED
 from trueup.verdict.patterns import lazy_regex
 
 
-class Kind(IntEnum):
+class WordKind(IntEnum):
     """What a word does inside a number."""
 
     ADD = 0
@@ -29,8 +29,8 @@ class Kind(IntEnum):
     JOIN = 4
 
 
-class Token(NamedTuple):
-    kind: Kind
+class NumberToken(NamedTuple):
+    kind: WordKind
     value: int
 
 
@@ -38,7 +38,7 @@ class Language(NamedTuple):
     """One language with spaces between words; all words are in small letters."""
 
     name: str
-    words: dict[str, Token]
+    words: dict[str, NumberToken]
     alone: dict[str, str]  # a word or several, and their number
     starts: dict[str, tuple[str, ...]]  # the first word of `alone` → the whole of each, longest first
     common: frozenset[str]
@@ -79,17 +79,17 @@ def table(name: str) -> dict[str, Any]:
 def language(name: str) -> Language:
     """The number words of a language that writes spaces between words."""
     data = table(f"languages/{name}.toml")
-    words: dict[str, Token] = {}
+    words: dict[str, NumberToken] = {}
     for section, kind in (
-        ("numbers", Kind.ADD),
-        ("multipliers", Kind.MULTIPLY),
-        ("groups", Kind.GROUP),
-        ("ordinals", Kind.ORDINAL),
+        ("numbers", WordKind.ADD),
+        ("multipliers", WordKind.MULTIPLY),
+        ("groups", WordKind.GROUP),
+        ("ordinals", WordKind.ORDINAL),
     ):
         for word, value in data.get(section, {}).items():
             for form in spellings(word):
-                words.setdefault(form, Token(kind, value))
-    words.update({word: Token(Kind.JOIN, 0) for word in data["connectors"]})
+                words.setdefault(form, NumberToken(kind, value))
+    words.update({word: NumberToken(WordKind.JOIN, 0) for word in data["connectors"]})
     alone = {
         form: value
         for section in ("alone", "phrases")
@@ -110,12 +110,12 @@ def language(name: str) -> Language:
     )  # fmt: skip
 
 
-def _compounds(data: dict[str, Any], words: dict[str, Token]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _compounds(data: dict[str, Any], words: dict[str, NumberToken]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Patterns of numbers that are one word, and of their pieces; pieces are unambiguous, so that nothing is tried twice."""
     for word, value in data.get("elided", {}).items():
-        words[word] = Token(Kind.MULTIPLY if value == 100 else Kind.ADD, value)
+        words[word] = NumberToken(WordKind.MULTIPLY if value == 100 else WordKind.ADD, value)
     elided = [f"{word}(?={'|'.join(data['elision']['before'])})" for word in data.get("elided", {})]
-    kinds = {Kind.ADD, Kind.MULTIPLY}
+    kinds = {WordKind.ADD, WordKind.MULTIPLY}
     whole = [w for w, token in words.items() if token.kind in kinds and w not in data.get("elided", {})]
     number = "|".join([*elided, *sorted(whole, key=len, reverse=True)])
     piece = "|".join([*elided, *sorted([*whole, *data["connectors"]], key=len, reverse=True)])
@@ -144,7 +144,7 @@ def number_words() -> dict[str, tuple[str, ...]]:
         begins = {
             word
             for word, token in spoken.words.items()
-            if token.kind != Kind.JOIN and word not in {"cent"} | _elided(name)
+            if token.kind != WordKind.JOIN and word not in {"cent"} | _elided(name)
         }
         for word in begins | set(spoken.starts) | spoken.minus:
             found.setdefault(word, []).append(name)
@@ -171,7 +171,7 @@ def compound_heads() -> frozenset[str]:
         word[:3]
         for spoken in compounds
         for word, token in spoken.words.items()
-        if token.kind in {Kind.ADD, Kind.MULTIPLY}
+        if token.kind in {WordKind.ADD, WordKind.MULTIPLY}
     )
 
 

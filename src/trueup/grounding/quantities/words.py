@@ -10,9 +10,9 @@ from typing import NamedTuple
 from trueup.grounding.languages import SPACED
 from trueup.grounding.quantities.notation import joined, negated
 from trueup.grounding.quantities.vocabulary import (
-    Kind,
     Language,
-    Token,
+    NumberToken,
+    WordKind,
     compound_heads,
     compounding,
     language,
@@ -48,18 +48,18 @@ class _Sum:
         self.total = self.block = self.last = 0
         self.pending = self.started = self.ordinal = False
 
-    def take(self, token: Token) -> bool:
+    def take(self, token: NumberToken) -> bool:
         """Whether the word continues the number; if not, nothing changed."""
         kind, value = token
-        if self.ordinal and kind != Kind.ORDINAL:
+        if self.ordinal and kind != WordKind.ORDINAL:
             return False
-        if kind == Kind.JOIN:
+        if kind == WordKind.JOIN:
             fits = self.started and not self.pending and (self._may_join())
             self.pending = self.pending or fits
             return fits
-        fits = self._add(value) if kind in {Kind.ADD, Kind.ORDINAL} else self._multiply(value, kind)
+        fits = self._add(value) if kind in {WordKind.ADD, WordKind.ORDINAL} else self._multiply(value, kind)
         if fits:
-            self.started, self.pending, self.ordinal = True, False, kind == Kind.ORDINAL
+            self.started, self.pending, self.ordinal = True, False, kind == WordKind.ORDINAL
         return fits
 
     def _may_join(self) -> bool:
@@ -86,9 +86,9 @@ class _Sum:
             self.block += value
         return fits
 
-    def _multiply(self, value: int, kind: Kind) -> bool:
-        if kind == Kind.GROUP or value == 100:
-            if self.block >= 100 or self.pending or (self.block == 0 and self.total and kind == Kind.GROUP):
+    def _multiply(self, value: int, kind: WordKind) -> bool:
+        if kind == WordKind.GROUP or value == 100:
+            if self.block >= 100 or self.pending or (self.block == 0 and self.total and kind == WordKind.GROUP):
                 return False
             self.block = max(self.block, 1) * value
             return True
@@ -194,7 +194,7 @@ def _compound(word: str) -> bool:
     return any(_split(name, word) is not None for name in compounding())
 
 
-def _split(name: str, word: str) -> list[Token] | None:
+def _split(name: str, word: str) -> list[NumberToken] | None:
     """The tokens of a word in a language, of one that is made of several too; None if it is not a number."""
     spoken = language(name)
     if token := spoken.words.get(word):
@@ -203,7 +203,7 @@ def _split(name: str, word: str) -> list[Token] | None:
         return None
     assert spoken.pieces is not None
     tokens = [spoken.words[piece] for piece in spoken.pieces.findall(match[1])]
-    if match[2] and tokens[-1].kind == Kind.JOIN:
+    if match[2] and tokens[-1].kind == WordKind.JOIN:
         return None
     return tokens
 
@@ -259,10 +259,10 @@ def _read_in(spoken: Language, small: str, start: int, word: str) -> Spoken | No
         tokens = _split(spoken.name, match[0])
         if tokens is None or not _take(amount, tokens):
             break
-        if tokens[-1].kind != Kind.JOIN:
+        if tokens[-1].kind != WordKind.JOIN:
             end = match.end()
         gap = _NEXT.match(small, match.end())
-        if gap is None or (gap[0][0] == "," and tokens[-1].kind != Kind.MULTIPLY):
+        if gap is None or (gap[0][0] == "," and tokens[-1].kind != WordKind.MULTIPLY):
             break
         at = gap.end()
     if not amount.started or end == start:
@@ -273,7 +273,7 @@ def _read_in(spoken: Language, small: str, start: int, word: str) -> Spoken | No
     return Spoken(first, end, (value,), spoken.name, last_scale=amount.last if not amount.block else 0)
 
 
-def _take(amount: _Sum, tokens: list[Token]) -> bool:
+def _take(amount: _Sum, tokens: list[NumberToken]) -> bool:
     """All of the tokens, or none."""
     if len(tokens) == 1:
         return amount.take(tokens[0])
@@ -309,7 +309,7 @@ def _decimals(spoken: Language, small: str, end: int, value: str) -> tuple[int, 
         token = spoken.words.get(match[0])
         if (
             token is None
-            or token.kind != Kind.ADD
+            or token.kind != WordKind.ADD
             or token.value > 99
             or (token.value > 9 and digits)
             or len(digits) > 20
