@@ -16,7 +16,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from trueup.grounding.larger_wholes import is_bound
-from trueup.grounding.moments.find import Clock, Moment, moments
+from trueup.grounding.moments.find import Moment, TimeOfDay, moments
 from trueup.grounding.quantities.find import Quantity, quantities
 from trueup.grounding.quantities.units import unit_named, unit_words
 from trueup.grounding.segments import Segments, parted
@@ -143,7 +143,7 @@ class IndexedText:
         """Its dates and times, in order; relative ones are counted from `today`."""
         return self._timed(today).moments
 
-    def at_time(self, today: date | None, times: Iterable[Clock]) -> list[Moment]:
+    def at_time(self, today: date | None, times: Iterable[TimeOfDay]) -> list[Moment]:
         """The mentions that may be one of several times of day, to the minute."""
         timed = self._timed(today)
         if timed.times is None:

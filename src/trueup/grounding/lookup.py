@@ -132,7 +132,7 @@ class Lookup:
         key = (type(value), value, field, quotation)
         found = self._found.get(key)
         if found is None:
-            found = self._found[key] = self._look(value, field, quotation)
+            found = self._found[key] = self._look(value, field, quotation=quotation)
         return found
 
     def find_quantity(self, number: Quantity) -> LookupResult:
@@ -177,7 +177,7 @@ class Lookup:
 
         return self._everywhere(way, "text")
 
-    def _look(self, value: Any, field: str, quotation: bool) -> LookupResult:
+    def _look(self, value: Any, field: str, *, quotation: bool) -> LookupResult:
         if isinstance(value, bool) or value is None:
             return UNCHECKABLE
         if isinstance(value, int | float):

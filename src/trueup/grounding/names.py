@@ -37,19 +37,19 @@ def named(phrase: "Phrase", document: IndexedText) -> Iterator[Span]:
     if len(anchor) < _LEAST:
         return
     for index in words.places[anchor][:MOST]:
-        found = _around(parts, anchor, words, index, phrase.is_proper)
+        found = _around(parts, anchor, words, index, proper=phrase.is_proper)
         if found is not None:
             yield words.span(*found)
 
 
-def _around(parts: list[str], anchor: str, words: TextWords, index: int, proper: bool) -> tuple[int, int] | None:
+def _around(parts: list[str], anchor: str, words: TextWords, index: int, *, proper: bool) -> tuple[int, int] | None:
     """The first and last word of a place that has all parts near an anchor; None if some are missing."""
-    begin, end = _segment(words, index, parts, proper)
+    begin, end = _segment(words, index, parts, proper=proper)
     left = list(parts)
     left.remove(anchor)
     taken = {index}
     for part in sorted(left, key=len, reverse=True):
-        at = _nearest(part, words, range(begin, end), index, taken, proper)
+        at = _nearest(part, words, range(begin, end), index, taken, proper=proper)
         if at is None:
             return None
         taken.add(at)
@@ -69,7 +69,7 @@ def _is_inverted(comma: int, begin: int, end: int, taken: set[int]) -> bool:
     return comma in taken and all(at in taken for at in range(comma + 1, end))
 
 
-def _nearest(part: str, words: TextWords, near: range, index: int, taken: set[int], proper: bool) -> int | None:
+def _nearest(part: str, words: TextWords, near: range, index: int, taken: set[int], *, proper: bool) -> int | None:
     """The nearest word to an anchor that is a part of the name or its initial."""
     for at in sorted(near, key=lambda at: abs(at - index)):
         word = words.folded[at]
@@ -82,14 +82,14 @@ def _is_initial(one: str, other: str) -> bool:
     return min(len(one), len(other)) == 1 and one[0] == other[0]
 
 
-def _segment(words: TextWords, index: int, parts: list[str], proper: bool) -> tuple[int, int]:
+def _segment(words: TextWords, index: int, parts: list[str], *, proper: bool) -> tuple[int, int]:
     """The range of words around an anchor that may be one name."""
     reach = len(parts) + _BETWEEN
     begin = index
-    while begin > 0 and index - begin < reach and _belongs(words, begin - 1, begin, proper):
+    while begin > 0 and index - begin < reach and _belongs(words, begin - 1, begin, proper=proper):
         begin -= 1
     end = index + 1
-    while end < len(words) and end - index <= reach and _belongs(words, end, end - 1, proper):
+    while end < len(words) and end - index <= reach and _belongs(words, end, end - 1, proper=proper):
         end += 1
     if proper:
         while begin < index and words.folded[begin] not in parts and _only_opens(words.folded[begin]):
@@ -103,7 +103,7 @@ def _only_opens(word: str) -> bool:
     return word in known("light") and word not in known("particles")
 
 
-def _belongs(words: TextWords, at: int, beside: int, proper: bool) -> bool:
+def _belongs(words: TextWords, at: int, beside: int, *, proper: bool) -> bool:
     """Whether a word continues the name next to it."""
     between = _gap(words, min(at, beside))
     if _COLUMNS in between:

@@ -103,7 +103,7 @@ def _claims(
                 yield Claim(name, match.span(), match[0], lookup.find(match[0]))
     for span in list(_quotations(text)):
         if taken.add(span):
-            found = _affirmed(lookup.find(text[slice(*span)], quotation=True), _is_negated(text, span[0]))
+            found = _affirmed(lookup.find(text[slice(*span)], quotation=True), is_negated=_is_negated(text, span[0]))
             yield Claim("quotation", span, text[slice(*span)], found)
     yield from _measures(text, lookup, sources, taken)
 
@@ -135,7 +135,7 @@ def _quotations(text: str) -> Iterator[Span]:
             yield span
 
 
-def _affirmed(found: LookupResult, is_negated: bool) -> LookupResult:
+def _affirmed(found: LookupResult, *, is_negated: bool) -> LookupResult:
     """The places of a quotation that do not cut off a "not" before it, unless the reply has one there too."""
     if not found.places or is_negated:
         return found

@@ -1,8 +1,9 @@
-"""Records: whether each value stands with its own record. What was found of the leaves of a value enters; those that belong to another record leave.
+"""Records: check that each value belongs to its own record. Takes lookup results; returns the misplaced values.
 
-Two people in one text have two ages, and both stand in the text: only where they stand says which is whose. The page is divided among the records: by
-stretches of text, by the columns of a table that has one for each record, or by order where a sentence lists names and then their values. A value
-is reported if it stands only with another record, and its own record has something else in its place. What cannot be told is not reported.
+If a text gives the ages of two people, both ages are in the text. Only their position shows who has which age.
+The page is divided among the records: by spans of text, by the columns of a table that has one per record, or by order,
+if a sentence lists names and then their values. A value is reported if it occurs only with another record and its own
+record has something else in its place. Unclear cases are not reported.
 """
 
 from collections import defaultdict
@@ -27,14 +28,14 @@ from trueup.verdict.patterns import lazy_regex
 _WORD = lazy_regex(r"[^\W\d_]+")
 _MEASURED = frozenset({"number", "date", "time"})
 _MOST_RECORDS = 20_000
-_MOST_ALONE = 2  # values of a single record that may stand with others
-_MOST_PLACES = 8  # of a value that says where its record stands
-_MOST_JUDGED = 64  # the same of a value that is judged
-_NAME, _TEXT, _MEASURE = 4.0, 2.0, 1.0  # how much a name, another text and a number say about whose stretch it is
+_MOST_ALONE = 2  # the most values of a single record that may be elsewhere
+_MOST_PLACES = 8  # of a value that shows the position of its record
+_MOST_JUDGED = 64  # of a value that is checked
+_NAME, _TEXT, _MEASURE = 4.0, 2.0, 1.0  # the weight of a name, another text and a number as a sign of a record
 
 
 class RecordValue(NamedTuple):
-    """One value of a reply, where it is, and what was found of it."""
+    """One value of a reply, its path, and its lookup result."""
 
     parts: Parts
     value: Any
@@ -42,7 +43,7 @@ class RecordValue(NamedTuple):
 
 
 class Stranger(NamedTuple):
-    """A value that stands with another record: where, whose it is there, whose it should be, and what stands there instead."""
+    """A value that occurs with another record: its place, the record there, its own record, and the right text."""
 
     leaf: RecordValue
     place: Where
@@ -66,7 +67,7 @@ def strangers(leaves: list[RecordValue], documents: Sequence[SourceDocument]) ->
 
 
 def _groups(leaves: list[RecordValue]) -> Iterator[list[Record]]:
-    """The groups of sibling records in a value: the items of a list, with all that they hold, or objects with the same fields beside each other."""
+    """Groups of sibling records: the items of a list with their contents, or adjacent objects with the same fields."""
     groups: dict[Parts, dict[type_part, Record]] = defaultdict(lambda: defaultdict(dict))
     for leaf in leaves:
         parts = leaf.parts
@@ -83,12 +84,12 @@ def _groups(leaves: list[RecordValue]) -> Iterator[list[Record]]:
 
 
 def _field(parts: Parts) -> Field:
-    """The name of a field, the same for all items of a list inside of a record."""
+    """The name of a field, equal for all items of a list inside a record."""
     return tuple(None if isinstance(part, int) else part for part in parts)
 
 
 def says_shared(sentence: str) -> bool:
-    """Whether a sentence speaks of several at once.
+    """Whether a sentence is about several things at once.
 
     >>> says_shared("They are both 41."), says_shared("两人都是41岁"), says_shared("Luis is 41.")
     (True, True, False)
@@ -98,7 +99,7 @@ def says_shared(sentence: str) -> bool:
 
 
 class _Said:
-    """What was found of a value, and the records that have it."""
+    """The lookup result of a value, and the records that have the value."""
 
     def __init__(self, found: LookupResult, page: SourcePage) -> None:
         self.kind = found.kind
@@ -124,7 +125,7 @@ class _Group:
         self._name = self._choose_name()
 
     def strangers(self) -> Iterator[Stranger]:
-        """The values of the group that stand with another of its records."""
+        """The values of the group that occur with another of its records."""
         if self._name is None:
             return
         columns = columns_of(self._page, self._mentions, self._name)
@@ -140,7 +141,7 @@ class _Group:
         return 0 < len(leaf.found.places) <= _MOST_JUDGED
 
     def _blamed(self, index: int, found: list[Stranger], count: int) -> Iterator[Stranger]:
-        """What is reported of one record: if nearly all of it stands with another one, its name is what does not belong."""
+        """The findings of one record. If nearly all of its values occur with one other record, its name is misplaced."""
         assert self._name is not None
         name = self._records[index].get(self._name)
         if name is not None and name.found.places and len(found) > 1 and len(found) * 3 > count * 2:
@@ -156,7 +157,7 @@ class _Group:
         return self._said[id(leaf.found)].spans if leaf.found.places else []
 
     def _choose_name(self) -> Parts | None:
-        """The field that tells the records apart: text that differs in most and is found for most."""
+        """The field that identifies the records: text that differs in most of them and has evidence in most."""
         fields = dict.fromkeys(
             parts for record in self._records for parts in record if not any(isinstance(part, int) for part in parts)
         )
@@ -174,7 +175,7 @@ class _Group:
 
     @cached_property
     def _mentions(self) -> list[Mention]:
-        """The places of all values that only few places and few records have, in order."""
+        """The places of all values that have few places and few records, in order."""
         claims: dict[Span, tuple[dict[int, Field], float]] = {}
         for said in self._said.values():
             if len(said.spans) > _MOST_PLACES or len(said.records) > _MOST_PLACES:
@@ -188,12 +189,12 @@ class _Group:
                 claims[span] = (known, max(before, weight))
         mentions: list[Mention] = []
         for span, (known, weight) in sorted(claims.items(), key=lambda one: (one[0][0], -one[0][1])):
-            if not mentions or span[1] > mentions[-1].span[1]:  # not a number inside of a name
+            if not mentions or span[1] > mentions[-1].span[1]:  # skip a number inside a name
                 mentions.append(Mention(span, known, weight))
         return mentions
 
     def _weight(self, said: _Said) -> float:
-        """How much each place of a value says about whose stretch it is: a name may well stand twice, a number only once."""
+        """How much each place of a value shows about its record. A name often occurs twice, a number rarely does."""
         count = len(said.spans)
         if self._name in said.records.values():
             return (_TEXT if said.kind in _MEASURED else _NAME) * min(1.0, 2 / count)
@@ -231,7 +232,7 @@ class _Group:
     # -- a stretch for each record ---------------------------------------------------------------
 
     def _owners(self, leaf: RecordValue) -> frozenset[int | None]:
-        """The records in whose stretches a value stands."""
+        """The records that have a value in one of their stretches."""
         said = self._said[id(leaf.found)]
         if said.owners is None:
             said.owners = frozenset(
@@ -254,7 +255,7 @@ class _Group:
         return None
 
     def _is_said_otherwise(self, index: int, leaf: RecordValue) -> bool:
-        """Whether the own stretches of a record say a number in another unit: 120 mg as 0.12 g."""
+        """Whether a record's own stretches give the number in another unit: 120 mg as 0.12 g."""
         here = self._spans(leaf)[0]
         said = next((one for span, one in self._page.numbers_in(here) if span == here), None)
         if said is None or not said.unit:
@@ -266,13 +267,13 @@ class _Group:
         )
 
     def _is_shared(self, leaf: RecordValue) -> bool:
-        """Whether a sentence says that a value is that of several: "both are 41"."""
+        """Whether a sentence gives a value to several records: "both are 41"."""
         level = self._page.parted("sentence")
         sentences = {level.bounds(level.at(start)) for start, _ in self._spans(leaf)[:_MOST_PLACES]}
         return any(says_shared(self._page.text[slice(*bounds)]) for bounds in sentences)
 
     def _is_swapped(self, leaf: RecordValue, field: Field, other: int) -> bool:
-        """Whether the record that a value stands with has another value, which stands with yet another record."""
+        """Whether the other record has another value, which occurs with yet another record."""
         theirs = [
             one
             for parts, one in self._records[other].items()
@@ -281,7 +282,7 @@ class _Group:
         return any(not {other, None} & self._owners(one) for one in theirs)
 
     def _instead(self, index: int, leaf: RecordValue) -> Span | None:
-        """A value of the same kind in the own stretches of a record that no field of the record takes."""
+        """A value of the same kind in a record's own stretches that no field of the record uses."""
         for stretch in self._stretches.of(index):
             start, end = stretch.around
             taken: list[Span] = []
@@ -306,7 +307,7 @@ class _Group:
 
 
 def _free(page: SourcePage, bounds: Span, leaf: RecordValue, taken: Sequence[Span]) -> Span | None:
-    """A mention of the same kind inside of bounds that nothing takes."""
+    """A mention of the same kind within bounds that no other value uses."""
     here = page.span(leaf.found.places[0])
     if leaf.found.kind == "number":
         said = next((one for span, one in page.numbers_in(here) if span == here), None)
@@ -320,7 +321,7 @@ def _free(page: SourcePage, bounds: Span, leaf: RecordValue, taken: Sequence[Spa
 
 
 def _are_alike(one: Quantity, other: Quantity) -> bool:
-    """Whether two numbers may measure the same thing: money and a share are never a weight, and a bare number counts in wholes or not."""
+    """Whether two numbers may measure the same thing. Money never matches a weight, nor a bare 4 a bare 4.5."""
     if one.unit != other.unit and one.unit and other.unit:
         return "%" not in (one.unit, other.unit) and (one.unit in names().money) == (other.unit in names().money)
     return bool(one.unit or other.unit or one.words) or _may_be_whole(one) == _may_be_whole(other)
@@ -331,9 +332,9 @@ def _may_be_whole(one: Quantity) -> bool:
 
 
 def _alone(record: Record, page: SourcePage) -> Iterator[Stranger]:
-    """The values of a single record that stand in a line or sentence like the one of its anchor, but not in that one.
+    """The values of a single record that are in another line or sentence of the same form as the line of its anchor.
 
-    A record whose values stand in many such lines is about all of them, and nothing is reported.
+    If many values of a record are in such lines, the record is about all of them, and nothing is reported.
     """
     anchor = next((leaf for leaf in record.values() if leaf.found.kind == "text" and len(leaf.found.places) == 1), None)
     if anchor is None:

@@ -1,7 +1,7 @@
-"""What is said about values without evidence: each finding with the nearest evidence, in words that a model can act on.
+"""The findings of grounding, with the nearest evidence, in words that a model can act on.
 
-A value and what was found enter; a finding leaves. Its data holds the facts, and message and hint are made from these alone, so that whoever may
-not keep a text of the source can have the same finding without it.
+Takes a value and its lookup result; returns a finding. The message and the hint are rendered from the finding's data
+alone. A store that must not keep source texts can therefore keep the same finding without them.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _SHOWN, _AROUND = 60, 40
 _MOST_QUOTED = 200
-# The facts of a finding that are texts of the source.
+# The facts of a finding that quote the source.
 OF_SOURCE = frozenset({"nearest", "says", "owner", "record", "stated"})
 _Facts = dict[str, Any]
 
@@ -32,7 +32,7 @@ def missing(value: Any, path: str, nearest: "Where | None", level: Level) -> Fin
 
 
 def only_in_prompt(value: Any, path: str, where: "Where", nearest: "Where | None", level: Level) -> Finding:
-    """A value that stands only in the instructions or in an example."""
+    """A value that is only in the instructions or in an example."""
     return _made("E002", path, {"value": value, **_near(nearest), "document": where.document.name}, level)
 
 
@@ -40,12 +40,12 @@ def other_record(stranger: "Stranger", path: str, level: Level) -> Finding:
     """A value that the source gives for another record."""
     facts: _Facts = {"value": stranger.leaf.value, **_near(stranger.instead)}
     if str(stranger.leaf.value) == stranger.owner:
-        facts["named"] = True  # the name of the record is what does not belong to its other values
+        facts["named"] = True  # the record's name is the misplaced value
     return _made("E003", path, {**facts, "owner": stranger.owner, "record": stranger.own}, level)
 
 
 def altered(value: Any, path: str, nearest: "Where | None", words: tuple[str, ...], level: Level) -> Finding:
-    """A quotation that is not word for word."""
+    """A quotation that differs from the source."""
     facts: _Facts = {"value": value}
     if nearest is not None:
         facts |= {
@@ -57,18 +57,18 @@ def altered(value: Any, path: str, nearest: "Where | None", words: tuple[str, ..
 
 
 def unknown_citation(name: str, documents: int, level: Level) -> Finding:
-    """A mark that names a document which is not there."""
+    """A mark that names a document that does not exist."""
     return _made("E005", "$", {"citation": name, "documents": documents}, level)
 
 
 def wrong_citation(cited: list[int], right: int, document: str, stated: str, level: Level) -> Finding:
-    """A mark that names a document which does not say what the sentence states."""
+    """A mark on a sentence that the document does not support."""
     facts = {"cited": cited, "right": right, "document": document}
     return _made("E006", "$", {**facts, "stated": stated} if stated else facts, level)
 
 
 def no_source(settings: "GroundingSettings", context: Mapping[str, Any]) -> Finding:
-    """A check without a source, under a contract that needs one; of a unit it says which field lacks it."""
+    """A check without a source, under a contract that needs one. For a unit, it names the missing field."""
     facts: _Facts = {"source": settings.source or SOURCE}
     given = context.get("input")
     if context.get("source") is None and (lacking := lacking_in(given, settings.source)):
@@ -79,7 +79,7 @@ def no_source(settings: "GroundingSettings", context: Mapping[str, Any]) -> Find
 
 
 def without_source(found: Finding) -> Finding:
-    """A finding without any text of the source; one of another family stays as it is.
+    """A finding without any text of the source. A finding of another family is returned unchanged.
 
     >>> without_source(Finding("E001", "$.a", "…", data={"value": 1, "nearest": "2 EUR", "says": "Total: 2 EUR"}))
     Finding(code='E001', path='$.a', message='Field "a": 1 is not in the source', span=None, data={'value': 1}, hint="Take 'a' from the source. If the source does not say it, do not make it up.", level='error')
@@ -192,7 +192,7 @@ def _said(facts: _Facts) -> str:
 
 
 def _near(where: "Where | None") -> _Facts:
-    """What comes nearest in the sources, and what the source says around it."""
+    """The nearest text in the sources, and the text around it."""
     if where is None:
         return {}
     return {"nearest": where.place().text, "document": where.document.name, "says": _around(where)}

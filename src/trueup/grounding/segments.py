@@ -1,6 +1,6 @@
-"""Segments: a text as lines, sentences or paragraphs. A position enters; the number and the bounds of the segment around it leave.
+"""Segments: a text as lines, sentences or paragraphs. Takes a position; returns the number and bounds of its segment.
 
-Each way to part a text is found once, in one pass.
+Each division is computed once, in one pass.
 """
 
 from bisect import bisect_right
@@ -23,18 +23,18 @@ _SPACE = lazy_regex(r"\s+")
 
 
 class Segments:
-    """A text in parts, one after the other."""
+    """A text in consecutive parts."""
 
     def __init__(self, text: str, starts: Sequence[int]) -> None:
         self._text = text
         self._starts = starts
 
     def at(self, position: int) -> int:
-        """The number of the segment around a position."""
+        """The number of the segment at a position."""
         return bisect_right(self._starts, position) - 1
 
     def bounds(self, number: int) -> Span:
-        """Where a segment begins and ends."""
+        """The start and end of a segment."""
         start = self._starts[max(number, 0)]
         return start, self._starts[number + 1] if number + 1 < len(self._starts) else len(self._text)
 
@@ -50,12 +50,12 @@ def parted(text: str, level: str) -> Segments:
 
 
 def shape(text: str) -> str:
-    """What a line looks like, whatever its words and numbers are: two rows of a table have the same shape.
+    """The form of a line without its words and numbers: two rows of a table have the same shape.
 
     >>> shape("| Ana Ruiz | 30 |") == shape("| Luis | 4,000 |"), shape("Age: 30") == shape("Ana: Madrid")
     (True, False)
 
-    Sentences are alike if they also have as many words that are not names.
+    Two sentences have the same shape if they also have equally many words that are not names.
 
     >>> shape("Ana is 30.") == shape("Ana Ruiz is 4."), shape("Ana is 30.") == shape("She was born in 1994.")
     (True, False)

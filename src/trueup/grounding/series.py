@@ -1,4 +1,4 @@
-"""Series: names that one sentence lists, and then their values in the same order: "Ana and Luis, aged 40 and 30". Mentions enter; whose each value is leaves."""
+"""Series: names, then their values in the same order: "Ana and Luis, aged 40 and 30". Takes mentions; returns owners."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
@@ -7,7 +7,7 @@ from trueup.grounding.stretches import Field, Mention
 
 
 def series(mentions: Sequence[Mention], sentence: Callable[[int], int], name: Field) -> dict[int, int]:
-    """The record of each value of a series, by where the value begins. `sentence`: the number of the sentence around a position."""
+    """The record of each value of a series, by the value's start. `sentence` numbers the sentence at a position."""
     owners: dict[int, int] = {}
     for _, group in groupby(mentions, key=lambda one: sentence(one.span[0])):
         names: list[int] = []
@@ -21,7 +21,7 @@ def series(mentions: Sequence[Mention], sentence: Callable[[int], int], name: Fi
 
 
 def _runs(mentions: Sequence[Mention]) -> Iterator[tuple[Field, list[Mention]]]:
-    """Mentions of the same field, one after the other."""
+    """Runs of mentions of the same field."""
     for fields, run in groupby(mentions, key=lambda one: frozenset(one.claims.values())):
         if len(fields) == 1:
             yield next(iter(fields)), list(run)

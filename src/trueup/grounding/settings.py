@@ -1,7 +1,7 @@
-"""The settings of `grounded`: what a contract was given enters, compiled settings leave; `BadGrounding` names everything that cannot be used.
+"""The settings of `grounded`: takes the contract's option; returns compiled settings; raises `BadGrounding` for errors.
 
-`True` grounds every value. A mapping names `fields`, what to leave out, quotations, evidence patterns, the level, and where the source is. In a
-schema, `x-grounded` says the same of one place.
+`True` grounds every value. A mapping sets `fields`, fields to skip, quotations, evidence patterns, the level, and the
+source. In a schema, `x-grounded` sets the same for one place.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,11 +27,11 @@ _LEAST = ("exact", "normalized", "fuzzy")
 _SCHEMA_KEYS = ("quotation", "patterns", "level")
 _LEVELS = get_args(Level)
 _STEP = lazy_regex(r"""\.?([^\W\d][\w-]*|\*)|\[(\*|\d*)\]|\[("(?:[^"\\]|\\.)*")\]""")
-_MOST_PROMPT = 20_000  # characters of the examples of a schema
+_MOST_PROMPT = 20_000  # the most characters of a schema's examples
 
 
 class BadGrounding(ValueError):
-    """The `grounded:` of a contract cannot be used; the message begins with the place."""
+    """The `grounded:` of a contract is invalid; the message begins with the place."""
 
 
 FieldPattern = tuple[str, ...]
@@ -44,18 +44,18 @@ class ValuePattern(NamedTuple):
     expression: Any
 
     def spans(self, document: IndexedText) -> list[Span]:
-        """Where a document has it."""
+        """The matches in a document."""
         if self.phrase is not None:
             match = look_up(self.phrase, document, only_strict=True)
             return [] if match is None else match.spans
         return [found.span() for found in self.expression.finditer(document.text)][:64]
 
 
-Patterns = Mapping[str, tuple[ValuePattern, ...]]  # by the value as JSON would write it, without quotes
+Patterns = Mapping[str, tuple[ValuePattern, ...]]  # keys are values in JSON notation, without quotes
 
 
 class LookupRule(NamedTuple):
-    """How the values of one field are looked up."""
+    """How to look up the values of one field."""
 
     wanted: bool
     quotation: bool = False
@@ -65,7 +65,7 @@ class LookupRule(NamedTuple):
 
 
 class GroundingSettings(NamedTuple):
-    """What a contract asks of grounding."""
+    """The compiled `grounded:` of a contract."""
 
     fields: tuple[FieldPattern, ...] | None = None
     skipped: tuple[FieldPattern, ...] = ()
@@ -73,7 +73,7 @@ class GroundingSettings(NamedTuple):
     patterns: tuple[tuple[FieldPattern, Patterns], ...] = ()
     level: Level = "error"
     least: Evident = "fuzzy"
-    source: str = ""  # the field of a unit; empty: `source`, or all fields if there is none
+    source: str = ""  # a field of the unit; if empty: `source`, or else all fields
     roles: tuple[str, ...] = ROLES
     kinds: tuple[tuple[str, Any], ...] = ()
     calls: bool = False
@@ -158,7 +158,7 @@ def _field_list(value: Any, place: str) -> tuple[FieldPattern, ...]:
 
 
 def read_field(source: str, place: str = "fields") -> FieldPattern:
-    """The steps of a path such as `lines[].price`; `[]` stands for every item, `*` for every key.
+    """The steps of a path such as `lines[].price`. `[]` matches every item, `*` every key.
 
     >>> read_field("$.lines[].price"), read_field("*.name")
     (('lines', '[]', 'price'), ('*', 'name'))
@@ -177,7 +177,7 @@ def read_field(source: str, place: str = "fields") -> FieldPattern:
 
 
 def covers(pattern: FieldPattern, parts: Parts) -> bool:
-    """Whether a pattern names a path, or something around it.
+    """Whether a pattern matches a path or one of its ancestors.
 
     >>> covers(("lines", "[]"), ("lines", 3, "price")), covers(("lines", "[]", "price"), ("lines", 3, "name"))
     (True, False)
@@ -205,7 +205,7 @@ def read_values(values: Any, place: str) -> Patterns:
 
 
 def as_written(value: Any) -> str:
-    """A value as JSON writes it, text without quotes.
+    """A value in JSON notation, text without quotes.
 
     >>> as_written(True), as_written("high"), as_written(None)
     ('true', 'high', 'null')
@@ -233,12 +233,12 @@ def _expression(source: Any, place: str) -> Any:
 
 
 class LookupRules:
-    """How each field of a schema is looked up; what the schema says of a field is found once."""
+    """How to look up each field of a schema. The schema's own settings are read once per field."""
 
     def __init__(self, settings: GroundingSettings, schema: Schema | None, *, named: bool) -> None:
         self._settings = settings
         self._schema = schema
-        self._named = named  # only what the schema names by `x-grounded` is looked up
+        self._named = named  # look up only the fields that the schema marks with `x-grounded`
         self._known: dict[FieldPattern, LookupRule] = {}
         source = None if schema is None else schema.source
         named_places = (here.get("prefixItems") for here in subschemas(source)) if isinstance(source, dict) else ()
@@ -250,7 +250,7 @@ class LookupRules:
         rule = self._known.get(key)
         if rule is None:
             rule = self._make(parts)
-            if len(self._known) < 10_000:  # keys may be the model's own
+            if len(self._known) < 10_000:  # a model can invent keys
                 self._known[key] = rule
         return rule
 
@@ -272,7 +272,7 @@ class LookupRules:
         return LookupRule(wanted or quotation or patterns is not None, quotation, self._is_enum(parts), level, patterns)
 
     def _said(self, parts: Parts) -> Iterator[Any]:
-        """What the schema says by `x-grounded` along a path, from the outside in."""
+        """The `x-grounded` settings along a path, from the outside in."""
         if self._schema is None:
             return
         for size in range(len(parts) + 1):
@@ -287,7 +287,7 @@ class LookupRules:
 
 
 def named_in(schema: Schema | None) -> bool:
-    """Whether a schema says by `x-grounded` what is looked up; what it says is checked."""
+    """Whether a schema uses `x-grounded`. Its settings are validated."""
     if schema is None or not isinstance(schema.source, dict):
         return False
     found = [here[KEYWORD] for here in subschemas(schema.source) if KEYWORD in here]
@@ -297,7 +297,7 @@ def named_in(schema: Schema | None) -> bool:
 
 
 def check_named(spec: Any) -> None:
-    """Raise `BadGrounding` for what `x-grounded` cannot say."""
+    """Raise `BadGrounding` for an invalid `x-grounded`."""
     if isinstance(spec, Mapping):
         _refuse_unknown(spec, _SCHEMA_KEYS, KEYWORD)
         _one_of(spec.get("level", "error"), _LEVELS, f"{KEYWORD}.level")
@@ -310,7 +310,7 @@ def check_named(spec: Any) -> None:
 
 
 def examples_in(schema: Schema | None) -> str:
-    """What a schema shows a model: its examples, defaults and descriptions, as one text."""
+    """The text that a schema shows to a model: its examples, defaults and descriptions."""
     if schema is None or not isinstance(schema.source, dict):
         return ""
     told: list[str] = []

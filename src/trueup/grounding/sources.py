@@ -1,8 +1,8 @@
-"""Sources: what a reply is grounded in. The context of a check enters; documents leave, and what only the prompt said.
+"""Sources: takes the context of a check; returns the documents to ground a reply in, and the texts of the prompt.
 
-The context's `source` is a text, documents by name, or a list of texts, documents, messages or results of tools. Without one, the fields of the unit
-or the conversation are the source. Instructions, worked examples and the examples of the schema are kept apart: a value that stands only there was
-copied, not read.
+The context's `source` is a text, documents by name, or a list of texts, documents, messages or tool results. Otherwise
+the unit's fields or the conversation are the source. Instructions, worked examples and the schema's examples are kept
+apart: a value that is only there was copied, not read.
 """
 
 import re
@@ -22,32 +22,32 @@ from trueup.read.objects import record
 from trueup.verdict.facts import Span
 from trueup.verdict.patterns import lazy_regex
 
-SOURCE = "source"  # the field of a unit that holds it, unless a contract names another one
+SOURCE = "source"  # the field of a unit, unless a contract names another one
 ROLES = ("user", "assistant", "tool")
 _TEXTS = ("page_content", "text", "content", "body")
 _NAMES = ("name", "title", "filename", "file_name", "source", "document_id", "doc_id", "id", "id_", "url", "uri")
-_INNER = ("node", "document")  # a retriever's result holds its document there
-# What a document may have beside its text; data with anything else is taken as a whole.
+_INNER = ("node", "document")  # a retriever's result has its document in one of these
+# Fields that a document may have besides its text. A mapping with any other field is used as a whole.
 _ABOUT = frozenset(_NAMES) | set(
-    """metadata meta type kind class_name score relevance_score rank distance similarity embedding index page page_number chunk chunk_id
+    """metadata meta type kind class_name score page chunk relevance_score rank distance similarity embedding index page_number chunk_id
     language lang mimetype mime_type media_type hash tokens token_count cache_control citations excluded_embed_metadata_keys
     excluded_llm_metadata_keys relationships metadata_template metadata_separator metadata_seperator text_template start_char_idx
     end_char_idx text_resource image_resource audio_resource video_resource""".split()
 )
 _LONGEST_NAME = 200
-_MOST_LINES, _MOST_STEPS = 200_000, 200_000  # of data that is too deep for JSON
+_MOST_LINES, _MOST_STEPS = 200_000, 200_000  # for data that is nested too deeply for JSON
 _ESCAPE = lazy_regex(r"(?:\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[0-9a-fA-F]{4}|\\[\"\\/bfnrt]")
 _SIGNS = {"n": "\n", "r": "\r", "t": "\t", "b": " ", "f": "\n"}
-_OWN = frozenset({"unit_id", "error", "retry_count"})  # of a unit, and not of what it is about
+_OWN = frozenset({"unit_id", "error", "retry_count"})  # fields of every unit, not part of its text
 _BLANK = lazy_regex(r"\n[ \t]*\n")
 
 
 class BadSource(TypeError):
-    """The context's `source` or `today` cannot be used; the message says what it takes."""
+    """The context's `source` or `today` is invalid; the message lists the accepted types."""
 
 
 class Sources(NamedTuple):
-    """What a reply is grounded in, what only the prompt said, and the day that relative dates count from."""
+    """The documents to ground a reply in, the texts of the prompt, and the day from which relative dates count."""
 
     documents: tuple[SourceDocument, ...]
     prompts: tuple[SourceDocument, ...]
@@ -55,7 +55,7 @@ class Sources(NamedTuple):
 
 
 def sources_in(context: Mapping[str, Any], field: str, roles: Iterable[str], *, data: bool) -> Sources | None:
-    """The sources of a check; None if the context has none. `data`: the reply is a value, so an earlier turn that is one is an example.
+    """The sources of a check; None if there are none. With `data`, the reply is a value: earlier values are examples.
 
     >>> found = sources_in({"source": {"mail": "Hello"}}, "source", ROLES, data=True)
     >>> [(document.name, document.text) for document in found.documents]
@@ -68,7 +68,7 @@ def sources_in(context: Mapping[str, Any], field: str, roles: Iterable[str], *, 
     if given is None:
         fields = context.get("input")
         if lacking_in(fields, field):
-            return None  # the conversation is no substitute: it may hold nothing but the instructions
+            return None  # not the conversation: it may contain only instructions
         if not documents or (isinstance(fields, Mapping) and (field or SOURCE) in fields):
             given = source_of_unit(fields, field)
     if given is not None:
@@ -82,7 +82,7 @@ def sources_in(context: Mapping[str, Any], field: str, roles: Iterable[str], *, 
 
 
 def lacking_in(fields: Any, name: str) -> str:
-    """Why a unit has no source in its field of a name; empty if it has one, or may have it in all its fields, as when no `name` is given.
+    """Why a unit has no source in a field; empty if it has one, or if all fields may be the source because `name` is empty.
 
     >>> lacking_in({"mail": 7}, "mail"), lacking_in({"note": "Hello"}, "mail"), lacking_in({"note": "Hello"}, "")
     ("the field 'mail' of the unit is a number", "the unit has no field 'mail'", '')
@@ -102,7 +102,7 @@ def lacking_in(fields: Any, name: str) -> str:
 
 
 def source_of_unit(fields: Any, name: str) -> Any:
-    """The source among the fields of a unit: the one of that name, or all of them; None if there are none."""
+    """The source among the fields of a unit: the named one, or all of them; None if there are none."""
     if not isinstance(fields, Mapping):
         return None
     name = name or SOURCE
@@ -115,7 +115,7 @@ def source_of_unit(fields: Any, name: str) -> Any:
 
 
 def _given(given: Any, roles: frozenset[str]) -> tuple[list[SourceDocument], list[SourceDocument]]:
-    """The documents of a source that the caller gave, and what of it only instructs."""
+    """The documents of a given source, and the parts of it that only instruct."""
     if isinstance(given, str):
         return [_made("source", given)], []
     if isinstance(given, Mapping) and not _is_message(given) and _held(given) is None:
@@ -159,7 +159,7 @@ def _not_a_source(place: str, given: Any) -> BadSource:
 
 
 def _row(part: Any) -> dict[str, Any]:
-    """A document or a message as a mapping, whatever class it has; a retriever's result stands for its document."""
+    """A document or a message as a mapping, from any class. A retriever's result becomes its document."""
     found: dict[str, Any] = record(part)
     for name in _INNER:
         inner = found.get(name, getattr(part, name, None))
@@ -177,7 +177,7 @@ def _is_message(row: Mapping[str, Any]) -> bool:
 
 
 def _held(row: Mapping[str, Any]) -> str | None:
-    """The text of a document; None if the mapping is other data, whose text is only a part of it."""
+    """The text of a document; None if the mapping is other data that only contains some text."""
     text = next((row[key] for key in _TEXTS if isinstance(row.get(key), str)), None)
     if text is None:
         return None
@@ -188,7 +188,7 @@ def _held(row: Mapping[str, Any]) -> str | None:
 
 
 def _name_of(row: Mapping[str, Any]) -> str:
-    """What a document is called, by itself or in its metadata; empty if it has no name."""
+    """The name of a document, from its own keys or its metadata; empty if it has no name."""
     metadata = row.get("metadata")
     for holder in (row, metadata if isinstance(metadata, Mapping) else {}):
         for key in _NAMES:
@@ -199,7 +199,7 @@ def _name_of(row: Mapping[str, Any]) -> str:
 
 
 def _text_of(part: Any, place: str) -> str:
-    """A document, a result of a tool, or any other data, as text."""
+    """A document, a tool result, or any other data, as text."""
     if isinstance(part, str):
         return part
     if part is None:
@@ -218,12 +218,12 @@ def _text_of(part: Any, place: str) -> str:
 def _as_json(part: Any) -> str:
     try:
         return orjson.dumps(part, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str).decode()
-    except TypeError:  # too deep, a half surrogate, or an integer beyond 64 bits
+    except TypeError:  # too deep, a lone surrogate, or an integer of more than 64 bits
         return "\n".join(islice(_lines(part), _MOST_LINES))
 
 
 def _lines(data: Any) -> Iterator[str]:
-    """The values of data that JSON cannot write, each with its name on a line of its own."""
+    """The values of data that JSON cannot encode, one per line, with their names."""
     stack: list[tuple[str, Any]] = [("", data)]
     for _ in range(_MOST_STEPS):
         if not stack:
@@ -238,7 +238,7 @@ def _lines(data: Any) -> Iterator[str]:
 
 
 def unescaped(text: str) -> str:
-    """A text that is JSON with its escapes resolved, so that its words are read as words; any other text as it is.
+    """A JSON text with its escapes resolved, so that its words can be read. Any other text is returned unchanged.
 
     >>> unescaped('{"name": "Garc\\\\u00eda"}'), unescaped("García")
     ('{"name": "García"}', 'García')
@@ -276,7 +276,7 @@ def _messages(history: Iterable[Any]) -> Iterator[_Said]:
 def _from_messages(
     messages: list[_Said], roles: frozenset[str], *, data: bool
 ) -> tuple[list[SourceDocument], list[SourceDocument]]:
-    """What a conversation says, and what of it instructs or shows an example."""
+    """The documents of a conversation, and the messages that instruct or show an example."""
     shown = _worked_examples(messages) if data else frozenset()
     documents: list[SourceDocument] = []
     prompts: list[SourceDocument] = []
@@ -291,7 +291,7 @@ def _from_messages(
 
 
 def _worked_examples(messages: list[_Said]) -> frozenset[int]:
-    """The turns before the last question in which the model answers with a value: they show how, and are about something else."""
+    """Earlier turns in which the model answers with a value: they are examples about something else."""
     last = max((index for index, said in enumerate(messages) if said.role == "user"), default=0)
     found: set[int] = set()
     for index, said in enumerate(messages[:last]):
@@ -314,12 +314,12 @@ def _is_value(text: str) -> bool:
 
 
 def _prompted(name: str, text: str) -> SourceDocument:
-    """A message of the user, which may hold an example beside what it is about."""
+    """A user message, which may contain an example as well as its subject."""
     return SourceDocument(name, text_of(text), tuple(example_spans(text)))
 
 
 def example_spans(text: str) -> Iterator[Span]:
-    """The stretches of a prompt that show an example: from the word for it to the next blank line, or to the end of its code block.
+    """The spans of a prompt that show an example: from the word for it to a blank line or the end of its code block.
 
     >>> text = 'Extract the name.\\nExample: {"name": "Ada"}\\n\\nText: Grace called.'
     >>> [text[start:end] for start, end in example_spans(text)]
@@ -352,7 +352,7 @@ def _pattern(word: str) -> str:
 
 
 def _prompts(given: Any) -> list[SourceDocument]:
-    """The instructions that the context names."""
+    """The instructions in the context."""
     if given is None:
         return []
     parts = given if isinstance(given, list | tuple) else [given]
@@ -361,7 +361,7 @@ def _prompts(given: Any) -> list[SourceDocument]:
 
 
 def _day(given: Any) -> date | None:
-    """The day that relative dates count from."""
+    """The day from which relative dates count."""
     if given is None or (isinstance(given, date) and not isinstance(given, datetime)):
         return given
     if isinstance(given, datetime):
@@ -373,5 +373,5 @@ def _day(given: Any) -> date | None:
 
 
 def prompt_text(text: str) -> tuple[SourceDocument, ...]:
-    """The examples and descriptions of a schema, as something that only the prompt says."""
+    """The examples and descriptions of a schema, as a text of the prompt."""
     return (SourceDocument("schema", IndexedText(text)),) if text else ()

@@ -1,6 +1,6 @@
-"""What is stored of grounding: a verdict enters, the same without any text of its sources leaves, and the way back.
+"""Stored evidence: takes a verdict; returns it without any text of its sources. The texts can be restored later.
 
-Grades, spans and the names of documents stay. The texts belong to the context: whoever has that can read them there again.
+Grades, spans and document names stay. The texts belong to the context; with the context, they can be read again.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def without_texts(verdict: Verdict[T]) -> Verdict[T]:
-    """A verdict on data that quotes nothing of its sources; the same one if it does not anyway.
+    """A verdict on data that does not quote its sources. A verdict without quotes is returned unchanged.
 
     >>> from trueup import Contract
     >>> verdict = Contract({"type": "object"}, grounded=True).check('{"a": "Ana", "b": 3}', {"source": "Ana is 4."})
@@ -36,7 +36,7 @@ def without_texts(verdict: Verdict[T]) -> Verdict[T]:
 
 
 def with_texts(evidence: Mapping[str, Evidence], context: Mapping[str, Any]) -> dict[str, Evidence]:
-    """Stored evidence with the texts that the context still has."""
+    """Stored evidence with its texts, as far as the context has them."""
     try:
         sources = sources_in(context, "", ROLES, data=True)
     except BadSource:

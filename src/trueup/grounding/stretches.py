@@ -1,8 +1,9 @@
-"""Stretches: which part of a page is about which record. The mentions of what records say enter, in order; stretches leave, each with its record.
+"""Stretches: divide a page among records. Takes the mentions of record values, in order; returns their stretches.
 
-The page is divided so that as many mentions as possible stand with their own record, the names of the records first of all, and so that records change
-where a text parts things: a change costs less at a blank line than at the end of a line, a sentence or a clause. Records are told in one
-order, so stretches that all begin with the same field cost less than others, and a stretch without the name of its record costs most.
+The best division leaves as many mentions as possible with their own record, names above all, and changes records at
+natural breaks: a change costs less at a blank line than at the end of a line, a sentence or a clause. A text usually
+presents all records in one order, so stretches that all start with the same field cost less. A stretch without the name
+of its record costs most.
 """
 
 from bisect import bisect_right
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from trueup.verdict.facts import Span
 from trueup.verdict.patterns import lazy_regex
 
-# Ways in which a text parts two mentions, and what a change of record costs there, against 1 for a value in the stretch of another record.
+# Breaks between two mentions, and the cost of changing the record there. A value in another record's stretch costs 1.
 _BREAKS = (
     (lazy_regex(r"\n[ \t]*(?:[-=*_#]{1,}[ \t]*)?\n\s*"), 0.2),
     (lazy_regex(r"\n+\s*"), 0.5),
@@ -23,24 +24,24 @@ _BREAKS = (
     (lazy_regex(r"[,，、|\t]\s*|[)）]\s*|\s(?:and|or|und|oder|y|e|et|ou)\s|\s[-–—/·]\s| {3,}"), 2.0),
 )
 _UNBROKEN = 3.0
-_FARTHEST = 400  # characters between two mentions in which a break is looked for, on either side
-_OTHER_START = 2.0  # a stretch that begins with another field than most
-_NAME_START = 1.2  # one that begins with the name of its record, if most do not
-_ANY_START = 0.8  # a stretch, if it is left open what they begin with
-_NAMELESS = 2.5  # a stretch in which the name of its record is missing
-_NOBODY = -1  # a part about no record, such as the head of a letter
-_AT_FIRST, _TO_NOBODY = 0.4, 1.0  # what such a part costs in front of all records, and behind one
-_WITH_NOBODY = 0.9  # a mention in it, against 1 for one with another record
-_CROSSED = (0.9, 0.1)  # what it costs to go on over a blank line, and over the end of a line
-_AHEAD = 3  # mentions, one of which is the first that stands with its own record
-_HOPELESS = 8.0  # a division that costs so much more than the best one is dropped
+_FARTHEST = 400  # how far from a mention a break is searched for, in characters
+_OTHER_START = 2.0  # a stretch that starts with a different field from most
+_NAME_START = 1.2  # a stretch that starts with its record's name, if most do not
+_ANY_START = 0.8  # a stretch, if the field of the start is left open
+_NAMELESS = 2.5  # a stretch without the name of its record
+_NOBODY = -1  # a part that is not about a record, such as a letterhead
+_AT_FIRST, _TO_NOBODY = 0.4, 1.0  # the cost of such a part before all records, and after one
+_WITH_NOBODY = 0.9  # a mention in such a part; with another record it costs 1
+_CROSSED = (0.9, 0.1)  # the cost of continuing across a blank line, and across the end of a line
+_AHEAD = 3  # one of the first so many mentions is in its own record's stretch
+_HOPELESS = 8.0  # a division that costs this much more than the best one is dropped
 
 Field = tuple[object, ...]
-_Break = tuple[int, float, int]  # where a text is parted, what that costs, and its rank
+_Break = tuple[int, float, int]  # the position of a break, its cost and its rank
 
 
 class Mention(NamedTuple):
-    """A place that one or more records claim: the field of each, and how much it says about whose stretch this is."""
+    """A place that one or more records claim: the field of each, and how strongly it marks a record's stretch."""
 
     span: Span
     claims: Mapping[int, Field]
@@ -48,11 +49,11 @@ class Mention(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """A part of the page, and the record that it is about."""
+    """A part of the page, and its record."""
 
     record: int
     bounds: Span
-    around: Span  # a little wider at either end of the page
+    around: Span  # slightly wider at both ends of the page
 
 
 class Stretches:
@@ -66,14 +67,14 @@ class Stretches:
             self._of.setdefault(part.record, []).append(part)
 
     def at(self, position: int) -> int | None:
-        """The record around a position; None before the first stretch and behind the last one."""
+        """The record at a position; None before the first stretch and after the last one."""
         number = bisect_right(self._starts, position) - 1
         if number < 0 or self._parts[number].bounds[1] <= position:
             return None
         return self._parts[number].record
 
     def of(self, record: int) -> Sequence[Stretch]:
-        """The stretches that are about a record."""
+        """The stretches of a record."""
         return self._of.get(record, ())
 
     @property
@@ -83,7 +84,7 @@ class Stretches:
 
 
 def divide(text: str, mentions: Sequence[Mention], name: Field, named: Iterable[int]) -> Stretches:
-    """A text divided among the records that its mentions speak of. `name`: the field that names a record; `named`: the records whose name the text has."""
+    """Divide a text among the records of its mentions. `name` is the naming field; the text names the `named` ones."""
     breaks = [_break(text, 0, mentions[0].span[0]) if mentions else (0, 0.0, 0)]
     end = 0
     for before, after in pairwise(mentions):
@@ -94,7 +95,7 @@ def divide(text: str, mentions: Sequence[Mention], name: Field, named: Iterable[
 
 
 def _break(text: str, start: int, end: int) -> _Break:
-    """Where a text is best parted between two positions, what that costs, and the rank of the break."""
+    """The best break between two positions, its cost and its rank."""
     if start >= end:
         return end, _UNBROKEN, len(_BREAKS)
     begin = max(start, end - _FARTHEST)
@@ -108,7 +109,7 @@ def _break(text: str, start: int, end: int) -> _Break:
 
 
 def _plain(mentions: Sequence[Mention], breaks: Sequence[_Break]) -> list[int] | None:
-    """The record of each mention, if each record has all of its mentions one after the other; nothing is cheaper than that."""
+    """The record of each mention, if each record's mentions are consecutive. That is always the cheapest division."""
     owners: list[int] = []
     seen: set[int] = set()
     current = -1
@@ -127,7 +128,7 @@ def _plain(mentions: Sequence[Mention], breaks: Sequence[_Break]) -> list[int] |
 
 
 def _first(mentions: Sequence[Mention], breaks: Sequence[_Break], at: int, record: int) -> int:
-    """Where the stretch of a record begins best that has the mention at a position, and may have those in front of it."""
+    """The best start for a record's stretch that includes a mention and possibly the mentions before it."""
     best = at
     while at and record in mentions[at - 1].claims:
         at -= 1
@@ -135,10 +136,10 @@ def _first(mentions: Sequence[Mention], breaks: Sequence[_Break], at: int, recor
     return best
 
 
-_State = tuple[int, bool]  # a record, and whether its name stands in the stretch
+_State = tuple[int, bool]  # a record, and whether its stretch has its name
 _Step = dict[
     _State, tuple[float, _State | None, bool]
-]  # the cost up to here, the state before, and whether a stretch begins
+]  # the cost so far, the previous state, and whether a stretch starts
 
 
 def _cheapest(mentions: Sequence[Mention], breaks: Sequence[_Break], name: Field, named: frozenset[int]) -> list[int]:
@@ -153,7 +154,7 @@ def _cheapest(mentions: Sequence[Mention], breaks: Sequence[_Break], name: Field
 def _divided(
     mentions: Sequence[Mention], breaks: Sequence[_Break], name: Field, named: frozenset[int], start: Field | None
 ) -> tuple[float, list[tuple[int, int, bool]]]:
-    """The cheapest division if stretches begin with a field: its cost, and for each mention the record, and whether a stretch begins there."""
+    """The cheapest division if stretches start with a field: its cost, and each mention's record and any new start."""
     steps: list[_Step] = []
     before: _Step = {}
     for at, (mention, (_, price, rank)) in enumerate(zip(mentions, breaks, strict=True)):
@@ -186,7 +187,7 @@ def _divided(
 
 
 def _begin(mention: Mention, name: Field, start: Field | None) -> float:
-    """What it costs that a stretch begins with a mention."""
+    """The cost of starting a stretch with a mention."""
     if start is None:
         return _ANY_START
     fields = mention.claims.values()
@@ -194,7 +195,7 @@ def _begin(mention: Mention, name: Field, start: Field | None) -> float:
 
 
 def _cost(mention: Mention, record: int) -> float:
-    """What it costs that a mention stands in the stretch of a record."""
+    """The cost of a mention in a record's stretch."""
     return 0.0 if record in mention.claims else mention.weight * (_WITH_NOBODY if record == _NOBODY else 1.0)
 
 
@@ -208,7 +209,7 @@ def _unnamed(state: _State, named: frozenset[int]) -> float:
 
 
 def _bounded(text: str, mentions: Sequence[Mention], owners: Sequence[int], breaks: Sequence[_Break]) -> list[Stretch]:
-    """The stretches of mentions with one owner: each begins at the last of the strongest breaks in front of it."""
+    """The stretches of consecutive mentions with one owner. Each starts at the last of the strongest breaks there."""
     firsts = [at for at in range(len(owners)) if not at or owners[at] != owners[at - 1]]
     if not firsts:
         return []
@@ -228,7 +229,7 @@ def _bounded(text: str, mentions: Sequence[Mention], owners: Sequence[int], brea
 
 
 def _edge_before(text: str, position: int, rank: int) -> int:
-    """The last break of a rank, or a stronger one, in front of a position."""
+    """The last break of this rank or stronger before a position."""
     begin = max(0, position - _FARTHEST)
     return max(
         (found.end() for pattern, _ in _BREAKS[: rank + 1] for found in pattern.finditer(text, begin, position)),
@@ -237,7 +238,7 @@ def _edge_before(text: str, position: int, rank: int) -> int:
 
 
 def _edge_behind(text: str, position: int, rank: int) -> int:
-    """The first such break behind a position."""
+    """The first break of this rank or stronger after a position."""
     end = min(len(text), position + _FARTHEST)
     return min(
         (found.start() for pattern, _ in _BREAKS[: rank + 1] for found in pattern.finditer(text, position, end)),

@@ -1,6 +1,7 @@
-"""Telephone numbers: a number enters, with a document; where the document has it leaves, whatever its groups and its prefix.
+"""Telephone numbers: takes a number and a document; returns its places there, in any grouping and with any prefix.
 
-`+34 966 864 328`, `0034 966864328` and `966-864-328` are the same number, and so are `+81 3 2372 6759`, `+81 (0)3 2372 6759` and `03-2372-6759`.
+`+34 966 864 328`, `0034 966864328` and `966-864-328` are the same number, and so are `+81 3 2372 6759`,
+`+81 (0)3 2372 6759` and `03-2372-6759`.
 """
 
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from trueup.verdict.patterns import lazy_regex
 _WHOLE = lazy_regex(r"\+?[\d\s().\-/\u00a0\u2010-\u2015]{7,30}\Z")
 _RUN = lazy_regex(r"(?<![\w.,])[+(]?\d[\d ().\-/\u00a0\u2010-\u2015]{5,28}\d(?![\w])")
 _TRUNK = lazy_regex(r"\(0\)")
-_LEAST, _LEAST_LOCAL = 7, 8  # digits of a number, and of one that is compared without its country
+_LEAST, _LEAST_LOCAL = 7, 8  # the fewest digits of a number, and of a number without its country code
 
 
 def is_telephone(value: str) -> bool:
@@ -28,7 +29,7 @@ def is_telephone(value: str) -> bool:
 
 
 def telephones(value: str, document: IndexedText) -> Iterator[Span]:
-    """Where a document has a telephone number."""
+    """The places of a telephone number in a document."""
     wanted = _digits(value)
     for found in _RUN.finditer(document.text):
         if _same(wanted, _digits(found[0])):
@@ -36,7 +37,7 @@ def telephones(value: str, document: IndexedText) -> Iterator[Span]:
 
 
 def _digits(text: str) -> tuple[bool, str]:
-    """The digits of a number, and whether they begin with the country."""
+    """The digits of a number, and whether they start with the country code."""
     plain = "".join(filter(str.isdigit, _TRUNK.sub("", text)))
     if "+" in text:
         return True, plain

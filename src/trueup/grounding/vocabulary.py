@@ -1,6 +1,6 @@
-"""The words that a comparison knows: titles, articles, negations and their like, read once from `vocabulary.toml`.
+"""The word lists for comparisons: titles, articles, negations and so on, read once from `vocabulary.toml`.
 
-Nothing enters; sets of folded words leave, by the names that the file gives them.
+Takes the name of a list in that file; returns the list as folded words.
 """
 
 import tomllib
@@ -18,7 +18,7 @@ def _table() -> dict[str, Any]:
 
 @cache
 def known(name: str) -> frozenset[str]:
-    """The words of one list, folded; those of more than one word with single spaces.
+    """The words of one list, folded. Entries with several words have single spaces.
 
     >>> "garcia" in known("titles"), "dr" in known("titles"), "not given" in known("answers")
     (False, True, True)
@@ -28,5 +28,5 @@ def known(name: str) -> frozenset[str]:
 
 @cache
 def listed(name: str) -> tuple[str, ...]:
-    """The words of one list as they are written, the longest first."""
+    """The words of one list as written, longest first."""
     return tuple(sorted(_table()[name], key=len, reverse=True))

@@ -1,7 +1,7 @@
-"""A text as words: the text enters; its words with their places leave, folded so that case, accents and width do not matter.
+"""A text as words: takes a text; returns its words with their places, folded to ignore case, accents and width.
 
-Scripts that do not part words by spaces give one word for each character. Nothing is refused, and every way to look for words
-takes time in proportion to the text.
+In scripts without spaces between words, each character is a word. No text is refused, and every search for words takes
+time in proportion to the text.
 """
 
 import unicodedata
@@ -20,7 +20,7 @@ _UNSEEN = "\u00ad\u200b-\u200d\u2060\ufeff"
 _SINGLE = UNSPACED.pattern[1:-1] + "\u1100-\u11ff\uac00-\ud7a3"
 _ODD = lazy_regex(f"[_{_SINGLE}]")
 _INSIDE = f"[{MARKS.pattern[1:-1]}{_UNSEEN}]"
-# A character of half width with its mark, a character of a script without spaces, or a word of any other script.
+# A half-width character with its mark, a character of a script without spaces, or a word of any other script.
 _WORD = lazy_regex(
     lambda: (
         f"([\uff66-\uff9d][\uff9e\uff9f]|[{_SINGLE}](?<=\\w)"
@@ -30,15 +30,15 @@ _WORD = lazy_regex(
 _LETTERS = lazy_regex("[\u0100-\u1fff\u2c00-\u2fff\u3040-\u30ff\u3400-\ufdff\ufe70-\U0001efff\U00020000-\U0010ffff]")
 _SIGNS = lazy_regex(
     "[\u2000-\u2bff\u3000-\u303f\u3100-\u33ff\ufe00-\ufe6f\U0001f000-\U0001ffff]"
-)  # few of them are letters
+)  # few of these are letters
 _HIDDEN = lazy_regex(f"[{_UNSEEN}]")
-# Letters that do not decompose into a letter and a mark, but are often written in a plain form.
+# Letters that do not decompose into a base letter and a mark, but that people often write in a plain form.
 _PLAIN = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i"})
-MOST = 64  # places of one value that are looked at
+MOST = 64  # the most places of one value that are examined
 
 
 def fold(word: str) -> str:
-    """A word as it is compared.
+    """A word, normalized for comparison.
 
     >>> fold("Straße"), fold("GARCÍA"), fold("ＡＢＣ")
     ('strasse', 'garcia', 'abc')
@@ -53,7 +53,7 @@ def _folded(word: str) -> str:
 
 
 def is_unspaced(word: str) -> bool:
-    """Whether a word belongs to a script that does not part words by spaces.
+    """Whether a word belongs to a script without spaces between words.
 
     >>> is_unspaced("東"), is_unspaced("east")
     (True, False)
@@ -63,7 +63,7 @@ def is_unspaced(word: str) -> bool:
 
 @cache
 def _latin_table() -> tuple[bytes, frozenset[str]]:
-    """Each letter of Latin-1 as `fold` gives it, all else as a space; and the letters that are not folded to one of Latin-1."""
+    """Each letter of Latin-1 after `fold`, with spaces for the rest; and the letters that fold to none of Latin-1."""
     table = bytearray(b" " * 256)
     odd: set[str] = set()
     for code in range(256):
@@ -78,7 +78,7 @@ def _latin_table() -> tuple[bytes, frozenset[str]]:
 
 
 def _latin(text: str) -> tuple[str, bool] | None:
-    """A text of the same length with folded words, and spaces for all else; and whether some are still to fold. None if it has other letters."""
+    """A text with folded words and spaces for the rest, and whether some are still unfolded. None beyond Latin-1."""
     if not text.isascii() and (
         _LETTERS.search(text) is not None or any(_WORD.match(sign) for sign in set(_SIGNS.findall(text)))
     ):
@@ -89,7 +89,7 @@ def _latin(text: str) -> tuple[str, bool] | None:
 
 
 class TextWords:
-    """The words of one text, and where they stand."""
+    """The words of one text and their places."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -100,7 +100,7 @@ class TextWords:
             if latin[1]:
                 self.folded = list(map(fold, self.folded))
         else:
-            pieces = _WORD.split(text)  # what is between two words, and a word, in turn
+            pieces = _WORD.split(text)  # gaps and words alternate
             words = pieces[1::2]
             forms = {word: fold(word) for word in set(words)}
             self.folded = list(map(forms.__getitem__, words))
@@ -121,12 +121,12 @@ class TextWords:
 
     @property
     def starts(self) -> list[int]:
-        """Where each word begins."""
+        """The start of each word."""
         return self._edges[0]
 
     @property
     def ends(self) -> list[int]:
-        """Where each word ends."""
+        """The end of each word."""
         return self._edges[1]
 
     def surface(self, index: int) -> str:
@@ -134,7 +134,7 @@ class TextWords:
         return self.text[self.starts[index] : self.ends[index]]
 
     def span(self, first: int, last: int) -> Span:
-        """The stretch of text from one word to another."""
+        """The span from one word to another."""
         return self.starts[first], self.ends[last]
 
     def at(self, position: int) -> int:
@@ -144,7 +144,7 @@ class TextWords:
 
     @cached_property
     def places(self) -> dict[str, list[int]]:
-        """Where each word stands, by its folded form."""
+        """The indexes of each word, by its folded form."""
         found: defaultdict[str, list[int]] = defaultdict(list)
         for index, word in enumerate(self.folded):
             found[word].append(index)
@@ -152,7 +152,7 @@ class TextWords:
 
     @cached_property
     def _ends(self) -> list[int]:
-        """Where each word ends in the text of all words without spaces."""
+        """The end of each word in the text of all words without spaces."""
         return list(accumulate(map(len, self.folded)))
 
     @cached_property
@@ -164,7 +164,7 @@ class TextWords:
         return "".join(self.folded)
 
     def find(self, wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
-        """Where a sequence of folded words stands: the first and the last word of each place.
+        """The places of a sequence of folded words: the first and last word of each.
 
         >>> list(TextWords("Ana García, ANA GARCIA").find(["ana", "garcia"]))
         [(0, 1), (2, 3)]
@@ -174,7 +174,7 @@ class TextWords:
         for _ in range(MOST):
             if at < 0:
                 return
-            # the words before a place take their own length and one space each
+            # the words before a place take up their own lengths and one space each
             first = self._index_of_spaced(at)
             yield first, first + len(wanted) - 1
             at = text.find(needle, at + 1)
@@ -184,11 +184,11 @@ class TextWords:
 
     @cached_property
     def _spaced_starts(self) -> list[int]:
-        """Where the space before each word stands in the text of all words with spaces."""
+        """The position of the space before each word, in the text of all words with spaces."""
         return list(map(add, chain((0,), self._ends), range(len(self.folded))))
 
     def find_joined(self, wanted: str, endings: Sequence[str] = ("",)) -> Iterator[tuple[int, int]]:
-        """Where words stand that give this text when they are written together; the last may have one of the endings.
+        """The places of words that give this text if written together. The last word may have one of the endings.
 
         >>> list(TextWords("a swimming-pool").find_joined("swimmingpool"))
         [(1, 2)]

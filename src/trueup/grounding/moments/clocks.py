@@ -9,7 +9,7 @@ Window = tuple[int, int]
 
 
 def readings(
-    hour: int, minute: int, second: int | None = None, window: Window | None = None, exact: bool = False
+    hour: int, minute: int, second: int | None = None, window: Window | None = None, *, exact: bool = False
 ) -> tuple[TimeOfDay, ...]:
     """Every time of day that this can be.
 

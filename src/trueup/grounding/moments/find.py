@@ -12,7 +12,7 @@ from trueup.grounding.moments.han import STRETCH, WRITTEN, moments_of
 from trueup.grounding.moments.lexing import tokens_of
 from trueup.grounding.moments.values import Day as Day
 from trueup.grounding.moments.values import Moment as Moment
-from trueup.grounding.moments.values import TimeOfDay as Clock
+from trueup.grounding.moments.values import TimeOfDay as TimeOfDay
 
 
 def moments(text: str, today: date | None = None) -> list[Moment]:

@@ -85,7 +85,7 @@ class MatchedTokens:
     def window(self) -> Window | None:
         return next((token.value for token in self.tokens if token.kind == "p"), None)
 
-    def moment(self, dates: tuple[Day, ...], times: tuple[TimeOfDay, ...] = (), relative: bool = False) -> list[Moment]:
+    def moment(self, dates: tuple[Day, ...], times: tuple[TimeOfDay, ...] = (), *, relative: bool = False) -> list[Moment]:
         if not (dates or times or relative):
             return []
         return [Moment(self.tokens[0].start, self.tokens[-1].end, dates, times, relative)]
@@ -282,7 +282,7 @@ def _times(token: MomentToken, window: Window | None) -> list[TimeOfDay]:
         if clock is None:
             return []
         hour, minute, second, exact = clock
-        return list(readings(hour, minute, second, window, exact))
+        return list(readings(hour, minute, second, window, exact=exact))
     hour = day_of(token)
     return list(readings(hour, 0, window=window)) if hour <= 24 else []
 

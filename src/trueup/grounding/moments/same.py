@@ -17,7 +17,7 @@ def same_date(value: Moment, mention: Moment, *, loosely: bool = False) -> bool:
     >>> same_date(read_moment("2024-03-05"), read_moment("March 5"))
     True
     """
-    return any(_agree(one, other, loosely) for one in value.dates for other in mention.dates)
+    return any(_agree(one, other, loosely=loosely) for one in value.dates for other in mention.dates)
 
 
 def weekday_only(value: Moment, mention: Moment) -> bool:
@@ -40,7 +40,7 @@ def _same_clock(one: TimeOfDay, other: TimeOfDay) -> bool:
     return one[:2] == other[:2] and (one.second is None or other.second is None or one.second == other.second)
 
 
-def _agree(value: Day, mention: Day, loosely: bool) -> bool:
+def _agree(value: Day, mention: Day, *, loosely: bool) -> bool:
     if any(one is not None and other is not None and one != other for one, other in zip(value, mention, strict=True)):
         return False
     year, month, day, weekday = value

@@ -91,7 +91,7 @@ def _meanings(data: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
         yield from ((fold(word)[0], name, 0) for word in relative.get(name, ()))
 
 
-def _kind(means: dict[str, Any], ordinary: bool, rare: bool) -> str:
+def _kind(means: dict[str, Any], *, ordinary: bool, rare: bool) -> str:
     for pair, kind in _BOTH.items():
         if means.keys() == set(pair):
             return kind
@@ -160,7 +160,7 @@ def vocabulary() -> Vocabulary:
                 if len(phrase) > 2 or phrase.isascii():  # `à` is not the English or Spanish `a`
                     table[fold(phrase)[0]] = sign
     lexemes = {
-        word: Lexeme(_kind(of, word in ordinary, word in rare), of, frozenset(spoken[word]), word in verbs)
+        word: Lexeme(_kind(of, ordinary=word in ordinary, rare=word in rare), of, frozenset(spoken[word]), word in verbs)
         for word, of in means.items()
     }
     return Vocabulary(pattern_of(lexemes), lexemes, frozenset(endings), joined, cues)

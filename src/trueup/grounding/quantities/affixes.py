@@ -103,30 +103,30 @@ def meaningful() -> frozenset[str]:
     return _known() | {phrase.split()[0] for phrase in (*halves(), *connectors_of())} | {"x", "d"}
 
 
-def behind(text: str, end: int, money: bool, *, words: bool = False) -> Behind:
+def behind(text: str, end: int, *, money: bool, words: bool = False) -> Behind:
     """The power of ten, the half and the unit right behind a number; `money` says that a currency is before it."""
     if text[end : end + 1] in _NO_UNIT:
         return Behind(end, (), "", half=False)
-    return _with_half(text, _direct(text, end, money, words=words))
+    return _with_half(text, _direct(text, end, money=money, words=words))
 
 
-def _direct(text: str, end: int, money: bool, *, words: bool = False) -> Behind:
+def _direct(text: str, end: int, *, money: bool, words: bool = False) -> Behind:
     """The power of ten and the unit."""
-    found = _one(text, end, money, words=words)
+    found = _one(text, end, money=money, words=words)
     if found is None and words:
         link = _link(text, end)
-        found = _one(text, end + link, money, words=words) if link else None
+        found = _one(text, end + link, money=money, words=words) if link else None
     if found is None:
         return Behind(end, (), "", half=False)
     end, word = found
     powers, unit, plain = word
     if powers and not unit:
         # 2 mil millones, 3 Mrd. €, 5 million dollars
-        more = _one(text, end, money)
+        more = _one(text, end, money=money)
         while more and more[1].powers and powers[0] < 40:
             powers, end = (powers[0] + more[1].powers[0],), more[0]
-            more = _one(text, end, money)
-        more = more or _one(text, end + _link(text, end), money)
+            more = _one(text, end, money=money)
+        more = more or _one(text, end + _link(text, end), money=money)
         if more and more[1].unit and not more[1].powers:
             end, unit = more[0], more[1].unit
     return Behind(end, powers, unit, half=False, plain=plain and not money)
@@ -158,7 +158,7 @@ def _with_half(text: str, found: Behind) -> Behind:
     return _direct(text, after, money=False)._replace(half=True)
 
 
-def _one(text: str, end: int, money: bool, *, words: bool = False) -> tuple[int, _Word] | None:
+def _one(text: str, end: int, *, money: bool, words: bool = False) -> tuple[int, _Word] | None:
     """The word or sign at a place, if it is a power of ten, a unit or an ordinal ending."""
     glyph = text[end : end + 1]
     if not glyph or glyph in "\n),;:":
@@ -173,7 +173,7 @@ def _one(text: str, end: int, money: bool, *, words: bool = False) -> tuple[int,
         small = word.lower()
         if (small not in _known() and "/" not in small) or (words and len(small) == 1):
             return None
-        return _spelled(text, match.start(1), word, small, end, money)
+        return _spelled(text, match.start(1), word, small, end, money=money)
     sign = match[match.lastindex or 0].lstrip(".")
     start = match.end() - len(sign)
     for size in (3, 2, 1):
@@ -199,7 +199,7 @@ def _known() -> frozenset[str]:
     return frozenset({*words, *map(str.lower, data["letters"])})
 
 
-def _spelled(text: str, start: int, word: str, small: str, end: int, money: bool) -> tuple[int, _Word] | None:
+def _spelled(text: str, start: int, word: str, small: str, end: int, *, money: bool) -> tuple[int, _Word] | None:
     """A word of letters."""
     after = start + len(word)
     if longer := _longer(small):
@@ -208,12 +208,12 @@ def _spelled(text: str, start: int, word: str, small: str, end: int, money: bool
             if ahead.startswith(phrase) and not text[start + len(phrase) : start + len(phrase) + 1].isalpha():
                 powers = scales().get(phrase, ())
                 return start + len(phrase), _Word(powers, "" if powers else names().loose[phrase], plain=False)
-    known = _word(word, small, money, glued=start == end)
+    known = _word(word, small, money=money, glued=start == end)
     if known is None and len(word) > 1 and not word[-1].isalpha():  # m² is known, kg² is not
         return None
     if known is None and "/" in word:
         head = word.partition("/")[0]
-        known, after = _word(head, head.lower(), money, glued=start == end), start + len(head)
+        known, after = _word(head, head.lower(), money=money, glued=start == end), start + len(head)
     if known is None or text[after : after + 1] in {"'", "’"}:
         return None
     if text[after : after + 1] == "." and known.powers and text[after + 1 : after + 3] != " \n":
@@ -234,7 +234,7 @@ def _longer(word: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _word(word: str, small: str, money: bool, *, glued: bool) -> _Word | None:
+def _word(word: str, small: str, *, money: bool, glued: bool) -> _Word | None:
     """A power of ten, a unit, or the ending of an ordinal."""
     data = table("units.toml")
     if money and (power := data["money_letters"].get(small)):

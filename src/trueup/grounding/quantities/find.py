@@ -154,11 +154,11 @@ def _figure(text: str, start: int, end: int, values: tuple[str, ...], *, amount:
     if not left.unit and start and _LETTERS < text[start - 1] < _CHARACTERS and text[start - 1].isalpha():
         right = affixes.Behind(end, (), "", half=False)  # B2B
     else:
-        right = affixes.behind(text, end, bool(left.unit))
+        right = affixes.behind(text, end, money=bool(left.unit))
     if not (left.unit or left.negative or right.end > end or after in _ACCOUNTS):
         return Quantity(left.start, end, values, "", False), end
     quantity = _assembled(text, left, right, values, words=False)
-    quantity = _accounted(text, quantity, amount or bool(left.unit))
+    quantity = _accounted(text, quantity, amount=amount or bool(left.unit))
     return quantity, max(end, quantity.end if right.powers or right.unit else end)
 
 
@@ -179,7 +179,7 @@ def _assembled(
     return Quantity(left.start, end, values, unit, words)
 
 
-def _accounted(text: str, found: Quantity, amount: bool) -> Quantity:
+def _accounted(text: str, found: Quantity, *, amount: bool) -> Quantity:
     """A negative amount as in accounts: (1,234.50), 1,234.50-; and 12,- for a whole price."""
     after = text[found.end : found.end + 1]
     if after == ")" and amount and found.start and text[found.start - 1] == "(" and found.values[0][0] != "-":
@@ -191,7 +191,7 @@ def _accounted(text: str, found: Quantity, amount: bool) -> Quantity:
         return found._replace(end=found.end + 1, values=(*(negated(value) for value in found.values), *found.values))
     if after == "," and text[found.end + 1 : found.end + 2] in {"-", "–", "—"}:
         end = found.end + 2
-        right = affixes.behind(text, end, bool(found.unit))
+        right = affixes.behind(text, end, money=bool(found.unit))
         return found._replace(end=right.end if right.unit else end, unit=found.unit or right.unit)
     return found
 
@@ -261,7 +261,7 @@ def _characters(text: str, start: int, *, words: bool) -> Quantity | None:
     if text.startswith(measures, end) and text.startswith("半", end + 1):
         end, values = end + 2, tuple(plus(value, "0.5") for value in values)
     right = (
-        affixes.Behind(end, (), unit, half=False) if unit else affixes.behind(text, end, bool(left.unit), words=True)
+        affixes.Behind(end, (), unit, half=False) if unit else affixes.behind(text, end, money=bool(left.unit), words=True)
     )
     return _assembled(text, left, right, values, words=words)
 
