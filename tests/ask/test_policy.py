@@ -19,13 +19,13 @@ from trueup import Contract, Policy, Price
         ({"deadline": 0}, "deadline is a number above 0"),
         ({"backoff": float("inf")}, "backoff is a number above 0"),
         ({"timeout": float("nan")}, "timeout is a number above 0"),
-        ({"modes": ("xml",)}, "modes are some of json_schema, json_object, tool, text"),
-        ({"modes": ()}, "modes are some of"),
+        ({"modes": ("xml",)}, "modes are one or more of json_schema, json_object, tool, text"),
+        ({"modes": ()}, "modes are one or more of"),
         ({"models": "gpt"}, "models is a tuple of names"),
         ({"repair": "half"}, "repair is one of whole, fields"),
         ({"otherwise": "raise"}, "otherwise is one of degraded, failed"),
         ({"prices": {"m": (1, 2)}}, r"the price of 'm' is a Price\(input, output\)"),
-        ({"money": 1.0, "models": ("m",)}, "that of 'm' is not known"),
+        ({"money": 1.0, "models": ("m",)}, "the price of 'm' is not known"),
     ],
 )
 def test_what_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> None:

@@ -1,1 +1,1 @@
-"""Asking again until the reply is true: a pure plan, its drivers, the words for the model, and clients for providers."""
+"""Asking a model until its reply is valid: a pure plan, its drivers, the texts for the model, and clients for providers."""

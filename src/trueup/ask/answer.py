@@ -1,6 +1,6 @@
-"""Answer: what came of asking. The verdict, the value, how it was got, every attempt, what was spent, and what to send next.
+"""The result of an ask: the verdict, the value, how it was obtained, every attempt, the cost, and what to send next.
 
-An answer is never an exception: `outcome` says what became of it, `stopped` why it ended before its time.
+A bad reply never raises: `outcome` is the result, and `stopped` is the reason if the ask ended early.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any, Generic
 
 import msgspec
 
-from trueup.ask.clients.request import Failure
+from trueup.ask.clients.request import CallFailure
 from trueup.ask.loop.plan import Outcome, Purpose
 from trueup.ask.policy import Mode
 from trueup.verdict.facts import Finding, Findings
@@ -21,38 +21,38 @@ _USABLE = _GOOD | {"degraded"}
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """One call: why it was made, how, and what came of it: a verdict or a failure."""
+    """One call: why and how it was made, and its result, which is a verdict or a failure."""
 
     number: int
     """The number of the call, from 1."""
     purpose: Purpose
     """Why the call was made: `ask`, `repair` or `regenerate`."""
     nth: int
-    """Which one of its purpose it is: the first or second repair."""
+    """Its number among the calls with the same purpose, such as 2 for the second repair."""
     retry: int
-    """How often the same request had been sent before."""
+    """How many times the same request had been sent before."""
     model: str
     """The model that was asked; empty for the client's own."""
     mode: Mode
     """How the provider was held to the schema: `json_schema`, `json_object` or `text`."""
     verdict: Verdict | None = None
-    """The verdict on the reply; None if no reply came."""
-    failure: Failure | None = None
-    """Why no reply came; None if one did."""
+    """The verdict on the reply; None if no reply arrived."""
+    failure: CallFailure | None = None
+    """Why no reply arrived; None if one did."""
     usage: dict[str, int] = {}
-    """Token counts of this call; empty if the provider gave none, and nothing was estimated."""
+    """Token counts of this call; empty if the provider did not count and nothing was estimated."""
     cost: float | None = None
-    """What the call cost; None if the price or a count is not known."""
+    """The cost of the call; None if the price or a count is not known."""
     at: float = 0.0
-    """When the call began, in seconds since the ask began."""
+    """When the call began, in seconds after the start of the ask."""
     seconds: float = 0.0
     """How long the call took."""
     aborted: bool = False
-    """Whether a stream was given up at its first certain fault."""
+    """Whether a stream was aborted at its first certain fault."""
     saved: int | None = None
-    """The most tokens that were not sent because of that; None if not known."""
+    """The largest number of tokens that aborting saved; None if not known."""
     estimated: bool = False
-    """Whether `usage` and `cost` are estimates in part: the call was cut off, or the provider does not count."""
+    """Whether part of `usage` and `cost` is estimated, because the call was cut off or the provider does not count."""
     cached: bool = False
     """Whether the reply came from the cache, so that nothing was sent."""
     client: str = ""
@@ -67,16 +67,16 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 class Answer(Generic[T]):
-    """What came of asking a model under a contract. An answer is falsy unless it is ok.
+    """The result of asking a model under a contract. An answer is falsy unless it is ok.
 
-    - `verdict`: the verdict on the reply that the answer is about.
+    - `verdict`: the verdict on the reply that the answer contains.
     - `outcome`: `accepted`, `repaired`, `regenerated`, `fallback`, `degraded` or `failed`.
     - `attempts`: every call that was made.
-    - `reason`: what ended the ask without a valid reply, such as `repairs` or `deadline`; empty if there is one.
-    - `stopped`: the finding that says the same; None if nothing stopped it.
+    - `reason`: why the ask ended without a valid reply, such as `repairs` or `deadline`; empty if there is a valid reply.
+    - `stopped`: the same reason as a finding; None if nothing stopped the ask.
     - `seconds`: how long the ask took.
     - `warned`: a finding for each request that may have exceeded a budget; empty by default.
-    - `next_messages`: what to send next; it is made when you look at it, and empty by default.
+    - `next_messages`: the messages to send next. They are made when you first read them; empty by default.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Answer(Generic[T]):
 
     @property
     def ok(self) -> bool:
-        """Whether there is a reply that keeps the contract: the model's own or the fallback."""
+        """Whether there is a reply that satisfies the contract: the model's own or the fallback."""
         return self.outcome in _GOOD
 
     def __bool__(self) -> bool:
@@ -111,32 +111,32 @@ class Answer(Generic[T]):
 
     @property
     def value(self) -> T | None:
-        """The value of a reply that keeps the contract; None for a degraded or failed answer."""
+        """The value of a reply that satisfies the contract; None for a degraded or failed answer."""
         return self.verdict.value if self.ok else None
 
     @property
     def data(self) -> Any:
-        """The plain data: of a degraded answer the best reading, which does not keep the contract; None when it failed."""
+        """The plain data. For a degraded answer, the best reading, which breaks the contract; None if the answer failed."""
         return self.verdict.data if self.outcome in _USABLE else None
 
     @property
     def text(self) -> str:
-        """The text to show: that of the reply, or nothing when the answer failed."""
+        """The reply's text, to show to the user; empty if the answer failed."""
         return self.verdict.reply.text if self.outcome in _USABLE else ""
 
     @property
     def reply(self) -> Reply:
-        """The reply that the verdict is about, in one shape whoever sent it."""
+        """The reply that the verdict is about, in the same shape for every provider."""
         return self.verdict.reply
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The tool calls that may be run; none when the answer failed."""
+        """The tool calls that may be run; empty if the answer failed."""
         return self.verdict.calls if self.outcome in _USABLE else ()
 
     @property
     def findings(self) -> Findings:
-        """What is wrong with the reply, why the asking ended, and what was risked on the way."""
+        """The findings on the reply, on the end of the ask, and on requests that may have exceeded a budget."""
         if self.stopped is None and not self.warned:
             return self.verdict.findings
         ended = () if self.stopped is None else (self.stopped,)
@@ -144,28 +144,28 @@ class Answer(Generic[T]):
 
     @property
     def repairs(self) -> int:
-        """How often a reply was sent back with what was wrong."""
+        """How many times a faulty reply was sent back to be corrected."""
         return len({(a.model, a.nth) for a in self.attempts if a.purpose == "repair"})
 
     @property
     def regenerations(self) -> int:
-        """How often a reply was asked for anew, because it did not fit the state."""
+        """How many times another reply was requested because the reply did not fit the state."""
         return len({(a.model, a.nth) for a in self.attempts if a.purpose == "regenerate"})
 
     @property
     def retries(self) -> int:
-        """How often a call was made again after a failure of the provider."""
+        """How many times a call was repeated after the provider failed."""
         return len([a for a in self.attempts if a.retry])
 
     @property
     def model(self) -> str:
-        """The model that gave the reply, as it was asked or as it calls itself."""
+        """The model that gave the reply: the name that was requested, or the name in the reply."""
         last = next((a for a in reversed(self.attempts) if a.verdict is self.verdict), None)
         return (last.model if last else "") or self.verdict.reply.model
 
     @property
     def usage(self) -> dict[str, int]:
-        """Tokens over all attempts: as the provider counted them, and estimated for calls that were cut off."""
+        """The tokens of all attempts, as the provider counted them; estimates for calls that were cut off."""
         total: dict[str, int] = {}
         for attempt in self.attempts:
             for name, count in attempt.usage.items():
@@ -174,7 +174,7 @@ class Answer(Generic[T]):
 
     @property
     def cost(self) -> float | None:
-        """Money over all attempts; None, never 0, when the price or the count of one is not known.
+        """The cost of all attempts; None, never 0, if the price or a count of any attempt is not known.
 
         Calls that the provider refused, or that never reached it, cost nothing.
         """
@@ -183,26 +183,26 @@ class Answer(Generic[T]):
 
     @property
     def estimated(self) -> bool:
-        """Whether part of `usage` and `cost` is estimated: a call was cut off, or the provider does not count."""
+        """Whether part of `usage` and `cost` is estimated, because a call was cut off or the provider does not count."""
         return any(a.estimated for a in self.attempts)
 
     @property
     def saved(self) -> int | None:
-        """The most tokens that were saved by giving up streams early; None if no limit is known to count from."""
+        """The largest number of tokens that aborting streams saved; None if the limits of the replies are not known."""
         aborted = [a.saved for a in self.attempts if a.aborted]
         return None if None in aborted else sum(count for count in aborted if count is not None)
 
     @cached_property
     def next_messages(self) -> list[Any]:
-        """What to send next: the conversation with the reply in it when ok, else the messages that ask again."""
+        """The messages to send next: the conversation with the reply if it is ok, else the request to correct it."""
         return self._next()
 
     def __getstate__(self) -> dict[str, Any]:
-        """An answer travels to another process with the next messages as they are: what would make them holds the whole ask."""
+        """Pickle the next messages themselves, because the function that makes them contains the whole ask."""
         return {**self.__dict__, "next_messages": self.next_messages, "_next": list}
 
     def unwrap(self) -> T:
-        """The value, or `Rejected` when no reply kept the contract."""
+        """Return the value, or raise `Rejected` if no reply satisfied the contract."""
         if not self.ok:
             raise Rejected(self.verdict)
         return self.verdict.unwrap()
@@ -223,13 +223,13 @@ class Answer(Generic[T]):
         }
 
     def _repr_html_(self) -> str:
-        """The answer as a notebook shows it: how it was got, then its verdict."""
-        from trueup.verdict.notebook import verdict_html  # loaded where a notebook asks
+        """The answer as a notebook shows it: how it was obtained, then its verdict."""
+        from trueup.verdict.notebook import verdict_html  # loaded only in a notebook
 
         return verdict_html(self.verdict, f"Answer: {self.outcome}", self._how())
 
     def _how(self) -> str:
-        """How the answer was got, in a few words."""
+        """How the answer was obtained, in a few words."""
         counts = ((len(self.attempts), "attempt"), (self.repairs, "repair"), (self.retries, "repeated call"))
         words = [f"{n} {word}{'s' * (n != 1)}" for n, word in counts if n]
         tokens = self.usage.get("total_tokens")

@@ -1,8 +1,8 @@
-"""Caches of replies, for asks that repeat: in memory, or in a file that processes share. You choose one with `cache=`; there is none by default.
+"""Caches of replies for repeated asks: in memory, or in a file that processes share. You choose one with `cache=`; by default, nothing is cached.
 
-Only replies that were judged valid are kept, under a digest of the request and of who was asked. API keys and headers are part of neither the
-digest nor what is kept. A reply from the cache is judged anew; if it is no longer valid, it is dropped and the model is asked.
-What the keys and the bytes are is for `replay` to say.
+Only valid replies are stored, under a digest of the request and the client. Neither the digest nor the stored reply contains API keys or
+headers. A reply from the cache is judged again; if it is no longer valid, it is dropped and the model is asked.
+`replay` makes the keys and the bytes.
 """
 
 import logging
@@ -14,14 +14,14 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Any, Protocol
 
-_PRUNED = 64  # replies that are stored between two looks at the size of a file
+_PRUNED = 64  # replies that are stored between two checks of the file's size
 
 
 class Cache(Protocol):
-    """Where replies are kept: bytes by a key of hexadecimal digits. Write your own with these three methods."""
+    """A store of replies: bytes under a key of hexadecimal digits. Write your own with these three methods."""
 
     def get(self, key: str) -> bytes | None:
-        """The bytes that were kept under `key`, or None."""
+        """The bytes that were stored under `key`, or None."""
 
     def put(self, key: str, value: bytes) -> None:
         """Keep the bytes `value` under `key`."""
@@ -31,7 +31,7 @@ class Cache(Protocol):
 
 
 class MemoryCache:
-    """Keeps the replies of this process; of more than `most`, those that were not used for longest are forgotten.
+    """Keeps up to `most` replies in memory; the least recently used ones are forgotten first.
 
     >>> cache = MemoryCache(most=2)
     >>> for key in "abc":
@@ -72,10 +72,10 @@ class MemoryCache:
 
 
 class FileCache:
-    """Keeps replies in the SQLite file at `path`, which processes and threads can share; a crash loses nothing that was kept.
+    """Keeps replies in the SQLite file at `path`, which processes and threads can share. Stored replies survive a crash.
 
-    Of more than `most` replies the oldest are deleted. Replies older than `max_age` seconds are not used; None: they stay. A file that
-    cannot be read or written later on counts as empty: asking goes on, and a warning is logged.
+    If there are more than `most` replies, the oldest are deleted. Replies older than `max_age` seconds are not used; None: no limit. If the
+    file later cannot be read or written, it counts as empty: the ask continues without it, and a warning is logged.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, most: int = 100_000, max_age: float | None = None) -> None:
@@ -135,5 +135,5 @@ class FileCache:
                     self._base = self._open()
                 return self._base.execute(statement, values).fetchall()
             except (sqlite3.Error, OSError) as error:
-                logging.getLogger("trueup.ask").warning("the cache %s is not used: %s", self._path, error)
+                logging.getLogger("trueup.ask").warning("cannot use the cache %s: %s", self._path, error)
                 return []

@@ -1,7 +1,7 @@
-"""Conversation: state, history and order over many turns, so that each reply is judged by all that came before.
+"""A conversation: state, history and order over many turns, so that each reply is judged with everything before it.
 
-What the user says enters, an Answer leaves, and the history grows by both; a turn that failed leaves it as it was. Calls of tools
-wait for their results: `run` makes those that passed and puts every result into the history, in the provider's shape.
+Takes the user's messages and returns an Answer; both are added to the history. A turn that failed does not change the history. Tool calls
+wait for their results: `run` runs the calls that passed and adds every result to the history, in the provider's shape.
 """
 
 import threading
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 class Conversation(Generic[T]):
     """A conversation under a contract.
 
-    - `contract`: what every reply must keep.
-    - `call`: whom to ask, as in `Contract.ask`.
-    - `policy`: how often to ask again, and what stops it; None: the defaults of `Policy`.
-    - `state`: the state of the conversation: a name, or a state machine; None: there is none. Set it as the conversation moves on.
-    - `data`: what was collected so far, for rules and states; empty by default.
-    - `messages`: the history; by default it starts empty.
-    - `tenant`: whose conversation it is, for the context of checks; empty: not known.
+    - `contract`: the contract that every reply must satisfy.
+    - `call`: the client or clients to ask, as in `Contract.ask`.
+    - `policy`: how many times to ask again, and when to stop; None: the defaults of `Policy`.
+    - `state`: the state of the conversation: a name, or a state machine; None: no state. Set it as the conversation advances.
+    - `data`: the data that was collected so far, for rules and states; empty by default.
+    - `messages`: the history; empty by default.
+    - `tenant`: the owner of the conversation, for the context of checks; empty: not known.
 
     >>> from trueup import Contract
     >>> talk = Conversation(Contract(), lambda messages: f"You said {len(messages)} things.")
@@ -62,8 +62,8 @@ class Conversation(Generic[T]):
     ) -> None:
         self.contract = contract
         self.policy = policy
-        self.state = state  # a name, or a machine that is in one
-        self.data: dict[str, Any] = dict(data or {})  # what was collected so far
+        self.state = state  # a name, or a state machine
+        self.data: dict[str, Any] = dict(data or {})
         self.messages: History = opened(messages) if messages else []
         self.tenant = tenant
         self._call = call
@@ -72,7 +72,7 @@ class Conversation(Generic[T]):
 
     @property
     def waiting(self) -> tuple[ToolCall, ...]:
-        """The calls that may be run and have no result yet."""
+        """The calls that may be run and do not have a result yet."""
         return () if self._waiting is None else self._waiting.calls
 
     @named("ask")
@@ -90,9 +90,9 @@ class Conversation(Generic[T]):
         clock: Clock | None = None,
         wait: Callable[[float], bool] | None = None,
     ) -> Answer[T]:
-        """Say something, and get an answer that keeps the contract.
+        """Send something to the model, and get an answer that satisfies the contract.
 
-        `said` is a text or messages; None: the model goes on, for example after the results of tools. `policy` is that of this turn, in place of the conversation's; the other options are those of `Contract.ask`.
+        `said` is a text or messages; None: the model continues, for example after the results of tools. `policy` replaces the conversation's policy for this turn; the other options are the same as for `Contract.ask`.
         """
         messages = self._next(said)
         answer = ask(
@@ -115,7 +115,7 @@ class Conversation(Generic[T]):
         clock: Clock | None = None,
         wait: Callable[[float], Awaitable[object]] | None = None,
     ) -> Answer[T]:
-        """The same, asynchronously; the options are those of `Conversation.ask`."""
+        """The same, asynchronously; the options are the same as for `Conversation.ask`."""
         messages = self._next(said)
         answer = await aask(
             self.contract, self._call, messages, policy or self.policy, context=self._known(context),
@@ -124,28 +124,28 @@ class Conversation(Generic[T]):
         return self._take(messages, answer)
 
     def run(self, registry: Registry, *, errors: Errors = "type", deps: Any = None) -> Execution:
-        """Run the calls that wait, and put their results into the history; `registry`, `errors` and `deps` are those of `execute`."""
+        """Run the waiting calls and add their results to the history; `registry`, `errors` and `deps` are the same as for `execute`."""
         return self._ran(execute(self._called(), registry, self._provider, errors=errors, deps=deps))
 
     async def arun(self, registry: Registry, *, errors: Errors = "type", deps: Any = None) -> Execution:
-        """The same for asynchronous functions; `registry`, `errors` and `deps` are those of `execute`."""
+        """The same for asynchronous functions; `registry`, `errors` and `deps` are the same as for `execute`."""
         return self._ran(await aexecute(self._called(), registry, self._provider, errors=errors, deps=deps))
 
     def _known(self, context: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The context of one turn: what the conversation knows, and what the caller adds to it."""
+        """The context of one turn: the conversation's own, and what the caller adds to it."""
         own = {"state": self.state, "data": self.data, "tenant": self.tenant}
         return {**{name: value for name, value in own.items() if value not in (None, "", {})}, **(context or {})}
 
     def _next(self, said: "Messages | None") -> History:
         if self.waiting:
-            raise ValueError(f"{self.waiting[0].name!r} was called and has no result yet: run() the calls first")
+            raise ValueError(f"the call of {self.waiting[0].name!r} has no result yet; call run() first")
         messages = [*self.messages, *(() if said is None else opened(said))]
         if not messages:
-            raise ValueError("there is nothing to ask: say something")
+            raise ValueError("there is nothing to ask: give a text or messages")
         return messages
 
     def _take(self, messages: History, answer: Answer[T]) -> Answer[T]:
-        """Keep a turn that gave something; one that failed leaves no trace."""
+        """Add a turn to the history, unless it failed."""
         if answer.outcome == "failed":
             return answer
         found = taken(answer.verdict, self._provider, len(messages))
@@ -156,7 +156,7 @@ class Conversation(Generic[T]):
 
     def _called(self) -> Verdict:
         if self._waiting is None:
-            raise ValueError("no call waits for a result")
+            raise ValueError("no call is waiting for a result")
         return self._waiting
 
     def _ran(self, done: Execution) -> Execution:

@@ -1,7 +1,7 @@
-"""Correction: what a model is told about a reply that was refused, for whoever wants to see it without asking a model.
+"""The correction that a model is sent after a refused reply, for callers that send it in another way.
 
-A contract, its verdict and the context enter; the messages leave that `ask` would add to the conversation, or none where telling does
-not help and the same request is sent again.
+Takes a contract, its verdict and the context; returns the messages that `ask` would add to the conversation. There are none if a
+correction would not help, because then `ask` sends the same request again.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ import msgspec
 from trueup.ask.loop.plan import Purpose
 from trueup.ask.policy import DEFAULT, Policy
 from trueup.ask.replies.faults import failure_in, fault_of
-from trueup.ask.requests.compose import Composer, Faulty
+from trueup.ask.requests.compose import Composer, FaultyReply
 from trueup.ask.requests.messages import Messages
 from trueup.verdict.verdict import Verdict
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trueup.checks.state import Situation
     from trueup.contract.contract import Contract
 
-_UNTOLD = frozenset({"nothing", "cut", "unreadable", "context", "bug"})  # there is nothing to tell the model of these
+_UNTOLD = frozenset({"nothing", "cut", "unreadable", "context", "bug"})  # a correction does not help
 
 
 def correction(
@@ -29,7 +29,7 @@ def correction(
     policy: Policy = DEFAULT,
     nth: int = 1,
 ) -> Messages:
-    """The messages that ask for a better reply, in the shape of OpenAI; empty where the verdict is ok or telling does not help.
+    """The messages that ask for a better reply, in OpenAI's shape; empty if the verdict is ok or a correction does not help.
 
     >>> from trueup import Contract
     >>> contract = Contract({"required": ["name"]})
@@ -44,7 +44,7 @@ def correction(
         [], policy, schema=None if contract.schema is None else contract.schema.source, tools=contract.tools, provider="openai",
         name=contract.name, language=contract.language, calls=contract.call_options, accept=contract.accept,
     )  # fmt: skip
-    faulty = Faulty(verdict, situation=situation_of(contract, context or {}, purpose))
+    faulty = FaultyReply(verdict, situation=situation_of(contract, context or {}, purpose))
     return composer.compose(purpose, "text", faulty, nth, max(nth, policy.repairs))
 
 
@@ -55,7 +55,7 @@ def correction_text(
     nth: int = 1,
     most: int = 1,
 ) -> str:
-    """The same as one text, for callers whose framework sends it: never empty for a refused verdict.
+    """The same as one text, for frameworks that send it themselves; never empty for a refused verdict.
 
     >>> from trueup import Contract
     >>> contract = Contract({"required": ["name"]})
@@ -71,7 +71,7 @@ def correction_text(
 
 
 def purpose_of(verdict: Verdict) -> Purpose:
-    """What the next request is for: to `ask` as before where there is nothing to tell the model, otherwise to correct or answer anew."""
+    """The purpose of the next request: `ask` if a correction does not help, otherwise `repair` or `regenerate`."""
     fault = fault_of(verdict)
     if fault is None or fault.kind in _UNTOLD or failure_in(verdict) is not None:
         return "ask"
@@ -79,6 +79,6 @@ def purpose_of(verdict: Verdict) -> Purpose:
 
 
 def situation_of(contract: "Contract[Any]", context: dict[str, Any], purpose: Purpose) -> "Situation | None":
-    """Where the conversation stands, for a reply that does not fit its state."""
+    """The state of the conversation, for a reply that does not fit it."""
     states = None if contract.meaning is None else contract.meaning.states
     return states.situation(context) if states is not None and purpose == "regenerate" else None

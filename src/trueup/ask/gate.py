@@ -1,8 +1,8 @@
-"""The gate between a model's stream and the caller: nothing passes that was not judged.
+"""The gate between a model's stream and the caller: only judged text passes.
 
-Pieces of one reply enter; parts that may be shown leave. What of the text may be shown is for the contract's holder to say:
-a value passes as it grows, until a field can no longer be valid; text passes sentence by sentence. The arguments of calls are looked at
-while they come, and never shown.
+Takes the pieces of one reply; returns the parts that may be shown. The contract's holder decides which text may be shown:
+a value passes as it grows, until a field can no longer be valid; text passes sentence by sentence. The arguments of calls are checked
+as they arrive, but never shown.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
 Hold = Literal["sentence", "all"]
-_CERTAIN = frozenset({"V003", "V007", "P013"})  # of the arguments of a call, whatever becomes of them
+_CERTAIN = frozenset({"V003", "V007", "P013"})  # certain for the arguments of a call, whatever arrives later
 
 
-class Part(msgspec.Struct, frozen=True):
+class AnswerPart(msgspec.Struct, frozen=True):
     """A piece of an answer that may be shown."""
 
     kind: Literal["text", "value", "restart"]
-    """`text` adds text, `value` is the value so far, `restart` takes back everything before: another attempt begins."""
+    """`text` adds text, `value` is the value so far, `restart` takes back everything before it because another attempt begins."""
     text: str = ""
     """The text to add; empty unless the kind is `text`."""
     value: Any = None
-    """The whole value so far; None unless the kind is `value`. It never changes: you can keep it."""
+    """The whole value so far; None unless the kind is `value`. It does not change later, so you can keep it."""
     attempt: int = 0
-    """The number of the attempt that it belongs to, from 1."""
+    """The number of the attempt that the part belongs to, from 1."""
 
 
 class Gate:
@@ -48,7 +48,7 @@ class Gate:
         request: "Request | None" = None, is_last: Callable[[Verdict], bool] | None = None,
     ) -> None:  # fmt: skip
         from trueup.contract.streaming.holding_back import (
-            hold as held,  # its patterns are made when something is streamed
+            hold as held,  # its patterns are compiled only when something is streamed
         )
 
         self._contract = contract
@@ -57,24 +57,24 @@ class Gate:
         self._tools = {tool.name for tool in contract.tools}
         self._holder = held(contract, "whole" if hold == "all" else "auto", context)
         self._growing = None if request is None else growing(request)
-        self._is_last = is_last  # whether to give up a reply with these faults leaves the caller with nothing
-        self._deaf = False  # it is certainly faulty, and read to its end all the same
-        # A null for an absent field looks like a fault until the whole is there, if coercion does not take it out.
+        self._is_last = is_last  # whether aborting a reply with these faults leaves the caller with nothing
+        self._deaf = False  # it is certainly faulty, but is read to its end anyway
+        # A null for an absent field looks like a fault until the whole value has arrived, unless coercion removes it.
         self._has_nulls = contract.options.profile == "off" and request is not None and says_null(request)
-        self._calling = Calling(contract) if contract.tools else None
+        self._calling = CallInProgress(contract) if contract.tools else None
         self._said: list[str] = []  # all text so far
-        self.passed = False  # something was let through already
+        self.passed = False  # whether a part was returned already
         self.size = 0
         self.chunks: list[Any] = []
         self.doomed: tuple[Finding, ...] = ()
 
     @property
     def text(self) -> str:
-        """All text that has come."""
+        """All text that has arrived."""
         return "".join(self._said)
 
-    def feed(self, chunk: Any) -> list[Part]:
-        """Take a piece of the stream; what of it may be shown leaves, and `doomed` says if all is lost."""
+    def feed(self, chunk: Any) -> list[AnswerPart]:
+        """Take a piece of the stream and return what may be shown of it; `doomed` is not empty if the reply cannot become valid."""
         self.chunks.append(chunk)
         delta = delta_of(chunk)
         if self._growing is not None:
@@ -94,11 +94,11 @@ class Gate:
         return [] if self._deaf else self._show(delta.text)
 
     def _is_offered(self, name: str) -> bool:
-        """Whether a name may become a call that passes: near misses are judged with the whole."""
+        """Whether a call with this name may pass; misspelled names are judged when the reply is complete."""
         verdict = tried(self._contract.check, _calling(name), self._context)
         return verdict is None or all(found.code != "T001" for found in verdict.errors)
 
-    def _show(self, text: str) -> list[Part]:
+    def _show(self, text: str) -> list[AnswerPart]:
         holder = self._holder
         with validating(self._context):
             ready = holder.feed(text)
@@ -108,35 +108,35 @@ class Gate:
         self.doomed = holder.doomed
         parts = self._taken_back()
         if holder.by_field:
-            parts += [] if holder.value is None else [Part("value", value=holder.value, attempt=self._attempt)]
+            parts += [] if holder.value is None else [AnswerPart("value", value=holder.value, attempt=self._attempt)]
         elif ready:
-            parts.append(Part("text", text=ready, attempt=self._attempt))
+            parts.append(AnswerPart("text", text=ready, attempt=self._attempt))
         self.passed = self.passed or bool(parts)
         return parts
 
     def _ends_all(self, doomed: tuple[Finding, ...]) -> bool:
         return self._is_last is not None and self._is_last(Verdict(Reply(), None, Findings(doomed)))
 
-    def _taken_back(self) -> list[Part]:
-        """What was shown turned out to be reasoning: it is taken back."""
+    def _taken_back(self) -> list[AnswerPart]:
+        """The part that takes back what was shown, if it turned out to be reasoning."""
         if not self._holder.retracted:
             return []
         self._holder.take_back()
-        return [Part("restart", attempt=self._attempt)]
+        return [AnswerPart("restart", attempt=self._attempt)]
 
-    def finish(self, verdict: Verdict) -> list[Part]:
-        """The reply has ended and was judged; what is left of it may be shown when it is ok."""
+    def finish(self, verdict: Verdict) -> list[AnswerPart]:
+        """The rest of a reply that has ended and was judged; empty unless the reply is ok."""
         if not verdict.ok:
             return []
         if self._contract.schema is not None:
-            if verdict.calls and verdict.data is None:  # who makes calls owes no value
+            if verdict.calls and verdict.data is None:  # a reply with calls does not need a value
                 return []
-            return [Part("value", value=verdict.value, attempt=self._attempt)]
+            return [AnswerPart("value", value=verdict.value, attempt=self._attempt)]
         left = self._holder.tail(verdict, self.text)
-        return [*self._taken_back(), *([Part("text", text=left, attempt=self._attempt)] if left else [])]
+        return [*self._taken_back(), *([AnswerPart("text", text=left, attempt=self._attempt)] if left else [])]
 
     def aborted(self, provider: str) -> Verdict:
-        """The verdict of a reply that was given up."""
+        """The verdict on a reply that was aborted."""
         call = None if self._calling is None else self._calling.call
         text = "\n".join(part for part in (self.text, "" if call is None else f"{call.name}({call.raw_args})") if part)
         reply = Reply(text=text, finish="error", provider=provider)
@@ -144,10 +144,10 @@ class Gate:
         return Verdict(reply, None, Findings(self.doomed), refused=refused)
 
 
-class Calling:
-    """The arguments of the call that is under way: what of them is certainly wrong.
+class CallInProgress:
+    """Finds certain faults in the arguments of the call that is arriving.
 
-    What coercion or a default may still mend is left to the end: only sizes, names that are not allowed, and loops are certain.
+    Faults that coercion or a default may still repair are left to the end. Only sizes, names that are not allowed, and loops are certain.
     """
 
     def __init__(self, contract: "Contract") -> None:
@@ -160,13 +160,13 @@ class Calling:
 
     @property
     def call(self) -> ToolCall | None:
-        """The call so far; None before one has begun."""
+        """The call so far; None before the first one begins."""
         if not self._name:
             return None
         return ToolCall(self._name, None, raw_args="".join(self._pieces), index=self._index)
 
     def feed(self, delta: Delta) -> tuple[Finding, ...]:
-        """Take a piece; what is certainly wrong leaves."""
+        """Take a piece; return the certain faults."""
         if delta.calls:
             self._index += len(delta.calls)
             self._name, self._pieces = delta.calls[-1], []
@@ -180,7 +180,7 @@ class Calling:
         return tuple(msgspec.structs.replace(found, path=place + found.path[1:]) for found in certain)
 
     def _listen(self, name: str) -> Any:
-        """What reads the arguments of a tool; None where there is nothing to know of them."""
+        """The reader of a tool's arguments; None for an unknown tool."""
         tool = self._tools.get(name)
         return None if tool is None else self._contract.arguments_of(tool).stream()
 

@@ -1,7 +1,7 @@
-"""What this process knows about addresses and models: what each has rejected, and how it has been doing lately.
+"""This process's memory of addresses and models: what each has rejected, and whether its recent calls failed.
 
-A client's key, which holds the address, and a model enter; the modes and features that are not to be tried again leave. Only what a
-provider rejected is kept: a model that once answered in prose is asked for JSON again. Bounded: the oldest is forgotten.
+Takes a client's key, which contains the address, and a model; returns the modes and features that should not be tried again. Only what a
+provider rejected is kept: a model that once answered in prose is asked for JSON again. The size is bounded: the oldest entry is forgotten.
 """
 
 import threading
@@ -21,7 +21,7 @@ _NOTHING: frozenset[str] = frozenset()
 
 
 class Memory:
-    """The modes and features that were rejected, by client and model; `breakers` holds the circuit breakers.
+    """The modes and features that were rejected, by client and model; `breakers` contains the circuit breakers.
 
     >>> memory = Memory()
     >>> memory.reject("openai:https://a", "m", {"json_schema", "temperature"})
@@ -37,13 +37,13 @@ class Memory:
         self.measured: dict[str, Measure] | None = None
 
     def for_run(self) -> "Self":
-        """The same memory, shared, which also keeps how many tokens the requests of one run have, from turn to turn."""
+        """The same shared memory, which also remembers the token counts of one run's requests from turn to turn."""
         memory = copy(self)
         memory.measured = {}
         return memory
 
     def without_breakers(self) -> "Self":
-        """The same memory of rejections, in which nothing has failed lately."""
+        """The same memory of rejections, without any failures."""
         memory = copy(self)
         memory.breakers = Breakers()
         return memory
@@ -57,7 +57,7 @@ class Memory:
                 self._rejected.popitem(last=False)
 
     def known(self, key: str, model: str) -> frozenset[str]:
-        """What the model at this address is known to reject."""
+        """The modes and features that the model at this address is known to reject."""
         return self._rejected.get((key, model), _NOTHING)
 
     def forget(self) -> None:

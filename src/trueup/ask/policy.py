@@ -1,6 +1,6 @@
-"""Policy: how far asking may go. Every number of the loop stands here, frozen; nothing is hidden in code.
+"""Policy: how a model is asked, and the limits of an ask. Every number that the loop uses is an option here.
 
-Options enter and are refused at once when they make no sense; the plan reads them, nobody changes them.
+Takes options and raises an error immediately if they do not make sense. A policy never changes; the plan reads it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Counting: TypeAlias = Callable[[str], int] | None
     Redacting: TypeAlias = Redaction | Mapping[str, Any] | None
 else:
-    Words = Redacting = Counting = Any  # msgspec reads a policy from data, and takes no such unions
+    Words = Redacting = Counting = Any  # msgspec reads a policy from data, and does not support such unions
 
     class Named(msgspec.StructMeta):
         """Refuses a misspelled option before msgspec sees it; type checkers use the fields themselves."""
@@ -26,7 +26,7 @@ else:
         def __call__(self, *given: Any, **options: Any) -> Any:
             for name in options:
                 if name not in self.__struct_fields__:
-                    from trueup.contract.option_help import no_such_option  # only for a policy that is wrong
+                    from trueup.contract.option_help import no_such_option  # loaded only if an option is wrong
 
                     raise TypeError(no_such_option(name, self.__name__, self.__struct_fields__))
             return super().__call__(*given, **options)
@@ -40,7 +40,7 @@ Otherwise = Literal["degraded", "failed", "text"]
 
 
 class Price(msgspec.Struct, frozen=True, metaclass=Named):
-    """What a model costs, per million tokens, in any one currency.
+    """The price of a model per million tokens, in any one currency.
 
     >>> usage = {"input_tokens": 1_000_000, "cached_tokens": 400_000, "output_tokens": 100_000}
     >>> Price(2.0, 10.0, cached=0.5).of(usage), Price(2.0, 10.0).of({})
@@ -58,7 +58,7 @@ class Price(msgspec.Struct, frozen=True, metaclass=Named):
     cache_write_hour: float | None = None
     """The price of a million tokens that it wrote to its cache for an hour; None if they cost as much as other writes."""
     long_after: int | None = None
-    """From how many input tokens on `long` holds; None: it never does."""
+    """The number of input tokens above which `long` applies; None: it never applies."""
     long: "Price | None" = None
     """The prices of a request with more than `long_after` input tokens; None: the same ones."""
 
@@ -71,7 +71,7 @@ class Price(msgspec.Struct, frozen=True, metaclass=Named):
                 raise ValueError(f"{name} is a price per million tokens, 0 or more; got {value!r}")
 
     def of(self, usage: Mapping[str, int]) -> float | None:
-        """What a call with the counts in `usage` costs; None if the input or the output was not counted.
+        """The cost of a call with the counts in `usage`; None if the input or the output was not counted.
 
         As in `Reply.usage`, the input includes what was read from a cache or written to it, and the output includes reasoning.
         """
@@ -92,13 +92,13 @@ class Price(msgspec.Struct, frozen=True, metaclass=Named):
         return sum(count * each for count, each in parts) / 1e6
 
     def for_input(self, tokens: int) -> "Price":
-        """The prices that hold for a request with so many input `tokens`."""
+        """The prices for a request with this number of input `tokens`."""
         long = self.long is not None and self.long_after is not None and tokens > self.long_after
         return self.long if long and self.long is not None else self
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, metaclass=Named):
-    """How a model is asked, how often again, and what stops it.
+    """How a model is asked, how many times it is asked again, and what stops the ask.
 
     >>> Policy(repairs=1, models=("small", "large")).repairs
     1
@@ -110,7 +110,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     TypeError: Policy takes no 'atempts'; did you mean 'attempts'?
     """
 
-    # whom to ask, and how
+    # models and modes
     models: tuple[str, ...] = ()
     """The models to ask, as a ladder: the next one is asked if one cannot do it. Empty: the client's own."""
     modes: tuple[Mode, ...] = MODES
@@ -118,49 +118,49 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     temperature: float | None = None
     """The temperature of the first request; None: the provider's default."""
     max_tokens: int | None = None
-    """The limit for one reply; None: the provider's default. It is doubled if a reply was cut off by it."""
+    """The limit for one reply; None: the provider's default. It is doubled if it cut a reply off."""
     most_tokens: int | None = None
     """The highest limit that doubling may reach; None: four times `max_tokens`."""
     parameters: Mapping[str, Any] = {}
-    """Further parameters of every request, such as `seed`; they win over what the strategy sets. Empty: none."""
+    """Further parameters of every request, such as `seed`; they override the strategy's own. Empty: none."""
     instruct: Literal["auto", "always", "never"] = "auto"
-    """Whether the format is explained in words: `always`, `never`, or `auto`, if the mode does not enforce it."""
+    """Whether the format is explained in words: `always`, `never`, or `auto`: only if the mode does not enforce it."""
 
-    # how often again
+    # asking again
     repairs: int = 2
-    """How often a faulty reply is sent back to the model together with what is wrong."""
+    """How many times a faulty reply is sent back to the model with its faults."""
     repair: Repair = "whole"
-    """What a repair asks for: the `whole` value again, or only the `fields` that are wrong."""
+    """The scope of a repair: the `whole` value again, or only the `fields` that are wrong."""
     repair_temperature: float | None = 0.0
     """The temperature of a repair; None: the provider's default."""
     regenerations: int = 1
-    """How often another reply is asked for, in place of one that does not fit the state."""
+    """How many times another reply is requested to replace one that does not fit the state."""
     regenerate_temperature: float | None = 0.3
     """The temperature of such a request; None: the provider's default."""
     same_fault: int = 2
-    """How many repairs in a row may bring back the same fault before repairing stops."""
+    """How many repairs in a row may have the same fault before repairing stops."""
     retries: int = 3
-    """How often one request is repeated after a transport failure or an empty reply."""
+    """How many times a request is repeated after a transport failure or an empty reply."""
     backoff: float = 1.0
-    """Seconds before the first retry; each further one waits twice as long, unless the provider says how long to wait."""
+    """Seconds before the first retry. Each further retry waits twice as long, unless the provider says how long to wait."""
     backoff_cap: float = 30.0
     """The longest wait between retries, in seconds."""
     last_tools: tuple[str, ...] | None = ()
     """The tools that are offered in the last retry after empty replies; empty: none, None: all."""
     patience: float = 10.0
-    """Seconds to wait for a rate-limited or busy rung in all, if there is another one to ask."""
+    """The total seconds to wait for a rate-limited or busy rung, if there is another one to ask."""
     breaker: int = 5
-    """How many failures in a row open the circuit breaker of a rung, so that others are asked in its place; 0: never."""
+    """How many failures in a row open the circuit breaker of a rung, so that other rungs are asked instead; 0: never."""
     cooldown: float = 30.0
     """Seconds that an open circuit breaker keeps a rung from being asked, before one call may try it again."""
     eager: bool = False
-    """Whether the next rung is asked at once after a failed call; the last rung is then waited for no longer than `patience`."""
+    """Whether the next rung is asked immediately after a failed call; waits for the last rung are then limited to `patience`."""
     waits: int | None = None
-    """How often in a row a call that was told to wait (status 429) is repeated; such calls then count as attempts. None: until the deadline."""
+    """How many times in a row a rate-limited call (status 429) is repeated; such calls then count as attempts. None: until the deadline."""
 
-    # what stops it
+    # limits
     attempts: int = 12
-    """The most calls of one `ask`; calls that were told to wait (status 429) do not count."""
+    """The most calls of one `ask`; rate-limited calls (status 429) do not count."""
     deadline: float | None = 120.0
     """Seconds for the whole `ask`; None: no limit."""
     timeout: float | None = 60.0
@@ -170,29 +170,29 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     money: float | None = None
     """The most money of one `ask`, in the currency of `prices`; None: no limit. Every model must have a price."""
     prices: Mapping[str, Price] = {}
-    """The price of each model by its name, `*` for any other. A model without one has the list price that ships with the package, in US dollars; its cost is unknown if that has none either. Empty: list prices."""
+    """The price of each model by its name, with `*` for any other model. Models without a price here have the list price that ships with the package, in US dollars, or an unknown cost if there is none. Empty: list prices."""
     tokenizer: Counting = None
-    """Counts the tokens of a text, to see before a call whether it fits the budgets. None: tiktoken for OpenAI's models, if it is installed with its files; else a bound from the bytes."""
+    """Counts the tokens of a text, to check before a call whether it fits the budgets. None: tiktoken for OpenAI's models, if it is installed with its files; otherwise the number of bytes gives an upper limit."""
 
-    # what then
+    # without a valid reply
     otherwise: Otherwise = "degraded"
-    """Without a valid reply: `degraded` gives the best data, `failed` nothing, `text` the text and the calls that passed."""
+    """The answer if no reply is valid: `degraded` gives the best data, `failed` gives nothing, `text` gives the text and the calls that passed."""
     fallback: Any = None
-    """A reply to give if nothing else is left: text, or data for the schema. None: the contract's fallback, if it has one."""
+    """The reply to give if everything else failed: text, or data for the schema. None: the contract's fallback, if it has one."""
 
-    # the words
+    # texts for the model
     language: str = ""
-    """The language of what is said to the model; empty: the contract's, or English."""
+    """The language of the texts that are sent to the model; empty: the contract's, or English."""
     words: Words = None
-    """Templates in place of the built-in ones, or a file of them; None: the built-in ones."""
+    """Templates that replace the built-in ones, or a file of them; None: the built-in ones."""
     quote: int = 2000
     """How many characters of a faulty reply are quoted back to the model."""
     faults: int = 8
     """How many faults are reported to the model at once."""
 
-    # the last event, when no valid reply came
+    # the last event if no reply was valid
     raw: int = 2000
-    """How many characters of the last reply, redacted, the event `Finished` carries if no reply was valid; 0: none."""
+    """How many characters of the last reply the event `Finished` contains, redacted, if no reply was valid; 0: none."""
     redaction: Redacting = None
     """What to remove from that text besides keys and tokens: a `Redaction`, or its options. None: nothing else."""
 
@@ -207,7 +207,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         for name in ("backoff", "backoff_cap", "patience", "cooldown", "deadline", "timeout", "money"):
             _positive(self, name)
         if not self.modes or any(mode not in ALL_MODES for mode in self.modes):
-            raise ValueError(f"modes are some of {', '.join(ALL_MODES)}, the first to try first; got {self.modes!r}")
+            raise ValueError(
+                f"modes are one or more of {', '.join(ALL_MODES)}, in order of preference; got {self.modes!r}"
+            )
         if not isinstance(self.models, tuple):
             raise TypeError(f"models is a tuple of names; got {self.models!r}")
         for name, allowed in (
@@ -231,26 +233,26 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             self.check_prices(self.models)
 
     def check_prices(self, models: Iterable[str]) -> None:
-        """Raise a ValueError if one of the `models` has no price: money that is not counted cannot be limited."""
+        """Raise a ValueError if one of the `models` has no price, because a cost that is not known cannot be limited."""
         for model in models:
             if self.price(model) is None:
                 named, key = (repr(model), repr(model)) if model else ("the client's own model", "'*'")
                 raise ValueError(
-                    f"money needs prices: that of {named} is not known (prices={{{key}: Price(input, output)}})"
+                    f"money needs prices, and the price of {named} is not known; give prices={{{key}: Price(input, output)}}"
                 )
 
     def price(self, model: str) -> Price | None:
-        """The price of `model`: the one that was given for it or for `*`, else its list price. None if it is not known."""
+        """The price of `model`: the one given for it or for `*`, otherwise its list price. None if no price is known."""
         given = self.prices.get(model) or self.prices.get("*")
         if given is not None or not model:
             return given
-        from trueup.ask.prices import listed  # read where a model has no price of its own
+        from trueup.ask.prices import listed  # loaded only for a model whose price was not given
 
         found = listed(model)
         return None if found is None else found.price
 
     def cost(self, model: str, usage: Mapping[str, int]) -> float | None:
-        """What a reply of `model` with these counts in `usage` cost; None, never 0, if the price or the counts are not known.
+        """The cost of a reply from `model` with the counts in `usage`; None, never 0, if the price or the counts are not known.
 
         >>> policy = Policy(prices={"m": Price(1.0, 4.0)})
         >>> policy.cost("m", {"input_tokens": 1_000_000, "output_tokens": 500_000}), policy.cost("other", {})
@@ -263,7 +265,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def _redaction(options: Mapping[str, Any]) -> Any:
-    from trueup.store.redaction import Redaction  # where something is to be taken out
+    from trueup.store.redaction import Redaction  # loaded only if there is something to redact
 
     try:
         return msgspec.convert(options, Redaction)

@@ -1,7 +1,7 @@
-"""List prices: what the providers publish, shipped as `prices.toml`, which is read when the first price is looked up.
+"""The providers' list prices, shipped as `prices.toml`, which is read when the first price is looked up.
 
-The name of a model enters, as a request or a reply spells it; its price leaves, or None if the table does not have it. Nothing is guessed:
-a name is looked up as it is, then without the provider's prefix (`openai/`, `models/`), then without a date or version at its end
+Takes the name of a model, as a request or a reply spells it; returns its price, or None if the table does not contain it. It does not
+guess: a name is looked up as it is, then without the provider's prefix (`openai/`, `models/`), then without a date or version at its end
 (`-2024-08-06`, `-20250929`, `@20250929`, `-001`, `-latest`).
 """
 
@@ -19,7 +19,7 @@ from trueup.verdict.patterns import lazy_regex
 _VERSION = lazy_regex(r"[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|00\d|latest)\Z")
 
 
-class Listed(msgspec.Struct, frozen=True):
+class PriceRow(msgspec.Struct, frozen=True):
     """One row of the table."""
 
     model: str
@@ -27,29 +27,29 @@ class Listed(msgspec.Struct, frozen=True):
     price: Price
     """Its list price, in US dollars per million tokens."""
     provider: str
-    """Whose price it is, such as `openai`."""
+    """The provider, such as `openai`."""
     source: str
-    """Where the provider publishes its prices."""
+    """The address at which the provider publishes its prices."""
     date: date
     """When the price was looked up."""
     most_output: int | None = None
-    """The most tokens that one reply of the model can have; None if not known."""
+    """The most tokens that one of the model's replies can have; None if not known."""
 
 
 @cache
-def _read() -> tuple[dict[str, Listed], tuple[tuple[str, str], ...]]:
-    """The rows of the table, and the prefixes of model names with the provider that each stands for."""
+def _read() -> tuple[dict[str, PriceRow], tuple[tuple[str, str], ...]]:
+    """The rows of the table, and the prefixes of model names, each with its provider."""
     data = tomllib.loads((files("trueup.ask") / "prices.toml").read_text("utf-8"))
     providers = {name: about for name, about in data.items() if isinstance(about, dict)}
     rows = {
-        model: Listed(model, _price(facts), provider, about["source"], about["date"], facts.get("most_output"))
+        model: PriceRow(model, _price(facts), provider, about["source"], about["date"], facts.get("most_output"))
         for provider, about in providers.items()
         for model, facts in about["models"].items()
     }
     return rows, tuple((prefix, name) for name, about in providers.items() for prefix in about["prefixes"])
 
 
-def table() -> dict[str, Listed]:
+def table() -> dict[str, PriceRow]:
     """The whole table, by the names of the models.
 
     >>> table()["gpt-4o-mini"].price.input
@@ -59,8 +59,8 @@ def table() -> dict[str, Listed]:
 
 
 @lru_cache(maxsize=1024)
-def listed(model: str) -> Listed | None:
-    """The row of `model`, or None if the table has none.
+def listed(model: str) -> PriceRow | None:
+    """The row of `model`; None if the table does not contain it.
 
     >>> listed("openai/gpt-4o-2024-11-20").model, listed("models/gemini-2.5-pro").model, listed("my-gpt-4o")
     ('gpt-4o', 'gemini-2.5-pro', None)
@@ -74,7 +74,7 @@ def listed(model: str) -> Listed | None:
     return None
 
 
-def _row(name: str, provider: str | None) -> Listed | None:
+def _row(name: str, provider: str | None) -> PriceRow | None:
     rows = _read()[0]
     row = rows.get(name) or rows.get(_VERSION.sub("", name))
     return row if row is None or provider in {None, row.provider} else None

@@ -1,7 +1,7 @@
-"""Report: how asking went, over many asks, for each model: the four figures that tell whether it works, and what it cost.
+"""A report on many asks, for each model: how many replies were parsed, valid and repaired, and what they cost.
 
-Answers enter, or events when it is the subscriber; rates, means, tokens and money leave. What a provider did not count and what
-has no known price stays unknown, for the whole sum that it belongs to.
+Takes answers, or events if it subscribes to them; returns rates, means, tokens and costs. If a count or a price is not known, the
+sum that it belongs to is unknown too.
 """
 
 from typing import Any
@@ -22,58 +22,58 @@ class Row(msgspec.Struct):
     model: str
     """The model; empty if its name is not known."""
     asks: int = 0
-    """How often it was asked."""
+    """How many asks there were."""
     parsed: int = 0
-    """Asks that ended with a reply in which a value, or a text, could be read."""
+    """Asks that ended with a reply from which a value or a text could be read."""
     valid: int = 0
-    """Asks that ended with a valid reply of the model."""
+    """Asks that ended with a valid reply from the model."""
     first: int = 0
     """Asks whose first reply was valid."""
     repairs: int = 0
-    """How many repairs there were in all."""
+    """The total number of repairs."""
     regenerations: int = 0
-    """How many regenerations there were in all."""
+    """The total number of regenerations."""
     regenerated: int = 0
     """Asks with at least one regeneration."""
     fallbacks: int = 0
-    """Asks that ended without a valid reply of the model."""
+    """Asks that ended without a valid reply from the model."""
     degraded: int = 0
-    """Those of them that gave a part of a reply, or its best reading."""
+    """Asks without a valid reply that gave part of a reply, or its best reading."""
     tokens: int | None = 0
-    """Tokens in all; None if a count is not known."""
+    """The total number of tokens; None if a count is not known."""
     cost: float | None = 0.0
-    """Money in all; None if a price or a count is not known."""
+    """The total cost; None if a price or a count is not known."""
     seconds: float = 0.0
-    """Seconds in all."""
+    """The total duration, in seconds."""
 
     @property
     def parse_rate(self) -> float:
-        """The share of asks that ended with a reply in which a value, or a text, could be read."""
+        """The share of asks that ended with a reply from which a value or a text could be read."""
         return self.parsed / self.asks if self.asks else 0.0
 
     @property
     def schema_rate(self) -> float:
-        """The share of asks that ended with a reply of the model that keeps the contract."""
+        """The share of asks that ended with a valid reply from the model."""
         return self.valid / self.asks if self.asks else 0.0
 
     @property
     def first_rate(self) -> float:
-        """The share of asks whose first reply kept the contract."""
+        """The share of asks whose first reply was valid."""
         return self.first / self.asks if self.asks else 0.0
 
     @property
     def mean_repairs(self) -> float:
-        """Repairs for each ask, on average."""
+        """The mean number of repairs per ask."""
         return self.repairs / self.asks if self.asks else 0.0
 
     @property
     def regeneration_rate(self) -> float:
-        """The share of asks in which a reply did not fit the conversation's state and was asked for anew."""
+        """The share of asks in which another reply was requested because one did not fit the conversation's state."""
         return self.regenerated / self.asks if self.asks else 0.0
 
     @property
     def fallback_rate(self) -> float:
-        """The share of asks that ended without a valid reply of the model."""
+        """The share of asks that ended without a valid reply from the model."""
         return self.fallbacks / self.asks if self.asks else 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class Row(msgspec.Struct):
 
 
 class Report:
-    """The figures of many asks; give it as `on_event`, or add answers to it. `rows` holds the figures by model.
+    """The figures of many asks. Pass it as `on_event`, or add answers to it. `rows` contains the figures by model.
 
     >>> from trueup import Contract
     >>> report = Report()
@@ -105,25 +105,24 @@ class Report:
         ]
         model = answer.attempts[-1].model if answer.attempts else ""
         self._count(
-            model or answer.verdict.reply.model, codes, answer.outcome, len(answer.attempts), answer.repairs, answer.regenerations,
-            None if None in known or not known else sum(n for n in known if n is not None), answer.cost, answer.seconds,
+            model or answer.verdict.reply.model, codes, answer.outcome, calls=len(answer.attempts), repairs=answer.repairs, regenerations=answer.regenerations,
+            tokens=None if None in known or not known else sum(n for n in known if n is not None), cost=answer.cost, seconds=answer.seconds,
         )  # fmt: skip
 
     def __call__(self, event: Event) -> None:
-        """Count what events tell; those of other kinds pass by."""
+        """Count an event; events of other kinds are ignored."""
         if isinstance(event, Judged):
             self._open.setdefault(event.ask, []).append(event.codes)
         elif isinstance(event, Finished):
             judged = self._open.pop(event.ask, [])
             codes = set(judged[-1]) if judged else {"R002"}
             self._count(
-                event.model, codes, event.outcome, event.attempt, event.repairs, event.regenerations, event.tokens,
-                event.cost, event.seconds,
+                event.model, codes, event.outcome, calls=event.attempt, repairs=event.repairs, regenerations=event.regenerations, tokens=event.tokens,
+                cost=event.cost, seconds=event.seconds,
             )  # fmt: skip
 
     def _count(
-        self, model: str, codes: set[str], outcome: str, calls: int, repairs: int, regenerations: int,
-        tokens: int | None, cost: float | None, seconds: float,
+        self, model: str, codes: set[str], outcome: str, *, calls: int, repairs: int, regenerations: int, tokens: int | None, cost: float | None, seconds: float,
     ) -> None:  # fmt: skip
         row = self.rows.setdefault(model, Row(model))
         row.asks += 1
@@ -145,7 +144,7 @@ class Report:
 
     def __str__(self) -> str:
         heads = (
-            "model", "asks", "parsed", "valid", "at once", "repairs", "anew", "fallback", "tokens", "cost", "seconds",
+            "model", "asks", "parsed", "valid", "first try", "repairs", "regenerated", "fallback", "tokens", "cost", "seconds",
         )  # fmt: skip
         lines = [heads] + [
             (

@@ -1,6 +1,6 @@
-"""Run: what came of a model that uses tools. Every step, the last answer, the conversation to go on with, and what was spent.
+"""The result of a run of a model with tools: every step, the last answer, the conversation to continue with, and the cost.
 
-A run is never an exception: `reason` says why it stopped. Its parts are frozen; nothing here asks or calls anything.
+A run that stops early does not raise: `reason` says why it stopped. Its parts are frozen. This module does not ask or call anything.
 """
 
 from typing import Any, Generic, Literal
@@ -17,22 +17,22 @@ Status = Literal["done", "failed", "refused", "vetoed", "skipped", "stopped"]
 
 
 class Called(msgspec.Struct, frozen=True):
-    """One call of a run: as the model asked for it, as it was made, and what came of it."""
+    """One call of a run: as the model requested it, as it was made, and its result."""
 
     given: ToolCall
-    """The call as the model asked for it."""
+    """The call as the model requested it."""
     call: ToolCall
-    """The call as it was made: mended, or changed by `on_call`."""
+    """The call as it was made: repaired, or changed by `on_call`."""
     status: Status
     """`done`; `failed`: the tool raised, or returned an error such as `{"error": …}`; `refused`: it did not pass; `vetoed` by `on_call`; `skipped`: it requires a call that did not succeed; `stopped`: the run ended first."""
     text: str
-    """What the model is told about it."""
+    """The text that is sent to the model as the result."""
     value: Any = None
-    """What the tool returned, whole; None if it returned nothing, raised or was not made."""
+    """The whole value that the tool returned; None if it returned nothing or raised, or if the call was not made."""
     error: Exception | None = None
-    """The exception that the tool raised, or an `Unmet` if the call was `skipped`; None otherwise, also if the tool returned an error."""
+    """The exception that the tool raised, or an `Unmet` if the call was `skipped`; None otherwise, even if the tool returned an error."""
     findings: tuple[Finding, ...] = ()
-    """What is wrong with it; empty unless it is `refused`."""
+    """The faults of the call; empty unless it is `refused`."""
     seconds: float = 0.0
     """How long the tool took."""
     left_out: int = 0
@@ -40,11 +40,11 @@ class Called(msgspec.Struct, frozen=True):
 
     @property
     def ok(self) -> bool:
-        """Whether the call was made and answered without an error."""
+        """Whether the call was made and returned no error."""
         return self.status == "done"
 
     def to_dict(self) -> dict[str, Any]:
-        """The call as JSON-able data; the value as the text that the model was told."""
+        """The call as JSON-able data, with the value as the text that was sent to the model."""
         return {
             "given": msgspec.to_builtins(self.given),
             "call": msgspec.to_builtins(self.call),
@@ -58,21 +58,21 @@ class Called(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One turn of a run: what was asked, what the model answered, and what came of its calls."""
+    """One turn of a run: the request, the model's answer, and the results of its calls."""
 
     number: int
     """The number of the turn, from 1."""
     request: list[Any]
-    """The messages that the model was asked with."""
+    """The messages that were sent to the model."""
     answer: Answer
     """The answer, with every attempt."""
     calls: tuple[Called, ...] = ()
-    """The calls of the answer, in order; empty if it makes none."""
+    """The calls of the answer, in order; empty if it does not make any."""
     messages: list[Any] = []
-    """What the turn adds to the conversation: the model's message, and the results of its calls. Empty if no reply was accepted."""
+    """The messages that the turn adds to the conversation: the model's message, and the results of its calls. Empty if no reply was accepted."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The step as JSON-able data, without the messages it was asked with."""
+        """The step as JSON-able data, without the messages of its request."""
         return {
             "number": self.number,
             "answer": self.answer.to_dict(),
@@ -84,9 +84,9 @@ class RunPart(msgspec.Struct, frozen=True):
     """A piece of a run as it happens: text or a value that may be shown, a call, or its result."""
 
     kind: Literal["text", "value", "restart", "call", "result"]
-    """`text` adds text, `value` is the value so far, `restart` takes back what was shown in this turn, `call` is about to be made, `result` came of one."""
+    """`text` adds text, `value` is the value so far, `restart` takes back what was shown in this turn, `call` is a call that is about to be made, `result` is the result of a call."""
     turn: int = 1
-    """The turn that it belongs to, from 1."""
+    """The number of the turn that the part belongs to, from 1."""
     text: str = ""
     """The text to add; empty unless the kind is `text`."""
     value: Any = None
@@ -94,17 +94,17 @@ class RunPart(msgspec.Struct, frozen=True):
     call: ToolCall | None = None
     """The call that is about to be made; None unless the kind is `call`."""
     result: Called | None = None
-    """What came of a call; None unless the kind is `result`."""
+    """The result of a call; None unless the kind is `result`."""
 
 
 class Run(Generic[T]):
-    """What came of a model that uses tools. A run is falsy unless it came to a valid final reply.
+    """The result of a run of a model with tools. A run is falsy unless it ended with a valid final reply.
 
-    - `answer`: the last answer; after a whole run, the one that makes no more calls. None: there was no room to ask at all.
+    - `answer`: the last answer. If the run was completed, this answer makes no more calls. None: the budgets did not allow even one ask.
     - `steps`: every turn, in order.
-    - `messages`: the conversation to go on with; every call in it has a result.
-    - `reason`: why it stopped before a valid final reply, such as `turns` or `deadline`; empty if it did not.
-    - `stopped`: the finding that says the same; None if nothing stopped it.
+    - `messages`: the conversation to continue with; every call in it has a result.
+    - `reason`: why the run stopped before a valid final reply, such as `turns` or `deadline`; empty if it did not.
+    - `stopped`: the same reason as a finding; None if nothing stopped the run.
     - `seconds`: how long the run took.
     """
 
@@ -127,7 +127,7 @@ class Run(Generic[T]):
 
     @property
     def ok(self) -> bool:
-        """Whether the run came to a final reply that keeps the contract."""
+        """Whether the run ended with a final reply that satisfies the contract."""
         return not self.reason and self.answer is not None and self.answer.ok
 
     def __bool__(self) -> bool:
@@ -136,12 +136,12 @@ class Run(Generic[T]):
 
     @property
     def value(self) -> T | None:
-        """The value of the final reply; None if the run stopped before."""
+        """The value of the final reply; None if the run stopped before it."""
         return self.answer.value if self.ok and self.answer is not None else None
 
     @property
     def data(self) -> Any:
-        """The plain data of the final reply; None if the run stopped before."""
+        """The plain data of the final reply; None if the run stopped before it."""
         return self.answer.data if self.ok and self.answer is not None else None
 
     @property
@@ -156,14 +156,14 @@ class Run(Generic[T]):
 
     @property
     def findings(self) -> Findings:
-        """What is wrong with the last reply, and why the run stopped."""
+        """The findings on the last reply, and why the run stopped."""
         if self.stopped is None:
             return Findings() if self.answer is None else self.answer.findings
         return Findings((*(() if self.answer is None else self.answer.verdict.findings), self.stopped))
 
     @property
     def usage(self) -> dict[str, int]:
-        """Tokens over all turns."""
+        """The tokens of all turns."""
         total: dict[str, int] = {}
         for step in self.steps:
             for name, count in step.answer.usage.items():
@@ -172,12 +172,12 @@ class Run(Generic[T]):
 
     @property
     def cost(self) -> float | None:
-        """Money over all turns; None, never 0, when that of one is not known."""
+        """The cost of all turns; None, never 0, if the cost of any turn is not known."""
         costs = [step.answer.cost for step in self.steps]
         return sum(c for c in costs if c is not None) if costs and None not in costs else None
 
     def unwrap(self) -> T:
-        """The value of the final reply, or `Rejected` when the run stopped before one."""
+        """Return the value of the final reply, or raise `Rejected` if the run stopped before it."""
         if self.ok and self.answer is not None:
             return self.answer.unwrap()
         verdict: Verdict = Verdict(Reply(finish="error")) if self.answer is None else self.answer.verdict

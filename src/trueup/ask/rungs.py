@@ -1,6 +1,6 @@
-"""Rungs: whom to ask, one after the other. What a caller gives enters, a ladder of clients with their models and modes leaves.
+"""Ladders of rungs: the clients to ask, one after the other. Takes what the caller gave; returns clients with their models and modes.
 
-A list is a ladder; anything else is one rung. What cannot be asked is refused here, before anything is sent.
+A list is a ladder; anything else is one rung. Raises an error for a client that cannot be asked, before anything is sent.
 """
 
 from collections.abc import Sequence
@@ -19,17 +19,17 @@ class Rung(NamedTuple):
     """
 
     client: Any
-    """Whom to ask, as in `Contract.ask`."""
+    """The client to ask, as in `Contract.ask`."""
     model: str = ""
-    """The model; empty: those of the policy, or the client's own."""
+    """The model; empty: the policy's models, or the client's own."""
     mode: Mode | None = None
-    """The only mode in which to ask; None: those of the policy, best first."""
+    """The only mode in which to ask; None: the policy's modes, best first."""
     share: float | None = None
-    """Its part of the policy's deadline, beside the shares of the other rungs; None: it may use all of the time."""
+    """Its share of the policy's deadline, relative to the other rungs' shares; None: it may use all of the time."""
 
 
 class Ladder(NamedTuple):
-    """The rungs in order, each with its client; clients that were made here, from an address, are closed in the end."""
+    """The rungs in order, each with its client. Clients that were made here, from an address, are closed at the end."""
 
     rungs: tuple[Rung, ...]
     own: tuple[Client, ...] = ()
@@ -40,13 +40,13 @@ class Ladder(NamedTuple):
 
 
 def find_ladder(call: Any, policy: Policy | None = None, *, sync: bool = False) -> Ladder:
-    """The ladder for what was given to ask; with `sync`, every client must be able to answer without being awaited.
+    """The ladder of the clients to ask. With `sync`, every client must be able to answer without being awaited.
 
     >>> ladder = find_ladder([(lambda messages: "hi", "small"), lambda messages: "hi"])
     >>> [rung.model for rung in ladder.rungs]
     ['small', '']
     """
-    if not isinstance(call, list | tuple):  # one client, as most give
+    if not isinstance(call, list | tuple):  # one client, which is the usual case
         client = find_client(call)
         if sync and client.is_async:
             raise _only_awaited(client)
@@ -74,7 +74,7 @@ def _only_awaited(client: Client) -> TypeError:
 
 
 def provider_of(rungs: Sequence[Rung]) -> str:
-    """Whose shape a history has that all rungs read: the one that they share, or OpenAI's."""
+    """The provider whose message shape all rungs can read: the provider that they share, or OpenAI."""
     providers = {rung.client.provider for rung in rungs}
     return providers.pop() if len(providers) == 1 else "openai"
 
@@ -87,11 +87,13 @@ def _rung(one: Any) -> Rung:
     if not isinstance(one, tuple):
         return Rung(find_client(one))
     if not 1 <= len(one) <= 4:
-        raise TypeError(f"a rung is (client, model, mode, share), the last three optional; got {len(one)} parts")
+        raise TypeError(
+            f"a rung is (client, model, mode, share); all but the client are optional; got {len(one)} parts"
+        )
     rung = Rung(*one)
     if not isinstance(rung.model, str):
         raise TypeError(
-            f"the model of a rung is its name; got {type(rung.model).__name__}. A tuple is one rung: give a list for several"
+            f"the model of a rung is a name; got {type(rung.model).__name__}. A tuple is one rung: give a list for several"
         )
     if rung.share is not None and not (type(rung.share) in (int, float) and 0 < rung.share < float("inf")):
         raise ValueError(f"the share of a rung is a number above 0; got {rung.share!r}")
@@ -101,5 +103,5 @@ def _rung(one: Any) -> Rung:
         if rung.mode not in ALL_MODES:
             raise ValueError(f"the mode of a rung is one of {', '.join(ALL_MODES)}; got {rung.mode!r}")
         if rung.mode not in able and rung.mode != "text":
-            raise ValueError(f"{client.kind} cannot be asked in the mode {rung.mode!r}, only in {', '.join(able)}")
+            raise ValueError(f"{client.kind} cannot be asked in the mode {rung.mode!r}; use {', '.join(able)}")
     return Rung(client, rung.model, rung.mode, rung.share)

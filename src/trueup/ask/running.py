@@ -1,6 +1,6 @@
-"""The drivers of a run: ask, make the calls, ask again, until a reply makes none. Synchronous and asynchronous, streamed or not.
+"""The drivers of a run: ask, make the calls, and ask again, until a reply makes no calls. Synchronous and asynchronous, streamed or not.
 
-They carry out what `Turns` says and decide nothing. Every ask of a run has what is left of the run's budgets.
+They carry out what `Turns` decides. Every ask of a run may use what is left of the run's budgets.
 """
 
 import threading
@@ -11,13 +11,13 @@ from trueup.ask.answer import Answer
 from trueup.ask.drivers.aio import aask
 from trueup.ask.drivers.clock import SYSTEM, Clock
 from trueup.ask.drivers.sync import ask
-from trueup.ask.gate import Hold, Part
+from trueup.ask.gate import AnswerPart, Hold
 from trueup.ask.memory import MODES, Memory
 from trueup.ask.policy import DEFAULT, Policy
 from trueup.ask.run import Run, RunPart
 from trueup.ask.rungs import find_ladder, provider_of
 from trueup.ask.runs.calls import Hook, amake, make
-from trueup.ask.runs.turns import Settings, Turns
+from trueup.ask.runs.turns import Turns, TurnSettings
 from trueup.ask.stream import AskStream, AsyncAskStream
 from trueup.contract.call_results import Errors
 from trueup.contract.option_help import named
@@ -32,19 +32,10 @@ if TYPE_CHECKING:
 
 
 class _Running(Generic[T]):
-    """What all drivers share: the ladder, the turns, and the options of every ask."""
+    """The base of all drivers: the ladder, the turns, and the options of every ask."""
 
     def __init__(
-        self,
-        contract: "Contract[T]",
-        call: "Model",
-        messages: "Messages",
-        policy: Policy | None,
-        settings: Settings,
-        on_call: Hook | None,
-        asked: dict[str, Any],
-        *,
-        sync: bool,
+        self, contract: "Contract[T]", call: "Model", messages: "Messages", *, policy: Policy | None, settings: TurnSettings, on_call: Hook | None, asked: dict[str, Any], sync: bool,
     ) -> None:
         if on_call is not None and not callable(on_call):
             raise TypeError(f"on_call is a function that takes a call; got {type(on_call).__name__}")
@@ -54,7 +45,7 @@ class _Running(Generic[T]):
         clock = asked.get("clock") or SYSTEM
         provider = provider_of(self._ladder.rungs)
         try:
-            self._turns = Turns(contract, messages, policy or DEFAULT, provider, settings, context, clock)
+            self._turns = Turns(contract, messages, policy=policy or DEFAULT, provider=provider, settings=settings, context=context, clock=clock)
         except BaseException:
             self._ladder.close()
             raise
@@ -67,25 +58,25 @@ class _Running(Generic[T]):
 
     @property
     def run(self) -> Run[T]:
-        """What came of it, once all parts were taken."""
+        """The result, after all parts were read."""
         if self._run is None:
-            raise RuntimeError("the run has not been read to its end")
+            raise RuntimeError("the run has not been read to its end; iterate over it first")
         return self._run
 
     def _next(self, policy: Policy) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """What the next ask is called with."""
+        """The arguments of the next ask."""
         turns = self._turns
         context = turns.context()
         return (turns.contract, self._rungs, list(turns.messages), policy), {**self._asked, "context": context}
 
-    def _shown(self, part: Part) -> RunPart:
+    def _shown(self, part: AnswerPart) -> RunPart:
         return RunPart(part.kind, self._turns.turn, part.text, part.value)
 
 
 class RunStream(_Running[T]):
-    """The parts of a run as they happen; iterate over it, and look at `run` at the end.
+    """The parts of a run as they happen. Iterate over it, and read `run` at the end.
 
-    Made by `Contract.run_stream`: `contract` is that contract, and the options are those of `Contract.run_stream`.
+    `Contract.run_stream` makes it: `contract` is that contract, and the options are the same as for `Contract.run_stream`.
     """
 
     @named("run_stream")
@@ -116,8 +107,8 @@ class RunStream(_Running[T]):
             "on_request": on_request, "context": context, "cancel": cancel, "memory": memory, "cache": cache,
             "clock": clock, "wait": wait,
         }  # fmt: skip
-        settings = Settings(tools, deps, turns, errors, max_result, on_event=on_event)
-        super().__init__(contract, call, messages, policy, settings, on_call, asked, sync=True)
+        settings = TurnSettings(tools, deps, turns, errors, max_result, on_event=on_event)
+        super().__init__(contract, call, messages, policy=policy, settings=settings, on_call=on_call, asked=asked, sync=True)
         self._hold = hold
         self._cancel = cancel
         self._parts = self._drive()
@@ -132,7 +123,7 @@ class RunStream(_Running[T]):
         self.close()
 
     def close(self) -> None:
-        """End it: a stream that is under way is closed, and no further call is made."""
+        """End the run: close the stream if there is one, and make no further calls."""
         self._parts.close()
 
     def _drive(self) -> Generator[RunPart, None, None]:
@@ -159,8 +150,8 @@ class RunStream(_Running[T]):
 
 
 class AsyncRunStream(_Running[T]):
-    """The same, asynchronously; made by `Contract.arun_stream`: the options are those of `RunStream`, `parallel` is the number of
-    calls that run at once, and `wait` is awaited.
+    """The same, asynchronously; `Contract.arun_stream` makes it. The options are the same as for `RunStream`, except that `parallel` is
+    the number of calls that run at the same time, and `wait` is awaited.
     """
 
     @named("arun_stream")
@@ -190,8 +181,8 @@ class AsyncRunStream(_Running[T]):
         asked = {
             "on_request": on_request, "context": context, "memory": memory, "cache": cache, "clock": clock, "wait": wait,
         }  # fmt: skip
-        settings = Settings(tools, deps, turns, errors, max_result, parallel, on_event)
-        super().__init__(contract, call, messages, policy, settings, on_call, asked, sync=False)
+        settings = TurnSettings(tools, deps, turns, errors, max_result, parallel, on_event)
+        super().__init__(contract, call, messages, policy=policy, settings=settings, on_call=on_call, asked=asked, sync=False)
         self._hold = hold
         self._parts = self._drive()
 
@@ -205,7 +196,7 @@ class AsyncRunStream(_Running[T]):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """End it: a stream that is under way is closed, and calls that are being made are cancelled."""
+        """End the run: close the stream if there is one, and cancel calls that are running."""
         await self._parts.aclose()
 
     async def _drive(self) -> AsyncGenerator[RunPart, None]:
@@ -237,7 +228,7 @@ class AsyncRunStream(_Running[T]):
 def run(
     contract: "Contract[T]", call: "Model", messages: "Messages", policy: Policy | None = None, **options: Any
 ) -> Run[T]:
-    """Let a model use tools until a reply makes no more calls. `Contract.run` is this."""
+    """Let a model use tools until a reply makes no more calls. `Contract.run` calls it."""
     stream = RunStream(contract, call, messages, policy, hold=None, **options)
     for _ in stream:
         pass
@@ -247,7 +238,7 @@ def run(
 async def arun(
     contract: "Contract[T]", call: "Model", messages: "Messages", policy: Policy | None = None, **options: Any
 ) -> Run[T]:
-    """The same, asynchronously. `Contract.arun` is this."""
+    """The same, asynchronously. `Contract.arun` calls it."""
     async with AsyncRunStream(contract, call, messages, policy, hold=None, **options) as stream:
         async for _ in stream:
             pass

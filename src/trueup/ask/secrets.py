@@ -1,7 +1,7 @@
 """The secrets that clients send: their keys, headers and passwords, found where each SDK keeps them.
 
-Clients enter; a masker of texts leaves. It looks when a failure is first told, never before, and changes nothing: it reads what
-objects hold, calls no method of theirs but those that give a kept secret, and gives up beyond a bounded number of them.
+Takes clients; masks their secrets in texts. It searches the clients only when the first failure is reported, and changes nothing. It reads
+the members of objects, calls only methods that return a stored secret, and stops after a bounded number of objects.
 """
 
 import base64
@@ -20,23 +20,23 @@ _SECRET = lazy_regex(
     r"(?i)(?:^|[_\-])(?:api_?key|key|token|secret|secret_key|access_key|password|passwd|authorization|auth|cookie|credentials?)$"
     r"|^(?:x-)?(?:goog-)?api-key$|^x-api-key$|apikey|api[-_]key"
 )
-_NOT = lazy_regex(r"(?i)max_|_tokens$|tokenizer|token_usage|^key$")  # the key of a client is what it is known by
+_NOT = lazy_regex(r"(?i)max_|_tokens$|tokenizer|token_usage|^key$")  # a client's `key` is its name, not a secret
 _ADDRESS = lazy_regex(r"(?i)url|endpoint|address|^host$")
 _ENVIRONMENT = lazy_regex(r"(?:_API_KEY|_TOKEN|_SECRET|_SECRET_ACCESS_KEY|_ACCESS_KEY_ID|_PASSWORD|_ACCESS_KEY)$")
 _DEEP = 6
-_LEAST = 6  # characters of a secret; what is shorter is a word like `none`
-# Given where no key is needed; each is also a word of ordinary messages.
+_LEAST = 6  # characters of a secret; a shorter text is a word such as `none`
+# Given if no key is needed; each is also a word of ordinary messages.
 _PLACEHOLDERS = frozenset(
     "ollama lm-studio lmstudio openai api-key api_key apikey your-api-key no-key no-key-required sk-no-key-required not-needed"
     " not-used not-required unused dummy-key fake-key test-key placeholder anything password bearer".split()
 )
-_PART = 8  # characters of a secret that give it away at the end of a text that was cut
-_SHORT = 150  # characters of a text that nobody cuts
+_PART = 8  # the first characters of a secret that are masked at the end of a text that was cut
+_SHORT = 150  # texts of up to this many characters are never cut
 _MOST = 3000  # objects to look at
 
 
 class Secrets:
-    """Masks the secrets of some clients, and whatever looks like one, in texts."""
+    """Masks the secrets of some clients, and anything that looks like a secret, in texts."""
 
     __slots__ = ("_clients", "_values")
 
@@ -60,7 +60,7 @@ class Secrets:
 
 
 def _without_start(text: str, values: Iterable[str]) -> str:
-    """A text that does not end in the first part of a secret, as one that was cut to a length may."""
+    """The text without the first part of a secret at its end, which is left if the text was cut there."""
     for value in values:
         start = text.find(value[:_PART], max(_SHORT, len(text) - len(value)))
         while start >= 0:
@@ -71,7 +71,7 @@ def _without_start(text: str, values: Iterable[str]) -> str:
 
 
 def secrets_in(client: Any) -> set[str]:
-    """The secrets that an object holds, at any depth within reason.
+    """The secrets in an object, down to a limited depth.
 
     >>> from types import SimpleNamespace
     >>> held = SimpleNamespace()
@@ -82,7 +82,7 @@ def secrets_in(client: Any) -> set[str]:
     found: set[str] = set()
     seen: set[int] = set()
     todo: deque[tuple[str, Any, int]] = deque([("", client, 0)])
-    while todo and len(seen) < _MOST:  # what is near comes first
+    while todo and len(seen) < _MOST:  # breadth first
         name, value, depth = todo.popleft()
         if isinstance(value, str | bytes):
             found.update(_in_text(name, value if isinstance(value, str) else value.decode("latin-1")))
@@ -94,7 +94,7 @@ def secrets_in(client: Any) -> set[str]:
             parts = list(_parts(value))
         except Exception:  # noqa: BLE001 - an object that cannot be looked into must not turn a failure into an exception
             parts = []
-        todo.extend((part or name, inner, depth + 1) for part, inner in parts)  # an item is named as its holder
+        todo.extend((part or name, inner, depth + 1) for part, inner in parts)  # an item has the name of its container
     return found - {""}
 
 
@@ -117,7 +117,7 @@ def _in_text(name: str, text: str) -> Iterator[str]:
 
 
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:
-    """What an object holds, by name; names of headers may be bytes."""
+    """The contents of an object, by name; names of headers may be bytes."""
     reveal = getattr(type(value), "get_secret_value", None)
     if reveal is not None:
         yield "secret", reveal(value)
@@ -138,7 +138,7 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _items(value: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
-    """The first items of a mapping; some, such as urllib3's pools, cannot be walked through."""
+    """The first items of a mapping; some, such as urllib3's pools, cannot be iterated."""
     try:
         return list(value.items())[:200]
     except Exception:  # noqa: BLE001 - a foreign mapping may raise anything
@@ -159,7 +159,7 @@ def _members(value: Any) -> Iterator[tuple[str, Any]]:
             if hasattr(member, "__get__"):
                 try:
                     yield name, member.__get__(value, type(value))
-                except AttributeError:  # a slot that is empty
+                except AttributeError:  # an empty slot
                     continue
 
 
@@ -175,7 +175,7 @@ def _text(name: Any) -> str:
 
 
 def spellings(value: str) -> set[str]:
-    """A secret as it may be written: as it is, encoded for an address, escaped for JSON, or as Basic authentication has it.
+    """The ways to write a secret: as it is, encoded for a URL, escaped for JSON, or in base64 as in Basic authentication.
 
     >>> sorted(spellings("a:b+c=="))
     ['YTpiK2M9PQ==', 'a%3Ab%2Bc%3D%3D', 'a:b+c==']

@@ -1,7 +1,7 @@
-"""Streaming asks: parts that may be shown as they come, the same plan behind them, synchronous and asynchronous.
+"""Streaming asks, synchronous and asynchronous: the same plan as other asks, with parts that may be shown as they arrive.
 
-A stream is judged while it comes in and given up at its first certain fault; then the plan goes on as with any faulty reply.
-There is no way to the model's own pieces: every part has passed the gate.
+A stream is judged while it arrives and aborted at its first certain fault; then the plan continues as with any faulty reply.
+The model's own pieces are not available: every part has passed the gate.
 """
 
 import asyncio
@@ -12,11 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Self
 
 from trueup.ask.answer import Answer
-from trueup.ask.clients.request import Failure, Request, failure_of, reply_in
+from trueup.ask.clients.request import CallFailure, Request, failure_of, reply_in
 from trueup.ask.drivers.clock import SYSTEM, Clock
 from trueup.ask.drivers.time_limits import abandoned, alate, late, limit
-from trueup.ask.drivers.worker import END, GRACE, Cancelled, Inline, Job, Late, Pieces, pause, seeing
-from trueup.ask.gate import Gate, Hold, Part
+from trueup.ask.drivers.worker import END, GRACE, CallCancelled, Inline, Late, ThreadedPieces, WorkerJob, pause, seeing
+from trueup.ask.gate import AnswerPart, Gate, Hold
 from trueup.ask.loop.loop import Loop
 from trueup.ask.loop.plan import Finish, Send, Step
 from trueup.ask.memory import MODES, Memory
@@ -32,27 +32,14 @@ if TYPE_CHECKING:
     from trueup.contract.contract import Contract
     from trueup.contract.option_types import Messages, Model
 
-_EMPTY = Failure("the stream ended before it began", code="cut")
+_EMPTY = CallFailure("the stream ended before it began", code="cut")
 
 
 class _Streaming(Generic[T]):
-    """What both drivers share: the loop, the gate of the present attempt, and what is shown last."""
+    """The base of both drivers: the loop, the gate of the current attempt, and the parts that are shown last."""
 
     def __init__(
-        self,
-        contract: "Contract[T]",
-        call: "Model",
-        messages: "Messages",
-        policy: Policy | None,
-        hold: Hold,
-        on_event: Callable[[Event], object] | None,
-        context: Mapping[str, Any] | None,
-        memory: Memory | None,
-        clock: Clock | None,
-        on_request: Hook | None,
-        cache: "Cache | None",
-        *,
-        sync: bool,
+        self, contract: "Contract[T]", call: "Model", messages: "Messages", *, policy: Policy | None, hold: Hold, on_event: Callable[[Event], object] | None, context: Mapping[str, Any] | None, memory: Memory | None, clock: Clock | None, on_request: Hook | None, cache: "Cache | None", sync: bool,
     ) -> None:
         if hold not in ("sentence", "all"):
             raise ValueError(f"hold is 'sentence' or 'all'; got {hold!r}")
@@ -68,28 +55,28 @@ class _Streaming(Generic[T]):
             "cache": cache,
         }
         self._loop = Loop(contract, self._ladder.rungs, messages, policy or DEFAULT, **options, streams=True)
-        self._gate: Gate | None = None  # that of the call that is under way
-        self._shown = False  # something was shown that may have to be taken back
+        self._gate: Gate | None = None  # the gate of the current call
+        self._shown = False  # whether something was shown that may have to be taken back
         self._answer: Answer[T] | None = None
 
     @property
     def answer(self) -> Answer[T]:
-        """What came of it, once all parts were taken."""
+        """The result, after all parts were read."""
         if self._answer is None:
-            raise RuntimeError("the stream has not been read to its end")
+            raise RuntimeError("the stream has not been read to its end; iterate over it first")
         return self._answer
 
     def _open(self) -> tuple[Request, Gate]:
         request = self._loop.request()
         contract = self._loop.contract
-        own = getattr(contract, "contract", contract)  # whoever watches is told of whole replies, not of every sentence
+        own = getattr(contract, "contract", contract)  # unwatched: sentences are not replies
         self._gate = gate = Gate(
             own, self._loop.context, len(self._loop.attempts) + 1, self._hold, request, self._loop.ends_with
         )
         return request, gate
 
-    def _broken_off(self, gate: Gate, failure: Failure | None) -> Step | None:
-        """The step after an attempt that was given up or failed; None where a whole reply is there to be judged."""
+    def _broken_off(self, gate: Gate, failure: CallFailure | None) -> Step | None:
+        """The step after an attempt that was aborted or failed; None if there is a whole reply to judge."""
         self._shown = self._shown or gate.passed
         if failure is not None:
             return self._loop.failed(failure, heard=gate.chunks)
@@ -98,44 +85,44 @@ class _Streaming(Generic[T]):
         return None if gate.chunks else self._loop.failed(_EMPTY)
 
     def _cancelled(self) -> Step:
-        """The caller wants no more; what arrived of a reply is counted."""
+        """The step after the caller cancelled; the part of a reply that arrived is counted."""
         return self._loop.cancelled(self._gate.chunks if self._gate is not None else ())
 
     def _leave(self) -> None:
-        """It was closed before its end: the answer says so, and has what was spent."""
+        """Make the answer of a stream that was closed early; it includes the cost so far."""
         if self._answer is None:
             self._cancelled()
             self._answer = self._loop.answer()
 
-    def _judged(self, gate: Gate, verdict: Verdict) -> tuple[Step, list[Part]]:
-        """The step after a reply that was judged, and what may still be shown of it."""
+    def _judged(self, gate: Gate, verdict: Verdict) -> tuple[Step, list[AnswerPart]]:
+        """The step after a reply was judged, and the parts of the reply that may still be shown."""
         step = self._loop.judged(verdict)
         done = isinstance(step, Finish)
         return step, gate.finish(verdict) if done and verdict.ok else []
 
-    def _restart(self, step: Step) -> list[Part]:
-        """Take back what was shown of an attempt that came to nothing, as soon as that is known."""
+    def _restart(self, step: Step) -> list[AnswerPart]:
+        """Take back what was shown of a failed attempt, as soon as it is known to have failed."""
         if not self._shown or (isinstance(step, Finish) and step.outcome in {"accepted", "repaired", "regenerated"}):
             return []
         self._shown = False
-        return [Part("restart", attempt=len(self._loop.attempts) + 1)]
+        return [AnswerPart("restart", attempt=len(self._loop.attempts) + 1)]
 
-    def _end(self) -> list[Part]:
-        """The answer, and the part that stands for it where no reply of the model does: the fallback, or what was kept of one."""
+    def _end(self) -> list[AnswerPart]:
+        """Make the answer; return its part if no streamed reply gave one: the fallback, or the salvaged part of a reply."""
         self._answer = answer = self._loop.answer()
         kept = answer.outcome == "degraded" and self._loop.policy.otherwise == "text"
         if answer.outcome != "fallback" and not kept:
             return []
         number = len(answer.attempts)
         if self._loop.contract.schema is None or (kept and answer.data is None):
-            return [Part("text", text=answer.text, attempt=number)]
-        return [Part("value", value=answer.value if answer.ok else answer.data, attempt=number)]
+            return [AnswerPart("text", text=answer.text, attempt=number)]
+        return [AnswerPart("value", value=answer.value if answer.ok else answer.data, attempt=number)]
 
 
 class AskStream(_Streaming[T]):
-    """The parts of an answer, one after the other; iterate over it, and look at `answer` at the end.
+    """The parts of an answer, one after the other. Iterate over it, and read `answer` at the end.
 
-    Made by `Contract.ask_stream`: `contract` is that contract, and the options are those of `Contract.ask_stream`.
+    `Contract.ask_stream` makes it: `contract` is that contract, and the options are the same as for `Contract.ask_stream`.
     """
 
     @named("ask_stream")
@@ -157,14 +144,14 @@ class AskStream(_Streaming[T]):
         wait: Callable[[float], bool] | None = None,
     ) -> None:
         super().__init__(
-            contract, call, messages, policy, hold, on_event, context, memory, clock, on_request, cache, sync=True
+            contract, call, messages, policy=policy, hold=hold, on_event=on_event, context=context, memory=memory, clock=clock, on_request=on_request, cache=cache, sync=True
         )
         self._cancel = cancel
         self._wait: Callable[[float], bool] = wait or partial(pause, cancel=cancel)
-        self._gave_up = False  # a call was cancelled, if only because this ask is part of one that was
+        self._gave_up = False  # a call was cancelled, perhaps because this ask is part of a call that was cancelled
         self._parts = self._run()
 
-    def __iter__(self) -> Iterator[Part]:
+    def __iter__(self) -> Iterator[AnswerPart]:
         return self._parts
 
     def __enter__(self) -> Self:
@@ -177,7 +164,7 @@ class AskStream(_Streaming[T]):
         """End it: a stream that is under way is closed."""
         self._parts.close()
 
-    def _run(self) -> Generator[Part, None, None]:
+    def _run(self) -> Generator[AnswerPart, None, None]:
         try:
             step = self._loop.start()
             while not isinstance(step, Finish):
@@ -187,7 +174,7 @@ class AskStream(_Streaming[T]):
                     request, gate = self._open()
                     failure = yield from self._attempt(request, gate)
                     if self._is_cancelled():
-                        continue  # what came so far is not a whole reply
+                        continue  # the pieces so far are not a whole reply
                     broken = self._broken_off(gate, failure)
                     step, parts = (broken, []) if broken else self._judged(gate, self._loop.judge(gate.chunks))
                     yield from self._restart(step)
@@ -204,12 +191,12 @@ class AskStream(_Streaming[T]):
     def _is_cancelled(self) -> bool:
         return self._gave_up or (self._cancel is not None and self._cancel.is_set())
 
-    def _attempt(self, request: Request, gate: Gate) -> Generator[Part, None, Failure | None]:
-        """One stream, as far as it is worth; the failure that ended it, if one did. Only the time in which it is waited for counts."""
+    def _attempt(self, request: Request, gate: Gate) -> Generator[AnswerPart, None, CallFailure | None]:
+        """One stream, until it ends or is certainly faulty; returns the failure that ended it, if any. Only the time spent waiting for it counts."""
         left = limit(self._loop, request)
         open_stream = partial(self._loop.client.stream, request)
         bounded = left is not None or self._cancel is not None
-        pieces = Pieces(open_stream, self._cancel) if bounded else Inline(open_stream)
+        pieces = ThreadedPieces(open_stream, self._cancel) if bounded else Inline(open_stream)
         try:
             while not gate.doomed and not self._is_cancelled():
                 begun = self._clock.now()
@@ -222,7 +209,7 @@ class AskStream(_Streaming[T]):
                 yield from gate.feed(chunk)
         except Late as given_up:
             return late(self._loop, given_up.job.is_stopped(), request.timeout)
-        except Cancelled as given_up:
+        except CallCancelled as given_up:
             self._gave_up = True
             abandoned(self._loop, given_up.job.is_stopped())
         except Exception as error:
@@ -238,7 +225,7 @@ class AskStream(_Streaming[T]):
 
 
 class AsyncAskStream(_Streaming[T]):
-    """The same, asynchronously; made by `Contract.aask_stream`: the options are those of `AskStream`, and `wait` is awaited."""
+    """The same, asynchronously; `Contract.aask_stream` makes it. The options are the same as for `AskStream`, except that `wait` is awaited."""
 
     @named("aask_stream")
     def __init__(
@@ -258,12 +245,12 @@ class AsyncAskStream(_Streaming[T]):
         wait: Callable[[float], Awaitable[object]] | None = None,
     ) -> None:
         super().__init__(
-            contract, call, messages, policy, hold, on_event, context, memory, clock, on_request, cache, sync=False
+            contract, call, messages, policy=policy, hold=hold, on_event=on_event, context=context, memory=memory, clock=clock, on_request=on_request, cache=cache, sync=False
         )
         self._wait = wait or asyncio.sleep
         self._parts = self._run()
 
-    def __aiter__(self) -> AsyncIterator[Part]:
+    def __aiter__(self) -> AsyncIterator[AnswerPart]:
         return self._parts
 
     async def __aenter__(self) -> Self:
@@ -276,13 +263,13 @@ class AsyncAskStream(_Streaming[T]):
         """End it: a stream that is under way is closed."""
         await self._parts.aclose()
 
-    async def _run(self) -> AsyncGenerator[Part, None]:
+    async def _run(self) -> AsyncGenerator[AnswerPart, None]:
         try:
             step = self._loop.start()
             while not isinstance(step, Finish):
                 if isinstance(step, Send):
                     request, gate = self._open()
-                    failures: list[Failure] = []
+                    failures: list[CallFailure] = []
                     attempt = self._attempt(request, gate, failures)
                     try:
                         async for part in attempt:
@@ -304,10 +291,12 @@ class AsyncAskStream(_Streaming[T]):
         finally:
             self._ladder.close()
 
-    async def _attempt(self, request: Request, gate: Gate, failures: list[Failure]) -> AsyncGenerator[Part, None]:
-        """One stream, as far as it is worth; the failure that ended it goes into the list."""
+    async def _attempt(
+        self, request: Request, gate: Gate, failures: list[CallFailure]
+    ) -> AsyncGenerator[AnswerPart, None]:
+        """One stream, until it ends or is certainly faulty; the failure that ended it is added to `failures`."""
         left = limit(self._loop, request)
-        jobs: list[Job] = []
+        jobs: list[WorkerJob] = []
         pieces: Any = None
         timer: asyncio.Timeout | None = None
         try:
@@ -340,6 +329,6 @@ class AsyncAskStream(_Streaming[T]):
         finally:
             close = getattr(pieces, "aclose", None)
             if close is not None:
-                with suppress(TimeoutError):  # a connection that does not close is left alone
+                with suppress(TimeoutError):  # do not wait any longer for a connection that does not close
                     async with asyncio.timeout(GRACE):
                         await close()

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tests.ask.stage import BAD, GOOD, PROSE, SCHEMA, Log, StageClock
 from trueup import Contract, Policy, Price
 from trueup.ask.answer import Answer
-from trueup.ask.budgets.allowance import Allowance, too_high
+from trueup.ask.budgets.allowance import AskBudget, too_high
 from trueup.ask.budgets.tokens import estimate
-from trueup.ask.clients.call import Call
-from trueup.ask.clients.request import Failure, Request, TransportFailure, failure_of
+from trueup.ask.clients.call import CallableClient
+from trueup.ask.clients.request import CallFailure, Request, TransportFailure, failure_of
 from trueup.ask.memory import Memory
 from trueup.verdict.events import Failed, Finished, Sent, Warned
 
@@ -169,7 +169,7 @@ def test_a_limit_of_the_callers_own_is_only_ever_lowered(policy: Policy, limit: 
 )
 def test_a_limit_inside_a_parameter_is_lowered(parameters: dict[str, dict[str, int]]) -> None:
     request = Request([{"role": "user", "content": "Hi"}], parameters=parameters)
-    fit = Allowance(Policy(tokens=500, tokenizer=count)).fit(request, 0, 0.0)
+    fit = AskBudget(Policy(tokens=500, tokenizer=count)).fit(request, 0, 0.0)
     [(outer, inner)] = fit.request.parameters.items()
     assert 400 < next(iter(inner.values())) < 500
     assert inner.keys() == parameters[outer].keys()
@@ -178,14 +178,14 @@ def test_a_limit_inside_a_parameter_is_lowered(parameters: dict[str, dict[str, i
 
 def test_a_limit_among_the_parameters_is_lowered_too() -> None:
     request = Request([{"role": "user", "content": "?"}], parameters={"max_completion_tokens": 9_000, "n": 2})
-    fit = Allowance(Policy(tokens=100, tokenizer=count)).fit(request, 0, 0.0)
+    fit = AskBudget(Policy(tokens=100, tokenizer=count)).fit(request, 0, 0.0)
     assert fit.request.parameters == {"max_completion_tokens": (100 - fit.estimate.most) // 2, "n": 2}
 
 
 def test_a_limit_above_what_a_model_can_write_is_not_sent() -> None:
     request = Request([{"role": "user", "content": "?"}], model="gpt-4o")
-    assert Allowance(Policy(tokens=100_000, tokenizer=count)).fit(request, 0, 0.0).request.max_tokens is None
-    assert Allowance(Policy(tokens=10_000, tokenizer=count)).fit(request, 0, 0.0).request.max_tokens is not None
+    assert AskBudget(Policy(tokens=100_000, tokenizer=count)).fit(request, 0, 0.0).request.max_tokens is None
+    assert AskBudget(Policy(tokens=10_000, tokenizer=count)).fit(request, 0, 0.0).request.max_tokens is not None
 
 
 @pytest.mark.spec("A9", "A11")
@@ -218,7 +218,7 @@ def test_a_budget_ends_the_ask_before_a_repair_that_does_not_fit() -> None:
 
 
 def test_what_the_provider_counted_tells_what_the_next_request_takes() -> None:
-    allowance = Allowance(Policy(tokens=1_000))
+    allowance = AskBudget(Policy(tokens=1_000))
     request = Request([{"role": "user", "content": "x" * 600}])
     assert not allowance.fit(request, 0, 0.0).estimate.least
     allowance.measure(request, 400)
@@ -229,7 +229,7 @@ def test_what_the_provider_counted_tells_what_the_next_request_takes() -> None:
 
 
 def test_a_request_that_was_measured_and_fits_is_no_risk() -> None:
-    allowance = Allowance(Policy(tokens=1_000))
+    allowance = AskBudget(Policy(tokens=1_000))
     request = Request([{"role": "user", "content": "x" * 3_000}])
     assert allowance.fit(request, 0, 0.0).risked == "tokens"
     allowance.measure(request, 500)
@@ -240,7 +240,7 @@ def test_a_request_that_was_measured_and_fits_is_no_risk() -> None:
 
 
 def test_what_a_provider_adds_to_every_request_is_not_multiplied() -> None:
-    allowance = Allowance(Policy(tokens=4_000))
+    allowance = AskBudget(Policy(tokens=4_000))
     allowance.measure(Request([{"role": "user", "content": "x" * 30}]), 330)  # 300 of them are the provider's own
     longer = allowance.fit(Request([{"role": "user", "content": "x" * 3_000}]), 0, 0.0)
     assert longer.refused is None
@@ -248,7 +248,7 @@ def test_what_a_provider_adds_to_every_request_is_not_multiplied() -> None:
 
 
 def test_what_a_provider_adds_to_what_a_tokenizer_counts_is_counted_from_then_on() -> None:
-    allowance = Allowance(Policy(tokens=1_000, tokenizer=count))
+    allowance = AskBudget(Policy(tokens=1_000, tokenizer=count))
     request = Request([{"role": "user", "content": "x" * 400}])
     alone = allowance.estimate(request).likely
     allowance.measure(request, alone + 300)
@@ -305,10 +305,10 @@ def test_a_reply_has_room_for_a_few_tokens_or_is_not_asked_for() -> None:
     request = Request([{"role": "user", "content": "x" * 400}])
     needs = estimate(request, count).most
     for spare, wanted, fits in ((15, None, False), (16, None, True), (15, 5, True), (4, 5, False)):
-        allowance = Allowance(Policy(tokens=needs + spare, tokenizer=count))
+        allowance = AskBudget(Policy(tokens=needs + spare, tokenizer=count))
         fit = allowance.fit(request.replace(max_tokens=wanted), 0, 0.0)
         assert (fit.refused is None) == fits
-    by_bytes = Allowance(Policy(tokens=50)).fit(request, 0, 0.0)
+    by_bytes = AskBudget(Policy(tokens=50)).fit(request, 0, 0.0)
     assert (by_bytes.risked, by_bytes.request.max_tokens) == ("tokens", 16)
 
 
@@ -316,15 +316,15 @@ def test_a_reply_has_room_for_the_thinking_that_the_caller_allows() -> None:
     thinking = {"thinking": {"type": "enabled", "budget_tokens": 2_000}, "max_tokens": 8_000}
     request = Request([{"role": "user", "content": "x" * 400}], parameters=thinking)
     policy = Policy(tokens=2_000, tokenizer=count)
-    assert Allowance(policy).fit(request, 0, 0.0).refused == "tokens"
+    assert AskBudget(policy).fit(request, 0, 0.0).refused == "tokens"
     limit = (
-        Allowance(msgspec.structs.replace(policy, tokens=3_000)).fit(request, 0, 0.0).request.parameters["max_tokens"]
+        AskBudget(msgspec.structs.replace(policy, tokens=3_000)).fit(request, 0, 0.0).request.parameters["max_tokens"]
     )
     assert 2_000 < limit < 3_000
 
 
 def test_a_model_that_a_hook_chose_needs_a_price_too() -> None:
-    with pytest.raises(ValueError, match="money needs prices: that of 'unheard-of'"):
+    with pytest.raises(ValueError, match="money needs prices, and the price of 'unheard-of'"):
         CONTRACT.ask(
             lambda messages: GOOD, QUESTION, Policy(models=("gpt-4o",), money=1.0),
             on_request=lambda request: request.replace(model="unheard-of"),
@@ -339,7 +339,7 @@ def test_what_may_be_written_to_a_cache_is_paid_for_in_advance() -> None:
     prices = {"*": Price(1.0, 0.0, cache_write=10.0)}
     for model, messages, fits in (("claude-x", plain, True), ("claude-x", marked, False), ("gpt-x", plain, False)):
         request = Request(messages, model=model)
-        fit = Allowance(Policy(money=0.0005, prices=prices, tokenizer=count)).fit(request, 0, 0.0)
+        fit = AskBudget(Policy(money=0.0005, prices=prices, tokenizer=count)).fit(request, 0, 0.0)
         assert (fit.refused is None) == fits
 
 
@@ -355,13 +355,13 @@ def test_only_what_is_kept_for_an_hour_is_paid_for_as_such(mark: dict[str, str],
         Request(hello, model="claude-x", parameters={"system": [block]}),
         Request([{"role": "user", "content": "x" * 400}], model="claude-x", parameters={"cache_control": mark}),
     ):
-        assert (Allowance(policy).fit(request, 0, 0.0).refused is None) == fits
+        assert (AskBudget(policy).fit(request, 0, 0.0).refused is None) == fits
 
 
 def test_money_is_not_limited_without_a_price() -> None:
-    with pytest.raises(ValueError, match="money needs prices: that of 'unheard-of' is not known"):
+    with pytest.raises(ValueError, match="money needs prices, and the price of 'unheard-of' is not known"):
         Policy(money=1.0, models=("unheard-of",))
-    with pytest.raises(ValueError, match="money needs prices: that of the client's own model is not known"):
+    with pytest.raises(ValueError, match="money needs prices, and the price of the client's own model is not known"):
         CONTRACT.ask(lambda messages: GOOD, QUESTION, Policy(money=1.0))
     assert Policy(money=1.0, models=("gpt-4o-mini",)).price("gpt-4o-mini") is not None
 
@@ -424,7 +424,7 @@ def test_a_stream_that_breaks_off_is_counted() -> None:
 def test_a_reply_that_just_stops_is_counted(counted: dict[str, Any]) -> None:
     """The stream ends as if it were whole, but the provider did not say how the reply ended."""
 
-    class Client(Call):
+    class Client(CallableClient):
         finishes = True
 
     def model(messages: Any) -> Iterator[Any]:
@@ -504,8 +504,8 @@ def test_failures_use_up_a_budget() -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        TransportFailure(Failure("bad request", "fatal", 400)),
-        TransportFailure(Failure("overloaded", "transient", 503)),
+        TransportFailure(CallFailure("bad request", "fatal", 400)),
+        TransportFailure(CallFailure("overloaded", "transient", 503)),
         ConnectionRefusedError("nobody listens"),
     ],
     ids=["rejected", "overloaded", "refused"],
@@ -613,7 +613,7 @@ def test_a_rejected_limit_is_tried_again_lower_and_then_left_out(named: str) -> 
         limits.append(max_tokens)
         if max_tokens is not None and (max_tokens > 16_384 or named != "16384"):
             said = f"max_tokens is too large: {max_tokens}. It is at most {named}."
-            raise TransportFailure(Failure(said, "fatal", 400))
+            raise TransportFailure(CallFailure(said, "fatal", 400))
         return GOOD
 
     memory, clock = Memory(), StageClock()
@@ -630,7 +630,7 @@ def test_a_limit_that_is_rejected_for_ever_ends_the_ask() -> None:
 
     def model(messages: Any, max_tokens: int | None = None) -> str:
         limits.append(max_tokens)
-        raise TransportFailure(Failure(f"max_tokens {max_tokens or 9} exceeds the maximum of 5", "fatal", 400))
+        raise TransportFailure(CallFailure(f"max_tokens {max_tokens or 9} exceeds the maximum of 5", "fatal", 400))
 
     answer = CONTRACT.ask(model, QUESTION, Policy(tokens=1_000_000, tokenizer=count), memory=Memory())
     assert answer.reason == "rejected"

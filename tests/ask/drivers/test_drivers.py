@@ -13,7 +13,7 @@ from tests.ask.stage import BAD, GOOD, PROSE, SCHEMA, Log, Model, StageClock
 from tests.garbage import garbage_of
 from trueup import Contract, Policy, Price
 from trueup.ask.answer import Answer
-from trueup.ask.clients.request import Failure
+from trueup.ask.clients.request import CallFailure
 from trueup.ask.drivers.aio import aask
 from trueup.ask.drivers.sync import ask
 from trueup.ask.memory import Memory
@@ -22,8 +22,8 @@ from trueup.verdict.events import Finished, Judged, Repairing, Sent, SteppedDown
 CONTRACT = Contract(SCHEMA)
 TURNS = [
     GOOD, BAD, PROSE, "", '{"name": "Ada"}', '```json\n{"name": "Ada", "age": 36,}\n```', None,
-    Failure("busy", "rate"), Failure("busy", "rate", retry_after=3.0), Failure("down", "transient", 503),
-    Failure("no such mode", "mode", 400), Failure("no", "fatal", 401), Failure("hot", "feature", 400, feature="temperature"),
+    CallFailure("busy", "rate"), CallFailure("busy", "rate", retry_after=3.0), CallFailure("down", "transient", 503),
+    CallFailure("no such mode", "mode", 400), CallFailure("no", "fatal", 401), CallFailure("hot", "feature", 400, feature="temperature"),
     {"choices": [{"message": {"content": GOOD}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 9, "completion_tokens": 5}},
     {"choices": [{"message": {"content": '{"name": "A'}, "finish_reason": "length"}]},
     {"error": {"message": "overloaded", "type": "overloaded_error", "code": 529}},
@@ -102,7 +102,7 @@ def test_an_always_bad_model_gets_exactly_two_repairs(reply: str) -> None:
 
 @pytest.mark.spec("A7")
 @pytest.mark.parametrize("attempts", [1, 2, 5])
-@pytest.mark.parametrize("reply", ["", " ", BAD, PROSE, Failure("down", "transient", 503)])
+@pytest.mark.parametrize("reply", ["", " ", BAD, PROSE, CallFailure("down", "transient", 503)])
 def test_there_are_never_more_calls_than_attempts(attempts: int, reply: Any) -> None:
     answer, _, model = run_sync([reply], Policy(attempts=attempts, repairs=9, retries=9, same_fault=9))
     assert (len(model.seen), answer.reason) == (attempts, "attempts")
@@ -194,14 +194,14 @@ def test_an_unknown_price_is_unknown_and_never_nothing() -> None:
     assert answer.cost is None
     answer, _, _ = run_sync([TURNS[13]], Policy(prices={"*": Price(1.0, 2.0)}))
     assert answer.cost == pytest.approx(19e-6)
-    with pytest.raises(ValueError, match="money needs prices: that of the client's own model"):
+    with pytest.raises(ValueError, match="money needs prices, and the price of the client's own model"):
         run_sync([TURNS[13]], Policy(money=1.0))
 
 
 @pytest.mark.spec("A9")
 def test_a_mode_that_was_rejected_is_remembered_for_the_model() -> None:
     memory, clock = Memory(), StageClock()
-    refuses = Failure("response_format json_schema is not supported", "mode", 400)
+    refuses = CallFailure("response_format json_schema is not supported", "mode", 400)
     model = Model([refuses, GOOD, GOOD], clock)
     log = Log()
     ask(CONTRACT, model, "Who?", clock=clock, wait=clock.wait, memory=memory, on_event=log)
@@ -213,7 +213,7 @@ def test_a_mode_that_was_rejected_is_remembered_for_the_model() -> None:
 
 @pytest.mark.spec("A10")
 def test_every_wait_attempt_repair_and_fallback_is_an_event() -> None:
-    script = [Failure("busy", "rate", 429, 2.0), BAD, Failure("down", "transient", 500), PROSE, BAD]
+    script = [CallFailure("busy", "rate", 429, 2.0), BAD, CallFailure("down", "transient", 500), PROSE, BAD]
     answer, log, _ = run_sync(script, Policy(fallback={"name": "nobody", "age": 0}))
     assert answer.outcome == "fallback"
     assert log.names == [
@@ -230,7 +230,7 @@ def test_every_wait_attempt_repair_and_fallback_is_an_event() -> None:
 @pytest.mark.spec("A8")
 def test_a_wait_is_cancelled_at_once_sync() -> None:
     cancel = threading.Event()
-    model = Model([Failure("busy", "rate", 429, 50.0)])
+    model = Model([CallFailure("busy", "rate", 429, 50.0)])
 
     def watch(event: Any) -> None:
         if isinstance(event, Waiting):
@@ -245,7 +245,7 @@ def test_a_wait_is_cancelled_at_once_sync() -> None:
 
 @pytest.mark.spec("A8")
 def test_a_wait_is_cancelled_at_once_async() -> None:
-    model = Model([Failure("busy", "rate", 429, 50.0)])
+    model = Model([CallFailure("busy", "rate", 429, 50.0)])
 
     async def run() -> None:
         waiting = asyncio.Event()

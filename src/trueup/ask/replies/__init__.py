@@ -1,1 +1,1 @@
-"""Replies after they came: unwrapped, judged for their faults, kept in the conversation."""
+"""Replies after they arrived: unwrapped, judged for their faults, added to the conversation."""

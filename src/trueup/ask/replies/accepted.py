@@ -1,7 +1,7 @@
-"""A reply that was accepted, as part of a conversation: the model's messages, and its calls as they can be answered.
+"""An accepted reply as part of a conversation: the model's messages, and its calls in a form that can be answered.
 
-A verdict enters; messages leave in the provider's shape, with every call of the reply that needs a result. Calls that the model wrote
-into its text become calls of the conversation, and the text is what stands beside them.
+Takes a verdict; returns messages in the provider's shape, with every call that needs a result. Calls that the model wrote
+into its text become calls of the conversation; only the rest of the text is kept as text.
 """
 
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ _BY_NAME = frozenset({"gemini", "ollama"})  # results are matched by name and or
 
 
 class Taken(NamedTuple):
-    """What a reply adds to a conversation: its messages, the calls that may run, and those that were refused."""
+    """A reply as part of a conversation: its messages, the calls that may run, and the refused calls."""
 
     messages: list[Any]
     reply: Reply
@@ -30,12 +30,12 @@ class Taken(NamedTuple):
         return next((one for one in self.given if one.index == call.index), call)
 
     def recorded(self, call: ToolCall) -> ToolCall:
-        """A call as it stands in the conversation."""
+        """A call as it is written in the conversation."""
         return next((one for one in self.reply.calls if one.index == call.index), call)
 
 
 def taken(verdict: Verdict, provider: str, number: int) -> Taken:
-    """A verdict as part of a conversation; `number` tells its calls from those of other replies, where they have no id.
+    """A verdict as part of a conversation. `number` makes the ids of calls without one different from those in other replies.
 
     >>> from trueup import Contract
     >>> verdict = Contract(tools=[{"name": "ping"}]).check('<tool_call>{"name": "ping", "arguments": {}}</tool_call>')
@@ -60,9 +60,9 @@ def taken(verdict: Verdict, provider: str, number: int) -> Taken:
 
 
 def _named(call: ToolCall, provider: str, number: int) -> ToolCall:
-    """A call with an id to answer it by, where the provider needs one."""
+    """A call with an id for its result, if the provider needs one."""
     if call.id or (provider in _BY_NAME and call.origin == "native"):
         return call
     named = msgspec.structs.replace(call, id=f"call_{number}_{call.index}")
-    named.__dict__.update(call.__dict__)  # what was made of the arguments
+    named.__dict__.update(call.__dict__)  # the repaired arguments
     return named

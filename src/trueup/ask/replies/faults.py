@@ -1,6 +1,6 @@
-"""What is wrong with a reply, in the few words that the plan needs; and which of several faulty replies is the best.
+"""The fault of a reply, in the form that the plan needs; and a rank to choose the best of several faulty replies.
 
-A verdict enters; a `Fault`, a rank, or the provider's failure leaves. Only codes are looked at, never the text of a message.
+Takes a verdict; returns a `ReplyFault`, a rank, or the provider's failure. It looks only at codes, never at the text of a message.
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.ask.loop.plan import Fault, FaultKind
+from trueup.ask.loop.plan import FaultKind, ReplyFault
 from trueup.checks.current_state import UNPLACED
 from trueup.verdict.facts import NO_FINDINGS, Finding, Findings
 from trueup.verdict.paths import Parts, render
@@ -17,16 +17,16 @@ from trueup.verdict.verdict import Verdict
 _NOTHING = frozenset({"P002", "T013", "R004"})
 _CUT = frozenset({"R003", "A002"})
 _STATE = frozenset({"T012"})
-_NEVER = frozenset("RDAQX")  # families whose replies are never given as the best there is
+_NEVER = frozenset("RDAQX")  # replies with errors of these families are never given as the best reply
 _LENGTH = frozenset({"P009", "T006"})
 ANSWER = "Answer the user."
-"""The hint of a reply that says nothing, or refuses to answer; no contract gives it."""
-_CONTEXT = UNPLACED | {"E007"}  # the context lacks something: no other reply would fare better
-_UNJUDGED = frozenset({"X001", "N022"})  # the contract could not judge: no other reply would fare better
+"""The hint for a reply that is empty or refuses to answer. Contracts do not give this hint."""
+_CONTEXT = UNPLACED | {"E007"}  # the context lacks something: another reply would not be better
+_UNJUDGED = frozenset({"X001", "N022"})  # the contract could not judge: another reply would not be better
 
 
-def fault_of(verdict: Verdict, *, fields: bool = False) -> Fault | None:
-    """The fault of a reply, None when it is ok.
+def fault_of(verdict: Verdict, *, fields: bool = False) -> ReplyFault | None:
+    """The fault of a reply; None if it is ok.
 
     >>> from trueup import Contract
     >>> fault_of(Contract(True).check("no JSON here")).kind
@@ -39,7 +39,7 @@ def fault_of(verdict: Verdict, *, fields: bool = False) -> Fault | None:
     length = verdict.reply.finish == "length" or not codes.isdisjoint(_LENGTH)
     signature = "\n".join(sorted(map(str, errors)))
     marks = frozenset(f"{found.code} {found.path}" for found in errors)
-    return Fault(_kind(verdict, codes), signature, length, fields, marks)
+    return ReplyFault(_kind(verdict, codes), signature, length, fields, marks)
 
 
 def _kind(verdict: Verdict, codes: set[str]) -> FaultKind:
@@ -66,7 +66,7 @@ def _kind(verdict: Verdict, codes: set[str]) -> FaultKind:
 
 
 def unplaced(contract: Any, context: Mapping[str, Any]) -> Findings:
-    """Why no reply could be accepted in a context: it does not name a state that the contract knows. Empty if it does.
+    """Why no reply can be accepted in a context that does not name a state of the contract. Empty if the context is fine.
 
     >>> from trueup import Contract
     >>> [found.code for found in unplaced(Contract(states={"IDLE": {}}), {"state": "IDEL"})]
@@ -79,7 +79,7 @@ def unplaced(contract: Any, context: Mapping[str, Any]) -> Findings:
 
 
 def is_of_asking(found: Mapping[str, Any]) -> bool:
-    """Whether a finding, as in `Finding.to_dict`, is an error that asking found in a reply, which it does under any contract.
+    """Whether a finding, as in `Finding.to_dict`, is an error that `ask` itself reports under any contract.
 
     >>> is_of_asking({"code": "P002", "hint": ANSWER}), is_of_asking({"code": "P002", "hint": "Send JSON."})
     (True, False)
@@ -91,9 +91,9 @@ def is_of_asking(found: Mapping[str, Any]) -> bool:
 
 
 def excused(verdict: Verdict) -> Verdict:
-    """A verdict on a text of the contract's own: a context without a known state is not its fault, and gives only a warning.
+    """The verdict on one of the contract's own texts, with some errors as warnings.
 
-    So is what no source says: it is not a claim of the model.
+    A context without a known state is not the text's fault. A missing source is not an error either, because the model did not write the text.
     """
     if not any(map(_is_excused, verdict.errors)):
         return verdict
@@ -108,12 +108,12 @@ def _is_excused(found: Finding) -> bool:
 
 
 def failure_in(verdict: Verdict) -> Finding | None:
-    """The finding that says the provider sent an error in place of a reply, if there is one."""
+    """The finding for an error that the provider sent instead of a reply, if there is one."""
     return next((found for found in verdict.findings if found.code == "R002"), None)
 
 
 def is_usable(verdict: Verdict) -> bool:
-    """Whether a faulty reply is better than none: it has a value or a text, and nothing in it must not be shown."""
+    """Whether a faulty reply is better than no reply: it has a value or a text, and all of it may be shown."""
     codes = {found.code for found in verdict.errors}
     if verdict.refused or any(code[0] in _NEVER for code in codes) or not codes.isdisjoint(_STATE | {"P010"}):
         return False
@@ -125,7 +125,7 @@ def is_usable(verdict: Verdict) -> bool:
 
 
 def echoed(data: Any, placeholders: frozenset[str]) -> str | None:
-    """The path of the first text that only repeats the form a model was shown; None where there is none.
+    """The path of the first text that only repeats a placeholder from the prompt; None if there is no such text.
 
     >>> echoed({"name": ["Ada", "<text>"]}, frozenset({"<text>"}))
     '$.name[1]'
@@ -143,5 +143,5 @@ def echoed(data: Any, placeholders: frozenset[str]) -> str | None:
 
 
 def rank(verdict: Verdict) -> tuple[bool, bool, int]:
-    """The lower, the better: ok, then usable, then with fewer errors."""
+    """A rank for choosing the best reply, lowest first: ok, then usable, then fewer errors."""
     return (not verdict.ok, not is_usable(verdict), len(verdict.errors))

@@ -1,8 +1,8 @@
-"""The part of a refused reply that may be given to the caller all the same: its text, and the calls that passed.
+"""The part of a refused reply that may still be given to the caller: its text, and the calls that passed.
 
-Takes a contract and a verdict; gives a verdict on that part, or None. Only faults of form are forgiven. A reply that was cut off, or
-that breaks a rule of the state, a limit, a custom check or a rule on the reply's worth is never given; the part is checked for
-these once more. What is written as a call never stays in the text.
+Takes a contract and a verdict; returns a verdict on that part, or None. Only faults of form are forgiven. A reply is never given if it
+was cut off, or if it breaks a rule of the state, a limit, a custom check or a rule on the reply's quality; the part is checked for
+these again. Text that is written as a call is removed.
 """
 
 from collections.abc import Mapping
@@ -20,11 +20,11 @@ from trueup.verdict.verdict import AS_DATA, Verdict
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
-# Faults of form: of the value, of its calls and of how they are written. Findings of other families forbid showing the reply.
+# Faults of form: in the value, in its calls and in how they are written. Replies with findings of other families must not be shown.
 _FORM = frozenset("VGBPT")
 _NEVER = frozenset({"B008", "P002", "P006", "P007", "P009", "P010", "T006", "T012", "T013", "T017", "T018"})
-_CUT = frozenset({"length", "filter", "error"})  # ends of a reply of which a part is missing
-_CUT_INSIDE = frozenset({"S028", "S029", "S030"})  # fixes of a text that ends inside a string, a member or a word
+_CUT = frozenset({"length", "filter", "error"})  # finish reasons of a reply that is incomplete
+_CUT_INSIDE = frozenset({"S028", "S029", "S030"})  # fixes for a text that ends inside a string, a member or a word
 
 
 def salvage(contract: "Contract", verdict: Verdict, context: Mapping[str, Any]) -> Verdict | None:
@@ -82,7 +82,7 @@ def _enclosed(
 
 
 def _forbids(contract: "Contract", part: Verdict, context: Mapping[str, Any]) -> bool:
-    """Whether the part breaks what the contract asks beyond form, or claims a call that is not part of it."""
+    """Whether the part breaks a requirement of the contract that is not about form, or claims a call that it does not make."""
     meaning = contract.meaning
     if contract.claims(part.reply.text, part.calls, context):
         return True

@@ -1,7 +1,7 @@
-"""A reply as the contract judges it: the value out of the tool it was asked for with, out of its wrapper, without nulls for absent fields.
+"""A reply as the contract judges it: the value taken out of the answer tool and the wrapper, without nulls for absent fields.
 
-A raw reply and its request enter; it leaves read, with what is wrong with its shape if something is, or as it came where there is nothing to
-take off. What was read stays in the `raw` of the reply. `Growing` does the same for a stream while it arrives.
+Takes a raw reply and its request; returns the reply, read and unwrapped, with findings on its shape. A reply that is not wrapped
+is returned unchanged. The original stays in the reply's `raw`. `UnwrappedStream` does the same for a stream while it arrives.
 """
 
 from collections.abc import Callable
@@ -20,17 +20,17 @@ from trueup.read.sources import is_source
 from trueup.verdict.codec import written
 from trueup.verdict.reply import Reply, ToolCall
 
-_JSON = ("{", "[", "`")  # how a value begins, or the fence around it
+_JSON = ("{", "[", "`")  # the first character of a value, or of the fence around it
 _BROKEN = (msgspec.DecodeError, RecursionError, UnicodeEncodeError)
 
 
 def received(raw: Any, request: Request, dialect: str, is_valid: Callable[[Any], bool] | None = None) -> Any:
-    """What the contract judges of a raw reply; `is_valid` says whether its schema accepts a value.
+    """The part of a raw reply that the contract judges. `is_valid` returns whether the contract's schema accepts a value.
 
     >>> received('{"value": [1, 2]}', Request([], wrapped=True), "openai").text
     '[1, 2]'
     """
-    if request.mode == "text" and not request.tools and not request.wrapped:  # there is nothing to take off
+    if request.mode == "text" and not request.tools and not request.wrapped:  # there is nothing to unwrap
         return raw
     form = answer_form(request, dialect)
     tools = {
@@ -40,7 +40,7 @@ def received(raw: Any, request: Request, dialect: str, is_valid: Callable[[Any],
         return raw
     reading = read(raw)
     reply = _out_of_tool(reading.reply, request.answer_tool) if request.answer_tool else reading.reply
-    reply = _with_text(reply, _value_text(reply.text, form, request.wrapped, is_valid))
+    reply = _with_text(reply, _value_text(reply.text, form, is_valid, is_wrapped=request.wrapped))
     if reply.calls and tools:
         reply = _with_calls(reply, tuple(_without_nulls(call, tools.get(call.name)) for call in reply.calls))
     if reply is reading.reply and isinstance(raw, str | bytes):
@@ -58,7 +58,7 @@ def _with_calls(reply: Reply, calls: tuple[ToolCall, ...]) -> Reply:
 
 
 def _out_of_tool(reply: Reply, name: str) -> Reply:
-    """The reply with the arguments of the tool for the answer as its text; other calls stay calls."""
+    """The reply with the arguments of the answer tool as its text; other calls stay calls."""
     answer = next((call for call in reply.calls if call.name == name and call.origin == "native"), None)
     if answer is None:
         return reply
@@ -69,7 +69,7 @@ def _out_of_tool(reply: Reply, name: str) -> Reply:
     return msgspec.structs.replace(reply, text=text, calls=calls, finish=finish, turns=None)
 
 
-def _value_text(text: str, form: StrictForm | None, is_wrapped: bool, is_valid: Callable[[Any], bool] | None) -> str:
+def _value_text(text: str, form: StrictForm | None, is_valid: Callable[[Any], bool] | None, *, is_wrapped: bool) -> str:
     """The text of the value: without its wrapper, and without nulls for absent fields."""
     if form is not None and "null" in text:
         try:
@@ -82,7 +82,7 @@ def _value_text(text: str, form: StrictForm | None, is_wrapped: bool, is_valid: 
 
 
 def _unwrapped(text: str, is_valid: Callable[[Any], bool] | None) -> str:
-    """The text without its wrapper; one that is valid only as it stands has none: the schema knows a `value` too."""
+    """The text without its wrapper. If only the whole text is valid, `value` is a field of the schema, and there is no wrapper."""
     inner = unwrapped(text)
     if inner is text or is_valid is None:
         return inner
@@ -100,21 +100,21 @@ def _without_nulls(call: ToolCall, form: StrictForm | None) -> ToolCall:
     return call if kept is call.args else msgspec.structs.replace(call, args=kept, raw_args=written(kept).decode())
 
 
-class Growing:
-    """What the pieces of a stream add to the value that is judged."""
+class UnwrappedStream:
+    """Takes the value that is judged out of a stream's pieces."""
 
     __slots__ = ("_called", "_ignores", "_name", "_unwrapping")
 
     def __init__(self, request: Request) -> None:
         self._name = request.answer_tool
         self._called = ""  # the tool whose arguments arrive
-        self._ignores = False  # the model writes the value in place of calling the tool
+        self._ignores = False  # whether the model writes the value instead of calling the tool
         self._unwrapping = Unwrapping() if request.wrapped else None
 
     def of(self, delta: Delta) -> Delta:
-        """What a piece adds: with a tool for the answer, its arguments are the text, unless the model writes JSON first.
+        """The delta that a piece adds. The arguments of an answer tool are the text, unless the model writes JSON first.
 
-        >>> growing = Growing(Request([], answer_tool="answer", wrapped=True))
+        >>> growing = UnwrappedStream(Request([], answer_tool="answer", wrapped=True))
         >>> growing.of(Delta(calls=("answer",))), growing.of(Delta(arguments='{"value": 1')).text
         (Delta(text='', calls=(), arguments=''), '1')
         """
@@ -132,6 +132,6 @@ class Growing:
         return Delta(text, calls, arguments)
 
 
-def growing(request: Request) -> Growing | None:
-    """What takes the value out of a stream's pieces; None where they are the value."""
-    return Growing(request) if request.answer_tool or request.wrapped else None
+def growing(request: Request) -> UnwrappedStream | None:
+    """A reader that takes the value out of a stream's pieces; None if the pieces are the value."""
+    return UnwrappedStream(request) if request.answer_tool or request.wrapped else None
