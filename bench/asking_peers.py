@@ -1,4 +1,4 @@
-"""How the peers are asked: instructor and pydantic-ai, each told in words, and held to the schema where the server can.
+"""How the peers are asked: instructor and pydantic-ai, each with the schema in words, and with the schema enforced where the server supports it.
 
 An arm takes a task and gives (value, why not); it may ask three times in all.
 """

@@ -9,20 +9,20 @@ FREE = [
     ("whole recovery", "**trueup**, recovery alone"),
     ("whole", "**trueup**, the loop, `repair: whole`"),
     ("fields", "**trueup**, the loop, `repair: fields`"),
-    ("held", "**trueup**, the loop as shipped: held to the schema where the server can"),
+    ("held", "**trueup**, the loop as shipped: the schema enforced where the server supports it"),
     ("instructor", "instructor, MD_JSON (tools: TOOLS)"),
     ("pydantic-ai", "pydantic-ai, PromptedOutput (tools: ToolOutput)"),
 ]
 OTHER = [
-    ("whole bare", "told in words, one example: bare"),
-    ("whole recovery", "told in words, one example: recovery"),
-    ("unshown bare", "told in words, no example: bare"),
-    ("unshown recovery", "told in words, no example: recovery"),
-    ("held bare", "held to the schema, one example: bare"),
-    ("held", "held to the schema, one example: **trueup**, the loop"),
-    ("instructor held", "held to the schema, one example: instructor, JSON_SCHEMA"),
-    ("pydantic-ai held", "held to the schema, one example: pydantic-ai, NativeOutput"),
-    ("unshown held bare", "held to the schema, no example: bare"),
+    ("whole bare", "schema in words, one example: bare"),
+    ("whole recovery", "schema in words, one example: recovery"),
+    ("unshown bare", "schema in words, no example: bare"),
+    ("unshown recovery", "schema in words, no example: recovery"),
+    ("held bare", "schema enforced, one example: bare"),
+    ("held", "schema enforced, one example: **trueup**, the loop"),
+    ("instructor held", "schema enforced, one example: instructor, JSON_SCHEMA"),
+    ("pydantic-ai held", "schema enforced, one example: pydantic-ai, NativeOutput"),
+    ("unshown held bare", "schema enforced, no example: bare"),
 ]
 
 
@@ -92,7 +92,7 @@ def _won(rows: list[dict[str, Any]]) -> str:
 
 def _targets(rows: list[dict[str, Any]]) -> list[str]:
     """The four targets, and how far each way of asking gets."""
-    arms = (("whole", "told in words, `whole`"), ("fields", "told in words, `fields`"), ("held", "as shipped"))
+    arms = (("whole", "schema in words, `whole`"), ("fields", "schema in words, `fields`"), ("held", "as shipped"))
     lines = ["| target | " + " | ".join(name for _, name in arms) + " |", "|---" * (len(arms) + 1) + "|"]
     count = len(rows)
 
@@ -111,7 +111,7 @@ def _targets(rows: list[dict[str, Any]]) -> list[str]:
 
     return [
         *lines,
-        row("readable ≥ 95 % (nothing of family P in the end)", lambda arm: readable(arm) >= 0.95 * count,
+        row("readable ≥ 95 % (no finding of family P at the end)", lambda arm: readable(arm) >= 0.95 * count,
             lambda arm: f"{readable(arm)} of {count}"),
         row("fits the schema ≥ 99 %", lambda arm: valid(arm) >= 0.99 * count, lambda arm: f"{valid(arm)} of {count}"),
         row("fewer than 1.2 repairs on average", lambda arm: again(arm) < 1.2, lambda arm: f"{again(arm):.2f}"),
@@ -144,9 +144,9 @@ def tables(result: dict[str, Any]) -> str:
         "",
         *_by_task(rows),
         "",
-        "### What the request does for it",
+        "### The effect of the request",
         "",
-        "The schema tasks again, by what the request gives the model.",
+        "The schema tasks again, by the content of the request.",
         "",
         *_table(plain, OTHER, split=False),
     ]

@@ -70,7 +70,7 @@ def test_the_tables_count_what_they_say(tasks: Any, tmp_path: Path) -> None:
     text = asking_report.tables({"rows": rows, "about": about})
     assert "| instructor, MD_JSON (tools: TOOLS) | 1 of 2 | 1 of 1 | 0 of 1 | – | 0 of 2 | 2.00 | 100 | 200 |" in text
     assert "`V002` 1, `V005` 1 (`whole`)" in text
-    assert "asking again made valid: `whole` 0 of 1, `fields` 0 of 1, as shipped 0 of 1." in text
+    assert "not valid at first: `whole` 0 of 1, `fields` 0 of 1, as shipped 0 of 1." in text
     page = tmp_path / "page.md"
     page.write_text(f"before\n{asking_report.MARKS[0]}\nearlier figures\n{asking_report.MARKS[1]}\nafter\n", "utf-8")
     asking_report.put(page, text)
@@ -106,7 +106,7 @@ def test_twenty_typical_failures_cost_few_calls(root: Path, monkeypatch: pytest.
     assert played.tokens > 0
 
 
-UNSEEN = ("from elsewhere in the text", "left out")  # what a look into the text cannot find
+UNSEEN = ("from elsewhere in the text", "left out")  # a search of the text cannot find these
 
 
 def test_grounding_catches_typical_wrong_values_and_no_right_ones(tasks: Any) -> None:
