@@ -321,7 +321,7 @@ def _free(page: SourcePage, bounds: Span, leaf: RecordValue, taken: Sequence[Spa
 
 
 def _are_alike(one: Quantity, other: Quantity) -> bool:
-    """Whether two numbers may measure the same thing. Money never matches a weight, nor a bare 4 a bare 4.5."""
+    """Whether two numbers may measure the same thing. Money never matches a weight, and 4 never matches 4.5."""
     if one.unit != other.unit and one.unit and other.unit:
         return "%" not in (one.unit, other.unit) and (one.unit in names().money) == (other.unit in names().money)
     return bool(one.unit or other.unit or one.words) or _may_be_whole(one) == _may_be_whole(other)

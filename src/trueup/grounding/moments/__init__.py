@@ -1,1 +1,1 @@
-"""Dates and times of any text in ten languages: finding them, reading one, and comparing two."""
+"""Dates and times in ten languages: find them in a text, read one, and compare two."""

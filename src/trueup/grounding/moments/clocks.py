@@ -1,6 +1,7 @@
-"""Hours and minutes as they are said → times of day.
+"""Spoken hours and minutes → times of day.
 
-An hour up to twelve without a word such as `pm` has two readings. A part of the day (a window of hours) keeps those inside it.
+An hour up to twelve has two readings if a word such as `pm` is missing. A part of the day (a window of hours) keeps the
+readings inside it.
 """
 
 from trueup.grounding.moments.values import TimeOfDay
@@ -11,7 +12,7 @@ Window = tuple[int, int]
 def readings(
     hour: int, minute: int, second: int | None = None, window: Window | None = None, *, exact: bool = False
 ) -> tuple[TimeOfDay, ...]:
-    """Every time of day that this can be.
+    """Every time of day that this can mean.
 
     >>> readings(5, 45)
     (TimeOfDay(hour=5, minute=45, second=None), TimeOfDay(hour=17, minute=45, second=None))
@@ -34,7 +35,7 @@ def readings(
 
 
 def shifted(hour: int, minutes: int, window: Window | None = None) -> tuple[TimeOfDay, ...]:
-    """The readings of so many minutes after an hour, or before it: `quarter to six` is −15 from 6."""
+    """The readings of a time some minutes after or before an hour: `quarter to six` is −15 from 6."""
     if not 0 <= hour <= 24:
         return ()
     if minutes >= 0:

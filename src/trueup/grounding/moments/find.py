@@ -1,7 +1,7 @@
-"""Dates and times of a text, in order, each with its place and every plausible reading.
+"""Find the dates and times of a text, in order, each with its place and every plausible reading.
 
-Any text enters, in any of the languages, or several; moments leave. A date and a time beside each other are two moments unless
-they are written as one (`2024-03-05T17:45`). What may be anything, such as a bare number or `1/2`, is not a moment without a cue.
+Takes any text in one or several of the languages; returns moments. A date next to a time gives two moments, unless they
+are written as one (`2024-03-05T17:45`). Ambiguous text, such as a bare number or `1/2`, is a moment only after a cue.
 """
 
 from datetime import date
@@ -16,7 +16,7 @@ from trueup.grounding.moments.values import TimeOfDay as TimeOfDay
 
 
 def moments(text: str, today: date | None = None) -> list[Moment]:
-    """The dates and times in a text; with `today`, relative ones get their dates.
+    """The dates and times in a text. With `today`, relative ones get their dates.
 
     >>> [m.dates[0] for m in moments("Due on the 5th of March, 2024.")]
     [Day(year=2024, month=3, day=5, weekday=None)]
@@ -35,7 +35,7 @@ def moments(text: str, today: date | None = None) -> list[Moment]:
 
 
 def _without(signed: list[Moment], folded: str) -> str:
-    """The text with these moments crossed out: what a sign behind its numbers explains is read once."""
+    """The text with these moments blanked out, because their numbers have already been read with their signs."""
     pieces: list[str] = []
     at = 0
     for moment in signed:

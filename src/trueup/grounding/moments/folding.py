@@ -1,7 +1,7 @@
-"""A text with case, accents, widths and kinds of space removed, character by character.
+"""Fold a text, character by character: remove case and accents, and unify widths and kinds of space.
 
-A text enters; one of the same length leaves, so that a span in it is the same span in the original. Marks that combine with the
-letter before them would change the length: `fold` leaves them out and returns the place of each character that it kept.
+Takes a text; returns one of the same length, so that spans are the same in both. Combining marks would change the
+length: `fold` leaves them out and returns the place of each remaining character.
 """
 
 import unicodedata
@@ -29,7 +29,7 @@ def _table() -> dict[str, str]:
 
 
 def fold(text: str) -> tuple[str, list[int] | None]:
-    """The folded text, and the places of its characters in the original unless they are the same.
+    """The folded text, and the places of its characters in the original if they differ.
 
     >>> fold("Am 5. MÄRZ")
     ('am 5. marz', None)

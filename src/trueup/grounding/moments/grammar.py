@@ -1,10 +1,12 @@
-r"""How words and numbers make dates and times: one pattern over the signs of `lexing.py`, and a reader for each of its branches.
+r"""How words and numbers make dates and times: one pattern over the signs of `lexing.py`, and a reader per branch.
 
-The line of a text enters; moments leave, in order. The signs before a token:
-`_` space, `,` comma, `.` dot, `/` of, `-` until, `=` a hyphen without spaces, `<` to, `&` and, `+` plus, `~` minus, `>` past, `{` before, `}` past or in, `@` at,
-`2` `9` the, `2` `^` on, `3` `#` the day (joined to a token, or behind other text), `4` in, `5` in a, `6` ago, `7` las, `8` since.
-The kinds of tokens are in `words.py`; of digits: `n` 1–31, `z` another number below 100, `o` 5th, `y` four digits that can be a
-year, `F` other four, `q` '24, `D` date, `d` 3/5, `e` 5.3, `E` month and year, `T` time, `I` both, `i` a Japanese era, `j` neither.
+Takes the line of a text; returns moments, in order. These signs come before a token:
+`_` space, `,` comma, `.` dot, `/` of, `-` until, `=` a hyphen without spaces, `<` to, `&` and, `+` plus, `~` minus,
+`>` past, `{` before, `}` past or in, `@` at, `2` `9` the, `2` `^` on, `3` `#` the day (joined to a token, or after more
+text), `4` in, `5` in a, `6` ago, `7` las, `8` since.
+The kinds of tokens are in `words.py`. Digits have these kinds: `n` 1–31, `z` another number below 100, `o` 5th, `y` 4
+digits that can be a year, `F` four other digits, `q` '24, `D` date, `d` 3/5, `e` 5.3, `E` month and year, `T` time,
+`I` both, `i` a Japanese era, `j` none of these.
 """
 
 from collections.abc import Callable
@@ -23,7 +25,7 @@ _WEEKDAY = "(?:[WvV][_,.23]|x[_,.23](?=[no][_/.]))?"
 _YEAR = r"(?:[_,/.=](?:u[_/])?[yq](?![_][LU]))?"
 _PART = "(?:[_,]p)?"
 _HOUR = "[nws]"
-_BESIDE = 8  # characters between a weekday and a time that belong together: "Do um 9"
+_BESIDE = 8  # the most characters between a weekday and its time: "Do um 9"
 
 _RULES = (
     # dates
@@ -55,7 +57,7 @@ _RULES = (
     ("units_ago", "(?:[nw]_)?u_[AG]|(?<=[6{])[nw]_u"),
     ("units_ahead", "[nw]_u_B|(?<=[4}])[nw]_u|(?<=5)u"),
     ("relative", "R"),
-    # what is left when nothing stands beside it
+    # the rest, if nothing else is next to it
     ("weekday_day", "[Wv][_,]o(?!_u)"),
     ("weekday", "W|v|(?<=[\\^#3])[Vx]|[Vx](?=@[TnwI])"),
     ("month", "M"),
@@ -73,7 +75,7 @@ _GRAMMAR = lazy_regex(
 
 
 class MatchedTokens:
-    """The tokens of one match, by what they are, with the day that relative words are said on."""
+    """The tokens of one match by kind, with the day from which relative words count."""
 
     def __init__(self, tokens: list[MomentToken], cue: str, text: str, today: date | None) -> None:
         self.tokens, self.cue, self.text, self.today = tokens, cue, text, today
@@ -85,7 +87,9 @@ class MatchedTokens:
     def window(self) -> Window | None:
         return next((token.value for token in self.tokens if token.kind == "p"), None)
 
-    def moment(self, dates: tuple[Day, ...], times: tuple[TimeOfDay, ...] = (), *, relative: bool = False) -> list[Moment]:
+    def moment(
+        self, dates: tuple[Day, ...], times: tuple[TimeOfDay, ...] = (), *, relative: bool = False
+    ) -> list[Moment]:
         if not (dates or times or relative):
             return []
         return [Moment(self.tokens[0].start, self.tokens[-1].end, dates, times, relative)]
@@ -93,7 +97,7 @@ class MatchedTokens:
     def ends(
         self, first: MomentToken, readings_of: Callable[[MomentToken], tuple[list[Day], list[TimeOfDay]]]
     ) -> list[Moment]:
-        """Both ends of a range: the first reaches to its own token, the second from there to the end."""
+        """Both ends of a range: the first moment ends at its own token, the second starts at the next one."""
         second = self.tokens[self.tokens.index(first) + 1]
         if second.kind in "Up":
             second = next(token for token in self.tokens[self.tokens.index(first) + 1 :] if token.kind not in "Up")
@@ -108,7 +112,7 @@ class MatchedTokens:
 
 
 def parse(line: LexedText, text: str, today: date | None) -> list[Moment]:
-    """The moments of a text that was split into tokens."""
+    """The moments of a text that is split into tokens."""
     found: list[Moment] = []
     at = 0
     while (match := _GRAMMAR.search(line.signs, at)) is not None:
@@ -125,7 +129,7 @@ def parse(line: LexedText, text: str, today: date | None) -> list[Moment]:
 
 
 def _only_seems_one(found: MatchedTokens, tokens: list[MomentToken], after: int) -> bool:
-    """`I do need it at 5:30`: a rare word for a weekday, and no time follows it directly."""
+    """Whether this is a rare word for a weekday without a time right after it: `I do need it at 5:30`."""
     token = found.tokens[0]
     return token.kind in "Vx" and found.cue not in "^#3" and tokens[after].start - token.end > _BESIDE
 
@@ -147,7 +151,7 @@ def _years(found: MatchedTokens) -> tuple[int | None, ...]:
 
 
 def _month_token(found: MatchedTokens) -> MomentToken:
-    """The last that can be one: `mar. 5 mars` starts with a weekday."""
+    """The token of the month, the last possible one after a weekday: `mar. 5 mars`."""
     return found.of("MmxsG")[-1] if found.tokens[0].kind == "x" else found.of("MmxsG")[0]
 
 
@@ -158,7 +162,7 @@ def _month_and_days(found: MatchedTokens, day: int, years: tuple[int | None, ...
 
 
 def _only_a_verb(found: MatchedTokens, token: MomentToken) -> bool:
-    """`you may 5`: written small, without an ordinal, a year, a weekday or a cue."""
+    """Whether a month's name is a verb: `you may 5`, in lower case without an ordinal, a year, a weekday or a cue."""
     if token.lexeme is None or not token.lexeme.verb or not found.text[token.start].islower():
         return False
     return found.cue not in "^#239@4/,-=" and not found.of("yqoQWvV")
@@ -224,7 +228,7 @@ def _minutes(token: MomentToken) -> int:
 
 
 def _sign(found: MatchedTokens, before: MomentToken, after: MomentToken, earlier: tuple[str, ...] = ("<", "{")) -> int:
-    """Whether the words between two tokens take minutes away."""
+    """Whether the words between two tokens subtract the minutes."""
     from trueup.grounding.moments.folding import fold
     from trueup.grounding.moments.words import vocabulary
 

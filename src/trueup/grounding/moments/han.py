@@ -1,7 +1,7 @@
-"""Dates and times in Chinese, Japanese and Korean, where a sign behind each number says what it is: `2024年3月5日 下午5点45分`.
+"""Dates and times in Chinese, Japanese and Korean, with a unit after each number: `2024年3月5日 下午5点45分`.
 
-A folded text enters; moments leave, in order. Numbers are digits or characters (`二〇二四`, `十五`), years also those of Japanese
-eras. A count of years, months or hours (`3年間`, `两个月`, `5時間`) is not a moment.
+Takes a folded text; returns moments, in order. Numbers are digits or characters (`二〇二四`, `十五`). Years may also count
+from a Japanese era. A count of years, months or hours (`3年間`, `两个月`, `5時間`) is not a moment.
 """
 
 from collections.abc import Iterator
@@ -67,7 +67,7 @@ def _words() -> _Words:
             words.units.update(dict.fromkeys(data[name].split("|"), name))
         for name, sign in (("later", 1), ("before", -1)):
             words.later.update(dict.fromkeys(data[name].split("|"), sign))
-    # `下周` + `五`: the prefix of the weekday is part of the word for the week
+    # `下周` + `五`: the weekday prefix is part of the word for the week
     words.weekdays.update({char: at for at, chars in enumerate("一 二 三 四 五 六 日天".split()) for char in chars})
     return words
 
@@ -108,7 +108,7 @@ _ANY = lazy_regex(_source)
 
 
 def number_of(written: str) -> int:
-    """A number in digits or characters.
+    """The value of a number in digits or characters.
 
     >>> number_of("二〇二四"), number_of("二十五"), number_of("15"), number_of("十")
     (2024, 25, 15, 10)
@@ -125,14 +125,14 @@ def number_of(written: str) -> int:
 
 
 def era_days(written: str) -> tuple[Day, ...]:
-    """`r6.3.5`: the year of an era by its letter, a month and a day."""
+    """A day with its era as a letter, such as `r6.3.5`."""
     year, month, day = map(int, written[1:].split("."))
     year += _words().eras[written[0]]
     return (Day(year, month, day),) if is_day(year, month, day) else ()
 
 
 def moments_of(folded: str, today: date | None) -> Iterator[Moment]:
-    """The moments that the characters of these languages say."""
+    """The moments in the characters of these languages."""
     at = 0
     while (match := _ANY.search(folded, at)) is not None:
         got = {name: value for name, value in match.groupdict().items() if value is not None}
@@ -185,9 +185,9 @@ def _time(got: dict[str, str], _today: date | None) -> _Made:
     part = got.get("part")
     window = _words().parts[part] if part else None
     if got["hour"] == "一" and not part and "half" not in got and "minute" not in got and "quarter" not in got:
-        return (), (), False  # `一点` is mostly "a little"
+        return (), (), False  # `一点` usually means "a little"
     if "colon" in got and not part:
-        return (), (), False  # read by the grammar of digits
+        return (), (), False  # the grammar reads this one
     if hour > 24:
         return (), (), False
     minutes = number_of(got["minute"]) if "minute" in got else 0

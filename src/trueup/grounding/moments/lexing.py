@@ -1,7 +1,7 @@
-"""A folded text → its words and digits with a meaning, and one line of signs that says how they follow one another.
+"""A folded text → its meaningful words and digits, and one line of signs that describes their order.
 
-The line has two signs for each token: what stands before it (a space, a comma, `of`, `at`, a cue, or `|` for anything else) and
-its kind. `grammar.py` is a pattern over this line. It does not read dates or times itself.
+The line has two signs per token: the text before it (a space, a comma, `of`, `at`, a cue, or `|` for anything else) and
+its kind. `grammar.py` is a pattern over this line. This module does not read dates or times.
 """
 
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ class MomentToken(NamedTuple):
 
 
 class LexedText(NamedTuple):
-    """The tokens of a text, and the signs of the grammar: the token at sign `i` is `tokens[i // 2]`."""
+    """The tokens of a text, and the signs for the grammar. The token at sign `i` is `tokens[i // 2]`."""
 
     tokens: list[MomentToken]
     signs: str
@@ -42,15 +42,15 @@ _TOKEN = lazy_regex(
     )
 )
 _AROUND = ' ,;:()[]"|'
-_REACH = 28  # characters before a token in which a cue can be
+_REACH = 28  # how far before a token a cue may start, in characters
 _NOT_OURS = frozenset("$€£¥₩#+%^*=\\")
-_NEEDS_CUE = frozenset("nwsedyFovVxmGu")  # kinds that may be a moment only behind a cue
+_NEEDS_CUE = frozenset("nwsedyFovVxmGu")  # kinds that are moments only after a cue
 _CLOCKLIKE = frozenset("nwseTUzd")
 _HOUR_ENDINGS = frozenset(("h", "hs", "hr", "hrs", "uhr", "u", "uur"))
 
 
 def tokens_of(text: str, folded: str) -> LexedText:
-    """The tokens of a text, given with its folded form."""
+    """The tokens of a text, which is given with its folded form."""
     words = vocabulary()
     tokens: list[MomentToken] = []
     signs: list[str] = []
@@ -67,7 +67,7 @@ def tokens_of(text: str, folded: str) -> LexedText:
 
 
 def _plain(match: Any, folded: str) -> MomentToken | None:
-    """The token of digits without anything beside them that might change what they are: the quick answer for most numbers."""
+    """The token of digits if nothing next to them changes their meaning: the quick answer for most numbers."""
     start, end = match.span()
     run = folded[start:end]
     if not run.isdecimal() or folded[end : end + 1] in _NOT_OURS:
@@ -80,7 +80,7 @@ def _plain(match: Any, folded: str) -> MomentToken | None:
 
 
 def _is_cue(token: MomentToken, tokens: list[MomentToken], folded: str, words: Vocabulary) -> bool:
-    """German `am`, and `di` or `do`, are words between others unless they follow a time."""
+    """Whether a word is a cue: German `am`, and `di` or `do`, are cues unless they follow a time."""
     if folded[token.start : token.end] not in words.cues:
         return False
     return not (tokens and token.start - tokens[-1].end <= 1 and tokens[-1].kind in _CLOCKLIKE)
@@ -99,7 +99,7 @@ def _read(match: Any, folded: str, words: Vocabulary) -> list[MomentToken]:
         return [
             MomentToken(start, end, "T" if hours <= 24 and minutes < 60 else "j", (hours, minutes, None, hours > 12))
         ]
-    if name == "apart":  # as in texts that were cut into words: 7 : 15 pm
+    if name == "apart":  # as in tokenized texts: 7 : 15 pm
         hours, minutes = (int(part) for part in match["apart"].split(" : "))
         return [MomentToken(start, end, "T" if hours <= 24 else "j", (hours, minutes, None, hours > 12))]
     if name == "era":
@@ -139,7 +139,7 @@ def _digits(start: int, end: int, suffix: str, folded: str, words: Vocabulary) -
 
 
 def _cut(run: str) -> int:
-    """Where a run is two: `5-7`, `10:00-11:30`, `2024-03-05/2024-03-07`; 0 if nowhere."""
+    """The position at which a run splits in two: `5-7`, `10:00-11:30`, `2024-03-05/2024-03-07`; 0 if it does not."""
     if len(run) > 24:
         return 0
     if run.count("-") == 1:
@@ -150,7 +150,7 @@ def _cut(run: str) -> int:
 def _with_suffix(
     start: int, end: int, read: tuple[str, Any], suffix: str, folded: str, words: Vocabulary
 ) -> list[MomentToken]:
-    """A number with what is written directly behind it: `5th`, `5pm`, `17uhr`."""
+    """A number with the suffix directly after it: `5th`, `5pm`, `17uhr`."""
     kind, value = read
     if not suffix:
         if kind == "e" and folded[end : end + 1] == "." and value[0]:
@@ -168,14 +168,14 @@ def _with_suffix(
 
 
 def _dotted(value: Any, end: int, folded: str) -> tuple[str, Any, int]:
-    """`5.3.`: a date if the text goes on behind the dot, otherwise perhaps the end of a sentence."""
+    """`5.3.`: a date if the text continues after the dot, otherwise possibly the end of a sentence."""
     rest = folded[end + 1 : end + 3].lstrip(" ")
     goes_on = bool(rest) and (rest[0].isdecimal() or rest[0] in "-,;)")
     return ("D", value[0], end + 1) if goes_on else ("e", value, end)
 
 
 def _between(text: str, folded: str, end: int, token: MomentToken, words: Vocabulary) -> str:
-    """The sign for what stands before a token, where the token before it ended at `end` (−1: none)."""
+    """The sign for the text before a token. The previous token ended at `end`; −1 if there is none."""
     start = token.start
     if end >= 0 and start - end <= _REACH:
         gap = folded[end:start]
@@ -198,7 +198,7 @@ def _between(text: str, folded: str, end: int, token: MomentToken, words: Vocabu
 
 
 def _cue(before: str, cues: dict[str, str]) -> str | None:
-    """The sign of the longest cue that a text ends with."""
+    """The sign of the longest cue at the end of a text."""
     parts = before.rstrip(_AROUND).rsplit(None, 3)[-3:]
     if not parts:
         return None
@@ -212,13 +212,13 @@ def _cue(before: str, cues: dict[str, str]) -> str | None:
 
 
 def day_of(token: MomentToken) -> int:
-    """The number that a token says, as a day or an hour."""
+    """The number of a token, as a day or an hour."""
     if token.lexeme is None:
         return int(token.value)
     return int(token.lexeme.means.get("number", token.lexeme.means.get("ordinal", 0)))
 
 
 def days_of(token: MomentToken) -> tuple[Day, ...]:
-    """The dates that a token of digits says."""
+    """The dates of a token of digits."""
     value = token.value[0] if token.kind in "eI" else token.value
     return tuple(value)

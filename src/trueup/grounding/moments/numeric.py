@@ -1,7 +1,7 @@
-"""What digits alone can say: `2024-03-05`, `3/5/24`, `05.03.`, `17:45`, `20240305`, `1745`, a day, a year.
+"""Digits without words: `2024-03-05`, `3/5/24`, `05.03.`, `17:45`, `20240305`, `1745`, a day, a year.
 
-A run of digits with the separators inside it enters; a letter of the grammar and its value leave. An address, a version, a phone
-number or a price is one run too, and matches no form. It does not look at the text around the run.
+Takes a run of digits with its separators; returns a letter of the grammar and a value. An address, a version, a price
+or a telephone number is also one run, but matches no form. This module ignores the text around the run.
 """
 
 from calendar import isleap
@@ -33,21 +33,21 @@ _DAYS = (
     31,
     30,
     31,
-)  # of a year that is not said too: it may have the 29th of February
+)  # an unknown year may have a 29th of February
 
 
 def is_day(year: int | None, month: int, day: int) -> bool:
-    """Whether the calendar has this day."""
+    """Whether the calendar contains this day."""
     return 1 <= month <= 12 and 1 <= day <= _DAYS[month] and (day != 29 or month != 2 or year is None or isleap(year))
 
 
 def centuries(year: int) -> tuple[int, ...]:
-    """The years that two digits can mean, likeliest first."""
+    """The years that two digits can mean, most likely first."""
     return (2000 + year, 1900 + year) if year < 50 else (1900 + year, 2000 + year)
 
 
 def classify(run: str) -> tuple[str, Any]:
-    """The kind of a run of digits, and its value; kind `j` if it is nothing of ours.
+    """The kind of a run of digits, and its value; kind `j` if it is not a date or a time.
 
     >>> classify("2024-02-30"), classify("17:45"), classify("5")
     (('j', None), ('T', (17, 45, None, True)), ('n', 5))
@@ -112,7 +112,7 @@ def _ym(form: Any) -> tuple[str, Any]:
 
 
 def _pair(form: Any) -> tuple[str, Any]:
-    """`3/5` or `5.3`: perhaps a date, perhaps a time, perhaps a fraction or a price. The grammar asks for a cue."""
+    """`3/5` or `5.3`: possibly a date, a time, a fraction or a price. The grammar requires a cue."""
     first, sign, second = int(form["one"]), form["s5"], int(form["two"])
     orders = ((second, first),) if sign == "." else ((first, second), (second, first))
     days = tuple(dict.fromkeys(Day(None, month, day) for month, day in orders if is_day(None, month, day)))

@@ -1,5 +1,7 @@
-"""Times with a point: `21.30 h`, as Spanish and Italian write them. Elsewhere a point makes a fraction, and `7.20 h` may be a duration, so these are
-looked for only where a time is asked for and no other form of it was found.
+"""Times with a point: `21.30 h`, as in Spanish and Italian.
+
+In other texts a point makes a fraction, and `7.20 h` may be a duration. These times are therefore searched for only if
+a field requires a time and no other form of it was found.
 """
 
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ _POINTED = lazy_regex(r"(?<![\d.,])(\d{1,2})\.([0-5]\d)[ \u00a0]?h(?:rs?|s)?(?![
 
 
 def pointed(value: Moment, text: str) -> Iterator[Span]:
-    """Where a text has the time of a value with a point.
+    """The places where a text has a value's time with a point.
 
     >>> from trueup.grounding.moments.read import read_moment
     >>> list(pointed(read_moment("21:30"), "Salida: 21.30 h"))

@@ -1,7 +1,7 @@
-"""A short string that is nothing but a date, a time or both → the moment that it says.
+"""A short string with only a date, a time or both → its moment.
 
-A value of a reply enters, such as `2024-03-05T17:45:00Z` or `March 5th`; one moment leaves, or None if the string says anything
-else. The grammar is that of `find.py`; here a value needs no cue.
+Takes a reply's value, such as `2024-03-05T17:45:00Z` or `March 5th`; returns one moment, or None if the string contains
+anything else. The grammar is the same as in `find.py`, but a value needs no cue.
 """
 
 from datetime import date
@@ -21,7 +21,7 @@ _PREFIXES = ("", "on the ", "on ", "at ")
 
 
 def read_moment(text: str, today: date | None = None) -> Moment | None:
-    """The moment that a whole string is.
+    """The moment that a whole string means.
 
     >>> read_moment("5:45 pm").times
     (TimeOfDay(hour=17, minute=45, second=None),)
@@ -55,7 +55,7 @@ def _nothing_else(text: str, found: list[Moment]) -> bool:
 
 
 def _joined(text: str, found: list[Moment]) -> Moment | None:
-    """One moment of those that a string has: at most one date, one weekday that belongs to it, and one time."""
+    """One moment from several in a string: at most one date, one weekday that belongs to it, and one time."""
     dates: tuple[Day, ...] = ()
     times: tuple[TimeOfDay, ...] = ()
     relative = False

@@ -1,6 +1,6 @@
-"""Words such as `next Friday` and `in two weeks` → dates, given the day that they are said on.
+"""Words such as `next Friday` and `in two weeks` → dates, given the day on which they were written.
 
-The day said on enters as `today`; without it no date leaves, at most a weekday. It reads no clock.
+Takes that day as `today`; without it, returns at most a weekday. This module does not read a clock.
 """
 
 from datetime import date, timedelta
@@ -13,7 +13,7 @@ def dated(day: date) -> Day:
 
 
 def days_away(days: int, today: date | None) -> tuple[Day, ...]:
-    """So many days after today."""
+    """A number of days after today."""
     if today is None:
         return ()
     try:
@@ -23,7 +23,7 @@ def days_away(days: int, today: date | None) -> tuple[Day, ...]:
 
 
 def units_away(count: int, unit: str, today: date | None) -> tuple[Day, ...]:
-    """So many days, weeks, months or years after today; the day of the month is kept where the month has it."""
+    """A number of days, weeks, months or years after today. A day that the month does not have becomes its last one."""
     if unit in ("day", "week"):
         return days_away(count * (7 if unit == "week" else 1), today)
     if today is None:
@@ -38,7 +38,7 @@ def units_away(count: int, unit: str, today: date | None) -> tuple[Day, ...]:
 
 
 def weekday_away(shift: int, weekday: int, today: date | None) -> tuple[Day, ...]:
-    """`next`, `this` or `last` weekday: in the week after, of or before this one, and the nearest in that direction."""
+    """`next`, `this` or `last` weekday: the nearest in that direction, and the one in that week."""
     if today is None:
         return (Day(None, None, None, weekday),)
     monday = today - timedelta(days=today.weekday())
@@ -51,7 +51,7 @@ def weekday_away(shift: int, weekday: int, today: date | None) -> tuple[Day, ...
 
 
 def period_away(shift: int, unit: str, today: date | None) -> tuple[Day, ...]:
-    """`next week`, `this month`, `last year`: the day a week away and that week's Monday, the month, or the year."""
+    """`next week`, `this month`, `last year`: the day a week away and its week's Monday, the month, or the year."""
     if today is None:
         return ()
     if unit == "day":

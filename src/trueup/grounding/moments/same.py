@@ -1,6 +1,6 @@
-"""Whether a value is what a mention says: as a date, as a weekday, as a time.
+"""Whether a mention means a value: as a date, as a weekday, as a time.
 
-Two moments enter; yes or no leaves. Any reading of one may agree with any reading of the other.
+Takes two moments; returns yes or no. Any reading of one may match any reading of the other.
 """
 
 from datetime import date
@@ -9,9 +9,10 @@ from trueup.grounding.moments.values import Day, Moment, TimeOfDay
 
 
 def same_date(value: Moment, mention: Moment, *, loosely: bool = False) -> bool:
-    """Whether a mention says the date of a value: every part that both say agrees, and the mention says what identifies it.
+    """Whether a mention gives the date of a value: all parts that both have agree, and the mention identifies the date.
 
-    A day of a month needs month and day, or `loosely` the day alone; a month needs the month, a year the year.
+    A day requires the month and the day, or with `loosely` the day alone. A month requires the month, a year the year.
+
 
     >>> from trueup.grounding.moments.read import read_moment
     >>> same_date(read_moment("2024-03-05"), read_moment("March 5"))
@@ -21,13 +22,13 @@ def same_date(value: Moment, mention: Moment, *, loosely: bool = False) -> bool:
 
 
 def weekday_only(value: Moment, mention: Moment) -> bool:
-    """Whether a mention says only a weekday, and the value's date falls on it."""
+    """Whether a mention is only a weekday, and the value's date is on that weekday."""
     said = {day.weekday for day in mention.dates if day[:3] == (None, None, None)}
     return bool(said) and any(_weekday(day) in said for day in value.dates if _weekday(day) is not None)
 
 
 def same_time(value: Moment, mention: Moment) -> bool:
-    """Whether a mention says the time of a value; seconds count if both say them.
+    """Whether a mention gives the time of a value. Seconds count if both have them.
 
     >>> from trueup.grounding.moments.read import read_moment
     >>> same_time(read_moment("17:45"), read_moment("5:45")), same_time(read_moment("05:45"), read_moment("5:45 pm"))

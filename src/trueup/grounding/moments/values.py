@@ -1,10 +1,10 @@
-"""The values of this room: a day and a time of day as far as they are said, and a mention of either in a text."""
+"""The values of this package: a day, a time of day, and a mention of either in a text."""
 
 from typing import NamedTuple
 
 
 class Day(NamedTuple):
-    """A date; what is not said is None. Monday is 0."""
+    """A date. Missing parts are None; Monday is 0."""
 
     year: int | None
     month: int | None
@@ -13,7 +13,7 @@ class Day(NamedTuple):
 
 
 class TimeOfDay(NamedTuple):
-    """A time of day on the clock of 24 hours."""
+    """A time of day on the 24-hour clock."""
 
     hour: int
     minute: int
@@ -21,7 +21,7 @@ class TimeOfDay(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """A mention of a date or a time, with every plausible reading, likeliest first."""
+    """A mention of a date or a time, with every plausible reading, most likely first."""
 
     start: int
     end: int

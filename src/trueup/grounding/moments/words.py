@@ -1,7 +1,7 @@
-"""The words of the languages that separate words by spaces, read from `languages/` when they are first needed.
+"""The words of the languages with spaces between words, read from `languages/` on first use.
 
-Nothing enters; one `Vocabulary` leaves: a pattern that finds every word with a meaning, what each means, and what the words
-between two of them say. All languages are one vocabulary: a text need not say which it is in, and may mix them.
+Returns one `Vocabulary`: a pattern that finds every meaningful word, the meaning of each, and the meanings of the words
+between two of them. All languages are one vocabulary: a text does not have to name its language, and may mix several.
 """
 
 import tomllib
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from trueup.grounding.languages import SPACED
 from trueup.grounding.moments.folding import fold
 
-# What stands between two tokens, as one sign: joined to both of them, or as the end of a longer text before the second one.
+# The sign for the text between two tokens: joined to both of them, or at the end of a longer text before the second.
 _JOINED = {
     "day": "3", "on": "2", "the": "2", "in": "4", "in_a": "5", "year": "8", "ago": "6", "hour_article": "7", "at": "@", "of": "/",
     "until": "-", "and": "&", "plus": "+", "minus": "~", "past": ">", "before": "{", "past_or_in": "}", "to": "<",
@@ -27,7 +27,7 @@ _KINDS = {
     "three_quarters": "Z", "half": "H", "half_before": "h", "half_after": "J", "month": "M", "weekday": "W", "number": "w",
     "ordinal": "Q", "ago": "A", "hence": "B",
 }  # fmt: skip
-# Words with two meanings that the grammar tells apart.
+# Words with two meanings. The grammar decides between them.
 _BOTH = {
     ("month", "weekday"): "x",
     ("month", "number"): "s",
@@ -37,7 +37,7 @@ _BOTH = {
 
 
 class Lexeme(NamedTuple):
-    """A word with a meaning: its kind as one letter of the grammar, and what it stands for under each name."""
+    """A meaningful word: its kind as one letter of the grammar, and its value for each meaning."""
 
     kind: str
     means: dict[str, Any]
@@ -54,7 +54,7 @@ class Vocabulary(NamedTuple):
 
 
 def split(words: str) -> list[str]:
-    """The alternatives of one entry, folded; a hyphen may also be a space."""
+    """The alternatives of one entry, folded. A hyphen also matches a space."""
     alternatives = [fold(word.strip())[0] for word in words.split("|")]
     return alternatives + [word.replace("-", " ") for word in alternatives if "-" in word]
 
@@ -66,7 +66,7 @@ def load(language: str) -> dict[str, Any]:
 
 
 def _meanings(data: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Each word of a language with the name of its meaning and what it stands for."""
+    """Each word of a language with the name of its meaning and its value."""
     lists = {
         "month": enumerate(data["months"], 1),
         "weekday": enumerate(data["weekdays"]),
@@ -102,7 +102,7 @@ def _kind(means: dict[str, Any], *, ordinary: bool, rare: bool) -> str:
 
 
 def pattern_of(words: Iterable[str]) -> str:
-    """A pattern for any of the words, the longest first, that looks at each character of a text once or twice.
+    """A pattern for any of the words, longest first, that reads each character of a text once or twice.
 
     >>> pattern_of(["may", "mai", "mayo"])
     '(?:ma(?:i|y(?:o)?))'
@@ -132,7 +132,7 @@ def _escape(char: str) -> str:
 
 @cache
 def vocabulary() -> Vocabulary:
-    """The words of all languages together."""
+    """The words of all languages in one vocabulary."""
     means: dict[str, dict[str, Any]] = {}
     spoken: dict[str, set[str]] = {}
     ordinary: set[str] = set()
@@ -160,7 +160,9 @@ def vocabulary() -> Vocabulary:
                 if len(phrase) > 2 or phrase.isascii():  # `à` is not the English or Spanish `a`
                     table[fold(phrase)[0]] = sign
     lexemes = {
-        word: Lexeme(_kind(of, ordinary=word in ordinary, rare=word in rare), of, frozenset(spoken[word]), word in verbs)
+        word: Lexeme(
+            _kind(of, ordinary=word in ordinary, rare=word in rare), of, frozenset(spoken[word]), word in verbs
+        )
         for word, of in means.items()
     }
     return Vocabulary(pattern_of(lexemes), lexemes, frozenset(endings), joined, cues)

@@ -1,1 +1,1 @@
-"""Numbers, amounts and measures in any text, in any notation, in many languages."""
+"""Numbers, amounts and measures in any notation and in many languages."""

@@ -1,7 +1,7 @@
-"""What stands around a number: sign and currency before it, power of ten, ordinal ending, half and unit behind it.
+"""The text around a number: sign and currency before it; power of ten, ordinal ending, half and unit after it.
 
-The text and the place of a number enter; how far the mention reaches and what it adds leave. Only a few characters on each side are
-looked at, so the cost does not depend on the text.
+Takes a text and the place of a number; returns the extent of the mention, and the parts that it adds. Only a few
+characters on each side are read, so the cost does not depend on the length of the text.
 """
 
 from functools import cache, lru_cache
@@ -19,7 +19,7 @@ _AFTER = lazy_regex(
     r"[ \u00a0\u202f\u2009-]?+(?:([^\W\d_]{1,24}+(?:[²³]|[23](?!\w))?(?:/[a-z]{1,4}(?!\w))?)|(\.?[ºª°](?: ?[CF](?!\w))?)|([^\w\s]))"
 )
 
-# What plainly ends a number: a stop, or a space and a word, unless the word means something to it.
+# A plain end of a number: punctuation, or a space and a word that does not belong to it.
 STOP = r"([\n;:!?)]|\.(?![\dºª°])|,(?![\d–—-])|\Z)"
 WORD = r"([A-Za-zÀ-ÖØ-öø-ɏ]++)(?![\w²³/'’])"
 _QUIET = lazy_regex(f"{STOP}| {WORD}")
@@ -30,15 +30,15 @@ class Prefix(NamedTuple):
     start: int
     negative: bool
     unit: str
-    bullet: bool  # the minus may be the mark of a list
+    bullet: bool  # the minus may be a list marker
 
 
 class Behind(NamedTuple):
     end: int
-    powers: tuple[int, ...]  # of ten, likeliest first; empty if none
+    powers: tuple[int, ...]  # of ten, most likely first
     unit: str
     half: bool
-    plain: bool = False  # the number without the power is likely too
+    plain: bool = False  # the number without the power is also likely
 
 
 class _Word(NamedTuple):
@@ -76,7 +76,7 @@ def before(text: str, start: int) -> Prefix:
 
 
 def _is_sign(text: str, at: int) -> bool:
-    """Whether a dash is a minus: nothing but a space, a bracket or a currency is before it."""
+    """Whether a dash is a minus: only a space, a bracket or a currency may come before it."""
     return at == 0 or text[at - 1] in " \t\n\u00a0\u202f([{:=,;|\"'~≈<>$€£¥" or text[at - 1] > _FIRST_OF_CHARACTERS
 
 
@@ -92,19 +92,19 @@ def noisy() -> frozenset[str]:
 
 
 def nothing_behind(text: str, end: int) -> bool:
-    """Whether a number plainly ends here: at a stop, or before a word that means nothing to it."""
+    """Whether a number plainly ends here: at punctuation, or before a word that does not belong to it."""
     match = _QUIET.match(text, end)
     return match is not None and (match.lastindex == 1 or match[2].lower() not in meaningful())
 
 
 @cache
 def meaningful() -> frozenset[str]:
-    """The words behind a number that may belong to it."""
+    """The words after a number that may belong to it."""
     return _known() | {phrase.split()[0] for phrase in (*halves(), *connectors_of())} | {"x", "d"}
 
 
 def behind(text: str, end: int, *, money: bool, words: bool = False) -> Behind:
-    """The power of ten, the half and the unit right behind a number; `money` says that a currency is before it."""
+    """The power of ten, the half and the unit right after a number. `money`: it has a currency before it."""
     if text[end : end + 1] in _NO_UNIT:
         return Behind(end, (), "", half=False)
     return _with_half(text, _direct(text, end, money=money, words=words))
@@ -133,7 +133,7 @@ def _direct(text: str, end: int, *, money: bool, words: bool = False) -> Behind:
 
 
 def _link(text: str, end: int) -> int:
-    """How long a word such as " of" is that leads to the unit; the space behind it is not counted."""
+    """The length of a word such as " of" before the unit, without the space after it."""
     if text[end : end + 2].lower() not in _heads(connectors_of()):
         return 0
     ahead = text[end : end + 8].lower()
@@ -146,7 +146,7 @@ def _heads(phrases: tuple[str, ...]) -> frozenset[str]:
 
 
 def _with_half(text: str, found: Behind) -> Behind:
-    """The half that is added behind a number or its unit: two and a half, dos horas y media."""
+    """The half after a number or its unit: two and a half, dos horas y media."""
     if text[found.end : found.end + 2].lower() not in _heads(halves()):
         return found
     ahead = text[found.end : found.end + 24].lower()
@@ -186,7 +186,7 @@ def _one(text: str, end: int, *, money: bool, words: bool = False) -> tuple[int,
 
 @cache
 def _known() -> frozenset[str]:
-    """Every word in small letters that may mean something behind a number."""
+    """Every word in lower case that may have a meaning after a number."""
     data, known = table("units.toml"), names()
     words = {
         *known.loose,
@@ -271,13 +271,13 @@ def _characters(text: str, start: int) -> tuple[int, _Word] | None:
 
 @cache
 def _first_characters() -> frozenset[str]:
-    """The first character of every unit in a script without spaces, and the units of one character."""
+    """The first character of every unit in scripts without spaces, and the units of one character."""
     known = names()
     return frozenset({name[0] for name in known.glued} | {name for name in known.exact if len(name) == 1})
 
 
 def scaled(values: tuple[str, ...], powers: tuple[int, ...], *, plain: bool = False) -> tuple[str, ...]:
-    """Each value times each power of ten, likeliest first; a value with a decimal comma is likelier than one with thousands."""
+    """Each value times each power of ten, most likely first. A decimal comma is likelier than a thousands separator."""
     if not powers:
         return values
     made = [shifted(value, power) for power in powers for value in reversed(values)]

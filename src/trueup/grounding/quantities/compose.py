@@ -1,6 +1,7 @@
 """Quantities that belong together: 5 dollars and 20 cents, 2 h 30 min, 5 ft 10 in.
 
-The quantities of a text in order enter; the same leave, with the sums of neighbours whose units are of one kind, the larger first.
+Takes the quantities of a text in order; returns them with the sums of neighbours. The units of a sum are of the same
+kind, the larger unit first.
 """
 
 from collections.abc import Sequence
@@ -74,7 +75,7 @@ def _sizes(unit: str) -> Sequence[tuple[str, Fraction]]:
 
 
 def _converted(value: str, unit: str, into: str, more: str) -> str:
-    """A value in a smaller unit, and some more of that; the value itself if it is too long to calculate with."""
+    """A value in a smaller unit, plus more of that unit; unchanged if it is too long for arithmetic."""
     if len(value) > 40 or len(more) > 40:
         return value
     factor = _sizes(unit)[0][1] / _sizes(into)[0][1]

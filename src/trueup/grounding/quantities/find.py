@@ -1,8 +1,8 @@
-"""Numbers, amounts and measures in a text: any text enters, spans with every plausible reading leave.
+"""Numbers, amounts and measures: takes any text; returns spans with every plausible reading.
 
-Figures in any notation, words and characters are found by one scan each, in linear time. Quantities may overlap: `3/4` is 0.75 beside
-3 and 4. It is meant for looking up values, so a doubtful number is returned rather than left out; `words` marks those that may be
-ordinary words. It refuses nothing and never raises.
+One scan each finds figures in any notation, words and characters, in linear time. Quantities may overlap: `3/4` is 0.75
+as well as 3 and 4. Lookups need every candidate, so doubtful numbers are included; `words` marks those that may be
+ordinary words. This module never raises.
 """
 
 import unicodedata
@@ -24,13 +24,13 @@ class Quantity(NamedTuple):
 
     start: int
     end: int
-    values: tuple[str, ...]  # canonical decimals, likeliest first
+    values: tuple[str, ...]  # canonical decimals, most likely first
     unit: str
     words: bool
 
 
 _CHAIN = r"\d++(?:[.,'’٫٬]\d++|(?<=[０-９])[．，](?=[０-９])\d++)*+"
-# Digits, and a look at what is behind them: a stop, or a word that means nothing to a number unless it is a known one.
+# Digits, and a lookahead: punctuation, or a word, which ends the number unless it is a known one.
 _DIGITS = lazy_regex(rf"{_CHAIN}(?:(?={affixes.STOP})|(?= {affixes.WORD})|)")
 _PLAIN_FIGURES = frozenset("0123456789.,")
 _SPACES = " \u00a0\u202f\u2009"
@@ -50,7 +50,7 @@ _EVERY_TIME = frozenset({"h", "d", "wk", "mo", "a", "min", "kg", "km", "L", "t",
 
 
 def quantities(text: str) -> list[Quantity]:
-    """Every number, amount and measure of a text, in the order of their starts.
+    """Every number, amount and measure of a text, in order of their starts.
 
     >>> [(q.values, q.unit) for q in quantities("2 kg for €1.234,50, about twenty percent")]
     [(('2',), 'kg'), (('1234.5',), 'EUR'), (('20',), '%')]
@@ -64,7 +64,7 @@ def quantities(text: str) -> list[Quantity]:
 
 
 def _in_figures(text: str) -> Iterator[Quantity]:
-    """Numbers that begin with a figure."""
+    """Numbers that start with a figure."""
     done = 0
     powers = han.continuing() if not text.isascii() else ""
     meaningful, noisy, prefixes = affixes.meaningful(), affixes.noisy(), affixes.last_of_prefixes()
@@ -87,14 +87,14 @@ def _in_figures(text: str) -> Iterator[Quantity]:
         )
         if chain.isdecimal():
             if alone:
-                yield Quantity(start, end, (joined(chain),), "", False)
+                yield Quantity(start, end, (joined(chain),), "", words=False)
                 continue
             for quantity, after_it in _digits(text, start, end, chain):
                 yield quantity
                 done = after_it
         elif alone and text[end : end + 1] != ")" and _PLAIN_FIGURES.issuperset(chain):
             for figure in figures(chain):
-                yield Quantity(start + figure.start, start + figure.end, figure.values, "", False)
+                yield Quantity(start + figure.start, start + figure.end, figure.values, "", words=False)
             done = end
         else:
             for figure in figures(chain):
@@ -105,7 +105,7 @@ def _in_figures(text: str) -> Iterator[Quantity]:
 
 
 def _digits(text: str, start: int, end: int, chain: str) -> Iterator[tuple[Quantity, int]]:
-    """Digits without separators, with what they are part of; and where the next number may begin."""
+    """Digits without separators and the number that they belong to, and where the next number may start."""
     after = text[end : end + 1]
     grouped = _GROUPS.match(text, start) if after and after in _SPACES and end - start <= 3 else None
     if grouped:
@@ -121,7 +121,7 @@ def _digits(text: str, start: int, end: int, chain: str) -> Iterator[tuple[Quant
 
 
 def _fractions(text: str, start: int, chain: str) -> Iterator[Quantity]:
-    """3/4, and 1 3/4: unless they are part of a date."""
+    """3/4 and 1 3/4, unless they are part of a date."""
     if len(chain) > 6 or (start and text[start - 1] in "/⁄"):
         return
     if match := _FRACTION.match(text, start):
@@ -134,7 +134,7 @@ def _fractions(text: str, start: int, chain: str) -> Iterator[Quantity]:
 
 
 def _figure(text: str, start: int, end: int, values: tuple[str, ...], *, amount: bool) -> tuple[Quantity, int]:
-    """A number in figures with what stands around it, and where the next one may begin."""
+    """A number in figures with the text around it, and where the next number may start."""
     after = text[end : end + 1]
     if after in _POWER_SIGNS or (after == " " and text[end + 1 : end + 2] in "×x*·"):
         end, values = _powered(text, start, end, values)
@@ -156,7 +156,7 @@ def _figure(text: str, start: int, end: int, values: tuple[str, ...], *, amount:
     else:
         right = affixes.behind(text, end, money=bool(left.unit))
     if not (left.unit or left.negative or right.end > end or after in _ACCOUNTS):
-        return Quantity(left.start, end, values, "", False), end
+        return Quantity(left.start, end, values, "", words=False), end
     quantity = _assembled(text, left, right, values, words=False)
     quantity = _accounted(text, quantity, amount=amount or bool(left.unit))
     return quantity, max(end, quantity.end if right.powers or right.unit else end)
@@ -180,7 +180,7 @@ def _assembled(
 
 
 def _accounted(text: str, found: Quantity, *, amount: bool) -> Quantity:
-    """A negative amount as in accounts: (1,234.50), 1,234.50-; and 12,- for a whole price."""
+    """A negative amount as in bookkeeping: (1,234.50), 1,234.50-; also 12,- for a whole price."""
     after = text[found.end : found.end + 1]
     if after == ")" and amount and found.start and text[found.start - 1] == "(" and found.values[0][0] != "-":
         negative = tuple(negated(value) for value in found.values)
@@ -210,7 +210,7 @@ def _powered(text: str, start: int, end: int, values: tuple[str, ...]) -> tuple[
 
 
 def _in_signs(text: str, covered: list[tuple[int, int]]) -> Iterator[Quantity]:
-    """Numbers that begin with a character or with the sign of a fraction."""
+    """Numbers that start with a character or a fraction sign."""
     free = _Free(text, covered)
     done = 0
     single, more = han.lonely()
@@ -222,7 +222,7 @@ def _in_signs(text: str, covered: list[tuple[int, int]]) -> Iterator[Quantity]:
             and (after := text[start + 1 : start + 2]) not in more
             and not after.isdecimal()
         ):
-            yield Quantity(start, start + 1, values, "", True)
+            yield Quantity(start, start + 1, values, "", words=True)
             continue
         found = _characters(text, start, words=True)
         if found is not None:
@@ -238,7 +238,7 @@ def _in_signs(text: str, covered: list[tuple[int, int]]) -> Iterator[Quantity]:
 
 
 class _Free:
-    """Whether a place is outside all spans; places are asked for in ascending order."""
+    """Whether a place is outside all spans. Places must be given in ascending order."""
 
     def __init__(self, text: str, spans: list[tuple[int, int]]) -> None:
         self._spans = iter([*sorted(spans), (len(text) + 1, len(text) + 1)])
@@ -251,7 +251,7 @@ class _Free:
 
 
 def _characters(text: str, start: int, *, words: bool) -> Quantity | None:
-    """A number with characters of Chinese, Japanese or Korean."""
+    """A number in Chinese, Japanese or Korean characters."""
     run = han.read_run(text, start)
     if run is None:
         return None
@@ -261,13 +261,15 @@ def _characters(text: str, start: int, *, words: bool) -> Quantity | None:
     if text.startswith(measures, end) and text.startswith("半", end + 1):
         end, values = end + 2, tuple(plus(value, "0.5") for value in values)
     right = (
-        affixes.Behind(end, (), unit, half=False) if unit else affixes.behind(text, end, money=bool(left.unit), words=True)
+        affixes.Behind(end, (), unit, half=False)
+        if unit
+        else affixes.behind(text, end, money=bool(left.unit), words=True)
     )
     return _assembled(text, left, right, values, words=words)
 
 
 def _in_words(text: str, covered: list[tuple[int, int]]) -> Iterator[Quantity]:
-    """Numbers written in words, unless the word is the scale or the unit of another number."""
+    """Numbers in words, unless the word is the scale or the unit of another number."""
     free = _Free(text, covered)
     done = 0
     for number in spoken_numbers(small(text)):
@@ -275,7 +277,7 @@ def _in_words(text: str, covered: list[tuple[int, int]]) -> Iterator[Quantity]:
             continue
         if affixes.nothing_behind(text, number.end):
             done = done if number.run else number.end
-            yield Quantity(number.start, number.end, number.values, "", True)
+            yield Quantity(number.start, number.end, number.values, "", words=True)
             continue
         right = affixes.behind(text, number.end, money=False, words=True)
         values = number.values
@@ -289,6 +291,6 @@ def _in_words(text: str, covered: list[tuple[int, int]]) -> Iterator[Quantity]:
 
 
 def small(text: str) -> str:
-    """The text in small letters, each at its place."""
+    """The text in lower case, with every character at its place."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else "".join([c.lower() if len(c.lower()) == 1 else c for c in text])

@@ -1,7 +1,7 @@
-"""Numbers in the characters of Chinese, Japanese and Korean, alone or mixed with figures: 三百二十, 3億5000万, 二〇二四.
+"""Numbers in Chinese, Japanese and Korean characters, alone or mixed with figures: 三百二十, 3億5000万, 二〇二四.
 
-A text and a place enter; the end of the number and its readings leave. A run is read up to a fixed number of characters, so that no
-text makes the numbers grow without end.
+Takes a text and a place; returns the end of the number and its readings. A run has a fixed maximum length, so that no
+text can produce numbers of unbounded size.
 """
 
 from functools import cache
@@ -12,14 +12,14 @@ from trueup.grounding.quantities.units import names
 from trueup.grounding.quantities.vocabulary import characters, hangul
 from trueup.verdict.patterns import lazy_regex
 
-_MOST = 40  # characters or figures of one number
-_DIGITS = 30  # of a figure inside it
+_MOST = 40  # the most characters or figures of one number
+_DIGITS = 30  # the most digits of a figure inside it
 
 
 class HanNumber(NamedTuple):
     end: int
     values: tuple[str, ...]
-    unit: str  # "%" if the characters say so
+    unit: str  # "%" if the characters mean that
 
 
 @cache
@@ -32,7 +32,7 @@ def tables() -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
 
 @cache
 def continuing() -> frozenset[str]:
-    """The characters behind a figure that make it a number of characters: 3億, 4割."""
+    """The characters after a figure that continue the number: 3億, 4割."""
     return frozenset([*tables()[1], *characters().tenths])
 
 
@@ -59,7 +59,7 @@ def _literal_source() -> str:
 
 
 def _hangul_source() -> str:
-    """Of Korean, whose digits are syllables of many words: only a power of ten with another character of a number, or a unit."""
+    """A pattern for Korean, where digits are also syllables of words: a power of ten next to a digit or a unit."""
     digits, powers = hangul()
     both = "".join([*digits, *powers])
     return f"[{both}](?<![가-힣].)(?:(?<=[{''.join(powers)}])(?=[{both}원개명년])|(?=[{''.join(powers)}]))"
@@ -73,7 +73,7 @@ _HANGUL_STARTS = lazy_regex(_hangul_source)
 
 
 def starts(text: str) -> list[int]:
-    """The places where a number may begin, in order."""
+    """The places where a number may start, in order."""
     if not _ANY.search(text):
         return []
     found = [match.start() for match in _STARTS.finditer(text)]
@@ -85,7 +85,7 @@ def starts(text: str) -> list[int]:
 
 @cache
 def lonely() -> tuple[dict[str, tuple[str, ...]], frozenset[str]]:
-    """The readings of each digit, and every character behind it that may add to it."""
+    """The readings of each digit, and every character that may continue a number after it."""
     digits, powers, tens = tables()
     known = characters()
     marks = [*known.tenths, *known.part, *known.point, *known.half, *known.measure, *names().glued, *names().exact]
@@ -98,7 +98,7 @@ _PIECE = lazy_regex(_piece_source)
 
 
 def read_run(text: str, start: int) -> HanNumber | None:
-    """The number at a place, with what the characters behind it add; None if there is none.
+    """The number at a place, with the characters after it that belong to it; None if there is none.
 
     >>> read_run("3億5000万", 0).values, read_run("百分之四十五", 0)
     (('350000000',), HanNumber(end=6, values=('45',), unit='%'))
@@ -137,7 +137,7 @@ def _fraction(below: str, above: str) -> str | None:
 
 
 def _decimals(text: str, end: int, values: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
-    """The digits behind 点: 三点五, 一点五万."""
+    """The decimals after 点: 三点五, 一点五万."""
     known = characters()
     if not text.startswith(known.point, end):
         return end, values
@@ -151,7 +151,7 @@ def _decimals(text: str, end: int, values: tuple[str, ...]) -> tuple[int, tuple[
     value, after = joined(values[0], figures), end + 1 + piece.end()
     while (power := tables()[1].get(text[after : after + 1])) and after < end + _MOST:
         value, after = shifted(value, power), after + 1
-    # 三点五 is also half past three
+    # 三点五 also means half past three
     return after, (value,)
 
 
@@ -167,7 +167,7 @@ def _tenths(text: str, end: int, values: tuple[str, ...]) -> HanNumber:
 
 
 def _values(run: str) -> tuple[str, ...]:
-    """The readings of a run of characters and figures, calculated in whole numbers of its last decimal."""
+    """The readings of a run of characters and figures, computed as whole numbers of the last decimal place."""
     digits, powers, tens = tables()
     places = (
         max((len(figure.partition(".")[2]) for figure in run.split() if "." in figure), default=0) if "." in run else 0
@@ -188,7 +188,7 @@ def _values(run: str) -> tuple[str, ...]:
                 section += (_whole(number, places) if number else one) * 10**power
             else:
                 section += _whole(number, places)
-                # 3億5000万 adds, 一万亿 multiplies all
+                # 3億5000万 adds, 一万亿 multiplies everything
                 if last >= 4 and power > last:
                     total = (total + section) * 10**power
                 else:
@@ -203,7 +203,7 @@ def _values(run: str) -> tuple[str, ...]:
 
 
 def _whole(figure: str, places: int) -> int:
-    """A figure in units of its last place."""
+    """A figure as a whole number of its last decimal place."""
     if not figure:
         return 0
     before, _, behind = latin(

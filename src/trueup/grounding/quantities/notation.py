@@ -1,21 +1,21 @@
-"""Figures with separators: the text of one chain of digits enters, its readings leave as canonical decimal strings.
+"""Figures with separators: takes one chain of digits; returns its readings as canonical decimal strings.
 
-Values stay strings, so that a number of any length is exact and costs linear time. Arithmetic is done only on numbers of at most
-`EXACT` characters. It refuses to guess a language: `1.234` has two readings, the likelier one first.
+Values stay strings, so numbers of any length are exact and cost linear time. Arithmetic is limited to numbers of
+`EXACT` characters. The language is not guessed: `1.234` has two readings, the more likely one first.
 """
 
 import unicodedata
 from decimal import Context, Decimal
 from typing import NamedTuple
 
-EXACT = 1_500  # characters of a number that is still calculated with
+EXACT = 1_500  # the most characters of a number in arithmetic
 _ENOUGH = Context(prec=2 * EXACT)
 _FARTHEST = 400  # the largest power of ten that is written out
 _SIGNS = str.maketrans("٫٬．，’", ".,.,'")
 
 
 class DigitGroup(NamedTuple):
-    """A part of a chain of digits: where it is in the chain, what it may say, and whether it is written like an amount."""
+    """A part of a chain of digits: its position in the chain, its readings, and whether it looks like an amount."""
 
     start: int
     end: int
@@ -24,7 +24,7 @@ class DigitGroup(NamedTuple):
 
 
 def canonical(number: int | float | str) -> str:
-    """The shortest plain decimal of a number; raises ValueError for a text that is not one.
+    """The shortest plain decimal of a number. Raises ValueError for other text.
 
     >>> canonical("1234.50"), canonical(4.2e9), canonical(-0.0)
     ('1234.5', '4200000000', '0')
@@ -50,7 +50,7 @@ def canonical(number: int | float | str) -> str:
 
 
 def joined(whole: str, decimals: str = "") -> str:
-    """The canonical number of digits before and behind the point, in the digits of any script.
+    """The canonical number from the digits before and after the point, in the digits of any script.
 
     >>> joined("０１２", "50")
     '12.5'
@@ -60,12 +60,12 @@ def joined(whole: str, decimals: str = "") -> str:
 
 
 def latin(digits: str) -> str:
-    """The digits of any script as those of ASCII."""
+    """The digits of any script as ASCII digits."""
     return digits if digits.isascii() else "".join([str(unicodedata.decimal(c)) for c in digits])
 
 
 def negated(value: str) -> str:
-    """The number with the other sign."""
+    """The number with the opposite sign."""
     return value[1:] if value[0] == "-" else value if value == "0" else f"-{value}"
 
 
@@ -86,12 +86,12 @@ def shifted(value: str, power: int) -> str:
 
 
 def times(value: str, factor: int) -> str:
-    """The number times a small whole number; unchanged if it is too long to calculate with."""
+    """The number times a small whole number; unchanged if it is too long for arithmetic."""
     return _plain(_ENOUGH.multiply(Decimal(value), factor)) if len(value) <= EXACT else value
 
 
 def plus(value: str, other: str) -> str:
-    """The sum; a number too long to calculate with stays as it is."""
+    """The sum; unchanged if a number is too long for arithmetic."""
     return _plain(_ENOUGH.add(Decimal(value), Decimal(other))) if max(len(value), len(other)) <= EXACT else value
 
 
@@ -100,7 +100,7 @@ def _plain(number: Decimal) -> str:
 
 
 def quotient(above: int, below: int) -> str:
-    """A fraction as a decimal, as precise as a float.
+    """A fraction as a decimal with the precision of a float.
 
     >>> quotient(3, 4), quotient(1, 3)
     ('0.75', '0.3333333333333333')
@@ -109,7 +109,7 @@ def quotient(above: int, below: int) -> str:
 
 
 def figures(chain: str) -> list[DigitGroup]:
-    """The numbers of a chain of digits and separators: one number, or its parts if it cannot be one.
+    """The numbers of a chain of digits and separators: one number, or its parts if it cannot be a single one.
 
     >>> [figure.values for figure in figures("1.234,50")], [figure.values for figure in figures("1.2.3")]
     ([('1234.5',)], [('1',), ('2',), ('3',)])
@@ -127,9 +127,9 @@ def figures(chain: str) -> list[DigitGroup]:
     if len(others) == 1:
         if last in others:
             if _grouped(groups, last):
-                return [DigitGroup(0, len(chain), (joined("".join(groups)),), True)]
+                return [DigitGroup(0, len(chain), (joined("".join(groups)),), amount=True)]
         elif last != "'" and _grouped(groups[:-1], marks[0]):
-            return [DigitGroup(0, len(chain), (joined("".join(groups[:-1]), groups[-1]),), True)]
+            return [DigitGroup(0, len(chain), (joined("".join(groups[:-1]), groups[-1]),), amount=True)]
     return _parts(plain, set(marks))
 
 
@@ -139,22 +139,22 @@ def _single(chain: str) -> list[DigitGroup]:
     if "'" in chain:
         before, _, behind = chain.partition("'")
         if len(behind) == 3 and len(before) <= 3:
-            return [DigitGroup(0, size, (joined(before + behind),), True)]
+            return [DigitGroup(0, size, (joined(before + behind),), amount=True)]
         at = len(before)
-        return [DigitGroup(0, at, (joined(before),), False), DigitGroup(at + 1, size, (joined(behind),), False)]
+        return [DigitGroup(0, at, (joined(before),), amount=False), DigitGroup(at + 1, size, (joined(behind),), amount=False)]
     before, _, behind = chain.replace(",", ".").partition(".")
     value = joined(before, behind)
     if len(behind) == 3 and len(before) <= 3 and latin(before[0]) != "0":
-        return [DigitGroup(0, size, (joined(before + behind), value), True)]
+        return [DigitGroup(0, size, (joined(before + behind), value), amount=True)]
     whole = DigitGroup(0, size, (value,), len(behind) == 2)
     if len(before) == 2 and latin(before[0]) == "0":  # 05.03 is a day rather than a number
         at = len(before)
-        return [whole, DigitGroup(0, at, (joined(before),), False), DigitGroup(at + 1, size, (joined(behind),), False)]
+        return [whole, DigitGroup(0, at, (joined(before),), amount=False), DigitGroup(at + 1, size, (joined(behind),), amount=False)]
     return [whole]
 
 
 def _grouped(groups: list[str], sign: str) -> bool:
-    """Whether digits are grouped by thousands, or as in India."""
+    """Whether digits are grouped in thousands, or in the Indian way."""
     first, last = groups[0], groups[-1]
     if len(groups) == 1 or len(last) != 3 or latin(first[0]) == "0" or len(first) > 3:
         return False
@@ -163,7 +163,7 @@ def _grouped(groups: list[str], sign: str) -> bool:
 
 
 def _parts(chain: str, marks: set[str]) -> list[DigitGroup]:
-    """The members of a list, a date or a version; decimal points inside a list with commas count."""
+    """The members of a list, a date or a version. A list with commas may contain decimal points."""
     found: list[DigitGroup] = []
     at = 0
     for member in chain.replace("'", ",").split("," if len(marks) > 1 or "," in marks or "'" in marks else "."):
@@ -172,7 +172,7 @@ def _parts(chain: str, marks: set[str]) -> list[DigitGroup]:
         else:
             start = at
             for group in member.split("."):
-                found.append(DigitGroup(start, start + len(group), (joined(group),), False))
+                found.append(DigitGroup(start, start + len(group), (joined(group),), amount=False))
                 start += len(group) + 1
         at += len(member) + 1
     return found

@@ -1,15 +1,15 @@
-"""A short string that is one quantity and nothing else: "$4.2B", "5 kg", "two hundred", "三百二十".
+"""A short string with one quantity and nothing else: "$4.2B", "5 kg", "two hundred", "三百二十".
 
-The string enters; its quantity leaves, or None if anything else is in it.
+Takes the string; returns its quantity, or None if the string contains anything else.
 """
 
 from trueup.grounding.quantities.find import Quantity, quantities
 
-_LONGEST = 400  # characters; nothing longer is one quantity, except a number of figures only
+_LONGEST = 400  # characters; a longer string is only a quantity if it consists of figures
 
 
 def read_quantity(text: str) -> Quantity | None:
-    """The quantity that a whole string is, or None.
+    """The quantity that a whole string means, or None.
 
     >>> read_quantity(" 5 kg ").unit, read_quantity("two hundred").values, read_quantity("5 apples")
     ('kg', ('200',), None)

@@ -1,7 +1,7 @@
-"""Units of measure and currencies: their names in many languages, and whether two amounts are the same.
+"""Units of measure and currencies: their names in many languages, and whether two amounts are equal.
 
-A word or a sign enters, its canonical unit leaves. `equal` compares a value with a mention of a text, exactly, after conversion
-inside one dimension. It refuses to round, and to convert currencies or temperatures.
+Takes a word or a sign; returns its canonical unit. `equal` compares a value with a mention in a text, exactly, after
+conversion within one dimension. It never rounds, and never converts currencies or temperatures.
 """
 
 from fractions import Fraction
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 class UnitNames(NamedTuple):
     """How units are written."""
 
-    exact: dict[str, str]  # in this case only
-    loose: dict[str, str]  # in any case, given in small letters
-    longer: dict[str, tuple[str, ...]]  # a first word → the names of several words, longest first
+    exact: dict[str, str]  # case-sensitive
+    loose: dict[str, str]  # case-insensitive, in lower case
+    longer: dict[str, tuple[str, ...]]  # first word → names with several words, longest first
     glued: dict[str, str]  # in scripts without spaces
-    longest: int  # of `glued`
+    longest: int  # the longest name in `glued`
     money: frozenset[str]
-    before: dict[str, str]  # what may stand before figures
+    before: dict[str, str]  # signs that may come before figures
 
 
 @cache
@@ -52,7 +52,7 @@ def names() -> UnitNames:
 
 
 def unit_named(word: str) -> str:
-    """The canonical unit of a word or a sign, "" if it is not one.
+    """The canonical unit of a word or a sign; "" if it is not one.
 
     >>> unit_named("kilos"), unit_named("Minuten"), unit_named("€"), unit_named("円"), unit_named("house")
     ('kg', 'min', 'EUR', 'JPY', '')
@@ -68,7 +68,7 @@ def unit_named(word: str) -> str:
 
 @cache
 def unit_words() -> dict[str, frozenset[str]]:
-    """The names of each unit that are one word or sign.
+    """The names of each unit that are a single word or sign.
 
     >>> "minuten" in unit_words()["min"]
     True
@@ -83,14 +83,14 @@ def unit_words() -> dict[str, frozenset[str]]:
 
 @cache
 def _dimensions() -> dict[str, tuple[str, Fraction]]:
-    """The dimension of each unit that converts, and how many base units it is."""
+    """The dimension of each unit that can be converted, and its size in base units."""
     data = table("units.toml")["dimensions"]
     return {unit: (name, Fraction(factor)) for name, units in data.items() for unit, factor in units.items()}
 
 
 @cache
 def meanings(unit: str) -> tuple[tuple[str, Fraction], ...]:
-    """What a unit may mean: a dimension or a currency, and how many of its base each."""
+    """The possible meanings of a unit: a dimension or a currency, and its size in base units."""
     if unit in _dimensions():
         return (_dimensions()[unit],)
     data = table("units.toml")
@@ -105,7 +105,7 @@ def meanings(unit: str) -> tuple[tuple[str, Fraction], ...]:
 
 
 def equal(value: str, unit: str, mention: "Quantity") -> bool:
-    """Whether a canonical value with its unit, or "", is what the mention says.
+    """Whether a mention gives a canonical value with its unit, which may be "".
 
     >>> from trueup.grounding.quantities.find import quantities
     >>> [equal("90", "min", mention) for mention in quantities("1.5 h, 90 kg, 90")]
@@ -132,7 +132,7 @@ _SHARES = {"%": -2, "‰": -3, "bp": -4}
 
 
 def _as_share(value: str, unit: str, mention: "Quantity") -> bool:
-    """45 % and 0.45: the one with the sign is the other, without it."""
+    """Whether one amount is a percentage and the other the same share without the sign: 45 % and 0.45."""
     if power := _SHARES.get(unit):
         return shifted(value, power) in mention.values
     if power := _SHARES.get(mention.unit):

@@ -1,9 +1,9 @@
-"""Words for numbers, scales and units in each language, read once from the TOML files beside this module.
+"""Words for numbers, scales and units in each language, read once from the TOML files next to this module.
 
-Languages with spaces between words: `numbers` add up, `multipliers` multiply what is before them, `groups` are nouns such as a
-dozen, `alone` and `phrases` are complete numbers, `ordinals` end a number, `scales` are powers of ten behind figures, `halves` add
-a half, `doubtful` words count only in a text of that language, which its `common` words tell. Chinese, Japanese and Korean have
-`digits`, `powers` and `marks` of characters. It knows nothing about the order of words.
+In languages with spaces between words, `numbers` add up, `multipliers` multiply the number before them, `groups` are
+nouns such as a dozen. `alone` and `phrases` are complete numbers, `ordinals` end a number, `scales` are powers of ten
+after figures, and `halves` add a half. `doubtful` words count only in a text of their language, which is recognized by
+its `common` words. Chinese, Japanese and Korean have `digits`, `powers` and `marks`. This module ignores word order.
 """
 
 import re
@@ -20,7 +20,7 @@ from trueup.verdict.patterns import lazy_regex
 
 
 class WordKind(IntEnum):
-    """What a word does inside a number."""
+    """The role of a word inside a number."""
 
     ADD = 0
     MULTIPLY = 1
@@ -35,12 +35,12 @@ class NumberToken(NamedTuple):
 
 
 class Language(NamedTuple):
-    """One language with spaces between words; all words are in small letters."""
+    """One language with spaces between words. All words are in lower case."""
 
     name: str
     words: dict[str, NumberToken]
-    alone: dict[str, str]  # a word or several, and their number
-    starts: dict[str, tuple[str, ...]]  # the first word of `alone` → the whole of each, longest first
+    alone: dict[str, str]  # one or more words → their number
+    starts: dict[str, tuple[str, ...]]  # first word of `alone` → whole entries, longest first
     common: frozenset[str]
     doubtful: frozenset[str]
     articles: tuple[str, ...]
@@ -77,7 +77,7 @@ def table(name: str) -> dict[str, Any]:
 
 @cache
 def language(name: str) -> Language:
-    """The number words of a language that writes spaces between words."""
+    """The number words of a language with spaces between words."""
     data = table(f"languages/{name}.toml")
     words: dict[str, NumberToken] = {}
     for section, kind in (
@@ -111,7 +111,7 @@ def language(name: str) -> Language:
 
 
 def _compounds(data: dict[str, Any], words: dict[str, NumberToken]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Patterns of numbers that are one word, and of their pieces; pieces are unambiguous, so that nothing is tried twice."""
+    """Patterns for one-word numbers, and for their pieces. Pieces are unambiguous, so matching never backtracks."""
     for word, value in data.get("elided", {}).items():
         words[word] = NumberToken(WordKind.MULTIPLY if value == 100 else WordKind.ADD, value)
     elided = [f"{word}(?={'|'.join(data['elision']['before'])})" for word in data.get("elided", {})]
@@ -124,7 +124,7 @@ def _compounds(data: dict[str, Any], words: dict[str, NumberToken]) -> tuple[re.
 
 
 def spellings(word: str) -> Iterator[str]:
-    """A word as it is written, without accents, and in German without umlauts and ß.
+    """A word as written, without accents, and in German without umlauts and ß.
 
     >>> sorted(spellings("dreißig")), sorted(spellings("fünf")), sorted(spellings("três"))
     (['dreissig', 'dreißig'], ['fuenf', 'funf', 'fünf'], ['tres', 'três'])
@@ -137,7 +137,7 @@ def spellings(word: str) -> Iterator[str]:
 
 @cache
 def number_words() -> dict[str, tuple[str, ...]]:
-    """Every word that may begin a number, with its languages."""
+    """Every word that may start a number, with its languages."""
     found: dict[str, list[str]] = {}
     for name in SPACED:
         spoken = language(name)
@@ -159,13 +159,13 @@ def _elided(name: str) -> set[str]:
 
 @cache
 def compounding() -> tuple[str, ...]:
-    """The languages that write a number as one word."""
+    """The languages in which a number can be one word."""
     return tuple(name for name in SPACED if language(name).compound is not None)
 
 
 @cache
 def compound_heads() -> frozenset[str]:
-    """The first three letters of every number that may be one word with others."""
+    """The first three letters of every number that can be part of a one-word number."""
     compounds = [language(name) for name in compounding()]
     return frozenset(
         word[:3]
@@ -177,7 +177,7 @@ def compound_heads() -> frozenset[str]:
 
 @cache
 def characters() -> Characters:
-    """The number characters of Chinese and Japanese; Korean ones are in `hangul`."""
+    """The number characters of Chinese and Japanese. The Korean ones are in `hangul`."""
     tables = [table(f"languages/{name}.toml") for name in ("zh", "ja")]
 
     def gather(section: str) -> dict[str, int]:
@@ -196,14 +196,14 @@ def characters() -> Characters:
 
 @cache
 def hangul() -> tuple[dict[str, int], dict[str, int]]:
-    """The digits and powers of ten of Korean."""
+    """The Korean digits and powers of ten."""
     data = table("languages/ko.toml")
     return data["digits"], data["powers"]
 
 
 @cache
 def halves() -> tuple[str, ...]:
-    """What adds a half to the number before it, with the space between, longest first."""
+    """The words that add a half to the number before them, with the space in between, longest first."""
     forms = {f" {form}" for name in SPACED for form in table(f"languages/{name}.toml")["halves"]}
     return tuple(sorted(forms, key=len, reverse=True))
 
@@ -217,13 +217,13 @@ def connectors_of() -> tuple[str, ...]:
 
 @cache
 def ordinal_signs() -> frozenset[str]:
-    """What stands right behind the figure of an ordinal: 3rd, 2ème, 3º."""
+    """The endings of ordinals in figures: 3rd, 2ème, 3º."""
     return frozenset(sign for name in SPACED for sign in table(f"languages/{name}.toml")["ordinal_signs"]["behind"])
 
 
 @cache
 def scales() -> dict[str, tuple[int, ...]]:
-    """Powers of ten by the word behind figures; several where languages differ, in the order of the languages."""
+    """Powers of ten by the word after figures; several if languages differ, in the order of the languages."""
     found: dict[str, list[int]] = {}
     for name in SPACED:
         for word, powers in table(f"languages/{name}.toml")["scales"].items():
@@ -234,7 +234,7 @@ def scales() -> dict[str, tuple[int, ...]]:
 
 
 def first_words(phrases: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Phrases of several words by the first one, longest first."""
+    """Phrases of several words, by their first word, longest first."""
     found: dict[str, list[str]] = {}
     for phrase in sorted(phrases, key=len, reverse=True):
         if (first := FIRST_WORD.match(phrase)) and first.end() < len(phrase):

@@ -1,7 +1,7 @@
 """Numbers in words, in languages with spaces between words.
 
-A text in small letters and the places of words that may begin a number enter; spans with their readings leave. Each language reads
-for itself and the longest reading wins. Whether a word such as "one" is meant as a number is not decided here.
+Takes a text in lower case; returns spans with their readings. Each language reads the text separately, and the longest
+reading wins. This module does not decide whether a word such as "one" is meant as a number.
 """
 
 from functools import cache
@@ -25,8 +25,8 @@ _WORD = lazy_regex(r"[^\W\d_]+")
 _NEXT = lazy_regex(r",?[ \u00a0\u202f\t\n]{1,2}|[-‐‑]")
 _FOLLOWING = lazy_regex(r"(?:,?[ \u00a0\u202f\t\n]{1,2}|[-‐‑])([^\W\d_]+)")
 _MOST = 10**30  # larger numbers are not built from words
-_FEW = 16  # so many different words are looked for one by one
-_LONGEST = 120  # letters of a number that is one word
+_FEW = 16  # up to this many different words are searched for one by one
+_LONGEST = 120  # the most letters of a one-word number
 
 
 class Spoken(NamedTuple):
@@ -34,12 +34,12 @@ class Spoken(NamedTuple):
     end: int
     values: tuple[str, ...]
     language: str
-    run: bool = False  # several numbers read one after the other
+    run: bool = False  # several numbers in a row
     last_scale: int = 0
 
 
 class _Sum:
-    """A cardinal while its words are read: what is complete, the block below it, and the last power of a thousand."""
+    """A cardinal while its words are read: the completed part, the block below it, and the last power of a thousand."""
 
     __slots__ = ("block", "last", "ordinal", "pending", "spoken", "started", "total")
 
@@ -49,7 +49,7 @@ class _Sum:
         self.pending = self.started = self.ordinal = False
 
     def take(self, token: NumberToken) -> bool:
-        """Whether the word continues the number; if not, nothing changed."""
+        """Take a word that continues the number. False, without any change, if it does not."""
         kind, value = token
         if self.ordinal and kind != WordKind.ORDINAL:
             return False
@@ -63,7 +63,7 @@ class _Sum:
         return fits
 
     def _may_join(self) -> bool:
-        """Whether "and" may follow: behind hundreds in English, behind tens in Spanish, behind ones in German."""
+        """Whether "and" may follow: after hundreds in English, after tens in Spanish, after units in German."""
         return (self.block or self.total) >= self.spoken.join_after
 
     def _add(self, value: int) -> bool:
@@ -105,7 +105,7 @@ class _Sum:
 
 
 def spoken_numbers(small: str) -> list[Spoken]:
-    """The numbers in words of a text in small letters, in order; a run of several also as one.
+    """The numbers in words of a text in lower case, in order. A run of several numbers is also returned as one.
 
     >>> [(number.start, number.values) for number in spoken_numbers("two hundred and five, vierunddreißig")]
     [(0, ('205',)), (22, ('34',))]
@@ -120,7 +120,7 @@ def spoken_numbers(small: str) -> list[Spoken]:
         number = _read(small, start, word, allowed)
         if number is None:
             continue
-        if found and number.start < end:  # "un" was read for itself, and is the article of this one
+        if found and number.start < end:  # "un" was read as a number, but is the article of this one
             found.pop()
             run = run[:-1]
         if run and not (number.start == end + 1 and small[end] in " -\u00a0" and _short(number)):
@@ -139,7 +139,7 @@ def _short(number: Spoken) -> bool:
 
 
 def _joined(run: list[Spoken]) -> list[Spoken]:
-    """Figures read one by one, or a year read in two halves, as one number."""
+    """Figures read one by one, or a year in two halves, as one number."""
     if len(run) < 2:
         return []
     return [
@@ -154,7 +154,7 @@ def _joined(run: list[Spoken]) -> list[Spoken]:
 
 
 class _Allowed:
-    """Which languages a text is in, as far as it matters for doubtful words."""
+    """The languages of a text, as far as doubtful words need them."""
 
     def __init__(self, small: str) -> None:
         self.words = set(_WORDS.findall(small))
@@ -172,7 +172,7 @@ class _Allowed:
 
 
 def _candidates(small: str, allowed: _Allowed) -> list[tuple[int, str]]:
-    """Where words are that may begin a number."""
+    """The places of words that may start a number."""
     known, heads = number_words(), compound_heads()
     words = [word for word in allowed.words if word in known]
     words += [w for w in allowed.words if w not in known and w[:3] in heads and len(w) <= _LONGEST and _compound(w)]
@@ -195,7 +195,7 @@ def _compound(word: str) -> bool:
 
 
 def _split(name: str, word: str) -> list[NumberToken] | None:
-    """The tokens of a word in a language, of one that is made of several too; None if it is not a number."""
+    """The tokens of a word in a language, also of a compound; None if it is not a number."""
     spoken = language(name)
     if token := spoken.words.get(word):
         return [token]
@@ -209,7 +209,7 @@ def _split(name: str, word: str) -> list[NumberToken] | None:
 
 
 def _read(small: str, start: int, word: str, allowed: _Allowed) -> Spoken | None:
-    """The longest number that begins with a word, in whichever language; several readings if languages disagree."""
+    """The longest number that starts with a word, in any language; several readings if languages disagree."""
     after = _FOLLOWING.match(small, start + len(word))
     if (after is None or not _may_continue(after[1])) and (single := _alone(word)) is not None:
         values = tuple(dict.fromkeys(value for name, value in single if allowed(name, word)))
@@ -218,7 +218,7 @@ def _read(small: str, start: int, word: str, allowed: _Allowed) -> Spoken | None
     for name in number_words().get(word, compounding()):
         number = _read_in(language(name), small, start, word)
         if number is not None and number.end - start <= len(word) and not allowed(name, word):
-            continue  # a doubtful word is read in any text if the number goes on
+            continue  # a doubtful word counts in any text if more words of the number follow
         if number is not None and (not best or number.end >= best[0].end):
             best = [number] if not best or number.end > best[0].end else [*best, number]
     if not best:
@@ -229,7 +229,7 @@ def _read(small: str, start: int, word: str, allowed: _Allowed) -> Spoken | None
 
 @cache
 def _continuing() -> frozenset[str]:
-    """Every word that may follow inside a number."""
+    """Every word that may continue a number."""
     spoken = [language(name) for name in SPACED]
     phrases = {word for own in spoken for phrase in own.alone for word in phrase.replace("-", " ").split()}
     return frozenset({word for own in spoken for word in [*own.words, *own.point]} | phrases)
@@ -241,14 +241,14 @@ def _may_continue(word: str) -> bool:
 
 @cache
 def _alone(word: str) -> tuple[tuple[str, str], ...] | None:
-    """The values of one word that every text may hold, by language; None if it depends on the words around it."""
+    """The values of a single word that any text may contain, by language; None if they depend on other words."""
     found = [_read_in(language(name), word, 0, word) for name in number_words().get(word, ())]
     simple = len(word) < 30 and found and all(number is not None and _short(number) for number in found)
     return tuple((number.language, number.values[0]) for number in found if number) if simple else None
 
 
 def _read_in(spoken: Language, small: str, start: int, word: str) -> Spoken | None:
-    """The number that begins at a place, in one language."""
+    """The number that starts at a place, in one language."""
     if word in spoken.minus:
         return _negative(spoken, small, start, word)
     for phrase in spoken.starts.get(word, ()):
@@ -274,7 +274,7 @@ def _read_in(spoken: Language, small: str, start: int, word: str) -> Spoken | No
 
 
 def _take(amount: _Sum, tokens: list[NumberToken]) -> bool:
-    """All of the tokens, or none."""
+    """Take all of the tokens, or none of them."""
     if len(tokens) == 1:
         return amount.take(tokens[0])
     kept = (amount.total, amount.block, amount.last, amount.pending, amount.started)
@@ -285,7 +285,7 @@ def _take(amount: _Sum, tokens: list[NumberToken]) -> bool:
 
 
 def _article(spoken: Language, small: str, start: int) -> int:
-    """Where "a hundred" begins."""
+    """The start of "a hundred", with its article."""
     for article in spoken.articles:
         at = start - len(article) - 1
         if (
@@ -299,7 +299,7 @@ def _article(spoken: Language, small: str, start: int) -> int:
 
 
 def _decimals(spoken: Language, small: str, end: int, value: str) -> tuple[int, str]:
-    """The figures behind "point": three point one four."""
+    """The decimals after "point": three point one four."""
     digits: list[str] = []
     gap = _NEXT.match(small, end)
     match = _WORD.match(small, gap.end()) if gap else None
