@@ -209,11 +209,11 @@ _TABLE = (
     Misbehaviour("drips-head", "the headers arrive too slowly ever to end", lambda say: Slow(say, every=0.05, head=True)),
     Misbehaviour("drips-events", "the events arrive too slowly ever to end", lambda say: Slow(replace(say, piece=1), every=0.1), "stream"),
     # Streams
-    Misbehaviour("no-finish", "the stream ends without a word about how", lambda say: Cut(Garbled(say, _without_finish), 1.0, silent=True), "stream"),
+    Misbehaviour("no-finish", "the stream ends and does not say how", lambda say: Cut(Garbled(say, _without_finish), 1.0, silent=True), "stream"),
     Misbehaviour("no-done", "the stream ends without its closing mark", lambda say: Garbled(say, _without_mark), "stream"),
     Misbehaviour("finished-twice", "the stream says twice how it ended", lambda say: Garbled(say, _finished_twice), "stream"),
     Misbehaviour("crlf-events", "the lines of events end with CR LF", lambda say: Garbled(say, _with_crlf), "stream"),
-    Misbehaviour("error-event", "an error event amid the stream", lambda say: Erring(say, 3), "stream"),
+    Misbehaviour("error-event", "an error event in the middle of the stream", lambda say: Erring(say, 3), "stream"),
     # Bodies
     Misbehaviour("error-in-200", "an error object with status 200", _always(Framed(Fail(503, "The engine is overloaded", "overloaded_error"), status=200))),
     Misbehaviour("html-200", "an HTML page with status 200", _always(Raw(_PAGE, 200, "text/html"))),
@@ -227,7 +227,7 @@ _TABLE = (
     # Replies without a reply
     Misbehaviour("empty-choices", "no choice in the reply", lambda say: Edited(say, _holding(lambda held: type(held)() if held else held))),
     Misbehaviour("null-choices", "`null` in place of the choices", lambda say: Edited(say, _holding(lambda _: None))),
-    Misbehaviour("null-message", "choices with `null` in place of what they hold", lambda say: Edited(say, _holding(_hollow))),
+    Misbehaviour("null-message", "choices with `null` in place of their content", lambda say: Edited(say, _holding(_hollow))),
     Misbehaviour("null-content", "a message without content", _always(Say(None))),
     Misbehaviour("empty-text", "a message with empty text", _always(Say(""))),
     Misbehaviour("blank-text", "a message of blanks and line ends", _always(Say(" \n\t "))),
@@ -261,7 +261,7 @@ _TABLE = (
     Misbehaviour("broken-arguments", "a call whose arguments are not JSON", lambda say: replace(say, calls=tuple(replace(call, arguments=call.text[:-1] + '"') for call in say.calls))),
     Misbehaviour("same-call-ids", "two calls with one id", _same_ids),
     Misbehaviour("repeats-itself", "a text that repeats one word until the token limit", _text(_looping, finish="length", piece=120)),
-    Misbehaviour("huge", "a valid reply behind 300 KB of blanks", lambda say: replace(say, text=" " * 300_000 + (say.text or ""), piece=8192)),
+    Misbehaviour("huge", "a valid reply after 300 KB of blanks", lambda say: replace(say, text=" " * 300_000 + (say.text or ""), piece=8192)),
     Misbehaviour("deep", "ten thousand opening brackets", _always(Say("[" * 10_000, piece=1000))),
     Misbehaviour("nan", "NaN in place of numbers", _text(_not_a_number)),
     Misbehaviour("two-values", "the JSON twice", _text(lambda text: f"{text}\n{text}")),
