@@ -61,10 +61,10 @@ def test_a_data_url_is_read_at_once() -> None:
 @pytest.mark.parametrize(
     ("make", "error"),
     [
-        (lambda: Image(b"%PDF-1.7"), r"an image is expected, and this is application/pdf; use File\(…\)"),
+        (lambda: Image(b"%PDF-1.7"), r"Image\(…\) takes an image; got application/pdf. Use File\(…\)"),
         (lambda: Image(b""), "Image is empty"),
-        (lambda: File(b"\x00\xff\x00"), "cannot tell the media type of <File 3 bytes>: give it"),
-        (lambda: File(bytes(11), "a/b", max_bytes=10), "File is too large: 11 bytes, and at most 10 are taken"),
+        (lambda: File(b"\x00\xff\x00"), "the media type of <File 3 bytes> is not known; give media_type"),
+        (lambda: File(bytes(11), "a/b", max_bytes=10), "File is too large: 11 bytes; max_bytes is 10"),
         (lambda: Image("data:image/png;base64,*"), "not valid base64"),
         (lambda: Image("data:image/png;base64"), "this one has no comma"),
     ],
@@ -153,7 +153,7 @@ def test_a_model_that_reads_text_alone() -> None:
 def test_schemes_are_read_in_any_case_and_others_are_refused() -> None:
     assert Image("HTTPS://example.com/cat.png").url == "HTTPS://example.com/cat.png"
     assert Image("Data:image/png;base64,iVBORw0KGgo=").data == PNG[:8]
-    with pytest.raises(ValueError, match="nobody fetches ftp: URLs; give a path, bytes, or a URL"):
+    with pytest.raises(ValueError, match="providers do not fetch ftp: URLs; give a path, bytes, or a URL"):
         Image("ftp://example.com/cat.png")
 
 

@@ -1,1 +1,1 @@
-"""Messages in the shape of each provider: one neutral reading of them, and one module for each target."""
+"""Messages in each provider's shape: a neutral form that all messages are read into, and one module for each target."""

@@ -1,13 +1,13 @@
 """Messages in Anthropic's form.
 
-Messages of any family enter; the blocks of the `system` parameter and the messages leave. Every system message goes to `system`, wherever
-it stood. Outputs of tools that follow each other are one message of the user, as the protocol wants.
+Takes messages of any family; returns the blocks of the `system` parameter, and the messages. Every system message is moved to `system`,
+wherever it was. Consecutive tool outputs become one user message, as the protocol requires.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from trueup.ask.shapes.neutral import Call, Output, Part, Said, Text
+from trueup.ask.shapes.neutral import CallPart, NeutralMessage, Output, Part, PlainText
 from trueup.ask.shapes.openai import text_of
 from trueup.ask.shapes.parts import Media, refused
 from trueup.ask.shapes.walking import is_system, walk
@@ -40,8 +40,8 @@ def as_anthropic(messages: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     return system, out
 
 
-def system_blocks(message: Any, said: Said) -> list[Any]:
-    """The blocks of a system message; Anthropic's own keep what stands beside the text, such as a cache mark."""
+def system_blocks(message: Any, said: NeutralMessage) -> list[Any]:
+    """The blocks of a system message. Anthropic's own blocks keep their other members, such as a cache mark."""
     held = record(message).get("content")
     if isinstance(held, list) and all(record(block).get("type") == "text" for block in held):
         return list(held)
@@ -53,7 +53,7 @@ def _brief(content: list[Any]) -> Any:
     return only["text"] if only.keys() == {"type", "text"} else content
 
 
-def _content(said: Said) -> list[Any]:
+def _content(said: NeutralMessage) -> list[Any]:
     at = f"messages[{said.at}].content"
     blocks = [_block(part, f"{at}[{n}]") for n, part in enumerate(said.parts)]
     outputs = [block for block in blocks if block["type"] == "tool_result"]
@@ -61,9 +61,9 @@ def _content(said: Said) -> list[Any]:
 
 
 def _block(part: Part, where: str) -> Row:
-    if isinstance(part, Text):
+    if isinstance(part, PlainText):
         return {"type": "text", "text": part.text}
-    if isinstance(part, Call):
+    if isinstance(part, CallPart):
         return {"type": "tool_use", "id": part.id, "name": part.name, "input": part.args}
     if isinstance(part, Output):
         return _result(part, where)

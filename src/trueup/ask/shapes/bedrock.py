@@ -1,13 +1,13 @@
 """Messages in the form of Bedrock's Converse.
 
-Messages of any family enter; the `system` blocks and the messages leave. Roles take turns, as Converse wants: what follows in the same
-role joins the message before. Bedrock fetches nothing: an image is bytes, or lies in S3.
+Takes messages of any family; returns the `system` blocks and the messages. Roles alternate, as Converse requires: a message with the same
+role as the one before it is merged into it. Bedrock does not fetch URLs: an image is bytes, or is stored in S3.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from trueup.ask.shapes.neutral import Call, Output, Part, Text
+from trueup.ask.shapes.neutral import CallPart, Output, Part, PlainText
 from trueup.ask.shapes.parts import Media, refused
 from trueup.ask.shapes.walking import is_system, walk
 from trueup.read.objects import Row, record, rows
@@ -21,7 +21,7 @@ _DOCUMENTS = {
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
 }  # fmt: skip
 _IDS = lazy_regex(r"[A-Za-z0-9_-]{1,64}\Z")
-_UNNAMED = lazy_regex(r"[^A-Za-z0-9 ()\[\]-]+")  # what the name of a document may not hold
+_UNNAMED = lazy_regex(r"[^A-Za-z0-9 ()\[\]-]+")  # characters that a document's name may not contain
 
 
 def as_bedrock(messages: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -50,7 +50,7 @@ def as_bedrock(messages: Sequence[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def _own(content: Any) -> list[Any]:
-    """Content that is Converse's already; text may still stand in the form that others share."""
+    """Content that is already in Converse's form; its text may still be in the form that other providers share."""
     if isinstance(content, str):
         return [{"text": content}]
     return [_plain(item) for item in rows(content)]
@@ -63,9 +63,9 @@ def _plain(item: Any) -> Any:
 
 
 def _block(part: Part, where: str) -> Row:
-    if isinstance(part, Text):
+    if isinstance(part, PlainText):
         return {"text": part.text}
-    if isinstance(part, Call):
+    if isinstance(part, CallPart):
         return {"toolUse": {"toolUseId": part.id, "name": part.name, "input": part.args}}
     if isinstance(part, Output):
         content = [_block(inner, where) for inner in part.content] or [{"text": ""}]

@@ -1,13 +1,13 @@
 """Messages in the form of Cohere's chat, version 2.
 
-Messages of any family enter; messages leave. Cohere takes texts and images; a text file is sent as text, other files are refused.
+Takes messages of any family; returns messages. Cohere takes texts and images. A text file is sent as text; other files raise an error.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 from trueup.ask.shapes.ids import ANY
-from trueup.ask.shapes.neutral import Part, Said, Text
+from trueup.ask.shapes.neutral import NeutralMessage, Part, PlainText
 from trueup.ask.shapes.openai import parts_of, text_of, written_as
 from trueup.ask.shapes.parts import Media, refused
 from trueup.ask.shapes.walking import walk
@@ -30,7 +30,7 @@ def as_cohere(messages: Sequence[Any]) -> list[Any]:
 
 
 def _differs(message: Row) -> bool:
-    """Whether a message of OpenAI's holds something that Cohere writes in another way, or cannot take."""
+    """Whether a message in OpenAI's form contains something that Cohere writes in another way, or does not take."""
     kinds = {word(record(part).get("type")) for part in parts_of(message)}
     return (
         "tool_calls" in message
@@ -40,17 +40,17 @@ def _differs(message: Row) -> bool:
 
 
 def _brief(message: Row, plan: Any) -> Row:
-    """A message without an empty content, and with the plan that it came with."""
+    """A message without empty content, and with its original plan."""
     found = {name: value for name, value in message.items() if value is not None}
     return {**found, "tool_plan": plan} if plan and "tool_calls" in message else found
 
 
-def _textual(said: Said) -> Said:
-    """The message with text files as text; files that Cohere cannot take are refused."""
+def _textual(said: NeutralMessage) -> NeutralMessage:
+    """The message with text files as text; raises an error for files that Cohere does not take."""
     parts: list[Part] = []
     for n, part in enumerate(said.parts):
         if isinstance(part, Media) and part.kind == "text" and part.data is not None:
-            parts.append(Text(text_of(part)))
+            parts.append(PlainText(text_of(part)))
             continue
         if isinstance(part, Media) and part.kind != "image":
             raise refused(

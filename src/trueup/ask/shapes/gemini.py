@@ -1,8 +1,8 @@
 """Messages in Gemini's form, as the google-genai SDK takes them: contents with parts, in snake_case.
 
-Messages of any family enter; the system instruction and the contents leave. Signatures of thoughts stay on the parts they came with. A
-call without one, made by another model, gets the value that the documentation names for such calls: newer models refuse a
-conversation in which the first call of a turn has none.
+Takes messages of any family; returns the system instruction and the contents. Thought signatures stay on their parts. A call without a
+signature, which another model made, gets the value that the documentation gives for such calls, because newer models refuse a
+conversation if the first call of a turn has no signature.
 """
 
 import base64
@@ -10,7 +10,7 @@ import binascii
 from collections.abc import Sequence
 from typing import Any
 
-from trueup.ask.shapes.neutral import Call, Output, Part, Said, Text
+from trueup.ask.shapes.neutral import CallPart, NeutralMessage, Output, Part, PlainText
 from trueup.ask.shapes.parts import Media, refused
 from trueup.ask.shapes.walking import is_system, walk
 from trueup.read.messages import role_of
@@ -45,7 +45,7 @@ def as_gemini(messages: Sequence[Any]) -> tuple[str, list[Any]]:
 
 
 def _snake(message: Row) -> Row:
-    """A content in the words of the SDK; signatures as bytes."""
+    """Content with the SDK's names, and signatures as bytes."""
     parts = _signed([_own(record(part)) for part in rows(message["parts"])])
     role = "model" if role_of(message) == "assistant" else word(message.get("role")) or "user"
     return {**message, "role": role, "parts": parts}
@@ -59,7 +59,7 @@ def _own(part: Row) -> Row:
 
 
 def signature_bytes(signature: Any) -> bytes:
-    """A signature as the SDK holds it; REST writes it in base64."""
+    """A signature as bytes, as in the SDK; the REST API writes it in base64."""
     if isinstance(signature, bytes):
         return signature
     try:
@@ -68,12 +68,12 @@ def signature_bytes(signature: Any) -> bytes:
         return word(signature).encode()
 
 
-def _parts(said: Said) -> list[Row]:
+def _parts(said: NeutralMessage) -> list[Row]:
     return _signed([_part(part, f"messages[{said.at}].content[{n}]") for n, part in enumerate(said.parts)])
 
 
 def _signed(parts: list[Row]) -> list[Row]:
-    """The parts with a signature on the first call, which carries it for all calls of a turn."""
+    """The parts with a signature on the first call, which counts for all calls of a turn."""
     at = next((n for n, part in enumerate(parts) if "function_call" in part), None)
     if at is not None and not any(part.get("thought_signature") for part in parts if "function_call" in part):
         parts[at] = {**parts[at], "thought_signature": UNSIGNED}
@@ -81,23 +81,23 @@ def _signed(parts: list[Row]) -> list[Row]:
 
 
 def _part(part: Part, where: str) -> Row:
-    if isinstance(part, Text):
+    if isinstance(part, PlainText):
         return {"text": part.text}
-    if isinstance(part, Call):
+    if isinstance(part, CallPart):
         return _call(part)
     if isinstance(part, Output):
         return _response(part, where)
     if part.data is not None:
         return {"inline_data": {"mime_type": part.media_type, "data": part.data}}
     if not part.media_type:
-        raise refused(where, f"Gemini must be told the type of {part!r}", "give media_type='image/png' or what it is")
+        raise refused(where, f"Gemini needs the media type of {part!r}", "give media_type, such as 'image/png'")
     return {"file_data": {"mime_type": part.media_type, "file_uri": part.url}}
 
 
-def _call(call: Call) -> Row:
+def _call(call: CallPart) -> Row:
     made = {"name": call.name, "args": call.args, **({"id": call.id} if call.id else {})}
-    google = record(record(call.more.get("extra_content")).get("google"))  # as Google's own OpenAI endpoint writes it
-    beside = record(call.more.get("provider_specific_fields"))  # as LiteLLM does
+    google = record(record(call.more.get("extra_content")).get("google"))  # as in Google's own OpenAI endpoint
+    beside = record(call.more.get("provider_specific_fields"))  # as in LiteLLM
     signature = call.more.get("thought_signature") or google.get("thought_signature") or beside.get("thought_signature")
     return {"function_call": made, **({"thought_signature": signature_bytes(signature)} if signature else {})}
 
@@ -105,10 +105,10 @@ def _call(call: Call) -> Row:
 def _response(output: Output, where: str) -> Row:
     if not output.name:
         raise refused(
-            where, "Gemini must be told which function this result is of, and no call before has its id",
-            "give the message with the call too, or a `name` beside `tool_call_id`",
+            where, "Gemini needs the name of the function for this result, and no earlier call has its id",
+            "include the message with the call, or add a `name` next to `tool_call_id`",
         )  # fmt: skip
     if any(isinstance(part, Media) for part in output.content):
-        raise refused(where, "a tool's output holds an image or a file", "give it in a message of the user")
+        raise refused(where, "a tool's output contains an image or a file", "put it into a user message")
     answer = {"name": output.name, "response": {"error" if output.is_error else "output": output.text}}
     return {"function_response": {**answer, **({"id": output.id} if output.id else {})}}

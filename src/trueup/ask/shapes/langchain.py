@@ -1,6 +1,6 @@
-"""Messages for LangChain's models: its own objects as they are, everything else in OpenAI's form, which all of them understand.
+"""Messages for LangChain's models: its own objects unchanged, everything else in OpenAI's form, which all of its models understand.
 
-Messages of any family enter; messages leave. Images and files of ours become LangChain's standard blocks.
+Takes messages of any family; returns messages. trueup's images and files become LangChain's standard blocks.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from trueup.ask.shapes.ids import ANY
-from trueup.ask.shapes.neutral import Call, Family, Output, Part, Said, Text
+from trueup.ask.shapes.neutral import CallPart, Family, NeutralMessage, Output, Part, PlainText
 from trueup.ask.shapes.openai import written_as
 from trueup.ask.shapes.parts import Media
 from trueup.ask.shapes.walking import walk
@@ -32,28 +32,28 @@ def as_langchain(messages: Sequence[Any]) -> list[Any]:
     return found
 
 
-def _form(given: Any, said: Said | None) -> list[Any]:
+def _form(given: Any, said: NeutralMessage | None) -> list[Any]:
     return [given] if said is None else _written(said)
 
 
 def _is_own(message: Any) -> bool:
-    """A pair, a text, or a message of LangChain's, as an object or a dict."""
+    """Whether this is a pair, a text, or one of LangChain's messages, as an object or a dict."""
     if isinstance(message, dict):
         return "role" not in message and "type" in message and message["type"] not in ITEMS
     return isinstance(message, str | tuple) or hasattr(message, "additional_kwargs")
 
 
-def _written(said: Said) -> list[Row]:
+def _written(said: NeutralMessage) -> list[Row]:
     media = [part for part in said.parts if isinstance(part, Media)]
     if not media:
         return written_as(said)
     return [
-        {"role": said.role, "content": [_block(part) for part in said.parts if not isinstance(part, Call | Output)]}
+        {"role": said.role, "content": [_block(part) for part in said.parts if not isinstance(part, CallPart | Output)]}
     ]
 
 
 def _block(part: Part) -> Row:
-    if isinstance(part, Text):
+    if isinstance(part, PlainText):
         return {"type": "text", "text": part.text}
     assert isinstance(part, Media)
     if part.kind == "image":

@@ -1,20 +1,20 @@
-"""Messages in Mistral's form: OpenAI's, with documents by URL and the name of the function beside each result.
+"""Messages in Mistral's form: OpenAI's form, with documents by URL, and the function's name in each result.
 
-Messages of any family enter; messages leave. A PDF is sent as a document, a text file as text; other files are refused.
+Takes messages of any family; returns messages. A PDF is sent as a document, a text file as text; other files raise an error.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 from trueup.ask.shapes.ids import accepted
-from trueup.ask.shapes.neutral import Call, Output, Part, Said, Text
+from trueup.ask.shapes.neutral import CallPart, NeutralMessage, Output, Part, PlainText
 from trueup.ask.shapes.openai import call_as, parts_of, text_of
 from trueup.ask.shapes.parts import Media, refused
 from trueup.ask.shapes.walking import walk
 from trueup.read.objects import Row, record, rows
 from trueup.verdict.patterns import lazy_regex
 
-_IDS = lazy_regex(r"[A-Za-z0-9]{9}\Z")  # Mistral refuses ids of other providers
+_IDS = lazy_regex(r"[A-Za-z0-9]{9}\Z")  # Mistral refuses other providers' ids
 _OPENAI_ONLY = frozenset(("file", "input_audio", "refusal", "video_url"))
 
 
@@ -31,12 +31,12 @@ def as_mistral(messages: Sequence[Any]) -> list[Any]:
 
 
 def _differs(message: Row) -> bool:
-    """Whether a message of OpenAI's holds something that Mistral writes in another way."""
+    """Whether a message in OpenAI's form contains something that Mistral writes in another way."""
     return message["role"] == "developer" or any(record(part).get("type") in _OPENAI_ONLY for part in parts_of(message))
 
 
 def _with_ids(message: Row) -> Row:
-    """A message that is passed on, with ids that Mistral takes."""
+    """A message in Mistral's own form, with ids that Mistral accepts."""
     calls = [record(call) for call in rows(message.get("tool_calls"))]
     if calls and not all(_IDS.match(call["id"]) for call in calls):
         return {**message, "tool_calls": [{**call, "id": accepted(call["id"], _IDS)} for call in calls]}
@@ -45,15 +45,15 @@ def _with_ids(message: Row) -> Row:
     return message
 
 
-def _written(said: Said) -> list[Row]:
+def _written(said: NeutralMessage) -> list[Row]:
     where = f"messages[{said.at}].content"
     found: list[Row] = [
         {"role": "tool", "tool_call_id": part.id, **({"name": part.name} if part.name else {}), "content": part.text}
         for part in said.parts
         if isinstance(part, Output)
     ]
-    calls = [part for part in said.parts if isinstance(part, Call)]
-    rest = [(n, part) for n, part in enumerate(said.parts) if not isinstance(part, Call | Output)]
+    calls = [part for part in said.parts if isinstance(part, CallPart)]
+    rest = [(n, part) for n, part in enumerate(said.parts) if not isinstance(part, CallPart | Output)]
     if found and not calls and not rest:
         return found
     content: Any = said.text
@@ -66,7 +66,7 @@ def _written(said: Said) -> list[Row]:
 
 
 def _block(part: Part, where: str) -> Row:
-    if isinstance(part, Text):
+    if isinstance(part, PlainText):
         return {"type": "text", "text": part.text}
     assert isinstance(part, Media)
     if part.kind == "image":

@@ -1,6 +1,6 @@
-"""Messages in one neutral form: who speaks, and the parts of what is said; and whose form a message is in.
+"""Messages in one neutral form, with a role and parts; and the family of providers whose form a message has.
 
-`kept` says whether a message is in a family's own shape already; then it is passed on as it is. `reading` makes the neutral form.
+`kept` returns whether a message is already in a family's own shape; such messages are passed on unchanged. `reading` makes the neutral form.
 """
 
 from typing import Any, Literal, NamedTuple
@@ -26,14 +26,14 @@ Family = Literal[
 ]
 
 
-class Text(NamedTuple):
-    """Something that is said."""
+class PlainText(NamedTuple):
+    """Text in a message."""
 
     text: str
 
 
-class Call(NamedTuple):
-    """A call of a tool; `more` is what the provider put beside it, such as a signature."""
+class CallPart(NamedTuple):
+    """A tool call; `more` has the members that the provider added to it, such as a signature."""
 
     name: str
     args: dict[str, Any]
@@ -42,24 +42,24 @@ class Call(NamedTuple):
 
 
 class Output(NamedTuple):
-    """What came of a call."""
+    """The output of a call."""
 
     id: str
     name: str
-    content: "tuple[Text | Media, ...]"
+    content: "tuple[PlainText | Media, ...]"
     is_error: bool
 
     @property
     def text(self) -> str:
         """The output as text."""
-        return "\n\n".join(part.text for part in self.content if isinstance(part, Text))
+        return "\n\n".join(part.text for part in self.content if isinstance(part, PlainText))
 
 
-Part = Text | Media | Call | Output
+Part = PlainText | Media | CallPart | Output
 
 
-class Said(NamedTuple):
-    """One message: its role, its parts, and where it stands in the list."""
+class NeutralMessage(NamedTuple):
+    """One message: its role, its parts, and its place in the list."""
 
     role: Literal["system", "user", "assistant", "tool"]
     parts: tuple[Part, ...]
@@ -68,7 +68,7 @@ class Said(NamedTuple):
     @property
     def text(self) -> str:
         """All text of the message."""
-        return "\n\n".join(part.text for part in self.parts if isinstance(part, Text))
+        return "\n\n".join(part.text for part in self.parts if isinstance(part, PlainText))
 
 
 _TYPED: dict[str, Family] = {
@@ -78,7 +78,7 @@ _TYPED: dict[str, Family] = {
     **dict.fromkeys(("tool_call", "non_standard", "reasoning"), "langchain"),
     "text": "shared",
 }
-# Reasoning that must be sent back with calls, or else the provider refuses the conversation, and may be refused without.
+# Reasoning that providers require next to calls, and may refuse in messages without calls.
 WITH_CALLS = ("reasoning_content", "reasoning")
 _GEMINI = frozenset(
     "inlineData inline_data fileData file_data functionCall function_call functionResponse function_response"
@@ -89,7 +89,7 @@ _BEDROCK = frozenset("image document video toolUse toolResult reasoningContent c
 
 
 def family_of(part: Any) -> Family:
-    """Whose part of a message's content this is; `shared` is text with a type, `keyed` text without, which several write alike."""
+    """The family that a part of a message's content belongs to. Text that several families write alike is `shared` with a type, `keyed` without."""
     if isinstance(part, Media):
         return "neutral"
     if isinstance(part, str):
@@ -103,7 +103,7 @@ def family_of(part: Any) -> Family:
     if kind == "file" and "file" not in block:
         return "langchain"
     if kind == "thinking" and "signature" not in block:
-        return "mistral" if isinstance(block.get("thinking"), list) else "cohere"  # Anthropic signs its own
+        return "mistral" if isinstance(block.get("thinking"), list) else "cohere"  # Anthropic's own thinking is signed
     if kind:
         return _TYPED.get(kind, "unknown")
     if not _BEDROCK.isdisjoint(block):
@@ -119,7 +119,7 @@ def block_of(part: Any) -> Row:
 
 
 def body_of(message: Any) -> Row:
-    """A message as a dict: a text is the user's, a pair is a role and its text."""
+    """A message as a dict. A text is a user message; a pair is a role and its text."""
     if isinstance(message, str):
         return {"role": "user", "content": message}
     if isinstance(message, tuple) and len(message) == 2 and isinstance(message[0], str):
@@ -128,7 +128,7 @@ def body_of(message: Any) -> Row:
 
 
 def kept(message: Any, own: Family, *more: Family) -> bool:
-    """Whether a message is in the shape of its own family: a dict with nothing of another's in it."""
+    """Whether a message is in the shape of one of these families: a dict without parts of other families."""
     if type(message) is not dict:
         return False
     families = {own, "unknown", *more, "keyed" if own in ("gemini", "bedrock") else "shared"}
@@ -145,7 +145,7 @@ def kept(message: Any, own: Family, *more: Family) -> bool:
 
 
 def _is_matched(message: Row) -> bool:
-    """Whether calls and outputs have ids and arguments are text, as OpenAI wants it; Ollama goes by the order, and writes objects."""
+    """Whether calls and outputs have ids, and arguments are text, as OpenAI requires. Ollama matches them by order, and writes objects."""
     if message["role"] == "tool" and not message.get("tool_call_id"):
         return False
     calls = map(record, rows(message.get("tool_calls")))

@@ -1,12 +1,12 @@
-"""Messages in Ollama's form: content is one text, images stand beside it, arguments are objects.
+"""Messages in Ollama's form: content is one text, images are in their own field, and arguments are objects.
 
-Messages of any family enter; messages leave. Ollama fetches nothing and takes no files: a text file is sent as text, others are refused.
+Takes messages of any family; returns messages. Ollama does not fetch URLs or take files: a text file is sent as text, others raise an error.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from trueup.ask.shapes.neutral import Call, Output, Said, Text, body_of
+from trueup.ask.shapes.neutral import CallPart, NeutralMessage, Output, PlainText, body_of
 from trueup.ask.shapes.openai import text_of
 from trueup.ask.shapes.parts import Media, refused
 from trueup.ask.shapes.walking import walk
@@ -29,7 +29,7 @@ def _has_parts(message: Row) -> bool:
     return isinstance(message.get("content"), list) or "tool_calls" in message
 
 
-def _written(said: Said, body: Row) -> list[Row]:
+def _written(said: NeutralMessage, body: Row) -> list[Row]:
     where = f"messages[{said.at}].content"
     outputs = [
         {"role": "tool", "content": part.text, **({"tool_name": part.name} if part.name else {})}
@@ -40,9 +40,9 @@ def _written(said: Said, body: Row) -> list[Row]:
     images: list[str] = []
     calls: list[Row] = []
     for n, part in enumerate(said.parts):
-        if isinstance(part, Text):
+        if isinstance(part, PlainText):
             texts.append(part.text)
-        elif isinstance(part, Call):
+        elif isinstance(part, CallPart):
             calls.append({"function": {"name": part.name, "arguments": part.args}})
         elif isinstance(part, Media):
             _add(part, f"{where}[{n}]", texts, images)

@@ -1,14 +1,14 @@
-"""Messages in OpenAI's form of chat completions, which most servers speak.
+"""Messages in OpenAI's chat completions form, which most servers support.
 
-Messages of any family enter; those of OpenAI's own are passed on as they are. A text file is sent as text, a PDF as a file. Audio and
-other files that the form has no place for are refused.
+Takes messages of any family; OpenAI's own are returned unchanged. A text file is sent as text, a PDF as a file. Audio and
+other files that do not fit this form raise an error.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 from trueup.ask.shapes.ids import ANY
-from trueup.ask.shapes.neutral import Call, Output, Part, Said, Text, body_of
+from trueup.ask.shapes.neutral import CallPart, NeutralMessage, Output, Part, PlainText, body_of
 from trueup.ask.shapes.parts import Media, refused
 from trueup.ask.shapes.reading import read_one
 from trueup.ask.shapes.walking import walk
@@ -31,14 +31,14 @@ def as_openai(messages: Sequence[Any]) -> list[Any]:
 
 
 def plain(messages: Sequence[Any]) -> list[Any]:
-    """The messages with images and files of ours in OpenAI's form, and everything else as it came: for any callable."""
+    """The messages with trueup's images and files in OpenAI's form, and everything else unchanged: for any callable."""
     return [
         written_as(read_one(message, at))[0] if _has_media(message) else message for at, message in enumerate(messages)
     ]
 
 
 def _has_media(message: Any) -> bool:
-    if type(message) is dict and type(message.get("content")) is str:  # as most are
+    if type(message) is dict and type(message.get("content")) is str:  # the usual case
         return False
     return any(isinstance(part, Media) for part in _given(message))
 
@@ -50,7 +50,7 @@ def _given(message: Any) -> Sequence[Any]:
 
 
 def as_texts(messages: Sequence[Any], who: str) -> list[Any]:
-    """The messages of a chat in which every content is a text, for a model that reads nothing else; `who` is its name.
+    """The messages of a chat with every content as text, for a model that reads only text; `who` is the model's name.
 
     >>> as_texts([{"role": "user", "content": [{"type": "text", "text": "Hi"}]}], "this model")
     [{'role': 'user', 'content': 'Hi'}]
@@ -63,27 +63,27 @@ def as_texts(messages: Sequence[Any], who: str) -> list[Any]:
         for n, part in enumerate(said.parts):
             if isinstance(part, Media) and (part.kind != "text" or part.data is None):
                 raise refused(f"messages[{said.at}].content[{n}]", f"{who} does not take {part!r}", "give its text")
-        texts = (Text(text_of(part)) if isinstance(part, Media) else part for part in said.parts)
+        texts = (PlainText(text_of(part)) if isinstance(part, Media) else part for part in said.parts)
         out += written_as(said._replace(parts=tuple(texts)))
     return out
 
 
 def parts_of(message: Any) -> Sequence[Any]:
-    """The items of a message's content; none where it is a text."""
+    """The items of a message's content; empty if the content is a text."""
     content = message.get("content") if type(message) is dict else None
     return rows(content) if isinstance(content, list | tuple) else ()
 
 
-def written_as(said: Said) -> list[Row]:
-    """A message as messages of OpenAI's; each output is one of its own."""
+def written_as(said: NeutralMessage) -> list[Row]:
+    """A message as messages in OpenAI's form; each output becomes a separate message."""
     where = f"messages[{said.at}]"
     outputs = [part for part in said.parts if isinstance(part, Output)]
     found: list[Row] = [_output(part, where) for part in outputs]
     rest = [part for part in said.parts if not isinstance(part, Output)]
-    calls = [part for part in rest if isinstance(part, Call)]
+    calls = [part for part in rest if isinstance(part, CallPart)]
     if not rest and outputs:
         return found
-    content = content_of([part for part in rest if not isinstance(part, Call)], where)
+    content = content_of([part for part in rest if not isinstance(part, CallPart)], where)
     message: Row = {"role": said.role, "content": content or (None if calls else "")}
     if calls:
         message["tool_calls"] = [call_as(call) for call in calls]
@@ -91,14 +91,14 @@ def written_as(said: Said) -> list[Row]:
 
 
 def content_of(parts: Sequence[Part], where: str) -> Any:
-    """The content of a message: a text where it is nothing but text."""
-    if all(isinstance(part, Text) for part in parts):
-        return "\n\n".join(part.text for part in parts if isinstance(part, Text))
+    """The content of a message; a text if all of its parts are text."""
+    if all(isinstance(part, PlainText) for part in parts):
+        return "\n\n".join(part.text for part in parts if isinstance(part, PlainText))
     return [_block(part, f"{where}.content[{n}]") for n, part in enumerate(parts)]
 
 
-def call_as(call: Call) -> Row:
-    """A call in OpenAI's form; what stood beside it stays there."""
+def call_as(call: CallPart) -> Row:
+    """A call in OpenAI's form; its additional members are kept."""
     function = {"name": call.name, "arguments": written(call.args).decode()}
     more = {name: value for name, value in call.more.items() if name != "thought_signature"}
     return {"id": call.id, "type": "function", "function": function, **more}
@@ -108,13 +108,13 @@ def _output(output: Output, where: str) -> Row:
     seen = next((part for part in output.content if isinstance(part, Media)), None)
     if seen is not None:
         raise refused(
-            where, f"a tool's output holds {seen!r}, and OpenAI takes text there", "give it in a message of the user"
+            where, f"a tool's output contains {seen!r}, and OpenAI takes only text there", "put it into a user message"
         )
     return {"role": "tool", "tool_call_id": output.id, "content": output.text}
 
 
 def _block(part: Part, where: str) -> Row:
-    if isinstance(part, Text):
+    if isinstance(part, PlainText):
         return {"type": "text", "text": part.text}
     assert isinstance(part, Media)
     if part.kind == "image":
@@ -126,11 +126,11 @@ def _block(part: Part, where: str) -> Row:
     if part.data is not None and part.media_type == "application/pdf":
         return {"type": "file", "file": {"filename": part.name or "file.pdf", "file_data": part.data_url}}
     raise refused(
-        where, f"{part!r} has no place in a chat completion", "give an image, a PDF as bytes, a text, WAV or MP3"
+        where, f"a chat completion does not take {part!r}", "give an image, a PDF as bytes, a text, WAV or MP3"
     )
 
 
 def text_of(part: Media) -> str:
-    """A text file as text, with its name before it."""
+    """A text file as text, after its name."""
     said = (part.data or b"").decode("utf-8", "replace")
     return f"{part.name}:\n\n{said}" if part.name else said

@@ -1,7 +1,7 @@
 """Images and files as parts of a message, the same for every provider.
 
-A path, bytes or a URL enters; a part with its media type leaves. A file is read when the part is made, and refused if it is too large or
-of an unknown type. Nothing is downloaded: the provider fetches a URL itself.
+Takes a path, bytes or a URL; returns a part with its media type. A file is read when the part is made; if it is too large or its type is
+unknown, an error is raised. Nothing is downloaded: the provider fetches URLs.
 """
 
 import base64
@@ -29,31 +29,31 @@ _STARTS = (
     (b"OggS", "audio/ogg"),
     (b"fLaC", "audio/flac"),
 )
-_INSIDE = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/x-msvideo"}  # behind `RIFF` and a length
-_BRANDS = {b"heic": "image/heic", b"heix": "image/heic", b"avif": "image/avif", b"M4A ": "audio/mp4"}  # behind `ftyp`
+_INSIDE = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/x-msvideo"}  # after `RIFF` and a length
+_BRANDS = {b"heic": "image/heic", b"heix": "image/heic", b"avif": "image/avif", b"M4A ": "audio/mp4"}  # after `ftyp`
 _WHAT = "a path, bytes, or a URL"
 
 
 class MessageError(ValueError):
-    """A message, or a part of one, that the provider cannot take; nothing was sent."""
+    """The provider cannot take a message, or a part of it; nothing was sent."""
 
 
 def refused(where: str, what: str, do: str) -> MessageError:
-    """The error for a part: where it stands, what is wrong with it, and what to do."""
+    """The error for a part: where it is, what is wrong with it, and what to do."""
     return MessageError(f"{where}: {what}; {do}")
 
 
 class Media:
-    """What an image and a file have in common: bytes or a URL, and a media type."""
+    """The base of images and files: bytes or a URL, and a media type."""
 
     __slots__ = ("data", "media_type", "name", "url")
 
     data: bytes | None
     """The bytes; None if the part is a URL."""
     url: str
-    """The URL; empty if the part holds bytes."""
+    """The URL; empty if the part contains bytes."""
     media_type: str
-    """The media type, such as `image/png`; empty for a URL whose ending does not say."""
+    """The media type, such as `image/png`; empty for a URL without a known file extension."""
     name: str
     """The name of the file; empty if it has none."""
 
@@ -80,11 +80,13 @@ class Media:
             _refuse_size(type(self).__name__, self.data, max_bytes)
         self.media_type = told or _sniffed(self.data, self.name)
         if self.data is not None and not self.media_type:
-            raise ValueError(f"cannot tell the media type of {self!r}: give it, such as media_type='application/pdf'")
+            raise ValueError(
+                f"the media type of {self!r} is not known; give media_type, such as media_type='application/pdf'"
+            )
 
     @property
     def kind(self) -> Literal["image", "audio", "video", "text", "file"]:
-        """What a provider must be able to take."""
+        """The kind of content that a provider must support to take this part."""
         family = self.media_type.partition("/")[0]
         return family if family in ("image", "audio", "video", "text") else "file"  # type: ignore[return-value]
 
@@ -95,7 +97,7 @@ class Media:
 
     @property
     def data_url(self) -> str:
-        """The URL, or the bytes as one."""
+        """The URL, or the bytes as a `data:` URL."""
         return self.url or f"data:{self.media_type};base64,{self.base64}"
 
     def __repr__(self) -> str:
@@ -120,7 +122,7 @@ class Media:
         return _made, (type(self), self._all)
 
     def to_dict(self) -> dict[str, Any]:
-        """What a log or a store may keep of it: everything but the content, and a digest that tells it from others."""
+        """The part as it is stored and logged: everything except the content, with a digest of the content."""
         about = {"type": type(self).__name__.lower(), "media_type": self.media_type, "name": self.name}
         size: dict[str, Any] = {"url": self.url.partition("?")[0]} if self.data is None else {"bytes": len(self.data)}
         return {**about, **size, "sha256": hashlib.sha256(self.data or self.url.encode()).hexdigest()}
@@ -129,16 +131,16 @@ class Media:
 class Image(Media):
     """An image as a part of a message's content: `Image("cat.png")`, `Image(data)` or `Image("https://…")`.
 
-    - `source`: a path, bytes, a URL or a `data:` URL. Files are read at once; URLs are fetched by the provider.
-    - `media_type`: such as `image/png`; by default it is found from the content or the name.
-    - `name`: a name for providers that show one; by default that of the file.
-    - `max_bytes`: the largest image that is taken; by default it is 50 MB.
+    - `source`: a path, bytes, a URL or a `data:` URL. Files are read immediately; the provider fetches URLs.
+    - `media_type`: such as `image/png`; by default it is detected from the content or the name.
+    - `name`: a name for providers that show one; by default the file's name.
+    - `max_bytes`: the size limit; by default 50 MB.
 
     >>> Image(b"GIF89a").media_type
     'image/gif'
     >>> Image(b"%PDF-1.7")
     Traceback (most recent call last):
-    ValueError: an image is expected, and this is application/pdf; use File(…)
+    ValueError: Image(…) takes an image; got application/pdf. Use File(…)
     """
 
     __slots__ = ()
@@ -149,21 +151,21 @@ class Image(Media):
     ) -> None:  # fmt: skip
         super().__init__(source, media_type, name=name, max_bytes=max_bytes)
         if self.media_type and self.kind != "image":
-            raise ValueError(f"an image is expected, and this is {self.media_type}; use File(…)")
+            raise ValueError(f"Image(…) takes an image; got {self.media_type}. Use File(…)")
 
     @property
     def kind(self) -> Literal["image", "audio", "video", "text", "file"]:
-        """An image, also where a URL does not say of which type."""
+        """Always `image`, even if the type of a URL is not known."""
         return super().kind if self.media_type else "image"
 
 
 class File(Media):
     """A file as a part of a message's content: `File("report.pdf")`; a PDF, a text, audio or an image.
 
-    - `source`: a path, bytes, a URL or a `data:` URL. Files are read at once; URLs are fetched by the provider.
-    - `media_type`: such as `application/pdf`; by default it is found from the content or the name.
-    - `name`: the name that the provider is given; by default that of the file.
-    - `max_bytes`: the largest file that is taken; by default it is 50 MB.
+    - `source`: a path, bytes, a URL or a `data:` URL. Files are read immediately; the provider fetches URLs.
+    - `media_type`: such as `application/pdf`; by default it is detected from the content or the name.
+    - `name`: the name that the provider is given; by default the file's name.
+    - `max_bytes`: the size limit; by default 50 MB.
 
     >>> File(b"%PDF-1.7", name="report.pdf")
     <File report.pdf application/pdf 8 bytes>
@@ -179,26 +181,28 @@ def _made(kind: type[Media], held: tuple[Any, ...]) -> Media:
 
 
 def _scheme(source: str) -> str:
-    """The scheme of a URL; empty for a path. A URL that nobody fetches is refused."""
+    """The scheme of a URL; empty for a path. Raises an error for a URL that providers do not fetch."""
     scheme, mark, _ = source[:40].partition(":")
     if mark and scheme.lower() == "data":
         return "data"
     if not mark or not source.startswith("//", len(scheme) + 1):
         return ""
     if scheme.lower() not in _SCHEMES:
-        raise ValueError(f"nobody fetches {scheme}: URLs; give {_WHAT} of the kind {', '.join(_SCHEMES)} or data")
+        raise ValueError(
+            f"providers do not fetch {scheme}: URLs; give {_WHAT} that starts with {', '.join(_SCHEMES)} or data"
+        )
     return scheme.lower()
 
 
 def _read(path: Path, max_bytes: int) -> bytes:
     try:
-        size = path.stat().st_size  # a file that is not there says so itself
+        size = path.stat().st_size  # a missing file raises its own error
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
             raise
         raise ValueError("a text of this length is not a path; give base64 as bytes: base64.b64decode(…)") from None
     if size > max_bytes:
-        raise ValueError(f"{path.name} is too large: {size:,} bytes, and at most {max_bytes:,} are taken")
+        raise ValueError(f"{path.name} is too large: {size:,} bytes; max_bytes is {max_bytes:,}")
     return path.read_bytes()
 
 
@@ -206,7 +210,7 @@ def _refuse_size(kind: str, data: bytes, max_bytes: int) -> None:
     if not data:
         raise ValueError(f"{kind} is empty; give {_WHAT}")
     if len(data) > max_bytes:
-        raise ValueError(f"{kind} is too large: {len(data):,} bytes, and at most {max_bytes:,} are taken")
+        raise ValueError(f"{kind} is too large: {len(data):,} bytes; max_bytes is {max_bytes:,}")
 
 
 def _from_data_url(url: str) -> tuple[str, bytes]:
@@ -224,7 +228,7 @@ def _from_data_url(url: str) -> tuple[str, bytes]:
 
 
 def _sniffed(data: bytes | None, name: str) -> str:
-    """The media type that the first bytes or the name say; text where it is text."""
+    """The media type according to the first bytes, the name, or the content if it is text."""
     for start, media_type in _STARTS:
         if data is not None and data.startswith(start):
             return media_type

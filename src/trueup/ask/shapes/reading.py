@@ -1,6 +1,6 @@
-"""Messages of any provider, read into the neutral form: dicts of any family, pairs of a role and a text, a framework's objects.
+"""Reads messages of any provider into the neutral form: dicts of any family, pairs of a role and a text, a framework's objects.
 
-What nobody knows is a `MessageError` that names the message and the part. Reasoning is passed over: no provider takes another's.
+Unknown parts raise a `MessageError` that names the message and the part. Reasoning is skipped, because no provider takes another's.
 """
 
 import base64
@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.ask.shapes.neutral import Call, Output, Part, Said, Text, block_of, body_of
+from trueup.ask.shapes.neutral import CallPart, NeutralMessage, Output, Part, PlainText, block_of, body_of
 from trueup.ask.shapes.parts import File, Image, Media, refused
 from trueup.read.messages import role_of
 from trueup.read.objects import Row, record, rows, word
@@ -19,11 +19,11 @@ from trueup.read.openai_responses import ITEMS
 _CALLED = frozenset({"function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"})
 
 
-def read_one(message: Any, at: int = 0) -> Said:
+def read_one(message: Any, at: int = 0) -> NeutralMessage:
     """One message.
 
     >>> read_one({"role": "user", "content": [{"type": "text", "text": "Hi"}]})
-    Said(role='user', parts=(Text(text='Hi'),), at=0)
+    NeutralMessage(role='user', parts=(PlainText(text='Hi'),), at=0)
     """
     body = body_of(message)
     kind = word(body.get("type"))
@@ -36,11 +36,13 @@ def read_one(message: Any, at: int = 0) -> Said:
     parts = list(_content(body.get("parts") or body.get("content"), where))
     parts += [media_of(image, f"messages[{at}].images[{n}]") for n, image in enumerate(rows(body.get("images")))]
     if role == "tool" and not any(isinstance(part, Output) for part in parts):
-        content = tuple(part for part in parts if isinstance(part, Text | Media))
+        content = tuple(part for part in parts if isinstance(part, PlainText | Media))
         call_id = word(body.get("tool_call_id") or body.get("call_id") or body.get("toolCallId"))
         is_error = body.get("status") == "error" or bool(body.get("is_error"))
-        return Said("tool", (Output(call_id, word(body.get("name") or body.get("tool_name")), content, is_error),), at)
-    known = {part.id for part in parts if isinstance(part, Call)}
+        return NeutralMessage(
+            "tool", (Output(call_id, word(body.get("name") or body.get("tool_name")), content, is_error),), at
+        )
+    known = {part.id for part in parts if isinstance(part, CallPart)}
     calls = (
         _call(record(call), f"messages[{at}].tool_calls[{n}]") for n, call in enumerate(rows(body.get("tool_calls")))
     )
@@ -48,32 +50,34 @@ def read_one(message: Any, at: int = 0) -> Said:
     if role == "assistant":
         parts = _joined(parts)
     if role == "tool" and not all(isinstance(part, Output) for part in parts):
-        role = "user"  # outputs, and what the user says with them
-    return Said(role, tuple(parts), at)
+        role = "user"  # outputs, and the user's own parts next to them
+    return NeutralMessage(role, tuple(parts), at)
 
 
 def _joined(parts: list[Part]) -> list[Part]:
-    """The parts with texts that follow each other as one: a model's text comes in pieces, which may end inside a word."""
+    """The parts with consecutive texts joined, because a model's text arrives in pieces that may end inside a word."""
     found: list[Part] = []
     for part in parts:
         before = found[-1] if found else None
-        if isinstance(part, Text) and isinstance(before, Text):
-            found[-1] = Text(before.text + part.text)
+        if isinstance(part, PlainText) and isinstance(before, PlainText):
+            found[-1] = PlainText(before.text + part.text)
         else:
             found.append(part)
     return found
 
 
-def _item(body: Row, kind: str, at: int) -> Said:
-    """An item of the Responses API that is no message; reasoning and what the provider ran itself are passed over."""
+def _item(body: Row, kind: str, at: int) -> NeutralMessage:
+    """An item of the Responses API that is not a message. Reasoning and calls that the provider ran itself are skipped."""
     where = f"messages[{at}]"
     if kind not in _CALLED:
-        return Said("assistant", (), at)
+        return NeutralMessage("assistant", (), at)
     call_id = word(body.get("call_id") or body.get("id"))
     if kind.endswith("_output"):
-        return Said("tool", (Output(call_id, "", tuple(_heard(body.get("output"), f"{where}.output")), False),), at)
+        return NeutralMessage(
+            "tool", (Output(call_id, "", tuple(_heard(body.get("output"), f"{where}.output")), is_error=False),), at
+        )
     given = {"input": body.get("input")} if kind == "custom_tool_call" else body.get("arguments")
-    return Said("assistant", (Call(word(body.get("name")), _arguments(given, where), call_id, {}),), at)
+    return NeutralMessage("assistant", (CallPart(word(body.get("name")), _arguments(given, where), call_id, {}),), at)
 
 
 def _content(content: Any, where: str) -> Iterator[Part]:
@@ -81,16 +85,16 @@ def _content(content: Any, where: str) -> Iterator[Part]:
         return
     if isinstance(content, str):
         if content:
-            yield Text(content)
+            yield PlainText(content)
         return
     for n, item in enumerate(rows(content)):
         yield from _part(item, f"{where}[{n}]")
 
 
-def _heard(content: Any, where: str) -> Iterator[Text | Media]:
+def _heard(content: Any, where: str) -> Iterator[PlainText | Media]:
     """The parts of an output: text and media."""
     for part in _content(content, where):
-        if isinstance(part, Text | Media):
+        if isinstance(part, PlainText | Media):
             yield part
 
 
@@ -99,7 +103,7 @@ def _part(item: Any, where: str) -> Iterator[Part]:
         yield item
         return
     if isinstance(item, str):
-        yield Text(item)
+        yield PlainText(item)
         return
     block = block_of(item)
     kind = word(block.get("type"))
@@ -109,21 +113,21 @@ def _part(item: Any, where: str) -> Iterator[Part]:
             f"a part of the type {kind!r}" if kind else f"a part with the keys {', '.join(map(str, block)) or 'none'}"
         )
         raise refused(
-            where, f"{told} is not known here", "give text, trueup.Image(…), trueup.File(…), or OpenAI's form of a part"
+            where, f"{told} is not known", "give text, trueup.Image(…), trueup.File(…), or a part in OpenAI's form"
         )
     found = reader(block, where)
     if found is not None:
         yield found
 
 
-def _call(item: Row, where: str) -> Call:
-    """A call in OpenAI's form, or flat, as frameworks write it."""
+def _call(item: Row, where: str) -> CallPart:
+    """A call in OpenAI's form, or in the flat form that frameworks write."""
     function = record(item.get("function")) or item
     given: Any = next((function[name] for name in ("arguments", "args", "input") if function.get(name) is not None), {})
     own = ("id", "type", "index", "function", "name", "args", "arguments", "input")
     more = {name: value for name, value in item.items() if name not in own and value is not None}
     call_id = word(item.get("id") or item.get("call_id") or item.get("toolCallId"))
-    return Call(word(function.get("name") or item.get("toolName")), _arguments(given, where), call_id, more)
+    return CallPart(word(function.get("name") or item.get("toolName")), _arguments(given, where), call_id, more)
 
 
 def _arguments(given: Any, where: str) -> dict[str, Any]:
@@ -142,7 +146,7 @@ def _arguments(given: Any, where: str) -> dict[str, Any]:
 
 
 def media_from(url: str, where: str, kind: type[Media] = Image, media_type: str = "", name: str = "") -> Media:
-    """The part that a URL stands for."""
+    """The part for a URL."""
     if not url.startswith(("data:", "http://", "https://", "gs://", "s3://")):
         raise refused(where, f"{url[:40]!r} is not a URL", "give an https: or data: URL, or trueup.Image(…)")
     try:
@@ -152,7 +156,7 @@ def media_from(url: str, where: str, kind: type[Media] = Image, media_type: str 
 
 
 def media_of(data: Any, where: str, media_type: str = "", name: str = "") -> Media:
-    """The part that bytes, or base64, stand for."""
+    """The part for bytes or base64."""
     try:
         held = data if isinstance(data, bytes) else base64.b64decode(word(data), validate=True)
         return File(held, media_type or None, name=name)
@@ -164,17 +168,17 @@ def _text(block: Row, _: str) -> Part | None:
     found = block.get("text", block.get("refusal"))
     if block.get("thought") or not isinstance(found, str) or not found:
         return None
-    return Text(found)
+    return PlainText(found)
 
 
 def _nothing(_: Row, __: str) -> None:
-    """Reasoning and marks of one provider, which no other one takes."""
+    """Nothing, for reasoning and marks that only their own provider takes."""
 
 
 def _image_url(block: Row, where: str) -> Part:
     held = block.get("image_url")
     if held is None and block.get("file_id"):
-        raise refused(where, "it names a file that was uploaded to OpenAI", "give trueup.Image(…)")
+        raise refused(where, "it refers to a file that was uploaded to OpenAI", "give trueup.Image(…)")
     return media_from(word(held) or word(record(held).get("url")), where)
 
 
@@ -186,7 +190,7 @@ def _openai_file(block: Row, where: str) -> Part:
         return media_from(data, where, File, word(held.get("mime_type")), name)
     inline = data or held.get("base64") or held.get("data")
     if not inline:
-        raise refused(where, "it names a file that was uploaded to a provider", "give trueup.File(…)")
+        raise refused(where, "it refers to a file that was uploaded to a provider", "give trueup.File(…)")
     return media_of(inline, where, word(held.get("mime_type")), name)
 
 
@@ -197,10 +201,10 @@ def _audio(block: Row, where: str) -> Part:
 
 
 def _sourced(block: Row, where: str) -> Part:
-    """An image or a document in Anthropic's form, an image in LangChain's, or a document of a tool's output in Cohere's."""
+    """An image or a document in Anthropic's form, an image in LangChain's, or a document in a tool's output in Cohere's."""
     if "document" in block:
         said = record(block["document"]).get("data", block["document"])
-        return Text(said if isinstance(said, str) else msgspec.json.encode(said, enc_hook=str).decode())
+        return PlainText(said if isinstance(said, str) else msgspec.json.encode(said, enc_hook=str).decode())
     source = record(block.get("source")) or block
     media_type = word(source.get("media_type") or source.get("mime_type"))
     name = word(block.get("title") or source.get("filename"))
@@ -212,13 +216,13 @@ def _sourced(block: Row, where: str) -> Part:
     data = source.get("data") or source.get("base64")
     if not data:
         raise refused(
-            where, "it names a file that was uploaded to a provider", "give trueup.Image(…) or trueup.File(…)"
+            where, "it refers to a file that was uploaded to a provider", "give trueup.Image(…) or trueup.File(…)"
         )
     return media_of(data, where, media_type, name)
 
 
 def _tool_use(block: Row, where: str) -> Part:
-    return Call(word(block.get("name")), _arguments(block.get("input"), where), word(block.get("id")), {})
+    return CallPart(word(block.get("name")), _arguments(block.get("input"), where), word(block.get("id")), {})
 
 
 def _tool_result(block: Row, where: str) -> Part:
@@ -241,7 +245,7 @@ def _function_call(block: Row, where: str) -> Part:
     held = record(block.get("functionCall") or block.get("function_call"))
     signature = block.get("thoughtSignature") or block.get("thought_signature")
     more = {"thought_signature": signature} if signature else {}
-    return Call(word(held.get("name")), _arguments(held.get("args"), where), word(held.get("id")), more)
+    return CallPart(word(held.get("name")), _arguments(held.get("args"), where), word(held.get("id")), more)
 
 
 def _function_response(block: Row, _: str) -> Part:
@@ -252,7 +256,7 @@ def _function_response(block: Row, _: str) -> Part:
     if isinstance(answer, dict) and len(answer) == 1 and next(iter(answer)) in ("output", "error", "result"):
         said = next(iter(answer.values()))
     text = said if isinstance(said, str) else msgspec.json.encode(said, enc_hook=str).decode()
-    return Output(word(held.get("id")), word(held.get("name")), (Text(text),), is_error)
+    return Output(word(held.get("id")), word(held.get("name")), (PlainText(text),), is_error)
 
 
 def _bedrock_media(block: Row, where: str) -> Part:
@@ -269,16 +273,16 @@ def _bedrock_media(block: Row, where: str) -> Part:
 
 def _bedrock_use(block: Row, where: str) -> Part:
     held = record(block.get("toolUse"))
-    return Call(word(held.get("name")), _arguments(held.get("input"), where), word(held.get("toolUseId")), {})
+    return CallPart(word(held.get("name")), _arguments(held.get("input"), where), word(held.get("toolUseId")), {})
 
 
 def _bedrock_result(block: Row, where: str) -> Part:
     held = record(block.get("toolResult"))
-    content: list[Text | Media] = []
+    content: list[PlainText | Media] = []
     for n, item in enumerate(rows(held.get("content"))):
         part = record(item)
         if "json" in part:
-            content.append(Text(msgspec.json.encode(part["json"], enc_hook=str).decode()))
+            content.append(PlainText(msgspec.json.encode(part["json"], enc_hook=str).decode()))
         else:
             content += _heard([item], f"{where}.content[{n}]")
     return Output(word(held.get("toolUseId")), "", tuple(content), held.get("status") == "error")

@@ -1,12 +1,11 @@
-"""A reply as messages of its conversation, in the shape of each provider.
+"""A reply as messages of its conversation, in each provider's shape.
 
-A Reply and a provider enter; messages leave. Where the reply says what the provider sent, that is sent back as it came, in its order:
-thinking blocks with their signatures, redacted ones, signed parts, encrypted items. Where only a part of it is kept, or something else
-stands in its place, the thinking stays before the text and the calls.
+Takes a Reply and a provider; returns messages. If the reply is what the provider sent, it is sent back unchanged and in the same order:
+thinking blocks with their signatures, redacted blocks, signed parts, encrypted items. If only a part of it was kept, or it was
+changed, the thinking stays before the text and the calls.
 """
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -16,7 +15,7 @@ from trueup.read.objects import Row, record, rows, word
 from trueup.verdict.codec import written
 from trueup.verdict.reply import Reply, ToolCall
 
-# Replies of these are read as chat completions.
+# These providers' replies are read as chat completions.
 _CHAT = frozenset({"openai", "mistral", "azure", "groq", "vllm", "llama.cpp", "litellm"})
 _THINKING = frozenset({"thinking", "redacted_thinking"})
 # Reasoning that may always be sent back.
@@ -24,7 +23,7 @@ _ALWAYS = ("reasoning_details", "thinking_blocks")
 
 
 def replied(reply: Reply, provider: str) -> list[Any]:
-    """The messages that a reply is in its conversation.
+    """The messages of a reply in its conversation.
 
     >>> replied(Reply(text="Hello"), "gemini")
     [{'role': 'model', 'parts': [{'text': 'Hello'}]}]
@@ -37,7 +36,7 @@ def replied(reply: Reply, provider: str) -> list[Any]:
     same = _family(reply.provider) == _family(shape)
     body = body_of(reply.raw) if same and reply.raw is not None else None
     write = _WRITERS.get(shape, _chat)
-    return write(reply, body or {}, body is not None and is_intact(reply))
+    return write(reply, body or {}, intact=body is not None and is_intact(reply))
 
 
 def _family(provider: str) -> str:
@@ -46,7 +45,7 @@ def _family(provider: str) -> str:
 
 
 def _arguments(call: ToolCall) -> str:
-    """The arguments as the model wrote them, where that is valid JSON."""
+    """The arguments as the model wrote them, if that is valid JSON."""
     try:
         if call.raw_args and msgspec.json.decode(call.raw_args) == call.args:
             return call.raw_args
@@ -55,7 +54,7 @@ def _arguments(call: ToolCall) -> str:
     return written(call.args or {}).decode()
 
 
-def _chat(reply: Reply, body: Row, intact: bool) -> list[Any]:
+def _chat(reply: Reply, body: Row, *, intact: bool) -> list[Any]:
     calls = reply.calls
     own = message_in(body) if body else {}
     message: Row = {"role": "assistant", "content": reply.text or (None if calls else "")}
@@ -63,7 +62,7 @@ def _chat(reply: Reply, body: Row, intact: bool) -> list[Any]:
     message |= {name: own[name] for name in kept if name in own}
     content = own.get("content")
     if intact and isinstance(content, list) and any(record(part).get("type") == "thinking" for part in content):
-        message["content"] = content  # Mistral's reasoning stands in the content
+        message["content"] = content  # Mistral's reasoning is in the content
     if calls:
         beside = _matching([_beside(record(call)) for call in rows(own.get("tool_calls"))], reply)
         message["tool_calls"] = [_call(call, more) for call, more in zip(calls, beside, strict=True)]
@@ -71,7 +70,7 @@ def _chat(reply: Reply, body: Row, intact: bool) -> list[Any]:
 
 
 def _beside(call: Row) -> Row:
-    """What the provider put beside a call, such as a signature."""
+    """The members that the provider added to a call, such as a signature."""
     return {name: held for name, held in call.items() if name not in ("id", "index", "type", "function", "custom")}
 
 
@@ -82,7 +81,7 @@ def _call(call: ToolCall, more: Row) -> Row:
     return {"id": call.id, "type": "function", "function": function, **more}
 
 
-def _anthropic(reply: Reply, body: Row, intact: bool) -> list[Any]:
+def _anthropic(reply: Reply, body: Row, *, intact: bool) -> list[Any]:
     calls = reply.calls
     own = blocks_in(body)
     if intact:
@@ -97,13 +96,13 @@ def _anthropic(reply: Reply, body: Row, intact: bool) -> list[Any]:
 
 
 def _block(block: Row, inputs: dict[str, Any]) -> Row:
-    """A block; the input of a call that came in pieces is the object that it stands for."""
+    """A block. If the input of a call arrived in pieces, it is the object that they make up."""
     if block.get("type") != "tool_use" or isinstance(block.get("input"), dict):
         return block
     return {**block, "input": inputs.get(word(block.get("id"))) or {}}
 
 
-def _gemini(reply: Reply, body: Row, intact: bool) -> list[Any]:
+def _gemini(reply: Reply, body: Row, *, intact: bool) -> list[Any]:
     own = parts_in(body)
     if intact and own:
         return [{"role": "model", "parts": own}]
@@ -120,11 +119,11 @@ def _signature(part: Row) -> Row:
 
 
 def _matching(beside: list[Row], reply: Reply) -> list[Row]:
-    """What stood beside each call; nothing where the calls are not those that were read."""
+    """The additional members of each call; empty if the calls are not the ones that were read."""
     return beside if len(beside) == len(reply.calls) else [{}] * len(reply.calls)
 
 
-def _responses(reply: Reply, body: Row, intact: bool) -> list[Any]:
+def _responses(reply: Reply, body: Row, *, intact: bool) -> list[Any]:
     own = items_in(body) if intact else []
     if own:
         return own
@@ -138,7 +137,7 @@ def _responses(reply: Reply, body: Row, intact: bool) -> list[Any]:
     return items
 
 
-def _bedrock(reply: Reply, body: Row, intact: bool) -> list[Any]:
+def _bedrock(reply: Reply, body: Row, *, intact: bool) -> list[Any]:
     own = keyed_in(body)
     if intact and own:
         inputs = {call.id: call.args or {} for call in reply.calls}
@@ -156,7 +155,7 @@ def _keyed(block: Row, inputs: dict[str, Any]) -> Row:
     return {"toolUse": {**use, "input": inputs.get(word(use.get("toolUseId"))) or {}}}
 
 
-def _cohere(reply: Reply, body: Row, intact: bool) -> list[Any]:
+def _cohere(reply: Reply, body: Row, *, intact: bool) -> list[Any]:
     own = message_in(body) if body else {}
     calls = [_call(call, {}) for call in reply.calls]
     content: Any = own.get("content") if intact and own.get("content") else reply.text
@@ -166,7 +165,7 @@ def _cohere(reply: Reply, body: Row, intact: bool) -> list[Any]:
     return [message]
 
 
-def _ollama(reply: Reply, body: Row, _: bool) -> list[Any]:
+def _ollama(reply: Reply, body: Row, *, intact: bool) -> list[Any]:  # noqa: ARG001 - as all providers
     own = message_in(body) if body else {}
     message: Row = {"role": "assistant", "content": reply.text}
     if reply.calls:
@@ -176,7 +175,7 @@ def _ollama(reply: Reply, body: Row, _: bool) -> list[Any]:
 
 
 def _langchain(reply: Reply) -> Any:
-    """LangChain's own message, which holds what its model needs to see again; None where the reply is another one."""
+    """LangChain's own message, which contains everything that its model needs again; None if the reply is not LangChain's or was changed."""
     raw = reply.raw
     if isinstance(raw, list) and raw and all(hasattr(chunk, "tool_call_chunks") for chunk in raw):
         whole = raw[0]
@@ -187,7 +186,11 @@ def _langchain(reply: Reply) -> Any:
     return raw if is_message and is_intact(reply) else None
 
 
-_WRITERS: dict[str, Callable[[Reply, Row, bool], list[Any]]] = {
+class _Writer(Protocol):
+    def __call__(self, reply: Reply, body: Row, *, intact: bool) -> list[Any]: ...
+
+
+_WRITERS: dict[str, _Writer] = {
     "anthropic": _anthropic,
     "bedrock": _bedrock,
     "cohere": _cohere,

@@ -1,12 +1,12 @@
-"""Messages as the `input` of OpenAI's Responses API: messages with typed parts, and calls and outputs as items of their own.
+"""Messages as the `input` of OpenAI's Responses API: messages with typed parts, and calls and outputs as separate items.
 
-Messages of any family enter; items leave. Items of the API itself, reasoning with its encrypted content among them, are passed on as they are.
+Takes messages of any family; returns items. The API's own items, including encrypted reasoning, are returned unchanged.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from trueup.ask.shapes.neutral import Call, Output, Part, Said, Text
+from trueup.ask.shapes.neutral import CallPart, NeutralMessage, Output, Part, PlainText
 from trueup.ask.shapes.openai import text_of
 from trueup.ask.shapes.parts import Media, refused
 from trueup.ask.shapes.walking import walk
@@ -32,36 +32,36 @@ def as_responses(messages: Sequence[Any]) -> list[Any]:
 
 
 def is_item(message: Any) -> bool:
-    """Whether this is an item of the API and no message of a chat."""
+    """Whether this is an item of the API, and not a chat message."""
     return isinstance(message, dict) and message.get("type") in ITEMS and message.get("type") != "message"
 
 
 def _is_chat(message: Row) -> bool:
-    """Whether the parts are written the way chat completions write them."""
+    """Whether the parts are written as in chat completions."""
     return any(record(part).get("type") == "text" for part in rows(message.get("content")))
 
 
-def _written(said: Said) -> list[Row]:
+def _written(said: NeutralMessage) -> list[Row]:
     where = f"messages[{said.at}].content"
     found: list[Row] = []
     spoken: list[Row] = []
     for n, part in enumerate(said.parts):
         if isinstance(part, Output):
             found.append({"type": "function_call_output", "call_id": part.id, "output": part.text})
-        elif not isinstance(part, Call):
+        elif not isinstance(part, CallPart):
             spoken.append(_block(part, said.role, f"{where}[{n}]"))
     if spoken:
         only = spoken[0]["text"] if len(spoken) == 1 and "text" in spoken[0] else spoken
         found.append({"role": said.role, "content": only})
-    return [*found, *(_call(part) for part in said.parts if isinstance(part, Call))]
+    return [*found, *(_call(part) for part in said.parts if isinstance(part, CallPart))]
 
 
-def _call(call: Call) -> Row:
+def _call(call: CallPart) -> Row:
     return {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": written(call.args).decode()}
 
 
 def _block(part: Part, role: str, where: str) -> Row:
-    if isinstance(part, Text):
+    if isinstance(part, PlainText):
         return {"type": "output_text" if role == "assistant" else "input_text", "text": part.text}
     assert isinstance(part, Media)
     if part.kind == "image":

@@ -1,14 +1,14 @@
-"""Messages one after the other, for a target: those in its own shape as they came, the others read.
+"""Messages one after the other, for a target: messages in its own shape unchanged, the others in the neutral form.
 
-A list of messages enters and is not changed. An SDK's object is taken for the dict it stands for. What belongs to one turn is joined: outputs
-of tools that follow each other, and items of the Responses API. An output learns the name of its call from the messages before it.
+Takes a list of messages, which is not changed. An SDK's object is read as a dict. Parts of one turn are joined: consecutive
+tool outputs, and items of the Responses API. An output gets the name of its call from the messages before it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from trueup.ask.shapes.ids import Ids, Pattern
-from trueup.ask.shapes.neutral import WITH_CALLS, Call, Family, Output, Said, kept
+from trueup.ask.shapes.ids import CompiledPattern, Ids
+from trueup.ask.shapes.neutral import WITH_CALLS, CallPart, Family, NeutralMessage, Output, kept
 from trueup.ask.shapes.reading import read_one
 from trueup.read.messages import role_of
 from trueup.read.native_messages import cleaned
@@ -18,14 +18,14 @@ from trueup.read.openai_responses import ITEMS
 
 def walk(
     messages: Sequence[Any], own: Family, *more: Family, unless: Callable[[Row], bool] | None = None,
-    fields: frozenset[str] = frozenset(), ids: Pattern | None = None,
-) -> Iterator[tuple[Any, Said | None]]:  # fmt: skip
-    """Each message as it came, and read where it is not in its own family's shape, or where `unless` says so.
+    fields: frozenset[str] = frozenset(), ids: CompiledPattern | None = None,
+) -> Iterator[tuple[Any, NeutralMessage | None]]:  # fmt: skip
+    """Each message with its neutral form, or with None if it is in its own family's shape and `unless` returns False.
 
-    Outputs know the name of their call. Outputs that follow each other are one message, and so are items that are no messages. Where the
-    provider refuses `fields` that it does not know, a message is passed on without them. Ids of calls match `ids`, if that is given.
+    Outputs have the name of their call. Consecutive outputs become one message, and so do items that are not messages. If the
+    provider refuses unknown fields, a message is passed on with only the known `fields`. Call ids match `ids`, if given.
     """
-    joined: tuple[Any, Said] | None = None
+    joined: tuple[Any, NeutralMessage] | None = None
     for message, said in _each(map(as_message, messages), (own, *more), unless, Ids(ids)):
         if said is None:
             message = _only(message, fields)
@@ -44,14 +44,14 @@ def walk(
 
 
 def _is_item(message: Any) -> bool:
-    """Whether this is an item of the Responses API that is no message."""
+    """Whether this is an item of the Responses API that is not a message."""
     return isinstance(message, dict) and "role" not in message and message.get("type") in ITEMS
 
 
 def as_message(given: Any) -> Any:
-    """A message as it came, or the dict that an SDK's object stands for, without empty members.
+    """A message unchanged, or an SDK's object as a dict without empty members.
 
-    Anthropic's response is a message itself: what it says about the call is left out. Reasoning in a field of its own goes back with calls only.
+    Anthropic's response is itself a message; its data about the call is left out. Reasoning in a separate field is kept only next to calls.
     """
     if isinstance(given, dict | str | tuple):
         return given
@@ -59,7 +59,7 @@ def as_message(given: Any) -> Any:
     if found.get("type") == "message" and "usage" in found:
         return {name: found[name] for name in ("role", "content")}
     if found.get("tool_calls"):
-        return {"content": None, **found}  # some servers miss it
+        return {"content": None, **found}  # some servers leave it out
     return {name: held for name, held in found.items() if name not in WITH_CALLS}
 
 
@@ -71,7 +71,7 @@ def _only(message: Row, fields: frozenset[str]) -> Row:
 
 def _each(
     messages: Iterable[Any], families: tuple[Family, ...], unless: Callable[[Row], bool] | None, ids: Ids
-) -> Iterator[tuple[Any, Said | None]]:
+) -> Iterator[tuple[Any, NeutralMessage | None]]:
     names: dict[str, str] = {}
     for at, message in enumerate(messages):
         if kept(message, *families) and not (unless is not None and unless(message)):
@@ -83,12 +83,12 @@ def _each(
             part._replace(name=names.get(part.id, "")) if isinstance(part, Output) and not part.name else part
             for part in said.parts
         )
-        names |= {part.id: part.name for part in parts if isinstance(part, Call) and part.id}
+        names |= {part.id: part.name for part in parts if isinstance(part, CallPart) and part.id}
         yield message, said._replace(parts=tuple(map(ids.on, parts)))
 
 
 def is_system(message: Row) -> bool:
-    """Whether a message is one of the system."""
+    """Whether a message is a system message."""
     return role_of(message) == "system"
 
 
