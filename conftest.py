@@ -1,4 +1,4 @@
-"""What holds for every test, the examples in docstrings under `src` included."""
+"""Rules for every test, including the examples in docstrings under `src`."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ collect_ignore = [f"src/trueup/adapters/{name}.py" for name in ADAPTERS if name 
 
 @pytest.fixture(autouse=True)
 def _own_codes() -> Iterator[None]:
-    """The codes that a test gives to checks of its own are free again after it."""
+    """The codes that a test gives to custom checks are free again after it."""
     before = dict(OWN)
     yield
     OWN.clear()

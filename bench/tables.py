@@ -24,7 +24,7 @@ OUT = ("parquet", "arrow", "csv", "datasets")
 
 
 def make_tables(lines: Path) -> dict[str, Path]:
-    """The rows of a file of lines as tables beside it; the input is a column of JSON text, as it has no type of its own."""
+    """The rows of a file of lines, as tables next to it; the input is a column of JSON text, because it has no fixed type."""
     rows = [json.loads(line) for line in lines.read_bytes().splitlines()]
     table = pa.table({
         "unit_id": [row["unit_id"] for row in rows], "given": [json.dumps(row["input"]) for row in rows],

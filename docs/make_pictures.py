@@ -88,7 +88,7 @@ def unit_picture() -> str:
 
 
 def screen(*keys: str) -> str:
-    """What `trueup tui` shows after some keys, over a run of a shipped pipeline."""
+    """The screen of `trueup tui` after some keys, for a run of a shipped pipeline."""
     with TemporaryDirectory() as folder:
         run = Path(folder) / "runs" / "harbour"
         command = [sys.executable, "-m", "trueup.cli", "run", str(EXAMPLES / "pipelines" / "npc_dialogue")]
@@ -112,7 +112,7 @@ def screen(*keys: str) -> str:
 
 
 def _timed(run: RunDir, *, running: bool) -> dict[str, Any]:
-    """How a run stands, with the same time on every machine."""
+    """The state of a run, with the same time on every machine."""
     found = standing(run, running=running)
     return {**found, "steps": [{**row, "seconds": 0.8} for row in found["steps"]]}
 

@@ -1,4 +1,4 @@
-"""What every test may use: Hypothesis profiles, snapshots, and what may be missing on this machine.
+"""Fixtures for all tests: Hypothesis profiles, snapshots, and programs that may be missing on this machine.
 
 Profiles: `dev`, the default and CI's, looks at the same examples each time; `soak` (`make soak`) draws thousands of new ones.
 """
@@ -55,7 +55,7 @@ def _has_database() -> bool:
     return any(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))  # Debian keeps it off the path
 
 
-# What a test may need beyond the Python packages, and how to see that it is here: @pytest.mark.needs("browser").
+# Programs that a test may need in addition to the Python packages, and how to find them: @pytest.mark.needs("browser").
 NEEDS: dict[str, Callable[[], bool]] = {
     "browser": lambda: any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
     "model": lambda: find_weights() is not None,

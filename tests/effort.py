@@ -9,7 +9,7 @@ SOAK = PROFILE == "soak"
 # other work on the machine can get in its way. Everything else must pass the first time. A soak retries nothing.
 RETRIED: dict[str, str] = {}
 
-# What a soak does beyond an ordinary run, by the file that does it; `make soak` prints this.
+# The additional work of a soak, by the file that does it; `make soak` prints this.
 LONGER = {
     "tests/conftest.py": "every property: 10,000 new random examples instead of the same 60",
     "tests/growth.py": "growth: every shape at its full size",

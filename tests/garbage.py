@@ -1,7 +1,7 @@
-"""What work leaves to the garbage collector, counted in an interpreter of its own.
+"""The garbage that some work leaves to the collector, counted in a separate interpreter.
 
 The collector counts the whole process. In the process of the tests, servers, event loops and browsers of other tests make garbage
-in threads of their own, at any moment.
+in their own threads at any moment.
 """
 
 import subprocess

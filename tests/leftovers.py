@@ -1,4 +1,4 @@
-"""What an example leaves open: a program that ends need not close its clients, but a test that fails for it would be a later one."""
+"""Closes the clients that an example leaves open. A program that ends need not close them, but here a later test would fail."""
 
 import gc
 import warnings

@@ -11,7 +11,7 @@ import pytest
 
 @contextmanager
 def small_disk(place: Path, size: str = "8m") -> Iterator[Path]:
-    """A disk of `size` at `place`; the test is skipped for those who may not mount one."""
+    """A disk of `size` at `place`; the test is skipped if the user may not mount one."""
     place.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)]
     if os.geteuid() or subprocess.run(command, capture_output=True, check=False).returncode:

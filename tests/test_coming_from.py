@@ -109,7 +109,7 @@ def test_both_sides_are_formatted_alike(tmp_path: Path) -> None:
 
 
 def shown(block: Block) -> str:
-    """What a block says it prints, in its lines that begin with `# → `."""
+    """The output that a block shows in its lines that begin with `# → `."""
     return "".join(f"{line[4:]}\n" for line in block.code.splitlines() if line.startswith("# → "))
 
 
@@ -122,7 +122,7 @@ def printed(block: Block, names: dict[str, Any]) -> str:
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
-    """The names of a module that blocks may be run in, in a folder of its own; its environment variables end with it."""
+    """The names of a module in which blocks can run, in a separate folder. Its environment variables are removed afterwards."""
     before = dict(os.environ)
     monkeypatch.chdir(tmp_path)
     example = type(sys)("example")  # pydantic looks up the module of a class

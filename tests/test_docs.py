@@ -59,7 +59,7 @@ def with_blocks(*kinds: str) -> list[Path]:
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of its own with the files of examples/ in it, as the current one; seen from above they are the same.
+    """A separate current folder with the files of examples/ in it; they have the same paths as from the root of the checkout.
 
     Environment variables that a page sets end with it.
     """

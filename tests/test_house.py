@@ -52,7 +52,7 @@ def test_only_the_command_line_prints() -> None:
 
 
 def test_of_urllib_only_parse_is_used() -> None:
-    # import-linter sees whole packages; parsing an address is no I/O, opening one is.
+    # import-linter sees whole packages; parsing an address does no I/O, opening one does.
     for path in MODULES:
         for node in ast.walk(tree_of(path)):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []

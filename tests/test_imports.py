@@ -16,7 +16,7 @@ FIRST_CHECK = """Contract({"properties": {"a": {"type": "integer"}}}).check('{"a
 
 
 def loaded_by(code: str, after: str = "") -> set[str]:
-    """The modules that a piece of code adds to those that are there after another, in an interpreter of its own."""
+    """The modules that `code` adds to those that `after` has loaded, in a separate interpreter."""
     lines = ["import sys", after, "before = set(sys.modules)", code, "print(*(set(sys.modules) - before))"]
     done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True)
     return set(done.stdout.split())

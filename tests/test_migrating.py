@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "migrating.md").read_text("utf-8")
 _SAID = re.compile(r"(?P<old>.+) is deprecated since (?P<since>[\d.]+); use (?P<new>.+)")
 
-# What a caller of each old name writes.
+# The code of a caller of each old name.
 OLD: dict[str, Callable[[], object]] = {
     "Verdict.confidence": lambda: Contract().check("Hello.").confidence,
     "Checked.confidence": lambda: Checked().confidence,

@@ -1,9 +1,9 @@
-"""The reference of the Python API is whole: every public name is on its page, and each has a sentence.
+"""The reference of the Python API is complete: every public name is on its page, and each has a sentence.
 
-Public is what `trueup` exports and what the documentation imports from a submodule or names by its full path. A name has a
-docstring; a parameter, an option or a field has its own docstring, or stands in that of its function or class; and if its default
-is an empty value or the name of a constant, the sentence says what that means. A docstring may point to another: "`context` and
-`cancel` are those of `ask`".
+Public names are those that `trueup` exports, and those that the documentation imports from a submodule or names by full path. A
+name has a docstring. A parameter, an option or a field has its own docstring, or a sentence in the docstring of its function or
+class; if its default is an empty value or the name of a constant, the sentence says what that means. A docstring may point to
+another: "`context` and `cancel` are the same as for `ask`".
 """
 
 import re
@@ -26,7 +26,7 @@ from trueup.contract.files.shape import file_schema
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "api.md"
-# The pages for users; those about this repository itself import what they like.
+# The pages for users. Pages about this repository may import anything.
 PAGES = [
     ROOT / "README.md", ROOT / "docs" / "index.md", ROOT / "docs" / "tutorial.md",
     *(page for folder in ("tutorial", "howto", "coming-from", "reference") for page in (ROOT / "docs" / folder).rglob("*.md")),
@@ -48,7 +48,7 @@ _REFERENCE = re.compile(r"\b(?:of|as|in|for|[Ll]ike) `((?:\w+\.)*\w+)`")
 _SAYS_NOTHING = re.compile(
     r"\b(?:default|without|none|unless|if|empty|otherwise|where|not|optional|no|all|any|every|only)\b", re.IGNORECASE
 )
-# Defaults that say nothing by themselves: an empty value, or the name of a constant.
+# Defaults that explain nothing: an empty value, or the name of a constant.
 _MUTE = re.compile(r"None|''|\"\"|\(\)|\{\}|\[\]|_?[A-Z][A-Z_]+")
 
 
@@ -68,7 +68,7 @@ def visited(module: str) -> griffe.Module:
 
 
 def find(path: str) -> Any:
-    """What a full path leads to, None if nothing."""
+    """The object at a full path; None if there is none."""
     module, _, name = path.rpartition(".")
     if file_of(path):
         return visited(path)
@@ -81,7 +81,7 @@ def find(path: str) -> Any:
 
 
 def directives() -> dict[str, Any]:
-    """What the page shows, each with the members that it names, or None for all of them."""
+    """The names on the page, each with the members that it lists, or None for all of them."""
     found = {}
     for path, options in _DIRECTIVE.findall(PAGE.read_text("utf-8")):
         given = yaml.safe_load(options) if options.strip() else {}
@@ -90,7 +90,7 @@ def directives() -> dict[str, Any]:
 
 
 def exported() -> Iterator[str]:
-    """The names that `trueup` exports, by their homes."""
+    """The names that `trueup` exports, with their modules."""
     for name in trueup.__all__:
         if not name.startswith("__"):
             yield f"{trueup._HOMES[name]}.{name}"
@@ -163,7 +163,7 @@ def members(found: Any) -> dict[str, Any]:
 
 
 def bases(found: Any) -> list[Any]:
-    """The base classes of ours."""
+    """The base classes that are defined in trueup."""
     out = []
     for base in found.bases:
         path = base if isinstance(base, str) else getattr(base, "canonical_path", "")
@@ -197,7 +197,7 @@ def about(name: str, text: str) -> str:
 
 
 def pointed(text: str, name: str, seen: frozenset[str] = frozenset()) -> str:
-    """What the functions and classes that a docstring points to say about a name, and those that they point to."""
+    """The sentences about a name in the functions and classes that a docstring points to, and in those that they point to."""
     said = []
     for other in _REFERENCE.findall(text):
         for docstring in by_name(other) if other not in seen else ():
@@ -220,7 +220,7 @@ def by_name(name: str) -> tuple[str, ...]:
 
 
 def gaps(path: str) -> Iterator[str]:
-    """What the page says nothing about."""
+    """The names that the page does not describe."""
     found = find(path)
     if found is None:
         yield f"{path} does not exist"
@@ -292,7 +292,7 @@ class Half:
 
 
 def tables(shape: Any) -> Iterator[dict[str, Any]]:
-    """The keys of every table that a contract file may hold, at any depth."""
+    """The keys of every table that a contract file may contain, at any depth."""
     for part in shape.values() if isinstance(shape, dict) else shape if isinstance(shape, list) else ():
         yield from tables(part)
     if isinstance(shape, dict) and isinstance(shape.get("properties"), dict):

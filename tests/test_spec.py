@@ -1,4 +1,4 @@
-"""Every requirement has a test, or stands in the list of those still open; and that list only shrinks."""
+"""Every requirement has a test or is on the list of open ones, and that list only shrinks."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The tools behind `make`: which tests belong to a change, and how an environment is made."""
+"""The tools that `make` runs: they choose the tests for a change, and create an environment."""
 
 import subprocess
 import sys

@@ -40,7 +40,7 @@ def as_code(session: str) -> str:
 
 
 class Defaults(griffe.Extension):
-    """Hides what `__init__` assigns to an attribute: the signature shows the default, the code behind it says nothing."""
+    """Hides the values that `__init__` assigns to attributes: the signature shows the default, and the code adds nothing."""
 
     def on_attribute(self, *, attr: griffe.Attribute, **_: Any) -> None:
         if "instance-attribute" in attr.labels and "class-attribute" not in attr.labels:

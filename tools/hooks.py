@@ -1,4 +1,4 @@
-"""What mkdocs asks while it builds: the pages of the catalogue, and the tests beside each requirement."""
+"""Hooks that mkdocs calls while it builds: the pages of the catalogue, and the tests of each requirement."""
 
 import sys
 from pathlib import Path

@@ -28,22 +28,22 @@ _ROW = re.compile(r"^\| ([A-Z]\d+) \|", re.MULTILINE)
 _KINDS = {"string": "string", "array": "list", "object": "table", "boolean": "boolean", "integer": "integer",
           "number": "number", "null": "null"}  # fmt: skip
 _FAMILIES = {
-    "W": "What stood around the value",
-    "S": "How the value was written",
+    "W": "Text around the value",
+    "S": "Syntax of the value",
     "F": "Shapes that are not JSON",
-    "K": "How a tool call was given",
-    "C": "Coercions to the type asked for",
-    "R": "What a provider sent",
-    "P": "Nothing readable, or not to be trusted",
+    "K": "Form of a tool call",
+    "C": "Coercions to the declared type",
+    "R": "A provider's response",
+    "P": "Unreadable or untrustworthy text",
     "L": "Limits",
     "G": "Grades",
-    "V": "Against the schema",
-    "T": "Tool calls, and words about them",
-    "A": "Asking: why it ended without a valid reply",
-    "B": "Against the business rules",
-    "Q": "A reply's worth",
+    "V": "Violations of the schema",
+    "T": "Tool calls, and text about them",
+    "A": "Asking that ended without a valid reply",
+    "B": "Violations of business rules",
+    "Q": "Quality of a reply",
     "H": "Ready checks",
-    "D": "Against the state of the conversation",
+    "D": "Contradictions of the conversation's state",
     "N": "Files of contracts, pipelines and gateways",
     "U": "Units of a batch",
     "X": "Bugs in the code of a contract",
@@ -107,7 +107,7 @@ def codes_page() -> str:
 
 
 def options_page() -> str:
-    """The keys of a contract and of what it holds: one table for each, from the schema that contract files are judged by."""
+    """The keys of a contract and of its parts: one table for each, from the schema of contract files."""
     from trueup.contract.files import parts
     from trueup.contract.files.shape import CHECK, EXAMPLE, file_schema
 
@@ -128,7 +128,7 @@ def options_page() -> str:
         ("One rule", parts.RULE["anyOf"][1], "An expression alone is short for `expr`."),
         ("`reply`", parts.REPLY["anyOf"][1], "`true` is short for the defaults."),
         (
-            "A rule of your own in `reply`",
+            "A custom rule in `reply`",
             parts.REPLY_RULE,
             "In Python, a rule may be a function under `check` in place of `expr`.",
         ),
@@ -147,18 +147,18 @@ def options_page() -> str:
         (
             "`states`",
             parts.STATES,
-            "Every other key is a state. In Python, `machine` may be a state machine that gives the states.",
+            "Every other key is a state. In Python, `machine` may be a state machine that defines the states.",
         ),
         ("One state", parts.STATE["anyOf"][1], "`always` takes the same keys."),
         (
-            "What a state forbids",
+            "Text that a state forbids",
             parts.FORBIDDEN,
             "The name of a group is short for `group`; `claims` takes the same keys for each tool.",
         ),
         (
             "An exception",
             parts.EXCUSES["anyOf"][0]["anyOf"][1],
-            "In `except` and `allow`, beside the five forms and names of groups.",
+            "In `except` and `allow`, in addition to the five forms and names of groups.",
         ),
         ("A group", group, "A list is short for `terms`."),
         ("One of the `examples`", EXAMPLE, ""),
@@ -186,7 +186,7 @@ def options_page() -> str:
 
 
 def _takes(shape: dict[str, Any]) -> str:
-    """What a key takes, in a few words."""
+    """The values of a key, in a few words."""
     if "$ref" in shape or "anyOf" in shape:
         kinds = [_takes(each) for each in shape.get("anyOf", ())] or ["table"]
         return " or ".join(dict.fromkeys(kinds))
@@ -261,7 +261,7 @@ def open_ids() -> list[str]:
 
 
 def shrink_open() -> str:
-    """The list of open ids without those that now have a test; it never grows by itself."""
+    """The list of open ids without those that now have a test. This function never adds any."""
     cited = citations()
     lines = OPEN.read_text("utf-8").splitlines()
     return "\n".join(line for line in lines if line.startswith("#") or line not in cited) + "\n"

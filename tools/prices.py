@@ -124,7 +124,7 @@ def _other(name: str, provider: str) -> dict[str, Any]:
 
 
 def _long(price: dict[str, Any]) -> dict[str, Any]:
-    """What a long request costs, if that is known."""
+    """The price of a long request, if it is known."""
     if "long" not in price:
         return {}
     long = {"input": price["input"], "output": price["output"], **price["long"]}

@@ -16,7 +16,7 @@ def rooms() -> list[str]:
 
 
 def places() -> list[str]:
-    """What may be named: rooms, and folders of tests that belong to none, such as `threats`."""
+    """The names that `make` accepts: rooms, and folders of tests outside any room, such as `threats`."""
     tests = ROOT / "tests"
     folders = (path.relative_to(tests).parts[0] for path in tests.glob("*/**/test_*.py"))
     return sorted({*rooms(), *folders})

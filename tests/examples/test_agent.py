@@ -1,4 +1,4 @@
-"""The help desk that ships as an example: its model makes mistakes, is told of them, and the ticket is opened once."""
+"""The example help desk: its model makes mistakes, gets corrections, and the ticket is opened once."""
 
 import subprocess
 import sys

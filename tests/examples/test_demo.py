@@ -1,4 +1,4 @@
-"""`make demo` as a new user sees it: what became of each reply, beside what `json.loads` makes of them."""
+"""`make demo` as a new user sees it: the result of each reply, and the result of `json.loads` next to it."""
 
 import os
 import subprocess

@@ -27,7 +27,7 @@ class Built(NamedTuple):
 
 
 class Installed(NamedTuple):
-    """An environment that contains the wheel and nothing of the checkout."""
+    """An environment that contains the wheel and no files of the checkout."""
 
     python: str
     trueup: str

@@ -1,4 +1,4 @@
-"""What is in the sdist and in the wheel, and what their metadata says."""
+"""The contents of the sdist and the wheel, and their metadata."""
 
 import subprocess
 import tarfile

@@ -1,4 +1,4 @@
-"""The wheel in an environment of its own, used from an empty folder: the library, every kind of command, the gateway and the studio."""
+"""The wheel in a separate environment, used from an empty folder: the library, every kind of command, the gateway and the studio."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""What mypy and pyright say about a user's program, and whether the types that they read match the code."""
+"""The results of mypy and pyright for a user's program, and whether the types that they read match the code."""
 
 import json
 import os
@@ -25,7 +25,7 @@ _MYPY = re.compile(r'^[^:]+:(\d+): (?:note: Revealed type is "(.*)"|error: .*\[(
 
 
 def expected(checker: str) -> Said:
-    """What the comments of the program ask for."""
+    """The results that the comments of the program expect."""
     said: Said = {}
     for number, line in enumerate(PROGRAM.read_text("utf-8").splitlines(), 1):
         if found := _COMMENT.search(line):

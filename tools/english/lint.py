@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from english.passage import Passage
 from english.rules import OURS, checks, rules
 
-# Code and addresses are no prose: they keep their length and lose their letters.
+# Code and addresses are not prose: they keep their length and lose their letters.
 _CODE = re.compile(r"(`+)([^`]+)(`+)|\w+://\S+")
 _BETWEEN = "\n\x1f\n"
 
 
 @dataclass(frozen=True, order=True)
 class Hit:
-    """What a rule found: where, which rule, the words, and what to write instead."""
+    """One hit of a rule: its place, the rule, the words, and a better wording."""
 
     file: str
     line: int
@@ -39,7 +39,7 @@ def _shown(words: str) -> str:
 def lint(passages: Iterable[tuple[str, Passage]]) -> Iterator[Hit]:
     """Every hit in these passages, each of which comes with the name of its file."""
     known = list(passages)
-    # One text for all: a pattern then runs once. What is between two passages ends what it can match.
+    # One text for all, so each pattern runs once. The separator between two passages ends a match.
     texts = [passage.text.replace("\n", " ") for _, passage in known]
     starts, length = [], 0
     for text in texts:

@@ -33,7 +33,7 @@ def is_sentence(text: str) -> bool:
 
 
 class _Source:
-    """A Python file in the making: pieces enter in their order, passages leave."""
+    """A Python file, piece by piece: tokens enter in their order, passages leave."""
 
     def __init__(self, source: str, *, messages: bool) -> None:
         self.source = source
@@ -64,7 +64,7 @@ class _Source:
             return
         line, column = self.place(match.start())
         alone = not self.source[self.start : match.start()].strip()
-        # Lines below each other in the same column are one comment; a comment behind code may continue below.
+        # Lines below each other in the same column are one comment; a comment after code may continue below.
         if (line, column) != (self.last[0] + 1, self.last[1]) or (self.last[2] and not alone):
             yield from self.comment.done()
             self.comment = Writing()

@@ -68,7 +68,7 @@ class Rule:
     least_words: int = 0
 
     def check(self, text: str, check: Check) -> Iterator[CheckResult]:
-        """What of `text` the rule finds, in the form of proselint."""
+        """The matches of the rule in `text`, as results of proselint."""
         patterns = "|".join(self.find)
         for match in check.engine.finditer(rf"(?m)(?:\b|^)(?:{patterns})(?:\b|$)", text):
             start, end = match.span()

@@ -25,7 +25,7 @@ class _Lines:
 
 
 def _template_end(source: str, start: int) -> int:
-    """Where the template literal that begins at `start` (behind its tick) ends, with templates inside it."""
+    """The end of the template literal that begins at `start` (after its tick), including templates inside it."""
     index = start
     while index < len(source):
         if source[index] == "\\":
@@ -40,7 +40,7 @@ def _template_end(source: str, start: int) -> int:
 
 
 def _braces_end(source: str, start: int) -> int:
-    """Where the code in `${…}` ends: behind its closing brace."""
+    """The end of the code in `${…}`: after its closing brace."""
     index, depth = start, 1
     while index < len(source) and depth:
         letter = source[index]
