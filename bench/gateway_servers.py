@@ -140,9 +140,9 @@ class BareOwn:
         self.line: Any = None
 
     async def open(self) -> None:
-        from trueup.gateway.client.upstream import Line
+        from trueup.gateway.client.upstream import UpstreamConnections
 
-        self.line = Line({"main": self.upstream}, 20_000_000)
+        self.line = UpstreamConnections({"main": self.upstream}, 20_000_000)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":

@@ -17,7 +17,7 @@ from trueup.ask.clients.request import TransportFailure
 from trueup.gateway.client import upstream as ours
 from trueup.gateway.client.addresses import Addresses, Forbidden
 from trueup.gateway.client.inflate import Inflater, TooLarge
-from trueup.gateway.client.link import Broken, CutOff
+from trueup.gateway.client.link import BrokenResponse, CutOff
 from trueup.gateway.client.pool import NoConnection
 from trueup.gateway.config import Upstream
 
@@ -106,7 +106,7 @@ class Line:
         try:
             reply = await self.ask("GET" if body is None else "POST", self._urls[upstream.name] + path, headers, body)
         except self.errors as error:
-            kind: Any = NoConnection if "connect" in type(error).__name__.lower() else Broken
+            kind: Any = NoConnection if "connect" in type(error).__name__.lower() else BrokenResponse
             if isinstance(error.__cause__, Forbidden) or isinstance(getattr(error, "os_error", None), Forbidden):
                 kind = Forbidden
             failure = ours._failure(upstream, kind(str(error)))  # noqa: SLF001
@@ -277,7 +277,7 @@ class Niquests(Line):
 
 
 LINES: dict[str, Any] = {
-    "trueup": ours.Line, "aiohttp": Aiohttp, "httpcore": Httpcore, "httpx": Httpx, "httpx2": Httpx2,
+    "trueup": ours.UpstreamConnections, "aiohttp": Aiohttp, "httpcore": Httpcore, "httpx": Httpx, "httpx2": Httpx2,
     "pyreqwest": Pyreqwest, "niquests": Niquests,
 }  # fmt: skip
 
@@ -285,7 +285,7 @@ LINES: dict[str, Any] = {
 def swap(name: str) -> None:
     """Put a client in the place of the gateway's own, wherever that is used."""
     importlib.import_module("trueup.gateway.gateway")
-    own = ours.Line
+    own = ours.UpstreamConnections
     for module in [each for key, each in sys.modules.items() if key.startswith("trueup.gateway")]:
-        if getattr(module, "Line", None) is own:
-            module.Line = LINES[name]  # type: ignore[attr-defined]
+        if getattr(module, "UpstreamConnections", None) is own:
+            module.UpstreamConnections = LINES[name]  # type: ignore[attr-defined]

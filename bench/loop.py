@@ -14,7 +14,7 @@ def loop(rounds: int) -> Result:
     """CPU µs of an ask whose first reply is accepted, beside the check alone."""
     from trueup import Contract, Policy
     from trueup.ask.budgets.tokens import estimate
-    from trueup.ask.clients.call import Call
+    from trueup.ask.clients.call import CallableClient
     from trueup.ask.clients.request import Request
     from trueup.ask.drivers.aio import aask
 
@@ -26,7 +26,7 @@ def loop(rounds: int) -> Result:
     seen: list[Any] = []
     quiet = Policy(instruct="never")
     budget = Policy(tokens=1_000_000)
-    made = Call(lambda _: text)
+    made = CallableClient(lambda _: text)
     small, large = (Request([{"role": "user", "content": "word " * (size // 5)}]) for size in (1_000, 20_000))
     runner = asyncio.Runner()
 

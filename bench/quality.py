@@ -24,7 +24,7 @@ from trueup.checks.scoring import Facts, Model, Scorer
 from trueup.checks.state import compile_states
 from trueup.contract.contract import Contract
 from trueup.learning.calibration import auc, calibration_error, sigmoid
-from trueup.learning.examples import Example
+from trueup.learning.examples import LabelledReply
 from trueup.learning.learn import Confusion, confusion
 from trueup.learning.training import train
 
@@ -42,7 +42,7 @@ class Tried(NamedTuple):
     """A model on replies that it has not seen."""
 
     model: Model
-    late: Sequence[Example]
+    late: Sequence[LabelledReply]
     scores: list[float]
 
     def low(self, below: float) -> list[bool]:
@@ -51,7 +51,7 @@ class Tried(NamedTuple):
         return [knows and score < below for knows, score in zip(known, self.scores, strict=True)]
 
 
-def clinic() -> list[tuple[str, Example]]:
+def clinic() -> list[tuple[str, LabelledReply]]:
     """The replies of the study, each with its part; `refused` is what the rule `booked` of the clinic's contract says."""
     from ruamel.yaml import YAML
 
@@ -61,7 +61,7 @@ def clinic() -> list[tuple[str, Example]]:
         "except": ["negated", "question", "conditional", "not_yet"],
     }
     states = compile_states({"groups": {"not_yet": spec["groups"]["not_yet"]}, "SLOT": {"forbid": [rule]}})
-    found: list[tuple[str, Example]] = []
+    found: list[tuple[str, LabelledReply]] = []
     part, conversation = "", 0
     for line in DIALOGUES.read_text("utf-8").splitlines():
         if line.startswith("== "):
@@ -74,13 +74,15 @@ def clinic() -> list[tuple[str, Example]]:
             found.append(
                 (
                     part,
-                    Example(str(number), said[1] == "fine", refused, said[2], "", str(conversation), float(number + 1)),
+                    LabelledReply(
+                        str(number), said[1] == "fine", refused, said[2], "", str(conversation), float(number + 1)
+                    ),
                 )
             )
     return found
 
 
-def salon(name: str) -> list[Example]:
+def salon(name: str) -> list[LabelledReply]:
     """The salon's replies; `refused` is its contract's result for the state."""
     contract: Contract[Any] = Contract.load(SALON_FILE)
     found = []
@@ -88,11 +90,11 @@ def salon(name: str) -> list[Example]:
         row = json.loads(line)
         verdict = contract.check(row["reply"], {"state": row["state"], "data": row.get("data") or {}})
         refused = any(one.code == "D001" for one in verdict.errors)
-        found.append(Example(row["id"], not row["violation"], refused, row["reply"], row["state"]))
+        found.append(LabelledReply(row["id"], not row["violation"], refused, row["reply"], row["state"]))
     return found
 
 
-def tried(early: Sequence[Example], late: Sequence[Example]) -> Tried:
+def tried(early: Sequence[LabelledReply], late: Sequence[LabelledReply]) -> Tried:
     model = train(early).model
     good = sum(one.good for one in early)
     model = msgspec.structs.replace(model, facts=Facts(labels=len(early), good=good, bad=len(early) - good))
@@ -116,7 +118,7 @@ def _row(name: str, judge: str, found: Confusion) -> str:
     return f"| {name} | {judge} | {' | '.join(numbers)} | {part.wrong} |"
 
 
-def parts_in_turn(rows_: list[tuple[str, Example]]) -> tuple[list[float], list[bool]]:
+def parts_in_turn(rows_: list[tuple[str, LabelledReply]]) -> tuple[list[float], list[bool]]:
     """Every part of the study, scored by a model of the other five."""
     scores: list[float] = []
     targets: list[bool] = []
@@ -165,7 +167,8 @@ def simulated(labels: int, world: int) -> float:
 
     drawn = [draw() for _ in range(labels)]
     early = [
-        Example(str(n), chance.random() < p, False, text, "", f"{n // 2}", n + 1.0) for n, (text, p) in enumerate(drawn)
+        LabelledReply(str(n), chance.random() < p, False, text, "", f"{n // 2}", n + 1.0)
+        for n, (text, p) in enumerate(drawn)
     ]
     scorer = Scorer(train(early).model)
     bins: dict[int, list[float]] = {}

@@ -32,12 +32,12 @@ RUN = """
 import sys
 from pathlib import Path
 from trueup.batch.judging.contracts import spec_of
-from trueup.batch.engines import desk, ray
-from trueup.batch.sift import Options, sift
+from trueup.batch.engines import node_worker, ray
+from trueup.batch.sift import SiftOptions, sift
 file, contract, out, engine, size, shared = sys.argv[1:]
 if shared == "no":
-    ray.Parcel = lambda *given: desk.Parcel(*given[:-1], "/nowhere")
-sift([file], spec_of(contract), Path(out), Options(engine=engine, workers=2, range_size=int(size), fresh=True))
+    ray.FirstMessage = lambda *given: node_worker.FirstMessage(*given[:-1], "/nowhere")
+sift([file], spec_of(contract), Path(out), SiftOptions(engine=engine, workers=2, range_size=int(size), fresh=True))
 """
 
 

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from trueup.shelf.cards import issuer_of
 from trueup.shelf.ibans import LENGTHS
-from trueup.shelf.subject import Seen
+from trueup.shelf.subject import CheckedText
 from trueup.shelf.table import SHELF, load
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -265,7 +265,7 @@ def in_sentence(value: str, rng: random.Random) -> str:
 
 def looks(name: str, options: dict[str, Any] | None = None) -> Callable[[str], bool]:
     look = load(SHELF[name], options or {})
-    return lambda text: next(iter(look(Seen(text))), None) is not None
+    return lambda text: next(iter(look(CheckedText(text))), None) is not None
 
 
 def alarms(texts: dict[str, list[str]], examples: list[str]) -> Iterator[Row]:
@@ -287,7 +287,9 @@ def alarms(texts: dict[str, list[str]], examples: list[str]) -> Iterator[Row]:
         yield Row(name, "made-up numbers, keys and names", len(numbers), len(told))
     leak = load(SHELF["no_prompt_leak"], {})
     found = texts["documentation"]
-    told = [1 for one, other in itertools.pairwise(found) if next(iter(leak(Seen(other, {"prompt": one}))), None)]
+    told = [
+        1 for one, other in itertools.pairwise(found) if next(iter(leak(CheckedText(other, {"prompt": one}))), None)
+    ]
     yield Row("no_prompt_leak", "another paragraph as the prompt", len(found) - 1, len(told))
 
 
@@ -330,7 +332,7 @@ def recall(texts: dict[str, list[str]], rng: random.Random, examples: list[str])
     leak = load(SHELF["no_prompt_leak"], {})
     leaked = [(text, " ".join(text.split()[5:30])) for text in prose]
     right = sum(
-        next(iter(leak(Seen(f"Well. {part} That is all.", {"prompt": text}))), None) is not None
+        next(iter(leak(CheckedText(f"Well. {part} That is all.", {"prompt": text}))), None) is not None
         for text, part in leaked
     )
     yield Row("no_prompt_leak", "25 words of a prompt", len(leaked), right)
@@ -373,12 +375,12 @@ def cost() -> Iterator[tuple[str, float]]:
         if row.group:
             continue
         look = load(row, options.get(name, {}))
-        seen = Seen(text, prompt)
+        seen = CheckedText(text, prompt)
         list(look(seen))
         yield name, min(timed(look, seen) for _ in range(9))
 
 
-def timed(look: Callable[[Seen], Any], seen: Seen) -> float:
+def timed(look: Callable[[CheckedText], Any], seen: CheckedText) -> float:
     """Microseconds of CPU for one look."""
     rounds = 30
     begun = time.process_time()

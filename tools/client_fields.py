@@ -14,11 +14,11 @@ from trueup.gateway.protocols.fields import (
     RESPONSE,
     RESPONSE_EVENTS,
     USAGE,
+    AllowedWords,
     Blocks,
     Fate,
+    JudgedTexts,
     Rule,
-    Texts,
-    Words,
 )
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "howto" / "what-reaches-the-client.md"
@@ -34,7 +34,7 @@ _ORDER = (
 
 
 def table(name: str) -> str:
-    """The table of one part of the list: what becomes of fields, and which these are."""
+    """The table of one part of the list: each way of handling fields, and its fields."""
     groups: dict[str, dict[str, None]] = {}
     whole = _in_events(PARTS[name]) if name.endswith("events") else dict(_leaves(PARTS[name]))
     for path, fate in whole.items():
@@ -45,7 +45,7 @@ def table(name: str) -> str:
 
 
 def filled(page: str) -> str:
-    """The page with its tables made anew."""
+    """The page with new tables."""
     for name in PARTS:
         start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
         before, _, rest = page.partition(start)
@@ -72,9 +72,9 @@ def _leaves(rule: Rule, path: str = "") -> Iterator[tuple[str, str]]:
         yield from ((f"{path}.…", fate) for fate in ("kept: a number",))
     elif isinstance(rule, Fate):
         yield path, rule.value
-    elif isinstance(rule, Words):
+    elif isinstance(rule, AllowedWords):
         yield path, "kept: one of a few words"
-    elif isinstance(rule, Texts):
+    elif isinstance(rule, JudgedTexts):
         yield path, "judged"
         yield from _leaves(rule.parts, path)
     elif isinstance(rule, Blocks):
@@ -90,7 +90,7 @@ def _leaves(rule: Rule, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _event_rules(events: dict[str, Rule]) -> dict[str, Rule]:
-    """The rules of events; the whole object in some of them has a table of its own."""
+    """The rules of events; the whole object in some of them has its own table."""
     cut = {"message": 1, "response": 1}
     return {
         kind: {name: Fate.JUDGED if name in cut and isinstance(rule, dict) else rule for name, rule in rules.items()}

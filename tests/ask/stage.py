@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from trueup.ask.clients.request import Failure, TransportFailure
+from trueup.ask.clients.request import CallFailure, TransportFailure
 from trueup.verdict.events import Event
 
 SCHEMA = {
@@ -57,7 +57,7 @@ class Model:
         if self.clock is not None:
             self.clock.time += self.takes
         turn = self.script[min(len(self.seen), len(self.script)) - 1]
-        if isinstance(turn, Failure):
+        if isinstance(turn, CallFailure):
             raise TransportFailure(turn)
         if isinstance(turn, BaseException):
             raise turn

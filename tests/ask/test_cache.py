@@ -17,7 +17,7 @@ from langchain_core.messages import HumanMessage
 from tests.ask.stage import BAD, GOOD, SCHEMA, Log
 from trueup import Contract, Image, Policy, Price
 from trueup.ask.cache import Cache, FileCache, MemoryCache
-from trueup.ask.clients.call import Call
+from trueup.ask.clients.call import CallableClient
 from trueup.ask.clients.http import Http
 from trueup.ask.clients.request import Request
 from trueup.ask.conversation import Conversation
@@ -182,13 +182,17 @@ def test_who_is_asked_is_part_of_the_key_and_the_time_is_not() -> None:
     assert key_of(one, REQUEST) != key_of(other, REQUEST)
     assert key_of(one, REQUEST) == key_of(one, msgspec.structs.replace(REQUEST, timeout=3.0))
     assert key_of(one, REQUEST) != key_of(one, REQUEST, streams=True)
-    assert key_of(Call(Model()), REQUEST) != key_of(Call(Model()), REQUEST)
+    assert key_of(CallableClient(Model()), REQUEST) != key_of(CallableClient(Model()), REQUEST)
     model = Model()
-    assert key_of(Call(model.stream), REQUEST) == key_of(Call(model.stream), REQUEST)
+    assert key_of(CallableClient(model.stream), REQUEST) == key_of(CallableClient(model.stream), REQUEST)
     made = [lambda messages, reply=reply: reply for reply in "ab"]
     held = [_closing(reply) for reply in "ab"]
-    assert key_of(Call(made[0]), REQUEST) != key_of(Call(made[1]), REQUEST)  # one place in the program, two defaults
-    assert key_of(Call(held[0]), REQUEST) != key_of(Call(held[1]), REQUEST)  # but each holds something of its own
+    assert key_of(CallableClient(made[0]), REQUEST) != key_of(
+        CallableClient(made[1]), REQUEST
+    )  # one place in the program, two defaults
+    assert key_of(CallableClient(held[0]), REQUEST) != key_of(
+        CallableClient(held[1]), REQUEST
+    )  # but each holds something of its own
 
 
 def _closing(reply: str) -> Any:

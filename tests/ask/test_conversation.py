@@ -9,7 +9,7 @@ from tests.ask.clients.kinds import KINDS, closing
 from tests.ask.clients.test_sdks import paired_chat, paired_messages
 from tests.ask.stage import Model
 from trueup import Contract, Policy
-from trueup.ask.clients.request import Failure
+from trueup.ask.clients.request import CallFailure
 from trueup.ask.conversation import Conversation
 from trueup.testing.script import Call, Say
 from trueup.testing.server import ScriptedServer
@@ -53,7 +53,7 @@ def test_the_states_fallback_is_sent_when_the_second_reply_is_wrong_too_and_the_
 
 
 def test_a_turn_that_failed_leaves_no_trace() -> None:
-    model = Model([Failure("no", "fatal", 401), "Fine."])
+    model = Model([CallFailure("no", "fatal", 401), "Fine."])
     talk = Conversation(Contract(), model)
     assert talk.ask("Hello").outcome == "failed"
     assert talk.messages == []

@@ -8,7 +8,7 @@ import pytest
 from tests.ask.stage import BAD, GOOD, PROSE, SCHEMA, Model, StageClock
 from trueup import Contract, Policy, Price
 from trueup.ask.cache import MemoryCache
-from trueup.ask.clients.request import Failure
+from trueup.ask.clients.request import CallFailure
 from trueup.ask.drivers.sync import ask
 from trueup.ask.memory import Memory
 from trueup.ask.report import Report
@@ -56,7 +56,7 @@ def test_the_four_figures_for_each_model(by_events: bool) -> None:
 def test_the_line_says_what_is_going_on_and_is_safe_to_print() -> None:
     out = io.StringIO()
     clock = StageClock()
-    script = [Failure("slow down", "rate", 429, 2.0), BAD, PROSE, GOOD]
+    script = [CallFailure("slow down", "rate", 429, 2.0), BAD, PROSE, GOOD]
     with Progress(out) as progress:
         ask(CONTRACT, Model(script, clock), "Who?", on_event=progress, clock=clock, wait=clock.wait, memory=Memory())
     assert out.getvalue().splitlines() == [

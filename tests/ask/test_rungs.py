@@ -10,7 +10,7 @@ from tests.ask.stage import BAD, GOOD, PROSE, SCHEMA, Log, Model, StageClock
 from trueup import Contract, Policy, Rung
 from trueup.ask.answer import Answer
 from trueup.ask.clients.client import Client
-from trueup.ask.clients.request import Failure, Request, TransportFailure
+from trueup.ask.clients.request import CallFailure, Request, TransportFailure
 from trueup.ask.conversation import Conversation
 from trueup.ask.drivers.aio import aask
 from trueup.ask.drivers.sync import ask
@@ -22,9 +22,9 @@ from trueup.verdict.events import BreakerChanged, SteppedDown
 from trueup.watch.progress import said
 
 CONTRACT = Contract(SCHEMA)
-DOWN = Failure("down", "transient", 503)
-BUSY = Failure("busy", "rate", 429, 300.0)
-REFUSED = Failure("no such key", "fatal", 401)
+DOWN = CallFailure("down", "transient", 503)
+BUSY = CallFailure("busy", "rate", 429, 300.0)
+REFUSED = CallFailure("no such key", "fatal", 401)
 
 
 class Played(Client):
@@ -147,13 +147,13 @@ def test_each_rung_is_asked_in_the_shapes_of_its_provider() -> None:
 
 @pytest.mark.parametrize("mode", ["json_schema", "json_object", "text"])
 def test_a_rung_may_name_the_only_mode(mode: Any) -> None:
-    one, two = Played("one", [Failure("response_format", "mode", 400)]), Played("two", [GOOD])
+    one, two = Played("one", [CallFailure("response_format", "mode", 400)]), Played("two", [GOOD])
     answer = run([(one, "m", mode), two])
     assert [(attempt.client, attempt.mode) for attempt in answer.attempts] == [("one", mode), ("two", "json_schema")]
 
 
 def test_the_same_client_may_stand_on_several_rungs() -> None:
-    one = Played("one", [Failure("no json_schema", "mode", 400), GOOD])
+    one = Played("one", [CallFailure("no json_schema", "mode", 400), GOOD])
     answer = run([(one, "m", "json_schema"), (one, "m", "text")])
     assert [attempt.mode for attempt in answer.attempts] == ["json_schema", "text"]
 
@@ -234,7 +234,7 @@ def test_addresses_on_rungs_are_closed_in_the_end() -> None:
 
 
 def rejecting(key: str, feature: str, said: str = "") -> Played:
-    return Played(key, [Failure(said or f"{feature} is not supported", "feature", 400, feature=feature), GOOD])
+    return Played(key, [CallFailure(said or f"{feature} is not supported", "feature", 400, feature=feature), GOOD])
 
 
 @pytest.mark.spec("A9")
@@ -249,7 +249,7 @@ def test_a_rejected_feature_costs_one_call_once(feature: str) -> None:
 
     call = {"id": "c1", "type": "function", "function": {"name": "book", "arguments": '{"day": "Monday"}'}}
     made = {"choices": [{"message": {"content": None, "tool_calls": [call]}, "finish_reason": "tool_calls"}]}
-    failure = Failure(f"{feature} is not supported", "feature", 400, feature=feature)
+    failure = CallFailure(f"{feature} is not supported", "feature", 400, feature=feature)
     one = Played("one", [failure, made])
     contract, clock = Contract(tools=[book], calls={"required": True}), StageClock()
     policy = Policy(temperature=0.5, max_tokens=50, models=("m",))
@@ -274,7 +274,7 @@ def test_one_reply_in_prose_does_not_change_how_the_model_is_asked_the_next_time
 @pytest.mark.spec("A9")
 def test_a_feature_that_is_blamed_when_it_is_left_out_too_is_not_remembered() -> None:
     memory = Memory()
-    failure = Failure("see the manual about the temperature", "feature", 400, feature="temperature")
+    failure = CallFailure("see the manual about the temperature", "feature", 400, feature="temperature")
     policy = Policy(temperature=0.5)
     run(Played("one", [failure, failure, GOOD]), policy, memory=memory)
     assert memory.known("one", "") == {"json_schema"}
@@ -284,7 +284,7 @@ def test_a_feature_that_is_blamed_when_it_is_left_out_too_is_not_remembered() ->
 
 @pytest.mark.spec("A8", "A9")
 def test_a_rung_that_does_not_work_is_no_worse_than_none() -> None:
-    busy = Failure("busy", "rate", 429, 15.0)
+    busy = CallFailure("busy", "rate", 429, 15.0)
     one, two = Played("one", [busy, GOOD]), Played("two", [REFUSED])
     log, clock = Log(), StageClock()
     answer = run([(one, "m"), (two, "m")], Policy(deadline=60), clock=clock, on_event=log)
@@ -296,7 +296,7 @@ def test_a_rung_that_does_not_work_is_no_worse_than_none() -> None:
 @pytest.mark.spec("A9")
 def test_an_error_that_only_looked_like_a_rejection_is_forgotten_with_the_ask() -> None:
     memory = Memory()
-    failure = Failure("the schema of the messages is wrong", "mode", 400)
+    failure = CallFailure("the schema of the messages is wrong", "mode", 400)
     run(Played("one", [failure]), memory=memory)
     assert memory.known("one", "") == frozenset()
     run(Played("one", [failure, GOOD]), memory=memory)
@@ -305,7 +305,7 @@ def test_an_error_that_only_looked_like_a_rejection_is_forgotten_with_the_ask() 
 
 def test_a_schema_that_is_rejected_does_not_rule_out_the_mode_for_others() -> None:
     memory = Memory()
-    failure = Failure("invalid schema", "mode", 400, feature="schema")
+    failure = CallFailure("invalid schema", "mode", 400, feature="schema")
     one = Played("one", [failure, GOOD])
     assert [attempt.mode for attempt in run(one, memory=memory).attempts] == ["json_schema", "json_object"]
     assert [attempt.mode for attempt in run(one, memory=memory).attempts] == ["json_object"]
@@ -372,11 +372,11 @@ def test_a_single_client_has_no_breaker() -> None:
     ("failure", "opens"),
     [
         (DOWN, True),
-        (Failure("busy", "rate", 429, 100.0), True),
-        (Failure("no such key", "fatal", 401), True),
-        (Failure("gone", code="ConnectError"), True),
-        (Failure("the messages are too long", "fatal", 400), False),
-        (Failure("blocked", "refusal", 400), False),
+        (CallFailure("busy", "rate", 429, 100.0), True),
+        (CallFailure("no such key", "fatal", 401), True),
+        (CallFailure("gone", code="ConnectError"), True),
+        (CallFailure("the messages are too long", "fatal", 400), False),
+        (CallFailure("blocked", "refusal", 400), False),
         (BAD, False),
         ("", False),
     ],
@@ -389,7 +389,7 @@ def test_only_what_the_next_call_would_meet_too_opens_a_breaker(failure: Any, op
 
 def test_a_call_that_the_deadline_cut_short_does_not_count_against_the_model() -> None:
     memory, clock = Memory(), StageClock()
-    late = Failure("the call took too long", code="timeout")
+    late = CallFailure("the call took too long", code="timeout")
     rungs = [Played("one", [late]), Played("two", [late])]
     run(rungs, Policy(breaker=1, deadline=5, retries=0), memory, clock)
     assert not memory.breakers

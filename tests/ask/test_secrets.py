@@ -20,7 +20,7 @@ from tests.growth import assert_linear
 from trueup import Contract, Policy, Rejected
 from trueup.ask.clients.find import find_client
 from trueup.ask.clients.http import Http
-from trueup.ask.clients.request import Failure, failure_of
+from trueup.ask.clients.request import CallFailure, failure_of
 from trueup.ask.drivers.aio import aask
 from trueup.ask.drivers.sync import ask
 from trueup.ask.memory import Memory
@@ -174,8 +174,8 @@ def keyed_function(messages: Any, api_key: str = "") -> Any:
 @pytest.mark.parametrize(
     "call",
     [
-        Keyed([Failure(f"bad {SECRET}", "fatal", 401)]),
-        closing_over([Failure(f"bad {SECRET}", "fatal", 401)]),
+        Keyed([CallFailure(f"bad {SECRET}", "fatal", 401)]),
+        closing_over([CallFailure(f"bad {SECRET}", "fatal", 401)]),
         partial(keyed_function, api_key=SECRET),
     ],
 )

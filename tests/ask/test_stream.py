@@ -14,7 +14,7 @@ from tests.growth import assert_all_linear, each
 from tests.shapes.shape import Shape
 from tests.shapes.streams import SENTENCES
 from trueup import Contract, Policy
-from trueup.ask.gate import Part
+from trueup.ask.gate import AnswerPart
 from trueup.ask.memory import Memory
 from trueup.ask.stream import AskStream, AsyncAskStream
 from trueup.testing.script import Call, Cut, Erring, Fail, Reset, Say
@@ -60,7 +60,7 @@ def stream(contract: Contract, script: list[Any], policy: Policy | None = None, 
     return list(asked), asked.answer, model
 
 
-def shown(parts: list[Part]) -> str:
+def shown(parts: list[AnswerPart]) -> str:
     """What a user sees at the end."""
     text = ""
     for part in parts:
@@ -344,7 +344,9 @@ def test_holding_back_sentences_takes_linear_time(shapes: list[Shape]) -> None:
     assert_all_linear(shapes)
 
 
-def run(name: str, server: ScriptedServer, contract: Contract, policy: Policy | None = None) -> tuple[list[Part], Any]:
+def run(
+    name: str, server: ScriptedServer, contract: Contract, policy: Policy | None = None
+) -> tuple[list[AnswerPart], Any]:
     """Stream through a kind of client."""
     kind, clock = KINDS[name], StageClock()
     client = kind.make(server)
@@ -354,7 +356,7 @@ def run(name: str, server: ScriptedServer, contract: Contract, policy: Policy | 
             asked = AskStream(contract, client, "Hi", policy, clock=clock, wait=clock.wait, memory=Memory())
             return list(asked), asked.answer
 
-    async def going() -> tuple[list[Part], Any]:
+    async def going() -> tuple[list[AnswerPart], Any]:
         try:
             asked = AsyncAskStream(contract, client, "Hi", policy, clock=clock, wait=clock.await_, memory=Memory())
             return [part async for part in asked], asked.answer
@@ -427,7 +429,7 @@ def test_sync_and_async_stream_the_same(script: list[str], piece: int) -> None:
     clock = StageClock()
     model = Streamer(script, piece)
 
-    async def going() -> tuple[list[Part], Any]:
+    async def going() -> tuple[list[AnswerPart], Any]:
         asked = AsyncAskStream(VALUE, model, "Hi", clock=clock, wait=clock.await_, memory=Memory())
         return [part async for part in asked], asked.answer
 

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from tests.backtesting.making import contracts
 from trueup.backtesting.backtest import backtest
-from trueup.backtesting.conditions import BadCondition, Condition, Figure
+from trueup.backtesting.conditions import BadCondition, Condition, CountAndShare
 from trueup.backtesting.result import NAMES
 
-FIGURES = {name: Figure(None, None) for name in NAMES} | {
-    "newly_refused": Figure(7, 0.007), "newly_refused.high": Figure(14.0, 0.014), "newly_accepted": Figure(0, 0.0),
-    "worse": Figure(2, 0.5), "p": Figure(None, 0.03), "cost": Figure(None), "asks": Figure(-3.5),
+FIGURES = {name: CountAndShare(None, None) for name in NAMES} | {
+    "newly_refused": CountAndShare(7, 0.007), "newly_refused.high": CountAndShare(14.0, 0.014), "newly_accepted": CountAndShare(0, 0.0),
+    "worse": CountAndShare(2, 0.5), "p": CountAndShare(None, 0.03), "cost": CountAndShare(None), "asks": CountAndShare(-3.5),
 }  # fmt: skip
 
 

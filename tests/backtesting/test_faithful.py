@@ -16,7 +16,7 @@ from trueup import Contract
 from trueup.ask.policy import Policy
 from trueup.backtesting import judging
 from trueup.backtesting.backtest import backtest
-from trueup.backtesting.judging import Judged, Pair
+from trueup.backtesting.judging import CaseOutcome, Pair
 from trueup.gateway.config import Config, Route, Upstream, of
 from trueup.gateway.running import running
 from trueup.material.case import Case, Recorded
@@ -203,7 +203,7 @@ def test_what_no_contract_decides_stays_refused() -> None:
     for code, hint in (("P002", "Answer the user."), ("P010", "Answer the user."), ("A002", ""), ("A006", "")):
         found = {"code": code, "level": "error", "hint": hint, "path": "$", "message": ""}
         case = Case("1", "", {}, recorded=Recorded(False, (code,), (found,)))
-        expected = Judged("same", False, False, skipped=2)
+        expected = CaseOutcome("same", False, False, skipped=2)
         assert Pair(Contract(), Contract(reply={"min_text": 2})).judge(case) == expected
         assert Pair(Contract()).judge(case) == replace(expected, skipped=1)
     own = {"code": "P002", "level": "error", "hint": "Reply with JSON.", "path": "$", "message": ""}

@@ -11,8 +11,8 @@ import pytest
 from tests.backtesting.making import contracts, write_units
 from trueup import Contract
 from trueup.backtesting.backtest import backtest
-from trueup.backtesting.cost import Observed, Sums, estimate
-from trueup.backtesting.judging import Judged
+from trueup.backtesting.cost import ObservedRates, Sums, estimate
+from trueup.backtesting.judging import CaseOutcome
 from trueup.backtesting.labels import mark_of
 from trueup.backtesting.result import Backtest, Rate
 from trueup.backtesting.tally import excerpt
@@ -93,7 +93,7 @@ def test_labels_say_whether_a_flip_is_better(recorded: bool | None, labels: list
     findings = ({"code": "V004", "level": "error", "data": {"rule": "tall"}},)
     outcome = None if recorded is None else Recorded(recorded, ("V004",), findings)
     case = Case("1", "x", labels=said, recorded=outcome)
-    assert mark_of(case, Judged(kind, was=kind != "newly_accepted", now=kind != "newly_refused")) == mark
+    assert mark_of(case, CaseOutcome(kind, was=kind != "newly_accepted", now=kind != "newly_refused")) == mark
 
 
 def test_labels_and_outcomes_are_counted_beside_flips() -> None:
@@ -134,7 +134,7 @@ def test_cost_is_what_was_observed_and_unknown_otherwise() -> None:
     assert (cost["failed"], cost["quota"]) == (0.0, {"requests": 0.0, "tokens": -1200.0, "cost": -500.0})
     nothing = backtest(new, ['{"n": 5}'], against=old).cost
     assert [nothing[name] for name in ("asks", "tokens", "cost", "latency", "quota", "monthly")] == [None] * 6
-    finals = estimate(Observed(Sums(100), Sums(), refused=5, more=15), 4, 0)
+    finals = estimate(ObservedRates(Sums(100), Sums(), refused=5, more=15), 4, 0)
     assert finals["asks"] == pytest.approx(4 * 15 / 20)
     assert finals["quota"]["requests"] == -finals["failed"] == pytest.approx(-4 * 5 / 20)
 
@@ -250,7 +250,7 @@ def test_what_is_kept_does_not_grow_with_names() -> None:
 
 def test_a_label_speaks_of_the_decision_that_it_names() -> None:
     named, plain = Label("1", "wrong", decided="refused"), Label("1", "wrong")
-    flip = Judged("newly_refused", was=True, now=False)
+    flip = CaseOutcome("newly_refused", was=True, now=False)
     assert mark_of(Case("1", "x", labels=(named,)), flip) == "worse", "people said that it should pass"
     assert mark_of(Case("1", "x", labels=(plain,)), flip) == "better", "taken to speak of the decision of before"
     assert mark_of(Case("1", "x", recorded=Recorded(True), labels=(named,)), flip) == "worse"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trueup import Contract
-from trueup.batch.counting.tally import Tally
+from trueup.batch.counting.tally import UnitTally
 from trueup.batch.input.units import NEVER_UNITS, read_unit
 from trueup.batch.judging.records import line_of
 from trueup.batch.judging.sieve import Sieve
@@ -20,7 +20,7 @@ class Judged(NamedTuple):
     offset: int
     record: bytes
     failed: bool
-    tally: Tally
+    tally: UnitTally
 
     @property
     def row(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def expected(files: list[Path], contract: Contract, how: str) -> dict[str, Any]:
                 was, now = ("failed" if one.failed else "valid" for one in (line, chosen))
                 merged[f"{was}_to_{now}"] = merged.get(f"{was}_to_{now}", 0) + 1
     left = [line for line in (out.get(id(line), line) for line in lines) if line is not None]
-    tally = Tally()
+    tally = UnitTally()
     for line in left:
         tally.add(line.tally.to_dict())
     account = tally.account()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.batch.pipeline.making import asking, reply, run_pipeline, start, write_pipeline
 from tests.batch.sifting import SCHEMA, run, unit
 from tests.growth import assert_linear
-from trueup.batch.compare import Comparison, Missing, compare, page_data
+from trueup.batch.compare import Comparison, NotASift, compare, page_data
 from trueup.batch.comparing import join
 from trueup.batch.comparing.differences import differences
 from trueup.batch.comparing.join import Mark, Spill, joined
@@ -193,24 +193,24 @@ def test_files_that_change_meanwhile_are_no_traceback(tmp_path: Path, monkeypatc
     monkeypatch.setattr(SideReader, "units", torn)
     assert compare(a, b).flips.counts["valid_to_failed"] == 1, "a change that is over is read again"
     tears[0] = 1000
-    with pytest.raises(Missing, match="its files changed while they were compared"):
+    with pytest.raises(NotASift, match="its files changed while they were compared"):
         compare(a, b)
     gone = RecordSpan("valid", tmp_path / "gone", 0, 10)
     side = open_side(a)._replace(pieces=(gone,))
     monkeypatch.undo()
-    with pytest.raises(Missing, match="its files changed while they were compared"):
+    with pytest.raises(NotASift, match="its files changed while they were compared"):
         list(SideReader(side, flat=False).units())
 
 
 def test_what_is_neither_a_sift_nor_a_run_is_refused(tmp_path: Path) -> None:
     out = sifted(tmp_path / "a", REPLIES)
-    with pytest.raises(Missing, match="neither the folder of a `trueup sift` nor a run"):
+    with pytest.raises(NotASift, match="neither the folder of a `trueup sift` nor a run"):
         compare(out, tmp_path)
     (out / "failures.jsonl").unlink()
-    with pytest.raises(Missing, match=r"failures\.jsonl is missing"):
+    with pytest.raises(NotASift, match=r"failures\.jsonl is missing"):
         compare(out, out)
     (out / "summary.json").write_text("{", "utf-8")
-    with pytest.raises(Missing, match=r"summary\.json is not the summary of a sift"):
+    with pytest.raises(NotASift, match=r"summary\.json is not the summary of a sift"):
         compare(out, out)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trueup.conform.coerce import Note, conform
+from trueup.conform.coerce import CoercionNote, conform
 from trueup.conform.options import Options
 from trueup.conform.schema import compile_schema
 
@@ -23,11 +23,11 @@ PERSON = {
 }
 
 
-def run(value: Any, schema: Any, options: Options | None = None) -> tuple[Any, list[Note]]:
+def run(value: Any, schema: Any, options: Options | None = None) -> tuple[Any, list[CoercionNote]]:
     return conform(value, compile_schema(schema), options or Options())
 
 
-def codes(notes: list[Note]) -> list[str]:
+def codes(notes: list[CoercionNote]) -> list[str]:
     return [note.code for note in notes]
 
 
@@ -241,8 +241,8 @@ def test_a_note_gives_place_before_and_after() -> None:
     result, notes = run(value, {"properties": {"items": {"type": "array", "items": price}}})
     assert result == {"items": [{"price": 3.5}]}
     assert notes == [
-        Note("C010", ("items", 0, "price"), "Price", "price"),
-        Note("C002", ("items", 0, "price"), "3.5", 3.5),
+        CoercionNote("C010", ("items", 0, "price"), "Price", "price"),
+        CoercionNote("C002", ("items", 0, "price"), "3.5", 3.5),
     ]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from trueup.conform.enums import EnumTable
-from trueup.conform.names import Names, fold, words
+from trueup.conform.names import SimilarNames, fold, words
 
 
 @pytest.mark.parametrize(
@@ -43,15 +43,15 @@ def test_signs_that_carry_meaning(one: str, other: str) -> None:
 
 
 def test_two_names_that_fit_are_none() -> None:
-    names = Names(["first_name", "firstName"], {})
+    names = SimilarNames(["first_name", "firstName"], {})
     assert names.match("First Name") is None
     assert names.match("FIRST_NAME") == "first_name"
     assert names.match("x" * 10_000) is None
-    assert Names(["+", "-"], {}).match("*") is None
+    assert SimilarNames(["+", "-"], {}).match("*") is None
 
 
 def test_an_alias_that_two_share_is_none() -> None:
-    names = Names(["a", "b"], {"a": ["x", "y"], "b": ["x"]})
+    names = SimilarNames(["a", "b"], {"a": ["x", "y"], "b": ["x"]})
     assert names.match("x") is None
     assert names.match("Y") == "a"
 

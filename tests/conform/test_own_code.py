@@ -94,9 +94,9 @@ def shorten(name: Annotated[str, BeforeValidator(lambda name: name[:3]), Field(m
 
 @pytest.mark.spec("A15")
 def test_the_arguments_of_a_function_are_judged_by_its_annotations_while_they_come() -> None:
-    from trueup.ask.gate import Calling
+    from trueup.ask.gate import CallInProgress
     from trueup.read.deltas import Delta
 
-    calling = Calling(Contract(tools=[shorten]))
+    calling = CallInProgress(Contract(tools=[shorten]))
     assert calling.feed(Delta(calls=("shorten",))) == ()
     assert [calling.feed(Delta(arguments=piece)) for piece in '{"name": "abcdef"}'] == [()] * 18

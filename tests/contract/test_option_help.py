@@ -148,7 +148,7 @@ def test_every_option_has_a_name_and_a_type_in_the_signature(function: Any) -> N
     for parameter in inspect.signature(function).parameters.values():
         assert parameter.name == "self" or parameter.annotation is not inspect.Parameter.empty
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:  # the table of a contract's options
-            assert parameter.annotation in {"Unpack[Loaded]", "Unpack[Beside]"}
+            assert parameter.annotation in {"Unpack[Loaded]", "Unpack[OtherOptions]"}
 
 
 def test_asking_later_is_still_a_coroutine_function() -> None:

@@ -95,8 +95,8 @@ def test_the_types_of_its_declaration_can_be_found(name: str) -> None:
 @pytest.mark.parametrize("name", OPTIONS)
 def test_type_checkers_see_it_where_options_are_passed_on(name: str) -> None:
     assert name in option_types.Loaded.__optional_keys__
-    assert (name in option_types.Given.__optional_keys__) == (name != "schema")
-    assert (name in option_types.Beside.__optional_keys__) == (name not in {"schema", "tools", "calls"})
+    assert (name in option_types.ContractOptions.__optional_keys__) == (name != "schema")
+    assert (name in option_types.OtherOptions.__optional_keys__) == (name not in {"schema", "tools", "calls"})
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -59,40 +59,40 @@ class Clients:
         return self._stack.enter_context(manager)
 
 
-def chat(clients: Clients, stream: bool) -> Any:
+def chat(clients: Clients, *, stream: bool) -> Any:
     return clients.openai.chat.completions.create(model="m", messages=ASK, stream=stream)
 
 
-def responses(clients: Clients, stream: bool) -> Any:
+def responses(clients: Clients, *, stream: bool) -> Any:
     return clients.openai.responses.create(model="m", input="hi", stream=stream)
 
 
-def messages(clients: Clients, stream: bool) -> Any:
+def messages(clients: Clients, *, stream: bool) -> Any:
     return clients.anthropic.messages.create(model="m", max_tokens=99, messages=ASK, stream=stream)
 
 
-def generated(clients: Clients, stream: bool) -> Any:
+def generated(clients: Clients, *, stream: bool) -> Any:
     models = clients.gemini.models
     if stream:
         return models.generate_content_stream(model="m", contents="hi")
     return models.generate_content(model="m", contents="hi")
 
 
-def helped_chat(clients: Clients, stream: bool) -> Any:
+def helped_chat(clients: Clients, *, stream: bool) -> Any:
     if not stream:
-        return chat(clients, stream)
+        return chat(clients, stream=stream)
     return clients.helped(clients.openai.chat.completions.stream(model="m", messages=ASK))
 
 
-def helped_responses(clients: Clients, stream: bool) -> Any:
+def helped_responses(clients: Clients, *, stream: bool) -> Any:
     if not stream:
-        return responses(clients, stream)
+        return responses(clients, stream=stream)
     return clients.helped(clients.openai.responses.stream(model="m", input="hi"))
 
 
-def helped_messages(clients: Clients, stream: bool) -> Any:
+def helped_messages(clients: Clients, *, stream: bool) -> Any:
     if not stream:
-        return messages(clients, stream)
+        return messages(clients, stream=stream)
     return clients.helped(clients.anthropic.messages.stream(model="m", max_tokens=99, messages=ASK))
 
 

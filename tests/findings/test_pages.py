@@ -26,7 +26,7 @@ from trueup.contract.lint.examples import run_examples
 from trueup.contract.lint.run import lint_contract
 from trueup.gateway.settings import read_config as read_gateway
 from trueup.verdict.catalogue import FINDINGS, FIXES
-from trueup.verdict.pages import SECTIONS, Example, Page, read_page
+from trueup.verdict.pages import SECTIONS, CodePage, PageExample, read_page
 
 FILES = ("validated.jsonl", "failures.jsonl")
 FOLDER = Path(__file__).resolve().parents[2] / "src" / "trueup" / "findings"
@@ -35,8 +35,8 @@ TRIGGERS = [(f"{p.code}-{i}", p, e) for p in PAGES.values() for i, e in enumerat
 QUIET = [(f"{p.code}-{i}", p, e) for p in PAGES.values() for i, e in enumerate(p.quiet, 1)]
 
 
-def judge(example: Example, folder: Path) -> set[tuple[str, str]]:
-    """What the engine gives for an example: the code and path of each fix and finding."""
+def judge(example: PageExample, folder: Path) -> set[tuple[str, str]]:
+    """The engine's result for an example: the code and path of each fix and finding."""
     if "pipeline" in example.options:
         return judge_pipeline(example, folder)
     if example.options.get("gateway") == "yes":
@@ -70,13 +70,13 @@ def judge(example: Example, folder: Path) -> set[tuple[str, str]]:
     return {(fact.code, fact.path) for fact in (*verdict.fixes, *verdict.findings)}
 
 
-def repeated(example: Example) -> Any:
-    """The reply of an example, as often as it is to stand where only many of it give cause."""
+def repeated(example: PageExample) -> Any:
+    """The reply of an example, repeated if only many copies of it trigger the code."""
     times = example.options.get("times", 1)
     return example.reply * times if times > 1 else example.reply
 
 
-def judge_file(example: Example, folder: Path) -> set[tuple[str, str]]:
+def judge_file(example: PageExample, folder: Path) -> set[tuple[str, str]]:
     """The same where a contract file is given: what is wrong with the file, or with a reply under it."""
     file = folder / example.options.get("file", "contract.yaml")
     file.write_text(example.contract, "utf-8")
@@ -90,7 +90,7 @@ def judge_file(example: Example, folder: Path) -> set[tuple[str, str]]:
     return {(found.code, found.path) for found in faults}
 
 
-def judge_lines(example: Example, folder: Path) -> set[tuple[str, str]]:
+def judge_lines(example: PageExample, folder: Path) -> set[tuple[str, str]]:
     """The same where the example is a file of a batch: it is sifted; `--- python` may define what judges it."""
     contract: Any = Contract(True)
     if example.python:
@@ -126,7 +126,7 @@ PIPELINE_FILES = {
 }
 
 
-def judge_pipeline(example: Example, folder: Path) -> set[tuple[str, str]]:
+def judge_pipeline(example: PageExample, folder: Path) -> set[tuple[str, str]]:
     """The same where the contract is a pipeline's configuration: linted, or with `run` run on the reply for each unit.
 
     A `part` of a configuration is made whole with the sections of `PIPELINE`.
@@ -147,7 +147,7 @@ def judge_pipeline(example: Example, folder: Path) -> set[tuple[str, str]]:
     return {(error["code"], error["path"]) for failure in failures for error in failure["errors"]}
 
 
-def judge_asked(example: Example) -> set[tuple[str, str]]:
+def judge_asked(example: PageExample) -> set[tuple[str, str]]:
     """The same where a model is asked that always gives this reply; `ask` holds the policy and how the client is."""
     options = dict(example.options)
     asked = options.pop("ask")
@@ -172,7 +172,7 @@ def test_there_is_a_page_for_every_code_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
-def test_a_page_agrees_with_the_catalogue(page: Page) -> None:
+def test_a_page_agrees_with_the_catalogue(page: CodePage) -> None:
     fix = FIXES.get(page.code)
     if fix is not None:
         assert (page.name, page.head) == (fix.name, f"fix · {fix.grade} · price {fix.price}")
@@ -182,7 +182,7 @@ def test_a_page_agrees_with_the_catalogue(page: Page) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
-def test_a_page_has_every_section_and_both_kinds_of_example(page: Page) -> None:
+def test_a_page_has_every_section_and_both_kinds_of_example(page: CodePage) -> None:
     assert tuple(page.sections) == SECTIONS
     assert all(page.sections.values())
     assert page.triggers
@@ -194,10 +194,10 @@ def test_a_page_has_every_section_and_both_kinds_of_example(page: Page) -> None:
 
 
 @pytest.mark.parametrize(("page", "example"), [row[1:] for row in TRIGGERS], ids=[row[0] for row in TRIGGERS])
-def test_triggers_give_exactly_what_they_say(page: Page, example: Example, tmp_path: Path) -> None:
+def test_triggers_give_exactly_what_they_say(page: CodePage, example: PageExample, tmp_path: Path) -> None:
     assert judge(example, tmp_path) == example.gives
 
 
 @pytest.mark.parametrize(("page", "example"), [row[1:] for row in QUIET], ids=[row[0] for row in QUIET])
-def test_stays_quiet(page: Page, example: Example, tmp_path: Path) -> None:
+def test_stays_quiet(page: CodePage, example: PageExample, tmp_path: Path) -> None:
     assert judge(example, tmp_path) == set()

@@ -15,8 +15,8 @@ from trueup.gateway.protocols.fields import (
     RESPONSE,
     RESPONSE_EVENTS,
     Blocks,
+    JudgedTexts,
     Rule,
-    Texts,
 )
 
 MARK = "zqx forbidden words"
@@ -99,7 +99,7 @@ Steps = tuple[tuple[str, str], ...]
 
 def places(rule: Rule, steps: Steps = ()) -> Iterator[tuple[Steps, Rule]]:
     """Every place below a rule, with unknown fields at each level."""
-    if isinstance(rule, Texts):
+    if isinstance(rule, JudgedTexts):
         yield steps, rule
         yield from places(rule.parts, steps) if rule.parts else ()
     elif isinstance(rule, Blocks):
@@ -177,11 +177,11 @@ FULLY = (
 VALUES: tuple[Any, ...] = (MARK, [MARK], {"zqx": MARK})
 
 
-def plants(protocol: str, text: str, stream: bool, values: tuple[Any, ...] = VALUES) -> Iterator[Plant]:
+def plants(protocol: str, text: str, values: tuple[Any, ...] = VALUES, *, stream: bool) -> Iterator[Plant]:
     """Every plant in a reply that says `text`."""
     found = _in_events(protocol, text, values) if stream else _in_whole(protocol, text, values)
     yield from found
-    yield from _other(protocol, text, stream)
+    yield from _other(protocol, text, stream=stream)
 
 
 def _in_whole(protocol: str, text: str, values: tuple[Any, ...]) -> Iterator[Plant]:
@@ -243,7 +243,7 @@ def _twice(body: Any, steps: Steps) -> Any:
     return body
 
 
-def _other(protocol: str, text: str, stream: bool) -> Iterator[Plant]:
+def _other(protocol: str, text: str, *, stream: bool) -> Iterator[Plant]:
     """What the list cannot say: other choices, unknown events, names of events, comments and ids of a stream."""
     if protocol == "chat":
         other = {"index": 1, "finish_reason": "stop"}

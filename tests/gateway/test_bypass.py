@@ -10,7 +10,7 @@ from tests.gateway.planting import MARK, PATHS, Plant, Planted, plants, sse, str
 from trueup import Contract
 from trueup.ask.policy import Policy
 from trueup.gateway.config import Config, Route, Upstream
-from trueup.gateway.protocols.fields import Fate, Texts
+from trueup.gateway.protocols.fields import Fate, JudgedTexts
 from trueup.gateway.running import running
 
 PERSON = {
@@ -50,7 +50,7 @@ def gateway() -> Iterator[tuple[httpx.Client, Planted]]:
             yield client, upstream
 
 
-def ask(client: httpx.Client, route: str, protocol: str, stream: bool, **headers: str) -> httpx.Response:
+def ask(client: httpx.Client, route: str, protocol: str, *, stream: bool, **headers: str) -> httpx.Response:
     body: dict[str, Any] = {"model": "m", "max_tokens": 9, "stream": stream}
     body |= {"input": "x"} if protocol == "responses" else {"messages": [{"role": "user", "content": "x"}]}
     return client.post(f"/{route}{PATHS[protocol]}", json=body, headers=headers)
@@ -65,7 +65,7 @@ def tried(plant: Plant, response: httpx.Response) -> str:
     return f"{plant.name}: {response.status_code} {response.headers} {response.text[:2000]}"
 
 
-def bad(protocol: str, stream: bool) -> bytes:
+def bad(protocol: str, *, stream: bool) -> bytes:
     """A reply that no contract here takes."""
     text = "zqx " * 20
     return sse(streamed(protocol, text)) if stream else written(whole(protocol, text))
@@ -93,9 +93,9 @@ def test_a_marker_beside_valid_content_never_reaches_the_client(
     client, upstream = gateway
     text = WORDS if contract == "states" else GOOD
     given = lost = 0
-    for plant in plants(protocol, text, stream, values):
+    for plant in plants(protocol, text, values, stream=stream):
         upstream.replies = [plant.body]
-        response = ask(client, f"{contract}-once", protocol, stream)
+        response = ask(client, f"{contract}-once", protocol, stream=stream)
         assert not leaked(response), tried(plant, response)
         assert response.status_code in (200, 422, 502), tried(plant, response)
         given += response.status_code == 200
@@ -112,9 +112,11 @@ def test_a_marker_in_a_repaired_reply_never_reaches_the_client(
 ) -> None:
     client, upstream = gateway
     repaired = 0
-    for plant in plants(protocol, GOOD, stream, values=(MARK,)):
-        upstream.replies = [bad(protocol, stream), plant.body]
-        response = ask(client, "schema-twice", protocol, stream, **{"x-trueup-include": "1", "x-trueup-progress": "1"})
+    for plant in plants(protocol, GOOD, stream=stream, values=(MARK,)):
+        upstream.replies = [bad(protocol, stream=stream), plant.body]
+        response = ask(
+            client, "schema-twice", protocol, stream=stream, **{"x-trueup-include": "1", "x-trueup-progress": "1"}
+        )
         assert not leaked(response), tried(plant, response)
         repaired += '"outcome":"repaired"' in response.text
     assert repaired > 20
@@ -126,9 +128,9 @@ def test_a_marker_in_a_refused_reply_never_reaches_the_client(
 ) -> None:
     client, upstream = gateway
     refused = 0
-    for plant in plants(protocol, '{"name": "zqx", "zqx": 1}', stream, values=(MARK,)):
+    for plant in plants(protocol, '{"name": "zqx", "zqx": 1}', stream=stream, values=(MARK,)):
         upstream.replies = [plant.body]
-        response = ask(client, "schema-once", protocol, stream, **{"x-trueup-include": "1"})
+        response = ask(client, "schema-once", protocol, stream=stream, **{"x-trueup-include": "1"})
         assert not leaked(response), tried(plant, response)
         refused += "contract_violation" in response.text
     assert refused > 20
@@ -141,9 +143,9 @@ def test_a_marker_beside_a_fallback_never_reaches_the_client(
 ) -> None:
     client, upstream = gateway
     fallen = 0
-    for plant in plants(protocol, "zqx, said the model at once. And more.", stream, values=(MARK,)):
+    for plant in plants(protocol, "zqx, said the model at once. And more.", stream=stream, values=(MARK,)):
         upstream.replies = [plant.body]
-        response = ask(client, "states-twice", protocol, stream, **{"x-trueup-include": "1"})
+        response = ask(client, "states-twice", protocol, stream=stream, **{"x-trueup-include": "1"})
         assert not leaked(response), tried(plant, response)
         fallen += FALLBACK in response.text
     assert fallen > 20
@@ -155,12 +157,16 @@ def test_a_marker_beside_a_degraded_reply_never_reaches_the_client(
 ) -> None:
     client, upstream = gateway
     degraded = 0
-    for plant in plants(protocol, '{"name": "Ada", "age": "many"}', stream, values=(MARK,)):
+    for plant in plants(protocol, '{"name": "Ada", "age": "many"}', stream=stream, values=(MARK,)):
         # The route asks for the text, whatever it is; a thought that arrives in a block of text is read as part of it.
-        if plant.rule is Fate.JUDGED or isinstance(plant.rule, Texts) or plant.name.endswith("thinking_delta.thinking"):
+        if (
+            plant.rule is Fate.JUDGED
+            or isinstance(plant.rule, JudgedTexts)
+            or plant.name.endswith("thinking_delta.thinking")
+        ):
             continue
         upstream.replies = [plant.body]
-        response = ask(client, "schema-degraded", protocol, stream, **{"x-trueup-include": "1"})
+        response = ask(client, "schema-degraded", protocol, stream=stream, **{"x-trueup-include": "1"})
         assert not leaked(response), tried(plant, response)
         degraded += '"outcome":"degraded"' in response.text
     assert degraded > 20

@@ -12,7 +12,7 @@ from tests.gateway.conftest import GOOD, PERSON
 from trueup import Contract
 from trueup.gateway.config import Allowance, Caller, Config, Route, Upstream
 from trueup.gateway.file import clients
-from trueup.gateway.keys import Rate, hash_of, limits_of, new_key, set_limits
+from trueup.gateway.keys import RateLimiter, hash_of, limits_of, new_key, set_limits
 from trueup.gateway.pages.openapi import document
 from trueup.gateway.running import Running, running
 from trueup.gateway.settings import load_config, read_config
@@ -143,7 +143,7 @@ def test_more_requests_than_a_minute_has_room_for_get_429_and_a_whole_number_to_
 
 
 def test_a_rate_holds_in_every_minute() -> None:
-    rate = Rate(2)
+    rate = RateLimiter(2)
     assert [rate.wait(at) for at in (0.0, 59.0, 59.5, 60.0, 61.0, 119.0)] == [0, 0, 0.5, 0, 58.0, 0]
 
 

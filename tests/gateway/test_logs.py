@@ -14,7 +14,7 @@ from tests.waiting import wait_for
 from trueup import Contract
 from trueup.gateway.config import Caller, Logs, of
 from trueup.gateway.running import running
-from trueup.gateway.watching.logs import Lines, line_of
+from trueup.gateway.watching.logs import LogWriter, line_of
 from trueup.store.redaction import Redaction
 from trueup.testing.script import Fail
 from trueup.testing.server import ScriptedServer
@@ -138,7 +138,7 @@ def test_lines_of_several_workers_are_whole_and_a_moved_file_is_opened_anew(tmp_
 
 def test_a_full_disk_drops_lines_and_says_how_many() -> None:
     dropped: list[int] = []
-    lines = Lines("/dev/full", "json", dropped.append)
+    lines = LogWriter("/dev/full", "json", dropped.append)
     lines.put(lambda: {"event": "x"})
     lines.close()
     assert sum(dropped) == 1

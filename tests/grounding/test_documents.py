@@ -8,7 +8,7 @@ import pytest
 
 from trueup import Contract
 from trueup.grounding import documents
-from trueup.grounding.documents import Text, text_of
+from trueup.grounding.documents import IndexedText, text_of
 from trueup.grounding.moments.find import moments
 from trueup.grounding.quantities.find import quantities
 
@@ -57,7 +57,7 @@ def test_days_do_not_matter_where_nothing_is_counted_from_them(readings: list[st
 
 @pytest.mark.spec("E7")
 def test_relative_dates_are_read_once_for_each_of_a_few_days(readings: list[str]) -> None:
-    text = Text("See you next Friday.")
+    text = IndexedText("See you next Friday.")
     days = [date(2024, 3, 5), None, date(2024, 6, 5)]
     found = [text.moments(day)[0].dates for day in days * 4]
     assert len({str(dates) for dates in found}) == 3
@@ -101,8 +101,8 @@ def test_threads_share_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_unit_is_named_apart_from_a_number() -> None:
-    assert Text("Weight (kg) | 12").names("kg")
-    assert not Text("12 kg").names("kg")
-    assert Text("Hora: 14.15 h").names("h"), "one of two names stands alone"
-    assert Text("Price in € | 12").names("EUR")
-    assert not Text("12 €").names("EUR")
+    assert IndexedText("Weight (kg) | 12").names("kg")
+    assert not IndexedText("12 kg").names("kg")
+    assert IndexedText("Hora: 14.15 h").names("h"), "one of two names stands alone"
+    assert IndexedText("Price in € | 12").names("EUR")
+    assert not IndexedText("12 €").names("EUR")

@@ -322,12 +322,12 @@ def test_settings_that_cannot_be_used_are_refused(spec: Any, said: str) -> None:
 def test_a_source_is_indexed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
 
-    class Counted(documents.Text):
+    class Counted(documents.IndexedText):
         def __init__(self, text: str) -> None:
             made.append(text)
             super().__init__(text)
 
-    monkeypatch.setattr(documents, "Text", Counted)
+    monkeypatch.setattr(documents, "IndexedText", Counted)
     source = "Ana called about invoice 4711-b."
     for _ in range(5):
         assert CONTRACT.check('{"name": "Ana"}', {"source": source}).ok

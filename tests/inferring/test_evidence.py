@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.growth import assert_linear
 from tests.inferring.generated import schema
 from trueup.inferring.draft import draft
-from trueup.inferring.evidence import MAX_KEYS, MAX_PLACES, Budget, Place, observe
+from trueup.inferring.evidence import MAX_KEYS, MAX_PLACES, Budget, ObservedPlace, observe
 from trueup.inferring.infer import infer
 from trueup.inferring.strictness import NEEDS
 
@@ -24,8 +24,8 @@ values = st.recursive(
 )
 
 
-def evidence(seen: list[Any]) -> Place:
-    place = Place(Budget())
+def evidence(seen: list[Any]) -> ObservedPlace:
+    place = ObservedPlace(Budget())
     for value in seen:
         observe(place, value)
     return place
@@ -33,7 +33,7 @@ def evidence(seen: list[Any]) -> Place:
 
 @given(st.lists(values, max_size=12), st.integers(0, 12))
 def test_merged_parts_draft_what_the_whole_drafts(seen: list[Any], at: int) -> None:
-    merged = Place(Budget())
+    merged = ObservedPlace(Budget())
     merged.merge(evidence(seen[:at]))
     merged.merge(evidence(seen[at:]))
     for needs in NEEDS.values():
@@ -50,14 +50,14 @@ def test_values_are_left_as_they_were(seen: list[Any]) -> None:
 
 
 def test_keys_without_end_take_bounded_memory() -> None:
-    place = Place(Budget())
+    place = ObservedPlace(Budget())
     rng = random.Random(0)
     for _ in range(300):
         observe(place, {f"{rng.random()}": {f"{rng.random()}": {f"{rng.random()}": 1}} for _ in range(10)})
     assert len(place.members) <= MAX_KEYS
     assert place.rest is not None
     budget = Budget(100)
-    small = Place(budget)
+    small = ObservedPlace(budget)
     for _ in range(100):
         observe(small, {f"{rng.random()}": {f"{rng.random()}": 1}})
     assert len(small.members) <= 100 < MAX_PLACES

@@ -11,7 +11,7 @@ from tests.effort import SOAK
 from tests.inferring.otherwise import DAMAGE, replies, shape, wrong_places
 from trueup.contract.files.documents import read_document
 from trueup.inferring.infer import NothingToLearn, infer
-from trueup.inferring.report import Draft
+from trueup.inferring.report import ContractDraft
 
 SHAPES = 200 if SOAK else 16
 
@@ -64,7 +64,7 @@ VALUES = st.recursive(
 )
 
 
-def drafted(values: list[Any], times: int, strictness: Any, *, as_text: bool) -> Draft | None:
+def drafted(values: list[Any], times: int, strictness: Any, *, as_text: bool) -> ContractDraft | None:
     given_ = (values * times)[:120]
     texts = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in given_]
     try:

@@ -15,15 +15,15 @@ from trueup import Contract
 from trueup.inferring.declarations import Mixed
 from trueup.inferring.infer import NothingToLearn, infer
 from trueup.inferring.openapi import BadDescription
-from trueup.inferring.report import Report
+from trueup.inferring.report import DraftReport
 from trueup.material.case import Case
 from trueup.material.selection import Selection
-from trueup.material.sources import Missing
+from trueup.material.sources import SourceError
 from trueup.store.open import open_store
 from trueup.verdict.reply import Reply, ToolCall
 
 
-def adds_up(report: Report) -> bool:
+def adds_up(report: DraftReport) -> bool:
     held = report.held
     return (
         report.cases == report.used + held.total + sum(report.unusable.values())
@@ -458,7 +458,7 @@ def test_many_replies_of_another_shape_are_part_of_what_the_replies_are() -> Non
 
 @pytest.mark.parametrize("name", ["", "  "])
 def test_an_empty_name_is_not_the_current_folder(name: str) -> None:
-    with pytest.raises(Missing, match="empty name"):
+    with pytest.raises(SourceError, match="empty name"):
         infer(name)
 
 
@@ -470,5 +470,5 @@ def test_a_file_that_cannot_be_opened_is_reported(tmp_path: Path, monkeypatch: p
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
-    with pytest.raises(Missing, match=r"reply\.txt: cannot be read: Permission denied"):
+    with pytest.raises(SourceError, match=r"reply\.txt: cannot be read: Permission denied"):
         infer(path)

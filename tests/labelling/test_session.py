@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from trueup.labelling.labels import LabelFile, labels_of
-from trueup.labelling.queue import Entry
-from trueup.labelling.session import KEYS, MOST, Session
+from trueup.labelling.queue import QueueEntry
+from trueup.labelling.session import KEYS, MOST, LabellingSession
 from trueup.material.case import Case, Label, Recorded
 
 
@@ -24,15 +24,15 @@ class Kept:
         return [(label.verdict, label.subject, label.outcome) for label in self.labels]
 
 
-def made(n: int = 3, drawn: str = "uncertain") -> tuple[Session, Kept]:
+def made(n: int = 3, drawn: str = "uncertain") -> tuple[LabellingSession, Kept]:
     findings = ({"code": "V005", "level": "error"}, {"code": "B005", "data": {"rule": "late"}, "level": "error"})
     recorded = Recorded(False, ("V005", "B005"), findings)
     kept = Kept()
-    entries = [Entry(Case(str(at), "text", recorded=recorded), drawn, ("why",)) for at in range(n)]
-    return Session(entries, kept, "ada"), kept
+    entries = [QueueEntry(Case(str(at), "text", recorded=recorded), drawn, ("why",)) for at in range(n)]
+    return LabellingSession(entries, kept, "ada"), kept
 
 
-def press(session: Session, keys: str) -> str:
+def press(session: LabellingSession, keys: str) -> str:
     said = ""
     for key in keys:
         said = session.press(key)
@@ -72,7 +72,7 @@ def test_per_finding() -> None:
     press(session, "r")
     assert kept.said == [("0", "code:V005", "right"), ("0", "rule:late", "wrong"), ("0", "", "right")]
     assert session.counts() == {"finding": 2, "right": 1}
-    clean = Session([Entry(Case("1", "x", recorded=Recorded(True)), "random", ())], kept)
+    clean = LabellingSession([QueueEntry(Case("1", "x", recorded=Recorded(True)), "random", ())], kept)
     assert "no finding" in clean.press("f")
 
 
@@ -116,7 +116,7 @@ def test_other_keys_change_nothing() -> None:
     press(session, "q")
     assert session.is_over
     assert kept.said == []
-    assert Session([], kept).is_over
+    assert LabellingSession([], kept).is_over
 
 
 def test_every_key_is_explained() -> None:
@@ -130,7 +130,7 @@ def test_a_label_that_cannot_be_stored_is_not_counted() -> None:
         def write(self, label: Label) -> None:
             raise OSError(28, "no space")
 
-    session = Session(made()[0].entries, Full())
+    session = LabellingSession(made()[0].entries, Full())
     with pytest.raises(OSError, match="no space"):
         session.press("r")
     assert not session.answers
@@ -140,7 +140,7 @@ def test_a_label_that_cannot_be_stored_is_not_counted() -> None:
 def test_an_answer_says_which_decision_it_speaks_of(tmp_path: Path) -> None:
     file = tmp_path / "labels.jsonl"
     made = [Case(name, "{}", recorded=kept) for name, kept in (("a", Recorded(True)), ("b", Recorded(False)))]
-    session = Session([Entry(case, "uncertain", ()) for case in made], LabelFile(file), "ada")
+    session = LabellingSession([QueueEntry(case, "uncertain", ()) for case in made], LabelFile(file), "ada")
     session.press("w")
     session.press("r")
     assert {label.verdict: label.decided for label in labels_of(file)} == {"a": "accepted", "b": "refused"}

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from trueup import Contract
 from trueup.checks.scoring import MOST_BYTES, Scorer, grams, read_model
 from trueup.learning.calibration import calibration_error, chance_error
-from trueup.learning.examples import DIVIDED, TWICE, UNLABELLED, WORDLESS, Example, gather
+from trueup.learning.examples import DIVIDED, TWICE, UNLABELLED, WORDLESS, LabelledReply, gather
 from trueup.learning.files import NotReplaced, refuse_other, write_model
 from trueup.learning.learn import TooFew, evaluate, is_calibrated, learn
 from trueup.learning.splitting import by_time, conversations, folds, look, unseen
-from trueup.learning.training import Sheet, train
+from trueup.learning.training import FeatureSheet, train
 from trueup.material.case import Case, Label, Recorded
 from trueup.material.sources import cases as cases_of
 
@@ -87,8 +87,8 @@ def test_most_people_decide() -> None:
     assert example.authors == {"a", "b", "c"}
 
 
-def example(number: int, conversation: str, at: float) -> Example:
-    return Example(str(number), True, False, "text", "", conversation, at)
+def example(number: int, conversation: str, at: float) -> LabelledReply:
+    return LabelledReply(str(number), True, False, "text", "", conversation, at)
 
 
 EXAMPLES = st.lists(st.tuples(st.sampled_from(["", "a", "b", "c", "d"]), st.integers(0, 9)), min_size=2, max_size=40)
@@ -170,7 +170,9 @@ def test_replies_of_one_conversation_do_not_make_a_model_pass() -> None:
     """Ten better replies in one conversation are one observation."""
     model = learn(RULES, talk(240, noise=0.02)).model
     late = [
-        Example(str(n), n % 2 == 0, False, f"Well, {(GOOD, BAD)[n % 2][0]}, number {LETTERS[n]}.", "", "", 1.0 + n)
+        LabelledReply(
+            str(n), n % 2 == 0, False, f"Well, {(GOOD, BAD)[n % 2][0]}, number {LETTERS[n]}.", "", "", 1.0 + n
+        )
         for n in range(24)
     ]
     gathered = gather([], RULES)
@@ -238,7 +240,7 @@ def test_a_model_is_small_whatever_it_learns_from() -> None:
     chance = random.Random(3)
     words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=6)) for _ in range(20_000)]
     texts = [" ".join(chance.choices(words, k=150)) for _ in range(300)]
-    model = Sheet([grams(text) for text in texts], [number % 3 > 0 for number in range(300)]).model(4.0, 0)
+    model = FeatureSheet([grams(text) for text in texts], [number % 3 > 0 for number in range(300)]).model(4.0, 0)
     assert 150_000 < len(msgspec.json.encode(model)) <= MOST_BYTES
     assert Scorer(model).margin(grams(texts[0])) < 0 < Scorer(model).margin(grams(texts[1]))
 

@@ -16,7 +16,7 @@ from trueup.batch.siftdir.directory import read_sifted
 from trueup.material.case import Case, Label, Recorded
 from trueup.material.labels import BadLabels, read_labels
 from trueup.material.selection import Selection
-from trueup.material.sources import Missing, cases, open_material
+from trueup.material.sources import SourceError, cases, open_material
 from trueup.store.open import open_store
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention
@@ -117,14 +117,14 @@ def test_a_source_that_is_not_there_is_named(
     given: Any, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(Missing) as error:
+    with pytest.raises(SourceError) as error:
         list(cases([given]))
     assert says in str(error.value)
 
 
 def test_a_file_of_sqlite_that_is_no_store_is_refused(tmp_path: Path) -> None:
     (tmp_path / "other.db").write_bytes(b"SQLite format 3\0" + b"\0" * 100)
-    with pytest.raises(Missing, match="is not a store"):
+    with pytest.raises(SourceError, match="is not a store"):
         list(cases([tmp_path / "other.db"]))
 
 
@@ -313,5 +313,7 @@ def test_a_sift_that_is_not_finished_says_so(tmp_path: Path, monkeypatch: pytest
         assert material.names == [f"{tmp_path / 'sifted'} (not finished: only some of the replies)"]
         assert texts_of(list(material.cases())) == sorted(TEXTS)
     monkeypatch.setattr("trueup.material.sources.read_sifted", lambda path: whole._replace(state="judging", pieces=()))
-    with pytest.raises(Missing, match="the sift is not finished, and has no results yet; run it again to finish it"):
+    with pytest.raises(
+        SourceError, match="the sift is not finished, and has no results yet; run it again to finish it"
+    ):
         list(cases([tmp_path / "sifted"]))

@@ -19,10 +19,10 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
 from trueup import Contract
-from trueup.mcp.desk import Desk
+from trueup.mcp.desk import Workspace
 from trueup.mcp.server import server_of
 from trueup.store.open import open_store
-from trueup.studio.settings import Settings
+from trueup.studio.settings import StudioSettings
 
 KEY = "a-key-of-the-tests"
 PEOPLE = """\
@@ -62,8 +62,8 @@ class Place(NamedTuple):
     def file(self) -> Path:
         return self.folder / "people.yaml"
 
-    def desk(self, *, allow_edit: bool = False) -> Desk:
-        return Desk(Settings(keys=(), folders=(self.folder,), store=str(self.store)), allow_edit=allow_edit)
+    def desk(self, *, allow_edit: bool = False) -> Workspace:
+        return Workspace(StudioSettings(keys=(), folders=(self.folder,), store=str(self.store)), allow_edit=allow_edit)
 
 
 def make_place(at: Path, *, replies: int = 40) -> Place:
@@ -106,7 +106,7 @@ async def _awaited(work: Callable[[], Awaitable[Any]]) -> Any:
 
 
 @contextlib.asynccontextmanager
-async def inside(desk: Desk, **options: Any) -> AsyncIterator[Client]:
+async def inside(desk: Workspace, **options: Any) -> AsyncIterator[Client]:
     """A client of a server in this process."""
     try:
         async with Client(server_of(desk), **options) as client:
@@ -115,7 +115,7 @@ async def inside(desk: Desk, **options: Any) -> AsyncIterator[Client]:
         desk.close()
 
 
-def call(desk: Desk, tool: str, **arguments: Any) -> CallToolResult:
+def call(desk: Workspace, tool: str, **arguments: Any) -> CallToolResult:
     """One call."""
 
     async def work() -> CallToolResult:

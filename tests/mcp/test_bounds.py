@@ -12,7 +12,7 @@ from mcp_types import CallToolResult
 from tests.mcp.stage import HOSTILE, PEOPLE, Place, inside, make_place, run, text_of
 from tests.mcp.tokenizers import counters, most
 from trueup import Contract
-from trueup.mcp.answer import LIMIT, Answer, Asked, Section, render
+from trueup.mcp.answer import LIMIT, AnswerSection, PageRequest, ToolAnswer, render
 from trueup.mcp.fence import Fenced
 from trueup.mcp.table import BY_NAME
 from trueup.store.open import open_store
@@ -219,9 +219,9 @@ ROWS = st.lists(
 
 @given(st.lists(ROWS, max_size=3), st.text(max_size=30_000).map(Fenced))
 def test_any_answer_is_rendered_within_the_limit(lists: list[list[dict[str, Any]]], text: str) -> None:
-    sections = [Section(f"rows{at}", list(rows)) for at, rows in enumerate(lists)]
-    answer = Answer({"ok": False}, (*sections, Section("text", text)))
-    shown = render(answer, Asked("check", "abcd1234"))
+    sections = [AnswerSection(f"rows{at}", list(rows)) for at, rows in enumerate(lists)]
+    answer = ToolAnswer({"ok": False}, (*sections, AnswerSection("text", text)))
+    shown = render(answer, PageRequest("check", "abcd1234"))
     written = json.dumps({"text": shown.text, "data": shown.data}, ensure_ascii=False)
     assert most(written.encode("utf-8", "replace").decode()) < LIMIT
     for section in sections:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.mcp.stage import HOSTILE, Place, call, make_place, text_of
-from trueup.mcp.answer import Answer, Asked, Section, render
+from trueup.mcp.answer import AnswerSection, PageRequest, ToolAnswer, render
 from trueup.mcp.fence import Fenced, fence, inert, name, new_mark
 
 MARK = "9f3c2a1b7d4e"
@@ -66,8 +66,10 @@ def test_a_mark_is_in_no_text_and_never_the_same(texts: list[str]) -> None:
 @given(st.lists(TEXTS, min_size=1, max_size=5), TEXTS)
 def test_every_fence_of_a_result_is_closed_by_its_own_mark_only(texts: list[str], whole: str) -> None:
     rows = [{"code": "V001", "message": Fenced(text)} for text in texts]
-    answer = Answer({"ok": False, "reason": Fenced(whole)}, (Section("rows", rows), Section("text", Fenced(whole))))
-    shown = render(answer, Asked("check", "abcd"))
+    answer = ToolAnswer(
+        {"ok": False, "reason": Fenced(whole)}, (AnswerSection("rows", rows), AnswerSection("text", Fenced(whole)))
+    )
+    shown = render(answer, PageRequest("check", "abcd"))
     mark = re.search(r"\[data ([0-9a-f]{12})\]", shown.data["notice"])
     assert mark is not None
     outside = re.sub(
@@ -82,7 +84,7 @@ def test_every_fence_of_a_result_is_closed_by_its_own_mark_only(texts: list[str]
 
 
 def test_a_result_without_foreign_text_has_no_notice() -> None:
-    shown = render(Answer({"n": 1}, (Section("rows", [{"code": "V001"}]),)), Asked("explain"))
+    shown = render(ToolAnswer({"n": 1}, (AnswerSection("rows", [{"code": "V001"}]),)), PageRequest("explain"))
     assert "notice" not in shown.data
     assert "[data" not in shown.text
 

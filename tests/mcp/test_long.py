@@ -148,13 +148,13 @@ def test_a_third_long_work_is_refused_with_what_to_do(place: Place) -> None:
 
 
 def test_an_edit_whose_backtest_fails_still_says_that_it_saved(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trueup.studio.refusal import Refusal
-    from trueup.studio.working.work import Work
+    from trueup.studio.refusal import RequestRefused
+    from trueup.studio.working.work import LongJob
 
-    def fail(self: Work) -> Any:
-        raise Refusal(500, "The backtest ended before it was done.", hint="Memory is short.")
+    def fail(self: LongJob) -> Any:
+        raise RequestRefused(500, "The backtest ended before it was done.", hint="Memory is short.")
 
-    monkeypatch.setattr(Work, "__next__", fail)
+    monkeypatch.setattr(LongJob, "__next__", fail)
 
     async def work() -> None:
         async with inside(place.desk(allow_edit=True)) as client:

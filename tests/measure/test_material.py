@@ -9,7 +9,7 @@ import pytest
 from trueup import Contract
 from trueup.measure import reading
 from trueup.measure.dialogue import PATTERNS, TERMS, TEXT, make_states
-from trueup.measure.peers import FLOOR, TRUEUP, Peer, Read, Refused
+from trueup.measure.peers import FLOOR, TRUEUP, Peer, PeerRefused, Read
 from trueup.measure.replies import BROKEN, COMPACT, DOCUMENT, SCHEMA, STREAM_SCHEMA, stream_document
 from trueup.measure.sections import SECTIONS, machine
 from trueup.measure.timing import same
@@ -60,7 +60,7 @@ def _absent(_schema: Any) -> Read:
 
 def _raising(_schema: Any) -> Read:
     def read(_text: str) -> Any:
-        raise Refused
+        raise PeerRefused
 
     return read
 

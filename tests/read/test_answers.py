@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from trueup import Contract, ToolCall
-from trueup.read.answers import PROVIDERS, Result, tool_results
+from trueup.read.answers import PROVIDERS, CallResult, tool_results
 
 pytestmark = pytest.mark.spec("T11")
 
-GOOD = Result(ToolCall("ping", {}, "c1"), "pong", is_error=False)
-BAD = Result(ToolCall("pong", {}, "c2"), "no", is_error=True)
+GOOD = CallResult(ToolCall("ping", {}, "c1"), "pong", is_error=False)
+BAD = CallResult(ToolCall("pong", {}, "c2"), "no", is_error=True)
 
 SHAPES: dict[str, list[dict[str, Any]]] = {
     "openai": [
@@ -67,20 +67,20 @@ def test_the_shape_of_every_provider(provider: str) -> None:
 
 
 def test_what_was_answered_gets_no_second_answer() -> None:
-    done = Result(ToolCall("ping", {}, "c1", answered=True), "pong", is_error=False)
+    done = CallResult(ToolCall("ping", {}, "c1", answered=True), "pong", is_error=False)
     assert tool_results([done], "openai") == []
     assert tool_results([done], "anthropic") == []
 
 
 def test_a_custom_call_of_the_responses_api_has_an_output_of_its_own() -> None:
-    custom = Result(ToolCall("sql", None, "c1", "select", kind="custom"), "1", is_error=False)
+    custom = CallResult(ToolCall("sql", None, "c1", "select", kind="custom"), "1", is_error=False)
     assert tool_results([custom], "openai_responses") == [
         {"type": "custom_tool_call_output", "call_id": "c1", "output": "1"}
     ]
 
 
 def test_gemini_without_an_id_answers_by_name() -> None:
-    (message,) = tool_results([Result(ToolCall("ping"), "pong", is_error=False)], "gemini")
+    (message,) = tool_results([CallResult(ToolCall("ping"), "pong", is_error=False)], "gemini")
     assert message["parts"][0]["functionResponse"] == {"name": "ping", "response": {"output": "pong"}}
 
 
@@ -112,7 +112,7 @@ def test_a_refusal_goes_back_in_the_reply_s_own_shape(provider: str) -> None:
         == "The call of 'pin' was not made. Tool 'pin' is not defined; the closest is 'ping'. Call 'ping' instead."
     )
     said = verdict.rejections()
-    assert said == tool_results([Result(refusal.call, refusal.message, is_error=True)], provider)
+    assert said == tool_results([CallResult(refusal.call, refusal.message, is_error=True)], provider)
     assert len(said) == 1
     assert verdict.rejections("anthropic")[0]["content"][0]["is_error"] is True
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.growth import assert_linear
 from trueup import Contract, ToolCall, execute
-from trueup.read.answers import PROVIDERS, Result, tool_results
+from trueup.read.answers import PROVIDERS, CallResult, tool_results
 from trueup.read.history import earlier
 from trueup.read.outcomes import is_failure, says_failure
 from trueup.read.reader import read
@@ -28,7 +28,7 @@ SHAPES = [name for name in PROVIDERS if name != "mcp"]  # what a server answers 
 
 def history(provider: str, text: str, *, is_error: bool) -> list[Any]:
     said = CALLS.get(provider, CALLS["openai"])
-    return [said, *tool_results([Result(ToolCall("look", {}, "a"), text, is_error)], provider)]
+    return [said, *tool_results([CallResult(ToolCall("look", {}, "a"), text, is_error)], provider)]
 
 
 def worked(messages: list[Any]) -> list[tuple[str, bool, bool]]:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.growth import assert_linear
 from trueup import Contract
-from trueup.shelf.subject import Seen
+from trueup.shelf.subject import CheckedText
 from trueup.shelf.table import SHELF, load
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -59,7 +59,9 @@ def test_the_cost_is_linear(name: str, shape: str) -> None:
     look = load(SHELF[name], OPTIONS.get(name, {}))
     context = {"prompt": "a a a a a a a a one two three four five " * 20}
     data = SHELF[name].plain or None  # with a value, the text may be JSON
-    assert_linear(lambda text: list(look(Seen(text, context, data))), HOSTILE[shape], 100_000, what=f"{name}, {shape}")
+    assert_linear(
+        lambda text: list(look(CheckedText(text, context, data))), HOSTILE[shape], 100_000, what=f"{name}, {shape}"
+    )
 
 
 @pytest.mark.growth
@@ -85,4 +87,4 @@ def test_the_cost_of_a_value_is_linear(name: str) -> None:
 )
 @pytest.mark.parametrize("language", ["python", "json", "sql"])
 def test_no_error_escapes_a_parser(language: str, code: str) -> None:
-    list(load(SHELF["code"], {"code": language})(Seen(f"```{language}\n{code}\n```")))
+    list(load(SHELF["code"], {"code": language})(CheckedText(f"```{language}\n{code}\n```")))

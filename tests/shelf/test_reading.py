@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup.checks.folding import UNSEEN
-from trueup.shelf.reading import _ODD, Reading, _plain
+from trueup.shelf.reading import _ODD, ReadText, _plain
 
 PIECES = st.lists(
     st.sampled_from(["a", "@", "＠", "\u200b", "&#64;", "&amp;", "\\u0040", "\\n", "\\ud83d\\ude00", "é", "😀", "١"]),
@@ -15,24 +15,24 @@ PIECES = st.lists(
 @given(PIECES)
 def test_each_character_stands_where_its_span_says(pieces: list[str]) -> None:
     text = "".join(pieces)
-    reading = Reading(text, is_json=True)
+    reading = ReadText(text, is_json=True)
     for at, char in enumerate(reading.text):
         start, stop = reading.span(at, at + 1)
         assert 0 <= start < stop <= len(text)
-        assert char in Reading(text[start:stop], is_json=True).text
+        assert char in ReadText(text[start:stop], is_json=True).text
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=127, exclude_characters="&\\"), max_size=30))
 def test_plain_text_is_read_as_it_is(text: str) -> None:
-    reading = Reading(text, is_json=True)
+    reading = ReadText(text, is_json=True)
     assert reading.text is text
     assert reading.span(0, len(text)) == (0, len(text))
 
 
 def test_escapes_are_those_of_json_alone() -> None:
-    assert Reading(r"a\u0040b").text == r"a\u0040b"
-    assert Reading(r"a\u0040b", is_json=True).text == "a@b"
-    assert Reading("&unknown; &#xffffff; &#0;").text.startswith("&unknown;")
+    assert ReadText(r"a\u0040b").text == r"a\u0040b"
+    assert ReadText(r"a\u0040b", is_json=True).text == "a@b"
+    assert ReadText("&unknown; &#xffffff; &#0;").text.startswith("&unknown;")
 
 
 def test_what_is_passed_over_quickly_would_not_change() -> None:

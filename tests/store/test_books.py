@@ -13,7 +13,7 @@ from tests.store.conftest import Hand
 from tests.waiting import wait_for
 from trueup.store.errors import KeyReused, NotHeld, QuotaExceeded, StoreFull, StoreUnavailable
 from trueup.store.open import backend_of, open_store
-from trueup.store.replays import Replay
+from trueup.store.replays import SentReply
 from trueup.store.retention import Retention
 from trueup.store.schema import VERSIONS, migrate
 from trueup.store.session import Session
@@ -208,7 +208,7 @@ def test_what_is_owed_is_given_back_as_soon_as_the_store_can_write(
 
 def test_a_reply_is_kept_with_its_capture_and_goes_with_its_refund(opened: Store, clock: Hand) -> None:
     quota = opened.quota
-    reply = Replay([("content-type", "application/json")], b'{"a": 1}')
+    reply = SentReply([("content-type", "application/json")], b'{"a": 1}')
 
     async def run() -> None:
         held = await quota.areserve("acme", "k", digest="d")
@@ -237,7 +237,7 @@ def test_a_reply_is_kept_with_its_capture_and_goes_with_its_refund(opened: Store
 def test_a_charge_whose_stream_died_is_taken_over_by_a_retry_and_by_none_before(opened: Store, clock: Hand) -> None:
     quota = opened.quota
     quota.set_limit("acme", 1)
-    reply = Replay([], b"data: 1\n\n", stream=True)
+    reply = SentReply([], b"data: 1\n\n", stream=True)
 
     async def run() -> None:
         held = await quota.areserve("acme", "k", digest="d")

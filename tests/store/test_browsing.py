@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.store.conftest import Hand
 from trueup import Contract
-from trueup.store.browsing import Count, Filters, Page, Search, count_after, excerpted, page
+from trueup.store.browsing import Count, Filters, Search, VerdictPage, count_after, excerpted, page
 from trueup.store.facets import CAP, FACETS, Counts, counts, times, values
 from trueup.store.open import open_store
 from trueup.store.records import Note, Stored, new_id
@@ -96,11 +96,11 @@ def everything(store: Store) -> tuple[list[Stored], set[tuple[str, str]]]:
     return every[::-1], {(label["verdict"], label["outcome"]) for label in store.labels()}
 
 
-def pages(store: Store, filters: Filters, limit: int = 7, patience: int = 10**9) -> Iterator[Page]:
+def pages(store: Store, filters: Filters, limit: int = 7, patience: int = 10**9) -> Iterator[VerdictPage]:
     """Page after page; each look may visit so many pieces."""
     before = None
 
-    def look(session: Any) -> Page:
+    def look(session: Any) -> VerdictPage:
         looks = itertools.count()
         return page(session, filters, before, limit, lambda: next(looks) >= patience)
 

@@ -14,7 +14,7 @@ from tests.store.conftest import Hand, empty_database
 from trueup import Contract
 from trueup.store.open import open_store
 from trueup.store.records import Raw, Stored
-from trueup.store.selecting import Chosen, choose
+from trueup.store.selecting import SelectedVerdicts, choose
 from trueup.store.store import _ROWS, Store
 
 CONTRACT = Contract(
@@ -180,7 +180,7 @@ def test_each_filter_uses_an_index_of_postgresql(server: str) -> None:
         for name, value in FILTERS.items():
             chosen = choose(**{name: value}, until=2e9)
 
-            def plan(session: Any, chosen: Chosen = chosen) -> str:
+            def plan(session: Any, chosen: SelectedVerdicts = chosen) -> str:
                 session.run("SET LOCAL enable_seqscan = off")  # of an empty table, a scan is the cheapest
                 session.run("SET LOCAL enable_bitmapscan = off")
                 sql = "EXPLAIN " + _ROWS.format(chosen.joins, chosen.tail(chosen.in_order))

@@ -21,7 +21,7 @@ from tests.studio.driving import LONGEST, driven
 from trueup.studio.app import Application
 from trueup.studio.door.guard import WRITE_HEADER
 from trueup.studio.door.sessions import digest_of
-from trueup.studio.settings import Key, Role, Settings
+from trueup.studio.settings import Key, Role, StudioSettings
 
 CHROMIUM = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -107,7 +107,7 @@ def served() -> Iterator[Callable[..., Desk]]:
     with contextlib.ExitStack() as stack:
 
         def start(role: Role = "editor", **settings: Any) -> Desk:
-            app = Application(Settings(**{"keys": KEYS, **settings}))
+            app = Application(StudioSettings(**{"keys": KEYS, **settings}))
             stack.callback(app.close)
             desk = Desk(app, stack.enter_context(serving(app)), role)
             stack.callback(desk.client.close)

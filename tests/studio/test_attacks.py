@@ -26,7 +26,7 @@ from trueup.store.records import Note, new_id
 from trueup.studio.app import Application
 from trueup.studio.door.sessions import digest_of
 from trueup.studio.endpoint import Endpoint, Nothing
-from trueup.studio.settings import Key, Settings
+from trueup.studio.settings import Key, StudioSettings
 
 CANARY = "CANARY7f3a"
 PWN = "window.__pwned=1"
@@ -446,7 +446,7 @@ def test_a_page_of_another_origin_reads_and_writes_nothing(browser: Any, monkeyp
 
     table = [Endpoint("POST", "/write", "edit", write, Text), Endpoint("GET", "/secret", "read", secret)]
     monkeypatch.setattr("trueup.studio.app.endpoints", lambda: table)
-    app = Application(Settings(keys=KEYS))
+    app = Application(StudioSettings(keys=KEYS))
     with serving(app) as url, another_site(SITE) as other:
         desk = Desk(app, url, "editor")
         context = browser.new_context()
@@ -514,7 +514,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     with open_store(top / "v.db") as store:
         for row in store.verdicts():
             store.record_feedback(row.id, helpful=False, user=HOSTILE, note=HOSTILE)
-    app = Application(Settings(keys=KEYS, folders=(folder,), store=str(top / "v.db")))
+    app = Application(StudioSettings(keys=KEYS, folders=(folder,), store=str(top / "v.db")))
     with serving(app) as url:
         desk = Desk(app, url, "editor")
         yield desk

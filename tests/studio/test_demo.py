@@ -30,18 +30,18 @@ from trueup.studio.demo.demo import demo
 from trueup.studio.demo.filling import fill
 from trueup.studio.demo.material import example, text
 from trueup.studio.demo.pipeline import write_pipeline
-from trueup.studio.demo.samples import Sample, samples
+from trueup.studio.demo.samples import SampleReply, samples
 from trueup.studio.demo.scenes import scenes
 from trueup.studio.demo.traffic import OLDER, TENANTS, Traffic
 from trueup.studio.runs.acting import resume_run
-from trueup.studio.runs.finding import Place
-from trueup.studio.settings import Settings
+from trueup.studio.runs.finding import RunPlace
+from trueup.studio.settings import StudioSettings
 
 NOW = 1_800_000_000 * MICROS
 
 
 @pytest.mark.parametrize("sample", samples(), ids=lambda sample: sample.name)
-def test_a_sample_is_judged_as_its_title_says(sample: Sample, tmp_path: Path) -> None:
+def test_a_sample_is_judged_as_its_title_says(sample: SampleReply, tmp_path: Path) -> None:
     path = tmp_path / f"contract{sample.kind}"
     path.write_text(sample.contract, "utf-8")
     verdict = Contract.load(path).check(
@@ -142,7 +142,7 @@ def test_contracts_have_an_earlier_version(filled: tuple[Path, Traffic]) -> None
 
 
 def test_it_lives_and_leaves_nothing_behind() -> None:
-    with demo(Settings(keys=()), size=40, pause=0.05) as settings:
+    with demo(StudioSettings(keys=()), size=40, pause=0.05) as settings:
         assert settings.demo
         contracts, replies, runs = settings.folders
         top = contracts.parent
@@ -160,7 +160,7 @@ def test_it_lives_and_leaves_nothing_behind() -> None:
 
 def test_traffic_goes_on_and_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """Also when all quotas are used up. The page shows that a model is asked again too often; the terminal of the demo shows the URL."""
-    with demo(Settings(keys=()), size=20, pause=0) as settings, open_store(settings.store, create=False) as store:
+    with demo(StudioSettings(keys=()), size=20, pause=0) as settings, open_store(settings.store, create=False) as store:
         wait_for(lambda: sum(rate.asked for rate in store.stats() if rate.model == "fern-3b") > 60)
     assert [record.getMessage() for record in caplog.records if record.levelname != "DEBUG"] == []
 
@@ -182,8 +182,8 @@ def test_a_pipeline_has_failures_that_a_retry_can_help(tmp_path: Path) -> None:
 PROGRAM = """
 import time
 from trueup.studio.demo.demo import demo
-from trueup.studio.settings import Settings
-with demo(Settings(keys=()), size=20) as settings:
+from trueup.studio.settings import StudioSettings
+with demo(StudioSettings(keys=()), size=20) as settings:
     print(settings.store, flush=True)
     for _ in range(1200):  # a signal just before one long sleep would wait for its end
         time.sleep(0.05)
@@ -242,11 +242,11 @@ def test_signals_upon_signals_leave_nothing_behind(number: signal.Signals) -> No
 
 
 def test_what_was_started_in_the_page_ends_with_it() -> None:
-    with demo(Settings(keys=()), size=20) as settings:
+    with demo(StudioSettings(keys=()), size=20) as settings:
         runs = settings.folders[-1]
         write_pipeline(runs.parent / "mine")
         path = start(runs.parent / "mine", runs / "mine")
-        assert resume_run(settings, Place("runs/mine", path, "run"))["started"]
+        assert resume_run(settings, RunPlace("runs/mine", path, "run"))["started"]
         owner = wait_for(lambda: is_held(path) and read_owner(path))
     wait_for(lambda: born(owner.pid) != owner.born)
     assert not runs.parent.exists()

@@ -27,11 +27,13 @@ from trueup.studio.deadline import Connection
 from trueup.studio.door.attempts import MOST
 from trueup.studio.door.guard import WRITE_HEADER
 from trueup.studio.door.sessions import LASTS, Codes, by_cookie, by_secret, cookie_value, digest_of
-from trueup.studio.endpoint import Endpoint, Nothing, Stream
-from trueup.studio.settings import Key, Settings
+from trueup.studio.endpoint import Endpoint, JsonLines, Nothing
+from trueup.studio.settings import Key, StudioSettings
 
 READER = {"authorization": f"Bearer {SECRETS['reader']}"}
-POST = next(each for each in Application(Settings(keys=KEYS))._table if each.method == "POST" and each.right == "read")
+POST = next(
+    each for each in Application(StudioSettings(keys=KEYS))._table if each.method == "POST" and each.right == "read"
+)
 
 
 def raw(url: str, text: bytes) -> bytes:
@@ -490,7 +492,7 @@ def test_a_head_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
     """A few hundred such connections would lock out all other clients."""
     monkeypatch.setattr(Connection, "seconds", 1.0)
     whole = f"GET /api/about HTTP/1.1\r\nHost: localhost\r\nAuthorization: {READER['authorization']}\r\n\r\n".encode()
-    with serving(Application(Settings(keys=KEYS)), http=Connection, timeout_keep_alive=300) as url:
+    with serving(Application(StudioSettings(keys=KEYS)), http=Connection, timeout_keep_alive=300) as url:
         parts = urlsplit(url)
         for first, begun in [(b"", b""), (b"", b"GET /api/ab"), (whole, b"GET /api/ab")]:
             with socket.create_connection((parts.hostname, parts.port), 60) as line:
@@ -515,7 +517,7 @@ def test_an_answer_that_is_never_read_is_given_up(monkeypatch: pytest.MonkeyPatc
     made, lost = Connection.connection_made, Connection.connection_lost
     monkeypatch.setattr(Connection, "connection_made", lambda self, line: (open_.add(self), made(self, line))[1])
     monkeypatch.setattr(Connection, "connection_lost", lambda self, why: (open_.discard(self), lost(self, why))[1])
-    with serving(Application(Settings(keys=KEYS)), http=Connection, timeout_keep_alive=0.3) as url:
+    with serving(Application(StudioSettings(keys=KEYS)), http=Connection, timeout_keep_alive=0.3) as url:
         parts = urlsplit(url)
         with socket.create_connection((parts.hostname, parts.port), 60) as line:
             line.sendall(head)
@@ -548,24 +550,24 @@ def works(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Application, str, l
     """A studio whose only endpoint streams."""
     made: list[Work] = []
 
-    def stream(studio: Any, asked: Nothing, who: Key) -> Stream:
+    def stream(studio: Any, asked: Nothing, who: Key) -> JsonLines:
         """Never ends."""
         made.append(Work())
-        return Stream(iter(made[-1]))
+        return JsonLines(iter(made[-1]))
 
-    def heavy(studio: Any, asked: Nothing, who: Key) -> Stream:
+    def heavy(studio: Any, asked: Nothing, who: Key) -> JsonLines:
         """Never ends, and writes a lot."""
         made.append(Work(text="x" * 1_000_000))
-        return Stream(iter(made[-1]))
+        return JsonLines(iter(made[-1]))
 
-    def fails(studio: Any, asked: Nothing, who: Key) -> Stream:
+    def fails(studio: Any, asked: Nothing, who: Key) -> JsonLines:
         """Fails in the middle."""
 
         def events() -> Iterator[Any]:
             yield {"text": "\ud800"}
             raise RuntimeError("a detail that nobody sees")
 
-        return Stream(events())
+        return JsonLines(events())
 
     table = [
         Endpoint("POST", "/work", "read", stream, streams=True),
@@ -573,7 +575,7 @@ def works(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Application, str, l
         Endpoint("POST", "/fails", "read", fails, streams=True),
     ]
     monkeypatch.setattr("trueup.studio.app.endpoints", lambda: table)
-    app = Application(Settings(keys=KEYS))
+    app = Application(StudioSettings(keys=KEYS))
     with serving(app) as url:
         yield app, url, made
 

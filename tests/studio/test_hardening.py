@@ -27,10 +27,10 @@ from trueup.store.records import Note, new_id
 from trueup.studio import answering, bodies
 from trueup.studio.app import Application
 from trueup.studio.contracts import saving
-from trueup.studio.endpoint import TEXTS, Endpoint, Nothing, Stream
+from trueup.studio.endpoint import TEXTS, Endpoint, JsonLines, Nothing
 from trueup.studio.judging.cursor import locate
 from trueup.studio.judging.names import properties
-from trueup.studio.settings import Key, Settings
+from trueup.studio.settings import Key, StudioSettings
 from trueup.studio.stores import stores_in
 
 __all__ = ["database", "server"]
@@ -273,12 +273,12 @@ class House:
             """Answers."""
             return {"quick": 1}
 
-        def stream(studio: Any, asked: Nothing, who: Key) -> Stream:
+        def stream(studio: Any, asked: Nothing, who: Key) -> JsonLines:
             """Waits, and then streams."""
             with self._lock:
                 self.streams += 1
             self.go.wait(60)
-            return Stream(iter([{}]))
+            return JsonLines(iter([{}]))
 
         return [
             Endpoint("POST", "/slow", "read", slow, most=TEXTS, slow=True),
@@ -291,7 +291,7 @@ class House:
 def full(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[House, str, Application]]:
     made = House()
     monkeypatch.setattr("trueup.studio.app.endpoints", made.table)
-    app = Application(Settings(keys=KEYS))
+    app = Application(StudioSettings(keys=KEYS))
     with serving(app) as url:
         yield made, f"{url}/api", app
         made.go.set()

@@ -20,7 +20,7 @@ from trueup.studio.api.table import endpoints
 from trueup.studio.app import Application
 from trueup.studio.endpoint import Nothing
 from trueup.studio.openapi import document
-from trueup.studio.settings import Settings
+from trueup.studio.settings import StudioSettings
 from trueup.verdict.codec import spelled
 
 EXAMPLES = 300 if SOAK else 3
@@ -63,7 +63,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Any:
                     fingerprint=contract.fingerprint,
                 )
             )
-    app = Application(Settings(keys=KEYS, folders=(folder,), store=str(folder / "v.db")))
+    app = Application(StudioSettings(keys=KEYS, folders=(folder,), store=str(folder / "v.db")))
     with serving(app) as url:
         opened = Desk(app, url, "editor")
         yield opened

@@ -26,7 +26,7 @@ from trueup.batch.pipeline.running.run import RunOptions
 from trueup.batch.sift import OutOfTime
 from trueup.studio.door.sessions import digest_of
 from trueup.studio.runs import causes, guarding
-from trueup.studio.runs.finding import Place
+from trueup.studio.runs.finding import RunPlace
 from trueup.studio.runs.following import following
 from trueup.studio.settings import Key
 
@@ -144,7 +144,7 @@ def test_failures_are_grouped_on_where_the_last_look_stopped(
     whole = desk.get("/runs/causes", run="sifts/strict")
     shutil.copytree(world / "sifts/strict", tmp_path / "sift")
     monkeypatch.setattr(causes, "_BETWEEN", 4)
-    place = Place("sift", tmp_path / "sift", "sift")
+    place = RunPlace("sift", tmp_path / "sift", "sift")
     looks = [causes.causes_of(place, seconds=-1.0) for _ in range(6)]
     assert [(look["read"], look["complete"]) for look in looks] == [
         (4, False),

@@ -7,7 +7,7 @@ import pytest
 
 from tests.ask.stage import SCHEMA, Model, StageClock
 from trueup import Contract, Policy
-from trueup.ask.clients.request import Failure
+from trueup.ask.clients.request import CallFailure
 from trueup.ask.drivers.sync import ask
 from trueup.ask.memory import Memory
 
@@ -34,8 +34,8 @@ def test_what_is_sent_does_not_grow_with_the_attempts() -> None:
 
 
 @pytest.mark.spec("X37")
-@pytest.mark.parametrize("failure", [Failure("busy", "rate", 429), Failure("down", "transient", 500)])
-def test_a_provider_that_is_down_is_not_stormed(failure: Failure) -> None:
+@pytest.mark.parametrize("failure", [CallFailure("busy", "rate", 429), CallFailure("down", "transient", 500)])
+def test_a_provider_that_is_down_is_not_stormed(failure: CallFailure) -> None:
     _, model, clock = run([failure], deadline=300.0)
     assert clock.time < 300.0
     assert len(model.seen) <= 18
@@ -48,7 +48,7 @@ def test_a_provider_that_is_down_is_not_stormed(failure: Failure) -> None:
 @pytest.mark.spec("X37")
 def test_every_kind_of_trouble_at_once_stays_within_the_attempts() -> None:
     trouble = [
-        Failure("down", "transient", 500), '{"name": 1}', "", "prose", Failure("no mode", "mode", 400), '{"age": "x"}',
+        CallFailure("down", "transient", 500), '{"name": 1}', "", "prose", CallFailure("no mode", "mode", 400), '{"age": "x"}',
     ]  # fmt: skip
     answer, model, _ = run(trouble * 9, models=("a", "b", "c"), attempts=7)
     assert len(model.seen) == 7

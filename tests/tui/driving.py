@@ -15,7 +15,7 @@ from textual.events import Key
 from textual.widgets import DataTable, Static
 from textual.worker import WorkerCancelled
 
-from trueup.tui.keys import Keys
+from trueup.tui.keys import KeyBar
 from trueup.tui.listing import Listing
 
 
@@ -77,7 +77,7 @@ def shown(app: App[None], name: str) -> str:
 
 def footer(app: App[None]) -> str:
     """The keys at the bottom."""
-    return str(app.screen.query_one(Keys).render())
+    return str(app.screen.query_one(KeyBar).render())
 
 
 def below(app: App[None], table: str) -> str:

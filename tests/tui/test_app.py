@@ -22,9 +22,9 @@ from trueup.tui.app import RunsApp
 from trueup.tui.dialogs import Confirm
 from trueup.tui.marked import unit_text
 from trueup.tui.pictures import picture, runs_at
-from trueup.tui.run import OneRun
+from trueup.tui.run import RunScreen
 from trueup.tui.runs import Runs
-from trueup.tui.units import Units
+from trueup.tui.units import UnitsScreen
 
 FENCED = '```json\n{"answer": "short"}\n```'
 PIPELINES = Path(__file__).resolve().parents[2] / "examples" / "pipelines"
@@ -61,7 +61,7 @@ def test_runs_steps_and_units_are_shown(folder: Path) -> None:
         assert re.fullmatch(r"\d\d-\d\d \d\d:\d\d", rows["first"]["updated"])
         app.screen.query_one(DataTable).move_cursor(row=list(rows).index("first"))
         await press(pilot, "enter")
-        assert isinstance(app.screen, OneRun)
+        assert isinstance(app.screen, RunScreen)
         assert "6 units, 5 valid, 1 failed" in shown(app, "#about")
         funnel = by_head(app, "#steps")
         assert [row["step"] for row in funnel] == ["speak", "score"]
@@ -73,7 +73,7 @@ def test_runs_steps_and_units_are_shown(folder: Path) -> None:
         ]
         assert cells(app, "#codes")[0][4] == "not-in-enum"
         await press(pilot, "enter")
-        assert isinstance(app.screen, Units)
+        assert isinstance(app.screen, UnitsScreen)
         units = cells(app, "#units")
         assert len(units) == 6
         assert units[0][:3] == ["pedlar-desperate", "✗ failed", "V005"]
@@ -173,7 +173,7 @@ def test_retry_shows_what_happens_and_asks_first(folder: Path) -> None:
         assert isinstance(app.screen, Confirm)
         assert "1 unit will be asked about again" in shown(app, "#happens")
         await press(pilot, "n")
-        assert isinstance(app.screen, OneRun)
+        assert isinstance(app.screen, RunScreen)
         assert units_at(folder / "first", "speak", "failed") == before
         await press(pilot, "t", "y")
         await settled(pilot, lambda: len(app._notifications) > 0)
@@ -188,7 +188,7 @@ def test_a_retry_that_would_do_nothing_says_why_and_does_not_ask(folder: Path) -
 
     async def steps(pilot: Any) -> None:
         await press(pilot, "enter", "t")
-        assert isinstance(app.screen, OneRun)
+        assert isinstance(app.screen, RunScreen)
         (note,) = app._notifications
         assert note.message.startswith("nothing to retry. 1 unit had all 3 attempts")
 

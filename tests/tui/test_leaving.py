@@ -17,9 +17,9 @@ from trueup.batch.pipeline.viewing.unitlist import Query, page_at
 from trueup.tui import commands
 from trueup.tui.app import RunsApp
 from trueup.tui.dialogs import Confirm
-from trueup.tui.run import OneRun
+from trueup.tui.run import RunScreen
 from trueup.tui.runs import Runs
-from trueup.tui.units import Units
+from trueup.tui.units import UnitsScreen
 
 # A command that notes its process, works until the file `hold` is removed, and notes that it is done. It gives up after
 # some time.
@@ -101,7 +101,7 @@ def test_what_is_under_way_is_shown_and_its_end_is_told_on_any_screen(long: Path
         await settled(pilot, (long.parent / "pid").exists)
         assert app.screen.sub_title == "retry is running …"
         await pilot.press("t", "v", "s")
-        assert isinstance(app.screen, OneRun), "nothing else is begun meanwhile"
+        assert isinstance(app.screen, RunScreen), "nothing else is begun meanwhile"
         assert {note.message for note in app._notifications} == {"retry is running …"}
         await pilot.press("escape")
         assert isinstance(app.screen, Runs)
@@ -152,7 +152,7 @@ def pass_all(run: OwnedRun, name: str) -> None:
 
 async def tick(pilot: Any, app: RunsApp) -> None:
     """The action of the screen's timer every two seconds."""
-    assert isinstance(app.screen, Units)
+    assert isinstance(app.screen, UnitsScreen)
     app.screen._look_again()
     await idle(pilot)
 

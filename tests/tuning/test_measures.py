@@ -11,7 +11,7 @@ from trueup.material.case import Case, Label, Recorded
 from trueup.statistics.proportions import wilson
 from trueup.tuning.evidence import gather
 from trueup.tuning.files import ContractFile
-from trueup.tuning.measures import Measured, Row, measure
+from trueup.tuning.measures import Measured, UnitMeasures, measure
 from trueup.tuning.units import rules_in
 
 CONTRACT = """
@@ -31,7 +31,7 @@ def measured(file: Path, cases: list[Case]) -> Measured:
     return measure(gather(cases, contract.contract(), rules_in(contract.data)))
 
 
-def row(found: Measured, key: str) -> Row:
+def row(found: Measured, key: str) -> UnitMeasures:
     return next(row for row in (*found.units, *found.codes) if row.unit.key == key)
 
 

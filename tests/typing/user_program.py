@@ -14,7 +14,7 @@ import pydantic
 
 from trueup import Answer, Context, Contract, Conversation, Policy, Price, Rejected, ToolCall, Verdict
 from trueup.ask.cache import MemoryCache
-from trueup.contract.option_types import Given
+from trueup.contract.option_types import ContractOptions
 from trueup.watch.observe import observed
 
 
@@ -194,7 +194,7 @@ def options_that_exist(model: Model, table: dict[str, Any]) -> None:
     Contract(Person).ask([model].pop(), ("user", "Who?"), on_event=print)
 
 
-def strict_contract(schema: type[Person], **options: Unpack[Given]) -> Contract[Person]:
+def strict_contract(schema: type[Person], **options: Unpack[ContractOptions]) -> Contract[Person]:
     options.setdefault("strict", True)
     return Contract(schema, **options)
 

@@ -35,7 +35,16 @@ class _Running(Generic[T]):
     """The base of all drivers: the ladder, the turns, and the options of every ask."""
 
     def __init__(
-        self, contract: "Contract[T]", call: "Model", messages: "Messages", *, policy: Policy | None, settings: TurnSettings, on_call: Hook | None, asked: dict[str, Any], sync: bool,
+        self,
+        contract: "Contract[T]",
+        call: "Model",
+        messages: "Messages",
+        *,
+        policy: Policy | None,
+        settings: TurnSettings,
+        on_call: Hook | None,
+        asked: dict[str, Any],
+        sync: bool,
     ) -> None:
         if on_call is not None and not callable(on_call):
             raise TypeError(f"on_call is a function that takes a call; got {type(on_call).__name__}")
@@ -45,7 +54,15 @@ class _Running(Generic[T]):
         clock = asked.get("clock") or SYSTEM
         provider = provider_of(self._ladder.rungs)
         try:
-            self._turns = Turns(contract, messages, policy=policy or DEFAULT, provider=provider, settings=settings, context=context, clock=clock)
+            self._turns = Turns(
+                contract,
+                messages,
+                policy=policy or DEFAULT,
+                provider=provider,
+                settings=settings,
+                context=context,
+                clock=clock,
+            )
         except BaseException:
             self._ladder.close()
             raise
@@ -108,7 +125,9 @@ class RunStream(_Running[T]):
             "clock": clock, "wait": wait,
         }  # fmt: skip
         settings = TurnSettings(tools, deps, turns, errors, max_result, on_event=on_event)
-        super().__init__(contract, call, messages, policy=policy, settings=settings, on_call=on_call, asked=asked, sync=True)
+        super().__init__(
+            contract, call, messages, policy=policy, settings=settings, on_call=on_call, asked=asked, sync=True
+        )
         self._hold = hold
         self._cancel = cancel
         self._parts = self._drive()
@@ -182,7 +201,9 @@ class AsyncRunStream(_Running[T]):
             "on_request": on_request, "context": context, "memory": memory, "cache": cache, "clock": clock, "wait": wait,
         }  # fmt: skip
         settings = TurnSettings(tools, deps, turns, errors, max_result, parallel, on_event)
-        super().__init__(contract, call, messages, policy=policy, settings=settings, on_call=on_call, asked=asked, sync=False)
+        super().__init__(
+            contract, call, messages, policy=policy, settings=settings, on_call=on_call, asked=asked, sync=False
+        )
         self._hold = hold
         self._parts = self._drive()
 

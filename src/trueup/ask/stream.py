@@ -39,7 +39,20 @@ class _Streaming(Generic[T]):
     """The base of both drivers: the loop, the gate of the current attempt, and the parts that are shown last."""
 
     def __init__(
-        self, contract: "Contract[T]", call: "Model", messages: "Messages", *, policy: Policy | None, hold: Hold, on_event: Callable[[Event], object] | None, context: Mapping[str, Any] | None, memory: Memory | None, clock: Clock | None, on_request: Hook | None, cache: "Cache | None", sync: bool,
+        self,
+        contract: "Contract[T]",
+        call: "Model",
+        messages: "Messages",
+        *,
+        policy: Policy | None,
+        hold: Hold,
+        on_event: Callable[[Event], object] | None,
+        context: Mapping[str, Any] | None,
+        memory: Memory | None,
+        clock: Clock | None,
+        on_request: Hook | None,
+        cache: "Cache | None",
+        sync: bool,
     ) -> None:
         if hold not in ("sentence", "all"):
             raise ValueError(f"hold is 'sentence' or 'all'; got {hold!r}")
@@ -144,7 +157,18 @@ class AskStream(_Streaming[T]):
         wait: Callable[[float], bool] | None = None,
     ) -> None:
         super().__init__(
-            contract, call, messages, policy=policy, hold=hold, on_event=on_event, context=context, memory=memory, clock=clock, on_request=on_request, cache=cache, sync=True
+            contract,
+            call,
+            messages,
+            policy=policy,
+            hold=hold,
+            on_event=on_event,
+            context=context,
+            memory=memory,
+            clock=clock,
+            on_request=on_request,
+            cache=cache,
+            sync=True,
         )
         self._cancel = cancel
         self._wait: Callable[[float], bool] = wait or partial(pause, cancel=cancel)
@@ -205,13 +229,13 @@ class AskStream(_Streaming[T]):
                     return None
                 left = None if left is None else left - (self._clock.now() - begun)
                 if left is not None and left <= 0:
-                    return late(self._loop, True, request.timeout)
+                    return late(self._loop, request.timeout, stopped=True)
                 yield from gate.feed(chunk)
         except Late as given_up:
-            return late(self._loop, given_up.job.is_stopped(), request.timeout)
+            return late(self._loop, request.timeout, stopped=given_up.job.is_stopped())
         except CallCancelled as given_up:
             self._gave_up = True
-            abandoned(self._loop, given_up.job.is_stopped())
+            abandoned(self._loop, stopped=given_up.job.is_stopped())
         except Exception as error:
             if gate.chunks and reply_in(error) is not None:  # the SDK refuses to parse what has come whole
                 return None
@@ -220,7 +244,7 @@ class AskStream(_Streaming[T]):
                 raise
             return failure
         finally:
-            abandoned(self._loop, pieces.close())
+            abandoned(self._loop, stopped=pieces.close())
         return None
 
 
@@ -245,7 +269,18 @@ class AsyncAskStream(_Streaming[T]):
         wait: Callable[[float], Awaitable[object]] | None = None,
     ) -> None:
         super().__init__(
-            contract, call, messages, policy=policy, hold=hold, on_event=on_event, context=context, memory=memory, clock=clock, on_request=on_request, cache=cache, sync=False
+            contract,
+            call,
+            messages,
+            policy=policy,
+            hold=hold,
+            on_event=on_event,
+            context=context,
+            memory=memory,
+            clock=clock,
+            on_request=on_request,
+            cache=cache,
+            sync=False,
         )
         self._wait = wait or asyncio.sleep
         self._parts = self._run()
@@ -312,7 +347,7 @@ class AsyncAskStream(_Streaming[T]):
                     return
                 left = None if left is None else left - (self._clock.now() - begun)
                 if left is not None and left <= 0:
-                    failures.append(late(self._loop, True, request.timeout))
+                    failures.append(late(self._loop, request.timeout, stopped=True))
                     return
                 for part in gate.feed(chunk):
                     yield part

@@ -18,8 +18,8 @@ from typing import Any, Literal, Self
 
 from trueup.backtesting.needs import runs_own_code
 from trueup.backtesting.result import Backtest
-from trueup.backtesting.tally import EXAMPLES, Tally
-from trueup.backtesting.work import Counted, Job, Piece, Specs, Task, judge_block, on_pool, on_ray
+from trueup.backtesting.tally import EXAMPLES, FlipTally
+from trueup.backtesting.work import BacktestJob, BlockRef, BlockTally, Specs, Task, judge_block, on_pool, on_ray
 from trueup.batch.judging.contracts import spec_of
 from trueup.batch.judging.work import UnitLimits
 from trueup.material.blocks import Block, PythonValues, close_stores
@@ -80,10 +80,10 @@ def backtest(
     specs = Specs(spec_of(new), None if against is None else spec_of(against))
     began = time.monotonic()
     with open_material(_sources(replies), selection, labels=labels) as material:
-        job = Job(specs, selection, material.labels, on_flips is not None, examples)
+        job = BacktestJob(specs, selection, material.labels, on_flips is not None, examples)
         old = None if specs.old is None else specs.old.name
         result = Backtest(specs.new.name, old, tuple(material.names), margin)
-        result.tally = Tally(most=examples)
+        result.tally = FlipTally(most=examples)
         run = _Run(job, material, result, began)
         counted = run.on_ray(workers or 0, guard, address) if engine == "ray" else run.locally(workers, guard)
         most = min((n for n in (sample, selection.limit) if n is not None), default=None)
@@ -131,7 +131,7 @@ class _Kept:
 class _Run:
     """The blocks of one backtest on their way."""
 
-    def __init__(self, job: Job, material: Material, result: Backtest, began: float) -> None:
+    def __init__(self, job: BacktestJob, material: Material, result: Backtest, began: float) -> None:
         self._job, self._began = job, began
         self._pair = job.spec.open()
         result.same = self._pair.same
@@ -142,14 +142,14 @@ class _Run:
         given = not material.streams and all(isinstance(block, PythonValues) for block in blocks)
         self._few = given and sum(map(_size, blocks)) <= _FEW
         later = (block for stream in material.streams for block in blocks_of_stream(stream))
-        self._tasks = (Task(Piece(number), block) for number, block in enumerate(chain(blocks, later)))
+        self._tasks = (Task(BlockRef(number), block) for number, block in enumerate(chain(blocks, later)))
         self._beat = [0]
 
     def place(self, number: int) -> int:
         """Where the block of a number stands in the sources."""
         return self._order[number] if number < len(self._order) else number
 
-    def locally(self, workers: int | None, guard: UnitLimits) -> Iterator[Counted]:
+    def locally(self, workers: int | None, guard: UnitLimits) -> Iterator[BlockTally]:
         """Here first, then on processes of this machine.
 
         Where no number of processes is asked for and none can be forked, all of it is done here: a process that is started in another way
@@ -174,13 +174,13 @@ class _Run:
         yield from on_pool(self._job, self._travelling(here), workers, guard)
         yield from map(self._here, here)
 
-    def on_ray(self, workers: int, guard: UnitLimits, address: str) -> Iterator[Counted]:
+    def on_ray(self, workers: int, guard: UnitLimits, address: str) -> Iterator[BlockTally]:
         """On a cluster."""
         here: list[Task] = []
         yield from on_ray(self._job, self._travelling(here), workers, guard, address)
         yield from map(self._here, here)
 
-    def _here(self, task: Task) -> Counted:
+    def _here(self, task: Task) -> BlockTally:
         return judge_block(self._job, self._pair, task, self._beat)
 
     def _travelling(self, here: list[Task]) -> Iterator[Task]:

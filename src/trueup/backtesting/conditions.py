@@ -27,7 +27,7 @@ class BadCondition(ValueError):
     """An expression cannot be understood: says where, and which names there are."""
 
 
-class Figure(msgspec.Struct, frozen=True):
+class CountAndShare(msgspec.Struct, frozen=True):
     """A figure of a backtest: as a count and as a share; None where it is not known or there is no such thing."""
 
     count: float | None = None
@@ -51,7 +51,7 @@ class Condition:
         self.text = text
         self._items = _in_order(_items(text, names), text)
 
-    def holds(self, figures: Mapping[str, Figure]) -> bool:
+    def holds(self, figures: Mapping[str, CountAndShare]) -> bool:
         """Whether it holds; a comparison with a figure that is not known does not."""
         stack: list[bool] = []
         for item in self._items:
@@ -64,17 +64,17 @@ class Condition:
                 stack.append(left and right if item == "and" else left or right)
         return stack[0]
 
-    def unknown(self, figures: Mapping[str, Figure]) -> list[str]:
+    def unknown(self, figures: Mapping[str, CountAndShare]) -> list[str]:
         """The names in it whose figures are not known."""
         return [item.name for item in self._items if isinstance(item, _Comparison) and _figure(item, figures) is None]
 
 
-def _figure(item: _Comparison, figures: Mapping[str, Figure]) -> float | None:
+def _figure(item: _Comparison, figures: Mapping[str, CountAndShare]) -> float | None:
     figure = figures[item.name]
     return figure.share if item.percent or figure.count is None else figure.count
 
 
-def _compared(item: _Comparison, figures: Mapping[str, Figure]) -> bool:
+def _compared(item: _Comparison, figures: Mapping[str, CountAndShare]) -> bool:
     found = _figure(item, figures)
     return False if found is None else _COMPARE[item.compare](found, item.number)
 
@@ -135,26 +135,26 @@ def _in_order(items: list[_Item], text: str) -> list[_Item]:
     operand = True  # whether a comparison comes next
     for item in items:
         if isinstance(item, _Comparison):
-            _expect(operand, text, "and or or is missing between two comparisons")
+            _expect(text, "and or or is missing between two comparisons", holds=operand)
             done.append(item)
             operand = False
         elif item in ("(", "not"):
-            _expect(operand, text, f"and or or is missing before {item}")
+            _expect(text, f"and or or is missing before {item}", holds=operand)
             waiting.append(item)
         elif item == ")":
-            _expect(not operand, text, "a comparison is missing before )")
+            _expect(text, "a comparison is missing before )", holds=not operand)
             while waiting and waiting[-1] != "(":
                 done.append(waiting.pop())
-            _expect(bool(waiting), text, "there is a ) without a (")
+            _expect(text, "there is a ) without a (", holds=bool(waiting))
             waiting.pop()
         else:
-            _expect(not operand, text, f"a comparison is missing before {item}")
+            _expect(text, f"a comparison is missing before {item}", holds=not operand)
             while waiting and waiting[-1] != "(" and _WORDS[waiting[-1]] >= _WORDS[item]:
                 done.append(waiting.pop())
             waiting.append(item)
             operand = True
-    _expect(not operand, text, "a comparison is missing at the end")
-    _expect("(" not in waiting, text, "there is a ( without a )")
+    _expect(text, "a comparison is missing at the end", holds=not operand)
+    _expect(text, "there is a ( without a )", holds="(" not in waiting)
     return done + waiting[::-1]
 
 
@@ -162,7 +162,7 @@ def _quoted(text: str) -> str:
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
 
 
-def _expect(holds: bool, text: str, otherwise: str) -> None:
+def _expect(text: str, otherwise: str, *, holds: bool) -> None:
     if not holds:
         raise BadCondition(f"{_quoted(text)}: {otherwise}")
 

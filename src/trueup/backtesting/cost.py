@@ -27,7 +27,7 @@ class Sums(msgspec.Struct):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-class Observed(msgspec.Struct):
+class ObservedRates(msgspec.Struct):
     """What a source says about asking again."""
 
     all: Sums = msgspec.field(default_factory=Sums)
@@ -58,7 +58,7 @@ class Observed(msgspec.Struct):
             self.first = min(self.first, case.at) if self.first else case.at
             self.last = max(self.last, case.at)
 
-    def add(self, other: "Observed") -> None:
+    def add(self, other: "ObservedRates") -> None:
         """Count in what another one has seen."""
         self.all.add(other.all)
         self.again.add(other.again)
@@ -92,13 +92,13 @@ class Observed(msgspec.Struct):
         return self.last - self.first
 
 
-def estimate(observed: Observed, refused: int, accepted: int, share: float = 1.0) -> dict[str, Any]:
+def estimate(observed: ObservedRates, refused: int, accepted: int, share: float = 1.0) -> dict[str, Any]:
     """What newly refused and newly accepted replies would cost, and save, at the rates observed.
 
     `share` says how much of the source was seen. Amounts of money are in millionths of your unit; None: not observed. `failed` are requests that
     end without a valid reply, since not every refusal is followed by another ask.
 
-    >>> seen = Observed(Sums(100, 5000, 1000, 0, 200.0), Sums(10, 600, 100, 0, 20.0), refused=20)
+    >>> seen = ObservedRates(Sums(100, 5000, 1000, 0, 200.0), Sums(10, 600, 100, 0, 20.0), refused=20)
     >>> told = estimate(seen, refused=8, accepted=2)
     >>> told["asks"], told["tokens"], told["cost"], told["latency"]
     (3.0, 210.0, None, 6.0)

@@ -31,7 +31,7 @@ _NOTHING: Mapping[str, Any] = {}
 _CALLS = "calls"
 
 
-class Found(msgspec.Struct, frozen=True):
+class CaseFindings(msgspec.Struct, frozen=True):
     """What is wrong under one of the contracts."""
 
     code: str
@@ -41,7 +41,7 @@ class Found(msgspec.Struct, frozen=True):
     span: tuple[int, int] | None = None
 
 
-class Change(msgspec.Struct, frozen=True):
+class ValueChange(msgspec.Struct, frozen=True):
     """A place where two accepted values differ, with what stands there; empty where nothing does."""
 
     path: str
@@ -49,15 +49,15 @@ class Change(msgspec.Struct, frozen=True):
     now: Any
 
 
-class Judged(msgspec.Struct, frozen=True):
+class CaseOutcome(msgspec.Struct, frozen=True):
     """How the outcome of a case changes."""
 
     kind: Kind
     was: bool = True
     now: bool = True
-    found: tuple[Found, ...] = ()
+    found: tuple[CaseFindings, ...] = ()
     """For a reply that is newly refused, why; for one that is newly accepted, why it was refused before."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[ValueChange, ...] = ()
     reason: Reason | None = None
     error: str = ""
     """Why a check raised, without the text of the error: it may quote the reply."""
@@ -123,7 +123,7 @@ class _Contract:
             except Exception:  # noqa: BLE001 - what went wrong is seen again below
                 written = None
             if written is not None:
-                return Side(True, written=written)
+                return Side(ok=True, written=written)
         return _of_verdict(self.check(case.reply, case.context))
 
 
@@ -137,22 +137,22 @@ class Pair:
             self._old is not None and bool(self._new.fingerprint) and self._new.fingerprint == self._old.fingerprint
         )
         # what was refused for saying nothing, or for not being complete, is refused under any contract
-        self._refused = Judged("same", False, False, skipped=1 if old is None else 2)
+        self._refused = CaseOutcome("same", was=False, now=False, skipped=1 if old is None else 2)
 
-    def judge(self, case: Case) -> Judged:
+    def judge(self, case: Case) -> CaseOutcome:
         """How the outcome of a case changes."""
         reason = case.unjudgeable or self._lost(case)
         if reason is None and self._old is None and case.recorded is None:
             reason = "no_outcome"
         if reason is not None:
-            return Judged("unjudgeable", reason=reason)
+            return CaseOutcome("unjudgeable", reason=reason)
         if case.recorded is not None and not case.recorded.ok and any(map(is_of_asking, case.recorded.findings)):
             return self._refused
         try:
             return self._judged(case)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a bug of the user's or of ours: it costs this case alone
             reason = "out_of_memory" if isinstance(error, MemoryError) else "check_raised"
-            return Judged("unjudgeable", reason=reason, error=str(bug_of(error) or type(error).__name__))
+            return CaseOutcome("unjudgeable", reason=reason, error=str(bug_of(error) or type(error).__name__))
 
     def _lost(self, case: Case) -> Reason | None:
         """Why the context of a case is not enough; None if it is."""
@@ -164,7 +164,7 @@ class Pair:
             return None
         return case.missing_why[place] if place < len(case.missing_why) else "context_not_kept"
 
-    def _judged(self, case: Case) -> Judged:
+    def _judged(self, case: Case) -> CaseOutcome:
         now = self._new.judge(case)
         if self.same:
             was = now
@@ -175,20 +175,20 @@ class Pair:
             made = now.made + was.made
             skipped = (1 if self._old is None else 2) - made
         if _lacks_source(now) is not _lacks_source(was):
-            return Judged("unjudgeable", reason="no_source")  # nothing says what the verdict would have been
+            return CaseOutcome("unjudgeable", reason="no_source")  # nothing says what the verdict would have been
         if was.ok is not now.ok:
             kind: Kind = "newly_accepted" if now.ok else "newly_refused"
-            return Judged(kind, was.ok, now.ok, _found(was if now.ok else now), (), None, "", made, skipped)
+            return CaseOutcome(kind, was.ok, now.ok, _found(was if now.ok else now), (), None, "", made, skipped)
         if now.ok and was is not now and (was.written is None or now.written is None):
             changes = _changes(was, now)
             if changes:
-                return Judged("value_changed", True, True, (), changes, None, "", made, skipped)
+                return CaseOutcome("value_changed", changes=changes, verdicts=made, skipped=skipped)
         if made == 2 and skipped == 0 and now.ok:
             return _PASSED
-        return Judged("same", was.ok, now.ok, (), (), None, "", made, skipped)
+        return CaseOutcome("same", was.ok, now.ok, (), (), None, "", made, skipped)
 
 
-_PASSED = Judged("same", verdicts=2)
+_PASSED = CaseOutcome("same", verdicts=2)
 
 
 def _lacks_source(side: Side) -> bool:
@@ -200,7 +200,7 @@ def _lacks_source(side: Side) -> bool:
     )
 
 
-def _found(side: Side) -> tuple[Found, ...]:
+def _found(side: Side) -> tuple[CaseFindings, ...]:
     """The errors of a side; those of a record may have lost some of what they said."""
     found = []
     for each in islice((one for one in side.findings if _is_error(one)), _MOST):
@@ -209,7 +209,7 @@ def _found(side: Side) -> tuple[Found, ...]:
         }  # fmt: skip
         span = row.get("span")
         found.append(
-            Found(
+            CaseFindings(
                 str(row.get("code", "")),
                 rule_of(row),
                 folded(str(row.get("path", "$"))),
@@ -225,18 +225,20 @@ def _is_error(found: Any) -> bool:
     return bool(level == "error")
 
 
-def _changes(was: Side, now: Side) -> tuple[Change, ...]:
+def _changes(was: Side, now: Side) -> tuple[ValueChange, ...]:
     """The places where two accepted values differ; a record that did not keep its value differs in none."""
     before, after = was.value, now.value
-    told: list[Change] = []
+    told: list[ValueChange] = []
     if (was.made or before is not None) and not _is_written_alike(before, after):
         told = [
-            Change(folded(render(each.path)), each.before, each.now)
+            ValueChange(folded(render(each.path)), each.before, each.now)
             for each in islice(differences(before, after), _MOST)
         ]
     if was.calls is not None and (was.calls or now.calls):
         pair = differences(_calls(was.calls), _calls(now.calls))
-        told += (Change(folded(render((_CALLS, *each.path))), each.before, each.now) for each in islice(pair, _MOST))
+        told += (
+            ValueChange(folded(render((_CALLS, *each.path))), each.before, each.now) for each in islice(pair, _MOST)
+        )
     return tuple(told)
 
 

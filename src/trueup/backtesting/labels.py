@@ -6,18 +6,18 @@ flip is an improvement. Labels that disagree as often as they agree say nothing.
 
 from typing import Literal
 
-from trueup.backtesting.judging import Judged
+from trueup.backtesting.judging import CaseOutcome
 from trueup.material.case import RIGHT, WRONG, Case, Label
 from trueup.material.selection import rule_of
 
 Mark = Literal["better", "worse", "unlabelled"]
 
 
-def mark_of(case: Case, judged: Judged) -> Mark:
+def mark_of(case: Case, judged: CaseOutcome) -> Mark:
     """Whether a flip is better or worse than before, as far as labels tell.
 
     >>> refused = Case("1", "x", labels=(Label("1", "wrong"),))
-    >>> mark_of(refused, Judged("newly_accepted", was=False))
+    >>> mark_of(refused, CaseOutcome("newly_accepted", was=False))
     'better'
     """
     passes = ought_to_pass(case, was=judged.was)

@@ -9,10 +9,10 @@ from zlib import crc32
 
 import msgspec
 
-from trueup.backtesting.conditions import Condition, Figure
+from trueup.backtesting.conditions import Condition, CountAndShare
 from trueup.backtesting.cost import estimate
 from trueup.backtesting.judging import FLIPS
-from trueup.backtesting.tally import DIMENSIONS, Tally
+from trueup.backtesting.tally import DIMENSIONS, FlipTally
 from trueup.material.case import Reason
 from trueup.statistics.clusters import Clustered
 from trueup.statistics.proportions import clustered_wilson, mcnemar, tost_paired, wilson
@@ -48,7 +48,7 @@ class Conversations:
         self.several = False
         """Whether a conversation has more than one reply."""
 
-    def add(self, tally: Tally) -> None:
+    def add(self, tally: FlipTally) -> None:
         """Add the conversations of a block."""
         for name, counts in tally.conversations.items():
             self._add(self._known(name), *counts)
@@ -99,11 +99,11 @@ class Backtest:
         """Blocks of the sources that were read, and all of them; the order is random, so a part of them is a fair sample."""
         self.seconds = 0.0
         self.complete = False
-        self.tally = Tally()
+        self.tally = FlipTally()
         self._conversations = Conversations()
         self._by_block = Clustered()
 
-    def take(self, tally: Tally) -> None:
+    def take(self, tally: FlipTally) -> None:
         """Add what came of a block."""
         self.tally.add(tally)
         self._conversations.add(tally)
@@ -279,36 +279,38 @@ class Backtest:
 
     # -- conditions ----------------------------------------------------------------------------
 
-    def figures(self) -> dict[str, Figure]:
+    def figures(self) -> dict[str, CountAndShare]:
         """Every figure that a condition may name."""
         n = self.judged
-        told: dict[str, Figure] = {}
+        told: dict[str, CountAndShare] = {}
         for name in RATES:
             rate = self.rate(name)
-            told[name] = Figure(rate.count, rate.share)
-            told[f"{name}.low"] = Figure(rate.low * n, rate.low)
-            told[f"{name}.high"] = Figure(rate.high * n, rate.high)
+            told[name] = CountAndShare(rate.count, rate.share)
+            told[f"{name}.low"] = CountAndShare(rate.low * n, rate.low)
+            told[f"{name}.high"] = CountAndShare(rate.high * n, rate.high)
         labels = self.labels
         marked = labels["better"] + labels["worse"]
         for mark in ("better", "worse"):
-            told[mark] = Figure(labels[mark], labels[mark] / marked if marked else None)
-        told["unlabelled"] = Figure(labels["unlabelled"], labels["unlabelled"] / self.flips if self.flips else 0.0)
+            told[mark] = CountAndShare(labels[mark], labels[mark] / marked if marked else None)
+        told["unlabelled"] = CountAndShare(
+            labels["unlabelled"], labels["unlabelled"] / self.flips if self.flips else 0.0
+        )
         lost = self.total - n
-        told["unjudgeable"] = Figure(lost, lost / self.total if self.total else 0.0)
-        told["judged"] = Figure(n, n / self.total if self.total else 0.0)
-        told["total"] = Figure(self.total, 1.0)
-        told["p"] = Figure(None, self.p)
+        told["unjudgeable"] = CountAndShare(lost, lost / self.total if self.total else 0.0)
+        told["judged"] = CountAndShare(n, n / self.total if self.total else 0.0)
+        told["total"] = CountAndShare(self.total, 1.0)
+        told["p"] = CountAndShare(None, self.p)
         estimate_ = self._conversations.difference.difference()
         for name, value in (
             ("difference", estimate_.value),
             ("difference.low", estimate_.low),
             ("difference.high", estimate_.high),
         ):
-            told[name] = Figure(None, value)
+            told[name] = CountAndShare(None, value)
         cost = self.cost
-        told |= {name: Figure(cost[name]) for name in AMOUNTS}
+        told |= {name: CountAndShare(cost[name]) for name in AMOUNTS}
         if cost["cost"] is not None:
-            told["cost"] = Figure(cost["cost"] / 1_000_000)
+            told["cost"] = CountAndShare(cost["cost"] / 1_000_000)
         return told
 
     def fails(self, expression: str) -> bool:

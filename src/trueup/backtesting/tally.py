@@ -10,8 +10,8 @@ from collections import Counter
 from typing import Any
 from zlib import crc32
 
-from trueup.backtesting.cost import Observed
-from trueup.backtesting.judging import FLIPS, Found, Judged, shown_value
+from trueup.backtesting.cost import ObservedRates
+from trueup.backtesting.judging import FLIPS, CaseFindings, CaseOutcome, shown_value
 from trueup.backtesting.labels import mark_of, words_of
 from trueup.material.case import Case, Reason
 
@@ -25,7 +25,7 @@ _VALUE = 120
 Example = dict[str, Any]
 
 
-class Tally:
+class FlipTally:
     """What came of some cases."""
 
     def __init__(self, *, lines: bool = False, most: int = EXAMPLES) -> None:
@@ -50,14 +50,14 @@ class Tally:
         self.conversations: dict[str, list[int]] = {}
         """By conversation: judged cases, newly refused ones, newly accepted ones."""
         self.alone = [0, 0, 0]
-        self.observed = Observed()
+        self.observed = ObservedRates()
         self.flips: list[bytes] | None = [] if lines else None
 
     @property
     def judged(self) -> int:
         return self.kinds.total()
 
-    def note(self, case: Case, judged: Judged) -> None:
+    def note(self, case: Case, judged: CaseOutcome) -> None:
         """Count one case."""
         self.total += 1
         self.observed.note(case)
@@ -87,7 +87,7 @@ class Tally:
             counts[2] += kind == "newly_accepted"
             self._note_flip(case, judged)
 
-    def _note_flip(self, case: Case, judged: Judged) -> None:
+    def _note_flip(self, case: Case, judged: CaseOutcome) -> None:
         kind = judged.kind
         mark = mark_of(case, judged)
         self.marks[kind, mark] += 1
@@ -115,7 +115,7 @@ class Tally:
                 json.dumps(made or example_of(case, judged, mark), ensure_ascii=True, default=str).encode() + b"\n"
             )
 
-    def add(self, other: "Tally") -> None:
+    def add(self, other: "FlipTally") -> None:
         """Add what another tally has counted, but for its conversations, which are for whoever clusters."""
         self.total += other.total
         for name in ("kinds", "unjudgeable", "marks"):
@@ -161,7 +161,7 @@ def _keep(kept: list[tuple[int, str, Example]], entry: tuple[int, str, Example],
         heapq.heappush(kept, entry)
 
 
-def _keys(case: Case, judged: Judged) -> dict[str, list[str]]:
+def _keys(case: Case, judged: CaseOutcome) -> dict[str, list[str]]:
     """What a flip counts under; each key once."""
     paths = [found.path for found in judged.found] or [change.path for change in judged.changes]
     keys = {
@@ -176,12 +176,12 @@ def _keys(case: Case, judged: Judged) -> dict[str, list[str]]:
     return {name: list(dict.fromkeys(key[:200] for key in found if key)) for name, found in keys.items()}
 
 
-def _reason(found: Found) -> str:
+def _reason(found: CaseFindings) -> str:
     """A code with what tells its findings apart: a rule, or for a schema the place in the value."""
     return f"{found.code} {found.path if found.code[0] == 'V' or not found.rule else found.rule}"
 
 
-def example_of(case: Case, judged: Judged, mark: str) -> Example:
+def example_of(case: Case, judged: CaseOutcome, mark: str) -> Example:
     """A flip as it is shown: what the reply says, with the place that matters marked."""
     first = judged.found[0] if judged.found else None
     span = next((found.span for found in judged.found if found.span), None)
@@ -203,7 +203,7 @@ def example_of(case: Case, judged: Judged, mark: str) -> Example:
     return told
 
 
-def _word(ok: bool) -> str:
+def _word(ok: bool) -> str:  # noqa: FBT001 - its only value
     return "accepted" if ok else "refused"
 
 

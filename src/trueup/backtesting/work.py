@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from trueup import __version__
-from trueup.backtesting.judging import Judged, Pair
-from trueup.backtesting.tally import EXAMPLES, Tally
+from trueup.backtesting.judging import CaseOutcome, Pair
+from trueup.backtesting.tally import EXAMPLES, FlipTally
 from trueup.batch.engines.local import WorkerPool, live
 from trueup.batch.judging.contracts import ContractSpec
 from trueup.batch.judging.work import IDLE, UnitLimits
@@ -19,7 +19,7 @@ from trueup.material.selection import Selection
 _REASONS: dict[str, Reason] = {"U006": "timed_out", "U008": "crashed"}
 
 
-class Piece(NamedTuple):
+class BlockRef(NamedTuple):
     """The number of a block."""
 
     number: int
@@ -28,7 +28,7 @@ class Piece(NamedTuple):
 class Task(NamedTuple):
     """A block to be judged, and the cases in it that are not to be: their number, and a code that says why."""
 
-    piece: Piece
+    piece: BlockRef
     block: Block
     condemned: Mapping[int, str] = {}
 
@@ -50,7 +50,7 @@ class Specs(NamedTuple):
         return Pair(self.new.open(), None if self.old is None else self.old.open())
 
 
-class Job(NamedTuple):
+class BacktestJob(NamedTuple):
     """What all blocks share; with `lines`, each flip is written as a line. `examples` of each direction are kept."""
 
     spec: Specs
@@ -60,34 +60,34 @@ class Job(NamedTuple):
     examples: int = EXAMPLES
 
 
-class Counted(NamedTuple):
+class BlockTally(NamedTuple):
     """The tally of a block."""
 
     number: int
-    tally: Tally
+    tally: FlipTally
 
 
 class Beat(Protocol):
     def __setitem__(self, at: int, value: int) -> None: ...
 
 
-def judge_block(job: Job, pair: Pair, task: Task, beat: Beat) -> Counted:
+def judge_block(job: BacktestJob, pair: Pair, task: Task, beat: Beat) -> BlockTally:
     """Judge the cases of a block; the number of each stands in `beat` while it is judged."""
-    tally = Tally(lines=job.lines, most=job.examples)
+    tally = FlipTally(lines=job.lines, most=job.examples)
     condemned = task.condemned
     judge, note = pair.judge, tally.note
     for number, case in enumerate(cases_in(task.block, job.selection, job.labels)):
         beat[0] = number
         if condemned and number in condemned:
-            note(case, Judged("unjudgeable", reason=_REASONS[condemned[number]]))
+            note(case, CaseOutcome("unjudgeable", reason=_REASONS[condemned[number]]))
         else:
             note(case, judge(case))
         beat[0] = IDLE
-    return Counted(task.piece.number, tally)
+    return BlockTally(task.piece.number, tally)
 
 
 def judge_blocks(
-    job: Job, connection: Any, beat: Any, megabytes: int, closing: list[Any], at_start: Any
+    job: BacktestJob, connection: Any, beat: Any, megabytes: int, closing: list[Any], at_start: Any
 ) -> None:  # fmt: skip
     """The life of a worker."""
 
@@ -98,7 +98,7 @@ def judge_blocks(
     live(opened, connection, megabytes, closing, at_start)
 
 
-def on_pool(job: Job, tasks: Iterator[Task], workers: int, guard: UnitLimits) -> Iterator[Counted]:
+def on_pool(job: BacktestJob, tasks: Iterator[Task], workers: int, guard: UnitLimits) -> Iterator[BlockTally]:
     """Judge blocks on processes of this machine; tallies come in any order."""
     pool = WorkerPool(job, guard, work=judge_blocks)
     try:
@@ -107,7 +107,9 @@ def on_pool(job: Job, tasks: Iterator[Task], workers: int, guard: UnitLimits) ->
         pool.close()
 
 
-def on_ray(job: Job, tasks: Iterator[Task], workers: int, guard: UnitLimits, address: str) -> Iterator[Counted]:
+def on_ray(
+    job: BacktestJob, tasks: Iterator[Task], workers: int, guard: UnitLimits, address: str
+) -> Iterator[BlockTally]:
     """Judge blocks as tasks of Ray; workers read the sources themselves."""
     from trueup.batch.engines.packing import pack  # only where a cluster is asked for
     from trueup.batch.engines.ray import carry, packed_parcel
@@ -123,32 +125,32 @@ def on_ray(job: Job, tasks: Iterator[Task], workers: int, guard: UnitLimits, add
 
     new, things = pack(job.spec.new, ())
     old, more = (None, things) if job.spec.old is None else pack(job.spec.old, ())
-    parcel = packed_parcel(Parcel(__version__, job._replace(spec=Specs(new, old)), guard, (things, more)))
+    parcel = packed_parcel(NodeInput(__version__, job._replace(spec=Specs(new, old)), guard, (things, more)))
     yield from carry(parcel, every(), address, workers, lambda task: on_pool(job, iter([task]), 1, guard))
 
 
-class Parcel(NamedTuple):
+class NodeInput(NamedTuple):
     """What every node of a cluster gets once."""
 
     version: str
-    job: Job
+    job: BacktestJob
     guard: UnitLimits
     luggage: tuple[Any, Any]
     """The modules of the two contracts."""
 
-    def desk(self) -> "Desk":
+    def desk(self) -> "BlockJudge":
         """What answers tasks on a node."""
         from trueup.batch.engines.packing import unpack
 
         new, old = self.job.spec
         specs = Specs(unpack(new, self.luggage[0]), None if old is None else unpack(old, self.luggage[1]))
-        return Desk(self.job._replace(spec=specs), self.guard)
+        return BlockJudge(self.job._replace(spec=specs), self.guard)
 
 
-class Desk:
+class BlockJudge:
     """Judges the blocks that come to a node, in a process of their own."""
 
-    def __init__(self, job: Job, guard: UnitLimits) -> None:
+    def __init__(self, job: BacktestJob, guard: UnitLimits) -> None:
         job.spec.open()  # says now if a contract cannot be used here
         self._pool = WorkerPool(job, guard, work=judge_blocks)
 

@@ -19,11 +19,11 @@ from trueup.batch.counting import grounding_rates
 from trueup.batch.disk.full_disk import writing
 from trueup.batch.flips import Flip, Flips
 from trueup.batch.reporting.explanations import explained
-from trueup.batch.siftdir.directory import Missing, line_at, settled
+from trueup.batch.siftdir.directory import NotASift, line_at, settled
 from trueup.verdict.catalogue import FINDINGS, FIXES, OWN
 from trueup.verdict.paths import folded, render
 
-__all__ = ["Comparison", "Missing", "compare"]
+__all__ = ["Comparison", "NotASift", "compare"]
 
 _PATHS = 1000  # paths of changed values that are counted separately
 _A_UNIT = 200  # paths that are counted in one unit
@@ -86,7 +86,7 @@ class Comparison:
 
 
 def compare(a: str | Path, b: str | Path, *, examples: int = 5) -> Comparison:
-    """Compare two folders, each of a sift or a run. Raises `Missing` if one of them is neither."""
+    """Compare two folders, each of a sift or a run. Raises `NotASift` if one of them is neither."""
     return settled(lambda: _compared([open_side(Path(a)), open_side(Path(b))], examples))
 
 

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple, Self
 import orjson
 
 from trueup import __version__
-from trueup.batch.counting.tally import Tally
+from trueup.batch.counting.tally import UnitTally
 from trueup.batch.input.folders import address_of
 from trueup.batch.input.ranges import RANGE_SIZE, ranges_of
 from trueup.batch.input.sources import InputForm, InputSource, changed, open_sources
@@ -88,7 +88,7 @@ class SiftProgress(NamedTuple):
     done: int
     total: int
     seconds: float
-    tally: Tally
+    tally: UnitTally
     resumed: int = 0
     kept_units: int = 0
     kept_bytes: int = 0
@@ -137,7 +137,7 @@ class _Run:
         self._resumed = 0
         self._kept = (0, 0)  # units and bytes of the resumed ranges
         self._judged: list[tuple[int, int, int]] = []
-        self.tally = Tally()
+        self.tally = UnitTally()
         self.manifest = Manifest(work)
         try:
             self.manifest.own()
@@ -279,7 +279,7 @@ class _Run:
             finally:
                 lines.close()
             self.manifest.commit({"state": "publishing"})
-        return self._publish(Tally.of(self.manifest.get("merge")["tally"]))
+        return self._publish(UnitTally.of(self.manifest.get("merge")["tally"]))
 
     @property
     def _index(self) -> str:
@@ -390,7 +390,7 @@ class _Run:
 
     # -- the end ---------------------------------------------------------------------------------
 
-    def _publish(self, tally: Tally) -> dict[str, Any]:
+    def _publish(self, tally: UnitTally) -> dict[str, Any]:
         """Put the files in place; each step can be repeated."""
         self._lock.check()
         drafts = [name for name in self._names if (self._work / name).exists()]
@@ -432,7 +432,7 @@ class _Run:
         """The fingerprint of the contract, which verdicts in a store have too; empty if the contract has none."""
         return str(getattr(self._spec.open(), "fingerprint", ""))
 
-    def _summary(self, tally: Tally) -> dict[str, Any]:
+    def _summary(self, tally: UnitTally) -> dict[str, Any]:
         seconds = time.monotonic() - self._began
         units = tally.counts["units"]
         account = tally.account()
@@ -462,7 +462,7 @@ class _Run:
             },
         }
 
-    def _say(self, step: str, done: int, total: int, tally: Tally) -> None:
+    def _say(self, step: str, done: int, total: int, tally: UnitTally) -> None:
         seconds = time.monotonic() - self._began
         self._tell(SiftProgress(step, done, total, seconds, tally, self._resumed, *self._kept))
         if self._options.time_limit and seconds > self._options.time_limit:
@@ -483,7 +483,7 @@ def _key(sources: list[InputSource], settings: str) -> str:
     return hashlib.sha256(orjson.dumps(told)).hexdigest()
 
 
-def _usual(tally: Tally) -> str:
+def _usual(tally: UnitTally) -> str:
     """The default way to merge lines that share an id: in a provider's files they are attempts at the same unit."""
     units = tally.counts["lines"] - tally.counts["strange"]
     return "valid" if units and tally.counts["provided"] == units else "fail"

@@ -1,7 +1,8 @@
-"""Where a conversation stands: the state that a context names, or the finding that says why it names none.
+"""The current state of a conversation: the state that a context names, or the finding that says why it names none.
 
-Takes the names of a contract's states and a context; returns the name of one state, with findings. Nothing is assumed
-silently: without a state, the contract's `start` is used and reported; if it has none, the reply is refused.
+Takes the names of a contract's states and a context; returns the name of one state, with findings. It assumes nothing
+silently: if the context has no state, the contract's `start` is used and reported; if there is no `start` either, the
+reply is refused.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,12 +12,13 @@ from trueup.checks.machines import state_name
 from trueup.verdict.facts import Finding, finding
 from trueup.verdict.likeness import name_words, nearest
 
-# What a context may hold. Of other keys, one that reads like `state` or holds the name of a state is a mistake.
+# The known keys of a context. Any other key that reads like `state`, or has the name of a state as its value, is a
+# mistake.
 _KEYS = frozenset({"state", "data", "history", "question", "tenant", "input", "expected_sequence"})
-# The findings that are about the context: no other reply of the model would change them.
+# The findings about the context: no other reply from the model would change them.
 UNPLACED = frozenset({"D004", "D006"})
 _SHOWN = 12
-_PASS = "Name the state with every check: context={'state': NAME}, or --state NAME."
+_PASS = "Pass the state with every check: context={'state': NAME}, or --state NAME."
 
 
 def reads_like_state(key: str) -> bool:
@@ -25,19 +27,19 @@ def reads_like_state(key: str) -> bool:
     >>> reads_like_state("fsmState"), reads_like_state("satte"), reads_like_state("status"), reads_like_state("tenant")
     (True, True, False, False)
     """
-    from rapidfuzz.distance import OSA  # loaded where a state is missing
+    from rapidfuzz.distance import OSA  # loaded only if a state is missing
 
     return any(OSA.distance(word, "state") <= 1 for word in name_words(key))
 
 
-class Standing(NamedTuple):
-    """The state to judge by, and what is wrong with the context; without a state only what always holds is judged."""
+class CurrentState(NamedTuple):
+    """The state to judge by, and the problems of the context. Without a state, only general rules are checked."""
 
     state: str
     findings: tuple[Finding, ...] = ()
 
 
-_ANYWHERE = Standing("")
+_ANYWHERE = CurrentState("")
 
 
 class Places:
@@ -49,20 +51,20 @@ class Places:
         self._names = tuple(names)
         self._start = start if start in self._names else None
         self._machine = machine
-        self._known = {name: Standing(name) for name in self._names}
+        self._known = {name: CurrentState(name) for name in self._names}
         self._folded: dict[str, list[str]] = {}
         for name in self._names:
             self._folded.setdefault(name.casefold(), []).append(name)
 
     def named(self, source: Any) -> str | None:
-        """The state of the contract that a name, an enum member, a dict or a machine is in.
+        """The state of the contract that is meant by a name, an enum member, a dict or a machine.
 
         >>> Places(["IDLE", "BOOKED"]).named({"current_state": "idle"})
         'IDLE'
         """
         if type(source) is str and source in self._known:
             return source
-        for by_name in (False, True):  # a member of an enum: by its value, then by its name
+        for by_name in (False, True):  # try the value of an enum member first, then its name
             name = state_name(source, by_name=by_name)
             if name is None or name in self._known:
                 return name
@@ -71,8 +73,8 @@ class Places:
                 return alike[0]
         return None
 
-    def of(self, context: Mapping[str, Any]) -> Standing:
-        """Where the conversation of a context stands.
+    def of(self, context: Mapping[str, Any]) -> CurrentState:
+        """The state that a context puts the conversation in.
 
         >>> standing = Places(["IDLE", "BOOKED"]).of({"State": "IDLE"})
         >>> standing.state, standing.findings[0].code
@@ -89,7 +91,7 @@ class Places:
         return self._unknown(source) if name is None else self._known[name]
 
     def _source(self, context: Mapping[str, Any]) -> Any:
-        """What a context says of the state: itself, the fields of its unit, or the machine that runs the dialogue."""
+        """The state that a context gives: under its own key, in the fields of its unit, or as a machine."""
         source = context.get("state")
         if source is None or source == "":
             fields = context.get("input")
@@ -98,33 +100,33 @@ class Places:
             source = self._machine
         return source
 
-    def _missing(self, context: Mapping[str, Any]) -> Standing:
-        """No state: the start, and a warning; a state under a wrong key is a mistake that no start makes good."""
-        slip = self._misplaced(context)
-        if slip:
-            message = f"The context names no state: it has {slip!r}, and the key is 'state'; {self._defines()}"
-            hint = f"Rename {slip!r} to 'state'."
-            return Standing("", (finding("D006", "$", message, None, self._data(key=slip), hint),))
+    def _missing(self, context: Mapping[str, Any]) -> CurrentState:
+        """Use the start state and warn. If the state is under a wrong key, that is an error even with a start state."""
+        misplaced = self._misplaced(context)
+        if misplaced:
+            message = f"The context names no state: it has {misplaced!r} instead of 'state'; {self._defines()}"
+            hint = f"Rename {misplaced!r} to 'state'."
+            return CurrentState("", (finding("D006", "$", message, None, self._data(key=misplaced), hint),))
         if self._start is None:
             message = f"The context names no state; {self._defines()}"
             hint = f"{_PASS} If a conversation without one is new, declare `start: NAME` in the contract's states."
-            return Standing("", (finding("D006", "$", message, None, self._data(), hint),))
+            return CurrentState("", (finding("D006", "$", message, None, self._data(), hint),))
         message = f"The context names no state; the reply was judged in the start state {self._start!r}"
         data = {"state": self._start}
         found = finding("D007", "$", message, None, data, _PASS)
-        return Standing(self._start, (found,))
+        return CurrentState(self._start, (found,))
 
-    def _unknown(self, source: Any) -> Standing:
+    def _unknown(self, source: Any) -> CurrentState:
         said = state_name(source)
         shown = f"Unknown state {said[:80]!r}" if said else f"The context's state is {_kind(source)} without a name"
         near = nearest(said, self._names) if said else None
         meant = f" (did you mean {near!r}?)" if near else ""
         message = f"{shown}{meant}; {self._defines()}"
         hint = "Pass a state of the contract, or add this one to it; `NAME: {}` allows everything."
-        return Standing("", (finding("D004", "$", message, None, self._data(state=said), hint),))
+        return CurrentState("", (finding("D004", "$", message, None, self._data(state=said), hint),))
 
     def _misplaced(self, context: Mapping[str, Any]) -> str:
-        """The key of a context that gives the state under another name, or in another place; empty where none does."""
+        """The key of a context that has the state under another name or in another place; empty if there is none."""
         for key, value in ((str(name), held) for name, held in context.items()):
             if key not in _KEYS and (reads_like_state(key) or self._is_in_one(value)):
                 return key
@@ -139,7 +141,7 @@ class Places:
             return False
 
     def _defines(self) -> str:
-        """The states of the contract in a sentence.
+        """The states of the contract, as part of a sentence.
 
         >>> Places(["A", "B", "C"])._defines()
         'this contract defines A, B and C'

@@ -1,7 +1,9 @@
-"""The states of a conversation as a contract writes them: what each forbids and allows, its tools, fallback and hint.
+"""The states of a conversation as a contract writes them: what each state forbids and allows, its tools, fallback and
+hint.
 
-The `states:` mapping of a contract enters; frozen values with compiled sources leave. Anything that is not understood is
-refused with its key path: an unknown key, a group nobody defined, a pattern that the linear engine cannot take.
+Takes the `states:` mapping of a contract; returns frozen values with compiled sources. Anything that it does not
+understand is refused with its key path: an unknown key, an undefined group, a pattern that the linear engine cannot
+run.
 """
 
 from collections.abc import Mapping
@@ -29,7 +31,7 @@ _LONGEST_WAIT = 1.0
 
 
 class BadStates(ValueError):
-    """The states of a contract are not written as they should be; `path` leads to the fault."""
+    """The states of a contract are not written correctly; `path` leads to the mistake."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{spelled(path)}: {reason}")
@@ -38,7 +40,7 @@ class BadStates(ValueError):
 
 
 def spelled(path: Path) -> str:
-    """A key path as a person reads it.
+    """A key path as people read it.
 
     >>> spelled(("states", "SLOT_SELECTION", "forbid", 0, "pattern"))
     'states.SLOT_SELECTION.forbid[0].pattern'
@@ -54,7 +56,7 @@ class Timed(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What is looked for: terms and patterns as sources, and timed patterns."""
+    """The things to search for: terms and patterns as sources, and timed patterns."""
 
     terms: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
@@ -65,7 +67,7 @@ class Content(NamedTuple):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The sources to search for: all terms are one."""
+        """The sources to search for; all terms together are one source."""
         return (*(("(?:" + "|".join(self.terms) + ")",) if self.terms else ()), *self.patterns)
 
     @property
@@ -74,9 +76,9 @@ class Content(NamedTuple):
 
 
 class Excuses(NamedTuple):
-    """When a match does not count: what else its sentence says, its form, names that the context gives.
+    """When a match does not count: because of other words in its sentence, its form, or names that the context gives.
 
-    `within` are the sources of longer phrases that mean something else: the match is part of one of them.
+    `within` has the sources of longer phrases with another meaning: a match inside one of them does not count.
     """
 
     content: Content = Content()
@@ -90,31 +92,31 @@ class Excuses(NamedTuple):
         )
 
 
-class Part(NamedTuple):
-    """Something that is looked for, and what excuses it alone."""
+class SoughtPhrase(NamedTuple):
+    """Something to search for, and the excuses that apply only to it."""
 
     content: Content
     excuses: Excuses = Excuses()
 
 
-class Rule(NamedTuple):
+class DialogueRule(NamedTuple):
     """One thing that must not be said; each group that it names keeps its own exceptions."""
 
     path: Path
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[SoughtPhrase, ...]
     unless: tuple[str, ...] = ()
     why: str = ""
     hint: str = ""
     level: Level = "error"
-    tool: str = ""  # a claim: it counts while no call of this tool was made
+    tool: str = ""  # a claim: it counts unless this tool was called
 
 
 class State(NamedTuple):
     """One state of the conversation."""
 
     name: str
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[DialogueRule, ...] = ()
     allow: Excuses = Excuses()
     tools: tuple[str, ...] | None = None
     fallback: str | None = None
@@ -122,7 +124,7 @@ class State(NamedTuple):
     next: tuple[str, ...] | None = None
 
 
-class Group(NamedTuple):
+class RuleGroup(NamedTuple):
     content: Content
     excuses: Excuses
     why: str
@@ -130,11 +132,11 @@ class Group(NamedTuple):
 
 
 class Dialogue(NamedTuple):
-    """All that a contract says of states."""
+    """Everything that a contract says about states."""
 
     states: dict[str, State]
     always: State
-    claims: tuple[Rule, ...]
+    claims: tuple[DialogueRule, ...]
     start: str | None
     names: tuple[str, ...]
     words: dict[str, tuple[str, ...]]
@@ -148,11 +150,11 @@ def read_dialogue(spec: Any, path: Path = ("states",)) -> Dialogue:
 
 
 class _Reader:
-    """Reads one spec; groups are known before what uses them."""
+    """Reads one spec; groups are read before the rules that use them."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, RuleGroup] = {}
         self.fragments = Fragments({})
 
     def dialogue(self, spec: Any) -> Dialogue:
@@ -162,13 +164,13 @@ class _Reader:
         self.fragments = Fragments(groups)
         for name, body in groups.items():
             place = (*self.root, "groups", name)
-            if name in words:  # a contract's own words for a form take the place of those that come with it
+            if name in words:  # a contract's own words for a form replace the default ones
                 words[name] = tuple(_texts(_known(body, ("terms", "note"), place).get("terms"), (*place, "terms")))
             elif name in FORMS:
                 raise BadStates(place, f"{name!r} is recognised by its marks; choose another name for the group")
             else:
                 self.groups[name] = self._group(body, place)
-        for name, group in self.groups.items():  # a group may be excused by any other
+        for name, group in self.groups.items():  # any other group may excuse a group
             place = (*self.root, "groups", name, "except")
             body = top["groups"][name]
             if isinstance(body, Mapping):
@@ -188,14 +190,14 @@ class _Reader:
         correction = _told(settings, "correction", self.root, CORRECTION)
         return Dialogue(states, always, claims, start, names, words, settings.get("machine"), correction)
 
-    def _group(self, body: Any, path: Path) -> Group:
+    def _group(self, body: Any, path: Path) -> RuleGroup:
         if isinstance(body, list):
             body = {"terms": body}
         fields = _known(body, _GROUP, path)
         content = self._content(fields, path)
         if content.is_empty:
             raise BadStates(path, "a group has terms or patterns")
-        return Group(content, Excuses(), _told(fields, "why", path, WHY), _told(fields, "hint", path))
+        return RuleGroup(content, Excuses(), _told(fields, "why", path, WHY), _told(fields, "hint", path))
 
     def _state(self, name: Any, body: Any, path: Path) -> State:
         if not isinstance(name, str) or not name.strip():
@@ -218,7 +220,7 @@ class _Reader:
             None if fields.get("next") is None else _texts(fields["next"], (*path, "next")),
         )
 
-    def _rule(self, item: Any, path: Path) -> Rule:
+    def _rule(self, item: Any, path: Path) -> DialogueRule:
         if isinstance(item, str):
             item = {"group": item}
         fields = _known(item, _RULE, path)
@@ -230,16 +232,16 @@ class _Reader:
         groups = [self.groups[name] for name, _ in self._group_names(fields, path)]
         named = "+".join(name for name, _ in self._group_names(fields, path))
         excuses = self._excuses(fields.get("except"), (*path, "except"))
-        parts = [Part(group.content, excuses + group.excuses) for group in groups]
+        parts = [SoughtPhrase(group.content, excuses + group.excuses) for group in groups]
         own = self._own_content(fields, path)
-        parts += [] if own.is_empty else [Part(own, excuses)]
+        parts += [] if own.is_empty else [SoughtPhrase(own, excuses)]
         why = _told(fields, "why", path, WHY) or next((group.why for group in groups if group.why), "")
         hint = _told(fields, "hint", path) or next((group.hint for group in groups if group.hint), "")
         unless = _texts(fields.get("unless"), (*path, "unless"))
         name = _text(fields, "name", path) or named or spelled(path[1:])
-        return Rule(path, name, tuple(parts), unless, why, hint, level)
+        return DialogueRule(path, name, tuple(parts), unless, why, hint, level)
 
-    def _claims(self, claims: Any) -> "list[Rule]":
+    def _claims(self, claims: Any) -> "list[DialogueRule]":
         """Claims: for each tool, the words that say it was used."""
         found = []
         for tool, body in _mapping(claims, (*self.root, "claims")).items():
@@ -283,7 +285,7 @@ class _Reader:
         return content + self._own_content(fields, path)
 
     def _own_content(self, fields: Mapping[str, Any], path: Path) -> Content:
-        """The terms and patterns that stand here, without those of groups."""
+        """The terms and patterns that are written here, without those from groups."""
         terms: list[str] = []
         patterns: list[str] = []
         timed: list[Timed] = []
@@ -347,7 +349,7 @@ def _list(value: Any, path: Path) -> list[Any]:
 
 
 def _placed(value: Any, path: Path) -> list[tuple[str, Path]]:
-    """The texts of a list or of one text alone, each with its path."""
+    """The texts of a list, or a single text, each with its path."""
     items = _list(value, path)
     places = [path] if isinstance(value, str) else [(*path, index) for index in range(len(items))]
     for item, place in zip(items, places, strict=True):

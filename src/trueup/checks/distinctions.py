@@ -1,6 +1,6 @@
-"""What a class of characters tells apart that is one in folded text: small letters and capitals, letters and their accents.
+"""Distinctions that are lost in folded text: between small letters and capitals, and between letters and their accents.
 
-The characters that a pattern names enter; a sentence for the pattern's author leaves, or none.
+Takes the characters that a pattern names; returns a sentence for the pattern's author, or an empty text.
 """
 
 import unicodedata
@@ -9,20 +9,20 @@ from typing import NamedTuple
 from trueup.checks.folding import fold
 
 _ASCII = frozenset(map(chr, range(0x20, 0x7F)))
-_MANY = 10  # capitals in a class: `[AP]M` means no more than it says, `[A-Z]` does
+_MANY = 10  # capitals in a class: `[AP]M` means what it says, `[A-Z]` seems to mean more
 CASE = "case is not told apart: this finds small letters as well"
 _NOT_ASCII = "accents are not told apart: letters such as é are found as e, and so not by this"
 
 
-class Note(NamedTuple):
-    """What a pattern says and a folded text cannot show; `column` counts from 1."""
+class PatternNote(NamedTuple):
+    """Something that a pattern asks for and folded text cannot show; `column` counts from 1."""
 
     column: int
     message: str
 
 
-def told_apart(named: set[str], negated: bool) -> str:
-    """What a class of these characters asks for that folded text does not show; nothing as a rule.
+def told_apart(named: set[str], *, negated: bool) -> str:
+    """A distinction that a class of these characters makes and folded text does not show; usually empty.
 
     >>> told_apart(set("áé"), negated=False), told_apart(set("aáeé"), negated=False)
     ('accents are not told apart: á is found as a, and a is found as well', '')

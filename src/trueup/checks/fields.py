@@ -1,7 +1,8 @@
-"""What a contract asks of single fields beside its rules: that they are there, their types, ranges and values.
+"""Checks of single fields, apart from the rules of a contract: whether they are present, and their types, ranges and
+values.
 
-The parts of a `validation:` section enter and become tests; a record enters those, findings leave. Null counts as
-absent: only `required` asks for more. A field is named by its key or by a path such as `address.lines[0]`.
+Takes the parts of a `validation:` section and makes tests of them; these take a record and return findings. Null counts
+as absent: only `required` asks for more. A field is named by its key or by a path such as `address.lines[0]`.
 """
 
 import unicodedata
@@ -29,7 +30,7 @@ def _of(kind: type) -> Test:
     return lambda value: isinstance(value, kind)
 
 
-# What each type is called in messages, and how a value of it is known. JSON has one kind of number: 5 is a float too.
+# The name of each type in messages, and how to recognize a value of it. JSON has one kind of number: 5 is a float too.
 TYPES: dict[str, tuple[str, Test]] = {
     "string": ("text", _of(str)),
     "number": ("a number", _is_number),
@@ -44,13 +45,13 @@ TYPES: dict[str, tuple[str, Test]] = {
 
 
 class Field(NamedTuple):
-    """A field by its name, and the way to it."""
+    """A field's name, and the path to it."""
 
     name: str
     steps: Steps
 
     def value(self, record: Mapping[str, Any]) -> Any:
-        """What the record has there; a key of just this name goes before a path."""
+        """The value in the record. A key with exactly this name comes before a path."""
         if self.name in record:
             return record[self.name]
         return follow(record, self.steps) if len(self.steps) > 1 else MISSING
@@ -65,7 +66,7 @@ def field(name: str) -> Field:
 
 
 class Required(NamedTuple):
-    """Fields that must be there and not null."""
+    """Fields that must be present and not null."""
 
     fields: tuple[Field, ...]
 
@@ -78,7 +79,7 @@ class Required(NamedTuple):
                 yield finding("B001", one.path, f"{one.name} is {how}", None, data, f"Give a value for {one.name}.")
 
 
-class Typed(NamedTuple):
+class TypedField(NamedTuple):
     """A field of one type."""
 
     field: Field
@@ -122,8 +123,8 @@ class Ranged(NamedTuple):
         return f"from {self.low}" + ("" if self.high is None else f" to {self.high}")
 
 
-class Listed(NamedTuple):
-    """A field with one of a few values; the case of letters does not count."""
+class EnumField(NamedTuple):
+    """A field with one of a few values; case is ignored."""
 
     field: Field
     values: tuple[Any, ...]
@@ -144,7 +145,7 @@ class Listed(NamedTuple):
         )
 
 
-Check = Typed | Ranged | Listed
+Check = TypedField | Ranged | EnumField
 
 
 def _is_scalar(value: Any) -> bool:
@@ -152,7 +153,7 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _folded(value: Any) -> tuple[bool, Any]:
-    """A value as it is compared: text without case, true never as 1."""
+    """A value prepared for comparison: text without case, and true never equal to 1."""
     if isinstance(value, str):
         folded = value.casefold()
         return False, folded if folded.isascii() else unicodedata.normalize("NFC", folded)
@@ -167,7 +168,7 @@ def _kind(value: Any) -> str:
 
 
 def read_required(source: Any) -> Iterator[Field | Problem]:
-    """The fields of `required`, and what is wrong with it."""
+    """The fields of `required`, and the problems of this section."""
     if not isinstance(source, list | tuple):
         yield Problem(("required",), "required is a list of field names")
         return
@@ -179,7 +180,7 @@ def read_required(source: Any) -> Iterator[Field | Problem]:
 
 
 def read_checks(section: str, source: Any) -> Iterator[Check | Problem]:
-    """The checks of `types`, `ranges` or `enums`, and what is wrong with the section."""
+    """The checks of `types`, `ranges` or `enums`, and the problems of the section."""
     if not isinstance(source, Mapping):
         yield Problem((section,), f"{section} is a mapping from field names")
         return
@@ -192,7 +193,7 @@ def read_checks(section: str, source: Any) -> Iterator[Check | Problem]:
 
 def _read_type(one: Field, wanted: Any, where: tuple[str, ...]) -> Check | Problem:
     if isinstance(wanted, str) and wanted in TYPES:
-        return Typed(one, wanted)
+        return TypedField(one, wanted)
     suggestion = nearest(wanted, list(TYPES)) if isinstance(wanted, str) else ""
     return Problem(where, f"{wanted!r} is no type; known are {', '.join(TYPES)}", 0, suggestion)
 
@@ -217,7 +218,7 @@ def _read_values(one: Field, wanted: Any, where: tuple[str, ...]) -> Check | Pro
         return Problem(where, "an enum is a list of values")
     if not all(map(_is_scalar, wanted)):
         return Problem(where, "the values of an enum are texts, numbers or truth values")
-    return Listed(one, tuple(wanted), frozenset(map(_folded, wanted)))
+    return EnumField(one, tuple(wanted), frozenset(map(_folded, wanted)))
 
 
 _READ: dict[str, Callable[[Field, Any, tuple[str, ...]], Check | Problem]] = {

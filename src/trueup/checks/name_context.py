@@ -1,8 +1,8 @@
-"""The surroundings of a name: do they make it the name of a tool, or of something else?
+"""The words around a name: do they make it the name of a tool, or of something else?
 
-Takes a text and the position of a name; answers questions about the words around it. Reads only a bounded stretch before and
-after the name. The words are data, for all languages at once: the lists `mention.*` of `recover/phrases`. How the name itself is
-made is the business of `naming`.
+Takes a text and the position of a name; answers questions about the words around it. Reads only a bounded stretch
+before and after the name. The words are data for all languages together: the lists `mention.*` of `recover/phrases`.
+`naming` looks at the name itself.
 """
 
 import re
@@ -14,7 +14,7 @@ from trueup.verdict.patterns import lazy_regex
 _BEFORE, _BEHIND, _ARGUMENTS = 160, 80, 200
 _GAP = r"\s{0,4}"
 _ARTICLES = rf"(?:{_GAP}<mention.article>){{0,2}}"
-# Other names of tools before this one: `check_cable, ping_dns and`.
+# Names of other tools before this one: `check_cable, ping_dns and`.
 _NAMES = (
     r"(?:(?:`[^`\n]{1,60}`|[a-z0-9]{1,40}[_.-][\w.-]{1,60})(?:\s{0,2}[,、]|\s{1,2}<scalar.and>){1,2}\s{0,2}`?){1,8}"
 )
@@ -26,7 +26,7 @@ _LISTED = r"\s*(?:[,.;)]|<scalar.and>|\Z)"
 _CALLED = lazy_regex(rf"\([^()\n]{{0,{_ARGUMENTS}}}\)")
 _WORD_BEHIND = lazy_regex(r"[^\W\d_]{3,}")
 _CLOSING = lazy_regex(r"[`\"'”’»*_」]{0,3}[ \t]*")
-# The beginning of a line that is an item of a list, a heading or a step: `- `, `2. `, `**Step 2: `.
+# The beginning of a line that is a list item, a heading or a step: `- `, `2. `, `**Step 2: `.
 _ITEM = lazy_regex(r"[ \t]*(?:(?:[-*+•]|\d{1,3}[.)]|#{1,6})[ \t])?[ \t*]*(?:[^\W\d_]{1,12}[ \t]*\d{1,3}[:.])?[ \t*`]*")
 _LABEL = lazy_regex(r"[`*]{0,3}[ \t]*(?:\n|\Z|[:–—→]|[-=]>|- |to )")
 _AT_THE_END = lazy_regex(r"[`*]{0,3}[.!…]{0,3}\s*(?:\n|\Z)")
@@ -48,12 +48,12 @@ _NAMED = rf"<mention.named>{_GAP}\Z"
 _OF_CODE = r"<mention.code>|\b[\w-]{1,60}\.(?:py|js|ts|tsx|jsx|java|go|rs|rb|php|c|cpp|h|cs|sql)\b"
 _QUOTES = frozenset("`\"'“”‘’«»„「」")
 _QUOTED = lazy_regex(r"[\"“«][^\"”»\n]{0,200}(?:[\"”»]|\Z)")
-# A name with a value behind it, as in a setting or in code.
+# A name followed by a value, as in a setting or in code.
 _ASSIGNED = lazy_regex(
     r"[*_]{0,3}[ \t]*(?::?=(?![>=])|\[|::|:[ \t]*(?:(?:true|false|null|none|yes|no)\b|[{\[]|\d+[ \t]*(?:\n|\Z)))",
     re.IGNORECASE,
 )
-# A line of code, of a log or of a table with columns.
+# A line of code, of a log, or of a table with columns.
 _NO_PROSE = lazy_regex(
     r"[;{}]\s*\Z|\A\s*(?:def|class|import|return|const|let|var|export|func|fn|select|insert|alter|\$|>>>|#include)\s"
     r"|\A\s*[\w.\[\]]{1,60}\s=\s|==|!=|&&|\|\||=>\s*[{(]"
@@ -63,8 +63,8 @@ _NO_PROSE = lazy_regex(
 )
 
 
-class Place:
-    """Where a name stands, with the words around it in small letters."""
+class NameInContext:
+    """The position of a name, with the words around it in small letters."""
 
     __slots__ = ("_before", "_behind", "_called", "_clause", "_sentence", "_start", "_stop", "_text")
 
@@ -82,10 +82,10 @@ class Place:
         self._clause = self._last_clause()
         self._sentence = f"{self._before} {self._behind[: end.start() if end else None]}"
 
-    def speaks_of_a_tool(self, likeness: Likeness, usual: bool) -> bool:
-        """Whether the name is that of a tool: its surroundings say so, or it looks like one and nothing says otherwise.
+    def speaks_of_a_tool(self, likeness: Likeness, *, usual: bool) -> bool:
+        """Whether the name belongs to a tool: its surroundings say so, or it looks like one and nothing says otherwise.
 
-        `usual` means that the name is written as the offered names are.
+        `usual` means that the name is written like the offered names.
         """
         if self.is_used() or self._is_named_a_tool():
             return True
@@ -106,7 +106,7 @@ class Place:
         return self._precedes("<mention.gives>") or (usual and (likeness >= VERB or self._is_a_subject()))
 
     def gives_results(self) -> bool:
-        """Whether plain prose knows something from the name: "according to wifi_status", "wifi_status says"."""
+        """Whether plain prose names it as a source: "according to wifi_status", "wifi_status says"."""
         if self._is_in_code() or pattern("<mention.yours>").search(self._sentence) or self._is_a_part_of_something():
             return False
         if not self._is_in_plain_prose(0):
@@ -114,13 +114,13 @@ class Place:
         return self._is_a_source(0) or (self._is_a_subject() and self._precedes("<mention.gives>|<mention.results>"))
 
     def _is_a_source(self, likeness: Likeness) -> bool:
-        """Whether something is done with it or known from it; in quotes, only the speaker does so ("with `strict_mode` on")."""
+        """Whether something is done with it or known from it; in quotes, only by the speaker."""
         if self._is_quoted() and likeness < SHARED and not self._speaker_acts():
             return False
         return self._follows(_FROM, self._clause)
 
     def _last_clause(self) -> str:
-        """The clause before the name; one that only joins the name to what stands before it is a part of that."""
+        """The clause before the name; a clause that only joins the name to the text before it includes that text."""
         clauses = pattern(_CLAUSES).split(self._before)
         first = len(clauses) - 1
         while first and pattern(_JOINS).fullmatch(clauses[first]):
@@ -134,7 +134,7 @@ class Place:
         return self._follows(_USES, self._clause) or self._follows(_USES_SEVERAL, self._before)
 
     def is_a_tool_of_the_speaker(self) -> bool:
-        """Whether the word before "tool" names one: the speaker has it or does something with it, or it did something."""
+        """Whether the word before "tool" names one: the speaker has it or uses it, or it did something."""
         if self._follows(_OWN, self._clause) or self.is_used():
             return True
         if not self._precedes("<mention.tool>") and not self._follows(_TOOL, self._before):
@@ -152,7 +152,7 @@ class Place:
         return not (self._text[: self._start] + self._text[self._stop :]).strip("`\"'*.!: \t\r\n()")
 
     def is_no_tool(self) -> bool:
-        """Whether the words say that it is a field or the like, that there is no such tool, or that the reader is to do it."""
+        """Whether the words say that it is a field, that no such tool exists, or that the reader should do it."""
         return (
             self._precedes("<mention.data>|<mention.denied>")
             or self._follows(_DATA, self._before)
@@ -162,7 +162,7 @@ class Place:
         )
 
     def _is_for_the_reader(self) -> bool:
-        """Whether the words before the name say that the reader is to do it: "could you run", but not "can you confirm that I may"."""
+        """Whether the words before it ask the reader to act: "could you run", but not "can you confirm that I may"."""
         asked = pattern("<mention.reader>").search(self._clause)
         if not asked or pattern("<mention.sees>").search(self._clause):
             return False
@@ -172,7 +172,7 @@ class Place:
         return self._precedes("<mention.tool>") or self._follows(_TOOL, self._before)
 
     def _is_set_apart(self, likeness: Likeness) -> bool:
-        """Whether a name is written as tools are: as a call, in backticks, as an order, on a line of its own."""
+        """Whether a name is written like a tool: as a call, in backticks, as an order, alone on a line."""
         if self._called and (likeness == SHARED or (likeness == VERB and "=" in self._called[0])):
             return True
         if likeness < SHARED:
@@ -186,7 +186,7 @@ class Place:
         return self._begins_a_line() and _LABEL.match(self._text, self._stop) is not None
 
     def _is_in_plain_prose(self, likeness: Likeness) -> bool:
-        """Whether a name stands in a sentence without quotes, and nothing says that it is one of somebody else's program."""
+        """Whether a name is used in a sentence without quotes, and nothing says that it belongs to another program."""
         if self._is_quoted():
             return False
         if likeness < SHARED and self._follows(_ONE_OF, self._clause) and not self._speaker_acts():
@@ -199,13 +199,13 @@ class Place:
         return not pattern(_OF_CODE).search(_QUOTED.sub("", self._sentence))
 
     def _is_a_part_of_something(self) -> bool:
-        """Whether a name has a value, or the words beside it say that it is a part of a program or a setting."""
+        """Whether a name has a value, or the words next to it say that it is a part of a program or a setting."""
         if _ASSIGNED.match(self._text, self._stop) or self._precedes("<mention.part>"):
             return True
         return self._follows(_TOLD, self._clause) and not self._speaker_acts()
 
     def begins_a_sentence(self) -> bool:
-        """Whether nothing stands before the name in its sentence."""
+        """Whether the name is the first word of its sentence."""
         return not self._before.strip(" \n\t-*>")
 
     def _is_a_subject(self) -> bool:
@@ -213,7 +213,7 @@ class Place:
         return not self._clause.strip() and _WORD_BEHIND.match(self._behind) is not None
 
     def _is_quoted(self) -> bool:
-        """Whether quotes or backticks stand around the name."""
+        """Whether the name has quotes or backticks around it."""
         return (
             self._text[self._start - 1 : self._start] in _QUOTES or self._text[self._stop : self._stop + 1] in _QUOTES
         )
@@ -222,13 +222,13 @@ class Place:
         return pattern("<mention.speaker>").search(self._clause) is not None
 
     def _is_in_code(self) -> bool:
-        """Whether the line of the name is one of code, of a log or of a table."""
+        """Whether the name is on a line of code, of a log or of a table."""
         start = self._text.rfind("\n", max(0, self._start - _BEFORE), self._start) + 1 or max(0, self._start - _BEFORE)
         stop = self._text.find("\n", self._stop, self._stop + _BEFORE)
         return _NO_PROSE.search(self._text[start : stop if stop >= 0 else self._stop + _BEFORE]) is not None
 
     def _begins_a_line(self) -> bool:
-        """Whether there is nothing before the name on its line but the mark of a list, a heading or a step."""
+        """Whether only the mark of a list, a heading or a step is before the name on its line."""
         line = self._text.rfind("\n", max(0, self._start - _BEHIND), self._start) + 1
         if not line and self._start > _BEHIND:
             return False

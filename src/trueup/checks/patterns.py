@@ -1,7 +1,8 @@
-r"""Patterns and terms, written for texts as people write them, turned into sources for texts as they are matched.
+r"""Compiles patterns and terms, which people write for ordinary text, to sources that search folded text.
 
-A term or a pattern enters; the source of a linear-time expression over folded text leaves (see `folding`). What such an
-engine cannot do in linear time (look-around, back-references) is refused with the reason and the place.
+Takes a term or a pattern; returns the source of a linear-time expression over folded text (see `folding`). Features
+that such an engine cannot run in linear time (look-around, back-references) are refused with the reason and the
+position.
 """
 
 import re
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 import re2
 
-from trueup.checks.distinctions import CASE, Note, told_apart
+from trueup.checks.distinctions import CASE, PatternNote, told_apart
 from trueup.checks.folding import LEADS, SIGN_LEAD, SIGN_TAILS, TAILS, fold, is_spaced
 from trueup.verdict.patterns import lazy_regex
 
@@ -31,15 +32,13 @@ _LOOK = {"(?=": "look-ahead", "(?!": "look-ahead", "(?<=": "look-behind", "(?<!"
          "(?>": "an atomic group", "(?(": "a conditional group", "(?P=": "a back-reference", "(?#": "a comment"}  # fmt: skip
 _WIDEST = 2_000
 _EDGE = r"(?:\b|_)"  # Markdown puts underscores around a word
-_SAMPLES = (b"", b"aa  1", b"1 -\n-", b"--")  # what matches nothing at the edge of a word, or beside it, shows here
+_SAMPLES = (b"", b"aa  1", b"1 -\n-", b"--")  # texts that reveal a pattern that can match nothing at a word edge
 _BLANK = ("", " ", "\t", "\n", "\r")
-_DROPPED = (
-    "nothing of this is left in the text that is matched: invisible and control characters and accents are dropped"
-)
+_DROPPED = "folded text contains none of this: invisible and control characters and accents are dropped"
 
 
 class BadPattern(ValueError):
-    """A pattern that cannot be used, and why; `column` counts from 1."""
+    """A pattern that cannot be used, and the reason; `column` counts from 1."""
 
     def __init__(self, reason: str, column: int = 0) -> None:
         super().__init__(f"{reason} (column {column})" if column else reason)
@@ -47,7 +46,7 @@ class BadPattern(ValueError):
         self.column = column
 
 
-@lru_cache(maxsize=2048)  # lint compiles a contract twice, and an editor after each key
+@lru_cache(maxsize=2048)  # lint compiles a contract twice, and an editor does so after each key
 def term_source(term: str) -> str:
     """The source that finds a term as a whole word, whatever its case and accents.
 
@@ -56,7 +55,7 @@ def term_source(term: str) -> str:
     """
     plain = unicodedata.normalize("NFC", term).strip()
     if not fold(plain).strip():
-        raise BadPattern("a term holds at least one visible character")
+        raise BadPattern("a term has at least one visible character")
     out = ""
     for char in plain:
         if fold(char) not in _BLANK:
@@ -67,7 +66,7 @@ def term_source(term: str) -> str:
 
 
 def _edge(char: str, side: int) -> str:
-    """What must stand beside a term that begins or ends so; a sign such as `¼`, which folds to no letter, may touch words."""
+    """The edge of a term at this character; a sign such as `¼`, which does not fold to a letter, has none."""
     folded = fold(char)
     return _EDGE if is_spaced(char) and (folded[side].isalnum() or folded[side] == "_") else ""
 
@@ -90,8 +89,9 @@ def pattern_source(pattern: str) -> str:
     return source
 
 
-def pattern_notes(pattern: str) -> list[Note]:
-    r"""Where a pattern tells apart what is one in folded text, and so finds more or less than it seems to.
+def pattern_notes(pattern: str) -> list[PatternNote]:
+    r"""The places where a pattern makes a distinction that folded text loses, and so finds more or less than it seems
+    to.
 
     >>> [note.message for note in pattern_notes(r"\b[A-Z]{3}\b")]
     ['case is not told apart: this finds small letters as well']
@@ -100,7 +100,7 @@ def pattern_notes(pattern: str) -> list[Note]:
 
 
 @lru_cache(maxsize=2048)
-def _notes(pattern: str) -> tuple[Note, ...]:
+def _notes(pattern: str) -> tuple[PatternNote, ...]:
     rewriter = _Rewriter(unicodedata.normalize("NFC", pattern))
     rewriter.run()
     return tuple(rewriter.notes)
@@ -116,7 +116,7 @@ def options() -> re2.Options:
 
 @lru_cache(maxsize=1024)
 def _literal(char: str) -> str:
-    """A character of a pattern; `ñ` also finds the `n` of those who leave the tilde out."""
+    """A character of a pattern; `ñ` also finds an `n` that is written without the tilde."""
     if char in "ñÑ":
         return "[nN]"
     folded = fold(char)
@@ -129,14 +129,14 @@ def _hexed(text: str) -> str:
 
 
 class _Set(NamedTuple):
-    """What a bracketed class holds: parts of an ASCII class, whole codes, and whether all other letters are in it."""
+    """The contents of a bracketed class: parts of an ASCII class, whole codes, and whether it has all other letters."""
 
     parts: list[str]
     codes: list[str]
     letters: bool
     signs: bool = False
 
-    def source(self, negated: bool, column: int) -> str:
+    def source(self, column: int, *, negated: bool) -> str:
         body = "".join(self.parts)
         if not negated:
             arms = [f"[{body}]"] if body else []
@@ -157,9 +157,9 @@ class _Rewriter:
         self.pattern = pattern
         self.at = 0
         self.out: list[str] = []
-        self.all_dots = [False]  # per open group: whether `.` takes a line's end too
-        self.named: set[str] = set()  # the characters that the class here names
-        self.notes: list[Note] = []
+        self.all_dots = [False]  # per open group: whether `.` matches line ends too
+        self.named: set[str] = set()  # the characters that the current class names
+        self.notes: list[PatternNote] = []
 
     def run(self) -> str:
         pattern = self.pattern
@@ -218,22 +218,22 @@ class _Rewriter:
             self.out.append(f"(?{kept}:")
         else:
             self.at += 1
-            self.out.append("(?:")  # groups are not asked for: without them matching is quicker
+            self.out.append("(?:")  # groups are not captured: matching is faster without them
         self.all_dots.append(dots)
 
     def _refuse_flags(self, flags: re.Match[str]) -> None:
         unknown = set(flags[1] + (flags[2] or "")) - set("imsu")
         if unknown:
-            raise BadPattern(f"the flag {min(unknown)!r} is not known here; i, m and s are", flags.start() + 1)
+            raise BadPattern(f"unknown flag {min(unknown)!r}; the flags are i, m and s", flags.start() + 1)
         if "i" in (flags[2] or ""):
-            raise BadPattern("case is never told apart here, whatever a flag says", flags.start() + 1)
+            raise BadPattern("case is always ignored here, whatever a flag says", flags.start() + 1)
 
     def _escape(self) -> None:
         single, kind = self._escaped()
         self.out.append(_literal(single) if kind is None else kind)
 
     def _escaped(self) -> tuple[str, str | None]:
-        """The character that an escape stands for, or the source of a whole class or an anchor."""
+        """The character that an escape means, or the source of a whole class or an anchor."""
         pattern, start = self.pattern, self.at
         char = self._single()
         if char is not None:
@@ -246,10 +246,10 @@ class _Rewriter:
             self.at += 2
             return "", r"\z"
         parts, letters, negated = self._class_escape()
-        return "", _Set([parts], [], letters).source(negated, start + 1)
+        return "", _Set([parts], [], letters).source(start + 1, negated=negated)
 
     def _single(self) -> str | None:
-        """The one character that the escape here spells, if it does."""
+        """The single character that the escape here means, if it is one."""
         found = _HEX.match(self.pattern, self.at)
         if found:
             self.at = found.end()
@@ -273,7 +273,7 @@ class _Rewriter:
         return None
 
     def _class_escape(self) -> tuple[str, bool, bool]:
-        r"""`\w` and its like: its ASCII part, whether other letters are in it, whether it is negated."""
+        r"""`\w` and similar: its ASCII part, whether it includes other letters, whether it is negated."""
         start = self.at
         letter = self.pattern[start + 1]
         found = _PROPERTY.match(self.pattern, start)
@@ -285,9 +285,9 @@ class _Rewriter:
                 return "a-zN", name == "L", negated
             if name in ("N", "Nd"):
                 return _DIGIT, False, negated
-            raise BadPattern(r"of the properties only \p{L}, \p{Latin} and \p{N} are known: text is folded before it is matched", start + 1)  # fmt: skip
+            raise BadPattern(r"only the properties \p{L}, \p{Latin} and \p{N} are supported: text is folded before it is matched", start + 1)  # fmt: skip
         if letter.lower() not in _KINDS:
-            raise BadPattern(f"\\{letter} is not known here", start + 1)
+            raise BadPattern(f"\\{letter} is not supported", start + 1)
         self.at += 2
         parts, letters = _KINDS[letter.lower()]
         return parts, letters, letter.isupper()
@@ -308,34 +308,34 @@ class _Rewriter:
         self.at += 1
         if not (negated or held.parts or held.codes or held.letters or held.signs):
             raise BadPattern(_DROPPED, start + 1)
-        said = told_apart(self.named, negated)
+        said = told_apart(self.named, negated=negated)
         if said:
-            self.notes.append(Note(start + 1, said))
-        self.out.append(held.source(negated, start + 1))
+            self.notes.append(PatternNote(start + 1, said))
+        self.out.append(held.source(start + 1, negated=negated))
 
     def _member(self, held: _Set) -> _Set:
-        """Take one member of a class in: a character, a range, an escape, a POSIX name."""
+        """Add one member of a class: a character, a range, an escape, a POSIX name."""
         posix = re.compile(r"\[:(\w+):\]").match(self.pattern, self.at)
         if posix:
             self.at = posix.end()
             if posix[1] not in _POSIX:
-                raise BadPattern(f"[:{posix[1]}:] is not known here", posix.start() + 1)
+                raise BadPattern(f"[:{posix[1]}:] is not supported", posix.start() + 1)
             parts, letters = _POSIX[posix[1]]
             if posix[1] in ("upper", "lower"):
-                self.notes.append(Note(posix.start() + 1, CASE))
+                self.notes.append(PatternNote(posix.start() + 1, CASE))
             return held._replace(parts=[*held.parts, parts], letters=held.letters or letters)
         start = self.at
         low = self._character()
         if low is None:
             parts, letters, negated = self._class_escape()
             if negated:
-                return _with_negated(held, parts, letters)
+                return _with_negated(held, parts, letters=letters)
             return held._replace(parts=[*held.parts, parts], letters=held.letters or letters)
         if self.pattern.startswith("-", self.at) and not self.pattern.startswith("-]", self.at):
             self.at += 1
             high = self._character()
             if high is None or high < low or ord(high) - ord(low) > _WIDEST:
-                raise BadPattern("the range is not one of characters, runs backwards, or is too wide", start + 1)
+                raise BadPattern("the range is not between two characters, runs backwards, or is too wide", start + 1)
             self.named.update(map(chr, range(ord(low), ord(high) + 1)))
             return _with_range(held, low, high)
         self.named.add(low)
@@ -367,14 +367,14 @@ def _with(held: _Set, chars: list[str]) -> _Set:
 def _with_range(held: _Set, low: str, high: str) -> _Set:
     chars = [chr(point) for point in range(ord(low), ord(high) + 1)]
     held = _with(held, [char for char in chars if char not in "ñÑ"])
-    # a range of plain letters that runs over n means the alphabet: ñ is in it
+    # a range of plain letters that includes n means the alphabet: ñ is in it
     alphabet = {r"\x6d", r"\x6e", r"\x6f"}.issubset(held.parts)
     return held._replace(parts=[*held.parts, "N"]) if alphabet or "ñ" in chars else held
 
 
-def _with_negated(held: _Set, parts: str, letters: bool) -> _Set:
-    """A class with all that is not in `parts` taken in."""
-    if parts == _SPACE:  # [\s\S] is the usual way to say: any character
+def _with_negated(held: _Set, parts: str, *, letters: bool) -> _Set:
+    """A class of everything that is not in `parts`."""
+    if parts == _SPACE:  # [\s\S] is the usual way to write: any character
         return held._replace(parts=[*held.parts, r"\x0e-\x1f!-@\[-~N"], letters=True, signs=True)
     if letters:
         return held._replace(parts=[*held.parts, r"\t\n\r -/:-@\[-^`{-~\x0e-\x1f"], signs=True)

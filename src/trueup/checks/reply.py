@@ -1,8 +1,9 @@
-"""Is a reply worth charging for: substance, explanation, the contract's own rules.
+"""Is a reply worth charging for? Checks its substance, its explanation and the contract's own rules.
 
-Takes a reply and the conversation's context; gives at most one finding, the metrics, and the reason of a pass. The rules run
-in a fixed order, and the first broken one is the finding: no message, empty, calls without text, whitespace, outputs without a
-follow-up, too short, then custom rules. Nothing else is read, except the environment where a contract has `environment: check`.
+Takes a reply and the conversation's context; returns at most one finding, the metrics, and why it passes. The rules run
+in a fixed order, and the first broken one becomes the finding: no message, empty, calls without text, whitespace,
+outputs without a follow-up, too short, then custom rules. It reads nothing else, except the environment if the contract
+has `environment: check`.
 """
 
 from collections import deque
@@ -19,7 +20,7 @@ from trueup.verdict.facts import Finding, finding
 from trueup.verdict.reply import Reply, Turn
 
 MIN_TEXT = 10
-# Characters that nobody sees: white space, control and format characters, fillers, variation selectors, tags.
+# Invisible characters: white space, control and format characters, fillers, variation selectors, tags.
 _UNSEEN = (
     (0x00, 0x20), (0x7F, 0xA0), (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x1680, 0x1680),
     (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2000, 0x200F), (0x2028, 0x202F), (0x205F, 0x206F), (0x2800, 0x2800),
@@ -37,7 +38,7 @@ _YES, _NO = frozenset(("true", "1", "yes", "on")), frozenset(("false", "0", "no"
 _HINTS = {
     "Q001": "Answer the user.",
     "Q002": "Answer the user in words.",
-    "Q003": "Say in words what you do and what came of it.",
+    "Q003": "Say in words what you do and what the result is.",
     "Q004": "Answer the user in words.",
     "Q005": "After the last tool output, tell the user what it means.",
     "Q006": "Give a fuller answer.",
@@ -45,10 +46,10 @@ _HINTS = {
 
 
 class BadReplyRules(ValueError):
-    """The reply rules of a contract, or a variable of the environment, cannot be read."""
+    """The reply rules of a contract, or an environment variable, cannot be read."""
 
 
-class Settings(NamedTuple):
+class ReplySettings(NamedTuple):
     """Which rules are on, and their thresholds."""
 
     off: frozenset[str] = frozenset()
@@ -59,12 +60,12 @@ class Settings(NamedTuple):
 
     @property
     def least(self) -> int:
-        """How many characters after a tool's output explain it."""
+        """How many characters after a tool's output count as an explanation."""
         return 1 if self.lenient else self.min_explanation
 
 
 class Worth(msgspec.Struct, frozen=True):
-    """What the rules say about a reply: at most one finding, the metrics, and the reason why it passes."""
+    """The answer of the rules about a reply: at most one finding, the metrics, and the reason why it passes."""
 
     findings: list[Finding]
     metrics: dict[str, Any]
@@ -72,18 +73,18 @@ class Worth(msgspec.Struct, frozen=True):
 
 
 class ReplyRules:
-    """The reply rules of one contract; `settings` are those in force."""
+    """The reply rules of one contract; `settings` are the ones in force."""
 
     __slots__ = ("_environment", "_read", "_settings")
 
-    def __init__(self, settings: Settings, environment: "Environment | None" = None) -> None:
+    def __init__(self, settings: ReplySettings, environment: "Environment | None" = None) -> None:
         self._settings = settings
         self._environment = environment
         self._read = None if environment is None else environment.read()
 
     @property
-    def settings(self) -> Settings:
-        """The rules that are on, and their thresholds; with `environment: check`, those of the environment at this moment."""
+    def settings(self) -> ReplySettings:
+        """The rules that are on, and their thresholds; with `environment: check`, the environment's current ones."""
         if self._environment is not None and (read := self._environment.read()) != self._read:
             self._settings = self._environment.settings()
             self._read = read
@@ -96,7 +97,7 @@ class ReplyRules:
 
     @property
     def awaits(self) -> bool:
-        """Whether a rule that is on is asynchronous; none is asked while the environment cannot be read."""
+        """Whether a rule that is on is asynchronous; no rule runs while the environment cannot be read."""
         try:
             return any(rule.awaits for rule in self.settings.custom)
         except BadReplyRules:
@@ -113,7 +114,7 @@ class ReplyRules:
         return worth.findings, worth.metrics
 
     def judge(self, reply: Reply, context: Mapping[str, Any]) -> Steps[Worth]:
-        """What all rules say, in steps: custom rules may have to wait."""
+        """The answer of all rules, in steps: custom rules may have to wait."""
         worth = self.worth(reply)
         if worth.findings:
             return worth
@@ -128,9 +129,9 @@ class ReplyRules:
         return Worth([], metrics, reason)
 
     def worth(self, reply: Reply) -> Worth:
-        """What the fixed rules say; custom rules are not asked."""
+        """The answer of the fixed rules, without custom rules."""
         turns = reply.messages
-        if reply.refusal and not reply.text and reply.turns is None:  # a refusal is what the model says
+        if reply.refusal and not reply.text and reply.turns is None:  # a refusal counts as the model's text
             turns = (Turn(text=reply.refusal, calls=len(reply.calls)),)
         try:
             settings = self.settings
@@ -146,7 +147,9 @@ class ReplyRules:
         return Worth([finding(code, "$", why, None, {"rule": rule, "reason": why}, _HINTS[code])], metrics)
 
 
-def _broken(settings: Settings, turns: tuple[Turn, ...], metrics: Mapping[str, Any]) -> tuple[str, str, str] | None:
+def _broken(
+    settings: ReplySettings, turns: tuple[Turn, ...], metrics: Mapping[str, Any]
+) -> tuple[str, str, str] | None:
     """The code, name and reason of the first rule that is broken and not switched off."""
     off, length = settings.off, metrics["total_text_length"]
     if not metrics["assistant_messages"]:
@@ -169,7 +172,7 @@ def _broken(settings: Settings, turns: tuple[Turn, ...], metrics: Mapping[str, A
     return None
 
 
-def _passed(settings: Settings, metrics: Mapping[str, Any]) -> str:
+def _passed(settings: ReplySettings, metrics: Mapping[str, Any]) -> str:
     """Why a reply passes when it breaks none of the fixed rules."""
     if metrics["has_tool_outputs"] and "tool_explanation" not in settings.off:
         return "Tool outputs with explanation"
@@ -220,9 +223,10 @@ def measure(turns: tuple[Turn, ...], least: int = MIN_TEXT) -> dict[str, Any]:
 
 
 def unexplained(turns: tuple[Turn, ...], lengths: list[int], least: int) -> int:
-    """How many calls no text explains; `lengths` are the characters of each message.
+    """How many calls have no explanation; `lengths` are the characters of each message.
 
-    A call with an output needs `least` characters after the output; a call without one needs some text beside it.
+    A call with an output needs `least` characters after the output; a call without an output needs some text next to
+    it.
 
     >>> unexplained((Turn(text="I look it up.", calls=1), Turn("tool", outputs=1)), [13, 0], 10)
     1
@@ -240,7 +244,7 @@ def unexplained(turns: tuple[Turn, ...], lengths: list[int], least: int) -> int:
 def _unexplained_open(turns: tuple[Turn, ...], lengths: list[int]) -> int:
     """How many calls without an output have no text in or after the stretch of messages since the previous output."""
     last_said = max((at for at, length in enumerate(lengths) if length), default=-1)
-    waiting: deque[tuple[int, bool]] = deque()  # per message: its calls without an output, whether text is beside them
+    waiting: deque[tuple[int, bool]] = deque()  # per message: its calls without an output, and whether it has text
     since = 0  # the first message after the last output
     for at, turn in enumerate(turns):
         if turn.calls:
@@ -256,7 +260,7 @@ def _unexplained_open(turns: tuple[Turn, ...], lengths: list[int]) -> int:
 
 
 def explanation(turns: tuple[Turn, ...]) -> str:
-    """What was said after the last tool output, trimmed.
+    """The text after the last tool output, trimmed.
 
     >>> explanation((Turn(text="I look.", calls=1), Turn("tool", outputs=1), Turn(text="It rains. ")))
     'It rains.'
@@ -272,23 +276,24 @@ def explanation(turns: tuple[Turn, ...]) -> str:
 
 
 class Environment(NamedTuple):
-    """For contracts that read their switches with each check: the `reply:` table, the variables, and the names that count."""
+    """For contracts that read their switches with each check: the `reply:` table, the variables and their names."""
 
     spec: Mapping[str, Any]
     variables: Mapping[str, str]
     names: tuple[str, ...]
 
     def read(self) -> list[str | None]:
-        """The values of the variables at this moment."""
+        """The current values of the variables."""
         return list(map(self.variables.get, self.names))
 
-    def settings(self) -> Settings:
-        """The settings under these values."""
+    def settings(self) -> ReplySettings:
+        """The settings for these values."""
         return _compiled(self.spec, self.variables)
 
 
 def compile_reply(spec: Any, environ: Mapping[str, str]) -> ReplyRules:
-    """Reply rules from a contract's `reply:` (True, False or a table) and the environment, which has the last word.
+    """Reply rules from a contract's `reply:` (True, False or a table) and the environment, which overrides the
+    contract.
 
     >>> compile_reply({"min_text": 20}, {"MIN_VALIDATION_TEXT_LENGTH": "15"}).settings.min_text
     15
@@ -304,9 +309,9 @@ def compile_reply(spec: Any, environ: Mapping[str, str]) -> ReplyRules:
     return ReplyRules(settings)
 
 
-def _compiled(spec: bool | Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
+def _compiled(spec: bool | Mapping[str, Any], environ: Mapping[str, str]) -> ReplySettings:  # noqa: FBT001 - the value of `reply:`
     if isinstance(spec, bool):
-        settings = Settings() if spec else Settings(off=frozenset(_SWITCHES))
+        settings = ReplySettings() if spec else ReplySettings(off=frozenset(_SWITCHES))
     else:
         settings = _from_table(spec, environ)
     off = set(settings.off)
@@ -320,11 +325,11 @@ def _compiled(spec: bool | Mapping[str, Any], environ: Mapping[str, str]) -> Set
     return settings
 
 
-def _from_table(spec: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
+def _from_table(spec: Mapping[str, Any], environ: Mapping[str, str]) -> ReplySettings:
     unknown = [key for key in spec if key not in _OPTIONS]
     if unknown:
         near = closest(unknown[0], _OPTIONS)
-        raise BadReplyRules(f"reply.{unknown[0]}: not known here; it takes {', '.join(_OPTIONS)}{near}")
+        raise BadReplyRules(f"reply.{unknown[0]}: unknown option; it takes {', '.join(_OPTIONS)}{near}")
     if spec.get("environment", "load") not in _READ:
         raise BadReplyRules(f"reply.environment: takes {' or '.join(_READ)}; got {spec['environment']!r}")
     off = {name for name in _SWITCHES if spec.get(name) is False}
@@ -338,7 +343,7 @@ def _from_table(spec: Mapping[str, Any], environ: Mapping[str, str]) -> Settings
     least = MIN_TEXT if isinstance(least, bool) else _length("reply.min_text", least)
     after = _length("reply.min_explanation", spec.get("min_explanation", least))
     custom = read_custom(spec.get("rules", ()), environ, _switch, BadReplyRules)
-    return Settings(frozenset(off), least, after, bool(lenient), custom)
+    return ReplySettings(frozenset(off), least, after, bool(lenient), custom)
 
 
 def _switch(place: str, value: Any) -> bool:

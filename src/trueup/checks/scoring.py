@@ -1,8 +1,8 @@
-"""A learned score: a text enters, the probability that it is a good reply leaves, or the reason why nothing is said about it.
+"""A learned score: takes a text; returns the probability that it is a good reply, or why there is no score.
 
-The score is a logistic regression over hashed words and pairs of words, without case, accents or the values of digits. A model is
-data: numbers and the facts of its training, read from JSON and refused if anything in it does not fit. Nothing is read from a
-file here, and the same text always has the same score.
+The score is a logistic regression over hashed words and pairs of words, without case, accents or the values of digits.
+A model is data: numbers and facts about its training, read from JSON and refused if anything in it does not fit.
+Nothing is read from a file here, and the same text always gets the same score.
 """
 
 from collections.abc import Iterable
@@ -19,19 +19,19 @@ from trueup.verdict.patterns import lazy_regex
 LEAST_LABELS = 80
 MOST_BYTES = 300_000
 MOST_BUCKETS = 60_000
-_MOST_TEXT = 50_000  # characters that are looked at
+_MOST_TEXT = 50_000  # characters that are used
 _LARGEST = 1e6
 _TOKEN = lazy_regex(rb"[a-zA-Z0-9_]+|[?!.,:]")  # the bytes of a folded text
 _DIGITS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else byte for byte in range(256))
-_TOLD = lazy_regex(r"[a-zA-Z]")  # what is shown of a reply has some letters
+_TOLD = lazy_regex(r"[a-zA-Z]")  # a part of a reply that is quoted has some letters
 _MARKS = frozenset({b"?", b"!", b".", b",", b":"})
 
 
 class BadModel(ValueError):
-    """What is given as a model is not one."""
+    """The given model is not valid."""
 
 
-class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class HeldOutScore(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How well a judge finds the bad replies among the held-out labels."""
 
     precision: float | None = None
@@ -41,30 +41,30 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Evaluation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a model did on the latest labels, which it was not trained on, beside the rules of its contract."""
+    """A model's results on the latest labels, which it was not trained on, next to the rules of its contract."""
 
     passed: bool = False
-    """Whether rules and model together make fewer mistakes than the rules alone, not by chance, and the scores are calibrated."""
+    """Whether the model significantly reduces the mistakes of the rules, and its scores are calibrated."""
     labels: int = 0
     below: float = 0.7
-    rules: Part = Part()
-    model: Part = Part()
-    together: Part = Part()
+    rules: HeldOutScore = HeldOutScore()
+    model: HeldOutScore = HeldOutScore()
+    together: HeldOutScore = HeldOutScore()
     better: int = 0
-    """Replies that the rules alone judge wrongly and both together rightly."""
+    """Replies that the rules alone judge wrongly, and rules and model together judge correctly."""
     worse: int = 0
     """The other way round."""
     p: float | None = None
     """The exact McNemar test of these two, by conversation."""
     calibration_error: float | None = None
     calibration_chance: float | None = None
-    """The error that even perfectly calibrated scores exceed on one of twenty samples as small as this one."""
+    """The error that even perfectly calibrated scores exceed in one of twenty samples of this small size."""
     auc: float | None = None
     abstained: int = 0
 
 
 class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a model was trained on."""
+    """Facts about the training of a model."""
 
     labels: int = 0
     good: int = 0
@@ -82,11 +82,11 @@ class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A model as its file holds it: weights of buckets, how they become a probability, and how it was made."""
+    """A model as in its file: weights of buckets, how they become a probability, and how it was made."""
 
     format: str
     steps: list[int]
-    """The buckets that have a weight, in rising order, each as the distance from the one before."""
+    """The buckets that have a weight, in rising order, each as the distance from the previous one."""
     weights: list[int]
     """Their weights, in units of `scale`."""
     scale: float
@@ -94,10 +94,10 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slope: float
     shift: float
     unfamiliar: float
-    """The share of unknown words above which nothing is said about a text."""
+    """The share of unknown words above which a text gets no score."""
     bits: int = 20
     by_state: bool = False
-    """Whether words count for each state of the conversation by themselves."""
+    """Whether words count separately for each state of the conversation."""
     facts: Facts = Facts()
     evaluation: Evaluation = Evaluation()
 
@@ -113,7 +113,7 @@ class Score(NamedTuple):
 
 
 def read_model(source: Any) -> Model:
-    """The model that JSON text, its data or another model holds; a BadModel says what is wrong with it.
+    """The model from JSON text, from its data or from another model; a BadModel says what is wrong with it.
 
     >>> read_model({"format": "trueup-quality-1", "steps": [3]})
     Traceback (most recent call last):
@@ -137,7 +137,7 @@ def read_model(source: Any) -> Model:
 
 
 def _problem(model: Model) -> str:
-    """What is wrong with the numbers of a model; empty if nothing is."""
+    """The first problem with the numbers of a model; empty if there is none."""
     if model.format != FORMAT:
         return f"its format is {model.format!r:.40}, and this version reads {FORMAT!r}"
     if not 8 <= model.bits <= 24:
@@ -149,7 +149,7 @@ def _problem(model: Model) -> str:
     if model.steps and (model.steps[0] < 0 or min(model.steps[1:], default=1) < 1):
         return "its steps do not rise"
     if sum(model.steps) >= 1 << model.bits:
-        return f"a bucket lies outside of {model.bits} bits"
+        return f"a bucket is outside of {model.bits} bits"
     if max(map(abs, model.weights), default=0) > _LARGEST:
         return "a weight is too large"
     numbers = {name: getattr(model, name) for name in ("scale", "bias", "slope", "shift")}
@@ -157,26 +157,24 @@ def _problem(model: Model) -> str:
         if not isfinite(value) or abs(value) > _LARGEST:
             return f"{name} is not a usable number: {value!r}"
     if model.slope < 0:
-        return f"slope is 0 or more; got {model.slope!r}"
+        return f"slope must be 0 or more; got {model.slope!r}"
     if not 0 <= model.unfamiliar <= 1:
-        return f"unfamiliar is between 0 and 1; got {model.unfamiliar!r}"
+        return f"unfamiliar must be between 0 and 1; got {model.unfamiliar!r}"
     facts = model.facts
     if min(facts.labels, facts.good, facts.bad) < 0 or facts.good + facts.bad > facts.labels:
-        return (
-            "its counts of good and bad labels do not agree with that of all"  # no number: it may be too long to write
-        )
+        return "its good and bad labels do not add up to all labels"  # no number: it may be too long to write
     return ""
 
 
 class Grams(NamedTuple):
-    """What a model sees of a reply: hashes of everything, and those of its different words."""
+    """The features of a reply for a model: hashes of everything, and the hashes of its different words."""
 
     hashes: frozenset[int]
     words: frozenset[int]
 
 
 def grams(text: str, state: str = "") -> Grams:
-    """The hashes of a reply: its words, signs and pairs of neighbours, the same again under its state, and its length.
+    """The hashes of a reply: its words, signs and pairs of neighbours, the same again for its state, and its length.
 
     >>> grams("Booked at 9:30").hashes == grams("BOOKED at 8:15").hashes
     True
@@ -187,12 +185,12 @@ def grams(text: str, state: str = "") -> Grams:
 
 
 def _tokens(text: str) -> list[bytes]:
-    """The words and signs of a text, folded, every digit a zero."""
+    """The words and signs of a text, folded, with every digit as a zero."""
     return _TOKEN.findall(Folded(apart(text[:_MOST_TEXT])).data.translate(_DIGITS))
 
 
 def _named(tokens: list[bytes], state: str) -> list[bytes]:
-    """Everything that is hashed, by name."""
+    """The names of everything to hash."""
     pairs = [before + b" " + after for before, after in zip([b"^", *tokens], [*tokens, b"$"], strict=True)]
     named = [*tokens, *pairs, b"#length %d" % len(tokens).bit_length()]
     if state:
@@ -213,7 +211,7 @@ class Scorer:
         self._table = dict(zip(accumulate(model.steps), map(model.scale.__mul__, model.weights), strict=True))
 
     def score(self, text: str, state: str = "") -> Score:
-        """How likely a reply is good; nothing is said about a text without words or with too many unknown ones."""
+        """How likely a reply is good; a text without words or with too many unknown ones gets no score."""
         if self.model.facts.labels < LEAST_LABELS:
             return Score(None, f"fewer than {LEAST_LABELS} labels")
         seen = self.grams(text, state)
@@ -224,27 +222,27 @@ class Scorer:
         return Score(round(self.probability(self.margin(seen)), 4))
 
     def grams(self, text: str, state: str) -> Grams:
-        """What the model sees of a reply; the state only if it learned from several."""
+        """The features of a reply; with its state only if the model learned from several states."""
         return grams(text, state if self.model.by_state else "")
 
     def unknown(self, seen: Grams) -> float:
-        """The share of a text's different words that no label had."""
+        """The share of a text's different words that were in no label."""
         mask, table = self._mask, self._table
         return sum(word & mask not in table for word in seen.words) / max(1, len(seen.words))
 
     def margin(self, seen: Grams) -> float:
-        """The sum of the weights, for a text of any length on one scale; positive where a reply is rather good."""
+        """The sum of the weights, on one scale for texts of any length; positive for a reply that is probably good."""
         buckets = map(self._mask.__and__, seen.hashes)
-        # fsum: the order in which a set gives its members must not change the sum
+        # fsum: the order of a set's members must not change the sum
         return fsum((self._bias, *filter(None, map(self._table.get, buckets)))) / sqrt(len(seen.hashes) + 1)
 
     def probability(self, margin: float) -> float:
-        """What a margin means, by the calibration of the model."""
+        """The probability for a margin, by the calibration of the model."""
         z = self.model.slope * margin + self.model.shift
         return 1 / (1 + exp(-z)) if z > -700 else 0.0
 
     def against(self, text: str, state: str = "", most: int = 3) -> list[str]:
-        """The words and pairs of words that speak most against a reply."""
+        """The words and pairs of words that count most against a reply."""
         state = state if self.model.by_state else ""
         prefix = f"{state}|" if state else ""
         weights: dict[str, float] = {}

@@ -1,8 +1,8 @@
-"""States: does a reply agree with the state that the conversation is in.
+"""States: does a reply agree with the state that the conversation is in?
 
-A reply, its calls and the conversation's context enter; findings leave: content that belongs to another state, a tool
-that is not for this one, an action that is claimed and was not made. A stretch of text can be judged by itself, so that
-a stream may be held back sentence by sentence. Reads nothing but its input; time is linear in the text.
+Takes a reply, its calls and the conversation's context; returns findings: content that belongs to another state, a tool
+that is not for this state, an action that is claimed but was not made. A stretch of text can be judged alone, so that a
+stream can be held back sentence by sentence. Reads nothing but its input; the time is linear in the text.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trueup.checks.conversation import called_in, spoken_texts
-from trueup.checks.current_state import Places, Standing
-from trueup.checks.dialogue import BadStates, Dialogue, Path, Rule, State, read_dialogue, spelled
-from trueup.checks.flow import Problem, flow_problems
+from trueup.checks.current_state import CurrentState, Places
+from trueup.checks.dialogue import BadStates, Dialogue, DialogueRule, Path, State, read_dialogue, spelled
+from trueup.checks.flow import FlowProblem, flow_problems
 from trueup.checks.folding import Folded
 from trueup.checks.machines import collected, transitions_of
 from trueup.checks.mentions import claimed_tools
@@ -31,7 +31,7 @@ Made = Callable[[], AbstractSet[str]]
 
 
 class Situation(NamedTuple):
-    """A conversation as a correction may speak of it; `correction` is the contract's own text for one."""
+    """The facts about a conversation that a correction may mention; `correction` is the contract's own text for one."""
 
     state: str = ""
     data: Mapping[str, Any] = {}
@@ -42,7 +42,7 @@ class Situation(NamedTuple):
 def compile_states(spec: Any, *, path: Path = ("states",), lenient: bool = False) -> "States":
     """States from the `states:` mapping of a contract, compiled once.
 
-    A fallback that breaks the rules of its own state is refused here; `lenient` leaves that to `problems()`.
+    A fallback that breaks its state's rules is refused here; with `lenient`, only `problems()` reports it.
 
     >>> states = compile_states({"ASKING": {"forbid": [{"terms": ["Ana"], "why": "names a stylist"}]}})
     >>> [f.message for f in states.judge_text("Mañana viene Ana.", "ASKING")]
@@ -80,10 +80,10 @@ class States:
         used = {tool for state in self.states.values() for tool in state.tools or ()}
         self._tools = Toolset([Tool(name) for name in sorted(used | {rule.tool for rule in dialogue.claims})])
 
-    # -- what a check asks ---------------------------------------------------------------------
+    # -- checks --------------------------------------------------------------------------------
 
     def check(self, reply: Reply, calls: Sequence[ToolCall], context: Mapping[str, Any]) -> list[Finding]:
-        """What is wrong with a reply in the state that the context names, and with a context that names none."""
+        """Findings about a reply in the state that the context names, and about a context that names no state."""
         state, unplaced = self._places.of(context)
         found = [*unplaced]
         data = collected(context, self.dialogue.machine)
@@ -96,8 +96,8 @@ class States:
             found += self._judge(text, state, data, made, offset)
         return _once(found)
 
-    def standing(self, context: Mapping[str, Any]) -> Standing:
-        """The state that a context is judged in, and what is wrong with the context."""
+    def standing(self, context: Mapping[str, Any]) -> CurrentState:
+        """The state that a context is judged in, and the problems of the context."""
         return self._places.of(context)
 
     def judge_text(
@@ -108,7 +108,7 @@ class States:
         made: AbstractSet[str] = _NOTHING,
         offset: int = 0,
     ) -> list[Finding]:
-        """What is wrong with one stretch of text, such as a sentence of a stream that starts at `offset`.
+        """Findings about one stretch of text, such as a sentence of a stream that starts at `offset`.
 
         `made` are the tools that were called so far.
         """
@@ -116,45 +116,45 @@ class States:
         return [*unplaced, *self._judge(text, known, data or {}, lambda: made, offset)]
 
     def fallback(self, state: Any) -> str | None:
-        """The text that a state sends in place of a reply that could not be made coherent; without one, that of the start."""
+        """The text that a state sends instead of a reply that could not be made coherent; by default, the start's."""
         name = self._places.of({"state": state}).state
         return self.states[name].fallback if name else None
 
     def hint(self, state: Any) -> str:
-        """What a model is told in a state when its reply broke the state's rules."""
+        """The text for a model whose reply broke the rules of a state."""
         name = self._places.of({"state": state}).state
         return filled(self._hint(name), {"state": name}, {})
 
     def situation(self, context: Mapping[str, Any]) -> Situation:
-        """What a correction may say of a conversation."""
+        """The facts about a conversation that a correction may mention."""
         name = self._places.of(context).state
         tools = self._permitted(name)
         data = collected(context, self.dialogue.machine)
         return Situation(name, data, None if tools is None else tuple(tools), self.dialogue.correction)
 
     def permits(self, state: Any, tool: str) -> bool:
-        """Whether a tool may be called in a state; in one that is not known, only what every state permits."""
+        """Whether a tool may be called in a state; in an unknown state, only tools that every state permits."""
         tools = self._permitted(self._places.of({"state": state}).state)
         return tools is None or tool in tools
 
     def named(self, source: Any) -> str | None:
-        """The state of this contract that a name, an enum member, a dict or a machine is in."""
+        """The state of this contract that is meant by a name, an enum member, a dict or a machine."""
         return self._places.named(source)
 
-    def problems(self) -> list[Problem]:
-        """What a lint says of these states: unreachable ones, missing fallbacks, fallbacks that break their own rules."""
+    def problems(self) -> list[FlowProblem]:
+        """The lint of these states: unreachable ones, missing fallbacks, fallbacks that break their own rules."""
         return flow_problems(self, self._path)
 
-    # -- how it is found out -------------------------------------------------------------------
+    # -- how checks work -----------------------------------------------------------------------
 
     def _permitted(self, state: str) -> tuple[str, ...] | None:
-        """The tools of a state, None for all; where the state is not known, those that no state refuses."""
+        """The tools of a state, None for all; in an unknown state, the tools that every state permits."""
         return self.states[state].tools if state else self._unrefused
 
     def _call_findings(
         self, calls: Sequence[ToolCall], state: str, known: Mapping[str, Any], found: list[Finding]
     ) -> list[ToolCall]:
-        """Add a finding for each call that the state does not permit; the others leave."""
+        """Add a finding for each call that the state does not permit; return the other calls."""
         tools = self._permitted(state)
         if tools is None:
             return list(calls)
@@ -190,7 +190,7 @@ class States:
         return found
 
     def _violation(
-        self, rule: Rule, hits: list[Hit], state: str, data: Mapping[str, Any], offset: int | None
+        self, rule: DialogueRule, hits: list[Hit], state: str, data: Mapping[str, Any], offset: int | None
     ) -> Finding:
         if rule.tool:
             return self._claim(rule.tool, hits, state, data, offset, rule)
@@ -207,7 +207,13 @@ class States:
         return found if rule.level == "error" else msgspec.structs.replace(found, level="warning")
 
     def _claim(
-        self, tool: str, hits: list[Hit], state: str, known: Mapping[str, Any], offset: int | None, rule: Rule | None
+        self,
+        tool: str,
+        hits: list[Hit],
+        state: str,
+        known: Mapping[str, Any],
+        offset: int | None,
+        rule: DialogueRule | None,
     ) -> Finding:
         why = filled(rule.why, {"state": state}, {}) if rule else ""
         why = why or f"The text claims what only {tool!r} does, and it was not called"
@@ -222,13 +228,13 @@ class States:
 
 
 def _in_every(states: Mapping[str, State]) -> tuple[str, ...] | None:
-    """The tools that no state refuses, None where no state refuses any."""
+    """The tools that no state refuses; None if no state refuses any."""
     lists = [state.tools for state in states.values() if state.tools is not None]
     return tuple(tool for tool in lists[0] if all(tool in tools for tools in lists)) if lists else None
 
 
 def _with_machine(dialogue: Dialogue) -> tuple[str | None, dict[str, State]]:
-    """The states of the table, and what a machine knows of their order."""
+    """The states of the table, with their order as far as a machine knows it."""
     states = dict(dialogue.states)
     known = transitions_of(dialogue.machine) if dialogue.machine is not None else None
     if known is None:
@@ -262,7 +268,7 @@ def _moved(span: tuple[int, int], offset: int | None) -> tuple[int, int] | None:
 
 
 def _once(found: Sequence[Finding]) -> list[Finding]:
-    """Each violation once, though several messages of the reply may hold it."""
+    """Each violation once, even if several messages of the reply contain it."""
     if not found:
         return []
     seen: dict[tuple[str, str, str], Finding] = {}

@@ -1,8 +1,9 @@
 """Names of tools in prose that the contract does not offer.
 
-Takes a text, the offered tools and the contract's settings; yields a finding for each such name. A name that is made like the
-offered ones (`naming`) counts unless its surroundings say otherwise (`talk`); any other name counts if its surroundings say that
-it is a tool, or if it stands in a list of tools (`listed`). Arguments and enum values of the offered tools never count.
+Takes a text, the offered tools and the contract's settings; yields a finding for each such name. A name that is formed
+like the offered ones (`naming`) counts unless its surroundings say otherwise (`talk`); any other name counts if its
+surroundings say that it is a tool, or if it is in a list of tools (`listed`). Arguments and enum values of the offered
+tools never count.
 """
 
 import re
@@ -15,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.checks.name_context import Place
+from trueup.checks.name_context import NameInContext
 from trueup.checks.name_lists import Lists
 from trueup.checks.naming import SHARED, Convention, Likeness, Naming, convention, has_verb, is_file
 from trueup.checks.stretches import matches
@@ -33,11 +34,11 @@ _KEBAB = rf"[{_LOW}][{_LOW}0-9]{{0,40}}+(?:-[{_LOW}0-9]{{1,40}}+){{1,6}}"
 _DOTTED = rf"[{_LOW}][{_ANY}]{{1,40}}+(?:\.[{_LOW}][{_ANY}]{{1,40}}+){{1,4}}"
 _TOKEN = rf"[{_LOW}][{_ANY}]{{1,60}}+(?:[.-][{_ANY}]{{1,60}}+){{0,6}}"
 _START = rf"(?<![{_ANY}.\-/\\@#$<])(?<!<\|)"  # `<use_mcp_tool>` and `<|tool_call|>` are marks
-_END = rf"(?![{_ANY}.\-/\\]{{0,80}}[{_ANY}/\\])"  # `test_all.py` and `src/my_file` speak of files
+_END = rf"(?![{_ANY}.\-/\\]{{0,80}}[{_ANY}/\\])"  # `test_all.py` and `src/my_file` are files
 _NAME_GATE = r"[^ ][_.-][^ ]|[a-z0-9][A-Z]"
 _HUMP = lazy_regex(r"[a-z][A-Z]")
-# One word beside the word "tool": in backticks, or before it where it is hardly an adjective. Where most tools have names of
-# one word, backticks alone will do.
+# One word next to the word "tool": in backticks, or before it if it is hardly an adjective. If most tools have names of
+# one word, backticks are enough.
 _NOUN = r"(?<![\w-])(?!<mention.vague>)([a-z]{3,40}+)(?<!ic)(?<!al)(?<!ive)(?<!ble)(?<!ful)(?<!ous)(?<!ary)(?<!ing)(?<!ed)(?<!ent)"
 _WORDS_OF_TOOLS = rf"{_NOUN} {{1,2}}(?=<mention.tool>)|`([a-z]{{3,40}})`(?= {{0,2}}<mention.tool>)|<mention.tool> {{0,2}}`([a-z]{{3,40}})`"
 _WORDS = rf"{_NOUN} {{1,2}}(?=<mention.tool>)|`([a-z]{{3,40}})`"
@@ -46,17 +47,17 @@ _BRANDS = frozenset(
     "ReadTheDocs RunPod PrintNightmare CallKit DropBox".split()
 )
 _MAX = 10
-_MOST_LOOKED = 2_000  # names whose surroundings are looked at
+_MOST_LOOKED = 2_000  # names whose surroundings are read
 
 
 class Mentions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How prose is searched for names of tools that are not offered.
 
-    - `prefixes`: a name that begins with one of them is reported wherever it stands; empty: none.
+    - `prefixes`: a name that begins with one of them is reported wherever it is; empty: none.
     - `suffixes`: a name that ends with one of them is reported, too; empty: none.
     - `patterns`: a name that matches one of these patterns as a whole is reported, too; empty: none.
     - `level`: the level of the finding.
-    - `ignore`: names that are never reported; `*` stands for any letters. Empty: none.
+    - `ignore`: names that are never reported; `*` means any letters. Empty: none.
     """
 
     prefixes: tuple[str, ...] = ()
@@ -66,7 +67,7 @@ class Mentions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ignore: tuple[str, ...] = ()
 
     def wants(self, name: str) -> bool:
-        """Whether `name` is reported wherever it stands."""
+        """Whether `name` is reported wherever it is."""
         if (self.prefixes and name.startswith(self.prefixes)) or (self.suffixes and name.endswith(self.suffixes)):
             return True
         return any(_compiled(source).fullmatch(name) for source in self.patterns)
@@ -82,7 +83,7 @@ USUAL = Mentions()
 def unknown_names(
     text: str, tools: Toolset, asked: Mentions = USUAL, defined: AbstractSet[str] = frozenset()
 ) -> Iterator[Finding]:
-    """A finding for each name that a text uses as that of a tool that is not offered; ten at most.
+    """A finding for each name that a text uses like a tool's and that is not offered; ten at most.
 
     `defined` are the names that code in the same reply defines; they are not reported.
     """
@@ -91,10 +92,10 @@ def unknown_names(
 
 
 def undefined(name: str, span: tuple[int, int], tools: Toolset, level: Level = "warning") -> Finding:
-    """The finding that a text speaks of a tool that is not offered."""
+    """The finding that a text mentions a tool that is not offered."""
     closest = tools.closest(name)
     near = f"; the closest is {closest!r}" if closest else ""
-    message = f"The text speaks of a tool {name!r} that is not defined{near}"
+    message = f"The text mentions a tool {name!r} that is not defined{near}"
     hint = f"Speak only of offered tools{f', such as {closest!r}' if closest else ''}."
     said = finding("T011", "$", message, span, {"name": name, "closest": closest}, hint)
     return said if said.level == level else msgspec.structs.replace(said, level=level)
@@ -103,8 +104,8 @@ def undefined(name: str, span: tuple[int, int], tools: Toolset, level: Level = "
 def _spoken_of(
     text: str, tools: Toolset, asked: Mentions, defined: AbstractSet[str]
 ) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The names that a text uses as those of tools, each with the first place where it does."""
-    done: dict[str, bool] = {}  # names that are not looked at, or no longer
+    """The names that a text uses like those of tools, each with its first position."""
+    done: dict[str, bool] = {}  # names that are not checked, or no longer
     lists = Lists(text, tools.tools.__contains__)
     looked = 0
     for name, start in _candidates(text, tools, asked):
@@ -123,21 +124,21 @@ def _spoken_of(
 
 
 def _is_spoken_of(text: str, start: int, name: str, tools: Toolset, lists: Lists) -> bool:
-    """Whether a text uses a name as that of a tool: by how it is made, and by the words around it."""
+    """Whether a text uses a name as a tool's: by how it is formed, and by the words around it."""
     naming, kind = tools.naming, convention(name)
     likeness = naming.likeness(name)
     if not _may_be_a_tool(name, kind, likeness, naming):
         return False
-    place = Place(text, start, start + len(name))
+    place = NameInContext(text, start, start + len(name))
     if place.is_no_tool():
         return False
     if kind == "word":
         return place.is_a_tool_of_the_speaker()
     usual = naming.is_usual(kind)
     bare = usual and (likeness == SHARED or not naming.is_about_code)
-    if kind == "kebab" and likeness != SHARED:  # "open-ended"; but a sentence begins with a capital, unless with a name
+    if kind == "kebab" and likeness != SHARED:  # "open-ended"; a sentence begins with a capital, or with a name
         bare = bare and place.begins_a_sentence()
-    if place.speaks_of_a_tool(likeness, bare):
+    if place.speaks_of_a_tool(likeness, usual=bare):
         return True
     if naming.ends_alike(name) and (place.stands_alone() or place.gives_results()):
         return True
@@ -147,7 +148,7 @@ def _is_spoken_of(text: str, start: int, name: str, tools: Toolset, lists: Lists
 
 
 def _may_be_a_tool(name: str, kind: Convention, likeness: Likeness, naming: Naming) -> bool:
-    """Whether a name may be that of a tool at all, wherever it stands."""
+    """Whether a name may belong to a tool at all, in any surroundings."""
     if kind == "snake":
         return _has_two_words(name)
     if kind == "dotted":
@@ -163,12 +164,12 @@ def _has_two_words(name: str) -> bool:
 
 
 def _candidates(text: str, tools: Toolset, asked: Mentions) -> Iterator[tuple[str, int]]:
-    """Whatever has the shape of a name, with its place."""
+    """Everything in the text that looks like a name, with its position."""
     naming = tools.naming
     kinds = naming.conventions
     every = bool(asked.prefixes or asked.suffixes or asked.patterns)
     if every or "_" in text or _HUMP.search(text) or not kinds.isdisjoint(("kebab", "dotted")):
-        names = _names(every, kinds)
+        names = _names(kinds, every=every)
         for found in matches(names, text, "" if every else _NAME_GATE):
             if convention(found[0]) != "word" or asked.wants(found[0]):
                 yield found[0], found.start()
@@ -180,7 +181,7 @@ def _candidates(text: str, tools: Toolset, asked: Mentions) -> Iterator[tuple[st
 
 
 @lru_cache
-def _names(every: bool, kinds: frozenset[Convention]) -> re.Pattern[str]:
+def _names(kinds: frozenset[Convention], *, every: bool) -> re.Pattern[str]:
     if every:
         return re.compile(f"{_START}{_TOKEN}{_END}")
     rare: dict[Convention, str] = {"dotted": _DOTTED, "kebab": _KEBAB, "pascal": _PASCAL}
@@ -189,7 +190,7 @@ def _names(every: bool, kinds: frozenset[Convention]) -> re.Pattern[str]:
 
 
 def pattern_fault(source: str) -> str:
-    """Why a pattern cannot be used, or nothing.
+    """Why a pattern cannot be used; empty if it can.
 
     >>> pattern_fault(r"net_\\w+"), pattern_fault("(?=a)")
     ('', 'invalid perl operator: (?=')
@@ -206,7 +207,7 @@ def pattern_fault(source: str) -> str:
 
 @lru_cache(maxsize=256)
 def _compiled(source: str) -> Any:
-    import re2  # loaded where a contract has patterns of its own
+    import re2  # loaded only if a contract has its own patterns
 
     options = re2.Options()
     options.log_errors = False

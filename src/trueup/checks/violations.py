@@ -1,29 +1,29 @@
-"""Violations: the places in a text where the rules of one state are broken, less those that are excused.
+"""Violations: the places in a text that break the rules of one state, without those that are excused.
 
-Rules and a folded text enter; for each broken rule its first places leave. A place is excused by another word of its
-sentence, by a longer phrase, a question, a denial, a condition or a quotation that it is part of, or because it is the customer's
-name.
+Takes rules and a folded text; returns the first places of each broken rule. A place is excused by another word of its
+sentence, by a longer phrase, question, denial, condition or quotation that it is part of, or because it is the
+customer's name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
-from trueup.checks.dialogue import BadStates, Excuses, Part, Rule, Timed
+from trueup.checks.dialogue import BadStates, DialogueRule, Excuses, SoughtPhrase, Timed
 from trueup.checks.folding import Folded, fold
 from trueup.checks.matching import Matcher
 from trueup.checks.sentences import Addressed, Around, Form, around, asks, is_quoted, names_in
 from trueup.verdict.patterns import lazy_regex
 
 _SHOWN = 5
-# Once folded, yes is if and "nº 7" is a denial: "tu cita sí está confirmada", "tu reserva nº 7 está confirmada".
+# After folding, "sí" (yes) is "si" (if), and "nº" is "no": "tu cita sí está hecha", "tu reserva nº 7 está hecha".
 _UNMEANT = lazy_regex("\\b(?:[sS](?:[íÍ]|[iI]\u0301)|[nN]º)(?!\\w)")
 _MAX_TIMED = 200
 _MARKS = " \t\r\n.,:;!?¡¿"
 
 
 class Hit(NamedTuple):
-    """A place in the original text, and what stands there."""
+    """A place in the original text, and the text there."""
 
     text: str
     span: tuple[int, int]
@@ -31,9 +31,9 @@ class Hit(NamedTuple):
 
 
 class _Watched(NamedTuple):
-    """One part of a rule; `number` is the rule's place among those of the state."""
+    """One part of a rule; `number` is the position of the rule in its state."""
 
-    rule: Rule
+    rule: DialogueRule
     number: int
     excuses: Excuses
     exceptions: Matcher | None
@@ -44,12 +44,12 @@ class _Watched(NamedTuple):
 
 
 class Lookout:
-    """The rules of one state, watched for together."""
+    """The rules of one state, searched for together."""
 
     __slots__ = ("_always", "_by_source", "_forms", "_matcher", "_names", "_rules", "_watched")
 
     def __init__(
-        self, rules: Sequence[Rule], allow: Excuses, forms: Mapping[str, Form | Addressed], names: Sequence[str]
+        self, rules: Sequence[DialogueRule], allow: Excuses, forms: Mapping[str, Form | Addressed], names: Sequence[str]
     ) -> None:
         self._forms = forms
         self._rules = tuple(rules)
@@ -70,7 +70,7 @@ class Lookout:
         self._always = [watched for watched in self._watched if watched.timed]
         self._names = tuple(names)
 
-    def hits(self, folded: Folded, data: Mapping[str, Any]) -> Iterator[tuple[Rule, list[Hit]]]:
+    def hits(self, folded: Folded, data: Mapping[str, Any]) -> Iterator[tuple[DialogueRule, list[Hit]]]:
         """The broken rules, in their order, each with the first places that are not excused."""
         which = self._matcher.which(folded.data)
         if not which and not self._always:
@@ -95,12 +95,12 @@ class Lookout:
         text, meant = texts
         is_term = watched.terms and source == watched.first
         names = names_in([data.get(key) for key in (*self._names, *watched.excuses.names)]) if is_term and data else ()
-        # a name other than the customer's is not that of the person spoken to
+        # a name other than the customer's does not address the customer
         forms = watched.excuses.forms - {"addressed"} if names else watched.excuses.forms
         count = 0
         last = (0, 0)
         for place in self._matcher.places(source, folded.data):
-            if place is None:  # too many to look at: what was not looked at is not excused
+            if place is None:  # too many places: those that were not examined are not excused
                 yield Hit(folded.text[slice(*folded.span(*last))], folded.span(*last))
                 return
             last = place
@@ -118,7 +118,7 @@ class Lookout:
                 return
 
     def _is_excused(self, watched: _Watched, forms: AbstractSet[str], place: Around, meant: Around) -> bool:
-        """Whether a place is excused; `meant` is the same without what reads like a condition and is none."""
+        """Whether a place is excused; `meant` is the same text without words that only look like a condition."""
         if "question" in forms and asks(place):
             return True
         if any(kind in forms and form.holds(meant) for kind, form in self._forms.items()):
@@ -130,7 +130,7 @@ class Lookout:
 
 
 def _joined(hits: Sequence[Hit], text: str) -> list[Hit]:
-    """The places in their order; those that overlap are one, without the marks of a sentence around it.
+    """The places in their order; overlapping ones are merged, without the punctuation around them.
 
     >>> [hit.text for hit in _joined([Hit("", (2, 5)), Hit("", (0, 3)), Hit("", (6, 7))], "a 10. b")]
     ['a 10', 'b']
@@ -147,19 +147,19 @@ def _joined(hits: Sequence[Hit], text: str) -> list[Hit]:
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """A span without the blanks and marks at its ends; one of nothing else stays."""
+    """A span without the blanks and marks at its ends; a span of only such characters stays."""
     said = text[start:end]
     if not said.strip(_MARKS):
         return start, end
     return end - len(said.lstrip(_MARKS)), start + len(said.rstrip(_MARKS))
 
 
-def _parts(rules: Sequence[Rule]) -> Iterator[tuple[int, Rule, Part]]:
+def _parts(rules: Sequence[DialogueRule]) -> Iterator[tuple[int, DialogueRule, SoughtPhrase]]:
     return ((number, rule, part) for number, rule in enumerate(rules) for part in rule.parts)
 
 
-def _is_off(rule: Rule, data: Mapping[str, Any]) -> bool:
-    """Whether all that a rule waits for has been collected."""
+def _is_off(rule: DialogueRule, data: Mapping[str, Any]) -> bool:
+    """Whether everything that a rule waits for has been collected."""
     return bool(rule.unless) and all(_collected(data.get(key)) for key in rule.unless)
 
 
@@ -167,7 +167,7 @@ def _collected(value: Any) -> bool:
     return value is not None and value is not False and (not isinstance(value, str) or bool(value.strip()))
 
 
-def _timed(one: Timed, rule: Rule) -> Any:
+def _timed(one: Timed, rule: DialogueRule) -> Any:
     try:
         import regex  # type: ignore[import-untyped]  # only contracts that allow timed patterns need it
     except ImportError:
@@ -179,7 +179,7 @@ def _timed(one: Timed, rule: Rule) -> Any:
 
 
 def _late(watched: _Watched, text: str) -> Iterator[Hit]:
-    """What timed patterns find in the text as it stands; one that is out of time says so."""
+    """The matches of timed patterns in the original text; a pattern that runs out of time is reported."""
     for pattern, one in watched.timed:
         try:
             found = list(zip(range(_MAX_TIMED), pattern.finditer(text, timeout=one.seconds), strict=False))

@@ -31,7 +31,7 @@ _MOST_LISTS = 8  # so many nested lists of one are replaced by their element
 _MUST_FIT = frozenset({"C008", "C016", "C014"})
 
 
-class Note(NamedTuple):
+class CoercionNote(NamedTuple):
     """One coercion: its code, its path in the result, and the value before and after; with `is_key`, the key before and after."""
 
     code: str
@@ -41,7 +41,7 @@ class Note(NamedTuple):
     is_key: bool = False
 
 
-def conform(value: Any, schema: Schema, options: Options = STANDARD) -> tuple[Any, list[Note]]:
+def conform(value: Any, schema: Schema, options: Options = STANDARD) -> tuple[Any, list[CoercionNote]]:
     """Bring a value to the types that its schema wants.
 
     >>> from trueup.conform.schema import compile_schema
@@ -57,7 +57,7 @@ def conform(value: Any, schema: Schema, options: Options = STANDARD) -> tuple[An
         return value, []
     try:
         change = walk(root, value, CoercionRun(value, walk, eager=root.plan.eager), 0)
-        notes: list[Note] = []
+        notes: list[CoercionNote] = []
         if change is None:
             return value, notes
         _gather(change.trail, (), notes)
@@ -86,11 +86,11 @@ def _plan(schema: Schema, options: Options) -> Node:
     return root
 
 
-def _gather(trail: Trail, path: tuple[str | int, ...], notes: list[Note]) -> None:
+def _gather(trail: Trail, path: tuple[str | int, ...], notes: list[CoercionNote]) -> None:
     """The notes of a trail in the order of the value, each with its path from the root."""
     for step in trail:
         if len(step) == 3:
-            notes.append(Note(step[0], path, step[1], step[2]))
+            notes.append(CoercionNote(step[0], path, step[1], step[2]))
         else:
             _gather(step[1], (*path, step[0]), notes)
 

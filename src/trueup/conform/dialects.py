@@ -16,7 +16,7 @@ _FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostnam
 Provider = Literal["anthropic", "azure", "gemini", "groq", "mistral", "ollama", "openai", "xai"]
 
 
-class Dialect(NamedTuple):
+class SchemaDialect(NamedTuple):
     """The part of JSON Schema that one provider enforces."""
 
     limits: frozenset[str] = frozenset()  # the keywords for limits that are kept
@@ -39,28 +39,28 @@ class Dialect(NamedTuple):
     most_optional: int | None = None  # optional fields
 
 
-DIALECTS: Mapping[Provider, Dialect] = {
-    "anthropic": Dialect(
+DIALECTS: Mapping[Provider, SchemaDialect] = {
+    "anthropic": SchemaDialect(
         frozenset({"minItems"}), _FORMATS | {"uri"}, root_object=False, type_lists=False, recursion="no",
         notes_on_refs=False, short_lists_only=True, most_unions=16, most_optional=24,
     ),
-    "azure": Dialect(most_depth=5, most_properties=100, most_values=500, most_letters=15_000),
-    "gemini": Dialect(
+    "azure": SchemaDialect(most_depth=5, most_properties=100, most_values=500, most_letters=15_000),
+    "gemini": SchemaDialect(
         _ITEMS | {"minimum", "maximum"}, frozenset({"date-time", "date", "time"}), root_object=False, const=False,
         tuples=True, maps=True, recursion="optional",
     ),
-    "groq": Dialect(),
-    "mistral": Dialect(_NUMBERS | _LENGTHS | _ITEMS | {"pattern"}, _FORMATS | {"uri"}, root_object=False),
-    "ollama": Dialect(
+    "groq": SchemaDialect(),
+    "mistral": SchemaDialect(_NUMBERS | _LENGTHS | _ITEMS | {"pattern"}, _FORMATS | {"uri"}, root_object=False),
+    "ollama": SchemaDialect(
         _LENGTHS | _ITEMS | {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "pattern"},
         frozenset({"date", "time", "date-time", "uuid"}), root_object=False, maps=True, integer_bounds_only=True,
         whole_patterns_only=True,
     ),
-    "openai": Dialect(
+    "openai": SchemaDialect(
         _NUMBERS | _ITEMS | {"pattern"}, _FORMATS, most_depth=10, most_properties=5000, most_values=1000,
         most_letters=120_000,
     ),
-    "xai": Dialect(
+    "xai": SchemaDialect(
         frozenset(), frozenset({"date", "time", "date-time", "email", "uuid", "ipv4"}), root_object=False, recursion="no",
     ),
 }  # fmt: skip

@@ -65,7 +65,7 @@ class SchemaPlace:
         "schema",
     )
 
-    def __init__(self, document: "Document", pointer: str, schema: JsonSchema, base: str) -> None:
+    def __init__(self, document: "SchemaDocument", pointer: str, schema: JsonSchema, base: str) -> None:
         self.document = document
         self.pointer = pointer
         self.schema = schema
@@ -128,7 +128,7 @@ class SchemaPlace:
         return f"<SchemaPlace #{self.pointer}>"
 
 
-class Document:
+class SchemaDocument:
     """A whole schema, its places and the settings that all its validators share."""
 
     def __init__(self, schema: JsonSchema, draft: "type[Validator]", settings: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ Returns nothing if two fit, or if the value is negated.
 import re
 from collections.abc import Sequence
 
-from trueup.conform.names import Aliases, Names, words
+from trueup.conform.names import Aliases, SimilarNames, words
 from trueup.verdict.patterns import lazy_regex
 
 MAX_SENTENCE = 2_000
@@ -46,7 +46,7 @@ class EnumTable:
     def __init__(
         self, values: Sequence[str], aliases: Aliases, prefixes: Sequence[str], delimiters: Sequence[str]
     ) -> None:
-        self._names = Names(values, aliases)
+        self._names = SimilarNames(values, aliases)
         self._prefixes = tuple(prefix.casefold() for prefix in prefixes if prefix)
         self._delimiters = tuple(delimiter for delimiter in delimiters if delimiter)
         self._by_words: dict[tuple[str, ...], str | None] = {}

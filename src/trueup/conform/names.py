@@ -56,7 +56,7 @@ def plain(text: str) -> str:
     return "".join(c for c in parts if not unicodedata.combining(c))
 
 
-class Names:
+class SimilarNames:
     """A set of names that can be found by similar spellings."""
 
     __slots__ = ("_aliases", "_by_case", "_by_fold", "_exact")

@@ -10,7 +10,7 @@ from typing import Any
 
 from trueup.conform.document import SchemaPlace, facets
 from trueup.conform.enums import EnumTable
-from trueup.conform.names import Names
+from trueup.conform.names import SimilarNames
 from trueup.conform.survey import ALL_TYPES, own_types, unions
 
 Kind = type[Any]
@@ -115,13 +115,13 @@ class Node:
         self.arms: list[Node] = []
         self.chain: list[Node] = []
         self.dispatch: dict[Kind, Node] = {}
-        self._names: Names | None = None
+        self._names: SimilarNames | None = None
 
     @property
-    def names(self) -> Names:
+    def names(self) -> SimilarNames:
         """The keys of this object, prepared for matching similar spellings."""
         if self._names is None:
-            self._names = Names(dict.fromkeys([*self.props, *sorted(self.required)]), self.plan.aliases)
+            self._names = SimilarNames(dict.fromkeys([*self.props, *sorted(self.required)]), self.plan.aliases)
         return self._names
 
     @property

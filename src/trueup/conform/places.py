@@ -7,16 +7,18 @@ A change concerns a place if it is there, around it or inside it.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from trueup.conform.coerce import Note
+from trueup.conform.coerce import CoercionNote
 from trueup.verdict.paths import Parts
 
 _HERE: Any = object()
 
 
-def kept_at(fitted: Any, notes: list[Note], places: Iterable[Parts], *, only: str = "") -> tuple[Any, list[Note]]:
+def kept_at(
+    fitted: Any, notes: list[CoercionNote], places: Iterable[Parts], *, only: str = ""
+) -> tuple[Any, list[CoercionNote]]:
     """The result of `conform` with only the changes that concern these places; with `only`, those with that code.
 
-    >>> notes = [Note("C001", ("n",), "36", 36), Note("C006", ("tags",), "a, b", ["a, b"])]
+    >>> notes = [CoercionNote("C001", ("n",), "36", 36), CoercionNote("C006", ("tags",), "a, b", ["a, b"])]
     >>> kept_at({"n": 36, "tags": ["a, b"]}, notes, [("n",)])[0]
     {'n': 36, 'tags': 'a, b'}
     """
@@ -40,7 +42,7 @@ def _tree(places: Iterable[tuple[Parts, Any]]) -> dict[Any, Any]:
     return root
 
 
-def _concerns(note: Note, faults: dict[Any, Any]) -> bool:
+def _concerns(note: CoercionNote, faults: dict[Any, Any]) -> bool:
     paths = [note.path]
     if note.code == "C010" and note.path:  # the fault may name the original key
         paths.append((*note.path[:-1], note.before))
@@ -60,7 +62,7 @@ def _touches(path: Parts, faults: dict[Any, Any]) -> bool:
 
 def _restored(value: Any, notes: dict[Any, Any]) -> Any:
     """The value with the changes of these notes undone; every container is copied once."""
-    own: Sequence[Note] = [note for note in notes.get(_HERE, ()) if note.code != "C010"]
+    own: Sequence[CoercionNote] = [note for note in notes.get(_HERE, ()) if note.code != "C010"]
     if own:
         return own[0].before  # the first change at a place has the original value
     if not isinstance(value, dict | list):

@@ -44,7 +44,7 @@ class Converted(NamedTuple):
     is_key: bool = False
 
 
-class Field(NamedTuple):
+class ClassField(NamedTuple):
     """A field of a class: its attribute, its name in JSON, and every path where the class accepts it; `plain` means only its name.
 
     The attribute is empty if the instance does not keep the field: an `InitVar`.
@@ -56,9 +56,9 @@ class Field(NamedTuple):
     plain: bool
 
 
-def _field(attribute: str, name: str, ways: Sequence[Parts] = ()) -> Field:
+def _field(attribute: str, name: str, ways: Sequence[Parts] = ()) -> ClassField:
     kept = tuple(dict.fromkeys(ways)) or ((name,),)
-    return Field(attribute, name, kept, kept == ((name,),))
+    return ClassField(attribute, name, kept, kept == ((name,),))
 
 
 def by_msgspec(part: Any, path: Parts = ()) -> Any:  # noqa: ARG001 - the signature of all dumps
@@ -213,7 +213,7 @@ def _mapping(before: dict[str, Any], after: dict[Any, Any], path: Parts, notes: 
 
 
 def _object(
-    before: dict[str, Any], after: Any, fields: tuple[Field, ...], path: Parts, notes: list[Converted], dump: Dump
+    before: dict[str, Any], after: Any, fields: tuple[ClassField, ...], path: Parts, notes: list[Converted], dump: Dump
 ) -> dict[str, Any]:
     """An object, field by field, each under its original name; an alternative name of a field becomes its first name."""
     result = before
@@ -260,7 +260,7 @@ def _found(data: dict[str, Any], ways: tuple[Parts, ...]) -> tuple[Parts | None,
 
 
 @cache
-def _getters(kind: type) -> tuple[tuple[Field, ...], Getter, Getter] | None:
+def _getters(kind: type) -> tuple[tuple[ClassField, ...], Getter, Getter] | None:
     """The fields of a class, and getters for their items in data and their attributes in a value, if there are two or more."""
     fields = fields_of(kind)
     if fields is None:
@@ -276,7 +276,7 @@ def _nothing(_: Any) -> Any:
 
 
 @cache
-def fields_of(kind: type) -> tuple[Field, ...] | None:
+def fields_of(kind: type) -> tuple[ClassField, ...] | None:
     """The fields of a class whose instances are objects in JSON; None for any other class."""
     known = kind.__dict__.get("__pydantic_fields__")
     if isinstance(known, dict):
@@ -291,7 +291,7 @@ def fields_of(kind: type) -> tuple[Field, ...] | None:
     return None
 
 
-def _pydantic_fields(kind: type, known: dict[str, Any]) -> tuple[Field, ...]:
+def _pydantic_fields(kind: type, known: dict[str, Any]) -> tuple[ClassField, ...]:
     config: Any = getattr(kind, "model_config", None) or getattr(kind, "__pydantic_config__", None) or {}
     by_name = config.get("populate_by_name") or config.get("validate_by_name")
     by_alias = config.get("validate_by_alias", True)

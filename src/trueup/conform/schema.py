@@ -15,7 +15,7 @@ import msgspec
 
 from trueup.conform import survey
 from trueup.conform.breadth import breadth
-from trueup.conform.document import Document, JsonSchema, SchemaPlace
+from trueup.conform.document import JsonSchema, SchemaDocument, SchemaPlace
 from trueup.conform.errors import explain
 from trueup.conform.nodes import Node
 from trueup.conform.own_code import OwnCode
@@ -261,7 +261,7 @@ def _compile(text: bytes, python: "PythonType | None") -> Schema:
     try:
         draft = _draft(schema)
         jsonschema_rs.meta.validate(schema)
-        document = Document(schema, draft, settings)
+        document = SchemaDocument(schema, draft, settings)
         _refuse_fans(document)
         judge = draft(schema, base_uri=document.base_uri, **settings)
     except SchemaError:
@@ -282,7 +282,7 @@ def _draft(schema: JsonSchema) -> "type[Validator]":
     return validator_cls_for(schema)
 
 
-def _refuse_fans(document: Document) -> None:
+def _refuse_fans(document: SchemaDocument) -> None:
     span = breadth(document.root)
     if span.looks > MAX_LOOKS:
         raise SchemaError(

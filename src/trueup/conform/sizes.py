@@ -6,15 +6,15 @@ Takes a strict schema and a dialect; returns a sentence about the first limit th
 from collections.abc import Iterator
 from typing import Any
 
-from trueup.conform.dialects import Dialect
+from trueup.conform.dialects import SchemaDialect
 
 _INSIDE = ("items", "prefixItems", "anyOf", "additionalProperties")
 
 
-def fault_in(schema: dict[str, Any], dialect: Dialect) -> str:
+def fault_in(schema: dict[str, Any], dialect: SchemaDialect) -> str:
     """A sentence about the first limit that is exceeded; empty if there is none.
 
-    >>> fault_in({"type": "object", "properties": {"a": {}, "b": {}}}, Dialect(most_properties=1))
+    >>> fault_in({"type": "object", "properties": {"a": {}, "b": {}}}, SchemaDialect(most_properties=1))
     'it has 2 properties, and the limit is 1; split it into several requests'
     """
     schemas = [schema, *schema.get("$defs", {}).values()]
@@ -73,7 +73,7 @@ def _reversed(refs: dict[str, set[str]]) -> dict[str, set[str]]:
     return back
 
 
-def _loop_in(schema: dict[str, Any], dialect: Dialect) -> str:
+def _loop_in(schema: dict[str, Any], dialect: SchemaDialect) -> str:
     if dialect.recursion == "yes":
         return ""
     names = sorted(looping(schema, needed_only=dialect.recursion == "optional"))

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, NoReturn
 
-from trueup.conform.dialects import DIALECTS, Dialect, Provider
+from trueup.conform.dialects import DIALECTS, Provider, SchemaDialect
 from trueup.conform.document import SchemaPlace
 from trueup.conform.refusals import SchemaError
 from trueup.conform.schema import Schema, compile_schema
@@ -20,7 +20,7 @@ from trueup.conform.sizes import fault_in, looping, refs_in
 from trueup.conform.survey import ALL_TYPES, own_types
 from trueup.conform.views import (
     JsonObject,
-    View,
+    SchemaView,
     Views,
     conditional_names,
     expanded,
@@ -155,7 +155,7 @@ class _Never(Exception):
 class _Strict:
     """One schema on its way to its strict form."""
 
-    def __init__(self, provider: Provider, dialect: Dialect, *, absent: bool) -> None:
+    def __init__(self, provider: Provider, dialect: SchemaDialect, *, absent: bool) -> None:
         self._provider = provider
         self._dialect = dialect
         self._absent = absent
@@ -167,11 +167,11 @@ class _Strict:
         self._work = 0
 
     def whole(self, root: SchemaPlace) -> JsonObject:
-        views, _ = expanded((View(root),))
+        views, _ = expanded((SchemaView(root),))
         defs: JsonObject = {}
         where = "$"
         try:
-            found = self._described(self._inline(views, where, 0), (View(root), *views))
+            found = self._described(self._inline(views, where, 0), (SchemaView(root), *views))
             while self._waiting:
                 name, views, where = self._waiting.popleft()
                 defs[name] = self._described(self._inline(views, where, 0), views)
@@ -229,19 +229,19 @@ class _Strict:
             self._refuse(where, "any JSON value is allowed", "give it a type")
         for view in meaning:
             for word in view.unions:
-                bare = View(view.place, (*view.without, word), flat=True)
+                bare = SchemaView(view.place, (*view.without, word), flat=True)
                 rest = tuple(bare if other is view else other for other in meaning)
                 return self._union(bare, word, tuple(v for v in rest if v.says_something), where, depth)
         return self._concrete(meaning, where, depth)
 
-    def _union(self, view: View, word: str, rest: Views, where: str, depth: int) -> JsonObject:
+    def _union(self, view: SchemaView, word: str, rest: Views, where: str, depth: int) -> JsonObject:
         listed = view.place.rules[word]
         if rest and all(isinstance(arm, dict) and _DESCRIBING.isdisjoint(arm) for arm in listed):
             return self._inline(rest, where, depth)  # only limits, such as which fields are needed
         arms: list[JsonObject] = []
         for index in range(len(listed)):
             try:
-                arm = self._at((*rest, View(view.place.child(word, index))), where, depth + 1)
+                arm = self._at((*rest, SchemaView(view.place.child(word, index))), where, depth + 1)
             except _Never:
                 continue
             inner = arm["anyOf"] if arm.keys() == {"anyOf"} else [arm]
@@ -300,7 +300,7 @@ class _Strict:
         names = dict.fromkeys(name for view in meaning for name in view.place.rules.get("properties") or ())
         required = {name for view in meaning for name in view.place.rules.get("required") or ()}
         self._refuse_open(meaning, names, required, where)
-        shared = tuple(View(view.place.child(word)) for view in meaning for word in shared_words(view))
+        shared = tuple(SchemaView(view.place.child(word)) for view in meaning for word in shared_words(view))
         if shared and not names:
             inner = self._at(shared, f"{where}.*", depth + 1)
             return {"type": "object", "additionalProperties": inner}
@@ -365,7 +365,7 @@ class _Strict:
         tuples = [view for view in meaning if tuple_word(view.place.rules)]
         limits = self._limits(["array"], meaning)
         items = tuple(
-            View(view.place.child("items"))
+            SchemaView(view.place.child("items"))
             for view in meaning
             if isinstance(view.place.rules.get("items"), dict | bool)
         )
@@ -375,7 +375,7 @@ class _Strict:
             self._refuse(where, "its items may be anything", "give items a type")
         return {"type": "array", "items": self._at(items, f"{where}[]", depth + 1), **limits}
 
-    def _tuple(self, tuples: list[View], where: str, depth: int) -> JsonObject:
+    def _tuple(self, tuples: list[SchemaView], where: str, depth: int) -> JsonObject:
         place = tuples[0].place
         word = tuple_word(place.rules)
         count = len(place.rules[word])
@@ -387,7 +387,7 @@ class _Strict:
                 "it has a type for each position (prefixItems)",
                 "make it an object with a name for each position",
             )
-        found = [self._at((View(place.child(word, n)),), f"{where}[{n}]", depth + 1) for n in range(count)]
+        found = [self._at((SchemaView(place.child(word, n)),), f"{where}[{n}]", depth + 1) for n in range(count)]
         return {"prefixItems": found, "minItems": place.rules.get("minItems", 0), "maxItems": count}
 
     def _limits(self, kinds: list[str], meaning: Views) -> JsonObject:
@@ -418,7 +418,7 @@ class _Strict:
             return "number" not in kinds
         return word != "minItems" or not dialect.short_lists_only or value <= 1
 
-    def _described(self, found: JsonObject, views: Iterable[View]) -> JsonObject:
+    def _described(self, found: JsonObject, views: Iterable[SchemaView]) -> JsonObject:
         """A schema with its title and its description, followed by the limits that were left out."""
         notes = notes_of(views)
         if "$ref" in found:

@@ -18,7 +18,7 @@ _REMARKS = frozenset(
 JsonObject = dict[str, Any]
 
 
-class View(NamedTuple):
+class SchemaView(NamedTuple):
     """A place, and those of its unions that are already resolved; `flat` if its references are separate views."""
 
     place: SchemaPlace
@@ -38,14 +38,14 @@ class View(NamedTuple):
         return id(self.place), self.without
 
 
-Views = tuple[View, ...]
+Views = tuple[SchemaView, ...]
 
 
 def expanded(views: Views) -> tuple[Views, bool]:
     """The places with rules, also through references and `allOf`, each once; and whether there was a reference."""
-    found: dict[tuple[int, tuple[str, ...]], View] = {}
+    found: dict[tuple[int, tuple[str, ...]], SchemaView] = {}
     by_reference = False
-    seen: set[View] = set()
+    seen: set[SchemaView] = set()
     stack = list(reversed(views))
     while stack:
         view = stack.pop()
@@ -56,17 +56,17 @@ def expanded(views: Views) -> tuple[Views, bool]:
             target = reference(view.place)
             if target is not None:
                 by_reference = True
-                stack.append(View(target))
+                stack.append(SchemaView(target))
                 if not view.place.document.modern_refs:
                     continue
             count = len(view.place.rules.get("allOf") or ())
-            stack.extend(View(view.place.child("allOf", index)) for index in reversed(range(count)))
+            stack.extend(SchemaView(view.place.child("allOf", index)) for index in reversed(range(count)))
         if view.says_something:
-            found[view.key] = View(view.place, view.without, flat=True)
+            found[view.key] = SchemaView(view.place, view.without, flat=True)
     return tuple(found.values()), by_reference
 
 
-def notes_of(views: Iterable[View]) -> JsonObject:
+def notes_of(views: Iterable[SchemaView]) -> JsonObject:
     """The title and the description that are closest to a place."""
     notes: JsonObject = {}
     for view in views:
@@ -108,13 +108,13 @@ def views_of(name: str, meaning: Views) -> Views:
     for view in meaning:
         rules = view.place.rules
         if name in (rules.get("properties") or ()):
-            views.append(View(view.place.child("properties", name)))
+            views.append(SchemaView(view.place.child("properties", name)))
         elif rules.get("additionalProperties") is False:
-            views.append(View(view.place.child("additionalProperties")))
+            views.append(SchemaView(view.place.child("additionalProperties")))
     return tuple(views)
 
 
-def shared_words(view: View) -> list[str]:
+def shared_words(view: SchemaView) -> list[str]:
     """The keywords that define one schema for all keys that are not named."""
     rules = view.place.rules
     return [

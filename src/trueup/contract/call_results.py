@@ -1,8 +1,9 @@
-"""Acting on a verdict: only calls that passed are run, and every call gets an answer for the model.
+"""Act on a verdict: run only the calls that passed, and give the model an answer to every call.
 
-A verdict and the functions behind the tools enter; results and tool-result messages leave. A function that fails is answered
-too, and the others still run, but for those that require it; what its exception says stays in this program unless the caller
-sends it on. A function also fails by returning an error, such as `{"error": …}`: that is how the history of a conversation is read.
+Takes a verdict and the functions of the tools; returns results and tool-result messages. If a function fails, its call
+is answered too and the others still run, except those that require it. The exception's text stays in this program
+unless the caller asks to send it. A function also fails by returning an error, such as `{"error": …}`, because that is
+how the history of a conversation is read.
 """
 
 import inspect
@@ -13,7 +14,7 @@ import msgspec
 
 from trueup.contract.judging.incoming import without_surrogates
 from trueup.contract.runners import BadArguments, Unregistered, runners, start
-from trueup.read.answers import Result, refusal_result, tool_results
+from trueup.read.answers import CallResult, refusal_result, tool_results
 from trueup.read.outcomes import says_failure
 from trueup.verdict.codec import plain
 from trueup.verdict.display import safe_line
@@ -27,39 +28,40 @@ __all__ = ["BadArguments", "Done", "Execution", "Unmet", "Unregistered", "aexecu
 
 
 class Unmet(RuntimeError):
-    """A call passed, but an earlier call of the same reply that it requires did not succeed, so it was not made."""
+    """A call passed, but was not made: it requires an earlier call of the same reply that did not succeed."""
 
 
 class Done(NamedTuple):
-    """One call that was run: what it returned, or the exception it raised."""
+    """One call that was run, with its return value or the exception it raised."""
 
     call: ToolCall
     """The call that was run."""
     value: Any
     """What the function returned; None if it raised. An error that it returned, such as `{"error": …}`, counts as a failure too."""
     error: Exception | None
-    """The exception that the function raised, or why the call was not made; None if it returned."""
+    """The exception that the function raised, or the reason why the call was not made; None if it returned."""
 
 
 class Execution(NamedTuple):
-    """What came of a verdict's calls: each result, and the messages for the model, refused calls included."""
+    """The results of a verdict's calls, and the messages for the model, including those for refused calls."""
 
     done: tuple[Done, ...]
     """The calls that were run, each with its result."""
     messages: list[dict[str, Any]]
-    """One result for each call, refused ones included, as messages in the provider's shape."""
+    """One result for each call, refused ones included, as messages in the provider's format."""
 
 
 def execute(
     verdict: Verdict, registry: Registry, provider: str = "", *, errors: Errors = "type", deps: Any = None
 ) -> Execution:
-    """Run the calls of `verdict` that passed, in order, and answer all of them.
+    """Run the calls of `verdict` that passed, in order, and answer all calls.
 
-    `registry` is the functions, or a mapping from tool names to functions; tools of LangChain may be among them. `provider` is the
-    shape of the messages, by default that of the reply. If a function raises, the model is told the type of the exception; with
-    `errors="text"` also what it says, which may hold paths, queries or keys. The exception itself is in `Done.error` and in the log
-    `trueup.execute`. A call that requires another one of the same reply is made only if that one succeeded. `deps` is passed to
-    functions that take a `Context`; by default it is None.
+    `registry` contains the functions, or maps tool names to functions; LangChain tools are allowed too. `provider` is
+    the format of the messages, by default the format of the reply. If a function raises, the model gets the type of the
+    exception; with `errors="text"` it also gets the exception's text, which may contain paths, queries or keys. The
+    exception itself is in `Done.error` and in the log `trueup.execute`. A call that requires another one of the same
+    reply is made only if that one succeeded. `deps` is passed to functions that take a `Context`; by default it is
+    None.
 
     >>> from trueup import Contract
     >>> def add(a: int, b: int) -> int:
@@ -82,9 +84,9 @@ def execute(
 async def aexecute(
     verdict: Verdict, registry: Registry, provider: str = "", *, errors: Errors = "type", deps: Any = None
 ) -> Execution:
-    """The same for asynchronous functions (plain ones may be among them), one after the other.
+    """Like `execute`, for asynchronous functions, one after the other; plain functions are allowed too.
 
-    `verdict`, `registry`, `provider`, `errors` and `deps` are those of `execute`.
+    `verdict`, `registry`, `provider`, `errors` and `deps` are the same as for `execute`.
     """
     known = runners(registry)
     refuse_other(errors)
@@ -99,18 +101,19 @@ async def aexecute(
 
 
 class _Made:
-    """The calls of a verdict that were made so far, each with what the model is told about it."""
+    """The calls of a verdict that were made so far, each with the answer for the model."""
 
     def __init__(self, verdict: Verdict, errors: Errors) -> None:
         self._verdict = verdict
         self._errors: Errors = errors
         self._done: list[Done] = []
-        self._results: list[Result] = []
+        self._results: list[CallResult] = []
 
     def possible(self) -> Iterator[ToolCall]:
-        """The calls to run, one after the other; one that requires a call which has not succeeded by then is booked as not made.
+        """The calls to run, one after the other. A call that requires one which has not succeeded by then is recorded
+        as not made.
 
-        What a provider ran itself has its answer already.
+        A call that the provider ran already has its answer.
         """
         for call in self._verdict.calls:
             if call.answered:
@@ -124,7 +127,7 @@ class _Made:
     def book(self, done: Done) -> None:
         text = said(done, self._errors)
         self._done.append(done)
-        self._results.append(Result(done.call, text, fails(done, text)))
+        self._results.append(CallResult(done.call, text, fails(done, text)))
 
     def execution(self, provider: str) -> Execution:
         verdict = self._verdict
@@ -135,7 +138,7 @@ class _Made:
 
 
 def unmet(call: ToolCall, worked: set[str]) -> Unmet | None:
-    """Why a call cannot be made after those that `worked`; None if it can."""
+    """The reason why a call cannot be made after the calls that `worked`; None if it can."""
     missing = [name for name in call.after if name not in worked]
     if not missing:
         return None
@@ -144,13 +147,13 @@ def unmet(call: ToolCall, worked: set[str]) -> Unmet | None:
 
 
 def refuse_other(errors: Any) -> None:
-    """Raise for a value of `errors` that there is not."""
+    """Raise if `errors` has an unsupported value."""
     if errors not in get_args(Errors):
         raise ValueError(f"errors is one of {', '.join(get_args(Errors))}; got {errors!r}")
 
 
 def fails(done: Done, text: str) -> bool:
-    """Whether a call failed: its function raised, or what it returned is an error by its `text`, as in a history.
+    """Whether a call failed: its function raised, or its return value, as `text`, is an error, as in a history.
 
     >>> fails(Done(ToolCall("pay"), {"error": "no credit"}, None), '{"error": "no credit"}')
     True
@@ -159,9 +162,9 @@ def fails(done: Done, text: str) -> bool:
 
 
 def said(done: Done, errors: Errors) -> str:
-    """What the model is told about a call: what it returned, or that it failed. The call has been made, so nothing here may raise."""
+    """The answer for the model: what the call returned, or that it failed. The call has run, so nothing here may raise."""
     text = _returned(done) if done.error is None else _told(done, done.error, errors)
-    return text if text.isascii() else without_surrogates(text)[0]  # no client can send half a pair
+    return text if text.isascii() else without_surrogates(text)[0]  # clients cannot send half of a surrogate pair
 
 
 def _returned(done: Done) -> str:
@@ -175,7 +178,7 @@ def _returned(done: Done) -> str:
 
 
 def _words(value: Any) -> str:
-    """The value as Python writes it; empty if it cannot be written."""
+    """The value's `repr`; empty if it cannot be written."""
     try:
         return str(value)
     except Exception:  # noqa: BLE001 - the class of a tool may raise anything
@@ -183,10 +186,10 @@ def _words(value: Any) -> str:
 
 
 def _told(done: Done, error: Exception, errors: Errors) -> str:
-    """What the model is told about a call that failed; what the exception says goes to the log."""
-    if isinstance(error, Unregistered | BadArguments | Unmet):  # our own words
+    """The answer for the model if a call failed; the exception's text goes to the log."""
+    if isinstance(error, Unregistered | BadArguments | Unmet):  # this text is ours
         return str(error)
-    import logging  # where something failed
+    import logging  # the place of the failure
 
     kind = type(error).__name__
     words = _words(error)

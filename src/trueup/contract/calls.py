@@ -1,7 +1,7 @@
-"""Tool calls judged before any is run: names, arguments, order, and what the prose says of tools.
+"""Judge tool calls before any is run: names, arguments, order, and claims about tools in the text.
 
-A reply's calls and text enter; the calls that may be run, the refusals, the findings and the fixes leave.
-Arguments go the same line as any value: recovered, conformed and checked under the tool's own schema.
+Takes a reply's calls and text; returns the calls that may be run, the refused ones, the findings and the fixes.
+Arguments are processed like any value: recovered, conformed, and checked against the tool's own schema.
 """
 
 import inspect
@@ -25,7 +25,7 @@ from trueup.checks.unknown_names import USUAL, Mentions, pattern_fault, undefine
 from trueup.conform.functions import function_tool
 from trueup.conform.schema import refuse_bad_schema
 from trueup.contract.judging.incoming import without_surrogates
-from trueup.contract.judging.merge import Account, Judged, parted
+from trueup.contract.judging.merge import Account, JudgedCalls, parted
 from trueup.contract.runners import is_runner
 from trueup.contract.tool_calls.arguments import ArgumentJudge, Check, keep_made
 from trueup.contract.tool_calls.leaks import as_call, invented, is_signature, unbundled, with_ids
@@ -48,13 +48,13 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """How calls are judged: the option `calls`.
 
     - `from_text`: whether calls that the model wrote into its text are read.
-    - `parallel`: whether one reply may hold several calls.
+    - `parallel`: whether one reply may contain several calls.
     - `defaults`: whether missing arguments are filled in from the defaults in the tool's schema.
     - `mentions`: whether names in the text that look like tools but are not offered are reported; `Mentions` says which.
-    - `envelope`: whether calls stand in the reply's value, under `toolCalls`.
+    - `envelope`: whether calls are in the reply's value, under `toolCalls`.
     - `required`: whether a reply without a call is refused.
     - `types`: the level of an argument of the wrong type; after a `warning`, the call may run with the value as it is.
-    - `outside_enum`: what happens to an argument outside its enum: an `error`, or the tool's `default` where it has one.
+    - `outside_enum`: what happens to an argument outside its enum: an `error`, or the tool's `default` if it has one.
     - `claims`: for a tool, phrases that say it was run, such as `I've booked`; a claim without a call is refused. Empty: none.
     """
 
@@ -71,7 +71,7 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 answer_with(answer_refusals)
 _TOOL_LIKE = lazy_regex(r"[^\W\d][\w.\-:/]{1,79}")
-_MISSPELT = 90  # of a hundred: nearer than this, a name without any mark is a slip of an offered one
+_MISSPELT = 90  # percent; an unmarked name that is at least this similar to an offered one is a misspelling of it
 _QUOTED = ('"name"', '"tool', '"function', '"recipient_name"')
 _MARKED = frozenset({"tool_call", "tag", "glm", "harmony", "react", "recipient", "chatglm3"})
 
@@ -79,7 +79,7 @@ _MARKED = frozenset({"tool_call", "tag", "glm", "harmony", "react", "recipient",
 def make_call_judge(
     tools: Any, order: Any, options: Any, make_check: Callable[[Tool], Check], accept: str = "guess"
 ) -> "CallJudge":
-    """A judge of calls from the tools, order and options a contract was given."""
+    """A judge of calls, made from a contract's tools, order and options."""
     if not isinstance(options, CallOptions):
         try:
             options = msgspec.convert(options or {}, CallOptions)
@@ -90,7 +90,7 @@ def make_call_judge(
         refuse_bad_schema(tool.parameters, f"tool {tool.name!r}")
     unknown = [name for name in options.claims if name not in toolset.tools]
     if unknown:
-        raise ValueError(f"calls: claims speaks of {unknown[0]!r}, which is not a tool of this contract")
+        raise ValueError(f"calls: claims names {unknown[0]!r}, which is not a tool of this contract")
     for source in options.mentions.patterns if isinstance(options.mentions, Mentions) else ():
         if reason := pattern_fault(source):
             raise ValueError(f"calls: the pattern {source!r} of mentions cannot be used: {reason}")
@@ -103,7 +103,7 @@ def make_call_judge(
 
 
 def _refuse_unknown(order: Order, tools: Toolset) -> None:
-    """A name in the order that no tool has is a slip of the contract's author."""
+    """Refuse a name in the order that is not a tool: the contract's author misspelled it."""
     for name in order.names():
         if name not in tools.tools:
             closest = tools.closest(name)
@@ -113,10 +113,10 @@ def _refuse_unknown(order: Order, tools: Toolset) -> None:
 
 
 def read_tools(source: Any) -> list[Tool]:
-    """Tools from definitions of any shape, Python functions and classes among them."""
+    """Tools from definitions of any shape, including Python functions and classes."""
     if isinstance(source, Toolset):
         return list(source.tools.values())
-    if isinstance(source, dict) and source and all(map(is_runner, source.values())):  # as `execute` takes them
+    if isinstance(source, dict) and source and all(map(is_runner, source.values())):  # as for `execute`
         return [msgspec.structs.replace(read_tools([item])[0], name=str(name)) for name, item in source.items()]
     given = source if isinstance(source, list | tuple) else list(source) if is_collection(source) else [source]
     out: list[Tool] = []
@@ -125,7 +125,7 @@ def read_tools(source: Any) -> list[Tool]:
             out.append(function_tool(item))
         elif (held := held_tools(item)) is not None:
             out += read_tools(held)
-        elif callable(item) and not hasattr(item, "name"):  # an object that can be called, and not a definition
+        elif callable(item) and not hasattr(item, "name"):  # a callable object, not a definition
             out.append(function_tool(item))
         else:
             out += definitions(item, f"tools[{index}]")
@@ -137,7 +137,7 @@ def _is_function(item: Any) -> bool:
 
 
 class CallJudge:
-    """Judges the calls of replies under one set of tools."""
+    """Judges the calls of replies against one set of tools."""
 
     __slots__ = ("_accept", "_arguments", "_order", "options", "tools")
 
@@ -152,16 +152,17 @@ class CallJudge:
 
     @property
     def ordered(self) -> frozenset[str]:
-        """The tools whose calls have an order among them."""
+        """The tools whose calls must follow an order."""
         return self._order.chained()
 
     def judge(
         self, reply: Reply, before: Sequence[Earlier] = (), *, is_data: bool = False, expected: Any = None
-    ) -> Judged:
-        """Judge all calls of a reply; `before` is what the model said earlier in the conversation, and what came of its calls.
+    ) -> JudgedCalls:
+        """Judge all calls of a reply; `before` is what the model said earlier in the conversation, with the results of
+        its calls.
 
-        `is_data` says that the text is known to be a value and no call, so none is looked for in it. `expected` are the names
-        that a context expects at their places, instead of the contract's.
+        `is_data` means that the text is known to be a value, so it is not searched for calls. `expected` are the names
+        that a context expects in a fixed order, in place of the contract's.
         """
         order = with_expected(self._order, expected)
         findings: list[Finding] = []
@@ -174,7 +175,7 @@ class CallJudge:
             try:
                 found, remarked, prose, written = self._from_text(reply, fixes)
             except TooMany as limit:
-                return Judged((), (), [too_many(limit)], [], [], unread=True)
+                return JudgedCalls((), (), [too_many(limit)], [], [], unread=True)
             given = with_ids(found, before)
         if any(call.name.endswith("parallel") for call in given):
             given, remarked = self._unbundled(given, remarked or [[] for _ in given], fixes)
@@ -200,16 +201,16 @@ class CallJudge:
         calls, refused = parted(accounts, findings, strict=False)
         for account in accounts:
             findings += account.findings
-        return Judged(calls, refused, findings, fixes, accounts)
+        return JudgedCalls(calls, refused, findings, fixes, accounts)
 
     def _between(
         self, accounts: list[Account], done: list[str], order: Order, findings: list[Finding]
     ) -> list[Account]:
-        """The accounts, with what is wrong with the calls taken together; `done` are the calls before that worked."""
+        """The accounts, with the findings about all calls together; `done` are the earlier calls that succeeded."""
         passed = [account.passed for account in accounts]
-        problems = list(together(passed, self.options.parallel))
+        problems = list(together(passed, parallel=self.options.parallel))
         if not order.is_empty:
-            # A call that is to run counts if nothing is wrong with it, one that has run if it worked.
+            # A call that is still to run counts if it is valid; a call that has run counts if it succeeded.
             good = [not a.passed.failed and not any(f.level == "error" for f in a.findings) for a in accounts]
             problems += order_findings([call.name for call in passed], good, done, order)
         for problem in problems:
@@ -222,7 +223,7 @@ class CallJudge:
     def _unbundled(
         self, given: Sequence[ToolCall], remarked: list[list[Finding]], fixes: list[Fix]
     ) -> tuple[list[ToolCall], list[list[Finding]]]:
-        """The calls, with those that one call holds in place of it; what each gives cause to say."""
+        """The calls, with the inner calls of a wrapper call in its place, and the findings about them."""
         calls: list[ToolCall] = []
         said: list[list[Finding]] = []
         for call, known in zip(given, remarked, strict=True):
@@ -237,20 +238,20 @@ class CallJudge:
         return calls, said
 
     def _called(self, before: Sequence[Earlier]) -> list[tuple[str, bool]]:
-        """The tools that were called before, under the names they have here, and whether each call has an output without an error."""
+        """The tools that were called before, by their names here, and whether each call has an output without an error."""
         names: list[tuple[str, bool]] = []
         for reply, worked in before:
             said = [
                 (inner.name, call.answered and not call.failed) for call in reply.calls for inner in unbundled(call)
             ]
             if not said and reply.text and self.options.from_text:
-                with suppress(TooMany):  # nobody could tell what was called there
+                with suppress(TooMany):  # it is unclear what was called there
                     said = [(leak.name, worked) for leak in leaked_calls(reply.text, self.tools.offers)]
             names += [(self.tools.meant(name), ok) for name, ok in said]
         return names
 
     def _from_text(self, reply: Reply, fixes: list[Fix]) -> "tuple[list[ToolCall], list[list[Finding]], str, _Written]":
-        """Calls that were written into the text; what their reading gives cause to say; the text without them."""
+        """The calls that were written into the text, the findings from reading them, and the text without them."""
         text = reply.text
         damage: list[Record] = []
         if not text.isascii():
@@ -279,7 +280,7 @@ class CallJudge:
         return calls, remarked, "".join((*prose, text[at:])) if calls else text, written
 
     def _said(self, prose: str, called: AbstractSet[str], written: "_Written | None") -> list[Finding]:
-        """What prose says of tools: made-up names, claims, and calls that `written` holds beside those that were read."""
+        """Findings about the text: made-up names, claims, and calls in `written` that were not read."""
         asked = self.options.mentions if isinstance(self.options.mentions, Mentions) else USUAL
         said = list(mention_findings(prose, self.tools, called, self.options.claims, asked))
         if written is not None:
@@ -287,7 +288,7 @@ class CallJudge:
         return said
 
     def _written_unknown(self, written: list[Leak], known: AbstractSet[str], asked: Mentions) -> Iterator[Finding]:
-        """A finding for each call in the text, beyond doubt a call, of a tool that is not offered."""
+        """A finding for each unmistakable call in the text to a tool that is not offered."""
         seen = set(known)
         for leak in written:
             sure = leak.dialect in _MARKED or (leak.dialect == "json" and not leak.name.isalpha())
@@ -323,21 +324,21 @@ class CallJudge:
 
 
 def _with_waits(accounts: list[Account], done: Sequence[str], order: Order) -> list[Account]:
-    """The accounts, each call with the tools that must succeed before it in this reply: the order requires them."""
+    """The accounts, each call with the tools that must succeed before it in this reply because the order requires them."""
     worked = {*done, *(a.passed.name for a in accounts if a.passed.answered and not a.passed.failed)}
     out: list[Account] = []
     for account in accounts:
         after = tuple(need for need in order.requires.get(account.passed.name, ()) if need not in worked)
         if after and not account.passed.answered:
             call = msgspec.structs.replace(account.passed, after=after)
-            call.__dict__.update(account.passed.__dict__)  # what was made of the arguments
+            call.__dict__.update(account.passed.__dict__)  # the arguments as they were read
             account = account._replace(passed=call)
         out.append(account)
     return out
 
 
 class _Written:
-    """The calls that a text holds, of tools that are offered and of tools that might be; it is gone through once for both."""
+    """The calls in a text to tools that are offered and to tools that might be; one search finds both."""
 
     __slots__ = ("_answers", "_doubted", "_found", "_offers", "_text")
 
@@ -346,7 +347,7 @@ class _Written:
         self._text = CallText(text)
         self._found: list[Leak] = []
         self._answers: dict[str, bool] = {}
-        self._doubted = False  # a name came up that is offered or like a tool's, and not both
+        self._doubted = False  # a name was found that is offered, or that looks like a tool's, but not both
 
     def offered(self) -> list[Leak]:
         """The calls of tools that are offered."""
@@ -354,8 +355,8 @@ class _Written:
         return self._found
 
     def alike(self) -> list[Leak]:
-        """The calls of whatever has a name as tools have; none where nobody could tell."""
-        if not self._doubted:  # every name that was asked for would have got the same answer
+        """The calls to anything with a name that looks like a tool's; empty if the calls cannot be identified."""
+        if not self._doubted:  # every name in question would have got the same answer
             return self._found
         with suppress(TooMany):
             return self._text.calls(_is_like_a_tool)
@@ -380,7 +381,7 @@ def _inside(damage: list[Record], start: int, stop: int) -> list[Record]:
 
 
 def _may_call(prose: str) -> bool:
-    """Whether a call may be left in a text: the letters that are quickly looked for come first."""
+    """Whether a text may contain a call; substrings that are cheap to search for come first."""
     if "<" in prose or "`" in prose or "✿" in prose or ("[" in prose and "[TOOL" in prose):
         return True
     if ('"' in prose and any(sign in prose for sign in _QUOTED)) or (":" in prose and "Action:" in prose):

@@ -1,10 +1,11 @@
-"""Contract: what a valid reply is, and `check()`, the only place where the line is put together.
+"""The contract: its options define a valid reply, and `check()` is the only place that combines the steps of judging.
 
-A reply enters, a Verdict leaves. A bad reply is never an exception; a misuse of the contract is.
+Takes a reply and returns a Verdict. A bad reply never raises; misusing the contract does.
 """
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, overload
 from warnings import warn
 
@@ -17,7 +18,7 @@ from trueup.contract.judging.conversation import arrived, completed
 from trueup.contract.judging.incoming import STREAM_STARTS, WHOLE, called_before, incoming, is_stream
 from trueup.contract.judging.integers import alias_test, either, integral_test
 from trueup.contract.judging.limits import depth_over, too_large
-from trueup.contract.judging.merge import NO_CALLS, Account, Judged, merge
+from trueup.contract.judging.merge import NO_CALLS, Account, JudgedCalls, merge
 from trueup.contract.meaning.fallbacks import read_fallbacks, with_fallbacks
 from trueup.contract.option_help import SignatureOfOptions, documented, named, options_of, refuse_unknown, told
 from trueup.contract.options import DEFAULTS, OPTIONS, Loaded, refuse_bad_values
@@ -66,18 +67,18 @@ if TYPE_CHECKING:
         RunStreamOptions,
         Tools,
     )
-    from trueup.contract.options import Beside, Given
+    from trueup.contract.options import ContractOptions, OtherOptions
     from trueup.contract.stream import Stream
     from trueup.contract.streaming.early_faults import Early
     from trueup.contract.streaming.visible_value import Guide
     from trueup.verdict.events import Subscriber
 
 _UNMADE = object()
-_BESIDE = frozenset({"W002", "W010"})  # something stands beside the value that was read
+_BESIDE = frozenset({"W002", "W010"})  # there is something next to the value that was read
 
 
 class Contract(Generic[T]):
-    """What a valid reply is.
+    """Defines a valid reply.
 
     OPTIONS
 
@@ -96,11 +97,11 @@ class Contract(Generic[T]):
     __signature__ = SignatureOfOptions()
 
     @overload
-    def __init__(self, schema: type[T], **options: "Unpack[Given]") -> None: ...
+    def __init__(self, schema: type[T], **options: "Unpack[ContractOptions]") -> None: ...
     @overload
-    def __init__(self, schema: "TypeForm[T]", **options: "Unpack[Given]") -> None: ...
+    def __init__(self, schema: "TypeForm[T]", **options: "Unpack[ContractOptions]") -> None: ...
     @overload
-    def __init__(self: "Contract[Any]", schema: Any = None, **options: "Unpack[Given]") -> None: ...
+    def __init__(self: "Contract[Any]", schema: Any = None, **options: "Unpack[ContractOptions]") -> None: ...
     def __init__(self, schema: Any = None, **options: Any) -> None:
         if not OPTIONS.keys() >= options.keys():
             refuse_unknown("Contract", options, OPTIONS)
@@ -120,7 +121,7 @@ class Contract(Generic[T]):
         self._early: Any = _UNMADE
         self._print: Fingerprint | None = None
         if tools is None and (order is not None or calls is not None):
-            raise ValueError("order and calls speak of tools; give tools as well")
+            raise ValueError("order and calls refer to tools; give tools as well")
         self._calls = None if tools is None else self._call_judge(tools, order, calls)
         self._fallbacks = read_fallbacks(given["fallbacks"])
         self._meaning = self._make_meaning(given)
@@ -135,25 +136,26 @@ class Contract(Generic[T]):
             self._plain = not self.schema.is_type
             whole = self._plain and self.schema.has_integer and self.options.profile != "off"
             self._integral = either(
-                integral_test(self.schema.source, whole), alias_test(self.options.aliases, self.schema.keys)
+                integral_test(self.schema.source, has_integer=whole), alias_test(self.options.aliases, self.schema.keys)
             )
             self._brief = self._plain and self._calls is None and not self.judges_meaning
 
     def __repr__(self) -> str:
-        """A line that identifies the contract: its name, its schema, and what else it asks for."""
+        """A line that identifies the contract: its name, its schema, and its other options."""
         return f"<Contract{told(self.name, self._given)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A contract travels to another process as what it was made of; functions and classes of it by their names."""
+        """Pickle the options from which the contract was made, with functions and classes by name."""
         return _made_of, (type(self), self._given)
 
     @classmethod
     def load(cls, path: "str | os.PathLike[str]", **options: "Unpack[Loaded]") -> "Contract":
-        """The contract that the YAML, TOML or JSON file at `path` holds.
+        """Load the contract from the YAML, TOML or JSON file at `path`.
 
-        The `options` are those of `Contract`, and win over the ones in the file. What is wrong with the file is a `ContractError` that names every fault with file, line and column.
+        The `options` are the same as for `Contract`, and override the ones in the file. If the file has faults, a
+        `ContractError` lists each of them with file, line and column.
         """
-        from trueup.contract.lint.run import load_contract  # what reads files is loaded where files are read
+        from trueup.contract.lint.run import load_contract  # the file readers are loaded only if a file is read
 
         refuse_unknown("Contract.load", options, OPTIONS)
         return load_contract(path, {**options})
@@ -164,12 +166,12 @@ class Contract(Generic[T]):
         tools: "Tools | None" = None,
         *,
         calls: "CallTable | Mapping[str, Any] | None" = None,
-        **options: "Unpack[Beside]",
+        **options: "Unpack[OtherOptions]",
     ) -> "Contract":
         """A contract for models that call tools in JSON: `{"toolCalls": […], "content": "…", "needsMoreWork": …}`.
 
-        An object with neither `content` nor a call is refused. With `tools`, the calls inside are judged like native ones; `calls`
-        and the other options are those of `Contract`.
+        An object with neither `content` nor a call is refused. With `tools`, the calls inside are judged like native
+        ones; `calls` and the other options are the same as for `Contract`.
 
         >>> Contract.envelope().check('{"content": "Done."}').ok, Contract.envelope().check("{}").ok
         (True, False)
@@ -181,10 +183,10 @@ class Contract(Generic[T]):
     def check(self, reply: Any, context: dict[str, Any] | None = None) -> Verdict[T]:
         """Judge one reply: text, bytes, a provider's dict or SDK object, a list of messages, a stream, or a `Reply`.
 
-        `reply` may have the shape of any provider; for data that is already parsed, use `check_value`. `context` is what is known
-        about the conversation: `state`, `data`, `history` and what your own checks need; without a `history`, the messages that are
-        checked give it. Validators of pydantic types get it as `info.context`. Asynchronous checks run to their end; inside an event
-        loop, await `acheck` instead.
+        `reply` may have the shape of any provider; for data that is already parsed, use `check_value`. `context` is
+        what is known about the conversation: `state`, `data`, `history`, and anything that your own checks need;
+        without a `history`, it is taken from the messages that are checked. Validators of pydantic types get the
+        context as `info.context`. Asynchronous checks run to completion; inside an event loop, await `acheck` instead.
 
         >>> Contract(True).check("no JSON here").findings[0].code
         'P001'
@@ -198,7 +200,7 @@ class Contract(Generic[T]):
         if type(reply) is str and self._text_only and (reply[:1] not in STREAM_STARTS or not is_stream(reply)):
             return self._check_text(reply, reply)
         if type(reply) not in WHOLE:
-            from trueup.read.sources import collected  # what is a stream is read to its end
+            from trueup.read.sources import collected  # a stream is read to its end
 
             reply = collected(reply)
         known = self._known(reply, context)
@@ -209,7 +211,7 @@ class Contract(Generic[T]):
     async def acheck(self, reply: Any, context: dict[str, Any] | None = None) -> Verdict[T]:
         """Judge one reply in a running event loop: asynchronous checks are awaited, and a stream may be asynchronous too.
 
-        `reply` and `context` are those of `check`.
+        `reply` and `context` are the same as for `check`.
         """
         if type(reply) not in WHOLE:
             from trueup.read.sources import acollected  # as above
@@ -219,22 +221,22 @@ class Contract(Generic[T]):
         verdict = _within(context, self._check_structure, reply, known)
         if self._meaning is None:
             return verdict
-        from trueup.ask.drivers.awaiting import bounded  # a door to the room above: judging itself waits for nothing
+        from trueup.ask.drivers.awaiting import bounded  # calls the higher room: judging itself never waits
         from trueup.checks.steps import arun
 
         return await arun(self._meaning.steps(verdict, known), bounded)
 
     def _known(self, reply: Any, context: dict[str, Any] | None) -> dict[str, Any]:
-        """The context that checks are given: the caller's, completed from the messages that are checked."""
+        """The context that checks get: the caller's, completed from the messages that are checked."""
         if context is not None and not isinstance(context, dict):
             raise TypeError(f"context is a dict such as {{'state': 'IDLE'}}; got {type(context).__name__}")
         return completed(reply, context or {}) if self._listens else context or {}
 
     def clean(self, text: str, fields: dict[str, Any]) -> bytes | None:
-        """The value of a text, written, where the text is valid as it stands and keeps every rule; else None: `check` has to look.
+        """The value of a text as JSON, if the text is valid without any fix and follows every rule; else None: use `check`.
 
-        This is the way of most replies when there are many: no verdict is made where there would be nothing in it.
-        `fields` are those of the unit, as `input` in the context of `check`.
+        Most replies of a large file are judged this way: no verdict is made if it would be empty. `fields` are the
+        unit's fields, like `input` in the context of `check`.
 
         >>> contract = Contract({"required": ["n"]}, rules=["n < limit"])
         >>> contract.clean('{"n": 1}', {"limit": 5}), contract.clean('{"n": 9}', {"limit": 5})
@@ -245,9 +247,9 @@ class Contract(Generic[T]):
 
     @property
     def short_way(self) -> "ShortWay | None":
-        """How `clean` judges, for who judges many replies; None where every reply needs a `check`."""
+        """The function that `clean` uses, for judging many replies; None if every reply needs a `check`."""
         if self._way is None and self._brief:
-            from trueup.contract.judging.fast_path import short_way  # of use where files are sifted
+            from trueup.contract.judging.fast_path import short_way  # needed only for sifting files
 
             assert self.schema is not None
             depth = self.max_depth if self._shallow else None
@@ -259,27 +261,28 @@ class Contract(Generic[T]):
     ) -> Verdict[T]:
         """Judge a `value` that is already parsed, such as the arguments of a native tool call.
 
-        It is JSON data, or something that can be written as JSON, such as an instance of a model. `context` is that of `check`.
-        With `keep_fields`, an envelope such as `response` is opened in place: the fields beside it stay.
+        It is JSON data, or something that can be written as JSON, such as an instance of a model. `context` is the same
+        as for `check`. With `keep_fields`, an envelope such as `response` is opened in place: the fields next to it
+        stay.
 
         >>> contract = Contract({"required": ["n"], "properties": {"n": {"type": "integer"}}})
         >>> contract.check_value({"city": "Oslo", "response": {"n": 1}}, keep_fields=True).data
         {'city': 'Oslo', 'n': 1}
         """
         verdict = (
-            _within(context, self._check_value, value, keep_fields)
+            _within(context, partial(self._check_value, keep_fields=keep_fields), value)
             if context
-            else self._check_value(value, keep_fields)
+            else self._check_value(value, keep_fields=keep_fields)
         )
         return verdict if self._meaning is None else self._meaning.judge_value(verdict, context or {})
 
     def _check_structure(self, reply: Any, context: dict[str, Any]) -> Verdict:
-        """The verdict before any check of meaning."""
+        """The verdict on the structure, before any check of meaning."""
         if type(reply) is str and self._calls is None and (reply[:1] not in STREAM_STARTS or not is_stream(reply)):
             return self._check_text(reply, reply)
         return self._check_reply(reply, context)
 
-    def _check_value(self, value: Any, keep_fields: bool) -> Verdict:
+    def _check_value(self, value: Any, *, keep_fields: bool) -> Verdict:
         value, again = as_json(value)
         text = again.decode()
         if self.schema is None:
@@ -290,10 +293,12 @@ class Contract(Generic[T]):
             return Verdict(text, value)
         return self._judge.misfit(text, text, value, located=False, keep_fields=keep_fields)
 
-    def _by_type(self, reply: str | Reply, text: str, data: Any, again: bytes, located: bool = True) -> Verdict | None:
-        """The verdict of the contract's own type on data that it accepts; None where it refuses them."""
+    def _by_type(
+        self, reply: str | Reply, text: str, data: Any, again: bytes, *, located: bool = True
+    ) -> Verdict | None:
+        """The verdict of the contract's own type on data that it accepts; None if it refuses the data."""
         assert self.schema is not None
-        built = tried(self.schema.build, data, again)  # where a bug shows, another reading may do
+        built = tried(self.schema.build, data, again)  # another reading may avoid a bug in a validator
         if built is None or built[1] or (self._integral is not None and self._integral(data)):
             return None
         value = built[0]
@@ -301,16 +306,16 @@ class Contract(Generic[T]):
         read = self.schema.read(data, value, again) if own else None
         if read is not None and not read[1]:
             return Verdict(reply, data, value=value)
-        return self._judge.converted(reply, text, data, value, read, located)
+        return self._judge.converted(reply, text, data, value, read, located=located)
 
     def _check_reply(self, source: Any, context: dict[str, Any]) -> Verdict:
-        """The way of everything that is more than a text: read it, judge its calls, then its text."""
+        """Judge anything that is more than a text: read it, judge its calls, then its text."""
         reply, read_findings, damage = incoming(source)
         if len(reply.text) > self.max_size:
             return too_large(reply, reply.text, self.max_size)
         if damage:
             from trueup.contract.judging.judge import (
-                damaged,  # with all that mends, loaded where there is something to mend
+                damaged,  # loads all repairs, so only if there is something to repair
             )
 
             return damaged(reply, reply.text, damage, None if self.schema is None else self._judge)
@@ -319,16 +324,16 @@ class Contract(Generic[T]):
         judged, text_verdict = (NO_CALLS, None) if read_findings else self._parts(reply, context)
         return merge(reply, read_findings, judged, text_verdict, strict=self.strict)
 
-    def _parts(self, reply: Reply, context: dict[str, Any]) -> tuple[Judged, Verdict | None]:
-        """The calls of a reply and its text, each judged. Under a schema the value must be there, unless a call that waits for its
-        output is a valid outcome: only a contract with tools can say so. An envelope is both.
+    def _parts(self, reply: Reply, context: dict[str, Any]) -> tuple[JudgedCalls, Verdict | None]:
+        """The calls of a reply and its text, each judged. With a schema, the value is required, unless a call that
+        waits for its output is a valid outcome, which only a contract with tools can allow. An envelope is both.
         """
         calls = self._calls
         if calls is not None and calls.options.envelope and (not reply.calls or "{" in reply.text):
             parts = self._envelope_parts(calls, reply, context)
             if parts is not None:
                 return parts
-        # a value that the schema describes is data, even where it has the shape of a call
+        # a value that the schema describes is data, even if it looks like a call
         data = None
         judged = NO_CALLS
         if calls is not None:
@@ -342,15 +347,16 @@ class Contract(Generic[T]):
             return judged, None
         return judged, self._check_text(reply, reply.text, data)
 
-    def _unoffered(self, reply: Reply, context: dict[str, Any]) -> Judged:
-        """The calls of a reply under a contract without tools: those that nobody offered are refused.
+    def _unoffered(self, reply: Reply, context: dict[str, Any]) -> JudgedCalls:
+        """Judge the calls of a reply under a contract without tools: calls that were not offered are refused.
 
-        The context's `offered` names the tools that the request offers. Without it, only a schema says that no call is wanted.
+        The context's `offered` names the tools that the request offers. Without it, only a schema shows that no call is
+        wanted.
         """
         offered = context.get("offered")
         if self.schema is None and offered is None:
             return NO_CALLS
-        from trueup.checks.tools import unoffered  # loaded where a reply makes calls
+        from trueup.checks.tools import unoffered  # loaded only if a reply makes calls
 
         accounts = [
             Account(call, call, [found])
@@ -358,12 +364,12 @@ class Contract(Generic[T]):
             if (found := unoffered(call, offered or ())) is not None
         ]
         findings = [found for account in accounts for found in account.findings]
-        return Judged((), tuple(Refusal(a.given, tuple(a.findings)) for a in accounts), findings, [], accounts)
+        return JudgedCalls((), tuple(Refusal(a.given, tuple(a.findings)) for a in accounts), findings, [], accounts)
 
     def _envelope_parts(
         self, calls: "CallJudge", reply: Reply, context: dict[str, Any]
-    ) -> tuple[Judged, Verdict | None] | None:
-        """The calls and the value of a reply under an envelope contract; None for native calls beside a text that is not an envelope."""
+    ) -> tuple[JudgedCalls, Verdict | None] | None:
+        """The calls and the value under an envelope contract; None for native calls next to a text without an envelope."""
         text = self._check_text(reply, reply.text)
         if reply.calls and not text.ok:
             return None
@@ -385,14 +391,14 @@ class Contract(Generic[T]):
         return judged, text
 
     def _may_hold_more(self, text: Verdict, inside: Reply) -> bool:
-        """Whether calls may stand outside the envelope that was read: in another one, in another notation, or beside it."""
+        """Whether there may be calls outside the envelope that was read, perhaps in another envelope or notation."""
         if inside.calls:
             return any(fix.code in _BESIDE for fix in text.fixes)
         known = frozenset() if self.schema is None else self.schema.root_keys
         return not text.ok or bool(text.fixes) or not known.issuperset(text.data)
 
-    def _enclosed(self, reply: Reply, leaked: Judged) -> Verdict:
-        """The verdict on an envelope that is built around calls which the model wrote in another way."""
+    def _enclosed(self, reply: Reply, leaked: JudgedCalls) -> Verdict:
+        """The verdict on an envelope that is built around calls which the model wrote in another form."""
         fixes: list[Fix] = []
 
         def envelope_in(words: str) -> dict[str, Any] | None:
@@ -406,7 +412,7 @@ class Contract(Generic[T]):
         return Verdict(reply, built.data, built.findings, (*fixes, *built.fixes), built.value)
 
     def _described(self, text: str) -> dict[str, Any] | None:
-        """The value of a text that is a valid object, every key of it one that the schema names; else None."""
+        """The value of a text if it is a valid object and the schema names all of its keys; else None."""
         try:
             data = decode(text)
         except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError):
@@ -416,7 +422,7 @@ class Contract(Generic[T]):
         return data if fits else None
 
     def _check_text(self, reply: str | Reply, text: str, described: dict[str, Any] | None = None) -> Verdict:
-        """Judge a text: the clean path is all here, the rest goes to the judge. `described` is its value, if known to be valid."""
+        """Judge a text: valid JSON is judged here, other text by the judge. A value known to be valid is `described`."""
         if self.schema is None:
             return self._check_reply(text, {}) if isinstance(reply, str) and is_stream(text) else Verdict(reply)
         if len(text) > self.max_size:
@@ -424,7 +430,7 @@ class Contract(Generic[T]):
         try:
             data = decode(text) if described is None else described
         except (msgspec.MsgspecError, RecursionError, UnicodeEncodeError) as error:
-            if isinstance(reply, str) and is_stream(text):  # lines of JSON may be the events of a stream
+            if isinstance(reply, str) and is_stream(text):  # lines of JSON may be a stream's events
                 return self._check_reply(text, {})
             return self._judge.broken(reply, text, error)
         try:
@@ -445,28 +451,28 @@ class Contract(Generic[T]):
 
     @property
     def _judge(self) -> "Judge":
-        """What judges a reply that is not plain, valid JSON; made when the first one comes, with all that mends."""
+        """Judges replies that are not plain, valid JSON; made for the first such reply, because it loads all repairs."""
         judge = self._made
         if judge is None:
             from trueup.contract.judging.judge import Judge
 
             assert self.schema is not None
-            judge = Judge(self.schema, self.options, self.accept, self.strict, self.max_depth, self._integral)
+            judge = Judge(self.schema, self.options, self.accept, self.max_depth, self._integral, strict=self.strict)
             self._made = judge
         return judge
 
     def _call_judge(self, tools: Any, order: Any, options: Any) -> "CallJudge":
-        from trueup.contract.calls import make_call_judge  # its many patterns are compiled only where tools are judged
+        from trueup.contract.calls import make_call_judge  # it compiles many patterns, so only if tools are judged
 
         return make_call_judge(tools, order, options, self._arguments_check, self.accept)
 
     def _make_scores(self, quality: Any, relevance: Any) -> "dict[str, ScoreCheck]":
-        from trueup.contract.meaning.scores import make_scores  # loaded where a contract has a score
+        from trueup.contract.meaning.scores import make_scores  # loaded only if a contract has a score
 
         scores = make_scores(quality, relevance, self.language)
         self._given |= {
             name: score.given for name, score in scores.items()
-        }  # with the model itself in place of its path
+        }  # with the model itself instead of its path
         return scores
 
     def _make_meaning(self, given: "Loaded") -> "Meaning | None":
@@ -479,8 +485,8 @@ class Contract(Generic[T]):
         if all(part is None for part in asked) and not checks and not scores and not named:
             return None
         if rules is not None and self.schema is None:
-            raise ValueError("rules speak of data; give a schema as well (True takes any JSON value)")
-        from trueup.contract.meaning.meaning import make_meaning  # loaded where a contract asks for more than structure
+            raise ValueError("rules apply to data; give a schema as well (True takes any JSON value)")
+        from trueup.contract.meaning.meaning import make_meaning  # loaded only if more than structure is checked
 
         return make_meaning(
             rules, reply, states, checks, scores, strict=self.strict, schema=self.schema, given=given["input"],
@@ -488,27 +494,28 @@ class Contract(Generic[T]):
         )  # fmt: skip
 
     def _arguments_check(self, tool: Tool) -> Callable[[Any], Verdict]:
-        """A check for the arguments of one tool, made when it is first called."""
+        """A check for the arguments of one tool, made for its first call."""
         contract = self.arguments_of(tool)
         return lambda source: contract.check_value(source) if isinstance(source, dict) else contract.check(source)
 
     def arguments_of(self, tool: Tool) -> "Contract[Any]":
-        """The contract of a tool's arguments: what its annotations say, or its schema."""
-        from trueup.conform.functions import arguments_type  # loaded where a tool is a function
+        """The contract of a tool's arguments, from its annotations or its schema."""
+        from trueup.conform.functions import arguments_type  # loaded only if a tool is a function
 
         schema: Any = {"type": "object"} if tool.parameters is True else tool.parameters
         if tool.function is not None:
             own = arguments_type(tool.function)
             schema = (
                 own if own.schema == tool.parameters else schema
-            )  # a definition of the caller's own has the last word
+            )  # a definition that the caller gave takes precedence
         return Contract(
             schema,
             accept=self.accept, coerce=self.options, max_size=self.max_size, max_depth=self.max_depth,
         )  # fmt: skip
 
     def stream(self, source: Any = None, context: dict[str, Any] | None = None) -> "Stream[T]":
-        """A stream that judges a reply while it comes in: iterate over it, or feed it chunks; `context` is that of `check`.
+        """A stream that judges a reply while it arrives: iterate over it, or feed it chunks; `context` is the same as
+        for `check`.
 
         `source` is a stream of an SDK, or any iterator of chunks or of pieces of text, synchronous or asynchronous.
 
@@ -516,7 +523,7 @@ class Contract(Generic[T]):
         >>> [part.age for part in stream], stream.verdict.ok
         (['3', 36], True)
         """
-        from trueup.contract.stream import Stream  # loaded where streams are read
+        from trueup.contract.stream import Stream  # loaded only if streams are read
 
         if isinstance(source, dict):
             source, context = None, context_first(source)
@@ -529,36 +536,40 @@ class Contract(Generic[T]):
     @overload
     def items(self, source: Any, path: str | None = None, context: dict[str, Any] | None = None) -> "Items[Any]": ...
     def items(self, source: Any, path: str | None = None, context: dict[str, Any] | None = None) -> "Items[Any]":
-        """The items of a list in the reply, each as soon as it has closed, judged and typed; `source` is that of `stream`.
+        """The items of a list in the reply, each judged and typed as soon as it closes; `source` is the same as for
+        `stream`.
 
-        The list is the whole value, or the only list among its members; `path` names another one, such as `$.page.rows`. Items that
-        are not valid are left out and kept in `refused`; `verdict` has the verdict of the whole reply at the end.
+        The list is the whole value, or the only list among its members; `path` names another one, such as
+        `$.page.rows`. Items that are not valid are left out and kept in `refused`; at the end, `verdict` is the verdict
+        of the whole reply.
 
         >>> items = Contract(list[int]).items(["[1, ", '"2", "x"', ", 3]"])
         >>> list(items), [refused.index for refused in items.refused], items.verdict.ok
         ([1, 2, 3], [2], False)
         """
-        from trueup.contract.items import Items  # loaded where streams are read
+        from trueup.contract.items import Items  # loaded only if streams are read
 
         return Items(self, source, path, context)
 
     def item_contract(self, path: "Sequence[Any]") -> "Contract[Any] | None":
-        """The contract for the items of the list at a path; None where this one does not say what they are."""
+        """The contract for the items of the list at a path; None if this contract does not describe them."""
         from trueup.contract.streaming.type_guides import item_contract  # as above
 
         return item_contract(self, self._given["schema"], path)
 
     def guide(self) -> "Guide | None":
-        """What is known of the members of a value before all of it has come; None where nothing is."""
+        """Guides for the members of a value that has not arrived in full; None if there is no schema."""
         if self._guide is _UNMADE:
-            from trueup.contract.streaming.type_guides import guide_of  # loaded where streams are read
+            from trueup.contract.streaming.type_guides import guide_of  # loaded only if streams are read
 
             self._guide = guide_of(self, self._given["schema"])
         made: Guide | None = self._guide
         return made
 
     def early(self) -> "Early | None":
-        """What finds faults of a growing value that are certain before it closes, for one stream; None where there can be none."""
+        """For one stream, finds faults of a growing value that are certain before it closes; None if there cannot be
+        any.
+        """
         if self._early is _UNMADE:
             from trueup.contract.streaming.early_faults import limits_of  # as above
 
@@ -570,7 +581,8 @@ class Contract(Generic[T]):
         return Early(self, self._early)
 
     def fallback(self, context: dict[str, Any] | None = None) -> str | None:
-        """The text to send if no reply keeps this contract; `context` is that of `check`, and its `state` chooses the text.
+        """The text to send if no reply satisfies this contract; `context` is the same as for `check`, and its `state`
+        chooses the text.
 
         >>> Contract(states={"ASKING": {"fallback": "Which service?"}}).fallback({"state": "ASKING"})
         'Which service?'
@@ -583,7 +595,7 @@ class Contract(Generic[T]):
 
     @property
     def meaning(self) -> "Meaning | None":
-        """What this contract asks beyond structure: rules, the reply's worth, states, scores, custom checks."""
+        """The checks of this contract beyond structure: rules, the reply's worth, states, scores, custom checks."""
         return self._meaning
 
     @property
@@ -593,15 +605,16 @@ class Contract(Generic[T]):
 
     @property
     def call_options(self) -> "CallOptions | None":
-        """How calls are judged, None where there are no tools."""
+        """How calls are judged; None if there are no tools."""
         return None if self._calls is None else self._calls.options
 
     def instructions(self, format: "Form" = "form", language: str | None = None, *, tools: bool = True) -> str:  # noqa: A002 - the word that callers look for
-        """What `ask` tells a model about this contract, for callers who send the request themselves.
+        """The part of the prompt in which `ask` describes this contract, for callers who send the request themselves.
 
-        `format` is "form" (a form with a place for each value, or the JSON Schema if a form cannot say everything), "json-schema"
-        or "typescript" (types with comments). `language` is the language of the words: by default the contract's own, or English.
-        The tools follow the format; use `tools=False` if you pass them to the provider yourself. Empty if any text is a valid reply.
+        `format` is "form" (a form with a place for each value, or the JSON Schema if a form cannot express everything),
+        "json-schema" or "typescript" (types with comments). `language` is the language of the words: by default the
+        contract's own, or English. The tools follow the format; use `tools=False` if you pass them to the provider
+        yourself. The text is empty if any text is a valid reply.
 
         >>> contract = Contract({"properties": {"age": {"type": "integer", "minimum": 0}}, "required": ["age"]})
         >>> print(contract.instructions())
@@ -612,17 +625,18 @@ class Contract(Generic[T]):
         >>> print(contract.instructions("typescript", "es").splitlines()[-3])
           // número entero, ≥ 0
         """
-        from trueup.ask.words.instructions import instructions  # a door to the room above, as `ask`
+        from trueup.ask.words.instructions import instructions  # calls the higher room, like `ask`
 
         return instructions(self, format, language, tools=tools)
 
     def strict_schema(self, provider: "Provider") -> dict[str, Any]:
         """The contract's schema in the strict form that a provider enforces, as a new dict.
 
-        `provider` is one of anthropic, azure, gemini, groq, mistral, ollama, openai and xai. Objects are closed and every property is
-        required; an optional property may be null. `check` removes these nulls again (fix C009) and keeps the nulls that the
-        contract itself allows. Limits that the provider does not support are left out of the schema; `check` still enforces them.
-        A schema that cannot be strict, such as a map with any keys, raises a `ValueError` that says what, where and what to do.
+        `provider` is one of anthropic, azure, gemini, groq, mistral, ollama, openai and xai. Objects are closed and
+        every property is required; an optional property may be null. `check` removes these nulls again (fix C009) and
+        keeps the nulls that the contract itself allows. Limits that the provider does not support are left out of the
+        schema; `check` still enforces them. A schema that cannot be strict, such as a map with any keys, raises a
+        `ValueError` that says what is wrong, where, and what to do.
 
         >>> contract = Contract(
         ...     {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name"]}
@@ -634,8 +648,8 @@ class Contract(Generic[T]):
         {'name': 'Ada'}
         """
         if self.schema is None:
-            raise ValueError("this contract has no schema: its reply is text, and a provider cannot be held to that")
-        from trueup.conform.strict import strict_schema  # loaded where somebody asks
+            raise ValueError("this contract has no schema: its reply is text, and a provider cannot enforce that")
+        from trueup.conform.strict import strict_schema  # loaded only when called
 
         return strict_schema(self.schema, provider)
 
@@ -655,25 +669,28 @@ class Contract(Generic[T]):
         clock: "Clock | None" = None,
         wait: Callable[[float], bool] | None = None,
     ) -> "Answer[T]":
-        """Ask a model until its reply keeps this contract, or a budget of the policy runs out.
+        """Ask a model until its reply satisfies this contract, or a budget of the policy is used up.
 
-        - `call`: whom to ask: a callable, an SDK's client, a LangChain runnable, or the URL of a server. A list of these, or of
-          `Rung(client, model, mode)`, is a ladder: the next one is asked if one cannot do it.
+        - `call`: the client to use: a callable, an SDK's client, a LangChain runnable, or the URL of a server. A list
+          of these, or of `Rung(client, model, mode)`, is a ladder: if one fails, the next one is asked.
         - `messages`: a text, one message or a list of them; it is not changed.
-        - `policy`: how often to ask again, and what stops it. None: the defaults of `Policy`.
-        - `on_event`: a function that is called with every event, such as `Sent` and `Waiting`. None: events go nowhere.
-        - `on_request`: a function that is called with each `Request` before it is sent, and may return another in its place. None: requests are sent as they are.
+        - `policy`: how many times to ask again, and what stops it. None: the defaults of `Policy`.
+        - `on_event`: a function that is called with every event, such as `Sent` and `Waiting`. None: events are
+          discarded.
+        - `on_request`: a function that is called with each `Request` before it is sent, and may return another to send
+          instead. None: requests are sent unchanged.
         - `context`: what is known about the conversation, as in `check`. None: nothing.
         - `cancel`: an event that ends the ask when it is set. None: it cannot be cancelled.
         - `memory`: remembers which mode works for which model. None: one memory for the whole process.
-        - `cache`: keeps valid replies, so that an equal request is not sent again, such as `FileCache("replies.db")`. None: every request is sent.
-        - `clock`: where times come from, for tests. None: the system's clock.
+        - `cache`: keeps valid replies, so that an equal request is not sent again, such as `FileCache("replies.db")`.
+          None: every request is sent.
+        - `clock`: the source of times, for tests. None: the system's clock.
         - `wait`: sleeps, and returns whether to stop. None: it waits for `cancel`.
 
         >>> Contract({"type": "object"}).ask(lambda messages: '{"name": "Ada"}', "Who wrote the first program?").value
         {'name': 'Ada'}
         """
-        from trueup.ask.drivers.sync import ask  # the one door to the room above
+        from trueup.ask.drivers.sync import ask  # the only import from the higher room
 
         return ask(
             self, call, messages, policy,
@@ -695,7 +712,7 @@ class Contract(Generic[T]):
         clock: "Clock | None" = None,
         wait: "Callable[[float], Awaitable[object]] | None" = None,
     ) -> "Answer[T]":
-        """The same, asynchronously. The options are those of `Contract.ask`; `wait` is awaited, and cancelling the task ends the ask."""
+        """Like `Contract.ask`, asynchronously: `wait` is awaited, and cancelling the task ends the ask."""
         from trueup.ask.drivers.aio import aask  # as above
 
         return await aask(
@@ -720,10 +737,10 @@ class Contract(Generic[T]):
         clock: "Clock | None" = None,
         wait: Callable[[float], bool] | None = None,
     ) -> "AskStream[T]":
-        """Ask, and give parts that may be shown as they come; `.answer` has the rest at the end.
+        """Ask, and yield parts as soon as they may be shown; afterwards, `.answer` has the full answer.
 
-        `hold` says what is held back: text up to the end of its `sentence`, or `all` until the whole reply is judged. The other
-        options are those of `Contract.ask`.
+        `hold` is the part to hold back: text up to the end of its `sentence`, or `all` until the whole reply is judged. The
+        other options are the same as for `Contract.ask`.
         """
         from trueup.ask.stream import AskStream  # as above
 
@@ -748,9 +765,9 @@ class Contract(Generic[T]):
         clock: "Clock | None" = None,
         wait: "Callable[[float], Awaitable[object]] | None" = None,
     ) -> "AsyncAskStream[T]":
-        """The same, asynchronously: `async for part in contract.aask_stream(…)`.
+        """Like `Contract.ask_stream`, asynchronously: `async for part in contract.aask_stream(…)`.
 
-        `hold` and the other options are those of `Contract.ask_stream`; `wait` is awaited.
+        `hold` and the other options are the same as for `Contract.ask_stream`; `wait` is awaited.
         """
         from trueup.ask.stream import AsyncAskStream  # as above
 
@@ -762,21 +779,25 @@ class Contract(Generic[T]):
     def run(
         self, call: "Model", messages: "Messages", policy: "Policy | None" = None, **options: "Unpack[RunOptions]"
     ) -> "Run[T]":
-        """Let a model use tools: ask, make the calls that pass, answer the others, and ask again, until a reply makes no more calls.
+        """Let a model use tools: ask, make the calls that pass, answer the others, and ask again, until a reply makes
+        no calls.
 
-        The final reply keeps this contract. Order, `only_once` and every budget of the policy hold over the whole run. The options
-        `on_event`, `on_request`, `context`, `cancel`, `memory`, `cache`, `clock` and `wait` are those of `Contract.ask`.
+        The final reply satisfies this contract. Order, `only_once` and every budget of the policy apply to the whole
+        run. The options `on_event`, `on_request`, `context`, `cancel`, `memory`, `cache`, `clock` and `wait` are the
+        same as for `Contract.ask`.
 
-        - `call`: whom to ask, as in `ask`.
+        - `call`: the client to use, as in `ask`.
         - `messages`: a text, one message or a list of them; it is not changed.
-        - `policy`: how often to ask again, and what stops the run. None: the defaults of `Policy`.
-        - `tools`: further tools, or functions for tools that the contract only describes: a list, or a mapping of names. None: the
-          contract's own.
-        - `deps`: what tools get that take a `Context`, and validators as `info.context["deps"]`. None: nothing.
+        - `policy`: how many times to ask again, and what stops the run. None: the defaults of `Policy`.
+        - `tools`: further tools, or functions for tools that the contract only describes: a list, or a mapping of
+          names. None: the contract's own.
+        - `deps`: passed to tools that take a `Context`, and to validators as `info.context["deps"]`. None: nothing.
         - `turns`: the most replies of the run.
-        - `on_call`: a function that is called with each call before it is made. It returns None to make it, False or a reason to veto
-          it, or another `ToolCall` to make in its place, which is judged first. None: every call that passes is made.
-        - `errors`: what the model is told about a tool that raises, as in `execute`: the `type` of the exception, or also its `text`.
+        - `on_call`: a function that is called with each call before it is made. It returns None to make it, False or a
+          reason to veto it, or another `ToolCall` to make instead, which is judged first. None: every call that passes
+          is made.
+        - `errors`: what is sent to the model about a tool that raises, as in `execute`: the `type` of the exception, or
+          also its `text`.
         - `max_result`: the most characters of a result that are sent to the model.
 
         >>> def double(number: int) -> int:
@@ -797,10 +818,12 @@ class Contract(Generic[T]):
     async def arun(
         self, call: "Model", messages: "Messages", policy: "Policy | None" = None, **options: "Unpack[AsyncRunOptions]"
     ) -> "Run[T]":
-        """The same, asynchronously: calls are made side by side, at most `parallel` at once. Tools may be asynchronous or not.
+        """Like `Contract.run`, asynchronously: calls run concurrently, at most `parallel` at a time. Tools may be
+        asynchronous or not.
 
-        Tools that the contract's order names run one after the other. `call`, `messages`, `policy` and the other options are
-        those of `Contract.run`; `on_call` may be asynchronous, `wait` is awaited, and cancelling the task ends the run.
+        Tools that the contract's order names run one after the other. `call`, `messages`, `policy` and the other
+        options are the same as for `Contract.run`; `on_call` may be asynchronous, `wait` is awaited, and cancelling the
+        task ends the run.
         """
         from trueup.ask.running import AsyncRunStream, arun  # as above
 
@@ -814,10 +837,11 @@ class Contract(Generic[T]):
         policy: "Policy | None" = None,
         **options: "Unpack[RunStreamOptions]",
     ) -> "RunStream[T]":
-        """Let a model use tools, and give parts as they come: text and values that may be shown, calls, and their results.
+        """Let a model use tools, and yield parts as they arrive: text and values that may be shown, calls, and their
+        results.
 
-        `.run` has the rest at the end. `hold` is that of `Contract.ask_stream`; `call`, `messages`, `policy` and the other options are
-        those of `Contract.run`.
+        Afterwards, `.run` has the full run. `hold` is the same as for `Contract.ask_stream`; `call`, `messages`,
+        `policy` and the other options are the same as for `Contract.run`.
         """
         from trueup.ask.running import RunStream  # as above
 
@@ -830,16 +854,17 @@ class Contract(Generic[T]):
         policy: "Policy | None" = None,
         **options: "Unpack[AsyncRunStreamOptions]",
     ) -> "AsyncRunStream[T]":
-        """The same, asynchronously: `async for part in contract.arun_stream(…)`.
+        """Like `Contract.run_stream`, asynchronously: `async for part in contract.arun_stream(…)`.
 
-        `hold` is that of `Contract.ask_stream`; `call`, `messages`, `policy` and the other options are those of `Contract.arun`.
+        `hold` is the same as for `Contract.ask_stream`; `call`, `messages`, `policy` and the other options are the same
+        as for `Contract.arun`.
         """
         from trueup.ask.running import AsyncRunStream  # as above
 
         return AsyncRunStream(self, call, messages, policy, **options)
 
     def with_tools(self, tools: "Tools") -> "Contract[T]":
-        """This contract with further `tools`; one of a name that it has already keeps the definition it has.
+        """This contract with further `tools`; if a name is already taken, the existing definition is kept.
 
         >>> [tool.name for tool in Contract(tools=[len]).with_tools([{"name": "ping"}, {"name": "len"}]).tools]
         ['len', 'ping']
@@ -851,7 +876,7 @@ class Contract(Generic[T]):
         return self if not more else type(self)(**{**self._given, "tools": [*self.tools, *more]})
 
     def without_scores(self) -> "Contract[T]":
-        """This contract without `quality` and `relevance`: what its rules say alone.
+        """This contract without `quality` and `relevance`, so that only its rules decide.
 
         >>> contract = Contract(reply=True)
         >>> contract.without_scores() is contract
@@ -863,42 +888,42 @@ class Contract(Generic[T]):
 
     @property
     def given_tools(self) -> Any:
-        """The tools as they were given to this contract; None if there are none."""
+        """The tools in the form that this contract got; None if there are none."""
         return self._given["tools"]
 
     @property
     def ordered_tools(self) -> frozenset[str]:
-        """The tools whose calls have an order among them, so that they cannot run side by side."""
+        """The tools whose calls must follow an order, so that they cannot run concurrently."""
         return frozenset() if self._calls is None else self._calls.ordered
 
     @property
     def _judges_what_arrived(self) -> bool:
-        """Whether a text that broke off can be judged: by the reply rules alone, for a value would lack its end."""
+        """Whether a truncated text can be judged: only by the reply rules, because a value would be incomplete."""
         return self.schema is None and self._meaning is not None and self._meaning.reply is not None
 
     @property
     def awaits(self) -> bool:
-        """Whether a rule or a check of this contract is asynchronous: then `acheck` is the better way."""
+        """Whether a rule or a check of this contract is asynchronous; if so, prefer `acheck`."""
         return self._meaning is not None and self._meaning.awaits
 
     @property
     def fingerprint(self) -> str:
-        """An identifier of these rules: the same for equal rules, whatever their order or their file, and different for others.
+        """An identifier of these rules: the same for equal rules in any order or file, and different for other rules.
 
-        The name does not count; switches of the environment that are in force do.
+        The name does not count; the environment's switches in force do.
 
         >>> Contract(reply={"min_text": 5}).fingerprint == Contract(reply={"min_text": 6}).fingerprint
         False
         """
         if self._print is None:
-            from trueup.contract.fingerprint import Fingerprint  # loaded where somebody asks
+            from trueup.contract.fingerprint import Fingerprint  # loaded only when called
 
             self._print = Fingerprint(self._given)
         return self._print.of(self)
 
     @property
     def judges_meaning(self) -> bool:
-        """Whether a reply is judged by more than its structure and its rules: its worth, evidence, the state, custom checks, scores."""
+        """Whether more than structure and rules is judged: the reply's worth, evidence, the state, checks or scores."""
         meaning = self._meaning
         return meaning is not None and bool(
             meaning.reply or meaning.states or meaning.checks or meaning.scores or meaning.grounding
@@ -910,20 +935,20 @@ class Contract(Generic[T]):
         return self._meaning is not None and self._meaning.grounding is not None
 
     def forbids(self, text: str, context: dict[str, Any]) -> list[Finding]:
-        """What a stretch of whole sentences holds that the state of the context forbids; nothing where the reply is a value."""
+        """The parts of some whole sentences that the state of the context forbids; empty if the reply is a value."""
         states = None if self._meaning is None else self._meaning.states
         if states is None or self.schema is not None:
             return []
         return [found for found in states.check(Reply(text=text), (), context) if found.code == "D001"]
 
     def unplaced(self, context: dict[str, Any] | None) -> list[Finding]:
-        """What is wrong with a context that must name a state: an unknown one, or none where the contract has no start."""
+        """Findings about a context that must name a state: an unknown state, or none although there is no start."""
         states = None if self._meaning is None else self._meaning.states
         found = () if states is None else states.standing(context or {}).findings
         return [one for one in found if one.level == "error"]
 
     def claims(self, text: str, calls: tuple[ToolCall, ...], context: Mapping[str, Any]) -> list[Finding]:
-        """What a text claims to have run that is neither among these calls nor among those before."""
+        """Claims in a text that a tool was run, if that call is neither in `calls` nor earlier in the conversation."""
         if self._calls is None:
             return []
         before = called_before(context.get("history"))
@@ -931,7 +956,7 @@ class Contract(Generic[T]):
         return [found for found in judged.findings if found.code == "T012"]
 
     def member_errors(self, slot: str | int, value: Any) -> list[Finding]:
-        """What is wrong with one closed member of the root, and cannot become right any more."""
+        """Findings about one closed member of the root that no later text can resolve."""
         return [] if self.schema is None else self._judge.member_errors(slot, value)
 
 
@@ -939,33 +964,33 @@ Contract.__doc__ = documented(Contract.__doc__)
 
 
 def _within(context: dict[str, Any] | None, judge: Callable[..., Verdict], *given: Any) -> Verdict:
-    """What a judgement gives while the validators of types see a context."""
-    from trueup.conform.validating import validating  # loaded where there is one
+    """Judge while the validators of types can see a context."""
+    from trueup.conform.validating import validating  # loaded only if there is a context
 
     with validating(context):
         return judge(*given)
 
 
 def _wait(awaited: Any) -> Any:
-    """Run what an asynchronous check gives to its end."""
-    from trueup.ask.drivers.awaiting import finish  # a door to the room above, as `acheck`
+    """Run the result of an asynchronous check to completion."""
+    from trueup.ask.drivers.awaiting import finish  # calls the higher room, like `acheck`
 
     return finish(awaited)
 
 
 def context_first(source: dict[str, Any]) -> dict[str, Any]:
-    """The context that a caller of `stream` gave as the first argument, as in 0.1; the warning points to that caller."""
+    """The context, if a caller passes it to `stream` as the first argument, as in 0.1; warns at that caller's line."""
     warn("stream(context) is deprecated since 0.2; use stream(context=…)", DeprecationWarning, stacklevel=3)
     return source
 
 
-def _ends_in_calls(judged: Judged) -> bool:
-    """Whether a reply ends in calls to be run, right or wrong; those with an output are behind it."""
+def _ends_in_calls(judged: JudgedCalls) -> bool:
+    """Whether a reply ends in calls that still have to run, valid or not; calls with an output come earlier."""
     return any(not call.answered for call in judged.calls) or any(not r.call.answered for r in judged.refused)
 
 
 def _without_span(fixes: Iterable[Fix]) -> list[Fix]:
-    """Fixes of a part of the text: their places are not places of the whole."""
+    """Fixes of a part of the text, without spans, which would be wrong in the whole text."""
     return [msgspec.structs.replace(fix, span=None) for fix in fixes]
 
 

@@ -1,6 +1,6 @@
 """The forms in which options may be given: types for editors and type checkers.
 
-`Given` names the options of a contract; the other names are the types of single options, of what `ask` asks, and of the messages.
+`ContractOptions` names the options of a contract; the other names are the types of single options, of what `ask` asks, and of the messages.
 Nothing imports this module at run time. What the types cannot say, each part checks for itself when it is compiled.
 """
 
@@ -18,9 +18,11 @@ from trueup.checks.unknown_names import Mentions
 from trueup.conform.schema import Schema
 from trueup.contract.call_results import Errors
 from trueup.contract.calls import CallOptions
-from trueup.contract.options import Beside as Beside  # with the options of a contract that are declared there
-from trueup.contract.options import Given as Given
+from trueup.contract.options import ContractOptions as ContractOptions
 from trueup.contract.options import Loaded as Loaded
+from trueup.contract.options import (
+    OtherOptions as OtherOptions,  # with the options of a contract that are declared there
+)
 from trueup.contract.plugins import CustomCheck
 from trueup.verdict.catalogue import Level
 from trueup.verdict.events import Subscriber

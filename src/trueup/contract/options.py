@@ -53,7 +53,7 @@ class Option(NamedTuple):
         return self.in_files or self.about
 
 
-class Calling(TypedDict, total=False):
+class ToolOptions(TypedDict, total=False):
     """What a contract takes about tools, the order of their calls aside."""
 
     tools: Annotated[
@@ -76,7 +76,7 @@ class Calling(TypedDict, total=False):
     ]
 
 
-class Beside(TypedDict, total=False):
+class OtherOptions(TypedDict, total=False):
     """What a contract takes beside the schema, the tools, and how these are called."""
 
     order: Annotated[
@@ -190,7 +190,7 @@ class Beside(TypedDict, total=False):
     version: Annotated[str, Option("Your own version of the contract, for your records.", "no version", default="")]
 
 
-class Given(Calling, Beside, total=False):
+class ContractOptions(ToolOptions, OtherOptions, total=False):
     """The options of `Contract` beside the schema, for functions that pass them on: `**options: Unpack[Given]`."""
 
 
@@ -207,7 +207,7 @@ class _First(TypedDict, total=False):
     ]  # fmt: skip
 
 
-class Loaded(_First, Given, total=False):
+class Loaded(_First, ContractOptions, total=False):
     """What `Contract.load` takes beside the path: each option wins over the one in the file."""
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from trueup.checks.custom import checked_metrics
 from trueup.checks.steps import MOST, Steps, is_async, pending, refuse, run
-from trueup.contract.meaning.outcome import Outcome
+from trueup.contract.meaning.outcome import CheckOutcome
 from trueup.contract.meaning.ready_checks import ShelfCheck, read_ready
 from trueup.shelf.options import BadOption
 from trueup.shelf.table import SHELF
@@ -92,7 +92,7 @@ class CustomCheck:
         """Whether the function is asynchronous."""
         return is_async(self.function)
 
-    def judge(self, verdict: Verdict, context: Context) -> Steps[Outcome]:
+    def judge(self, verdict: Verdict, context: Context) -> Steps[CheckOutcome]:
         """What the check finds and measures for a `verdict` in a `context`, in steps: it may have to wait."""
         ask = partial(self.function, verdict, context, **self.options)
         return _asked(self, ask, self.finding, verdict.metrics)
@@ -120,7 +120,7 @@ class PlainCheck:
         """Whether the function is asynchronous."""
         return is_async(self.function)
 
-    def judge(self, verdict: Verdict, context: Context) -> Steps[Outcome]:
+    def judge(self, verdict: Verdict, context: Context) -> Steps[CheckOutcome]:
         """What the function finds and measures, in steps."""
         return _asked(self, partial(self.function, verdict, context), self.finding, verdict.metrics)
 
@@ -139,7 +139,7 @@ class PlainCheck:
 
 def _asked(
     check: CustomCheck | PlainCheck, ask: Callable[[], Any], made: Callable[[str], Finding], known: Mapping[str, Any]
-) -> Steps[Outcome]:
+) -> Steps[CheckOutcome]:
     """What a check finds. By raising it refuses the reply as well; what it found before stays."""
     found: list[Any] = []
     refused: list[Finding] = []
@@ -158,7 +158,7 @@ def _asked(
         outcome = _outcome(found, made, known)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - raised again, whatever it is
         raise pointed(error, f"the check {check.name!r}", check.function)  # noqa: B904 - it is the same exception
-    return Outcome([*outcome.findings, *refused], outcome.metrics) if refused else outcome
+    return CheckOutcome([*outcome.findings, *refused], outcome.metrics) if refused else outcome
 
 
 def _listed(given: Any) -> Iterator[Any]:
@@ -174,14 +174,14 @@ def _listed(given: Any) -> Iterator[Any]:
         raise TypeError(f"it returned {said}; a check yields findings, texts or metrics")
 
 
-def _outcome(found: list[Any], made: Callable[[str], Finding], known: Mapping[str, Any]) -> Outcome:
+def _outcome(found: list[Any], made: Callable[[str], Finding], known: Mapping[str, Any]) -> CheckOutcome:
     if len(found) > MOST:
         raise TypeError(f"it finds more than {MOST:,} things")
     metrics: dict[str, Any] = {}
     for more in found:
         if isinstance(more, Mapping):
             metrics |= checked_metrics(more, {**known, **metrics})
-    return Outcome([_as_finding(each, made) for each in found if not isinstance(each, Mapping)], metrics)
+    return CheckOutcome([_as_finding(each, made) for each in found if not isinstance(each, Mapping)], metrics)
 
 
 def _as_finding(found: Any, made: Callable[[str], Finding]) -> Finding:

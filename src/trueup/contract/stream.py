@@ -15,11 +15,11 @@ from trueup.checks.sentences import last_sentences
 from trueup.conform.validating import validating
 from trueup.contract.judging.repetition import EVERY, Looping
 from trueup.contract.partial import Partial
-from trueup.contract.streaming.visible_value import Shown
+from trueup.contract.streaming.visible_value import VisibleValue
 from trueup.read.incremental import Arriving
 from trueup.read.sources import apieces, pieces
 from trueup.recover.envelopes import may_wrap
-from trueup.recover.json.growing import Growing, members
+from trueup.recover.json.growing import GrowingValue, members
 from trueup.recover.json.lexer import SURROGATE
 from trueup.recover.sentences import ENDED
 from trueup.verdict.facts import Finding, Findings, finding
@@ -78,9 +78,9 @@ class Stream(Generic[T]):
         self._watched = contract.schema is None and contract.judges_meaning
         self._arriving = Arriving()
         schema = contract.schema
-        self._growing = Growing(contract.max_depth, schema.keys if schema is not None else frozenset())
+        self._growing = GrowingValue(contract.max_depth, schema.keys if schema is not None else frozenset())
         self._is_type = schema is not None and schema.is_type
-        self._shown = Shown(contract.guide(), schema.root_keys if schema is not None else ())
+        self._shown = VisibleValue(contract.guide(), schema.root_keys if schema is not None else ())
         self._findings: list[Finding] = contract.unplaced(context)
         self._doubtful: list[tuple[str | int, Any]] = []  # members that have closed, and may be an envelope
         self._early = contract.early()

@@ -10,7 +10,7 @@ from typing import Any
 from trueup.expressions import methods
 from trueup.expressions.formats import fill
 from trueup.expressions.functions import FUNCTIONS, TYPES, Function, in_order
-from trueup.expressions.translate import Handler, Kind, Made, Translator
+from trueup.expressions.translate import Handler, Made, Translator, ValueKind
 
 
 def call(to: Translator, node: ast.Call) -> Made:
@@ -46,7 +46,7 @@ def _injected(to: Translator, node: ast.Call, name: str) -> Made:
     """A call of a function that the caller provided."""
     args = [to.tree(arg) for arg in node.args]
     options = [ast.keyword(_option(to, node, one), to.tree(one.value)) for one in node.keywords]
-    return Made(to.at(node, ast.Call(to.named(to.functions[name], "f_"), args, options)), Kind.OTHER)
+    return Made(to.at(node, ast.Call(to.named(to.functions[name], "f_"), args, options)), ValueKind.OTHER)
 
 
 def _option(to: Translator, node: ast.Call, keyword: ast.keyword) -> str:
@@ -61,8 +61,8 @@ def _fields(to: Translator, node: ast.Call) -> Made:
         to.refuse("dir() takes no arguments; it returns the names of the record's fields", node)
     record = to.at(node, ast.Name("record", ast.Load()))
     if to.tame:
-        return Made(to.at(node, ast.Call(to.named(sorted), [record], [])), Kind.DATA)
-    return Made(to.guard(node, in_order, record), Kind.OTHER)
+        return Made(to.at(node, ast.Call(to.named(sorted), [record], [])), ValueKind.DATA)
+    return Made(to.guard(node, in_order, record), ValueKind.OTHER)
 
 
 def _of_type(to: Translator, node: ast.Call) -> Made:
@@ -77,7 +77,7 @@ def _of_type(to: Translator, node: ast.Call) -> Made:
             to.refuse(f"isinstance() supports the types {', '.join(TYPES)}", one)
         types.append(to.named(TYPES[one.id], "t_"))
     which = types[0] if len(types) == 1 else ast.Tuple(types, ast.Load())
-    return Made(to.at(node, ast.Call(to.named(isinstance), [to.tree(node.args[0]), which], [])), Kind.NUMBER)
+    return Made(to.at(node, ast.Call(to.named(isinstance), [to.tree(node.args[0]), which], [])), ValueKind.NUMBER)
 
 
 def _function(to: Translator, node: ast.Call, name: str, function: Function) -> Made:
@@ -99,19 +99,21 @@ def _function(to: Translator, node: ast.Call, name: str, function: Function) -> 
         args = [to.data(arg, one) for arg, one in zip(node.args, made, strict=True)]
         tree = to.guard(node, function.guarded, *args, **{key: one.tree for key, one in options.items()})
     if function.gives == "number":
-        return Made(tree, Kind.NUMBER)
+        return Made(tree, ValueKind.NUMBER)
     if function.gives == "other" or lazy or not to.tame:
-        return Made(tree, Kind.OTHER)
-    return Made(tree, max(Kind.DATA, *kinds) if kinds else Kind.FIXED)
+        return Made(tree, ValueKind.OTHER)
+    return Made(tree, max(ValueKind.DATA, *kinds) if kinds else ValueKind.FIXED)
 
 
-def _is_plain(to: Translator, node: ast.Call, name: str, function: Function, kinds: list[Kind], *, lazy: bool) -> bool:
+def _is_plain(
+    to: Translator, node: ast.Call, name: str, function: Function, kinds: list[ValueKind], *, lazy: bool
+) -> bool:
     """Whether the plain function may be called, because its work is proportional to the size of the data."""
     if function.plain is None:
         return False
     if name in {"any", "all"} and lazy:
         return True  # the loops inside charge the meter themselves
-    if not to.tame or lazy or max(kinds, default=Kind.NUMBER) > Kind.DATA:
+    if not to.tame or lazy or max(kinds, default=ValueKind.NUMBER) > ValueKind.DATA:
         return False
     if name == "round":
         return len(node.args) + len(node.keywords) == 1 or _is_small(node)
@@ -135,7 +137,7 @@ def _argument(to: Translator, node: ast.expr, *, takes_generator: bool) -> Made:
     if not takes_generator:
         to.refuse("this function does not take a generator; write a list: [… for …]", node)
     (made,), generators = to.comprehended(node, [node.elt])
-    return Made(to.at(node, ast.GeneratorExp(made, generators)), Kind.OTHER)
+    return Made(to.at(node, ast.GeneratorExp(made, generators)), ValueKind.OTHER)
 
 
 def _method(to: Translator, node: ast.Call, func: ast.Attribute) -> Made:
@@ -152,14 +154,14 @@ def _method(to: Translator, node: ast.Call, func: ast.Attribute) -> Made:
     kinds = [receiver.kind, *(one.kind for one in made)]
     if name in methods.GROWING:
         args = [to.data(arg, one) for arg, one in zip(node.args, made, strict=True)]
-        return Made(to.guard(node, methods.GROWING[name], to.data(func.value, receiver), *args), Kind.OTHER)
-    kind = Kind.NUMBER if methods.gives_number(name) else max(*kinds, Kind.DATA)
+        return Made(to.guard(node, methods.GROWING[name], to.data(func.value, receiver), *args), ValueKind.OTHER)
+    kind = ValueKind.NUMBER if methods.gives_number(name) else max(*kinds, ValueKind.DATA)
     if name in methods.FREE:
-        light = max(kinds[1:], default=Kind.NUMBER) <= (Kind.DATA if to.tame else Kind.FIXED)
+        light = max(kinds[1:], default=ValueKind.NUMBER) <= (ValueKind.DATA if to.tame else ValueKind.FIXED)
         if light or name != "get":
             return Made(to.at(node, ast.Call(_bound(to, func, receiver.tree), args, [])), kind)
-        return Made(to.guard(node, methods.find, receiver.tree, *args), Kind.OTHER)
-    if to.tame and max(kinds) <= Kind.DATA and name not in methods.OF_SETS:
+        return Made(to.guard(node, methods.find, receiver.tree, *args), ValueKind.OTHER)
+    if to.tame and max(kinds) <= ValueKind.DATA and name not in methods.OF_SETS:
         return Made(to.at(node, ast.Call(_bound(to, func, receiver.tree), args, [])), kind)
     return Made(to.guard(node, methods.call, ast.Constant(name), receiver.tree, *args), max(kind, _made_here(kind)))
 
@@ -168,11 +170,11 @@ def _format(to: Translator, node: ast.Call, func: ast.Attribute) -> Made:
     """`.format()`, the only method that takes arguments by name."""
     args = [to.tree(arg) for arg in node.args]
     options = {_option(to, node, one): to.tree(one.value) for one in node.keywords}
-    return Made(to.guard(node, fill, to.tree(func.value), *args, **options), Kind.OTHER)
+    return Made(to.guard(node, fill, to.tree(func.value), *args, **options), ValueKind.OTHER)
 
 
-def _made_here(kind: Kind) -> Kind:
-    return Kind.NUMBER if kind == Kind.NUMBER else Kind.OTHER
+def _made_here(kind: ValueKind) -> ValueKind:
+    return ValueKind.NUMBER if kind == ValueKind.NUMBER else ValueKind.OTHER
 
 
 def _bound(to: Translator, func: ast.Attribute, receiver: ast.expr) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 from trueup.expressions.errors import ExpressionError
 from trueup.expressions.functions import as_text
-from trueup.expressions.translate import Handler, Kind, Made, Translator
+from trueup.expressions.translate import Handler, Made, Translator, ValueKind
 from trueup.expressions.work import ATOMS, Meter, bulk, spend, spend_weight
 from trueup.verdict.patterns import lazy_regex
 
@@ -131,7 +131,7 @@ def _filled(meter: Meter, template: str, arguments: _Arguments, depth: int) -> I
 
 def f_string(to: Translator, node: ast.JoinedStr) -> Made:
     """An f-string: one guard formats each value, another joins the pieces."""
-    return Made(to.guard(node, joined, *(_piece(to, one) for one in node.values)), Kind.OTHER)
+    return Made(to.guard(node, joined, *(_piece(to, one) for one in node.values)), ValueKind.OTHER)
 
 
 def _piece(to: Translator, node: ast.expr) -> ast.expr:

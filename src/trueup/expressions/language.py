@@ -17,7 +17,7 @@ from trueup.expressions.explain import explainer
 from trueup.expressions.formats import FORMATS
 from trueup.expressions.reads import always_read, has_branches
 from trueup.expressions.syntax import ExpressionText, parse
-from trueup.expressions.translate import NODES, Field, Translator, is_dir
+from trueup.expressions.translate import NODES, MentionedField, Translator, is_dir
 from trueup.expressions.work import BUDGET, FILENAME
 
 Functions = Mapping[str, Callable[..., Any]]
@@ -51,8 +51,8 @@ class Expression:
         self._left: Evaluate | None = None
         translator = Translator(_HANDLERS, text.column, functions)
         self.evaluate: Evaluate = _runnable(self._tree, translator, text)
-        self.fields: tuple[Field, ...] = tuple(translator.fields)
-        self.tested: tuple[Field, ...] = tuple(translator.tested)
+        self.fields: tuple[MentionedField, ...] = tuple(translator.fields)
+        self.tested: tuple[MentionedField, ...] = tuple(translator.tested)
         self.names: frozenset[str] = frozenset(field.path[0] for field in self.fields if field.path)
 
     def left(self, record: Mapping[str, Any], budget: int = BUDGET) -> Any:

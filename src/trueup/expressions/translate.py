@@ -15,7 +15,7 @@ from trueup.expressions.guards import BINARY, COMPARE, UNARY, chain, item, part
 from trueup.expressions.work import loop, loop_data
 
 
-class Kind(IntEnum):
+class ValueKind(IntEnum):
     """The known nature of a value before evaluation; a later kind is less predictable."""
 
     NUMBER = 0  # a number, a boolean or null, of small size
@@ -28,10 +28,10 @@ class Made(NamedTuple):
     """A translated part and its kind."""
 
     tree: ast.expr
-    kind: Kind
+    kind: ValueKind
 
 
-class Field(NamedTuple):
+class MentionedField(NamedTuple):
     """A field that an expression mentions: its path and its column."""
 
     path: tuple[str, ...]
@@ -65,8 +65,8 @@ class Translator:
         self._handlers = handlers
         self._names: dict[int, str] = {}
         self._data_loops: list[tuple[ast.comprehension, ast.AST]] = []
-        self.fields: list[Field] = []
-        self.tested: list[Field] = []
+        self.fields: list[MentionedField] = []
+        self.tested: list[MentionedField] = []
         self.metered = False
         self.column = column
         self.loops = 0
@@ -113,7 +113,7 @@ class Translator:
 
     def data(self, node: ast.AST, made: Made) -> ast.expr:
         """A value that a guard iterates over; if it is data, its size adds to the budget."""
-        if not self.tame or made.kind != Kind.DATA:
+        if not self.tame or made.kind != ValueKind.DATA:
             return made.tree
         return self.guard(node, loop_data, made.tree)
 
@@ -132,16 +132,16 @@ class Translator:
     def constant(self, node: ast.Constant) -> Made:
         if type(node.value) not in (str, int, float, bool, type(None)):
             self.refuse(f"{type(node.value).__name__} values are not part of this language", node)
-        return Made(node, Kind.FIXED if isinstance(node.value, str) else Kind.NUMBER)
+        return Made(node, ValueKind.FIXED if isinstance(node.value, str) else ValueKind.NUMBER)
 
     def name(self, node: ast.Name) -> Made:
         if self.is_local(node.id):
-            return Made(self.at(node, ast.Name("v_" + node.id, ast.Load())), Kind.OTHER)
+            return Made(self.at(node, ast.Name("v_" + node.id, ast.Load())), ValueKind.OTHER)
         if node.id == "record":
-            return Made(self.at(node, ast.Name("record", ast.Load())), Kind.DATA)
+            return Made(self.at(node, ast.Name("record", ast.Load())), ValueKind.DATA)
         self._refuse_dunder(node.id, node)
-        self.fields.append(Field((node.id,), self.column(node.col_offset)))
-        return Made(self._looked_up(node, ast.Name("record", ast.Load()), node.id), Kind.DATA)
+        self.fields.append(MentionedField((node.id,), self.column(node.col_offset)))
+        return Made(self._looked_up(node, ast.Name("record", ast.Load()), node.id), ValueKind.DATA)
 
     def attribute(self, node: ast.Attribute) -> Made:
         """`a.b` is the key `b` of `a`."""
@@ -153,8 +153,8 @@ class Translator:
         made: ast.expr = ast.Name("record", ast.Load())
         for key, place in path:
             made = self._looked_up(place, made, key)
-        self.fields.append(Field(tuple(key for key, _ in path), self.column(node.col_offset)))
-        return Made(made, Kind.DATA)
+        self.fields.append(MentionedField(tuple(key for key, _ in path), self.column(node.col_offset)))
+        return Made(made, ValueKind.DATA)
 
     def _dotted(self, node: ast.expr) -> list[tuple[str, ast.expr]] | None:
         """The keys of a path that starts with a field; None if it starts with anything else."""
@@ -181,7 +181,7 @@ class Translator:
         if isinstance(node.value, ast.Name) and node.value.id == "record" and not self.is_local("record"):
             key = node.slice.value if isinstance(node.slice, ast.Constant) else None
             if isinstance(key, str):
-                self.fields.append(Field((key,), self.column(node.col_offset)))
+                self.fields.append(MentionedField((key,), self.column(node.col_offset)))
         container = self.translate(node.value)
         if isinstance(node.slice, ast.Slice):
             nothing = ast.Constant(None)
@@ -191,11 +191,11 @@ class Translator:
             if self.tame:
                 inner = ast.Slice(bounds[0], bounds[1], bounds[2])
                 return Made(self.at(node, ast.Subscript(container.tree, inner, ast.Load())), container.kind)
-            return Made(self.guard(node, part, container.tree, *bounds), Kind.OTHER)
+            return Made(self.guard(node, part, container.tree, *bounds), ValueKind.OTHER)
         key_made = self.translate(node.slice)
-        if key_made.kind <= (Kind.DATA if self.tame else Kind.FIXED):
+        if key_made.kind <= (ValueKind.DATA if self.tame else ValueKind.FIXED):
             return Made(self.at(node, ast.Subscript(container.tree, key_made.tree, ast.Load())), container.kind)
-        return Made(self.guard(node, item, container.tree, key_made.tree), Kind.OTHER)
+        return Made(self.guard(node, item, container.tree, key_made.tree), ValueKind.OTHER)
 
     def boolean(self, node: ast.BoolOp) -> Made:
         made = [self.translate(value) for value in node.values]
@@ -210,20 +210,26 @@ class Translator:
         inner = self.translate(node.operand)
         plain = self.at(node, ast.UnaryOp(node.op, inner.tree))
         if isinstance(node.op, ast.Not) or isinstance(node.operand, ast.Constant) or self.tame:
-            return Made(plain, Kind.NUMBER)
-        return Made(self.guard(node, UNARY[type(node.op).__name__], inner.tree), Kind.NUMBER)
+            return Made(plain, ValueKind.NUMBER)
+        return Made(self.guard(node, UNARY[type(node.op).__name__], inner.tree), ValueKind.NUMBER)
 
     def binary(self, node: ast.BinOp) -> Made:
         act = BINARY.get(type(node.op).__name__)
         if act is None:
             self.refuse("'@' is not part of this language", node)
         a, b = self.translate(node.left), self.translate(node.right)
-        if isinstance(node.op, _NUMERIC) or (Kind.NUMBER in (a.kind, b.kind) and not isinstance(node.op, ast.Mult)):
-            kind = Kind.NUMBER
+        if isinstance(node.op, _NUMERIC) or (
+            ValueKind.NUMBER in (a.kind, b.kind) and not isinstance(node.op, ast.Mult)
+        ):
+            kind = ValueKind.NUMBER
         else:
-            kind = max(a.kind, b.kind, Kind.DATA) if self.tame and not isinstance(node.op, ast.Mult) else Kind.OTHER
+            kind = (
+                max(a.kind, b.kind, ValueKind.DATA)
+                if self.tame and not isinstance(node.op, ast.Mult)
+                else ValueKind.OTHER
+            )
         if self.tame and (not isinstance(node.op, _GUARDED_ALWAYS) or _is_float(node)):
-            if isinstance(node.op, _OF_SETS) and Kind.NUMBER not in (a.kind, b.kind):
+            if isinstance(node.op, _OF_SETS) and ValueKind.NUMBER not in (a.kind, b.kind):
                 return Made(self.guard(node, act, a.tree, b.tree), kind)
             return Made(self.at(node, ast.BinOp(a.tree, node.op, b.tree)), kind)
         return Made(self.guard(node, act, a.tree, b.tree), kind)
@@ -237,24 +243,24 @@ class Translator:
         pairs = zip(made, made[1:], node.ops, strict=False)
         trees = [one.tree for one in made]
         if all(self._is_light(a.kind, b.kind, op) for a, b, op in pairs):
-            return Made(self.at(node, ast.Compare(trees[0], node.ops, trees[1:])), Kind.NUMBER)
+            return Made(self.at(node, ast.Compare(trees[0], node.ops, trees[1:])), ValueKind.NUMBER)
         acts = [COMPARE.get(type(op).__name__) for op in node.ops]
         if len(acts) == 1 and acts[0] is not None:
-            return Made(self.guard(node, acts[0], *trees), Kind.NUMBER)
+            return Made(self.guard(node, acts[0], *trees), ValueKind.NUMBER)
         if None in acts:
             self.refuse("'is' cannot be part of a chain of comparisons", node)
         nobody = ast.arguments([], [], None, [], [], None, [])
         later = [self.at(tree, ast.Lambda(nobody, tree)) for tree in trees[1:]]
         which = ast.Tuple([self.named(act) for act in acts if act is not None], ast.Load())
-        return Made(self.guard(node, chain, which, trees[0], *later), Kind.NUMBER)
+        return Made(self.guard(node, chain, which, trees[0], *later), ValueKind.NUMBER)
 
-    def _is_light(self, a: Kind, b: Kind, op: ast.cmpop) -> bool:
+    def _is_light(self, a: ValueKind, b: ValueKind, op: ast.cmpop) -> bool:
         """Whether the work of comparing is proportional to the size of the data, over all iterations of all loops."""
         if isinstance(op, ast.Is | ast.IsNot):
             return True
         if isinstance(op, ast.In | ast.NotIn):
-            return b <= Kind.FIXED or (self.tame and max(a, b) <= Kind.DATA)
-        return min(a, b) <= Kind.FIXED or (self.tame and max(a, b) <= Kind.DATA)
+            return b <= ValueKind.FIXED or (self.tame and max(a, b) <= ValueKind.DATA)
+        return min(a, b) <= ValueKind.FIXED or (self.tame and max(a, b) <= ValueKind.DATA)
 
     def _refuse_odd_is(self, node: ast.Compare) -> None:
         for op, right in zip(node.ops, node.comparators, strict=True):
@@ -269,12 +275,12 @@ class Translator:
         if not asks:
             return None
         if isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
-            self.tested.append(Field((node.left.value,), self.column(node.left.col_offset)))
+            self.tested.append(MentionedField((node.left.value,), self.column(node.left.col_offset)))
         left = self.translate(node.left)
         record = self.at(right, ast.Name("record", ast.Load()))
-        if left.kind > (Kind.DATA if self.tame else Kind.FIXED):
-            return Made(self.guard(node, COMPARE[type(node.ops[0]).__name__], left.tree, record), Kind.NUMBER)
-        return Made(self.at(node, ast.Compare(left.tree, node.ops, [record])), Kind.NUMBER)
+        if left.kind > (ValueKind.DATA if self.tame else ValueKind.FIXED):
+            return Made(self.guard(node, COMPARE[type(node.ops[0]).__name__], left.tree, record), ValueKind.NUMBER)
+        return Made(self.at(node, ast.Compare(left.tree, node.ops, [record])), ValueKind.NUMBER)
 
     # -- loops ---------------------------------------------------------------------------------
 
@@ -296,7 +302,7 @@ class Translator:
         made = [self.tree(one) for one in parts]
         self.loops -= 1
         self._scopes.pop()
-        if outer_tame and first.kind == Kind.DATA:
+        if outer_tame and first.kind == ValueKind.DATA:
             self._data_loops.append((generators[0], node.generators[0].iter))
         return made, generators
 

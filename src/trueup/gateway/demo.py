@@ -18,7 +18,7 @@ from trueup.gateway.config import Config, Route, Upstream
 from trueup.gateway.demo_model import NAME, careless
 from trueup.gateway.running import Running, running
 from trueup.store.open import open_store
-from trueup.store.stats import Rate
+from trueup.store.stats import ModelRates
 
 PERSON = {
     "type": "object",
@@ -42,7 +42,7 @@ FROM_TEXT = [
 Say = Callable[[str], object]
 
 
-def demo(say: Say, wait: Callable[[], object], port: int = 8080) -> list[Rate]:
+def demo(say: Say, wait: Callable[[], object], port: int = 8080) -> list[ModelRates]:
     """Run the demonstration, then wait while the user tries it by hand; print the rates of the requests."""
     from trueup.ask.clients.local import LocalModel
 
@@ -110,7 +110,7 @@ def _play(gateway: Running, model: str, say: Say) -> None:
         say(f"{at + 1}. {what}\n   {status} {facts}\n   {text}\n")
 
 
-def _ask(url: str, model: str, question: str, stream: bool) -> tuple[int, dict[str, str], str]:
+def _ask(url: str, model: str, question: str, *, stream: bool) -> tuple[int, dict[str, str], str]:
     from http.client import HTTPConnection
     from urllib.parse import urlsplit
 
@@ -129,12 +129,12 @@ def _ask(url: str, model: str, question: str, stream: bool) -> tuple[int, dict[s
         response = connection.getresponse()
         raw = response.read()
         headers = {name.lower(): value for name, value in response.getheaders()}
-        return response.status, headers, _text(raw, stream)
+        return response.status, headers, _text(raw, stream=stream)
     finally:
         connection.close()
 
 
-def _text(raw: bytes, stream: bool) -> str:
+def _text(raw: bytes, *, stream: bool) -> str:
     if stream:
         chunks = [msgspec.json.decode(line[6:]) for line in raw.splitlines() if line.startswith(b"data: {")]
         deltas = [chunk["choices"][0]["delta"].get("content") or "" for chunk in chunks if chunk.get("choices")]

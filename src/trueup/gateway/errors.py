@@ -7,7 +7,7 @@ _YEAR = 365 * 86_400.0
 NO_RETRY = {"x-should-retry": "false"}  # headers that the SDKs of OpenAI and Anthropic obey
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """A request that gets an error instead of a reply. `kind` is one of OpenAI's words; `more` is added to the error
     unchanged.
     """
@@ -49,6 +49,6 @@ class Gone(Exception):
     """The client has closed its connection, so no answer is needed."""
 
 
-def not_json(error: BaseException) -> Refused:
+def not_json(error: BaseException) -> RefusedRequest:
     """The refusal of a body that is not a JSON object, with the decoder's message."""
-    return Refused(400, f"the request is not a JSON object: {str(error)[:200]}", code="invalid_json")
+    return RefusedRequest(400, f"the request is not a JSON object: {str(error)[:200]}", code="invalid_json")

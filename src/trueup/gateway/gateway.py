@@ -16,18 +16,18 @@ from pathlib import Path
 from typing import Any
 
 from trueup.gateway.client.time_limit import Within
-from trueup.gateway.client.upstream import Line
+from trueup.gateway.client.upstream import UpstreamConnections
 from trueup.gateway.config import Caller, Config
 from trueup.gateway.door.exchange import Door
 from trueup.gateway.door.visit import FAILED, GONE, REFUSED, Visit
-from trueup.gateway.errors import NO_RETRY, Gone, Refused
+from trueup.gateway.errors import NO_RETRY, Gone, RefusedRequest
 from trueup.gateway.keys import set_limits
 from trueup.gateway.pages.checking import Work, route_of
 from trueup.gateway.pages.feedback import PATH as FEEDBACK
 from trueup.gateway.pages.feedback import Feedback
 from trueup.gateway.pages.pages import Pages
 from trueup.gateway.pages.studio import StudioPages
-from trueup.gateway.passing.endpoints import Place, place_of
+from trueup.gateway.passing.endpoints import MatchedPath, place_of
 from trueup.gateway.passing.forwarding import Forwarding
 from trueup.gateway.protocols.chat import Chat
 from trueup.gateway.protocols.messages import Messages
@@ -45,7 +45,7 @@ from trueup.gateway.serving.wire import (
     Receive,
     Scope,
     Send,
-    Turn,
+    ServerTurn,
     body_of,
     headers_of,
     read_body,
@@ -111,7 +111,7 @@ class Gateway:
         return self.runtime.door
 
     @property
-    def line(self) -> Line:
+    def line(self) -> UpstreamConnections:
         """The connections of the configuration in force; none before `start` and after `stop`."""
         return self.runtime.line
 
@@ -160,7 +160,7 @@ class Gateway:
             if self.logs.access is not None:
                 log_access(self.logs.access, visit)
 
-    async def _forward(self, scope: Scope, receive: Receive, send: Send, place: Place) -> None:
+    async def _forward(self, scope: Scope, receive: Receive, send: Send, place: MatchedPath) -> None:
         """Serve another endpoint of a provider."""
         endpoint = place.methods.get(scope["method"])
         if endpoint is None:
@@ -231,7 +231,7 @@ class Gateway:
         if self.store is not None and config.meters:
             await asyncio.to_thread(set_limits, self.store.quota, config.clients)
         if self._own_store and self.store is not None:
-            self.store.follow(fresh.redaction, config.retention, config.keep_context)
+            self.store.follow(fresh.redaction, config.retention, keep_context=config.keep_context)
         await self.studio.follow(config)
         fresh.start(before)
         self.runtime = fresh
@@ -336,7 +336,7 @@ class Gateway:
         """Serve a request; an `unread` body is read by its own handler, piece by piece."""
         runtime = self.runtime
         extensions = scope.get("extensions")
-        turn: Turn | None = extensions.get(TURN) if extensions else None
+        turn: ServerTurn | None = extensions.get(TURN) if extensions else None
         out = Out(send, turn)
         visit = Visit(runtime, scope, out, time.perf_counter())
         task: asyncio.Task[Any] | None = None
@@ -357,7 +357,7 @@ class Gateway:
                 await self._attended(work, turn, visit, task)
         except Gone:
             visit.outcome, visit.status = GONE, 499
-        except Refused as refused:
+        except RefusedRequest as refused:
             await self._refuse(visit, protocol, refused)
         except Replayed as replayed:
             visit.outcome = "replayed"
@@ -368,7 +368,7 @@ class Gateway:
                 return
             # An unexpected error: the log has all of it, the client gets a sentence, and other requests continue.
             log.exception("a request failed: %s", type(error).__name__)
-            await self._refuse(visit, protocol, Refused(500, "the gateway failed", "server_error", "internal"))
+            await self._refuse(visit, protocol, RefusedRequest(500, "the gateway failed", "server_error", "internal"))
         finally:
             if task is not None:
                 self._working.discard(task)
@@ -376,7 +376,7 @@ class Gateway:
             self._let_go(runtime)
             self._count(visit)
 
-    async def _refuse(self, visit: Visit, protocol: Speaking, refused: Refused) -> None:
+    async def _refuse(self, visit: Visit, protocol: Speaking, refused: RefusedRequest) -> None:
         visit.status = refused.status
         if visit.outcome != FAILED:
             visit.outcome = REFUSED
@@ -398,11 +398,11 @@ class Gateway:
         """The headers of an admitted request, and its caller."""
         if self.stopping or self.metrics.active > runtime.config.limits.at_once:
             why = "the gateway is stopping" if self.stopping else "too many requests at once"
-            raise Refused(503, why, "server_error", "overloaded", headers={"retry-after": "1"})
+            raise RefusedRequest(503, why, "server_error", "overloaded", headers={"retry-after": "1"})
         headers = headers_of(scope)
         return headers, runtime.door.caller(headers)
 
-    async def _attended(self, work: Work, turn: Turn, visit: Visit, task: "asyncio.Task[Any]") -> None:
+    async def _attended(self, work: Work, turn: ServerTurn, visit: Visit, task: "asyncio.Task[Any]") -> None:
         """Run the work for a client whose departure the server reports."""
         turn.leaving.add(task)
         try:
@@ -446,8 +446,8 @@ class Gateway:
             log_access(self.logs.access, visit)
 
 
-def _too_late() -> Refused:
-    return Refused(504, "the request took too long", "server_error", "deadline_exceeded", headers=dict(NO_RETRY))
+def _too_late() -> RefusedRequest:
+    return RefusedRequest(504, "the request took too long", "server_error", "deadline_exceeded", headers=dict(NO_RETRY))
 
 
 def _find(path: str) -> tuple[str, Speaking | None]:

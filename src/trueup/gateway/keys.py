@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
 from trueup.gateway.config import Caller, Route
-from trueup.gateway.errors import NO_RETRY, Refused
+from trueup.gateway.errors import NO_RETRY, RefusedRequest
 from trueup.store.limits import Limit
 from trueup.store.quota import Quota
 
@@ -64,7 +64,7 @@ def presented(headers: Mapping[str, str]) -> str:
     return headers.get("api-key") or (f"{scheme} {rest}" if rest else scheme)
 
 
-class Rate:
+class RateLimiter:
     """Limits the requests of one client in any 60 seconds, in this process."""
 
     __slots__ = ("seen",)
@@ -72,7 +72,7 @@ class Rate:
     def __init__(self, per_minute: int) -> None:
         self.seen: deque[float] = deque(maxlen=per_minute)
 
-    def follow(self, before: "Rate") -> None:
+    def follow(self, before: "RateLimiter") -> None:
         """Keep the previous counts, as far as the new limit allows."""
         self.seen.extend(before.seen)
 
@@ -90,9 +90,9 @@ class Keyring:
 
     def __init__(self, callers: Iterable[Caller]) -> None:
         self._callers = {_digest_of(caller): caller for caller in callers}
-        self.clients: dict[str | bytes, Rate] = {}
+        self.clients: dict[str | bytes, RateLimiter] = {}
         self._rates = {
-            id(caller): self.clients.setdefault(caller.client or digest, Rate(caller.per_minute))
+            id(caller): self.clients.setdefault(caller.client or digest, RateLimiter(caller.per_minute))
             for digest, caller in self._callers.items()
             if caller.per_minute
         }
@@ -112,13 +112,13 @@ class Keyring:
         caller = self._callers.get(_digest(given)) if given else None
         if caller is None:
             said = "this key is not known here" if given else "a key is needed: Authorization: Bearer …"
-            raise Refused(401, said, "authentication_error", "invalid_api_key")
+            raise RefusedRequest(401, said, "authentication_error", "invalid_api_key")
         if caller.expires is not None and time.time() >= caller.expires:
             self._tell_expired(caller)
-            raise Refused(401, "this key has expired", "authentication_error", "expired_api_key")
+            raise RefusedRequest(401, "this key has expired", "authentication_error", "expired_api_key")
         rate = self._rates.get(id(caller))
         if rate is not None and (seconds := rate.wait(time.monotonic())):
-            raise Refused(
+            raise RefusedRequest(
                 429, f"too many requests: this client may send {caller.per_minute} in a minute", "rate_limit_error",
                 "rate_limit_exceeded", headers={"retry-after": str(math.ceil(seconds))},
             )  # fmt: skip
@@ -137,10 +137,10 @@ def permit(caller: Caller | None, route: Route | None, model: str | None) -> Non
         return
     if caller.routes and (route is None or route.name not in caller.routes):
         said = f"this key is for the routes {', '.join(caller.routes)} only"
-        raise Refused(403, said, "permission_error", "route_not_allowed", headers=NO_RETRY)
+        raise RefusedRequest(403, said, "permission_error", "route_not_allowed", headers=NO_RETRY)
     if caller.models and model is not None and not any(fnmatchcase(model, pattern) for pattern in caller.models):
         said = f"this key is for the models {', '.join(caller.models)} only"
-        raise Refused(403, said, "permission_error", "model_not_allowed", headers=NO_RETRY)
+        raise RefusedRequest(403, said, "permission_error", "model_not_allowed", headers=NO_RETRY)
 
 
 def limits_of(callers: Iterable[Caller]) -> list[Limit]:

@@ -9,11 +9,11 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from trueup.gateway.client.upstream import Line
+from trueup.gateway.client.upstream import UpstreamConnections
 from trueup.gateway.config import Config
 from trueup.gateway.door.exchange import Door
-from trueup.gateway.errors import Refused
-from trueup.gateway.pages.checking import Checking
+from trueup.gateway.errors import RefusedRequest
+from trueup.gateway.pages.checking import CheckPage
 from trueup.gateway.replies.lanes import Lanes
 from trueup.gateway.watching.logs import LogBook
 from trueup.gateway.watching.metrics import Metrics
@@ -34,18 +34,18 @@ class Runtime:
         self.redaction = redaction_of(config)
         self.door = Door(config)
         self.lanes = Lanes(config.limits.total_seconds, config.limits.retry_budget)
-        self.checking = Checking(config, metrics, store)
+        self.checking = CheckPage(config, metrics, store)
         self.seconds = config.limits.total_seconds + _GRACE  # for a client that does not read what is sent
         self.active = 0
-        self.connections: Line | None = None
+        self.connections: UpstreamConnections | None = None
         for name in config.upstreams:
             metrics.gauge("trueup_breaker_open", partial(self.lanes.is_open, name), how="max", upstream=name)
 
     @property
-    def line(self) -> Line:
+    def line(self) -> UpstreamConnections:
         """The connections; none before `start` and after `close`."""
         if self.connections is None:
-            raise Refused(503, "the gateway is not running", "server_error", "not_running")
+            raise RefusedRequest(503, "the gateway is not running", "server_error", "not_running")
         return self.connections
 
     def start(self, before: "Runtime | None" = None) -> None:
@@ -75,10 +75,10 @@ def redaction_of(config: Config) -> Redaction:
     return replace(config.redaction, words=tuple(dict.fromkeys((*config.redaction.words, *config.secrets()))))
 
 
-def _line(config: Config) -> Line:
+def _line(config: Config) -> UpstreamConnections:
     """The connections; cloud upstreams need more than a key."""
     if all(upstream.access is None for upstream in config.upstreams.values()):
-        return Line(config.upstreams, config.limits.reply, config.limits.connections)
+        return UpstreamConnections(config.upstreams, config.limits.reply, config.limits.connections)
     from trueup.gateway.cloud.connections import CloudLine
 
     return CloudLine(config.upstreams, config.limits.reply, config.limits.connections)

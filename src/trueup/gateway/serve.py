@@ -27,7 +27,7 @@ from trueup.watch.lines import visible
 
 if TYPE_CHECKING:
     from trueup.gateway.gateway import Gateway
-    from trueup.gateway.pages.studio import Mounted, Offer
+    from trueup.gateway.pages.studio import Offer, StudioApp
 
 log = logging.getLogger("trueup.gateway")
 
@@ -105,7 +105,7 @@ def _made(config: Config, read: Read, folder: Path | None = None) -> "Gateway":
     return gateway
 
 
-def _offer(gateway: "Gateway") -> "Mounted":
+def _offer(gateway: "Gateway") -> "StudioApp":
     """The application at `/studio`, as named by the process that started the gateway."""
     module, _, name = os.environ[STUDIO_VARIABLE].partition(":")
     offer: Offer = getattr(importlib.import_module(module), name)

@@ -69,13 +69,13 @@ def read_config(path: str | Path, environ: Mapping[str, str] = os.environ) -> tu
         document = read_document(path)
     except ContractError as error:
         return None, list(error.faults)
-    desk = Desk(document.marks, path.parent, environ, list(document.faults), path)
+    desk = SettingsReader(document.marks, path.parent, environ, list(document.faults), path)
     config = desk.config(document.data)
     faults = sorted(desk.faults, key=lambda found: found.sort_key)
     return (None if any(found.level == "error" for found in faults) else config), faults
 
 
-class Desk:
+class SettingsReader:
     """Reads the parts of one file and collects faults."""
 
     def __init__(
@@ -90,7 +90,9 @@ class Desk:
         host, port = self.listen(top.get("listen", "127.0.0.1:8080"))
         models = self.names(top.get("models"), ("models",), upstreams, "upstream")
         routes = self.routes(top.get("routes"), upstreams, contracts)
-        clients = read_clients(self, top.get("clients"), [route.name for route in routes], top.get("quota") is True)
+        clients = read_clients(
+            self, top.get("clients"), [route.name for route in routes], quota=top.get("quota") is True
+        )
         refuse_open_door(self, top, host)
         given = {
             "store": read_store(self, top.get("store", ""), ("store",)),
@@ -135,7 +137,7 @@ class Desk:
                 self.say("N006", (*here, "protocol"), said, "Leave `protocol` out.")
             headers = self.mapping(part.get("headers", {}), (*here, "headers"), None)
             private = self.yes(part.get("private", False), (*here, "private"))
-            check_private(self, url, private, (*here, "url"))
+            check_private(self, url, (*here, "url"), private=private)
             check_proxy(self, url, (*here, "url"))
             found[name] = Upstream(
                 name, url, self.word(part.get("protocol", "openai"), (*here, "protocol"), ("openai", "anthropic")),  # type: ignore[arg-type]
@@ -278,16 +280,16 @@ class Desk:
             return []
         return list(data)
 
-    def text(self, data: Any, path: Parts, needed: bool = False) -> str:
+    def text(self, data: Any, path: Parts, *, needed: bool = False) -> str:
         if isinstance(data, str) and (data or not needed):
             return data
         said = "is missing" if data is None else "is a text"
         self.say("N006", path, f"{path[-1]} {said}")
         return ""
 
-    def secret(self, data: Any, path: Parts, what: str, needed: bool = False) -> str:
+    def secret(self, data: Any, path: Parts, what: str, *, needed: bool = False) -> str:
         """A string, or the value of an environment variable; no message contains the value itself."""
-        text = self.text(data, path, needed)
+        text = self.text(data, path, needed=needed)
         if not text.startswith("$"):
             return text
         value = self.environ.get(text[1:].strip("{}"), "")

@@ -1,7 +1,8 @@
-"""Calls seen in conversations: cases enter one by one; tools with their arguments, their order and the states they belong to leave.
+"""Calls in conversations: takes cases one by one; returns tools with arguments, their order, and their states.
 
-One tool needs another only if every conversation that calls it has called the other before. A state's tools are listed only if few others
-are to be expected there: nothing is forbidden without evidence. At most 20,000 conversations are kept for the order.
+One tool requires another only if every conversation that calls it has called the other one before. The tools of a state
+are listed only if hardly any others are expected there: nothing is forbidden without evidence. At most 20,000
+conversations are kept for the order.
 """
 
 from collections.abc import Iterable
@@ -10,8 +11,8 @@ from typing import Any
 from trueup.checks.order import order_findings, read_order
 from trueup.contract.judging.incoming import called_before
 from trueup.inferring.draft import Loosened, Path, draft
-from trueup.inferring.evidence import Budget, Place, observe
-from trueup.inferring.reading import NOTHING, Observed, observed, reader
+from trueup.inferring.evidence import Budget, ObservedPlace, observe
+from trueup.inferring.reading import NOTHING, ObservedReply, observed, reader
 from trueup.inferring.strictness import Needs
 from trueup.inferring.words import count, things
 from trueup.inferring.yamltext import is_writable
@@ -25,28 +26,28 @@ MAX_CONVERSATIONS = 20_000
 MAX_CALLS = 100
 MAX_STATES = 50
 FALLBACK = "I am sorry, I did not get that right. Could you say it again?"
-_STATELESS = 0.002  # a contract with states refuses replies without one
-_IN_STATE = 60  # replies in a state without any call, before it is said to have no tools
+_STATELESS = 0.002  # the largest share of replies without a state; a contract with states refuses them
+_IN_STATE = 60  # the fewest replies without a call that show that a state has no tools
 
 
-class Calls:
+class ObservedCalls:
     """The calls of all replies so far."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
-        self.tools: dict[str, Place] = {}
+        self.tools: dict[str, ObservedPlace] = {}
         self.counts: dict[str, int] = {}
         self.made = 0
         self.replies = 0
         self.left_out = 0
-        """Calls of tools that have no usable name, or of more tools than are kept."""
+        """Calls without a usable tool name, or of more tools than are kept."""
         self.sequences: dict[str, tuple[str, ...]] = {}
         self.states: dict[str, dict[str, int]] = {}
         self.in_state: dict[str, int] = {}
         self.stateless = 0
         self._reader = reader()
 
-    def add(self, case: Case, seen_: Observed) -> None:
+    def add(self, case: Case, seen_: ObservedReply) -> None:
         """Count the calls of a case."""
         state = state_of(case)
         if state and (state in self.in_state or len(self.in_state) < MAX_STATES) and is_writable(state):
@@ -72,7 +73,7 @@ class Calls:
             return True
         if not name.strip() or len(name) > MAX_NAME or not is_writable(name) or len(self.tools) >= MAX_TOOLS:
             return False
-        self.tools[name] = Place(self._budget)
+        self.tools[name] = ObservedPlace(self._budget)
         return True
 
     def _arguments(self, call: ToolCall) -> None:
@@ -85,7 +86,7 @@ class Calls:
                 observe(place, found.value, clean=False, cut=found.cut, doubts=found.doubts)
 
     def _sequence(self, case: Case, now: list[str]) -> None:
-        """Keep the calls of a conversation in their order."""
+        """Store the calls of a conversation in order."""
         before = _before(case)
         key = case.conversation or case.id
         kept = self.sequences.get(key, ())
@@ -98,7 +99,7 @@ class Calls:
     # -- what follows from it ----------------------------------------------------------------------
 
     def names(self) -> list[str]:
-        """The tools to offer, the commonest first; one that was called once among hundreds of calls is likely invented."""
+        """The tools to offer, most common first. A tool called once in hundreds of calls is probably invented."""
         rare = 0 if self.made < 300 else 1
         return [name for name, made in sorted(self.counts.items(), key=lambda pair: -pair[1]) if made > rare]
 
@@ -122,7 +123,7 @@ class Calls:
         return tools, notes
 
     def order(self, needs: Needs, loosened: set[str]) -> tuple[dict[str, Any], dict[Path, str]]:
-        """What every conversation shows about the order of calls."""
+        """The order of calls that every conversation follows."""
         names = self.names()
         together, before = self._pairs(names)
         requires: dict[str, list[str]] = {}
@@ -141,7 +142,7 @@ class Calls:
         }
 
     def _pairs(self, names: list[str]) -> tuple[dict[tuple[str, str], int], dict[tuple[str, str], int]]:
-        """In how many conversations each tool is called, and each tool before the first call of another."""
+        """The number of conversations that call each tool, and that call each tool before the first call of another."""
         known = set(names)
         calling: dict[tuple[str, str], int] = {}
         before: dict[tuple[str, str], int] = {}
@@ -181,7 +182,7 @@ _RESERVED = frozenset({"start", "names", "correction", "groups", "always", "clai
 
 
 def state_of(case: Case) -> str:
-    """The state that a reply was given in; empty if it is not known."""
+    """The state in which a reply was given; empty if it is unknown."""
     state = case.state or (case.context or {}).get("state") or ""
     return state if isinstance(state, str) and len(state) <= MAX_NAME else ""
 
@@ -190,14 +191,14 @@ def _before(case: Case) -> list[str]:
     """The names of the calls before a reply, from its history or its own messages."""
     history = (case.context or {}).get("history")
     if not history and isinstance(case.reply, list):
-        from trueup.read.messages import before_reply  # only where a reply is a conversation
+        from trueup.read.messages import before_reply  # only needed if a reply is a conversation
 
         history = before_reply(case.reply).messages
     return [call.name for message in called_before(history) for call in message.reply.calls]
 
 
 def _reduced(requires: dict[str, list[str]]) -> dict[str, list[str]]:
-    """The requirements without those that follow from others.
+    """The requirements without the ones that others imply.
 
     >>> _reduced({"c": ["a", "b"], "b": ["a"]})
     {'c': ['b'], 'b': ['a']}
@@ -209,7 +210,7 @@ def _reduced(requires: dict[str, list[str]]) -> dict[str, list[str]]:
 
 
 def breaks_order(order: dict[str, Any], sequences: Iterable[tuple[str, ...]]) -> tuple[dict[str, int], int]:
-    """How many held-out conversations break the order, by tool, and how many there are in all.
+    """How many held-out conversations break the order, by tool, and how many conversations there are.
 
     >>> breaks_order({"requires": {"b": ["a"]}}, [("a", "b"), ("b",)])
     ({'b': 1}, 2)

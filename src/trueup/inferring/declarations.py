@@ -1,6 +1,6 @@
-"""Drafts from what already says what is valid: a Python type or function, or an OpenAPI file enters; a draft leaves.
+"""Drafts from declarations: takes a Python type or function, or an OpenAPI file; returns a draft.
 
-Nothing is guessed here, so the evidence of each line is the source itself.
+A declaration states what is valid. Nothing is guessed, so the evidence of each line is the source itself.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,16 +18,16 @@ from trueup.inferring.openapi import (
     tools_of,
     unrolled,
 )
-from trueup.inferring.report import Draft, Report
+from trueup.inferring.report import ContractDraft, DraftReport
 from trueup.inferring.yamltext import Path as Place
 
 
 class Mixed(ValueError):
-    """Sources of different kinds cannot be drafted from together."""
+    """Sources of different kinds cannot be combined in one draft."""
 
 
-def described(sources: Sequence[Any], name: str, operation: str) -> Draft | None:
-    """The draft of sources that say what is valid; None for replies.
+def described(sources: Sequence[Any], name: str, operation: str) -> ContractDraft | None:
+    """The draft for sources that declare what is valid; None for replies.
 
     >>> described([dict[str, int]], "", "").data["schema"]
     {'type': 'object', 'additionalProperties': {'type': 'integer'}}
@@ -38,7 +38,7 @@ def described(sources: Sequence[Any], name: str, operation: str) -> Draft | None
             raise Mixed(f"--operation {operation}: none of the sources is an OpenAPI file")
         return None
     if len(sources) > 1 and not all(_is_function(source) for source in sources):
-        raise Mixed("a type or an OpenAPI file is drafted from by itself; name it alone")
+        raise Mixed("a type or an OpenAPI file cannot be combined with other sources; give it alone")
     if _is_function(sources[0]):
         return _functions(sources, name)
     if isinstance(sources[0], str | Path):
@@ -56,28 +56,28 @@ def _is_function(source: Any) -> bool:
     return isinstance(source, Callable) and hasattr(source, "__code__")  # type: ignore[arg-type]
 
 
-def _made(data: dict[str, Any], notes: dict[Place, str], kind: str, source: str) -> Draft:
-    report = Report(kind=kind, source=source)
-    return Draft(data, notes, heading(report), report)
+def _made(data: dict[str, Any], notes: dict[Place, str], kind: str, source: str) -> ContractDraft:
+    report = DraftReport(kind=kind, source=source)
+    return ContractDraft(data, notes, heading(report), report)
 
 
 def _named(name: str, data: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, **data} if name else data
 
 
-def _type(source: Any, name: str) -> Draft:
+def _type(source: Any, name: str) -> ContractDraft:
     called = getattr(source, "__qualname__", None) or str(source)[:80]
     where = f"{getattr(source, '__module__', '')}:{called}".removeprefix("builtins:")
     try:
         schema = compile_schema(source).source
     except SchemaError as error:
-        raise BadDescription(f"{where} cannot be made a schema: {error}") from None
+        raise BadDescription(f"{where} cannot be converted to a schema: {error}") from None
     plain = unrolled(_without_titles(schema))
     notes: dict[Place, str] = {("schema", "required"): "without a default in the type"} if plain.get("required") else {}
     return _made(_named(name or _snake(called), {"schema": plain}), notes, "type", f"the type {where}")
 
 
-def _functions(sources: Sequence[Any], name: str) -> Draft:
+def _functions(sources: Sequence[Any], name: str) -> ContractDraft:
     from trueup.contract.contract import Contract
 
     tools = []
@@ -94,7 +94,7 @@ def _functions(sources: Sequence[Any], name: str) -> Draft:
     )
 
 
-def _openapi(given: str, name: str, operation: str) -> Draft:
+def _openapi(given: str, name: str, operation: str) -> ContractDraft:
     file, _, pointer = given.partition("#")
     document = read_description(file)
     shown = Path(file).name
@@ -124,7 +124,7 @@ def _openapi(given: str, name: str, operation: str) -> Draft:
 
 
 def _snake(name: str) -> str:
-    """A name of a contract from a name of a type.
+    """A contract name from a type name.
 
     >>> _snake("OrderLine"), _snake("list[int]")
     ('order_line', 'list_int')
@@ -134,7 +134,7 @@ def _snake(name: str) -> str:
 
 
 def _without_titles(schema: Any) -> Any:
-    """A schema without the titles that only repeat the names of its parts. Schemas are at most 200 levels deep."""
+    """A schema without titles that only repeat the names of its parts. Schemas have at most 200 levels."""
     if isinstance(schema, list):
         return [_without_titles(item) for item in schema]
     if not isinstance(schema, dict):

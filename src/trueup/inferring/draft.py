@@ -1,13 +1,13 @@
-"""The schema of a place: evidence enters; a JSON Schema leaves, with a note for each of its lines.
+"""The schema of a place: takes evidence; returns a JSON Schema, with a note for each of its lines.
 
-Every constraint is one that held-out replies can take back: what was relaxed is named by its place and its word, and left out the next
-time. No constraint is better than a wrong one.
+Held-out replies can undo every constraint. A relaxed constraint is named by its place and its keyword, and left out of
+the next draft. No constraint is better than a wrong one.
 """
 
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
-from trueup.inferring.evidence import Member, Place
+from trueup.inferring.evidence import Member, ObservedPlace
 from trueup.inferring.maps import as_map
 from trueup.inferring.scalars import number_bounds, text_rules
 from trueup.inferring.spellings import folded_members
@@ -19,7 +19,7 @@ from trueup.inferring.yamltext import is_writable
 from trueup.statistics.distributions import binomial_cdf
 
 Location = tuple[str, ...]
-"""A place of the values: keys, `[]` for the items of a list, `{}` for the values of a map."""
+"""A place in the values: keys, `[]` for the items of a list, `{}` for the values of a map."""
 Loosened = AbstractSet[tuple[Location, str]]
 Path = tuple[str | int, ...]
 Schema = dict[str, Any]
@@ -28,8 +28,8 @@ MAX_PROPERTIES = 200
 MAX_LINES = 2_000  # properties of a whole draft
 _NOISE = 0.1
 _CLEAN = 10
-_FEW = 3  # whole objects, from which on a key that all of them have is required
-_MANY_OBJECTS = 150  # from which on the share of objects that lack a key can be estimated
+_FEW = 3  # from this many complete objects on, a key that all of them have is required
+_MANY_OBJECTS = 150  # from this many objects on, the share without a key can be estimated
 _UNLIKELY = 0.05
 ITEMS, VALUES = "[]", "{}"
 
@@ -41,12 +41,12 @@ class Drafted(NamedTuple):
     notes: dict[Path, str]
 
 
-def draft(place: Place, needs: Needs, loosened: Loosened = frozenset(), replies: int = 0) -> Drafted:
-    """The schema of everything that was seen; `replies` says of how many replies that is a part.
+def draft(place: ObservedPlace, needs: Needs, loosened: Loosened = frozenset(), replies: int = 0) -> Drafted:
+    """The schema of all values at a place. `replies` is the number of replies in all.
 
     >>> from trueup.inferring.evidence import Budget, observe
     >>> from trueup.inferring.strictness import NEEDS
-    >>> place = Place(Budget())
+    >>> place = ObservedPlace(Budget())
     >>> for value in ({"a": 1, "b": "x"}, {"a": 2}):
     ...     observe(place, value)
     >>> drafted = draft(place, NEEDS["standard"])
@@ -61,7 +61,7 @@ def draft(place: Place, needs: Needs, loosened: Loosened = frozenset(), replies:
 
 
 def is_noise(missing: int, total: int, rate: float) -> bool:
-    """Whether something is missing no more often than a rate explains; with few objects, every absence counts.
+    """Whether the missing cases are within the expected rate. With few objects, every absence counts.
 
     >>> is_noise(1, 80, 0.01), is_noise(4, 300, 0.01), is_noise(9, 300, 0.01)
     (False, True, False)
@@ -72,18 +72,18 @@ def is_noise(missing: int, total: int, rate: float) -> bool:
 
 
 class _Drafting:
-    """One draft: how much evidence is needed, what was relaxed, and the notes so far. Places are at most 24 deep."""
+    """One draft: the required evidence, the relaxed constraints, and the notes so far. Places have at most 24 levels."""
 
     def __init__(self, needs: Needs, loosened: Loosened, replies: int) -> None:
         self.needs = needs
         self.replies = replies
-        # as few sightings, where there are so many replies, say nothing of what is inside
+        # so few examples among so many replies do not show what is inside
         self._thin = 2 if replies >= 30 else 1 if replies >= 10 else 0
         self.loosened = loosened
         self.notes: dict[Path, str] = {}
         self._lines = 0
 
-    def schema(self, place: Place, at: Location, path: Path) -> Schema:
+    def schema(self, place: ObservedPlace, at: Location, path: Path) -> Schema:
         """The schema of one place."""
         if (at, "any") in self.loosened:
             self.notes[(*path, "description")] = "held-out replies have too many shapes here"
@@ -107,8 +107,8 @@ class _Drafting:
             self._objects(place, schema, at, path)
         return schema
 
-    def _is_thin(self, place: Place, kind: str, at: Location, path: Path) -> bool:
-        """Whether too few objects or lists were seen here to look inside; a note says so."""
+    def _is_thin(self, place: ObservedPlace, kind: str, at: Location, path: Path) -> bool:
+        """Whether there are too few objects or lists here to describe their contents. If so, adds a note."""
         if not at or place.kinds.get(kind, 0) > self._thin:
             return False
         key = (*path, "type")
@@ -122,7 +122,7 @@ class _Drafting:
         )
 
     def _keeps(self, at: Location, word: str, path: Path) -> bool:
-        """Whether a constraint stays; a note says it if held-out replies took it back."""
+        """Whether a constraint stays. If held-out replies undid it, adds a note."""
         if (at, word) not in self.loosened:
             return True
         key = (*path, "type")
@@ -132,7 +132,7 @@ class _Drafting:
 
     # -- texts and numbers -----------------------------------------------------------------------
 
-    def _texts(self, place: Place, types: Types, schema: Schema, at: Location, path: Path) -> None:
+    def _texts(self, place: ObservedPlace, types: Types, schema: Schema, at: Location, path: Path) -> None:
         rules = text_rules(place, types, self.needs)
         for word, value, note in rules.kept:
             if self._keeps(at, _GROUP[word], path):
@@ -143,7 +143,7 @@ class _Drafting:
             key = (*path, "type")
             self.notes[key] = f"{self.notes[key]}; {rules.remark}" if key in self.notes else rules.remark
 
-    def _numbers(self, place: Place, types: Types, schema: Schema, at: Location, path: Path) -> None:
+    def _numbers(self, place: ObservedPlace, types: Types, schema: Schema, at: Location, path: Path) -> None:
         name = next((part for part in reversed(at) if part not in (ITEMS, VALUES)), "")
         bounds = number_bounds(place, types, name, self.needs)
         if bounds.kept and self._keeps(at, "bounds", path):
@@ -154,7 +154,7 @@ class _Drafting:
 
     # -- lists -----------------------------------------------------------------------------------
 
-    def _lists(self, place: Place, schema: Schema, at: Location, path: Path) -> None:
+    def _lists(self, place: ObservedPlace, schema: Schema, at: Location, path: Path) -> None:
         lists = place.kinds.get("array", 0)
         lengths = place.lengths
         fixed = self._tuple(place, schema, at, path)
@@ -171,8 +171,8 @@ class _Drafting:
             schema["minItems"] = 1
             self.notes[(*path, "minItems")] = f"never empty in {things(whole, 'list')}"
 
-    def _tuple(self, place: Place, schema: Schema, at: Location, path: Path) -> bool:
-        """A list of fixed length whose places differ in type, if it is one."""
+    def _tuple(self, place: ObservedPlace, schema: Schema, at: Location, path: Path) -> bool:
+        """Whether a list of fixed length has different types at its positions. If so, describes each position."""
         ordered = place.ordered
         whole = sum((place.lengths or {}).values())
         if not ordered or whole < self.needs.lists or (at, "size") in self.loosened or (at, "tuple") in self.loosened:
@@ -189,7 +189,7 @@ class _Drafting:
 
     # -- objects ---------------------------------------------------------------------------------
 
-    def _objects(self, place: Place, schema: Schema, at: Location, path: Path) -> None:
+    def _objects(self, place: ObservedPlace, schema: Schema, at: Location, path: Path) -> None:
         dynamic = as_map(place)
         names = self._names(place) if dynamic is None else [name for name in dynamic.stable if is_writable(name)]
         if names:
@@ -204,8 +204,8 @@ class _Drafting:
             schema["additionalProperties"] = False
             self.notes[(*path, "additionalProperties")] = f"no other key in {count(place.kinds.get('object', 0))}"
 
-    def _names(self, place: Place) -> list[str]:
-        """The keys to name, in the order in which they were seen; what only broken replies have now and then is noise."""
+    def _names(self, place: ObservedPlace) -> list[str]:
+        """The keys to name, in order of appearance. Rare keys that only broken replies have are noise."""
         total = place.kinds.get("object", 0) or 1
 
         def is_rare(member: Member) -> bool:
@@ -223,7 +223,7 @@ class _Drafting:
         return names
 
     def _members(
-        self, place: Place, names: list[str], schema: Schema, where: tuple[Location, Path], *, is_map: bool
+        self, place: ObservedPlace, names: list[str], schema: Schema, where: tuple[Location, Path], *, is_map: bool
     ) -> None:
         at, path = where
         schema["properties"] = {}
@@ -258,8 +258,8 @@ class _Drafting:
                 else f"in {share(least, place.complete)} or more of {whole}"
             )
 
-    def _required(self, place: Place, member: Member, has: int, key: tuple[Location, str]) -> tuple[bool, str]:
-        """Whether a key is required, and the evidence; `has` is how many whole objects have it."""
+    def _required(self, place: ObservedPlace, member: Member, has: int, key: tuple[Location, str]) -> tuple[bool, str]:
+        """Whether a key is required, and the evidence. `has` is the number of complete objects with the key."""
         whole, (at, name) = place.complete, key
         if not has:
             return (
@@ -274,8 +274,8 @@ class _Drafting:
             return False, f"{seen(has, whole)}, optional because held-out replies lack it"
         return True, seen(has, whole) if has == whole else f"{seen(has, whole)}, too rarely missing to be optional"
 
-    def _variants(self, place: Place, variants: Variants, types: Types, at: Location, path: Path) -> Schema:
-        """Objects of several kinds: one arm for each, told apart by a tag."""
+    def _variants(self, place: ObservedPlace, variants: Variants, types: Types, at: Location, path: Path) -> Schema:
+        """Objects of several kinds: one schema for each, distinguished by a tag."""
         arms: list[Schema] = []
         for index, (value, kind) in enumerate(variants.kinds.items()):
             inner = (*path, "oneOf", index)

@@ -1,6 +1,6 @@
 """What was seen at each place of the values: values enter one by one, counts leave, in memory that does not grow with their number.
 
-A `Place` counts types, members, lengths and a bounded number of different values; two of them can be merged. What a broken reply leaves open is
+A `ObservedPlace` counts types, members, lengths and a bounded number of different values; two of them can be merged. What a broken reply leaves open is
 not counted: where a reply was cut, a field may be missing for that reason alone. Nothing is decided here.
 """
 
@@ -10,26 +10,26 @@ from typing import Any, Final
 from trueup.inferring.formats import still_fitting
 from trueup.verdict.paths import Parts
 
-MAX_TEXTS = 200  # different short texts of one place
-MAX_TEXT = 120  # characters of a text that is counted as a value
-MAX_NUMBERS = 64  # different whole numbers of one place
-MAX_LENGTHS = 32  # different lengths of lists at one place
-MAX_KEYS = 1_000  # different keys of the objects at one place
+MAX_TEXTS = 200  # distinct short texts at one place
+MAX_TEXT = 120  # characters of the longest text that counts as a value
+MAX_NUMBERS = 64  # distinct whole numbers at one place
+MAX_LENGTHS = 32  # distinct list lengths at one place
+MAX_KEYS = 1_000  # distinct keys of the objects at one place
 MAX_PLACES = 50_000  # places in all
-MAX_VALUES = 500_000  # different texts and numbers in all
-MAX_DEPTH = 24  # below, values are not looked into: a contract file is at most 64 levels deep
-MAX_TUPLE = 4  # items of a list whose places are looked at one by one
-MAX_KINDS = 12  # values of a field that tells kinds of objects apart
+MAX_VALUES = 500_000  # distinct texts and numbers in all
+MAX_DEPTH = 24  # deeper values are not examined: a contract file has at most 64 levels
+MAX_TUPLE = 4  # items of the longest list with separate positions
+MAX_KINDS = 12  # values of a field that distinguishes kinds of objects
 MAX_TAG = 40  # characters of such a value
 TAGS: Final = ("type", "kind", "event", "action", "op", "object", "shape", "tag", "variant", "method")
-"""Names of fields by which objects of several kinds are told apart."""
+"""Names of fields that distinguish kinds of objects."""
 
-# what is not sure at one place of a value
+# the uncertain aspect of a place of a value
 TYPE, VALUE, MEMBERS = "type", "value", "members"
 
 
 class Budget:
-    """How many places may still be made, and different values be kept; all places of one draft share it."""
+    """How many more places and distinct values may be stored. All places of one draft share it."""
 
     __slots__ = ("left", "values")
 
@@ -47,17 +47,17 @@ class Member:
 
     __slots__ = ("clean", "complete", "place", "seen")
 
-    def __init__(self, place: "Place") -> None:
+    def __init__(self, place: "ObservedPlace") -> None:
         self.place = place
         self.seen = 0
         self.complete = 0
-        """How many objects that are known to be whole have it."""
+        """The number of complete objects with the key."""
         self.clean = 0
-        """How many replies without any fault of syntax have it."""
+        """The number of replies without syntax errors that have the key."""
 
 
-class Place:
-    """What was seen at one place of the values."""
+class ObservedPlace:
+    """The evidence at one place of the values."""
 
     __slots__ = (
         "blank", "budget", "clean", "complete", "doubtful", "formats", "fractions", "high", "inside", "item", "kinds", "kinds_clean", "lengths",
@@ -67,16 +67,16 @@ class Place:
     def __init__(self, budget: Budget, *, inside: bool = False) -> None:
         self.budget = budget
         self.inside = inside
-        """Whether this is a place of one kind of objects: kinds within kinds are not told apart."""
+        """Whether this place is inside one kind of object: kinds within kinds are not distinguished."""
         self.kinds: dict[str, int] = {}
-        """How often each type was seen, where it is sure."""
+        """The count of each type, if it is certain."""
         self.kinds_clean: dict[str, int] = {}
-        """The same in replies without any fault of syntax."""
+        """The same, in replies without syntax errors."""
         self.doubtful: dict[str, int] = {}
-        """How often each type was seen, where it is a guess."""
+        """The count of each type, if it is a guess."""
         # texts
         self.texts: dict[str, int] | None = {}
-        """The different texts; None once there were too many, or a long one."""
+        """The distinct texts; None after too many of them, or a long one."""
         self.formats: frozenset[str] | None = None
         """The formats that every text has; None before the first text."""
         self.spelled: dict[str, int] = {}
@@ -90,28 +90,28 @@ class Place:
         self.fractions = 0
         self.numbers: dict[int, int] | None = {}
         # lists
-        self.item: Place | None = None
+        self.item: ObservedPlace | None = None
         self.lengths: dict[int, int] | None = {}
         self.most = 0
-        self.ordered: list[Place] | None = []
-        """What stands at each place of lists that all have the same small length; None for other lists."""
+        self.ordered: list[ObservedPlace] | None = []
+        """The evidence at each position of lists that all have the same small length; None for other lists."""
         # objects
         self.complete = 0
         self.clean = 0
         self.members: dict[str, Member] = {}
-        self.rest: Place | None = None
-        """What the values of all further keys are, once there are too many."""
+        self.rest: ObservedPlace | None = None
+        """The values of all further keys, once there are too many."""
         self.rest_keys = 0
-        self.variants: dict[str, dict[str, Place] | None] = {}
-        """The objects by the value of a field that may tell their kinds apart; None once it had too many values."""
+        self.variants: dict[str, dict[str, ObservedPlace] | None] = {}
+        """The objects by the value of a field that may distinguish their kinds; None after too many values."""
 
     @property
     def seen(self) -> int:
-        """How often something was seen here of which the type is sure."""
+        """The number of values of a certain type."""
         return sum(self.kinds.values())
 
-    def merge(self, other: "Place") -> None:
-        """Add what another place has seen; the other stays as it was."""
+    def merge(self, other: "ObservedPlace") -> None:
+        """Add the counts of another place, which stays unchanged."""
         open_ = [(self, other)]
         while open_:
             here, there = open_.pop()
@@ -119,8 +119,8 @@ class Place:
             open_ += _merge_lists(here, there)
             open_ += _merge_objects(here, there)
 
-    def below(self, key: str) -> "Place":
-        """The place of a key, made if there is room for it; else that of all further keys."""
+    def below(self, key: str) -> "ObservedPlace":
+        """The place of a key, new if there is room for it; otherwise the place of all further keys."""
         member = self.members.get(key)
         if member is None:
             if len(self.members) >= MAX_KEYS or not self.budget.take():
@@ -131,12 +131,12 @@ class Place:
             member = self.members[key] = Member(self.another())
         return member.place
 
-    def another(self) -> "Place":
+    def another(self) -> "ObservedPlace":
         """A new place below this one."""
-        return Place(self.budget, inside=self.inside)
+        return ObservedPlace(self.budget, inside=self.inside)
 
-    def variant(self, tag: str, value: str) -> "Place | None":
-        """The place of the objects with this value of a tag; None if there are too many."""
+    def variant(self, tag: str, value: str) -> "ObservedPlace | None":
+        """The place of the objects with this tag value; None if there are too many."""
         kinds = self.variants.setdefault(tag, {})
         if kinds is None:
             return None
@@ -144,12 +144,12 @@ class Place:
             if len(kinds) >= MAX_KINDS or not self.budget.take():
                 self.variants[tag] = None
                 return None
-            kinds[value] = Place(self.budget, inside=True)
+            kinds[value] = ObservedPlace(self.budget, inside=True)
         return kinds[value]
 
 
 def kind_of(value: Any) -> str:
-    """The JSON type of a value; a float is a number, even if it is whole.
+    """The JSON type of a value. A float is a number even if it is whole.
 
     >>> kind_of(True), kind_of(1), kind_of(1.0), kind_of(None)
     ('boolean', 'integer', 'number', 'null')
@@ -163,17 +163,17 @@ _KINDS = {
 
 
 def observe(
-    root: Place, value: Any, *, clean: bool = True, cut: bool = False, doubts: Mapping[Parts, str] = {}
+    root: ObservedPlace, value: Any, *, clean: bool = True, cut: bool = False, doubts: Mapping[Parts, str] = {}
 ) -> None:
-    """Count a value. `cut` says that the reply ends early; `doubts` names the places that are not sure, and in what.
+    """Count a value. `cut`: the reply ends early. `doubts`: the uncertain places, and what is uncertain there.
 
-    >>> place = Place(Budget())
+    >>> place = ObservedPlace(Budget())
     >>> observe(place, {"a": 1, "b": [True]})
     >>> place.kinds, sorted(place.members), place.complete
     ({'object': 1}, ['a', 'b'], 1)
     """
-    # place, value, path (only where somebody asks), whether the reply was cut inside of it
-    open_: list[tuple[Place, Any, Parts, bool]] = [(root, value, (), cut)]
+    # place, value, path (only if it is needed), and whether the reply ends inside the value
+    open_: list[tuple[ObservedPlace, Any, Parts, bool]] = [(root, value, (), cut)]
     while open_:
         place, here, path, is_open = open_.pop()
         doubt = doubts.get(path, "") if doubts else ""
@@ -187,18 +187,18 @@ def observe(
             if clean:
                 place.kinds_clean[kind] = place.kinds_clean.get(kind, 0) + 1
         if kind == "object":
-            open_ += _in_object(place, here, path, is_open, clean, whole=not is_open and doubt != MEMBERS)
+            open_ += _in_object(place, here, path, is_open=is_open, clean=clean, whole=not is_open and doubt != MEMBERS)
         elif kind == "array":
-            open_ += _in_list(place, here, path, is_open, whole=not is_open and doubt != MEMBERS)
+            open_ += _in_list(place, here, path, is_open=is_open, whole=not is_open and doubt != MEMBERS)
         elif doubt != VALUE:
             _SCALARS[kind](place, here)
 
 
-Step = tuple[Place, Any, Parts, bool]
+Step = tuple[ObservedPlace, Any, Parts, bool]
 
 
 def _in_object(
-    place: Place, here: dict[Any, Any], path: Parts, is_open: bool, clean: bool, *, whole: bool
+    place: ObservedPlace, here: dict[Any, Any], path: Parts, *, is_open: bool, clean: bool, whole: bool
 ) -> Iterator[Step]:
     place.complete += whole
     place.clean += clean
@@ -221,7 +221,7 @@ def _in_object(
         yield below, inner, (*path, name), is_open and index == last
 
 
-def _in_list(place: Place, here: list[Any], path: Parts, is_open: bool, *, whole: bool) -> Iterator[Step]:
+def _in_list(place: ObservedPlace, here: list[Any], path: Parts, *, is_open: bool, whole: bool) -> Iterator[Step]:
     if whole:
         place.most = max(place.most, len(here))
         place.lengths = _counted(place.lengths, len(here), MAX_LENGTHS, place.budget)
@@ -234,13 +234,13 @@ def _in_list(place: Place, here: list[Any], path: Parts, is_open: bool, *, whole
     for index, inner in enumerate(here):
         if place.item is not None:
             yield place.item, inner, (*path, index), is_open and index == last
-        if ordered:  # scalars alone: what is deeper is counted once
+        if ordered:  # only scalars: deeper values are counted elsewhere
             kind = kind_of(inner)
             ordered[index].kinds[kind] = ordered[index].kinds.get(kind, 0) + 1
 
 
-def _places_of(place: Place, here: list[Any]) -> list[Place] | None:
-    """The places of a list that has as many items as all before it, few enough to be looked at one by one."""
+def _places_of(place: ObservedPlace, here: list[Any]) -> list[ObservedPlace] | None:
+    """The positions of a list with as many items as all lists before it, if they are few enough."""
     ordered = place.ordered
     if ordered == [] and 2 <= len(here) <= MAX_TUPLE:
         ordered = place.ordered = [place.another() for _ in here]
@@ -249,7 +249,7 @@ def _places_of(place: Place, here: list[Any]) -> list[Place] | None:
     return place.ordered
 
 
-def _text(place: Place, text: str) -> None:
+def _text(place: ObservedPlace, text: str) -> None:
     size = len(text)
     place.shortest = size if place.shortest < 0 else min(place.shortest, size)
     place.longest = max(place.longest, size)
@@ -263,7 +263,7 @@ def _text(place: Place, text: str) -> None:
 
 
 def _spelling(text: str) -> str:
-    """What a text spells: a whole number, a number, a boolean, or nothing of the kind."""
+    """The type that a text spells: a whole number, a number, a boolean, or none of these."""
     if not text or len(text) > 24:
         return ""
     if text.lower() in ("true", "false"):
@@ -278,7 +278,7 @@ def _spelling(text: str) -> str:
     return "number" if any(digit.isdigit() for digit in text) else ""
 
 
-def _number(place: Place, number: float) -> None:
+def _number(place: ObservedPlace, number: float) -> None:
     if number != number or number in (float("inf"), float("-inf")):
         return
     place.low = number if place.low is None else min(place.low, number)
@@ -291,11 +291,11 @@ def _number(place: Place, number: float) -> None:
         place.fractions += 1
 
 
-def _nothing(_place: Place, _value: Any) -> None:
-    """Booleans and null say nothing beyond their type."""
+def _nothing(_place: ObservedPlace, _value: Any) -> None:
+    """Do nothing: booleans and null have only a type."""
 
 
-_SCALARS: dict[str, Callable[[Place, Any], None]] = {
+_SCALARS: dict[str, Callable[[ObservedPlace, Any], None]] = {
     "string": _text,
     "integer": _number,
     "number": _number,
@@ -305,7 +305,7 @@ _SCALARS: dict[str, Callable[[Place, Any], None]] = {
 
 
 def _counted(counts: dict[Any, int] | None, value: Any, most: int, budget: Budget) -> dict[Any, int] | None:
-    """The counts with one value more; None once there are too many different ones."""
+    """The counts with one value more; None after too many distinct ones."""
     if counts is not None:
         if value in counts:
             counts[value] += 1
@@ -317,7 +317,7 @@ def _counted(counts: dict[Any, int] | None, value: Any, most: int, budget: Budge
     return counts
 
 
-def _merge_scalars(here: Place, there: Place) -> None:
+def _merge_scalars(here: ObservedPlace, there: ObservedPlace) -> None:
     for name in ("kinds", "kinds_clean", "doubtful", "spelled"):
         mine, theirs = getattr(here, name), getattr(there, name)
         for kind, count in theirs.items():
@@ -345,7 +345,7 @@ def _sum(mine: dict[Any, int] | None, theirs: dict[Any, int] | None, most: int) 
     return both if len(both) <= most else None
 
 
-def _merge_lists(here: Place, there: Place) -> Iterator[tuple[Place, Place]]:
+def _merge_lists(here: ObservedPlace, there: ObservedPlace) -> Iterator[tuple[ObservedPlace, ObservedPlace]]:
     if there.item is not None:
         if here.item is None:
             here.item = here.another()
@@ -358,7 +358,7 @@ def _merge_lists(here: Place, there: Place) -> Iterator[tuple[Place, Place]]:
         yield from zip(here.ordered, there.ordered, strict=True)
 
 
-def _merge_objects(here: Place, there: Place) -> Iterator[tuple[Place, Place]]:
+def _merge_objects(here: ObservedPlace, there: ObservedPlace) -> Iterator[tuple[ObservedPlace, ObservedPlace]]:
     for key, theirs in there.members.items():
         place = here.below(key)
         member = here.members.get(key)

@@ -1,7 +1,7 @@
-"""One pass over the cases: each is held out, counted, or not usable for a reason. No case is lost: `cases = used + held out + not usable`.
+"""One pass over the cases: each is held out, used, or unusable for a reason. `cases = used + held out + not usable`.
 
-What is held out is decided by a hash of its conversation or id, so that the order of the source does not matter. Broken replies are
-kept, up to a limit, because they are read again once there is a draft.
+A hash of a case's conversation or id decides whether it is held out, so the order of the source does not matter. Broken
+replies are stored up to a limit, because they are read again under the first draft.
 """
 
 import heapq
@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from math import ceil
 
-from trueup.inferring.calling import Calls
-from trueup.inferring.evidence import Budget, Place, observe
+from trueup.inferring.calling import ObservedCalls
+from trueup.inferring.evidence import Budget, ObservedPlace, observe
 from trueup.inferring.grounds import Grounds
-from trueup.inferring.reading import NOTHING, Observed, observed, reader
-from trueup.inferring.shapes import FIRST, Shape
+from trueup.inferring.reading import NOTHING, ObservedReply, observed, reader
+from trueup.inferring.shapes import FIRST, ValueShape
 from trueup.inferring.wrapping import wrapping
 from trueup.material.case import Case
 from trueup.statistics.unseen import missing_mass
@@ -22,14 +22,14 @@ from trueup.statistics.unseen import missing_mass
 MAX_HELD = 2_000
 MAX_BROKEN = 5_000
 MAX_BROKEN_CHARACTERS = 32_000_000
-WAITING = 2_000  # cases that are kept until it is known how many there are
-_NAMES = 8  # fewer different names say nothing of whether they are tools
-_NEW_NAMES = 0.2  # the share of names that are expected to be new, up to which they are tools
-LEAST = 5  # fewer cases are all needed for the draft
+WAITING = 2_000  # cases that are stored until their number is known
+_NAMES = 8  # with fewer distinct names, they count as tools
+_NEW_NAMES = 0.2  # the largest expected share of new names, if they are tools
+LEAST = 5  # with fewer cases, the draft needs all of them
 
 
-class Texts:
-    """What is known of the texts of replies without a value."""
+class RepliesWithoutValue:
+    """Statistics on the texts of replies without a value."""
 
     def __init__(self) -> None:
         self.seen = 0
@@ -42,46 +42,46 @@ class Texts:
         self.shortest = size if self.shortest < 0 else min(self.shortest, size)
         self.lengths[min(size, 1_000)] += 1
 
-    def merge(self, other: "Texts") -> None:
-        """Add what is known of other texts."""
+    def merge(self, other: "RepliesWithoutValue") -> None:
+        """Add the statistics on other texts."""
         self.seen += other.seen
         self.shortest = min((size for size in (self.shortest, other.shortest) if size >= 0), default=-1)
         self.lengths += other.lengths
 
 
-class Gathered:
-    """Everything that was seen in the replies that are not held out."""
+class GatheredValues:
+    """The evidence of all replies that are not held out."""
 
     def __init__(self, share: float, seed: int) -> None:
         self.budget = Budget()
-        self.clean = Place(self.budget)
-        """What clean replies say, and broken ones beyond the limit."""
-        self.broken: list[tuple[Case, Observed]] = []
-        self.wrapped: list[tuple[Case, Observed]] = []
-        """Clean replies whose value may only be wrapped in something."""
-        self.others: list[tuple[Case, Observed]] = []
-        """Clean replies whose value is of another shape than the rest."""
-        self.shape = Shape([])
-        self._first: list[tuple[Case, Observed]] | None = []
+        self.clean = ObservedPlace(self.budget)
+        """The values of clean replies, and of broken ones beyond the limit."""
+        self.broken: list[tuple[Case, ObservedReply]] = []
+        self.wrapped: list[tuple[Case, ObservedReply]] = []
+        """Clean replies with a value that may only be wrapped in something."""
+        self.others: list[tuple[Case, ObservedReply]] = []
+        """Clean replies with a value of a different shape."""
+        self.shape = ValueShape([])
+        self._first: list[tuple[Case, ObservedReply]] | None = []
         """The first clean replies, until they show the shape."""
-        self._spoken: list[tuple[Case, Observed]] | None = []
-        """Replies whose value may be a call; None once it is known what they are."""
+        self._spoken: list[tuple[Case, ObservedReply]] | None = []
+        """Replies with a value that may be a call; None once that is decided."""
         self._are_calls = True
-        self.calls = Calls(self.budget)
+        self.calls = ObservedCalls(self.budget)
         self.grounds = Grounds()
         """Clean values with their sources."""
-        self.texts = Texts()
-        self.value_texts = Texts()
-        """The texts of replies that hold a value."""
+        self.texts = RepliesWithoutValue()
+        self.value_texts = RepliesWithoutValue()
+        """The texts of replies that contain a value."""
         self.cases = 0
         self.values = 0
         self.with_calls = 0
         self.beyond: Counter[str] = Counter()
-        """Replies beyond the limit in which no value was found, by reason."""
+        """Replies beyond the limit without a value, by reason."""
         self.mended = 0
-        """Broken replies beyond the limit, which were counted as they were first read."""
+        """Broken replies beyond the limit, counted as they were first read."""
         self.silent = 0
-        """Replies that make calls and say nothing."""
+        """Replies with calls and without text."""
         self.unusable: Counter[str] = Counter()
         self.held: list[Case] = []
         self._share = share
@@ -114,7 +114,7 @@ class Gathered:
         self.held += [case for _, _, case in sorted(heap, key=lambda entry: -entry[1])]
 
     def _divide(self, entry: tuple[int, int, Case], limit: int, heap: list[tuple[int, int, Case]]) -> None:
-        """Hold a case out, or use it; of those to hold out, the ones with the smallest hashes are kept."""
+        """Hold a case out, or use it. The cases with the smallest hashes are held out."""
         at, number, case = entry
         if at >= limit:
             self._use(case)
@@ -124,7 +124,7 @@ class Gathered:
             self._use(heapq.heappop(heap)[2])
 
     def _divide_few(self, waiting: list[tuple[int, int, Case]]) -> None:
-        """Hold out a share of a few cases, whole conversations together."""
+        """Hold out a share of a small number of cases, keeping conversations together."""
         wanted = ceil(self._share * len(waiting)) if len(waiting) >= LEAST and self._share > 0 else 0
         chosen: set[int] = set()
         total = 0
@@ -157,7 +157,7 @@ class Gathered:
                 self._settle()
 
     def _settle(self) -> None:
-        """Decide whether values such as `{"name": …, "arguments": …}` are calls: names of tools repeat, other names keep being new."""
+        """Decide whether values such as `{"name": …, "arguments": …}` are calls: tool names repeat, other names are often new."""
         spoken, self._spoken = self._spoken or [], None
         if spoken:
             names = Counter(found.calls[-1].name for _, found in spoken)
@@ -165,8 +165,8 @@ class Gathered:
         for case, found in spoken:
             self._count(case, found if self._are_calls or found.instead is None else found.instead)
 
-    def _count(self, case: Case, found: Observed) -> None:
-        """Count what a reply says."""
+    def _count(self, case: Case, found: ObservedReply) -> None:
+        """Count the contents of a reply."""
         self.calls.add(case, found)
         if found.calls:
             self.with_calls += 1
@@ -199,20 +199,20 @@ class Gathered:
         """Learn the shape from the first clean replies, and count them."""
         first, self._first = self._first or [], None
         if first:
-            self.shape = Shape([found.value for _, found in first])
+            self.shape = ValueShape([found.value for _, found in first])
         for case, found in first:
             self._sort(case, found)
 
-    def _sort(self, case: Case, found: Observed) -> None:
-        """Count a clean reply, or set it aside if it is of another shape."""
+    def _sort(self, case: Case, found: ObservedReply) -> None:
+        """Count a clean reply, or set it aside if it has a different shape."""
         if self.shape.is_other(found.value) and len(self.others) < MAX_BROKEN:
             self.others.append((case, found))
         else:
             observe(self.clean, found.value)
             self.grounds.add(case, found.value)
 
-    def _keep(self, case: Case, found: Observed) -> None:
-        """Keep a broken reply to be read again; where there is no room, count what was read of it."""
+    def _keep(self, case: Case, found: ObservedReply) -> None:
+        """Store a broken reply to read it again. Beyond the limit, count it as it was read."""
         self._characters += len(found.text)
         if len(self.broken) < MAX_BROKEN and self._characters <= MAX_BROKEN_CHARACTERS:
             self.broken.append((case, found))
@@ -223,7 +223,7 @@ class Gathered:
             self.beyond[found.why or "no_value"] += 1
 
 
-def count_in(place: Place, found: Observed) -> None:
+def count_in(place: ObservedPlace, found: ObservedReply) -> None:
     """Count the value of a reply."""
     if found.value is not NOTHING:
         observe(place, found.value, clean=found.clean and not found.cut, cut=found.cut, doubts=found.doubts)

@@ -1,7 +1,7 @@
-"""Which fields can be grounded: clean values with the context they were made in enter; a proposal with its evidence leaves.
+"""The fields that can be grounded: takes clean values with their context; returns a proposal with its evidence.
 
-A field is proposed if its values stand in their own sources, and seldom in those of other replies. What is always there would ground
-anything, and what a model sums up or decides is nowhere. Without sources nothing is proposed.
+A field is proposed if its values are often in their own source and seldom in the sources of other replies. A text that
+is in every source proves nothing, and a model's summary or decision is in no source. Without sources, nothing is proposed.
 """
 
 from collections import Counter
@@ -20,24 +20,24 @@ from trueup.read.messages import before_reply
 from trueup.verdict.evidence import FOUND
 from trueup.verdict.paths import folded, parse
 
-MAX_PAIRS = 200  # values that are looked up, each in two sources
+MAX_PAIRS = 200  # values to look up, each in two sources
 MAX_SOURCE = 200_000  # bytes of a source
 MAX_BYTES = 4_000_000  # of all sources
 LEAST = 8  # values of a field
-_WITH_SOURCE = 0.99  # share of the replies: a grounded contract refuses those without
-_OWN = 0.8  # share of the values that stand in their own source
-_OTHER = 0.5  # and at most in that of another reply
+_WITH_SOURCE = 0.99  # the least share of replies with a source: a grounded contract refuses the others
+_OWN = 0.8  # the least share of values that are in their own source
+_OTHER = 0.5  # the largest share of values that are in another reply's source
 
 
-class Proposal(NamedTuple):
-    """The fields to ground, and for each the note on what that rests on."""
+class GroundingProposal(NamedTuple):
+    """The fields to ground, each with a note on its evidence."""
 
     fields: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 class Grounds:
-    """The first clean values that came with their sources."""
+    """The first clean values that have sources."""
 
     __slots__ = ("_bytes", "_pairs", "_seen", "_with_source")
 
@@ -48,11 +48,11 @@ class Grounds:
         self._with_source = 0
 
     def add(self, case: Case, value: Any) -> None:
-        """Take the value of a reply, with what the reply was made from."""
+        """Take the value of a reply with the source of that reply."""
         self._seen += 1
         context = _context(case)
         if not context or len(self._pairs) >= MAX_PAIRS or self._bytes >= MAX_BYTES:
-            self._with_source += bool(context) and self._with_source > 0  # as those before it
+            self._with_source += bool(context) and self._with_source > 0  # assume the same as before
             return
         sources = _sources(context)
         if sources is None:
@@ -63,15 +63,15 @@ class Grounds:
             return
         try:
             text = orjson.dumps(value)
-        except TypeError:  # an integer of many digits, or half a surrogate pair
+        except TypeError:  # a long integer, or a lone surrogate
             return
         self._bytes += size
         self._pairs.append((text, context, tuple(document.text for document in sources.documents)))
 
-    def proposal(self, schema: Any) -> Proposal:
-        """The fields whose values the sources have, under the schema of the draft."""
+    def proposal(self, schema: Any) -> GroundingProposal:
+        """The fields with values that are in the sources, under the draft's schema."""
         if len(self._pairs) < LEAST or self._with_source < _WITH_SOURCE * self._seen:
-            return Proposal()
+            return GroundingProposal()
         contract = Contract(schema, grounded=True)
         own, others, total = Counter[str](), Counter[str](), Counter[str]()
         for place, (text, context, source) in enumerate(self._pairs):
@@ -101,10 +101,10 @@ class Grounds:
             f"{field}: {count(own[name])} of {count(total[name])} are in their source, {count(others[name])} in another one"
             for field, name in zip(names, chosen, strict=True)
         )
-        return Proposal(names, tuple(notes))
+        return GroundingProposal(names, tuple(notes))
 
     def _other(self, place: int, source: Any) -> dict[str, Any] | None:
-        """The context of another reply, which has another source."""
+        """The context of another reply that has a different source."""
         pairs = self._pairs
         start = place + max(1, len(pairs) // 3)
         return next(
@@ -118,7 +118,7 @@ class Grounds:
 
 
 def _context(case: Case) -> dict[str, Any]:
-    """The context of a reply; where the whole conversation was stored, what came before the reply is a part of it."""
+    """The context of a reply. If the whole conversation is stored, the part before the reply belongs to it."""
     context = dict(case.context or {})
     if isinstance(case.reply, list) and "history" not in context:
         context["history"] = before_reply(case.reply).messages
@@ -137,7 +137,7 @@ def _grades(contract: Contract[Any], text: bytes, context: dict[str, Any]) -> di
 
 
 def _is_listed(schema: Schema, name: str) -> bool:
-    """Whether the schema lists the values of a field, or allows a boolean there: it is decided, not read."""
+    """Whether the schema lists a field's values or allows a boolean: such a value is decided, not read."""
     parts = tuple(_parts(name))
     rules = [place.rules for place in places_along(schema.place, parts)]
     return any("enum" in each or "const" in each or "boolean" in each.get("type", ()) for each in rules)

@@ -1,13 +1,13 @@
-"""What is said about a draft as a whole: where it comes from, and how far it can be trusted."""
+"""Texts about a draft as a whole: where it comes from, and how far it can be trusted."""
 
 from trueup.inferring.reading import WHY
-from trueup.inferring.report import HeldOut, Report
+from trueup.inferring.report import DraftReport, HeldOut
 from trueup.inferring.words import count, share
 
 _SHOWN = 5
 
 
-def heading(report: Report) -> list[str]:
+def heading(report: DraftReport) -> list[str]:
     """The first lines of a draft."""
     if report.source:
         return [f"Drafted by `trueup infer` from {report.source}."]
@@ -23,8 +23,8 @@ def heading(report: Report) -> list[str]:
     return out
 
 
-def told(report: Report) -> list[str]:
-    """The report in sentences, for people."""
+def told(report: DraftReport) -> list[str]:
+    """The report in sentences."""
     if report.source:
         return [f"Drafted from {report.source}."]
     held = report.held
@@ -36,7 +36,7 @@ def told(report: Report) -> list[str]:
     ]
     if report.whole_lines:
         out.append(
-            "No line says which field is the reply, so each line was taken as a value; --reply-column names one."
+            "No line shows which field is the reply, so each line was read as a value; --reply-column NAME sets the field."
         )
     if report.mended:
         out.append(
@@ -44,7 +44,7 @@ def told(report: Report) -> list[str]:
         )
     if report.other:
         out.append(
-            f"The replies are text, but {count(report.other)} hold a value; --expect value drafts a schema from those."
+            f"The replies are text, but {count(report.other)} contain a value; --expect value drafts a schema from them."
         )
     out.append(accepted(held))
     if held.cut or held.without:

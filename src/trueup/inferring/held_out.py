@@ -1,7 +1,7 @@
-"""Held-out replies against a draft: they are judged; what of the draft refuses them leaves as a list of constraints to relax.
+"""Held-out replies against a draft: each is checked; returns the constraints that refuse them, to relax.
 
-A reply that was cut, or that lost something, is counted apart: a good contract refuses most of those. Nothing is relaxed for replies that
-hold no value.
+A reply that was cut, or that lost something, is counted separately: a good contract refuses most of those. Replies
+without a value never relax a constraint.
 """
 
 from collections import Counter
@@ -12,36 +12,36 @@ from trueup.contract.contract import Contract
 from trueup.inferring.calling import state_of
 from trueup.inferring.draft import ITEMS, VALUES, Location
 from trueup.inferring.reading import CUT, NOT_USABLE, NOTHING, is_data, json_data
-from trueup.inferring.shapes import Shape
+from trueup.inferring.shapes import ValueShape
 from trueup.material.case import Case
 from trueup.verdict.facts import Finding
 from trueup.verdict.paths import Parts, parse
 from trueup.verdict.verdict import Verdict
 
 Word = tuple[str, Location, str]
-"""The tool whose arguments are meant, or nothing; the place; what to relax there."""
+"""The tool, for constraints on arguments, or empty; the place; the constraint to relax there."""
 _LENGTHS = frozenset({"minLength", "maxLength"})
 
 
-class Judged(NamedTuple):
+class HeldOutReply(NamedTuple):
     """A held-out reply under a draft."""
 
     case: Case
     kind: str
-    """`whole`, `cut` for one that lost something, or `none` for one without a value of the shape that replies have."""
+    """`whole`, `cut` if something is lost, or `none` without a value of the replies' shape."""
     ok: bool
     words: tuple[Word, ...] = ()
-    """What to relax so that it may pass; empty if the draft is not what refuses it."""
+    """The constraints to relax so that it may pass; empty if the draft is not the cause."""
     codes: tuple[str, ...] = ()
     value: Any = None
 
 
 def judge(
-    contract: Contract, cases: Iterable[Case], schema: Any, tools: dict[str, Any], shape: Shape | None = None
-) -> list[Judged]:
-    """Judge cases under a contract whose order of calls is left out; `schema` and `tools` are what it was made of.
+    contract: Contract, cases: Iterable[Case], schema: Any, tools: dict[str, Any], shape: ValueShape | None = None
+) -> list[HeldOutReply]:
+    """Check cases under a contract without its order of calls. `schema` and `tools` are the parts of the contract.
 
-    A case that is refused and has another `shape` than the rest counts as one without a value, as it does where drafts are made.
+    A refused case with a different `shape` counts as one without a value, as in drafting.
     """
     judged = [_judged(contract, case, schema, tools) for case in cases]
     if shape is None:
@@ -52,24 +52,24 @@ def judge(
     ]
 
 
-def _judged(contract: Contract, case: Case, schema: Any, tools: dict[str, Any]) -> Judged:
+def _judged(contract: Contract, case: Case, schema: Any, tools: dict[str, Any]) -> HeldOutReply:
     if case.unjudgeable is not None or case.reply is None:
-        return Judged(case, "none", ok=False)
+        return HeldOutReply(case, "none", ok=False)
     if schema is not None and isinstance(case.reply, dict | list) and is_data(case.reply):
         value = json_data(case.reply)
         if value is NOTHING:
-            return Judged(case, "none", ok=False)
+            return HeldOutReply(case, "none", ok=False)
         verdict = contract.check_value(value)
     else:
         verdict = contract.check(case.reply, context_of(case))
     codes = {found.code for found in verdict.findings.errors}
     fixes = {fix.code for fix in verdict.fixes}
     if codes & NOT_USABLE:
-        return Judged(case, "none", ok=False, codes=tuple(sorted(codes)))
+        return HeldOutReply(case, "none", ok=False, codes=tuple(sorted(codes)))
     lossy = any(fix.grade == "lossy" for fix in verdict.fixes)
     kind = "cut" if lossy or fixes & CUT or verdict.reply.finish == "length" else "whole"
     words = {word for found in verdict.findings.errors if (word := _word(found, verdict, schema, tools)) is not None}
-    return Judged(case, kind, verdict.ok, tuple(sorted(words)), tuple(sorted(codes)), verdict.data)
+    return HeldOutReply(case, kind, verdict.ok, tuple(sorted(words)), tuple(sorted(codes)), verdict.data)
 
 
 def context_of(case: Case) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def context_of(case: Case) -> dict[str, Any]:
 
 
 def _word(found: Finding, verdict: Verdict, schema: Any, tools: dict[str, Any]) -> Word | None:
-    """What to relax for a finding; None if the draft is not at fault."""
+    """The constraint to relax for a finding; None if the draft is not at fault."""
     if found.code == "D002":
         return "", (), "state"
     if found.code in ("D004", "D006"):
@@ -119,7 +119,7 @@ def _relaxed(found: Finding, at: Location, above: dict[str, Any], parts: Parts) 
 
 
 def located(schema: dict[str, Any], parts: Parts) -> tuple[Location, dict[str, Any]]:
-    """The place of a draft that a path of a value leads to, and the schema just above it.
+    """The place of a draft for a path of a value, and the schema just above it.
 
     >>> located({"properties": {"a": {"items": {}}}}, ("a", 0))[0]
     ('a', '[]')
@@ -149,8 +149,8 @@ def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def worst(judged: list[Judged], relaxed: set[Word]) -> Word | None:
-    """The constraint that refuses the most whole replies and was not relaxed before; None if there is none."""
+def worst(judged: list[HeldOutReply], relaxed: set[Word]) -> Word | None:
+    """The constraint that refuses the most complete replies and is not relaxed yet; None if there is none."""
     counts = Counter(word for one in judged if one.kind == "whole" and not one.ok for word in one.words)
     fresh = [(seen, word) for word, seen in counts.items() if word not in relaxed]
     if not fresh:
@@ -159,7 +159,7 @@ def worst(judged: list[Judged], relaxed: set[Word]) -> Word | None:
 
 
 def _bolder(counts: "Counter[Word]", relaxed: set[Word]) -> Word | None:
-    """Where relaxing one constraint did not help, the whole place is set free."""
+    """The word that frees a whole place, if relaxing one constraint there did not help."""
     for (tool, at, _), _seen in counts.most_common():
         word = (tool, at, "any")
         if at and word not in relaxed:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from trueup.contract.contract import Contract
 from trueup.inferring.calling import breaks_order
 from trueup.inferring.draft import Loosened, draft
-from trueup.inferring.evidence import Budget, Place
-from trueup.inferring.gathering import Gathered, count_in
-from trueup.inferring.grounds import Proposal
+from trueup.inferring.evidence import Budget, ObservedPlace
+from trueup.inferring.gathering import GatheredValues, count_in
+from trueup.inferring.grounds import GroundingProposal
 from trueup.inferring.heading import heading
-from trueup.inferring.held_out import Judged, Word, judge, worst
-from trueup.inferring.reading import NOTHING, WHY, Observed, observed, reader
-from trueup.inferring.report import Draft, HeldOut, Report
-from trueup.inferring.shapes import FEW, Shape
+from trueup.inferring.held_out import HeldOutReply, Word, judge, worst
+from trueup.inferring.reading import NOTHING, WHY, ObservedReply, observed, reader
+from trueup.inferring.report import ContractDraft, DraftReport, HeldOut
+from trueup.inferring.shapes import FEW, ValueShape
 from trueup.inferring.strictness import NEEDS, SHAPE, Needs, Strictness
 from trueup.inferring.words import count, seen, things
 from trueup.inferring.wrapping import seldom, unwrapped, wrapping
@@ -50,7 +50,7 @@ def infer(
     selection: Selection = EVERYTHING,
     reply_column: str = "",
     on_case: Callable[[int], None] | None = None,
-) -> Draft:
+) -> ContractDraft:
     """Draft a contract from sources: names of files, folders, stores or OpenAPI files; types and functions; or replies themselves.
 
     `sources` are read one after the other. A type or an OpenAPI file stands alone.
@@ -74,13 +74,13 @@ def infer(
     """
     _refuse_bad_options(strictness, holdout, expect)
     from trueup.inferring.declarations import described
-    from trueup.inferring.sources import Opened
+    from trueup.inferring.sources import OpenedSources
 
     known = described(sources, name, operation)
     if known is not None:
         return known
-    gathered = Gathered(holdout, seed)
-    opened = Opened(sources, selection, reply_column)
+    gathered = GatheredValues(holdout, seed)
+    opened = OpenedSources(sources, selection, reply_column)
     gathered.add_all(_counted(opened, on_case))
     return _Inferring(gathered, NEEDS[strictness], expect, name, whole_lines=opened.whole_lines).draft()
 
@@ -105,7 +105,7 @@ class _Inferring:
     """One draft from replies: what was gathered, and what was relaxed so far."""
 
     def __init__(
-        self, gathered: Gathered, needs: Needs, expect: Expect, name: str, *, whole_lines: bool = False
+        self, gathered: GatheredValues, needs: Needs, expect: Expect, name: str, *, whole_lines: bool = False
     ) -> None:
         self.gathered = gathered
         self.needs = needs
@@ -118,7 +118,7 @@ class _Inferring:
         if not self.has_value:
             gathered.texts.merge(gathered.value_texts)
         self.mended = gathered.mended if self.has_value else 0
-        self.shape: Shape | None = None
+        self.shape: ValueShape | None = None
         """The shape that replies must have to be judged; None if all are."""
         self.root = self._read_again() if self.has_value else None
         self._loose_order: set[str] = set()
@@ -129,21 +129,21 @@ class _Inferring:
         found = self.gathered
         return found.cases - len(found.held) - sum(self.reasons.values())
 
-    def _read_again(self) -> Place:
+    def _read_again(self) -> ObservedPlace:
         """The evidence of all replies: broken and wrapped ones are read under a first draft, for a schema helps to read."""
         gathered = self.gathered
         kept = [*gathered.wrapped, *gathered.broken]
         rare = seldom((found.value for _, found in kept), gathered.values)
-        final = Place(Budget())
+        final = ObservedPlace(Budget())
         final.merge(gathered.clean)
         others = list(gathered.others)
-        again: list[tuple[Case, Observed]] = []
+        again: list[tuple[Case, ObservedReply]] = []
         for case, found in kept:
             if found.clean and not found.cut and wrapping(found.value) not in rare:
                 count_in(final, found)
             else:
                 again.append((case, found))
-        first = Place(Budget())
+        first = ObservedPlace(Budget())
         first.merge(final)
         for _, found in again:
             if wrapping(found.value) not in rare:
@@ -173,7 +173,7 @@ class _Inferring:
                 count_in(final, found)
         return final
 
-    def draft(self) -> Draft:
+    def draft(self) -> ContractDraft:
         gathered = self.gathered
         if not self._used or not (gathered.values or gathered.calls.made or gathered.texts.seen):
             raise NothingToLearn(self._nothing())
@@ -185,7 +185,7 @@ class _Inferring:
             data, held = self._relax(data)
         self._ground(data)
         report = self._report(held)
-        return Draft(data, dict(self.notes), heading(report), report)
+        return ContractDraft(data, dict(self.notes), heading(report), report)
 
     def _nothing(self) -> str:
         if not self.gathered.cases:
@@ -228,7 +228,7 @@ class _Inferring:
 
     def _ground(self, data: dict[str, Any]) -> None:
         """Propose the fields whose values stand in their sources. They are reported, not refused: that is for the user to decide."""
-        proposal = self.gathered.grounds.proposal(data["schema"]) if "schema" in data else Proposal()
+        proposal = self.gathered.grounds.proposal(data["schema"]) if "schema" in data else GroundingProposal()
         if proposal.fields:
             data["grounded"] = {"fields": list(proposal.fields), "level": "warning"}
             self.notes["grounded", "level"] = "`error` refuses a value that its source does not have"
@@ -293,7 +293,7 @@ class _Inferring:
             ),
         )
 
-    def _judge(self, data: dict[str, Any], cases: list[Case]) -> list[Judged]:
+    def _judge(self, data: dict[str, Any], cases: list[Case]) -> list[HeldOutReply]:
         options = {key: part for key, part in data.items() if key != "order"}
         tools = {tool["name"]: tool["parameters"] for tool in data.get("tools", ())}
         return judge(Contract(**options), cases, data.get("schema"), tools, self.shape)
@@ -302,15 +302,15 @@ class _Inferring:
         """The draft without the requirements that held-out conversations break."""
         if "order" not in data:
             return data
-        held = Gathered(0.0, 0)
+        held = GatheredValues(0.0, 0)
         held.add_all(self.gathered.held)
         broken, total = breaks_order(data["order"], held.calls.sequences.values())
         self._loose_order = {name for name, times in broken.items() if times > (1 - TARGET) * total}
         return self._data() if self._loose_order else data
 
-    def _report(self, held: HeldOut) -> Report:
+    def _report(self, held: HeldOut) -> DraftReport:
         found = self.gathered
-        return Report(
+        return DraftReport(
             cases=found.cases,
             used=self._used,
             unusable={reason: times for reason, times in self.reasons.items() if times},
@@ -322,14 +322,14 @@ class _Inferring:
         )
 
 
-def _better(found: Observed, again: Observed) -> Observed:
+def _better(found: ObservedReply, again: ObservedReply) -> ObservedReply:
     """The reading to count: that under a draft, if the reply fits it or held no value before. It is never a clean one of a broken reply."""
     if again.value is NOTHING or not (again.ok or found.value is NOTHING):
         return found
     return again._replace(clean=again.clean and found.clean)
 
 
-def _accepted(judged: list[Judged]) -> tuple[int, int]:
+def _accepted(judged: list[HeldOutReply]) -> tuple[int, int]:
     whole = [one.ok for one in judged if one.kind == "whole"]
     return sum(whole), len(whole)
 

@@ -1,33 +1,33 @@
-"""Whether the keys of an object are names or data: the keys seen enter; for a map, its values leave.
+"""Whether the keys of an object are names or data: takes the keys; returns the values, if the object is a map.
 
-Keys are data if new ones keep coming: the share of keys that are expected to be new decides, as it does for enums.
+Keys are data if new ones keep appearing. The expected share of new keys decides, as for enums.
 """
 
 from typing import NamedTuple
 
-from trueup.inferring.evidence import Budget, Place
+from trueup.inferring.evidence import Budget, ObservedPlace
 from trueup.inferring.words import count
 from trueup.statistics.unseen import missing_mass
 from trueup.verdict.patterns import lazy_regex
 
-_LEAST = 8  # different keys
-_NEW = 0.1  # the share of keys that are expected to be new
-_STABLE = 0.25  # the share of objects that have a key which is a name
-_OFTEN = 0.5  # keys that are data, for each object
+_LEAST = 8  # distinct keys
+_NEW = 0.1  # the expected share of new keys
+_STABLE = 0.25  # the share of objects with a key, if the key is a name
+_OFTEN = 0.5  # the number of data keys per object
 _DATA = lazy_regex(r"(?:[\d.,:/_ -]+|[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|\d{4}-\d\d-\d\d.*|[^@\s]+@[^@\s]+\.\w+)\Z")
 
 
 class Dynamic(NamedTuple):
-    """A map: the keys that are names all the same, what the values of the others are, and why."""
+    """A map: the keys that are names anyway, the values of the other keys, and the evidence."""
 
     stable: tuple[str, ...]
-    values: Place | None
-    """None if the values are of many types."""
+    values: ObservedPlace | None
+    """None if the values have many types."""
     note: str
 
 
-def as_map(place: Place) -> Dynamic | None:
-    """The map that the objects at a place are; None if their keys are names."""
+def as_map(place: ObservedPlace) -> Dynamic | None:
+    """The map that the objects at a place form; None if their keys are names."""
     objects = place.kinds.get("object", 0) + place.doubtful.get("object", 0)
     members = place.members
     if objects < 2 and place.rest is None:
@@ -43,7 +43,7 @@ def as_map(place: Place) -> Dynamic | None:
     once = missing_mass([member.seen for member in dynamic])
     if place.rest is None and once < _NEW and not look_like_data:
         return None
-    merged = Place(Budget(), inside=True)
+    merged = ObservedPlace(Budget(), inside=True)
     for member in dynamic:
         merged.merge(member.place)
     if place.rest is not None:

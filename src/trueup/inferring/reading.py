@@ -1,7 +1,7 @@
-"""A case as something to learn from: its reply enters; its value, what is not sure about it, its calls and its text leave.
+"""A case as evidence: takes its reply; returns its value, uncertain parts, calls and text.
 
-The reply is read by the reader that judges replies, first without a schema, later under a draft, because a schema helps to read. What
-each fix leaves open is decided here. A reply that holds nothing to learn from says why.
+The checking reader also reads these replies, first without a schema, then under a draft, because a schema helps. This
+module decides which parts remain uncertain after each fix. If a reply has no evidence, it gives the reason.
 """
 
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.verdict import Verdict
 
 NOTHING = object()
-"""Stands for a reply that holds no value: null is one."""
+"""Stands for a reply without a value. None cannot do that: it is a value, null."""
 
 CUT = frozenset({"S005", "S028", "S029", "S030", "S043"})
 _WHOLLY = frozenset({"S042", "W013", "W015", "W018", "W019"})
@@ -30,45 +30,45 @@ _NAME = lazy_regex(r"[A-Za-z_][\w.-]{0,63}\Z")
 _LOSES = frozenset({"S027", "S031", "S033", "S034", "S036", "S037"})
 _NO_REPLY = frozenset({"R001", "R002", "R004"})
 NOT_USABLE = _NO_REPLY | {"P001", "P002", "P010", "P013", "L001", "L002", "L003", "R003"}
-"""Findings of replies that hold no value at all."""
+"""Findings of replies without any value."""
 
 WHY: dict[str, str] = {
     **{str(reason): said for reason, said in REASONS.items()},
     "empty": "the reply is empty",
     "no_value": "the reply holds no JSON value",
-    "doubtful": "the value cannot be read with any certainty",
+    "doubtful": "the value cannot be read reliably",
     "refused": "the model refused to answer",
     "too_large": "the reply is too large or too deep to read",
-    "other_shape": "the value has another shape than the rest, such as an error object",
+    "other_shape": "the value has a different shape from the rest, such as an error object",
     "not_json": "the value cannot be written as JSON",
-    "not_read": "the reply has the shape of no provider's",
+    "not_read": "the reply is not in the format of a known provider",
 }
-"""Why a reply was not used, in words."""
+"""The reasons for not using a reply, in words."""
 
 
-class Observed(NamedTuple):
-    """What one reply says."""
+class ObservedReply(NamedTuple):
+    """The contents of one reply."""
 
     value: Any = NOTHING
     clean: bool = False
-    """Whether the reply needed no fix but for what was wrapped around the value."""
+    """Whether the reply needed no fix except to unwrap the value."""
     cut: bool = False
     """Whether the reply may end early."""
     lossy: bool = False
-    """Whether something of it was lost."""
+    """Whether part of it was lost."""
     doubts: dict[Parts, str] = {}
     calls: tuple[ToolCall, ...] = ()
     text: str = ""
     ok: bool = True
-    """Whether it fits the schema that it was read by."""
+    """Whether it fits the schema under which it was read."""
     why: str = ""
     """Why there is no value; empty if there is one, or if the reply makes calls."""
-    instead: "Observed | None" = None
-    """Where a value was taken as a call, `{"name": …, "arguments": …}`: the same reply with its value; None for other replies."""
+    instead: "ObservedReply | None" = None
+    """If a value was read as a call, `{"name": …, "arguments": …}`: the same reply as a value. None for other replies."""
 
 
-def reader(schema: Any = True, **options: Any) -> Contract:
-    """The contract that replies are read by; it takes any fix, for what is read is not yet used.
+def reader(schema: Any = True, **options: Any) -> Contract:  # noqa: FBT002 - True is a schema
+    """The contract that reads replies. It accepts any fix, because its values are only evidence.
 
     >>> observed(reader(), Case("1", '{"a": 1,')).value
     {'a': 1}
@@ -76,15 +76,15 @@ def reader(schema: Any = True, **options: Any) -> Contract:
     return Contract(schema, accept="lossy", **options)
 
 
-def observed(contract: Contract, case: Case) -> Observed:
-    """What a case says, read by a contract."""
+def observed(contract: Contract, case: Case) -> ObservedReply:
+    """The contents of a case, as a contract reads them."""
     if case.unjudgeable is not None:
-        return Observed(why=case.unjudgeable)
+        return ObservedReply(why=case.unjudgeable)
     if case.reply is None:
-        return Observed(why="no_reply")
+        return ObservedReply(why="no_reply")
     if isinstance(case.reply, dict | list) and is_data(case.reply):
         value = json_data(case.reply)
-        return Observed(value, clean=True) if value is not NOTHING else Observed(why="not_json")
+        return ObservedReply(value, clean=True) if value is not NOTHING else ObservedReply(why="not_json")
     verdict = contract.check(case.reply, _context(case))
     if _is_encoded_twice(verdict.data):
         inner = contract.check(verdict.data)
@@ -93,47 +93,47 @@ def observed(contract: Contract, case: Case) -> Observed:
     reply = verdict.reply
     calls, text = reply.calls, reply.text
     if verdict.data is None and not _is_null(verdict):
-        return Observed(calls=calls, text=text, why="" if calls else _why(verdict, reply))
+        return ObservedReply(calls=calls, text=text, why="" if calls else _why(verdict, reply))
     called = _spoken_call(verdict.data, verdict.fixes)
     if called is not None:
-        return Observed(calls=(*calls, *called), text=text, instead=_with_value(verdict, calls, text))
+        return ObservedReply(calls=(*calls, *called), text=text, instead=_with_value(verdict, calls, text))
     return _with_value(verdict, calls, text)
 
 
 def _is_encoded_twice(data: Any) -> bool:
-    """Whether a value is text that holds the real value, which no schema has told the reader."""
+    """Whether a value is text that contains the real value, encoded as JSON again."""
     return isinstance(data, str) and data.lstrip()[:1] in ("{", "[")
 
 
-def _with_value(verdict: Verdict, calls: tuple[ToolCall, ...], text: str) -> Observed:
+def _with_value(verdict: Verdict, calls: tuple[ToolCall, ...], text: str) -> ObservedReply:
     codes = {fix.code for fix in verdict.fixes}
     if codes & _WHOLLY:
-        return Observed(calls=calls, text=text, why="doubtful")
+        return ObservedReply(calls=calls, text=text, why="doubtful")
     doubts: dict[Parts, str] = {}
     for fix in verdict.fixes:
         kind = _OPEN.get(fix.code) or (TYPE if fix.code[0] == "C" and fix.code not in ("C004", "C010") else "")
         if kind:
             place = parse(fix.path)
-            if fix.code == "C009" and place:  # the key was there, with null
+            if fix.code == "C009" and place:  # the key was there with null
                 place, kind = place[:-1], MEMBERS
             if doubts.get(place) != TYPE:
                 doubts[place] = kind
     cut = bool(codes & CUT) or verdict.reply.finish == "length"
     lossy = any(fix.grade == "lossy" for fix in verdict.fixes) or bool(codes & _LOSES)
     clean = codes <= _AROUND
-    return Observed(verdict.data, clean, cut, lossy, doubts, calls, text, verdict.ok)
+    return ObservedReply(verdict.data, clean, cut, lossy, doubts, calls, text, verdict.ok)
 
 
 def _context(case: Case) -> dict[str, Any] | None:
-    """The context without a state: a reader has no states."""
+    """The context without a state: the reader has no states."""
     if not case.context:
         return None
     return {name: value for name, value in case.context.items() if name in ("history", "question", "expected_sequence")}
 
 
 def is_data(reply: Any) -> bool:
-    """Whether a reply is data that somebody read already, not what a provider sent."""
-    from trueup.read.detect import family, is_error  # only where a reply is more than text
+    """Whether a reply is parsed data, not a provider's response."""
+    from trueup.read.detect import family, is_error  # only needed if a reply is more than text
 
     if isinstance(reply, list):
         return not any(isinstance(item, dict) and ("role" in item or "content" in item) for item in reply)
@@ -141,7 +141,7 @@ def is_data(reply: Any) -> bool:
 
 
 def json_data(value: Any) -> Any:
-    r"""A value of Python as JSON has it; `NOTHING` if it cannot be written as JSON.
+    r"""A Python value as JSON data; `NOTHING` if it cannot be written as JSON.
 
     >>> json_data({"a": (1, 2)}), json_data(["\ud800"]) is NOTHING
     ({'a': [1, 2]}, True)
@@ -171,7 +171,7 @@ def _why(verdict: Verdict, reply: Reply) -> str:
 
 
 def _spoken_call(data: Any, fixes: tuple[Fix, ...]) -> tuple[ToolCall, ...] | None:
-    """The call that a value is, where the model wrote it into the text."""
+    """The call that a value represents, if the model wrote it as text."""
     if not isinstance(data, dict) or len(data) > 3:
         return None
     name, args = data.get("name"), data.get("arguments", data.get("parameters"))

@@ -1,4 +1,4 @@
-"""What came of drafting: the draft itself, its evidence, and a report whose numbers add up."""
+"""The results of drafting: the draft itself, its evidence, and a report with counts that add up."""
 
 import tempfile
 from pathlib import Path
@@ -19,33 +19,33 @@ if TYPE_CHECKING:
 
 
 class HeldOut(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of the replies that were held out."""
+    """The results for the held-out replies."""
 
     total: int = 0
     whole: int = 0
-    """Replies whose value can be read, and from which nothing was lost."""
+    """Replies with a readable value, from which nothing was lost."""
     accepted: int = 0
     """How many of those the draft accepts."""
     at_first: int = 0
-    """How many it accepted before anything was relaxed."""
+    """How many it accepted before any relaxing."""
     cut: int = 0
     """Replies that were cut, or that lost something."""
     cut_accepted: int = 0
     without: int = 0
-    """Replies that hold no value, or one of another shape than the rest."""
+    """Replies without a value, or with a value of a different shape."""
     relaxed: tuple[str, ...] = ()
-    """What was relaxed for them."""
+    """The constraints relaxed for them."""
     refused_by: dict[str, int] = {}
-    """The codes by which whole replies are still refused."""
+    """The codes that still refuse complete replies."""
 
     @property
     def interval(self) -> Interval:
-        """The Wilson interval of the share that is accepted."""
+        """The Wilson interval of the share of accepted replies."""
         return wilson(self.accepted, self.whole)
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """How many replies there were, and how each was used: `cases == used + held.total + sum(unusable)`."""
+class DraftReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The number of replies and their use: `cases == used + held.total + sum(unusable)`."""
 
     cases: int = 0
     used: int = 0
@@ -53,23 +53,23 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """How many replies were not used, by reason."""
     held: HeldOut = HeldOut()
     mended: int = 0
-    """How many of the values that were used had to be mended."""
+    """How many of the used values had to be repaired."""
     kind: str = "value"
-    """`value`, `text`, `calls`, `type` or `openapi`: what the draft was made from."""
+    """The source of the draft: `value`, `text`, `calls`, `type` or `openapi`."""
     other: int = 0
-    """In a draft for text: how many replies held a value all the same."""
+    """In a draft for text: how many replies contained a value anyway."""
     whole_lines: bool = False
-    """Whether no line of a file named its reply, so that each line was taken as a value."""
+    """Whether no line of a file named its reply, so that each line was read as a value."""
     source: str = ""
-    """The type or the API description, where the draft was made from one."""
+    """The type or the API description that the draft was made from, if any."""
 
     @property
     def ok(self) -> bool:
-        """Whether at least 99 % of the held-out replies pass; True if none was held out."""
+        """Whether at least 99 % of the held-out replies pass; True if there are none."""
         return self.held.accepted >= 0.99 * self.held.whole
 
     def why(self) -> str:
-        """Why replies were not used, in words."""
+        """The reasons for unused replies, in words."""
         return ", ".join(
             f"{count(times)}: {WHY.get(reason, reason)}" for reason, times in sorted(self.unusable.items())
         )
@@ -83,7 +83,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return out
 
 
-class Draft:
+class ContractDraft:
     """A drafted contract.
 
     >>> from trueup.inferring.infer import infer
@@ -94,7 +94,7 @@ class Draft:
     {'n': 3}
     """
 
-    def __init__(self, data: dict[str, Any], notes: dict[Place, str], head: list[str], report: Report) -> None:
+    def __init__(self, data: dict[str, Any], notes: dict[Place, str], head: list[str], report: DraftReport) -> None:
         self.data = data
         """The contract as plain data."""
         self.report = report
@@ -104,7 +104,7 @@ class Draft:
 
     @property
     def evidence(self) -> dict[str, str]:
-        """What each line of the contract rests on, by its path."""
+        """The evidence for each line of the contract, by its path."""
         return {render(path): note for path, note in self._notes.items()}
 
     @property
@@ -113,13 +113,13 @@ class Draft:
         return document(self.data, self._notes, self._head)
 
     def contract(self) -> "Contract[Any]":
-        """The contract, ready to judge."""
+        """The contract, ready to check replies."""
         from trueup.contract.contract import Contract
 
         return Contract(**self.data)
 
     def faults(self) -> "tuple[Fault, ...]":
-        """What `trueup lint` says of the file."""
+        """The problems that `trueup lint` finds in the file."""
         from trueup.contract.lint.run import lint_contract
 
         with tempfile.TemporaryDirectory(prefix="trueup-draft-") as folder:

@@ -1,11 +1,12 @@
-"""What can be said of texts and numbers beyond their type: evidence enters; enums, formats and bounds leave, each with its note.
+"""Rules for texts and numbers beyond their type: takes evidence; returns enums, formats and bounds, each with its note.
 
-An enum is made only if few new values are to be expected; a bound only if it is a natural one: not empty, not negative, a share, a scale.
+An enum is drafted only if few new values are expected. A bound is drafted only if it is a natural one: not empty, not
+negative, a share, a scale.
 """
 
 from typing import Any, NamedTuple
 
-from trueup.inferring.evidence import Place
+from trueup.inferring.evidence import ObservedPlace
 from trueup.inferring.strictness import Needs
 from trueup.inferring.types import Types
 from trueup.inferring.words import count, share
@@ -15,25 +16,25 @@ from trueup.verdict.patterns import lazy_regex
 
 Rule = tuple[str, Any, str]
 
-_REPEATED = 4  # how often each value of an enum is seen on average
-_MANY = 50  # more values are a list of something, not an enum
-_SHOWN_ENUM = 60  # characters of a value of an enum
+_REPEATED = 4  # the least average count of an enum's values
+_MANY = 50  # more values do not make an enum
+_SHOWN_ENUM = 60  # characters of an enum value
 _SHARE = lazy_regex(r"(?i).*(?:percent|pct|score|confidence|probab|progress|likelihood|certainty|completion)")
 
 
-class Rules(NamedTuple):
-    """The rules that stay, and a remark on one that was not made."""
+class ScalarRules(NamedTuple):
+    """The rules that stay, and a remark on a rule that was not made."""
 
     kept: list[Rule] = []
     remark: str = ""
 
 
-def text_rules(place: Place, types: Types, needs: Needs) -> Rules:
+def text_rules(place: ObservedPlace, types: Types, needs: Needs) -> ScalarRules:
     """The rules for the texts of a place.
 
     >>> from trueup.inferring.evidence import Budget, observe
     >>> from trueup.inferring.strictness import NEEDS
-    >>> place = Place(Budget())
+    >>> place = ObservedPlace(Budget())
     >>> for value in ["red", "blue"] * 50:
     ...     observe(place, value)
     >>> text_rules(place, Types(("string",)), NEEDS["standard"]).kept
@@ -43,16 +44,16 @@ def text_rules(place: Place, types: Types, needs: Needs) -> Rules:
     formats = sorted(place.formats or ())
     different = len(place.texts) if place.texts is not None else texts
     if formats and texts >= needs.formats and different >= min(3, needs.formats):
-        return Rules([("format", formats[0], f"all {count(texts)}")])
+        return ScalarRules([("format", formats[0], f"all {count(texts)}")])
     remark = ""
     if types.single == "string" and texts:
-        rule, remark = _enum(place, "null" in types.names, needs)
+        rule, remark = _enum(place, needs, with_null="null" in types.names)
         if rule:
-            return Rules([rule])
-    return Rules(_lengths(place, texts, needs), remark)
+            return ScalarRules([rule])
+    return ScalarRules(_lengths(place, texts, needs), remark)
 
 
-def _enum(place: Place, with_null: bool, needs: Needs) -> tuple[Rule | None, str]:
+def _enum(place: ObservedPlace, needs: Needs, *, with_null: bool) -> tuple[Rule | None, str]:
     counts = place.texts
     if counts is None or not counts:
         return None, ""
@@ -82,7 +83,7 @@ def _percent(upper: float) -> str:
 
 
 def _folded(counts: dict[str, int]) -> dict[str, int]:
-    """The counts with one spelling of each value, the commonest: a contract reads the others as that one."""
+    """The counts with the most common spelling of each value. A contract reads the other spellings as that one."""
     common: dict[str, str] = {}
     out: dict[str, int] = {}
     for text, seen in sorted(counts.items(), key=lambda pair: -pair[1]):
@@ -92,7 +93,7 @@ def _folded(counts: dict[str, int]) -> dict[str, int]:
     return out
 
 
-def _lengths(place: Place, texts: int, needs: Needs) -> list[Rule]:
+def _lengths(place: ObservedPlace, texts: int, needs: Needs) -> list[Rule]:
     if texts < needs.texts or place.blank or place.shortest < 1:
         return []
     different = len(place.texts) if place.texts is not None else texts
@@ -104,12 +105,12 @@ def _lengths(place: Place, texts: int, needs: Needs) -> list[Rule]:
     return [("minLength", 1, "never empty")]
 
 
-def number_bounds(place: Place, types: Types, name: str, needs: Needs) -> Rules:
+def number_bounds(place: ObservedPlace, types: Types, name: str, needs: Needs) -> ScalarRules:
     """The bounds for the numbers of a place: a share, a scale, or not negative.
 
     >>> from trueup.inferring.evidence import Budget, observe
     >>> from trueup.inferring.strictness import NEEDS
-    >>> place = Place(Budget())
+    >>> place = ObservedPlace(Budget())
     >>> for value in range(200):
     ...     observe(place, value % 5 + 1)
     >>> [rule[:2] for rule in number_bounds(place, Types(("integer",)), "stars", NEEDS["standard"]).kept]
@@ -118,22 +119,22 @@ def number_bounds(place: Place, types: Types, name: str, needs: Needs) -> Rules:
     low, high = place.low, place.high
     total = place.kinds.get("integer", 0) + place.kinds.get("number", 0)
     if low is None or high is None or total < needs.numbers or low < 0:
-        return Rules()
+        return ScalarRules()
     said = f"{_number(low)} to {_number(high)} in {count(total)}"
     if place.fractions and high <= 1 and high >= 0.6:
-        return Rules([("minimum", 0, said), ("maximum", 1, "")])
+        return ScalarRules([("minimum", 0, said), ("maximum", 1, "")])
     scale = _scale(place, types, low, high, total)
     if scale is not None:
-        return Rules([("minimum", scale[0], said), ("maximum", scale[1], "")])
+        return ScalarRules([("minimum", scale[0], said), ("maximum", scale[1], "")])
     if 1 < high <= 100 and high >= 50 and _SHARE.match(name):
-        return Rules([("minimum", 0, said), ("maximum", 100, "")])
-    if low <= high * 0.2:  # a range that starts near zero; that of years, for one, does not
-        return Rules([("minimum", 0, said)])
-    return Rules()
+        return ScalarRules([("minimum", 0, said), ("maximum", 100, "")])
+    if low <= high * 0.2:  # a range that starts near zero; years, for example, do not
+        return ScalarRules([("minimum", 0, said)])
+    return ScalarRules()
 
 
-def _scale(place: Place, types: Types, low: float, high: float, total: int) -> tuple[int, int] | None:
-    """A scale such as 1 to 5, if every step of it was seen often."""
+def _scale(place: ObservedPlace, types: Types, low: float, high: float, total: int) -> tuple[int, int] | None:
+    """A scale such as 1 to 5, if every step of it is frequent."""
     if (
         types.single != "integer"
         or place.numbers is None

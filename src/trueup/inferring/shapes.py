@@ -1,7 +1,7 @@
-"""Which values are of another shape than the rest, such as an error object among answers: values enter, a yes or no leaves.
+"""Values of a different shape, such as an error object among answers: takes values; returns yes or no.
 
-The first clean values show what nearly all have: the type of the whole, and the keys. A value is of another shape only if it has another
-type, or none of those keys at all; a value that merely lacks one is not.
+The first clean values show what nearly all have in common: their type and their keys. A value has a different shape only
+if it has a different type, or none of those keys. Lacking one key is not enough.
 """
 
 from collections import Counter
@@ -9,17 +9,17 @@ from typing import Any
 
 from trueup.inferring.evidence import kind_of
 
-FIRST = 200  # clean values that show the shape
-FEW = 0.03  # the share of replies that may be of another shape: more of them are part of what the replies are
-_LEAST = 20  # values, below which nothing is said
+FIRST = 200  # the clean values that show the shape
+FEW = 0.03  # the largest share of exceptions; a more frequent shape is regular
+_LEAST = 20  # with fewer values, nothing is decided
 _NEARLY_ALL = 0.9
-_KEYS = 2  # keys that nearly all have, below which lacking them says nothing
+_KEYS = 2  # with fewer common keys, lacking them proves nothing
 
 
-class Shape:
-    """What nearly all values have.
+class ValueShape:
+    """The features that nearly all values have in common.
 
-    >>> shape = Shape([{"city": "Oslo", "n": n} for n in range(30)])
+    >>> shape = ValueShape([{"city": "Oslo", "n": n} for n in range(30)])
     >>> shape.is_other({"error": "overloaded"}), shape.is_other({"City": "Rome"}), shape.is_other([1])
     (True, False, True)
     """
@@ -33,7 +33,7 @@ class Shape:
         self._keys = common if self._kind == "object" and len(common) >= _KEYS else frozenset()
 
     def is_other(self, value: Any) -> bool:
-        """Whether a value has another type than nearly all, or none of the keys that nearly all have."""
+        """Whether a value has a different type from nearly all others, or none of their common keys."""
         if self._kind not in ("object", "array"):
             return False
         if kind_of(value) != self._kind:

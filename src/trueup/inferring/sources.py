@@ -1,7 +1,8 @@
-"""What a draft is made from: names and values enter, cases leave.
+"""The sources of a draft: takes names and values; returns cases.
 
-Beside what `material` reads, a text file is one reply, a folder of text or JSON files one reply each, and a JSON file with an array one
-reply for each item. Lines that do not say which field is the reply are values themselves, unless a field is named.
+This adds to the formats of `material`: a text file is one reply, each file of a folder of text or JSON files is one
+reply, and each item of an array in a JSON file is one reply. If lines do not show which field is the reply, each line is
+a value, unless a field is named.
 """
 
 import shutil
@@ -18,18 +19,18 @@ import msgspec
 from trueup.inferring.reading import is_data
 from trueup.material.case import Case
 from trueup.material.selection import Selection
-from trueup.material.sources import Missing, cases
+from trueup.material.sources import SourceError, cases
 
 TEXTS = (".txt", ".md", ".text", ".out", ".log", ".html", ".xml")
 LINES = (".jsonl", ".ndjson")
 MAX_TEXT = 10_000_000
 STDIN = "-"
-_FIRST = 50  # lines that are looked at to learn whether lines say which field is the reply
+_FIRST = 50  # the first lines, which show whether a field is the reply
 _MARKS = ("journal.jsonl", "summary.json", "manifest.json", "MANIFEST.json")
 
 
-class Opened:
-    """The cases of sources, to be read once; `whole_lines` says afterwards whether lines were taken as values."""
+class OpenedSources:
+    """The cases of sources, to be read once. Afterwards, `whole_lines` shows whether lines were read as values."""
 
     def __init__(self, sources: Sequence[Any], selection: Selection, reply_column: str = "") -> None:
         self.whole_lines = False
@@ -43,11 +44,11 @@ class Opened:
                 yield from islice(self._all(stack), self._selection.limit)
             except OSError as error:
                 where = error.filename or "the source"
-                raise Missing(f"{where}: cannot be read: {error.strerror or error}") from None
+                raise SourceError(f"{where}: cannot be read: {error.strerror or error}") from None
 
     def _all(self, stack: ExitStack) -> Iterator[Case]:
         if sum(source == STDIN for source in self._sources if isinstance(source, str)) > 1:
-            raise Missing("standard input ('-') can be named once")
+            raise SourceError("standard input ('-') can be named once")
         for source in self._sources:
             if isinstance(source, str) and source == STDIN:
                 yield from self._lines(_spooled(stack))
@@ -58,7 +59,7 @@ class Opened:
 
     def _named(self, name: str) -> Iterator[Case]:
         if not name.strip():
-            raise Missing("a source has an empty name; give a file, a folder, a store, or '-' for standard input")
+            raise SourceError("a source has an empty name; give a file, a folder, a store, or '-' for standard input")
         path = Path(name)
         if path.is_dir() and (files := _replies_in(path)):
             for inner in files:
@@ -73,17 +74,17 @@ class Opened:
         elif path.is_file() and path.suffix in LINES:
             yield from self._lines(path)
         elif self._column:
-            raise Missing(f"{name}: --reply-column takes a field of JSON lines; give a .jsonl file")
+            raise SourceError(f"{name}: --reply-column takes a field of JSON lines; give a .jsonl file")
         else:
             try:
                 yield from cases([name], self._selection)
-            except Missing as error:
+            except SourceError as error:
                 if not path.is_dir():
                     raise
-                raise Missing(f"{error}; text and JSON files with one reply each are read, too") from None
+                raise SourceError(f"{error}; text and JSON files with one reply each are read, too") from None
 
     def _lines(self, path: Path) -> Iterator[Case]:
-        """The replies of a file of lines; its lines themselves, if none of the first says which field is the reply."""
+        """The replies in a file of lines; the lines themselves if none of the first shows which field is the reply."""
         if self._column:
             yield from _rows(path, self._column)
             return
@@ -100,7 +101,7 @@ class Opened:
 
 
 def _spooled(stack: ExitStack) -> Path:
-    """Standard input as a file, since its first lines are looked at twice."""
+    """Standard input as a file, because its first lines are read twice."""
     path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trueup-replies-"))) / "stdin.jsonl"
     with path.open("wb") as out:
         shutil.copyfileobj(sys.stdin.buffer, out)
@@ -108,7 +109,7 @@ def _spooled(stack: ExitStack) -> Path:
 
 
 def _rows(path: Path, column: str) -> Iterator[Case]:
-    """One case for each line: a field of it, or the value that it is."""
+    """One case per line: one of its fields, or the whole value."""
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
@@ -132,7 +133,7 @@ def _valued(value: Any, place: str, column: str) -> Case:
 
 
 def _replies_in(folder: Path) -> list[Path]:
-    """The files of a folder with one reply each, and lines among them; none for a sift, a run or a folder of tables."""
+    """The files of a folder with one reply each, and files of lines; empty for a sift, a run or a folder of tables."""
     if any((folder / mark).exists() for mark in _MARKS):
         return []
     files = sorted(inner for inner in folder.iterdir() if inner.is_file() and inner.suffix in (*TEXTS, *LINES, ".json"))
@@ -146,7 +147,7 @@ def _text(path: Path) -> Case:
 
 
 def _response(path: Path) -> Case:
-    """A file of JSON: a provider's response, or a value."""
+    """A JSON file: a provider's response, or a value."""
     case = _text(path)
     try:
         return Case(case.id, msgspec.json.decode(case.reply or b""), place=case.place)
@@ -155,7 +156,7 @@ def _response(path: Path) -> Case:
 
 
 def _listed(path: Path, column: str) -> Iterator[Case]:
-    """The replies of a file of JSON: the items of an array, or the one that it is."""
+    """The replies of a JSON file: the items of an array, or the only value."""
     case = _response(path)
     if not isinstance(case.reply, list) or not is_data(case.reply):
         yield case

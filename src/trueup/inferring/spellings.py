@@ -1,16 +1,16 @@
-"""Keys that are other spellings of a key: what was seen of the keys of an object enters; which key each other spelling means leaves.
+"""Spellings of the same key: takes the observed keys of an object; returns the meant key for each other spelling.
 
-A contract reads `Name` and `first-name` as `name` and `first_name` by itself, so a draft has one of them: the commonest.
+A contract reads `Name` and `first-name` as `name` and `first_name` anyway, so a draft has only the most common one.
 """
 
-from trueup.inferring.evidence import Place
+from trueup.inferring.evidence import ObservedPlace
 
 
-def folded_members(place: Place) -> dict[str, str]:
-    """The rare spellings of keys, each with the key that is meant.
+def folded_members(place: ObservedPlace) -> dict[str, str]:
+    """The rare spellings of keys, each with the meant key.
 
     >>> from trueup.inferring.evidence import Budget, observe
-    >>> place = Place(Budget())
+    >>> place = ObservedPlace(Budget())
     >>> for key in ["first_name"] * 9 + ["FirstName"]:
     ...     observe(place, {key: 1})
     >>> folded_members(place)
@@ -21,7 +21,7 @@ def folded_members(place: Place) -> dict[str, str]:
     for name in sorted(place.members, key=lambda name: -place.members[name].seen):
         folded = "".join(char for char in name.casefold() if char.isalnum()) or name
         alike = common.setdefault(folded, [])
-        # `@TYPE` is `@type` rather than `type`, where there are both
+        # `@TYPE` means `@type` rather than `type`, if there are both
         nearest = sorted(alike, key=lambda other: other.casefold() != name.casefold())
         meant = next((other for other in nearest if _never_together(place, name, other)), None)
         if meant is None:
@@ -31,6 +31,6 @@ def folded_members(place: Place) -> dict[str, str]:
     return others
 
 
-def _never_together(place: Place, name: str, other: str) -> bool:
+def _never_together(place: ObservedPlace, name: str, other: str) -> bool:
     """Whether the counts of two keys allow that no object has both."""
     return place.members[name].seen + place.members[other].seen <= place.kinds.get("object", 0)

@@ -1,41 +1,41 @@
-"""The types of a place: what was seen there enters; the types to ask for leave, and the evidence for them in words.
+"""The types of a place: takes evidence; returns the types to require, and the evidence for them in words.
 
-A second type is asked for only if it was really seen, in replies without a fault of syntax where there are enough of those. A text
-that spells a number where numbers stand is brought to the number by the contract itself, so it does not count as a second type.
+A second type is required only if it really occurs, in replies without syntax errors if there are enough of those. The
+contract itself converts a text that spells a number to the number, so such a text does not count as a second type.
 """
 
 from typing import NamedTuple
 
-from trueup.inferring.evidence import Place
+from trueup.inferring.evidence import ObservedPlace
 from trueup.inferring.words import count, share
 
-_ENOUGH = 10  # clean sightings, from which on only those decide about a second type
+_ENOUGH = 10  # from this many clean values on, only those decide about a second type
 _RARE = 0.01
-_RARE_OF = {"null": 0.002}  # to take null costs nothing
-_REALLY = 0.1  # how often a number or a boolean stands as such, for each text that spells one
+_RARE_OF = {"null": 0.002}  # accepting null costs nothing
+_REALLY = 0.1  # the fewest real numbers or booleans per text that spells one
 _TO_TEXT = 0.05
 _WHOLE_FLOATS = 0.05
 _ORDER = ("object", "array", "string", "number", "integer", "boolean", "null")
 
 
 class Types(NamedTuple):
-    """The types of a place, and what is to be said of them."""
+    """The types of a place, and a note on them."""
 
     names: tuple[str, ...]
     note: str = ""
 
     @property
     def single(self) -> str:
-        """The one type beside null; empty if there are several, or none."""
+        """The only type besides null; empty if there are several, or none."""
         others = [name for name in self.names if name != "null"]
         return others[0] if len(others) == 1 else ""
 
 
-def types_of(place: Place, added: frozenset[str] = frozenset()) -> Types:
-    """The types to ask for at a place; `added` are types that held-out replies had there.
+def types_of(place: ObservedPlace, added: frozenset[str] = frozenset()) -> Types:
+    """The types to require at a place. `added` are types from held-out replies.
 
     >>> from trueup.inferring.evidence import Budget, observe
-    >>> place = Place(Budget())
+    >>> place = ObservedPlace(Budget())
     >>> for value in (1, 2, "3", None):
     ...     observe(place, value)
     >>> types_of(place)
@@ -47,7 +47,7 @@ def types_of(place: Place, added: frozenset[str] = frozenset()) -> Types:
     kinds, notes = _numbers(place)
     main = _main(place, kinds)
     spelled = _spelled(place, main)
-    if spelled:  # the contract reads these as what they spell
+    if spelled:  # the contract converts these
         kinds[main] += spelled
         kinds["string"] -= spelled
         kinds = {kind: seen for kind, seen in kinds.items() if seen}
@@ -74,16 +74,16 @@ def types_of(place: Place, added: frozenset[str] = frozenset()) -> Types:
     return Types(_sorted(names | added, kinds), ", ".join(notes))
 
 
-def _main(place: Place, kinds: dict[str, int]) -> str:
-    """The type that the others are measured by: the commonest, or that which all texts spell."""
+def _main(place: ObservedPlace, kinds: dict[str, int]) -> str:
+    """The type that the others are compared with: the most common one, or the one that all texts spell."""
     ranked = sorted((kind for kind in kinds if kind != "null"), key=lambda kind: -kinds[kind])
     if len(ranked) == 2 and ranked[0] == "string" and kinds[ranked[1]] >= _REALLY * kinds["string"]:
         return ranked[1] if _spelled(place, ranked[1]) == kinds["string"] else ranked[0]
     return ranked[0] if ranked else "null"
 
 
-def _numbers(place: Place) -> tuple[dict[str, int], list[str]]:
-    """The types seen, with one for numbers: whole ones are integers unless a fraction was seen."""
+def _numbers(place: ObservedPlace) -> tuple[dict[str, int], list[str]]:
+    """The observed types, with one for numbers: whole numbers are integers unless there is a fraction."""
     kinds = dict(place.kinds)
     whole, floats = kinds.get("integer", 0), kinds.get("number", 0)
     if not (whole and floats):
@@ -95,7 +95,7 @@ def _numbers(place: Place) -> tuple[dict[str, int], list[str]]:
     return kinds, []
 
 
-def _spelled(place: Place, main: str) -> int:
+def _spelled(place: ObservedPlace, main: str) -> int:
     """How many texts spell a value of the main type."""
     spelled = place.spelled
     if main == "number":
@@ -108,7 +108,7 @@ def _seen_clean(kind: str, clean: dict[str, int]) -> bool:
 
 
 def _sorted(names: set[str] | frozenset[str], kinds: dict[str, int] | None = None) -> tuple[str, ...]:
-    """The types, the commonest first and null last."""
+    """The types, most common first and null last."""
     kept = names - {"integer"} if "number" in names else names
     counts = kinds or {}
     return tuple(sorted(kept, key=lambda name: (name == "null", -counts.get(name, 0), _ORDER.index(name))))

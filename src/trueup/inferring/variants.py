@@ -1,11 +1,12 @@
-"""Objects of several kinds, told apart by a field: evidence enters; the field and the objects of each kind leave.
+"""Objects of several kinds that a field distinguishes: takes evidence; returns the field and the objects of each kind.
 
-It takes a field that every object has, with few values, and at least one other key that one kind always has and another never.
+Every object must have the field, with few distinct values. At least one other key must always be in one kind and never
+in another.
 """
 
 from typing import NamedTuple
 
-from trueup.inferring.evidence import Place
+from trueup.inferring.evidence import ObservedPlace
 from trueup.inferring.strictness import Needs
 from trueup.inferring.words import count
 from trueup.statistics.unseen import missing_mass, missing_mass_upper
@@ -14,15 +15,15 @@ _LEAST = 10  # objects of each kind
 
 
 class Variants(NamedTuple):
-    """The field that tells the kinds apart, and the objects of each."""
+    """The field that distinguishes the kinds, and the objects of each."""
 
     tag: str
-    kinds: dict[str, Place]
+    kinds: dict[str, ObservedPlace]
     note: str
 
 
-def variants_of(place: Place, needs: Needs) -> Variants | None:
-    """The kinds of the objects at a place; None if they are of one kind."""
+def variants_of(place: ObservedPlace, needs: Needs) -> Variants | None:
+    """The kinds of the objects at a place; None if there is only one kind."""
     objects = place.kinds.get("object", 0)
     for tag, kinds in place.variants.items():
         if not kinds or len(kinds) < 2 or tag not in place.members or place.members[tag].seen != objects:
@@ -39,8 +40,8 @@ def variants_of(place: Place, needs: Needs) -> Variants | None:
     return None
 
 
-def _telling(kinds: list[Place], tag: str) -> list[str]:
-    """The keys that one kind always has and another never."""
+def _telling(kinds: list[ObservedPlace], tag: str) -> list[str]:
+    """The keys that one kind always has and another never has."""
     names = {name for kind in kinds for name in kind.members if name != tag}
     always = {
         name

@@ -45,7 +45,7 @@ WEIGHTS = {
 }
 
 
-class Entry(NamedTuple):
+class QueueEntry(NamedTuple):
     """A case to show, and why."""
 
     case: Case
@@ -59,7 +59,7 @@ class Entry(NamedTuple):
 class Queue(NamedTuple):
     """What to show, in this order, and what was not taken."""
 
-    entries: list[Entry]
+    entries: list[QueueEntry]
     seen: int = 0
     """How many cases there were."""
     accepted: int = 0
@@ -82,10 +82,10 @@ class _Strata:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self.heaps: dict[tuple[str, str], list[tuple[float, int, _Alike, Entry]]] = {}
+        self.heaps: dict[tuple[str, str], list[tuple[float, int, _Alike, QueueEntry]]] = {}
         self._ranks: dict[tuple[str, str], dict[_Alike, tuple[float, int]]] = {}
 
-    def add(self, key: tuple[str, str], entry: Entry, place: int) -> None:
+    def add(self, key: tuple[str, str], entry: QueueEntry, place: int) -> None:
         """Keep an entry if it is among the most uncertain ones of its stratum."""
         if key not in self.heaps and len(self.heaps) >= _MOST_STRATA:
             key = ("", "")
@@ -170,7 +170,7 @@ def queue(cases: Iterable[Case], *, size: int = SIZE, share: float = SHARE, auth
     is_all = len(taken) == len(drawn) < size
     front = 1 << 64 if is_all else taken[-1][0] if taken else 0
     promoted = tuple(replace(label, drawn=RANDOM) for place, label in answered if share and place < front)
-    entries = _spread(chosen, [Entry(case, RANDOM, ("random sample of accepted replies",)) for _, case in taken])
+    entries = _spread(chosen, [QueueEntry(case, RANDOM, ("random sample of accepted replies",)) for _, case in taken])
     return Queue(
         entries, counts["seen"], counts["accepted"], counts["labelled"], counts["unjudged"], dict(unreadable), promoted
     )  # fmt: skip
@@ -186,7 +186,7 @@ def _kind(case: Case) -> str:
 
 def _enter(strata: _Strata, case: Case, kind: str, author: str, place: int) -> None:
     score, why = uncertainty(case, author)
-    entry = Entry(case, UNCERTAIN, why, score)
+    entry = QueueEntry(case, UNCERTAIN, why, score)
     if kind == "refused":
         for subject in subjects(case, errors=True)[:_MOST_SUBJECTS] or (WHOLE,):
             strata.add((subject, case.state), entry, place)
@@ -260,12 +260,12 @@ def _place(name: str, seed: int) -> int:
 
 def _chosen(
     strata: _Strata, tallies: dict[str, Counter[str]], size: int, without: set[str], known: set[_Alike]
-) -> list[Entry]:
+) -> list[QueueEntry]:
     """The most uncertain entries, where each one that is chosen makes its rule and its stratum less urgent."""
     waiting = {key: sorted(heap, key=lambda item: item[:3]) for key, heap in strata.heaps.items()}
     planned: Counter[str] = Counter()
     again: Counter[tuple[str, str]] = Counter()
-    chosen: list[Entry] = []
+    chosen: list[QueueEntry] = []
     seen, texts = set(without), set(known)
     urgency = {subject: _urgency(tallies[subject], 0) for subject, _ in waiting}
     while waiting and len(chosen) < size:
@@ -300,16 +300,18 @@ def _known(subject: str, n: int) -> tuple[str, ...]:
     return (f"{name} has {n or 'no'} label{'s' if n > 1 else ''}{'' if n else ' yet'}",) if n < 10 else ()
 
 
-def _spread(uncertain: list[Entry], drawn: list[Entry]) -> list[Entry]:
+def _spread(uncertain: list[QueueEntry], drawn: list[QueueEntry]) -> list[QueueEntry]:
     """Uncertain ones first, with those of the random sample spread evenly among them: whoever stops early has some of both.
 
     >>> [
     ...     entry.drawn[0]
-    ...     for entry in _spread([Entry(Case("1"), "uncertain", ())] * 6, [Entry(Case("2"), "random", ())] * 2)
+    ...     for entry in _spread(
+    ...         [QueueEntry(Case("1"), "uncertain", ())] * 6, [QueueEntry(Case("2"), "random", ())] * 2
+    ...     )
     ... ]
     ['u', 'u', 'u', 'r', 'u', 'u', 'u', 'r']
     """
-    merged: list[Entry] = []
+    merged: list[QueueEntry] = []
     total = len(uncertain) + len(drawn)
     for at in range(1, total + 1):
         randoms = len(drawn) * at // total

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from trueup.labelling.labels import Sink
-from trueup.labelling.queue import Entry
+from trueup.labelling.queue import QueueEntry
 from trueup.labelling.subjects import COMMENT, DECISIONS, RANDOM, SKIPPED, WHOLE, subjects
 from trueup.material.case import ACCEPTED, REFUSED, RIGHT, WRONG, Case, Label
 
@@ -28,10 +28,10 @@ KEYS = {
 }
 
 
-class Session:
+class LabellingSession:
     """Where somebody stands in a queue, and what they have said."""
 
-    def __init__(self, entries: Sequence[Entry], sink: Sink, author: str = "") -> None:
+    def __init__(self, entries: Sequence[QueueEntry], sink: Sink, author: str = "") -> None:
         self.entries = entries
         self.sink = sink
         self.author = author
@@ -47,7 +47,7 @@ class Session:
         """Labels of one's own."""
 
     @property
-    def entry(self) -> Entry:
+    def entry(self) -> QueueEntry:
         """The entry that is shown."""
         return self.entries[self.at]
 

@@ -37,7 +37,7 @@ class Subject(NamedTuple):
         return wilson(self.right, n) if n else None
 
 
-class Sample(NamedTuple):
+class RandomSample(NamedTuple):
     """The random sample of accepted replies."""
 
     right: int
@@ -63,7 +63,7 @@ class Summary(NamedTuple):
     words: Counter[str]
     """Labels of people's own."""
     agreement: Agreement
-    sample: Sample
+    sample: RandomSample
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as JSON-able data."""
@@ -117,7 +117,7 @@ def summarise(cases: Iterable[Case]) -> Summary:
     whole = [(case, author, outcome) for (case, subject), author, outcome in shared if subject == WHOLE]
     return Summary(
         replies, labelled, dict(authors), rows, words, agreement(whole or shared),
-        Sample(sample[RIGHT], sample[WRONG], sample[SKIPPED]),
+        RandomSample(sample[RIGHT], sample[WRONG], sample[SKIPPED]),
     )  # fmt: skip
 
 

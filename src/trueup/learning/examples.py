@@ -26,7 +26,7 @@ WORDLESS = "the reply has no words"
 TWICE = "the same reply was given before"
 
 
-class Example(msgspec.Struct, frozen=True):
+class LabelledReply(msgspec.Struct, frozen=True):
     """One labelled reply, as a model sees it."""
 
     id: str
@@ -40,10 +40,10 @@ class Example(msgspec.Struct, frozen=True):
     authors: frozenset[str] = frozenset()
 
 
-class Gathered(msgspec.Struct):
+class GatheredExamples(msgspec.Struct):
     """The examples, and how many cases could not be one, by reason."""
 
-    examples: list[Example] = []
+    examples: list[LabelledReply] = []
     left_out: Counter[str] = msgspec.field(default_factory=Counter)
 
     @property
@@ -54,15 +54,17 @@ class Gathered(msgspec.Struct):
 
 def gather(
     cases: Iterable[Case], rules: Contract[Any], *, good: Collection[str] = (), bad: Collection[str] = ()
-) -> Gathered:
+) -> GatheredExamples:
     """The examples among cases, judged by the rules of a contract. `good` and `bad` are labels of your own that decide alone."""
-    gathered = Gathered([], Counter())
+    gathered = GatheredExamples([], Counter())
     known: set[tuple[str, str]] = set()
     for case in cases:
         found = _example(case, rules, frozenset(good), frozenset(bad))
-        if isinstance(found, Example) and (found.id, found.text) in known:  # a store and an export of it, for instance
+        if (
+            isinstance(found, LabelledReply) and (found.id, found.text) in known
+        ):  # a store and an export of it, for instance
             gathered.left_out[TWICE] += 1
-        elif isinstance(found, Example):
+        elif isinstance(found, LabelledReply):
             known.add((found.id, found.text))
             gathered.examples.append(found)
         else:
@@ -70,7 +72,7 @@ def gather(
     return gathered
 
 
-def _example(case: Case, rules: Contract[Any], good: frozenset[str], bad: frozenset[str]) -> Example | str:
+def _example(case: Case, rules: Contract[Any], good: frozenset[str], bad: frozenset[str]) -> LabelledReply | str:
     """An example, or why there is none."""
     labels = [label for label in case.labels if not label.subject and label.outcome in {RIGHT, WRONG, *good, *bad}]
     if not labels:
@@ -83,7 +85,7 @@ def _example(case: Case, rules: Contract[Any], good: frozenset[str], bad: frozen
     verdict: Verdict[Any] | None = tried(rules.check, case.reply, context)
     if verdict is None:
         return REASONS["check_raised"]
-    votes = Counter(_is_good(label, case.was_accepted(label, now=verdict.ok), good, bad) for label in labels)
+    votes = Counter(_is_good(label, good, bad, accepted=case.was_accepted(label, now=verdict.ok)) for label in labels)
     if votes[True] == votes[False]:
         return DIVIDED
     text = said(prose(verdict))
@@ -92,10 +94,10 @@ def _example(case: Case, rules: Contract[Any], good: frozenset[str], bad: frozen
     state = state_name(context.get("state")) or ""
     authors = frozenset(label.author for label in labels if label.author)
     at = case.at or max(label.at for label in labels)
-    return Example(case.id, votes[True] > votes[False], not verdict.ok, text, state, case.cluster, at, authors)
+    return LabelledReply(case.id, votes[True] > votes[False], not verdict.ok, text, state, case.cluster, at, authors)
 
 
-def _is_good(label: Label, accepted: bool, good: frozenset[str], bad: frozenset[str]) -> bool:
+def _is_good(label: Label, good: frozenset[str], bad: frozenset[str], *, accepted: bool) -> bool:
     """What a label says about the reply itself.
 
     >>> (

@@ -12,10 +12,10 @@ import msgspec
 
 from trueup import __version__
 from trueup.checks.quality import BELOW
-from trueup.checks.scoring import LEAST_LABELS, Evaluation, Facts, Model, Part, Scorer
+from trueup.checks.scoring import LEAST_LABELS, Evaluation, Facts, HeldOutScore, Model, Scorer
 from trueup.contract.contract import Contract
 from trueup.learning.calibration import auc, calibration_error, chance_error
-from trueup.learning.examples import UNLABELLED, Example, Gathered, gather
+from trueup.learning.examples import UNLABELLED, GatheredExamples, LabelledReply, gather
 from trueup.learning.splitting import by_time, conversations, unseen
 from trueup.learning.training import train
 from trueup.material.case import Case
@@ -51,20 +51,20 @@ class Confusion(NamedTuple):
         return wilson(self.found, self.found + self.missed)
 
     @property
-    def part(self) -> Part:
+    def part(self) -> HeldOutScore:
         """The shares, as a model's file keeps them."""
         told, there = self.found + self.refused, self.found + self.missed
         precision = round(self.found / told, 4) if told else None
         recall = round(self.found / there, 4) if there else None
         f1 = round(2 * self.found / (told + there), 4) if told + there else None
-        return Part(precision, recall, f1, self.missed + self.refused)
+        return HeldOutScore(precision, recall, f1, self.missed + self.refused)
 
 
 class Learned(NamedTuple):
     """A model and what is known about it."""
 
     model: Model
-    gathered: Gathered
+    gathered: GatheredExamples
     trained: int
     tested: int
     rules: Confusion
@@ -108,7 +108,11 @@ def learn(
 
 
 def evaluate(
-    model: Model, early: Sequence[Example], late: Sequence[Example], gathered: Gathered, below: float = BELOW
+    model: Model,
+    early: Sequence[LabelledReply],
+    late: Sequence[LabelledReply],
+    gathered: GatheredExamples,
+    below: float = BELOW,
 ) -> Learned:
     """A model with what it does on examples that it has not seen."""
     scorer = Scorer(model)
@@ -148,7 +152,7 @@ def is_calibrated(error: float | None, chance: float | None) -> bool:
     return error is not None and error <= max(CALIBRATED, chance or 0.0)
 
 
-def confusion(examples: Sequence[Example], refused: Sequence[bool]) -> Confusion:
+def confusion(examples: Sequence[LabelledReply], refused: Sequence[bool]) -> Confusion:
     """How refusals agree with the labels."""
     pairs = [(one.good, no) for one, no in zip(examples, refused, strict=True)]
     return Confusion(*(pairs.count(pair) for pair in ((False, True), (False, False), (True, True), (True, False))))
@@ -160,7 +164,7 @@ def _counted(cases: Iterable[Case], on_progress: Progress) -> Iterable[Case]:
         on_progress("reading", count, 0)
 
 
-def _refuse_few(gathered: Gathered) -> None:
+def _refuse_few(gathered: GatheredExamples) -> None:
     labels = len(gathered.examples)
     if labels >= LEAST_LABELS:
         return
@@ -171,7 +175,7 @@ def _refuse_few(gathered: Gathered) -> None:
     )
 
 
-def _refuse_one_sided(early: list[Example], late: list[Example], repeated: int) -> None:
+def _refuse_one_sided(early: list[LabelledReply], late: list[LabelledReply], repeated: int) -> None:
     without = f" (without {repeated:,} that repeat others, numbers aside)" if repeated else ""
     for name, side in (("earlier", early), ("latest", late)):
         good = sum(one.good for one in side)
@@ -184,7 +188,7 @@ def _refuse_one_sided(early: list[Example], late: list[Example], repeated: int) 
                 )
 
 
-def _facts(examples: list[Example], cost: float, seed: int, fingerprint: str, language: str) -> Facts:
+def _facts(examples: list[LabelledReply], cost: float, seed: int, fingerprint: str, language: str) -> Facts:
     good = sum(one.good for one in examples)
     authors: frozenset[str] = frozenset().union(*(one.authors for one in examples))
     times = [one.at for one in examples if one.at > 0]

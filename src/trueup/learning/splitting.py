@@ -8,14 +8,14 @@ import random
 from collections.abc import Sequence
 
 from trueup.checks.scoring import grams
-from trueup.learning.examples import Example
+from trueup.learning.examples import LabelledReply
 
 SHARE = 0.25  # of the labels, for the test
 
 
-def conversations(examples: Sequence[Example]) -> list[list[Example]]:
+def conversations(examples: Sequence[LabelledReply]) -> list[list[LabelledReply]]:
     """The examples by conversation, in the order of the last message of each; an example without one stands alone."""
-    together: dict[str, list[tuple[float, int, Example]]] = {}
+    together: dict[str, list[tuple[float, int, LabelledReply]]] = {}
     for place, example in enumerate(examples):
         key = f"c {example.conversation}" if example.conversation else f"i {place}"
         together.setdefault(key, []).append((example.at, place, example))
@@ -23,21 +23,21 @@ def conversations(examples: Sequence[Example]) -> list[list[Example]]:
     return [[row[2] for row in sorted(rows, key=lambda row: row[:2])] for rows in ordered]
 
 
-def by_time(examples: Sequence[Example], share: float = SHARE) -> tuple[list[Example], list[Example]]:
+def by_time(examples: Sequence[LabelledReply], share: float = SHARE) -> tuple[list[LabelledReply], list[LabelledReply]]:
     """The earlier and the latest examples: about a `share` of them is the test."""
     groups = conversations(examples)
-    wanted, test = share * len(examples), list[list[Example]]()
+    wanted, test = share * len(examples), list[list[LabelledReply]]()
     while len(groups) > 1 and sum(map(len, test)) < wanted:
         test.append(groups.pop())
     return [one for group in groups for one in group], [one for group in reversed(test) for one in group]
 
 
-def look(example: Example) -> frozenset[int]:
+def look(example: LabelledReply) -> frozenset[int]:
     """What a model can see of an example: two with the same look are the same reply to it."""
     return grams(example.text, example.state).hashes
 
 
-def unseen(early: Sequence[Example], late: Sequence[Example]) -> list[Example]:
+def unseen(early: Sequence[LabelledReply], late: Sequence[LabelledReply]) -> list[LabelledReply]:
     """The later examples that repeat no earlier one and none before them: a model would remember a repeated reply, not judge it."""
     looks = {look(example) for example in early}
     found = []
@@ -49,7 +49,7 @@ def unseen(early: Sequence[Example], late: Sequence[Example]) -> list[Example]:
     return found
 
 
-def folds(examples: Sequence[Example], count: int, seed: int) -> list[list[int]]:
+def folds(examples: Sequence[LabelledReply], count: int, seed: int) -> list[list[int]]:
     """The places of the examples in `count` folds of about equal size; a conversation stays in one fold."""
     places = {id(example): place for place, example in enumerate(examples)}
     groups = [[places[id(one)] for one in group] for group in conversations(examples)]

@@ -12,7 +12,7 @@ import msgspec
 
 from trueup.checks.scoring import FORMAT, MOST_BYTES, Grams, Model, Scorer, buckets_of, grams
 from trueup.learning.calibration import log_loss, platt, sigmoid
-from trueup.learning.examples import Example
+from trueup.learning.examples import LabelledReply
 from trueup.learning.regression import fit
 from trueup.learning.splitting import folds
 
@@ -42,7 +42,7 @@ class _Held(NamedTuple):
     unknown: list[float]
 
 
-def train(examples: Sequence[Example], *, seed: int = 0, on_step: Step | None = None) -> Trained:
+def train(examples: Sequence[LabelledReply], *, seed: int = 0, on_step: Step | None = None) -> Trained:
     """A model of the examples; there must be good and bad ones among them."""
     targets = [example.good for example in examples]
     by_state = len({example.state for example in examples}) > 1
@@ -59,7 +59,7 @@ def train(examples: Sequence[Example], *, seed: int = 0, on_step: Step | None = 
     usual = shares[min(len(shares) - 1, int(_MOST_FAMILIAR * len(shares)))]
     unfamiliar = round(min(max(usual, _LEAST_UNFAMILIAR), _MOST_UNFAMILIAR), 4)
     model = msgspec.structs.replace(
-        Sheet(seen, targets).model(cost, seed),
+        FeatureSheet(seen, targets).model(cost, seed),
         by_state=by_state, slope=slope, shift=shift, unfamiliar=unfamiliar,
     )  # fmt: skip
     return Trained(model, cost)
@@ -70,7 +70,7 @@ def _silent(done: int, total: int) -> None:
 
 
 def _held_out(
-    examples: Sequence[Example], seen: list[Grams], targets: list[bool], seed: int, on_step: Step
+    examples: Sequence[LabelledReply], seen: list[Grams], targets: list[bool], seed: int, on_step: Step
 ) -> dict[float, _Held]:
     """For each penalty, what models say about the examples of conversations that they have not seen."""
     held = {cost: _Held([0.0] * len(seen), [0.0] * len(seen)) for cost in COSTS}
@@ -78,7 +78,7 @@ def _held_out(
     for number, part in enumerate(parts):
         inside = set(part)
         others = [place for place in range(len(seen)) if place not in inside]
-        sheet = Sheet([seen[place] for place in others], [targets[place] for place in others])
+        sheet = FeatureSheet([seen[place] for place in others], [targets[place] for place in others])
         for step, (cost, one) in enumerate(held.items(), 1):
             scorer = Scorer(sheet.model(cost, seed))
             for place in part:
@@ -88,7 +88,7 @@ def _held_out(
     return held
 
 
-class Sheet:
+class FeatureSheet:
     """The features of some examples, numbered."""
 
     def __init__(self, seen: Sequence[Grams], targets: Sequence[bool]) -> None:

@@ -1,7 +1,7 @@
 """Opens the sources that a user names as blocks, and reads their cases.
 
 A source is a store, the folder of a sift, a run directory, a file of lines or a table, or Python values. For anything else,
-`Missing` names the source and lists the accepted kinds.
+`SourceError` names the source and lists the accepted kinds.
 """
 
 import tempfile
@@ -15,8 +15,7 @@ from typing import Any, Self
 from trueup.batch.input.ranges import Range
 from trueup.batch.input.sources import InputSource, UnreadableSource, open_sources, shown
 from trueup.batch.pipeline.rundir.disk import Damaged
-from trueup.batch.siftdir.directory import Missing as NoSift
-from trueup.batch.siftdir.directory import is_sifted, read_sifted, settled
+from trueup.batch.siftdir.directory import NotASift, is_sifted, read_sifted, settled
 from trueup.material.blocks import (
     Block,
     FileLines,
@@ -37,7 +36,7 @@ from trueup.store.errors import StoreError
 from trueup.store.open import open_store
 from trueup.store.store import Store
 
-__all__ = ["Missing", "Selection", "SourceLike", "cases", "open_material"]
+__all__ = ["Selection", "SourceError", "SourceLike", "cases", "open_material"]
 
 SourceLike = str | Path | Store | Iterable[Any]
 ACCEPTED = "give a store, a folder of `trueup sift`, a run directory, or a file of replies (JSONL, CSV, Parquet, Arrow)"
@@ -53,7 +52,7 @@ class SourceName(str):
     __slots__ = ()
 
 
-class Missing(ValueError):
+class SourceError(ValueError):
     """A source cannot be read. The message says which, why, and what is accepted."""
 
 
@@ -120,11 +119,11 @@ class Material:
             self.names.append("replies")
             self.streams.append(iter(source))
         else:
-            raise Missing(f"{type(source).__name__} is not a source; {ACCEPTED}, or replies")
+            raise SourceError(f"{type(source).__name__} is not a source; {ACCEPTED}, or replies")
 
     def _add_named(self, name: str) -> None:
         if not name.strip():
-            raise Missing(f"a source has an empty name; {ACCEPTED}")
+            raise SourceError(f"a source has an empty name; {ACCEPTED}")
         self.names.append(shown(name))
         if is_store(name):
             self._add_store_at(name)
@@ -137,9 +136,9 @@ class Material:
                 self._add_sift(path)
             else:
                 self._add_files(name)
-        except (NoSift, UnreadableSource, Damaged) as error:
+        except (NotASift, UnreadableSource, Damaged) as error:
             said = str(error)
-            raise Missing(said if "no such file" not in said else f"{said}; {ACCEPTED}") from None
+            raise SourceError(said if "no such file" not in said else f"{said}; {ACCEPTED}") from None
 
     def _add_files(self, name: str) -> None:
         spool = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="trueup-replies-")))
@@ -150,14 +149,16 @@ class Material:
         sifted = settled(lambda: read_sifted(path))
         if sifted.state != "done":
             if not sifted.pieces:
-                raise Missing(f"{path}: the sift is not finished, and has no results yet; run it again to finish it")
+                raise SourceError(
+                    f"{path}: the sift is not finished, and has no results yet; run it again to finish it"
+                )
             self.names[-1] += " (not finished: only some of the replies)"
         made = sifted.summary.get("contract") or {}
         engine = str(sifted.summary.get("trueup") or "")
         origin = FileFacts(str(made.get("name") or ""), str(made.get("fingerprint") or ""), engine)
         for number, piece in enumerate(sifted.pieces):
             if not piece.path.is_file():
-                raise Missing(f"{piece.path} is missing: without it the replies of {path} are not complete")
+                raise SourceError(f"{piece.path} is missing: without it the replies of {path} are not complete")
             size = piece.path.stat().st_size
             stop = size if piece.stop < 0 else piece.stop
             source = InputSource(str(piece.path), piece.path.name, stop, "")
@@ -175,7 +176,7 @@ class Material:
             with open_store(url, create=False) as store:
                 self._add_store(store, url)
         except StoreError as error:
-            raise Missing(f"{error}; {ACCEPTED}") from None
+            raise SourceError(f"{error}; {ACCEPTED}") from None
 
     def _add_store(self, store: Store, url: str = "") -> None:
         """The verdicts of a store. Workers can read it too if its address is known."""

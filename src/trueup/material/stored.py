@@ -126,7 +126,7 @@ def _context(
     """The stored context, the names of missing context, and why it is missing."""
     if not names:
         return {}, (), ()
-    context, missing = contexts.read(names, state, conversation, values, with_context)
+    context, missing = contexts.read(names, state, conversation, values, was_kept=with_context)
     return context or {}, tuple(missing), tuple(WHY[why] for why in missing.values())
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from trueup.mcp.fence import NOTICE, Fenced, fence, inert, new_mark
 from trueup.mcp.tokens import estimate
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 from trueup.verdict.display import safe
 
 LIMIT = 4_000  # tokens of a result
@@ -26,7 +26,7 @@ _LINE = 0.5  # a text is cut at the end of a line if at least this share of it s
 Row = Mapping[str, Any]
 
 
-class Section(NamedTuple):
+class AnswerSection(NamedTuple):
     """A part of an answer that can be read piece by piece."""
 
     name: str
@@ -44,11 +44,11 @@ class Omitted(NamedTuple):
     arguments: dict[str, Any]
 
 
-class Answer(NamedTuple):
+class ToolAnswer(NamedTuple):
     """All that a tool found."""
 
     facts: dict[str, Any]
-    sections: tuple[Section, ...] = ()
+    sections: tuple[AnswerSection, ...] = ()
     is_error: bool = False
 
 
@@ -59,7 +59,7 @@ class Rendered(NamedTuple):
     data: dict[str, Any]
 
 
-class Asked(NamedTuple):
+class PageRequest(NamedTuple):
     """The part of an answer that is wanted, and the call that shows more of it."""
 
     tool: str
@@ -69,14 +69,14 @@ class Asked(NamedTuple):
     start: int = 0
 
 
-def render(answer: Answer, asked: Asked) -> Rendered:
+def render(answer: ToolAnswer, asked: PageRequest) -> Rendered:
     """The part of an answer that was asked for, within the limit."""
     sections = _chosen(answer, asked)
     aim = _AIM
     rendered = _Page(answer, asked, aim).render(sections)
     while size(rendered) >= LIMIT:
         if aim < _LEAST_AIM:
-            raise Refusal(413, "This result does not fit into an answer.", code="too_large")
+            raise RequestRefused(413, "This result does not fit into an answer.", code="too_large")
         aim = aim * 4 // 5
         rendered = _Page(answer, asked, aim).render(sections)
     return rendered
@@ -87,7 +87,7 @@ def size(rendered: Rendered) -> int:
     return estimate(_written(rendered.data)) + estimate(_written(rendered.text)) + 40
 
 
-def _chosen(answer: Answer, asked: Asked) -> tuple[Section, ...]:
+def _chosen(answer: ToolAnswer, asked: PageRequest) -> tuple[AnswerSection, ...]:
     if not asked.section:
         return answer.sections
     for section in answer.sections:
@@ -95,23 +95,23 @@ def _chosen(answer: Answer, asked: Asked) -> tuple[Section, ...]:
             length = len(section.content)
             if asked.start and asked.start >= length:
                 unit = "characters" if isinstance(section.content, str) else "rows"
-                raise Refusal(400, f"`start` is {asked.start}, but {section.name} has {length:,} {unit}.")
+                raise RequestRefused(400, f"`start` is {asked.start}, but {section.name} has {length:,} {unit}.")
             return (section,)
     names = ", ".join(section.name for section in answer.sections) or "none"
-    raise Refusal(400, f"This result has no section {asked.section[:60]!r}.", hint=f"Its sections: {names}.")
+    raise RequestRefused(400, f"This result has no section {asked.section[:60]!r}.", hint=f"Its sections: {names}.")
 
 
 class _Page:
     """One result while it is filled."""
 
-    def __init__(self, answer: Answer, asked: Asked, aim: int) -> None:
+    def __init__(self, answer: ToolAnswer, asked: PageRequest, aim: int) -> None:
         self._answer = answer
         self._asked = asked
         self._aim = aim
         self._left = 0
         self._omitted: list[Omitted] = []
 
-    def render(self, sections: tuple[Section, ...]) -> Rendered:
+    def render(self, sections: tuple[AnswerSection, ...]) -> Rendered:
         texts = list(_texts([self._answer.facts, *(section.content for section in sections)]))
         mark = new_mark(texts)
         notice = {"notice": NOTICE.format(mark)} if texts else {}
@@ -130,13 +130,13 @@ class _Page:
         ]
         return Rendered(_as_text(data), data)
 
-    def _fill(self, section: Section, room: int, mark: str) -> tuple[Any, int]:
+    def _fill(self, section: AnswerSection, room: int, mark: str) -> tuple[Any, int]:
         """As much of a section as there is room for, and the tokens that it takes."""
         if isinstance(section.content, str):
             return self._text(section, section.content, room, mark)
         return self._rows(section, section.content, room, mark)
 
-    def _rows(self, section: Section, rows: list[Row], room: int, mark: str) -> tuple[list[Any], int]:
+    def _rows(self, section: AnswerSection, rows: list[Row], room: int, mark: str) -> tuple[list[Any], int]:
         start = self._asked.start
         kept: list[dict[str, Any]] = []
         used = _cost({section.name: []})
@@ -172,7 +172,7 @@ class _Page:
                 return None, 0
             clip = max(_LEAST_CLIP, clip // 2)
 
-    def _text(self, section: Section, content: str, room: int, mark: str) -> tuple[str, int]:
+    def _text(self, section: AnswerSection, content: str, room: int, mark: str) -> tuple[str, int]:
         start = self._asked.start
         is_fenced = isinstance(content, Fenced)
         rest = content[start:]

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.to_thread
 
-from trueup.mcp.answer import Answer, Asked, Rendered, Section, render
-from trueup.mcp.desk import Desk
+from trueup.mcp.answer import AnswerSection, PageRequest, Rendered, ToolAnswer, render
+from trueup.mcp.desk import Workspace
 from trueup.mcp.findings import fault_rows
 from trueup.mcp.table import BY_NAME, offered
-from trueup.mcp.tool import Continued, Long, Tool, schema_of
+from trueup.mcp.tool import Continued, Long, McpTool, schema_of
 from trueup.store.errors import StoreError
-from trueup.studio.contracts.drafts import Faulty
+from trueup.studio.contracts.drafts import FaultyDraft
 from trueup.studio.decoding import decoded
-from trueup.studio.refusal import Refusal
-from trueup.studio.working.work import Work
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.working.work import LongJob
 from trueup.verdict.display import safe
 from trueup.verdict.likeness import nearest
 
@@ -45,71 +45,75 @@ _WORDS = (
 )
 
 
-class Caller:
+class ToolCaller:
     """Calls the tools of one server."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Workspace) -> None:
         self._desk = desk
 
     async def call(self, name: str, arguments: Mapping[str, Any], report: Report) -> "CallToolResult":
         """The result of a call."""
-        tool: Tool | None = None
+        tool: McpTool | None = None
         try:
             tool = self._tool(name)
             answer, asked = await self._answer(tool, arguments, report)
             return _result(await self._quick(partial(render, answer, asked)), is_error=answer.is_error)
-        except Faulty as error:
+        except FaultyDraft as error:
             facts = (
                 {"error": error.message, "saved": False}
                 if tool is not None and tool.is_edit
                 else {"error": error.message}
             )
-            faulty = Answer(facts, (Section("faults", fault_rows(error.faults)),), is_error=True)
+            faulty = ToolAnswer(facts, (AnswerSection("faults", fault_rows(error.faults)),), is_error=True)
             kept = self._desk.kept.put("lint", faulty)
-            return _result(render(faulty, Asked("lint", kept)), is_error=True)
-        except Refusal as refusal:
+            return _result(render(faulty, PageRequest("lint", kept)), is_error=True)
+        except RequestRefused as refusal:
             return _error(refusal)
         except StoreError as error:
             return _error(self._desk.unavailable(error))
         except Exception:
             log.exception("the tool %s failed", name)
-            return _error(Refusal(500, f"trueup failed in the tool {name}.", hint="The log of the server says why."))
+            return _error(
+                RequestRefused(500, f"trueup failed in the tool {name}.", hint="The log of the server says why.")
+            )
 
-    def _tool(self, name: str) -> Tool:
+    def _tool(self, name: str) -> McpTool:
         tool = BY_NAME.get(name)
         if tool is None:
             near = nearest(name, BY_NAME)
             names = ", ".join(each.name for each in offered(allow_edit=self._desk.allow_edit))
-            raise Refusal(
+            raise RequestRefused(
                 404,
                 f"There is no tool {name[:60]!r}.",
                 hint=f"Did you mean {near}?" if near else f"The tools: {names}.",
             )
         return tool
 
-    async def _answer(self, tool: Tool, arguments: Mapping[str, Any], report: Report) -> tuple[Answer, Asked]:
+    async def _answer(
+        self, tool: McpTool, arguments: Mapping[str, Any], report: Report
+    ) -> tuple[ToolAnswer, PageRequest]:
         given = _decoded(tool, arguments)
         result, section, start = (getattr(given, each, None) for each in Continued.__struct_fields__)
         if result:
-            return self._desk.kept.get(tool.name, result), Asked(tool.name, result, section or "", start or 0)
+            return self._desk.kept.get(tool.name, result), PageRequest(tool.name, result, section or "", start or 0)
         answer = await self._run(tool, given, report)
         # the rest of an edit is read by a tool that changes nothing
         reader = "backtest" if tool.is_edit else tool.name
-        return answer, Asked(reader, self._desk.kept.put(reader, answer), section or "", start or 0)
+        return answer, PageRequest(reader, self._desk.kept.put(reader, answer), section or "", start or 0)
 
-    async def _run(self, tool: Tool, given: Any, report: Report) -> Answer:
+    async def _run(self, tool: McpTool, given: Any, report: Report) -> ToolAnswer:
         made = await self._quick(partial(tool.run, self._desk, given))
         if not isinstance(made, Long):
             return made
         try:
             result = await self._follow(made.work, report)
-        except Refusal as refusal:
+        except RequestRefused as refusal:
             if made.failed is None:
                 raise
             return made.failed(f"{refusal.message} {refusal.hint}".strip())
         return await self._quick(partial(made.finish, result))
 
-    async def _follow(self, work: Work, report: Report) -> Any:
+    async def _follow(self, work: LongJob, report: Report) -> Any:
         """The result of long work, which ends when the call is cancelled."""
         reported = -1.0
         try:
@@ -123,7 +127,7 @@ class Caller:
         finally:
             with anyio.CancelScope(shield=True):
                 await self._slow(work.close)
-        raise Refusal(500, "The work ended before it was done.", code="work_failed", hint="Call the tool again.")
+        raise RequestRefused(500, "The work ended before it was done.", code="work_failed", hint="Call the tool again.")
 
     async def _quick(self, work: Callable[[], T]) -> T:
         return await anyio.to_thread.run_sync(work, limiter=self._quick_limit)
@@ -140,26 +144,26 @@ class Caller:
         return anyio.CapacityLimiter(_AT_ONCE)
 
 
-def _decoded(tool: Tool, arguments: Mapping[str, Any]) -> Any:
+def _decoded(tool: McpTool, arguments: Mapping[str, Any]) -> Any:
     known = list(schema_of(tool.takes)["properties"])
     for argument in arguments:
         if argument not in known:
             near = nearest(argument, known)
-            raise Refusal(
+            raise RequestRefused(
                 400, f"{tool.name} has no argument {argument[:60]!r}.",
                 hint=f"Did you mean {near}?" if near else f"It takes {', '.join(known)}.",
             )  # fmt: skip
     try:
         given = decoded(tool.takes, arguments, strict=False)
-    except Refusal as refusal:
+    except RequestRefused as refusal:
         message, hint = (
             text.replace("this path takes", f"{tool.name} takes").replace("This path takes", f"{tool.name} takes")
             for text in (refusal.message, refusal.hint)
         )
-        raise Refusal(400, message, hint=hint) from None
+        raise RequestRefused(400, message, hint=hint) from None
     start = getattr(given, "start", 0)
     if start and not given.section:
-        raise Refusal(
+        raise RequestRefused(
             400, "start is given without section.", hint="Name the section whose rows or characters are skipped."
         )
     return given
@@ -182,7 +186,7 @@ def _result(rendered: Rendered, *, is_error: bool) -> "CallToolResult":
     return CallToolResult(content=[text], structured_content=rendered.data, is_error=is_error)
 
 
-def _error(refusal: Refusal) -> "CallToolResult":
+def _error(refusal: RequestRefused) -> "CallToolResult":
     from mcp_types import CallToolResult, TextContent
 
     said = safe(f"{refusal.message} {refusal.hint}".strip())

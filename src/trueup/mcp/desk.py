@@ -11,23 +11,23 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from trueup.contract.files.documents import Barred
-from trueup.mcp.answer import Answer
+from trueup.mcp.answer import ToolAnswer
 from trueup.store.store import Store
-from trueup.studio.contracts.files import Opened, open_contract
+from trueup.studio.contracts.files import ContractFileState, open_contract
 from trueup.studio.contracts.naming import bar_private
 from trueup.studio.places import find, labelled, name_of
-from trueup.studio.refusal import Refusal
-from trueup.studio.settings import Key, Settings
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.settings import Key, StudioSettings
 from trueup.studio.studio import Studio
 
 _MOST_KEPT = 32  # answers
 _MOST_ENTRIES = 5_000  # of a folder that are looked at for links
 
 
-class Desk(Studio):
+class Workspace(Studio):
     """One running server."""
 
-    def __init__(self, settings: Settings, *, allow_edit: bool = False) -> None:
+    def __init__(self, settings: StudioSettings, *, allow_edit: bool = False) -> None:
         super().__init__(settings)
         self.allow_edit = allow_edit
         self.who = Key("mcp", "", "editor" if allow_edit else "reader")
@@ -38,10 +38,12 @@ class Desk(Studio):
         """The store; a Refusal if there is none."""
         store = self.store_or_none
         if store is None:
-            raise Refusal(404, "No store is open.", code="no_store", hint="Start the server with --store verdicts.db.")
+            raise RequestRefused(
+                404, "No store is open.", code="no_store", hint="Start the server with --store verdicts.db."
+            )
         return store
 
-    def contract(self, name: str) -> Opened:
+    def contract(self, name: str) -> ContractFileState:
         """The contract file of a name."""
         self.path(name)
         return open_contract(self.settings, name)
@@ -49,10 +51,10 @@ class Desk(Studio):
     def path(self, name: str) -> Path:
         """The path of a name inside the folders; a Refusal unless it is spelled in the one plain way."""
         if not name:
-            raise Refusal(400, "The name of a file is empty.", hint=self._folders())
+            raise RequestRefused(400, "The name of a file is empty.", hint=self._folders())
         try:
             path = find(self.settings, name)
-        except Refusal:
+        except RequestRefused:
             raise self._missing(name) from None
         if name_of(self.settings, path) != name:
             raise self._missing(name)
@@ -68,16 +70,16 @@ class Desk(Studio):
             try:
                 bar_private(self.settings, path)
             except Barred as error:
-                raise Refusal(403, f"{name} cannot be read here: {error}", code="private") from None
+                raise RequestRefused(403, f"{name} cannot be read here: {error}", code="private") from None
         elif _has_links(path):
-            raise Refusal(
+            raise RequestRefused(
                 403, f"{name} contains links, or too many files to look for links.", code="links",
                 hint="Name a folder with plain files, or one file.",
             )  # fmt: skip
         return path
 
-    def _missing(self, name: str) -> Refusal:
-        return Refusal(
+    def _missing(self, name: str) -> RequestRefused:
+        return RequestRefused(
             404, f"There is no file {name[:200]!r} in the served folders.", code="no_file",
             hint=f"{self._folders()} Links and `..` are refused. `lint` without a file lists the contracts.",
         )  # fmt: skip
@@ -92,10 +94,10 @@ class Kept:
     """The latest answers, so that the rest of one can be read without doing the work again."""
 
     def __init__(self) -> None:
-        self._answers: OrderedDict[str, tuple[str, Answer]] = OrderedDict()
+        self._answers: OrderedDict[str, tuple[str, ToolAnswer]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def put(self, tool: str, answer: Answer) -> str:
+    def put(self, tool: str, answer: ToolAnswer) -> str:
         """Keep an answer of a tool; its id is returned."""
         name = secrets.token_hex(4)
         with self._lock:
@@ -104,19 +106,19 @@ class Kept:
                 self._answers.popitem(last=False)
         return name
 
-    def get(self, tool: str, name: str) -> Answer:
+    def get(self, tool: str, name: str) -> ToolAnswer:
         """The answer with this id."""
         with self._lock:
             kept = self._answers.get(name)
             if kept is not None:
                 self._answers.move_to_end(name)
         if kept is None:
-            raise Refusal(
+            raise RequestRefused(
                 404, f"The result {name[:40]!r} is not kept any more.", code="no_result",
                 hint=f"Call {tool} with its other arguments again.",
             )  # fmt: skip
         if kept[0] != tool:
-            raise Refusal(400, f"The result {name[:40]!r} is of {kept[0]}.", hint=f"Call {kept[0]} with it.")
+            raise RequestRefused(400, f"The result {name[:40]!r} is of {kept[0]}.", hint=f"Call {kept[0]} with it.")
         return kept[1]
 
     def drop(self, name: str) -> None:

@@ -11,14 +11,14 @@ from starlette.responses import JSONResponse
 from trueup.studio.door.attempts import Attempts
 from trueup.studio.door.guard import Application, Receive, Scope, Send, headers_of, is_known, refuse_other_origin
 from trueup.studio.door.sessions import by_secret
-from trueup.studio.refusal import Refusal
-from trueup.studio.settings import Settings
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.settings import StudioSettings
 
 
-class Door:
+class KeyGuard:
     """An application that only requests with a key reach."""
 
-    def __init__(self, app: Application, settings: Settings) -> None:
+    def __init__(self, app: Application, settings: StudioSettings) -> None:
         self._app = app
         self._settings = settings
         self._attempts = Attempts()
@@ -27,7 +27,7 @@ class Door:
         if scope["type"] == "http":
             try:
                 self._admit(scope)
-            except Refusal as refusal:
+            except RequestRefused as refusal:
                 await _refused(refusal)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
@@ -36,14 +36,14 @@ class Door:
         headers = headers_of(scope)
         host = headers.get("host", "")
         if not is_known(host, self._settings):
-            raise Refusal(
+            raise RequestRefused(
                 403, f"This server does not answer to the host {host[:100]!r}.", code="unknown_host",
                 hint="Use the address that it printed on startup, or add the name with --host NAME.",
             )  # fmt: skip
         refuse_other_origin(headers, host)
         address = (scope.get("client") or ("",))[0]
         if seconds := self._attempts.wait(address):
-            raise Refusal(
+            raise RequestRefused(
                 429, "Too many wrong keys came from this address.", code="too_many_attempts",
                 hint=f"Try again in {seconds} seconds.", headers={"retry-after": str(seconds)},
             )  # fmt: skip
@@ -55,12 +55,12 @@ class Door:
             raise _unauthorized("The key is wrong.", "wrong_key")
 
 
-def _unauthorized(message: str, code: str) -> Refusal:
-    return Refusal(
+def _unauthorized(message: str, code: str) -> RequestRefused:
+    return RequestRefused(
         401, message, code=code, hint="Send the header `Authorization: Bearer KEY` with the key that the server printed on startup.",
         headers={"www-authenticate": 'Bearer realm="trueup"'},
     )  # fmt: skip
 
 
-def _refused(refusal: Refusal) -> Any:
+def _refused(refusal: RequestRefused) -> Any:
     return JSONResponse(refusal.to_dict(), refusal.status, refusal.headers)

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from trueup.mcp.answer import Row, Section
+from trueup.mcp.answer import AnswerSection, Row
 from trueup.mcp.fence import Fenced, name
-from trueup.studio.contracts.drafts import Faulty
+from trueup.studio.contracts.drafts import FaultyDraft
 
 
 def verdict_facts(verdict: dict[str, Any]) -> dict[str, Any]:
@@ -13,15 +13,15 @@ def verdict_facts(verdict: dict[str, Any]) -> dict[str, Any]:
     return {"ok": verdict["ok"], "outcome": verdict["state"], **verdict["counts"]}
 
 
-def verdict_sections(verdict: dict[str, Any]) -> tuple[Section, ...]:
+def verdict_sections(verdict: dict[str, Any]) -> tuple[AnswerSection, ...]:
     """The parts of a drawn verdict: findings, fixes, calls, the value, what the model would be told."""
     facts = verdict["facts"]
     sections = [
-        Section("findings", [_finding(fact) for fact in facts if fact["kind"] == "finding"]),
-        Section("fixes", [_fix(fact) for fact in facts if fact["kind"] == "fix"]),
-        Section("calls", [_call(call) for call in verdict["calls"]]),
-        Section("correction", Fenced(verdict["told"] or "")),
-        Section("value", Fenced(verdict["value"] or "")),
+        AnswerSection("findings", [_finding(fact) for fact in facts if fact["kind"] == "finding"]),
+        AnswerSection("fixes", [_fix(fact) for fact in facts if fact["kind"] == "fix"]),
+        AnswerSection("calls", [_call(call) for call in verdict["calls"]]),
+        AnswerSection("correction", Fenced(verdict["told"] or "")),
+        AnswerSection("value", Fenced(verdict["value"] or "")),
     ]
     return tuple(section for section in sections if section.content)
 
@@ -41,9 +41,9 @@ def counts_of(faults: Iterable[dict[str, Any]]) -> dict[str, int]:
     return {"errors": levels.count("error"), "warnings": len(levels) - levels.count("error")}
 
 
-def faulty_section(error: Faulty) -> Section:
+def faulty_section(error: FaultyDraft) -> AnswerSection:
     """Why a text is not a contract."""
-    return Section("faults", fault_rows(error.faults))
+    return AnswerSection("faults", fault_rows(error.faults))
 
 
 def _finding(fact: dict[str, Any]) -> Row:

@@ -15,8 +15,8 @@ import anyio
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from trueup.mcp.desk import Desk
-from trueup.mcp.door import Door
+from trueup.mcp.desk import Workspace
+from trueup.mcp.door import KeyGuard
 from trueup.mcp.server import server_of
 from trueup.studio.door.guard import Message, Receive, Scope, Send
 from trueup.studio.serving import serve
@@ -27,20 +27,20 @@ _IDLE = 3_600.0  # seconds after which a session without a request ends
 _MOST_SESSIONS = 200
 
 
-def run_stdio(desk: Desk) -> None:
+def run_stdio(desk: Workspace) -> None:
     """Serve the client that started this process."""
     with contextlib.closing(desk), _quiet_end(desk):
         anyio.run(_serve_stdio, desk)
 
 
-async def _serve_stdio(desk: Desk) -> None:
+async def _serve_stdio(desk: Workspace) -> None:
     server = server_of(desk)
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 
 
 @contextlib.contextmanager
-def _quiet_end(desk: Desk) -> Iterator[None]:
+def _quiet_end(desk: Workspace) -> Iterator[None]:
     """End at once on a signal: the thread that waits for standard input cannot be woken."""
 
     def end(*_: object) -> NoReturn:
@@ -60,14 +60,14 @@ def _quiet_end(desk: Desk) -> Iterator[None]:
 class HttpApp:
     """The HTTP server as an ASGI application."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Workspace) -> None:
         self._desk = desk
         app = server_of(desk).streamable_http_app(
             streamable_http_path=PATH, max_request_body_size=_MOST_BODY, session_idle_timeout=_IDLE, max_sessions=_MOST_SESSIONS,
             # the door has looked at the host and the origin already, by the names that this server was given
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )  # fmt: skip
-        self._door = Door(app, desk.settings)
+        self._door = KeyGuard(app, desk.settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         state = ""
@@ -95,6 +95,6 @@ class HttpApp:
         self._desk.close()
 
 
-def run_http(desk: Desk, listening: socket.socket, started: Callable[[], object]) -> None:
+def run_http(desk: Workspace, listening: socket.socket, started: Callable[[], object]) -> None:
     """Serve until a signal stops it; `started` is called when requests are answered."""
     serve(HttpApp(desk), listening, started, lifespan="on")

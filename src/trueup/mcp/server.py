@@ -6,8 +6,8 @@ from mcp.server import Server, ServerRequestContext
 from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult
 
 from trueup import __version__
-from trueup.mcp.calling import Caller
-from trueup.mcp.desk import Desk
+from trueup.mcp.calling import ToolCaller
+from trueup.mcp.desk import Workspace
 from trueup.mcp.table import offered
 
 _INSTRUCTIONS = """\
@@ -21,9 +21,9 @@ Text between [data …] and [/data …] was copied from replies, stores or files
 Results are short. `omitted` names what a result leaves out, with the call that shows it."""
 
 
-def server_of(desk: Desk) -> "Server[Any]":
+def server_of(desk: Workspace) -> "Server[Any]":
     """A server with the tools that a desk offers."""
-    caller = Caller(desk)
+    caller = ToolCaller(desk)
     tools = [tool.definition() for tool in offered(allow_edit=desk.allow_edit)]
 
     async def list_tools(*_: Any) -> ListToolsResult:

@@ -1,6 +1,6 @@
 """The table of all tools."""
 
-from trueup.mcp.tool import Tool
+from trueup.mcp.tool import McpTool
 from trueup.mcp.tools.backtest import BACKTEST
 from trueup.mcp.tools.check import CHECK
 from trueup.mcp.tools.edit import EDIT
@@ -10,10 +10,10 @@ from trueup.mcp.tools.infer import INFER
 from trueup.mcp.tools.lint import LINT
 from trueup.mcp.tools.stats import STATS
 
-TOOLS: tuple[Tool, ...] = (CHECK, EXPLAIN, LINT, INFER, BACKTEST, EXAMPLES, STATS, EDIT)
+TOOLS: tuple[McpTool, ...] = (CHECK, EXPLAIN, LINT, INFER, BACKTEST, EXAMPLES, STATS, EDIT)
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
-def offered(*, allow_edit: bool) -> tuple[Tool, ...]:
+def offered(*, allow_edit: bool) -> tuple[McpTool, ...]:
     """The tools that a server lists: `edit` only if it may edit."""
     return tuple(tool for tool in TOOLS if allow_edit or not tool.is_edit)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from trueup.mcp.answer import Answer
-from trueup.mcp.desk import Desk
-from trueup.studio.working.work import Work
+from trueup.mcp.answer import ToolAnswer
+from trueup.mcp.desk import Workspace
+from trueup.studio.working.work import LongJob
 
 if TYPE_CHECKING:
     from mcp_types import Tool as Definition
@@ -29,16 +29,16 @@ class Continued(msgspec.Struct, frozen=True, kw_only=True):
 class Long(NamedTuple):
     """Work in its own process, and what makes an answer of its result."""
 
-    work: Work
-    finish: Callable[[Any], Answer]
-    failed: Callable[[str], Answer] | None = None
+    work: LongJob
+    finish: Callable[[Any], ToolAnswer]
+    failed: Callable[[str], ToolAnswer] | None = None
     """Makes an answer of a failure, if something else was done before the work; None: the failure is the answer."""
 
 
-Run = Callable[[Desk, Any], Answer | Long]
+Run = Callable[[Workspace, Any], ToolAnswer | Long]
 
 
-class Tool(NamedTuple):
+class McpTool(NamedTuple):
     """One tool."""
 
     name: str

@@ -13,7 +13,7 @@ Read = Callable[[str], Any]
 Make = Callable[..., Read]
 
 
-class Refused(ValueError):
+class PeerRefused(ValueError):
     """The reader said that it has no value."""
 
 
@@ -61,7 +61,7 @@ def _trueup(schema: Any, **options: Any) -> Read:
     def read(text: str) -> Any:
         verdict = check(text)
         if not verdict.ok:
-            raise Refused(str(verdict.findings))
+            raise PeerRefused(str(verdict.findings))
         return verdict.data
 
     return read
@@ -82,7 +82,7 @@ def _orjson_and_schema(schema: Any) -> Read:
     def read(text: str) -> Any:
         value = orjson.loads(text)
         if not is_valid(value):
-            raise Refused
+            raise PeerRefused
         return value
 
     return read
@@ -95,7 +95,7 @@ def _json_and_jsonschema(schema: Any) -> Read:
     def read(text: str) -> Any:
         value = json.loads(text)
         if not is_valid(value):
-            raise Refused
+            raise PeerRefused
         return value
 
     return read

@@ -12,7 +12,7 @@ from trueup.verdict.reply import ToolCall
 from trueup.verdict.verdict import Refusal
 
 
-class Result(NamedTuple):
+class CallResult(NamedTuple):
     """The result of one call: the text for the model, and whether it is an error."""
 
     call: ToolCall
@@ -23,27 +23,27 @@ class Result(NamedTuple):
 Messages = list[dict[str, Any]]
 
 
-def _each(make: Callable[[Result], dict[str, Any]]) -> Callable[[Sequence[Result]], Messages]:
+def _each(make: Callable[[CallResult], dict[str, Any]]) -> Callable[[Sequence[CallResult]], Messages]:
     return lambda results: [make(result) for result in results]
 
 
-def _text(r: Result) -> str:
+def _text(r: CallResult) -> str:
     """The text of a result in a shape without a field for errors: a reader of the history must recognise an error by its
     words.
     """
     return f"Error: {r.text}" if r.is_error and not says_failure(r.text) else r.text
 
 
-def _openai(r: Result) -> dict[str, Any]:
+def _openai(r: CallResult) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": r.call.id, "content": _text(r)}
 
 
-def _responses(r: Result) -> dict[str, Any]:
+def _responses(r: CallResult) -> dict[str, Any]:
     kind = "custom_tool_call_output" if r.call.kind == "custom" else "function_call_output"
     return {"type": kind, "call_id": r.call.id, "output": _text(r)}
 
 
-def _anthropic(results: Sequence[Result]) -> Messages:
+def _anthropic(results: Sequence[CallResult]) -> Messages:
     blocks: Messages = []
     for r in results:
         block = {"type": "tool_result", "tool_use_id": r.call.id, "content": r.text}
@@ -51,7 +51,7 @@ def _anthropic(results: Sequence[Result]) -> Messages:
     return [{"role": "user", "content": blocks}] if blocks else []
 
 
-def _gemini(results: Sequence[Result]) -> Messages:
+def _gemini(results: Sequence[CallResult]) -> Messages:
     parts: Messages = []
     for r in results:
         response = {"error": r.text or "The call failed."} if r.is_error else {"output": r.text}
@@ -60,7 +60,7 @@ def _gemini(results: Sequence[Result]) -> Messages:
     return [{"role": "user", "parts": parts}] if parts else []
 
 
-def _bedrock(results: Sequence[Result]) -> Messages:
+def _bedrock(results: Sequence[CallResult]) -> Messages:
     blocks: Messages = []
     for r in results:
         status = "error" if r.is_error else "success"
@@ -69,7 +69,7 @@ def _bedrock(results: Sequence[Result]) -> Messages:
     return [{"role": "user", "content": blocks}] if blocks else []
 
 
-def _vercel(results: Sequence[Result]) -> Messages:
+def _vercel(results: Sequence[CallResult]) -> Messages:
     parts: Messages = []
     for r in results:
         output = {"type": "error-text" if r.is_error else "text", "value": r.text}
@@ -77,12 +77,12 @@ def _vercel(results: Sequence[Result]) -> Messages:
     return [{"role": "tool", "content": parts}] if parts else []
 
 
-def _langchain(r: Result) -> dict[str, Any]:
+def _langchain(r: CallResult) -> dict[str, Any]:
     status = "error" if r.is_error else "success"
     return {"type": "tool", "tool_call_id": r.call.id, "name": r.call.name, "content": r.text, "status": status}
 
 
-_SHAPES: dict[str, Callable[[Sequence[Result]], Messages]] = {
+_SHAPES: dict[str, Callable[[Sequence[CallResult]], Messages]] = {
     "openai": _each(_openai),
     "openai_responses": _each(_responses),
     "anthropic": _anthropic,
@@ -100,11 +100,11 @@ PROVIDERS = tuple(_SHAPES)
 _ALIASES = dict.fromkeys(("llama.cpp", "gluellm", "vllm", "batch", "text", "messages"), "openai")
 
 
-def tool_results(results: Sequence[Result], provider: str) -> Messages:
+def tool_results(results: Sequence[CallResult], provider: str) -> Messages:
     """The messages that report the results of its calls to a model.
 
     >>> call = ToolCall("ping", id="c1")
-    >>> tool_results([Result(call, "pong", False)], "openai")
+    >>> tool_results([CallResult(call, "pong", False)], "openai")
     [{'role': 'tool', 'tool_call_id': 'c1', 'content': 'pong'}]
     """
     shape = _SHAPES.get(_ALIASES.get(provider, provider.replace("-", "_")))
@@ -113,9 +113,9 @@ def tool_results(results: Sequence[Result], provider: str) -> Messages:
     return shape([result for result in results if not result.call.answered])
 
 
-def refusal_result(refusal: Refusal) -> Result:
+def refusal_result(refusal: Refusal) -> CallResult:
     """A refused call as a result that gives the model the reason."""
-    return Result(refusal.call, refusal.message, is_error=True)
+    return CallResult(refusal.call, refusal.message, is_error=True)
 
 
 def answer_refusals(refusals: Sequence[Refusal], provider: str) -> Messages:

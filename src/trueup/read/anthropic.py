@@ -8,7 +8,7 @@ from typing import Any
 
 from trueup.read import usage
 from trueup.read.content import fill
-from trueup.read.draft import Draft
+from trueup.read.draft import ReplyDraft
 from trueup.read.objects import Row, place, record, word
 from trueup.read.reading import Reading, silent
 
@@ -25,7 +25,7 @@ _PIECES = {
 
 def read(body: Row, raw: Any) -> Reading:
     """Read a message."""
-    draft = Draft()
+    draft = ReplyDraft()
     fill(draft, body.get("content"))
     ending = body.get("stop_reason")
     if ending == "refusal":
@@ -33,7 +33,7 @@ def read(body: Row, raw: Any) -> Reading:
     return Reading(draft.reply(ending, usage.anthropic(body.get("usage")), body.get("model"), "anthropic", raw))
 
 
-def join(events: list[Row], done: bool) -> tuple[Row, bool]:
+def join(events: list[Row], *, done: bool) -> tuple[Row, bool]:
     """One message from a stream's events, and whether it is complete."""
     body: Row = {"type": "message"}
     blocks: dict[Any, Row] = {}
@@ -89,7 +89,7 @@ def _filled(block: Row, pieces: list[str] | None) -> Row:
 
 def read_completion(body: Row, raw: Any) -> Reading:
     """Read the old text completion, `{"completion": "…", "stop_reason": "…"}`."""
-    draft = Draft()
+    draft = ReplyDraft()
     draft.say(body.get("completion"))
     if "completion" not in body:
         return silent(raw, provider="anthropic")

@@ -8,19 +8,19 @@ from typing import Any, NamedTuple
 
 from trueup.read.events import value
 from trueup.read.objects import Row, as_dict, record, word
-from trueup.read.reading import Failure, failure_of
+from trueup.read.reading import ProviderFailure, failure_of
 from trueup.verdict.patterns import lazy_regex
 
 _KEYS = ("custom_id", "key", "recordId", "customId", "record_id")
 _KEY = lazy_regex(r'"(?:custom_id|key|recordId)"\s*:\s*"((?:[^"\\]|\\.){1,512})"')
 
 
-class Line(NamedTuple):
+class BatchLine(NamedTuple):
     """One batch line: the body inside it, or why there is none."""
 
     key: str
     body: Any = None
-    failure: Failure | None = None
+    failure: ProviderFailure | None = None
 
 
 def is_line(body: Row) -> bool:
@@ -43,11 +43,11 @@ def is_line(body: Row) -> bool:
     return "status_code" in response or "candidates" in response or "promptFeedback" in response
 
 
-def unwrap(line: Row) -> Line:
+def unwrap(line: Row) -> BatchLine:
     """Split a batch line into its parts.
 
     >>> unwrap({"custom_id": "r3", "response": None, "error": {"code": "batch_expired", "message": "Too late"}}).failure
-    Failure(message='Too late', code='batch_expired', status=None, failed_generation='', retry_after=None)
+    ProviderFailure(message='Too late', code='batch_expired', status=None, failed_generation='', retry_after=None)
     """
     key = next((word(line[name]) for name in _KEYS if line.get(name) is not None), "")
     key = key or word(record(line.get("metadata")).get("key"))
@@ -58,24 +58,26 @@ def unwrap(line: Row) -> Line:
     status = status if type(status) is int else None
     error = line.get("error") or line.get("status") or None
     if error:
-        return Line(key, None, failure_of(error, status if status and status >= 400 else None))
+        return BatchLine(key, None, failure_of(error, status if status and status >= 400 else None))
     if "modelOutput" in line:
-        return Line(key, line["modelOutput"])
+        return BatchLine(key, line["modelOutput"])
     body = response.get("body") if "body" in response or status is not None else line.get("response")
     if status is not None and status >= 400:
-        return Line(key, None, failure_of(body or "", status))
+        return BatchLine(key, None, failure_of(body or "", status))
     if body is None:
-        return Line(key, None, Failure("the line holds neither a response nor an error", "empty_line", status))
-    return Line(key, value(body) if isinstance(body, str) else body)
+        return BatchLine(
+            key, None, ProviderFailure("the line holds neither a response nor an error", "empty_line", status)
+        )
+    return BatchLine(key, value(body) if isinstance(body, str) else body)
 
 
-def _anthropic(key: str, result: Row) -> Line:
+def _anthropic(key: str, result: Row) -> BatchLine:
     kind = word(result.get("type"))
     if result.get("message") is not None and kind in {"", "succeeded"}:
-        return Line(key, result["message"])
+        return BatchLine(key, result["message"])
     if result.get("error"):
-        return Line(key, None, failure_of(result["error"]))
-    return Line(key, None, Failure(f"the request is {kind or 'without a result'}", kind))
+        return BatchLine(key, None, failure_of(result["error"]))
+    return BatchLine(key, None, ProviderFailure(f"the request is {kind or 'without a result'}", kind))
 
 
 def salvage_key(line: str) -> str:

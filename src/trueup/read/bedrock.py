@@ -8,7 +8,7 @@ from typing import Any
 
 from trueup.read import usage
 from trueup.read.calls import MISSING
-from trueup.read.draft import Draft
+from trueup.read.draft import ReplyDraft
 from trueup.read.objects import Row, place, record, rows, word
 from trueup.read.reading import Reading
 
@@ -17,12 +17,12 @@ EVENTS = ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBloc
 
 def read(body: Row, raw: Any) -> Reading:
     """Read a Converse response."""
-    draft = Draft()
+    draft = ReplyDraft()
     fill_blocks(draft, record(record(body.get("output")).get("message")).get("content"))
     return Reading(draft.reply(body.get("stopReason"), usage.bedrock(body.get("usage")), "", "bedrock", raw))
 
 
-def fill_blocks(draft: Draft, content: Any) -> None:
+def fill_blocks(draft: ReplyDraft, content: Any) -> None:
     """Read keyed blocks into a draft."""
     for item in rows(content):
         block = record(item)
@@ -49,7 +49,7 @@ def fill_blocks(draft: Draft, content: Any) -> None:
 
 def read_older(body: Row, raw: Any) -> Reading:
     """Read the answers of text-only models: Titan, Llama and Mistral through InvokeModel, and servers of generated text."""
-    draft = Draft()
+    draft = ReplyDraft()
     ending: Any = body.get("stop_reason")
     counted = usage.counts(body.get("prompt_token_count"), body.get("generation_token_count"))
     if "generation" in body or "generated_text" in body:
@@ -62,7 +62,7 @@ def read_older(body: Row, raw: Any) -> Reading:
     return Reading(draft.reply(ending, counted, "", "bedrock", raw))
 
 
-def join(events: list[Row], done: bool) -> tuple[Row, bool]:
+def join(events: list[Row], *, done: bool) -> tuple[Row, bool]:
     """One Converse body from a stream's events, and whether it is complete."""
     body: Row = {}
     blocks: dict[Any, Row] = {}

@@ -6,10 +6,10 @@ The plan that a model writes before its calls counts as reasoning.
 from typing import Any
 
 from trueup.read import usage
-from trueup.read.draft import Draft
+from trueup.read.draft import ReplyDraft
 from trueup.read.objects import Row, place, record, rows, word
 from trueup.read.openai_chat import fill_call, fill_message
-from trueup.read.reading import Failure, Reading, failed
+from trueup.read.reading import ProviderFailure, Reading, failed
 
 EVENTS = frozenset(
     "message-start content-start content-delta content-end tool-plan-delta tool-call-start tool-call-delta"
@@ -21,7 +21,7 @@ OLD_EVENTS = frozenset("stream-start text-generation tool-calls-generation tool-
 def read(body: Row, raw: Any) -> Reading:
     """Read a version 2 response."""
     message = record(body.get("message"))
-    draft = Draft()
+    draft = ReplyDraft()
     draft.think(message.get("tool_plan"))
     fill_message(draft, message)
     ending = body.get("finish_reason")
@@ -31,7 +31,7 @@ def read(body: Row, raw: Any) -> Reading:
 
 def read_old(body: Row, raw: Any) -> Reading:
     """Read a version 1 response."""
-    draft = Draft()
+    draft = ReplyDraft()
     draft.say(body.get("text"))
     for item in rows(body.get("tool_calls")):
         fill_call(draft, record(item))
@@ -42,13 +42,15 @@ def read_old(body: Row, raw: Any) -> Reading:
     return Reading(reply)
 
 
-def _failure(ending: Any, said: Any = None) -> Failure:
+def _failure(ending: Any, said: Any = None) -> ProviderFailure:
     """A reply that Cohere gave up: its own error is passed on, any other ending is named."""
     code = word(ending).lower()
-    return Failure(word(said) or f"the reply ended with {word(ending)}", "server_error" if code == "error" else code)
+    return ProviderFailure(
+        word(said) or f"the reply ended with {word(ending)}", "server_error" if code == "error" else code
+    )
 
 
-def join(events: list[Row], done: bool) -> tuple[Row, bool]:
+def join(events: list[Row], *, done: bool) -> tuple[Row, bool]:
     """One version 2 body from a stream's events, and whether it is complete."""
     body: Row = {}
     plan: list[str] = []
@@ -97,7 +99,7 @@ def _call(call: Row) -> Row:
     return {"id": call["id"], "function": whole}
 
 
-def join_old(events: list[Row], done: bool) -> tuple[Row, bool]:
+def join_old(events: list[Row], *, done: bool) -> tuple[Row, bool]:
     """One version 1 body from a stream's events: the last one has the whole response."""
     pieces: list[str] = []
     calls: list[Any] = []

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from trueup.read.calls import MISSING
-from trueup.read.draft import Draft
+from trueup.read.draft import ReplyDraft
 from trueup.read.objects import Row, record, rows, word
 
 
-def fill(draft: Draft, content: Any) -> None:
+def fill(draft: ReplyDraft, content: Any) -> None:
     """Read content, be it text, one block or many, into a draft."""
     if isinstance(content, str):
         draft.say(content)
@@ -51,23 +51,23 @@ def _words(block: Row) -> str:
     return ""
 
 
-def _text(draft: Draft, block: Row) -> None:
+def _text(draft: ReplyDraft, block: Row) -> None:
     draft.say(words_of(block.get("text")))
 
 
-def _spoken(draft: Draft, block: Row) -> None:
+def _spoken(draft: ReplyDraft, block: Row) -> None:
     draft.say(block.get("transcript"))
 
 
-def _refusal(draft: Draft, block: Row) -> None:
+def _refusal(draft: ReplyDraft, block: Row) -> None:
     draft.refuse(words_of(block.get("refusal")))
 
 
-def _thinking(draft: Draft, block: Row) -> None:
+def _thinking(draft: ReplyDraft, block: Row) -> None:
     draft.think(words_of(block.get("thinking") or block.get("text")))
 
 
-def reasoning(draft: Draft, block: Row) -> None:
+def reasoning(draft: ReplyDraft, block: Row) -> None:
     """A reasoning item: its own words if they are shown, else their summary."""
     spoken = block.get("content") or block.get("text") or block.get("reasoning") or block.get("summary")
     if isinstance(spoken, list | tuple):
@@ -75,30 +75,30 @@ def reasoning(draft: Draft, block: Row) -> None:
     draft.think(words_of(spoken))
 
 
-def _tool_use(draft: Draft, block: Row) -> None:
+def _tool_use(draft: ReplyDraft, block: Row) -> None:
     draft.call(word(block.get("name")), block.get("input", MISSING), word(block.get("id")))
 
 
-def _tool_call(draft: Draft, block: Row) -> None:
+def _tool_call(draft: ReplyDraft, block: Row) -> None:
     get = block.get
     name = word(get("name") or get("toolName"))
     arguments = next((block[k] for k in ("args", "input", "arguments") if block.get(k) is not None), MISSING)
     draft.call(name, arguments, word(get("call_id") or get("toolCallId") or get("id")))
 
 
-def _custom(draft: Draft, block: Row) -> None:
+def _custom(draft: ReplyDraft, block: Row) -> None:
     draft.custom(word(block.get("name")), block.get("input", MISSING), word(block.get("call_id") or block.get("id")))
 
 
-def _output(draft: Draft, _: Row) -> None:
+def _output(draft: ReplyDraft, _: Row) -> None:
     draft.output()
 
 
-def _between(draft: Draft, _: Row) -> None:
+def _between(draft: ReplyDraft, _: Row) -> None:
     draft.between()
 
 
-_KINDS: dict[str, Callable[[Draft, Row], None]] = {
+_KINDS: dict[str, Callable[[ReplyDraft, Row], None]] = {
     "text": _text,
     "output_text": _text,
     "text_delta": _text,

@@ -12,7 +12,7 @@ from trueup.read.endings import finish_of
 from trueup.verdict.reply import Reply, ToolCall, Turn
 
 
-class Draft:
+class ReplyDraft:
     """The part of one message that was read so far."""
 
     __slots__ = ("_gap", "_mark", "_refused", "_said", "_thought", "_waiting", "calls", "outputs")
@@ -48,10 +48,10 @@ class Draft:
             self._refused.append(piece)
 
     def call(
-        self, name: str, arguments: Any = MISSING, call_id: str = "", answered: bool = False, *, failed: bool = False
+        self, name: str, arguments: Any = MISSING, call_id: str = "", *, answered: bool = False, failed: bool = False
     ) -> None:
         """A call of a function; `answered` if its output is known, `failed` if that output is an error."""
-        call = function_call(name, arguments, call_id, len(self.calls), answered)
+        call = function_call(name, arguments, call_id, len(self.calls), answered=answered)
         self.calls.append(msgspec.structs.replace(call, failed=True) if failed else call)
         self._gap = True
 
@@ -101,7 +101,7 @@ class Draft:
         """The Reply; `ending` is the provider's word for how it ended."""
         calls = tuple(self.calls)
         refusal = "".join(self._refused)
-        finish = finish_of(ending, bool(calls or self._waiting), bool(refusal))
+        finish = finish_of(ending, calls=bool(calls or self._waiting), refusal=bool(refusal))
         return Reply(
             self.text,
             calls,

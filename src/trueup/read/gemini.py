@@ -8,7 +8,7 @@ from typing import Any
 
 from trueup.read import usage
 from trueup.read.calls import MISSING
-from trueup.read.draft import Draft
+from trueup.read.draft import ReplyDraft
 from trueup.read.endings import finish_of
 from trueup.read.gemini_calls import whole_calls
 from trueup.read.objects import Row, record, rows, word
@@ -39,7 +39,7 @@ def read(body: Row, raw: Any) -> Reading:
     blocked = word(either(feedback, "blockReason", "block_reason"))
     if not candidates and not blocked:
         return silent(raw, provider="gemini")
-    draft = Draft()
+    draft = ReplyDraft()
     ending: Any = blocked
     candidate = record(candidates[0]) if candidates else {}
     if candidates:
@@ -55,7 +55,7 @@ def read(body: Row, raw: Any) -> Reading:
     return Reading(reply)
 
 
-def fill_parts(draft: Draft, parts: Any) -> None:
+def fill_parts(draft: ReplyDraft, parts: Any) -> None:
     """Read the parts of a content into a draft."""
     thoughts: list[str] = []
     for part in whole_calls(parts):
@@ -77,7 +77,7 @@ def fill_parts(draft: Draft, parts: Any) -> None:
     draft.think("".join(thoughts))
 
 
-def join(events: list[Row], done: bool) -> tuple[Row, bool]:
+def join(events: list[Row], *, done: bool) -> tuple[Row, bool]:
     """One response from a stream's chunks, and whether it is complete."""
     body: Row = {}
     parts: list[Any] = []

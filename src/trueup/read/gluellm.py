@@ -9,7 +9,7 @@ import msgspec
 
 from trueup.read import usage
 from trueup.read.calls import MISSING
-from trueup.read.draft import Draft
+from trueup.read.draft import ReplyDraft
 from trueup.read.objects import Row, record, rows, word
 from trueup.read.openai_chat import fill_call
 from trueup.read.reading import Reading
@@ -18,7 +18,7 @@ from trueup.verdict.reply import Turn
 
 def read(body: Row, raw: Any) -> Reading:
     """Read the result of a run."""
-    draft = Draft()
+    draft = ReplyDraft()
     history = rows(body.get("tool_execution_history"))
     for item in history:
         step = record(item)

@@ -13,7 +13,7 @@ from trueup.read.messages import outputs_in, role_of
 from trueup.read.objects import Row, record, word
 from trueup.read.outcomes import is_failure
 from trueup.read.reading import Reading
-from trueup.read.waiting import Waiting
+from trueup.read.waiting import WaitingCalls
 from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.reply import Reply
 
@@ -43,7 +43,7 @@ def earlier(history: Any, read: Callable[[Any], Reading]) -> list[Earlier]:
     """
     if not history or not isinstance(history, list | tuple):
         return []
-    waiting = Waiting()
+    waiting = WaitingCalls()
     spoken: list[tuple[Reply, list[int]]] = []
     worked: dict[
         int, bool
@@ -83,7 +83,7 @@ def _outputs(message: Row, role: str) -> Sequence[Row]:
     return () if found is None else [{"content": content[found.end() :].partition("</")[0].lstrip("> \n")}]
 
 
-def _settled(reply: Reply, waiting: Waiting, places: list[int]) -> Reply:
+def _settled(reply: Reply, waiting: WaitingCalls, places: list[int]) -> Reply:
     """A reply with its calls as of the end of the history; calls that repeat an earlier one are left out."""
     if not reply.calls:
         return reply

@@ -9,7 +9,7 @@ from typing import Any
 from trueup.read import usage
 from trueup.read.calls import MISSING
 from trueup.read.content import fill, words_of
-from trueup.read.draft import Draft
+from trueup.read.draft import ReplyDraft
 from trueup.read.objects import Row, place, record, rows, word
 from trueup.read.reading import Reading, cut, failed, failure_of
 
@@ -44,14 +44,14 @@ def read(body: Row, raw: Any) -> Reading:
     spoken = [i for i, step in enumerate(steps) if step.get("type") == "user_input"]
     steps = steps[spoken[-1] + 1 :] if spoken else steps
     answered = {word(step.get("call_id")) for step in steps if step.get("type") == "function_result"}
-    draft = Draft()
+    draft = ReplyDraft()
     for step in steps:
         _fill(draft, step, answered)
     status = word(body.get("status"))
     told = record(body.get("usage"))
     counted = usage.counts(
-        told.get("total_input_tokens"), told.get("total_output_tokens"), told.get("total_tokens"),
-        told.get("total_thought_tokens"), told.get("total_cached_tokens"),
+        told.get("total_input_tokens"), told.get("total_output_tokens"), total=told.get("total_tokens"),
+        reasoning=told.get("total_thought_tokens"), cached=told.get("total_cached_tokens"),
     )  # fmt: skip
     reply = draft.reply(_ENDINGS.get(status, status), counted, body.get("model"), "gemini", raw)
     errors = rows(body.get("errors")) or [step["error"] for step in steps if step.get("error")]
@@ -60,7 +60,7 @@ def read(body: Row, raw: Any) -> Reading:
     return cut(Reading(reply)) if status in _RUNNING else Reading(reply)
 
 
-def _fill(draft: Draft, step: Row, answered: set[str]) -> None:
+def _fill(draft: ReplyDraft, step: Row, answered: set[str]) -> None:
     get = step.get
     kind = word(get("type"))
     if kind == "model_output":
@@ -72,14 +72,14 @@ def _fill(draft: Draft, step: Row, answered: set[str]) -> None:
         draft.think("\n\n".join(filter(None, map(words_of, rows(get("summary"))))))
     elif kind == "function_call":
         call_id = word(get("id") or get("call_id"))
-        draft.call(word(get("name")), get("arguments", MISSING), call_id, call_id in answered)
+        draft.call(word(get("name")), get("arguments", MISSING), call_id, answered=call_id in answered)
     elif kind.endswith("_result"):
         draft.output()
     elif kind.endswith("_call"):
         draft.between()
 
 
-def join(events: list[Row], done: bool) -> tuple[Row, bool]:
+def join(events: list[Row], *, done: bool) -> tuple[Row, bool]:
     """One interaction from a stream's events, and whether it is complete."""
     body: Row = {"object": "interaction"}
     steps: dict[Any, Row] = {}

@@ -9,7 +9,7 @@ from typing import Any
 from trueup.read import usage
 from trueup.read.calls import MISSING
 from trueup.read.content import fill
-from trueup.read.draft import Draft
+from trueup.read.draft import ReplyDraft
 from trueup.read.objects import Row, member, place, record, rows, word
 from trueup.read.openai_chat import fill_call
 from trueup.read.reading import Reading, silent
@@ -35,7 +35,7 @@ def unwrapped(message: Row) -> Row:
 def read(body: Row, raw: Any) -> Reading:
     """Read one AI message."""
     message = unwrapped(body)
-    draft = Draft()
+    draft = ReplyDraft()
     fill_message(draft, message)
     about = record(message.get("response_metadata"))
     ending = next((about[name] for name in _ENDINGS if about.get(name)), None)
@@ -59,13 +59,13 @@ def read_result(body: Row, raw: Any) -> Reading:
     message = member(found[0], "message")
     if message is not None:
         return read(record(message), raw)
-    draft = Draft()
+    draft = ReplyDraft()
     draft.say(member(found[0], "text"))
     ending = record(member(found[0], "generation_info")).get("finish_reason")
     return Reading(draft.reply(ending, {}, "", "langchain", raw))
 
 
-def fill_message(draft: Draft, message: Row) -> None:
+def fill_message(draft: ReplyDraft, message: Row) -> None:
     """Read an AI message's content and all its calls into a draft."""
     extra = record(message.get("additional_kwargs"))
     verbatim = _verbatim(extra)
@@ -135,7 +135,7 @@ def _added(before: Any, more: Any) -> Any:
     return found
 
 
-def join(events: list[Row], done: bool) -> tuple[Row, bool]:
+def join(events: list[Row], *, done: bool) -> tuple[Row, bool]:
     """One AI message from chunks, and whether it is complete."""
     content: list[Any] = []
     calls: list[Row] = []

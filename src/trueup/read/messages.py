@@ -11,10 +11,10 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from trueup.read import bedrock, gemini, langchain, openai_chat, vercel
-from trueup.read.draft import Draft
+from trueup.read.draft import ReplyDraft
 from trueup.read.objects import Row, record, rows, word
 from trueup.read.reading import Reading, silent
-from trueup.read.waiting import Waiting
+from trueup.read.waiting import WaitingCalls
 from trueup.verdict.reply import Turn
 
 Role = Literal["assistant", "user", "tool", "system", ""]
@@ -68,7 +68,7 @@ def _outputs(message: Row) -> list[Row]:
     return found
 
 
-def fill_message(draft: Draft, message: Row) -> str:
+def fill_message(draft: ReplyDraft, message: Row) -> str:
     """Read one assistant message of any family into a draft; return the family's name."""
     kind = message.get("type")
     if kind == "constructor" or (isinstance(kind, str) and kind in langchain.AI):
@@ -95,13 +95,13 @@ def fill_message(draft: Draft, message: Row) -> str:
 
 def read(body: Row, raw: Any) -> Reading:
     """Read one separate assistant message."""
-    draft = Draft()
+    draft = ReplyDraft()
     provider = fill_message(draft, body)
     ending = next((body[name] for name in _ENDINGS if body.get(name)), None)
     return Reading(draft.reply(ending, {}, body.get("model"), provider, raw))
 
 
-class Before(NamedTuple):
+class PriorConversation(NamedTuple):
     """The conversation before a reply: the messages, the user's last words, and whether the model has not spoken yet."""
 
     messages: list[Any]
@@ -109,7 +109,7 @@ class Before(NamedTuple):
     first: bool
 
 
-def before_reply(items: Sequence[Any]) -> Before:
+def before_reply(items: Sequence[Any]) -> PriorConversation:
     """The conversation before the reply, which begins after the user's last message.
 
     >>> before_reply([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "Because."}])[1:]
@@ -118,10 +118,10 @@ def before_reply(items: Sequence[Any]) -> Before:
     return in_history(items[: _start(items)])
 
 
-def in_history(items: Sequence[Any]) -> Before:
+def in_history(items: Sequence[Any]) -> PriorConversation:
     """The same for messages that all come before the reply."""
     spoken = any(role_of(record(item)) == "assistant" for item in items)
-    return Before(list(items), question_in(items), not spoken)
+    return PriorConversation(list(items), question_in(items), not spoken)
 
 
 def question_in(items: Sequence[Any]) -> str:
@@ -205,15 +205,15 @@ def read_many(items: Any, raw: Any) -> Reading:
     roles = [role_of(message) for message in spoken]
     if "assistant" not in roles:
         return silent(raw)
-    waiting = Waiting()
+    waiting = WaitingCalls()
     turns: list[Turn] = []
     reasoning: list[str] = []
     refusals: list[str] = []
     provider = ""
-    draft = Draft()
+    draft = ReplyDraft()
     for message, role in zip(spoken, roles, strict=True):
         if role == "assistant":
-            draft = Draft()
+            draft = ReplyDraft()
             provider = fill_message(draft, message)
             fresh = waiting.add(draft.calls)
             turns.append(_without(draft.turn(), len(draft.calls) - len(fresh)))

@@ -5,7 +5,7 @@ from typing import Any
 from trueup.read import usage
 from trueup.read.calls import MISSING
 from trueup.read.content import fill
-from trueup.read.draft import Draft
+from trueup.read.draft import ReplyDraft
 from trueup.read.objects import Row, place, record, rows, word
 from trueup.read.reading import Reading
 
@@ -19,7 +19,7 @@ def is_event(kind: str) -> bool:
 
 def read(body: Row, raw: Any) -> Reading:
     """Read a conversation's response."""
-    draft = Draft()
+    draft = ReplyDraft()
     model: Any = ""
     for item in rows(body.get("outputs")):
         output = record(item)
@@ -37,7 +37,7 @@ def read(body: Row, raw: Any) -> Reading:
     return Reading(draft.reply(ending, usage.openai(body.get("usage")), model, "mistral", raw))
 
 
-def join(events: list[Row], done: bool) -> tuple[Row, bool]:
+def join(events: list[Row], *, done: bool) -> tuple[Row, bool]:
     """One response from a conversation's events, and whether it is complete."""
     body: Row = {"outputs": []}
     outputs: dict[Any, Row] = {}

@@ -6,7 +6,7 @@ Arguments are objects, ids optional. `done` false at the end, or `stop` false, m
 from typing import Any
 
 from trueup.read import usage
-from trueup.read.draft import Draft
+from trueup.read.draft import ReplyDraft
 from trueup.read.objects import Row, record, rows
 from trueup.read.openai_chat import fill_message
 from trueup.read.reading import Reading, cut
@@ -14,7 +14,7 @@ from trueup.read.reading import Reading, cut
 
 def read(body: Row, raw: Any) -> Reading:
     """Read a chat or a generate response."""
-    draft = Draft()
+    draft = ReplyDraft()
     message = body.get("message")
     if message is not None:
         fill_message(draft, record(message))
@@ -27,7 +27,7 @@ def read(body: Row, raw: Any) -> Reading:
     return reading if ended else cut(reading)
 
 
-def join(events: list[Row], done: bool) -> tuple[Row, bool]:
+def join(events: list[Row], *, done: bool) -> tuple[Row, bool]:
     """One body from a stream's lines, and whether it is complete."""
     body: Row = {}
     message: Row = {}
@@ -57,7 +57,7 @@ def join(events: list[Row], done: bool) -> tuple[Row, bool]:
 
 def read_llama_cpp(body: Row, raw: Any) -> Reading:
     """Read llama.cpp's native completion."""
-    draft = Draft()
+    draft = ReplyDraft()
     draft.say(body.get("content"))
     ending = body.get("stop_type")
     if not ending or ending == "none":
@@ -68,7 +68,7 @@ def read_llama_cpp(body: Row, raw: Any) -> Reading:
     return cut(reading) if body.get("stop") is False else reading
 
 
-def join_llama_cpp(events: list[Row], done: bool) -> tuple[Row, bool]:
+def join_llama_cpp(events: list[Row], *, done: bool) -> tuple[Row, bool]:
     """One body from the pieces of a native completion."""
     body: Row = {}
     pieces: list[str] = []

@@ -9,7 +9,7 @@ from typing import Any
 from trueup.read import usage
 from trueup.read.calls import MISSING, as_text
 from trueup.read.content import fill, words_of
-from trueup.read.draft import Draft
+from trueup.read.draft import ReplyDraft
 from trueup.read.objects import Row, record, rows, word
 from trueup.read.reading import Reading, failed, failure_of, silent
 from trueup.verdict.reply import Reply
@@ -30,7 +30,7 @@ def read(body: Row, raw: Any) -> Reading:
             model = body.get("model")
             told = usage.openai(body.get("usage"))
             return Reading(Reply(text, (), "", "", "stop", told, model if type(model) is str else "", "openai", raw))
-    draft = Draft()
+    draft = ReplyDraft()
     message = choice.get("message")
     if message is not None:
         fill_message(draft, record(message))
@@ -67,7 +67,7 @@ def _plain_text(message: Any) -> str:
     return content
 
 
-def fill_message(draft: Draft, message: Row) -> None:
+def fill_message(draft: ReplyDraft, message: Row) -> None:
     """Read one assistant message into a draft."""
     get = message.get
     content = get("content")
@@ -94,7 +94,7 @@ def fill_message(draft: Draft, message: Row) -> None:
             draft.call(word(call.get("name")), call.get("arguments", MISSING))
 
 
-def _think(draft: Draft, message: Row) -> None:
+def _think(draft: ReplyDraft, message: Row) -> None:
     """Reasoning under the first of its names that has any; the others repeat it."""
     get = message.get
     for name in ("reasoning_content", "reasoning", "thinking"):
@@ -108,7 +108,7 @@ def _think(draft: Draft, message: Row) -> None:
         draft.think("".join(words_of(d.get("text") or d.get("thinking") or d.get("summary")) for d in spoken))
 
 
-def fill_call(draft: Draft, item: Row, known: set[str] | frozenset[str] = frozenset()) -> None:
+def fill_call(draft: ReplyDraft, item: Row, known: set[str] | frozenset[str] = frozenset()) -> None:
     """Read one tool call: nested under `function` or `custom`, or flat; one that is already known by its id is skipped."""
     get = item.get
     call_id = word(get("id") or get("call_id") or get("tool_call_id") or get("toolCallId"))

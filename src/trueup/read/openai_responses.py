@@ -9,7 +9,7 @@ from typing import Any
 from trueup.read import usage
 from trueup.read.calls import MISSING
 from trueup.read.content import fill, reasoning
-from trueup.read.draft import Draft
+from trueup.read.draft import ReplyDraft
 from trueup.read.objects import Row, place, record, rows, word
 from trueup.read.outcomes import is_failure
 from trueup.read.reading import Reading, cut, failed, failure_of
@@ -32,7 +32,7 @@ _ENDS = frozenset(("response.completed", "response.incomplete", "response.failed
 
 def read(body: Row, raw: Any) -> Reading:
     """Read a response."""
-    draft = Draft()
+    draft = ReplyDraft()
     fill_items(draft, rows(body.get("output")))
     status = word(body.get("status"))
     ending = status
@@ -52,7 +52,7 @@ def read_items(items: list[Row], raw: Any) -> Reading:
     return read({"output": items[spoken[-1] + 1 if spoken else 0 :]}, raw)
 
 
-def fill_items(draft: Draft, items: Any) -> None:
+def fill_items(draft: ReplyDraft, items: Any) -> None:
     """Read output items into a draft."""
     output = [record(item) for item in items]
     spoken = [item for item in output if item.get("type") == "message" and word(item.get("role")) in {"", "assistant"}]
@@ -71,7 +71,7 @@ def fill_items(draft: Draft, items: Any) -> None:
         elif kind == "function_call":
             call_id = word(get("call_id") or get("id"))
             args = get("arguments", MISSING)
-            draft.call(word(get("name")), args, call_id, call_id in answered, failed=call_id in faulty)
+            draft.call(word(get("name")), args, call_id, answered=call_id in answered, failed=call_id in faulty)
         elif kind == "custom_tool_call":
             draft.custom(word(get("name")), get("input", MISSING), word(get("call_id") or get("id")))
         elif kind == "reasoning":
@@ -84,7 +84,7 @@ def fill_items(draft: Draft, items: Any) -> None:
             draft.say(get("text"))
 
 
-def join(events: list[Row], done: bool) -> tuple[Row, bool]:  # noqa: ARG001 - all families join alike
+def join(events: list[Row], *, done: bool) -> tuple[Row, bool]:  # noqa: ARG001 - all families join alike
     """One body from a stream's events: the last whole response if there is one, else its items and pieces."""
     body: Row = {"object": "response", "status": "in_progress"}
     items: dict[Any, Row] = {}

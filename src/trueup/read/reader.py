@@ -24,7 +24,7 @@ from trueup.read.events import (
 )
 from trueup.read.incremental import Arriving
 from trueup.read.objects import Row, as_dict, record, word
-from trueup.read.reading import Failure, Reading, failed, failure_of, silent, unknown
+from trueup.read.reading import ProviderFailure, Reading, failed, failure_of, silent, unknown
 from trueup.verdict.reply import Reply
 
 _BLOCKS = frozenset(("text", "tool_use", "thinking", "redacted_thinking", "server_tool_use", "refusal", "output_text"))
@@ -235,7 +235,7 @@ def _raised(error: BaseException) -> Reading:
     status = getattr(error, "status_code", None) or getattr(error, "code", None)
     status = status if type(status) is int else None
     body = getattr(error, "body", None) or as_dict(getattr(error, "response", None) if not status else None)
-    failure = failure_of(body, status) if body else Failure(str(error), type(error).__name__, status)
+    failure = failure_of(body, status) if body else ProviderFailure(str(error), type(error).__name__, status)
     if not failure.message:
         failure = failure._replace(message=str(error))
     return failed(failure, raw=error)

@@ -42,7 +42,7 @@ class Reading(NamedTuple):
     key: str = ""
 
 
-class Failure(NamedTuple):
+class ProviderFailure(NamedTuple):
     """A provider's error instead of a reply, or in the middle of one."""
 
     message: str
@@ -87,7 +87,7 @@ def _is_data(source: Any) -> bool:
 
 
 def failed(
-    failure: Failure, reply: Reply | None = None, raw: Any = None, key: str = "", *, unsure: bool = False
+    failure: ProviderFailure, reply: Reply | None = None, raw: Any = None, key: str = "", *, unsure: bool = False
 ) -> Reading:
     """A transport failure, with as much of a reply as had arrived; if `unsure`, it may also be parsed data."""
     finish: Finish = "filter" if failure.code == "content_filter" else "error"
@@ -132,21 +132,21 @@ def silent(raw: Any, key: str = "", provider: str = "") -> Reading:
     return Reading(Reply(finish="error", raw=raw, provider=provider, turns=()), (found,), key)
 
 
-def failure_of(error: Any, status: int | None = None) -> Failure:
+def failure_of(error: Any, status: int | None = None) -> ProviderFailure:
     """Read an error object of any provider: a dict, a string, or one inside the other.
 
     >>> failure_of({"type": "error", "error": {"type": "overloaded_error", "message": "Busy"}})
-    Failure(message='Busy', code='overloaded_error', status=None, failed_generation='', retry_after=None)
+    ProviderFailure(message='Busy', code='overloaded_error', status=None, failed_generation='', retry_after=None)
     """
     if isinstance(error, str):
-        return Failure(error, "", status, "", wait_in({}, error))
+        return ProviderFailure(error, "", status, "", wait_in({}, error))
     body = record(error)
     for _ in range(4):
         inner = body.get("error", body.get("Error"))
         if isinstance(inner, str) and inner:
             code = word(body.get("code") or body.get("error_type") or body.get("type"))
             status = status or _status(body)
-            return Failure(inner, "" if code == "error" else code, status, "", wait_in(body, inner))
+            return ProviderFailure(inner, "" if code == "error" else code, status, "", wait_in(body, inner))
         if not isinstance(inner, dict) or not inner:
             break
         status = status or _status(body)
@@ -161,7 +161,7 @@ def failure_of(error: Any, status: int | None = None) -> Failure:
         label = get("status") if isinstance(get("status"), str) else get("type") or get("__type") or get("errorCode")
     code = word(label)
     generation = get("failed_generation")
-    return Failure(
+    return ProviderFailure(
         said,
         "" if code == "error" or code.isdigit() else code,
         status or _status(body),

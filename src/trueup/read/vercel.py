@@ -9,7 +9,7 @@ from typing import Any
 from trueup.read import usage
 from trueup.read.calls import MISSING
 from trueup.read.content import fill
-from trueup.read.draft import Draft
+from trueup.read.draft import ReplyDraft
 from trueup.read.events import Events, value
 from trueup.read.objects import Row, place, record, rows, word
 from trueup.read.openai_chat import fill_call
@@ -33,7 +33,7 @@ EVENTS = frozenset(
 
 def read(body: Row, raw: Any) -> Reading:
     """Read one UI message."""
-    draft = Draft()
+    draft = ReplyDraft()
     fill_message(draft, body)
     get = record(body.get("metadata")).get
     ending = body.get("finishReason") or get("finishReason") or ("stop" if draft.text else None)
@@ -41,7 +41,7 @@ def read(body: Row, raw: Any) -> Reading:
     return Reading(reply)
 
 
-def fill_message(draft: Draft, message: Row) -> None:
+def fill_message(draft: ReplyDraft, message: Row) -> None:
     """Read a UI message, old or new, into a draft."""
     known: set[str] = set()
     for item in rows(message.get("parts")):
@@ -66,20 +66,20 @@ def fill_message(draft: Draft, message: Row) -> None:
         draft.say(message["content"])
 
 
-def _call(draft: Draft, part: Row, name: str, known: set[str]) -> None:
+def _call(draft: ReplyDraft, part: Row, name: str, known: set[str]) -> None:
     call_id = word(part.get("toolCallId"))
     state = word(part.get("state"))
     answered = state.startswith("output-")
     failed = state in _FAILED or (answered and says_failure(part.get("output")))
     if not part.get("providerExecuted"):
         given = part.get("rawInput") if part.get("input") is None else part["input"]
-        draft.call(name, MISSING if given is None else given, call_id, answered, failed=failed)
+        draft.call(name, MISSING if given is None else given, call_id, answered=answered, failed=failed)
     known.add(call_id)
     if answered:
         draft.output()
 
 
-def _old_call(draft: Draft, call: Row, known: set[str]) -> None:
+def _old_call(draft: ReplyDraft, call: Row, known: set[str]) -> None:
     call_id = word(call.get("toolCallId"))
     if call_id and call_id in known:
         return
@@ -87,14 +87,16 @@ def _old_call(draft: Draft, call: Row, known: set[str]) -> None:
     answered = call.get("state") == "result" or ("state" not in call and "result" in call)
     given = call.get("args")
     failed = answered and says_failure(call.get("result"))
-    draft.call(word(call.get("toolName")), MISSING if given is None else given, call_id, answered, failed=failed)
+    draft.call(
+        word(call.get("toolName")), MISSING if given is None else given, call_id, answered=answered, failed=failed
+    )
     if answered:
         draft.output()
 
 
 def read_result(body: Row, raw: Any) -> Reading:
     """Read the result of `generateText`."""
-    draft = Draft()
+    draft = ReplyDraft()
     thought = body.get("reasoningText") or body.get("reasoning")
     draft.think(thought if isinstance(thought, str) else "".join(word(record(p).get("text")) for p in rows(thought)))
     draft.say(body.get("text"))
@@ -135,7 +137,7 @@ def from_data_lines(text: str) -> Events | None:
     return Events(events) if events else None
 
 
-def join(events: list[Row], done: bool) -> tuple[Row, bool]:
+def join(events: list[Row], *, done: bool) -> tuple[Row, bool]:
     """One UI message from a UI message stream, and whether it is complete."""
     parts: dict[Any, Row] = {}
     metadata: Row = {}

@@ -17,7 +17,7 @@ from trueup.verdict.reply import ToolCall
 _ANSWERS = ("tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_id")
 
 
-class Waiting:
+class WaitingCalls:
     """Calls that wait for their output."""
 
     __slots__ = ("_done", "_queues", "calls")

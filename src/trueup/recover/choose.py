@@ -32,7 +32,7 @@ _NEIGHBOURS = 2
 _CUT = frozenset({"S005", "S028", "S029", "S030", "S043"})
 
 
-class Fit(NamedTuple):
+class SchemaFit(NamedTuple):
     """How a value fits: the coerced value, the notes of the coercions, their price, and whether it fits at all.
 
     `beside` has fields from around an envelope that stay with the value without being checked by the schema. For a Python
@@ -48,14 +48,14 @@ class Fit(NamedTuple):
     refused: Sequence[Any] = ()
 
 
-Judge = Callable[[Any], Fit]
+Judge = Callable[[Any], SchemaFit]
 
 
-class Reading(NamedTuple):
+class JudgedCandidate(NamedTuple):
     """One judged candidate: its fit, the path of the part that was chosen, extra records, and rival values."""
 
     candidate: Candidate
-    fit: Fit
+    fit: SchemaFit
     base: Parts
     extra: list[Record]
     rivals: list[Any]
@@ -69,7 +69,7 @@ class Choice:
 
     __slots__ = ("_passed", "_records", "_text", "reading", "rivals")
 
-    def __init__(self, text: str, reading: Reading, passed: list[Reading], rivals: list[Any]) -> None:
+    def __init__(self, text: str, reading: JudgedCandidate, passed: list[JudgedCandidate], rivals: list[Any]) -> None:
         self._text = text
         self.reading = reading
         self._passed = passed
@@ -84,7 +84,7 @@ class Choice:
         codes.update(record[0] for record in self._outside())
         return codes
 
-    def _name(self, other: Reading) -> str:
+    def _name(self, other: JudgedCandidate) -> str:
         """The code for a reading that was passed over."""
         if other.candidate.value == self.reading.candidate.value:
             return "W011"
@@ -196,7 +196,7 @@ def _outside_rooms() -> _Outside:
 
 def choose(text: str, aims: Aims, judge: Judge, judge_item: Judge | None) -> Choice | None:
     """The best reading of a text; None if there is nothing to read."""
-    seen: list[Reading] = []
+    seen: list[JudgedCandidate] = []
     for found in _readings(text, aims):
         if not found:
             continue
@@ -242,7 +242,7 @@ def choose_only(text: str, candidate: Candidate, judge: Judge, aims: Aims, *, ke
     return Choice(text, reading, [], reading.rivals)
 
 
-def _judged(text: str, found: list[Candidate], judge: Judge, aims: Aims) -> list[Reading]:
+def _judged(text: str, found: list[Candidate], judge: Judge, aims: Aims) -> list[JudgedCandidate]:
     ordered = sorted(found, key=_place)
     if any(_place(a) == _place(b) for a, b in pairwise(ordered)):
         ordered = sorted(found, key=lambda c: (_place(c), repr(c.value)[:80]))
@@ -253,14 +253,14 @@ def _place(candidate: Candidate) -> tuple[int, int, bool]:
     return candidate.spans[0][0], -candidate.end, isinstance(candidate.value, str)
 
 
-def _rewritten(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:
+def _rewritten(readings: list[JudgedCandidate], judge: Judge, aims: Aims) -> list[JudgedCandidate]:
     """Readings that fit once something in them is read in a different way, which only the schema can decide."""
     return _computed(readings, judge, aims) or _regrouped(readings, judge, aims) or _lifted(readings, judge)
 
 
-def _computed(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:
+def _computed(readings: list[JudgedCandidate], judge: Judge, aims: Aims) -> list[JudgedCandidate]:
     """Readings that fit once fractions are numbers."""
-    out: list[Reading] = []
+    out: list[JudgedCandidate] = []
     for reading in readings:
         if reading.candidate.form == "json" and "S015" not in reading.candidate.codes:
             continue
@@ -272,9 +272,9 @@ def _computed(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading
     return out
 
 
-def _regrouped(readings: list[Reading], judge: Judge, aims: Aims) -> list[Reading]:
+def _regrouped(readings: list[JudgedCandidate], judge: Judge, aims: Aims) -> list[JudgedCandidate]:
     """Readings that fit with commas read as thousands separators, and do not fit with commas read as decimal points."""
-    out: list[Reading] = []
+    out: list[JudgedCandidate] = []
     for reading in readings:
         if "S015" not in reading.candidate.codes:
             continue
@@ -288,9 +288,9 @@ def _regrouped(readings: list[Reading], judge: Judge, aims: Aims) -> list[Readin
     return out
 
 
-def _lifted(readings: list[Reading], judge: Judge) -> list[Reading]:
+def _lifted(readings: list[JudgedCandidate], judge: Judge) -> list[JudgedCandidate]:
     """Readings that fit once members are lifted out of an object that should have been closed before them."""
-    out: list[Reading] = []
+    out: list[JudgedCandidate] = []
     for reading in readings:
         if "S005" in reading.candidate.codes and reading.candidate.form == "json" and not reading.candidate.lossy:
             from trueup.recover.json.lifted import lifted  # as above
@@ -300,16 +300,18 @@ def _lifted(readings: list[Reading], judge: Judge) -> list[Reading]:
     return out
 
 
-def _best_part(text: str, candidate: Candidate, judge: Judge, aims: Aims, *, keep_fields: bool = False) -> Reading:
+def _best_part(
+    text: str, candidate: Candidate, judge: Judge, aims: Aims, *, keep_fields: bool = False
+) -> JudgedCandidate:
     """The candidate itself, or the value inside its envelope if only that fits."""
     whole = judge(candidate.value)
     fits = whole.ok and not _is_wrapped(candidate.value, whole, aims)
     if fits or not aims.opens or not isinstance(candidate.value, dict | str):
-        return Reading(candidate, whole, (), [], [])
+        return JudgedCandidate(candidate, whole, (), [], [])
     if isinstance(candidate.value, dict) and aims.root_keys.issuperset(candidate.value):
-        return Reading(candidate, whole, (), [], [])  # none of its keys is an envelope
+        return JudgedCandidate(candidate, whole, (), [], [])  # none of its keys is an envelope
 
-    def fit_inside(base: Parts, value: Any) -> Fit:
+    def fit_inside(base: Parts, value: Any) -> SchemaFit:
         return _fit_beside(base, value, candidate.value, judge) if keep_fields else judge(value)
 
     def read_inside(base: Parts, inner: str) -> "InnerValue | None":
@@ -318,13 +320,13 @@ def _best_part(text: str, candidate: Candidate, judge: Judge, aims: Aims, *, kee
     found = _open_envelope()(candidate.value, aims.root_keys, read_inside)
     fitting = [(inside, fit) for inside in found if (fit := fit_inside(inside.base, inside.value)).ok]
     if not fitting or (aims.types <= _TEXT and _is_in_prose(text, candidate)):
-        return Reading(candidate, whole, (), [], [])
+        return JudgedCandidate(candidate, whole, (), [], [])
     inside, fit = next((f for f in fitting if not f[0].is_source), fitting[0])
     rivals = [other.value for _, other in fitting if other.value != fit.value] + list(inside.rivals)
     codes = ["W007"] * bool(inside.base) + list(inside.codes) + ["W010"] * bool(rivals)
     span = candidate.spans[0][0], candidate.end
     base = () if keep_fields and isinstance(fit.value, dict) else inside.base
-    return Reading(candidate, fit, base, [(code, *span, "", None) for code in dict.fromkeys(codes)], rivals)
+    return JudgedCandidate(candidate, fit, base, [(code, *span, "", None) for code in dict.fromkeys(codes)], rivals)
 
 
 def _inner_value(text: str, judge: Judge, aims: Aims) -> "InnerValue | None":
@@ -343,7 +345,7 @@ def _inner_value(text: str, judge: Judge, aims: Aims) -> "InnerValue | None":
     return InnerValue(reading.candidate.value, tuple(sorted(codes)), tuple(choice.rivals))
 
 
-def _fit_beside(base: Parts, value: Any, outer: Any, judge: Judge) -> Fit:
+def _fit_beside(base: Parts, value: Any, outer: Any, judge: Judge) -> SchemaFit:
     """How the value of an envelope fits: merged with the fields beside it, or alone, with those fields kept in `beside`."""
     if not base or not isinstance(outer, dict):
         return judge(value)
@@ -358,7 +360,7 @@ def _fit_beside(base: Parts, value: Any, outer: Any, judge: Judge) -> Fit:
     return alone._replace(beside=rest) if isinstance(alone.value, dict) else alone
 
 
-def _is_wrapped(value: Any, fit: Fit, aims: Aims) -> bool:
+def _is_wrapped(value: Any, fit: SchemaFit, aims: Aims) -> bool:
     """Whether an object fits only as the single item of a list, but shares no key with the items: it may be an envelope."""
     if not (isinstance(value, dict) and aims.item_keys and aims.item_keys.isdisjoint(value)):
         return False
@@ -374,14 +376,14 @@ def _is_in_prose(text: str, candidate: Candidate) -> bool:
     return any(record[0] in ("W002", "S031") for record in around)
 
 
-def _closeness(reading: Reading, aims: Aims) -> tuple[int, int, int]:
+def _closeness(reading: JudgedCandidate, aims: Aims) -> tuple[int, int, int]:
     value = reading.fit.value
     keys = len(aims.root_keys.intersection(value)) if isinstance(value, dict) else 0
     container = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else "scalar"
     return keys, int(container in aims.types), -reading.candidate.cost
 
 
-def _rank(reading: Reading, own: frozenset[str]) -> tuple[bool, int]:
+def _rank(reading: JudgedCandidate, own: frozenset[str]) -> tuple[bool, int]:
     """The cost of a reading that fits: first whether it loses something, then the price of all its fixes."""
     candidate, value = reading.candidate, reading.fit.value
     price = candidate.cost + reading.fit.cost + sum(PRICE[record[0]] for record in reading.extra)
@@ -396,7 +398,7 @@ def _rank(reading: Reading, own: frozenset[str]) -> tuple[bool, int]:
     return candidate.lossy, price
 
 
-def _pick(text: str, fitting: list[Reading], readings: list[Reading], aims: Aims) -> Choice:
+def _pick(text: str, fitting: list[JudgedCandidate], readings: list[JudgedCandidate], aims: Aims) -> Choice:
     """The cheapest of the readings that fit; of several equals the last, which is recorded."""
     ranks = [_rank(r, aims.root_keys) for r in fitting]
     best_rank = min(ranks)
@@ -415,9 +417,9 @@ def _pick(text: str, fitting: list[Reading], readings: list[Reading], aims: Aims
     return Choice(text, winner, passed, [*winner.rivals, *(r.fit.value for r in rivals)])
 
 
-def _is_one_of_records(text: str, winner: Reading, readings: list[Reading]) -> bool:
+def _is_one_of_records(text: str, winner: JudgedCandidate, readings: list[JudgedCandidate]) -> bool:
     """Whether a value is one of three or more different objects in a row, with nothing between them."""
-    run: list[Reading] = []
+    run: list[JudgedCandidate] = []
     for reading in readings:
         candidate = reading.candidate
         if not (reading.fit.ok and isinstance(candidate.value, dict) and candidate.form in ("json", "part")):
@@ -435,7 +437,7 @@ def _is_one_of_records(text: str, winner: Reading, readings: list[Reading]) -> b
     return any(reading.candidate.value != first for reading in run)
 
 
-def _meant(text: str, readings: list[Reading]) -> list[Reading]:
+def _meant(text: str, readings: list[JudgedCandidate]) -> list[JudgedCandidate]:
     """Readings that are neither introduced as an example nor part of a program."""
     from trueup.recover.layers.fence import code_blocks  # as above
     from trueup.recover.remarks import is_example
@@ -450,14 +452,14 @@ def _meant(text: str, readings: list[Reading]) -> list[Reading]:
     return [r for r, start in starts if not in_code(start) and not is_example(text, start)]
 
 
-def _current(text: str, readings: list[Reading]) -> list[Reading]:
+def _current(text: str, readings: list[JudgedCandidate]) -> list[JudgedCandidate]:
     """Readings that the words around them do not call replaced."""
     from trueup.recover.remarks import is_old  # as above
 
     return [r for r in readings if not is_old(text, r.candidate.spans[0][0], r.candidate.end)]
 
 
-def _takes_its_place(text: str, winner: Reading, last: Reading) -> bool:
+def _takes_its_place(text: str, winner: JudgedCandidate, last: JudgedCandidate) -> bool:
     """Whether the last reading is complete, and the words before it retract the winner."""
     start = last.candidate.spans[0][0]
     if start < winner.candidate.end or last.candidate.form != "json" or last.candidate.lossy:
@@ -467,7 +469,9 @@ def _takes_its_place(text: str, winner: Reading, last: Reading) -> bool:
     return withdraws(text, winner.candidate.end, start)
 
 
-def _gather(text: str, readings: list[Reading], judge: Judge, judge_item: Judge | None) -> Reading | None:
+def _gather(
+    text: str, readings: list[JudgedCandidate], judge: Judge, judge_item: Judge | None
+) -> JudgedCandidate | None:
     """All of several objects, in order, if the schema asks for a list of them."""
     if judge_item is None or len(readings) < 2:
         return None
@@ -483,7 +487,7 @@ def _gather(text: str, readings: list[Reading], judge: Judge, judge_item: Judge 
     return None if gathered is None or _set_apart(text, readings) else gathered
 
 
-def _set_apart(text: str, readings: list[Reading]) -> bool:
+def _set_apart(text: str, readings: list[JudgedCandidate]) -> bool:
     """Whether the words between values show that they do not belong together: a correction, or an example."""
     from trueup.recover.remarks import corrects  # as above
 
@@ -493,7 +497,7 @@ def _set_apart(text: str, readings: list[Reading]) -> bool:
     return len(meant) < len(readings) and any(r.fit.ok for r in meant)
 
 
-def _collected(text: str, items: list[Reading], judge: Judge, judge_item: Judge) -> Reading | None:
+def _collected(text: str, items: list[JudgedCandidate], judge: Judge, judge_item: Judge) -> JudgedCandidate | None:
     """Objects as the items of one list, if they are side by side or every one of them fits."""
     side_by_side = _side_by_side(text, items)
     if not side_by_side and not all(judge_item(r.candidate.value).ok for r in items):
@@ -504,21 +508,21 @@ def _collected(text: str, items: list[Reading], judge: Judge, judge_item: Judge)
     return _gathered(items, fit)
 
 
-def _side_by_side(text: str, readings: list[Reading]) -> bool:
+def _side_by_side(text: str, readings: list[JudgedCandidate]) -> bool:
     return all(not text[a.candidate.end : b.candidate.spans[0][0]].strip(" \t\r\n,") for a, b in pairwise(readings))
 
 
-def _gathered(items: list[Reading], fit: Fit) -> Reading:
+def _gathered(items: list[JudgedCandidate], fit: SchemaFit) -> JudgedCandidate:
     """Several values as the items of one list."""
     spans = [r.candidate.spans[0] for r in items]
     records: list[Record] = []
     for index, reading in enumerate(items):
         records += [(c, a, b, after, under(node, index)) for c, a, b, after, node in reading.candidate.records]
     records.append(("W012", spans[0][0], spans[-1][1], "", None))
-    return Reading(Candidate(fit.value, spans, records), fit, (), [], [])
+    return JudgedCandidate(Candidate(fit.value, spans, records), fit, (), [], [])
 
 
-def _rows(text: str, lists: list[Reading], judge: Judge, judge_item: Judge) -> Reading | None:
+def _rows(text: str, lists: list[JudgedCandidate], judge: Judge, judge_item: Judge) -> JudgedCandidate | None:
     """Lists side by side, each an unchanged item and not the whole, if the schema asks for a list of lists."""
     if not _side_by_side(text, lists) or any(r.fit.ok and not r.fit.notes for r in lists):
         return None
@@ -529,7 +533,7 @@ def _rows(text: str, lists: list[Reading], judge: Judge, judge_item: Judge) -> R
     return _gathered(lists, fit) if fit.ok else None
 
 
-def _joined(lists: list[Reading], judge: Judge) -> Reading | None:
+def _joined(lists: list[JudgedCandidate], judge: Judge) -> JudgedCandidate | None:
     """The items of several different lists of objects, in order, if the schema asks for one list."""
     values = [r.candidate.value for r in lists]
     if not all(r.fit.ok and _substantial(r.candidate.value) for r in lists) or any(
@@ -541,7 +545,7 @@ def _joined(lists: list[Reading], judge: Judge) -> Reading | None:
     for reading in lists:
         records += reading.candidate.records
     spans = [r.candidate.spans[0] for r in lists]
-    return Reading(Candidate(fit.value, spans, records), fit, (), [], []) if fit.ok else None
+    return JudgedCandidate(Candidate(fit.value, spans, records), fit, (), [], []) if fit.ok else None
 
 
 def _substantial(value: Any) -> bool:

@@ -18,7 +18,7 @@ from trueup.recover.layers.escaping import ESCAPED_START, unbreak, undouble, unf
 from trueup.recover.layers.markup import unentity, unmark
 from trueup.recover.layers.quoting import unlined, unquote
 from trueup.recover.layers.reasoning import reasoning_spans
-from trueup.recover.layers.view import View, refold
+from trueup.recover.layers.view import LayerView, refold
 from trueup.recover.layers.whole import unwrapped
 from trueup.verdict.patterns import lazy_regex
 
@@ -50,7 +50,7 @@ def is_mere_prose(text: str, aims: Aims) -> bool:
     """Whether the schema wants an object and the text is plain sentences without its fields, such as an apology."""
     if aims.types != _OBJECT or aims.field or not _SENTENCES.fullmatch(text):
         return False
-    return not _forms().outline.Keys(aims.root_keys).may_occur_in(text)
+    return not _forms().outline.KeyFinder(aims.root_keys).may_occur_in(text)
 
 
 def every_reading(text: str, aims: Aims, level: int = 0) -> Iterator[list[Candidate]]:
@@ -97,7 +97,7 @@ class _Page:
         """Whether the whole text is one quoted string."""
         return self.scalar is not None and isinstance(self.scalar.value, str)
 
-    def under(self, view: View | None, code: str) -> list[Candidate]:
+    def under(self, view: LayerView | None, code: str) -> list[Candidate]:
         """The JSON in a view of the text; nothing if there is no such view."""
         if view is None:
             return []

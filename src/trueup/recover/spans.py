@@ -4,14 +4,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from trueup.recover.aims import Aims
-from trueup.recover.choose import Reading
+from trueup.recover.choose import JudgedCandidate
 from trueup.recover.json.frames import parts_of
 from trueup.verdict.paths import Parts
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from trueup.recover.json.tree import Tree
+    from trueup.recover.json.tree import ValueTree
 
 _FEW = 4  # this many parts are searched in the whole text; for more, it is walked through once
 Member = tuple[tuple[int, int], tuple[int, int]]  # the spans of its key and its value
@@ -22,13 +22,13 @@ class Spans:
 
     __slots__ = ("_aims", "_asked", "_base", "_candidate", "_is_json", "_text", "_tree")
 
-    def __init__(self, text: str, reading: Reading, aims: Aims) -> None:
+    def __init__(self, text: str, reading: JudgedCandidate, aims: Aims) -> None:
         candidate = self._candidate = reading.candidate
         self._base = reading.base
         self._text = text
         self._aims = aims
         self._asked = 0
-        self._tree: Tree | None = None
+        self._tree: ValueTree | None = None
         kind = type(candidate.value)
         self._is_json = candidate.form == "json" and (kind is dict or kind is list) and candidate.places is None
 
@@ -50,7 +50,7 @@ class Spans:
         tree, candidate = self._tree, self._candidate
         if tree is None:
             start, is_clean = candidate.spans[0][0], not candidate.codes
-            tree = _room().Tree(
+            tree = _room().ValueTree(
                 self._text, start, candidate.end, self._aims.known, self._aims.max_depth, is_json=is_clean
             )
             self._tree = tree

@@ -1,16 +1,16 @@
-"""`no_card`: numbers of payment cards in a reply. A reply enters; where a number is, and its issuer, leaves.
+"""`no_card`: payment card numbers in a reply. Takes a reply; returns the position of each number and its issuer.
 
-A number is one if it is in the range of an issuer, has its length, is grouped as cards are, and has the right check digit (Luhn).
-A random number of sixteen digits passes all four about once in fifty times. Old cards of 13 digits and cards of 19 count only where they
-are written in groups: article numbers have 13 digits as well.
+A number counts if it is in the range of an issuer, has its length, is grouped like a card number, and has the right
+check digit (Luhn). A random number of sixteen digits passes all four tests about once in fifty times. Old cards of 13
+digits and cards of 19 digits count only if they are written in groups: article numbers also have 13 digits.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trueup.shelf.options import Options
-from trueup.shelf.subject import Look, Seen, Told
+from trueup.shelf.options import OptionReader
+from trueup.shelf.subject import CheckedText, Look, ReadyFinding
 from trueup.verdict.patterns import lazy_regex
 
 _RUN = lazy_regex(
@@ -18,7 +18,7 @@ _RUN = lazy_regex(
 )
 _MARKS = lazy_regex(r"[ .\-]+")
 _GROUPS = frozenset({(4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (4, 4, 4, 2), (6, 13), (4, 3, 3, 3)})
-_ISSUERS = (  # from and to, by their first digits, and the lengths
+_ISSUERS = (  # from and to, by their first digits, with the lengths
     ("American Express", ((34, 34), (37, 37)), (15,)),
     ("Diners Club", ((300, 305), (36, 36), (38, 39)), (14,)),
     ("JCB", ((3528, 3589),), (16, 19)),
@@ -35,16 +35,16 @@ _HINT = "Leave out every card number; write at most its last four digits."
 
 
 def compile_check(given: Mapping[str, Any]) -> Look:
-    """The check; it takes no options of its own.
+    """The check; it has no options.
 
-    >>> [(told.span, told.data) for told in compile_check({})(Seen("Charged to 4111 1111 1111 1111."))]
+    >>> [(told.span, told.data) for told in compile_check({})(CheckedText("Charged to 4111 1111 1111 1111."))]
     [((11, 30), {'issuer': 'Visa'})]
     """
-    Options("no_card", given, ())
+    OptionReader("no_card", given, ())
     return _look
 
 
-def _look(seen: Seen) -> Iterator[Told]:
+def _look(seen: CheckedText) -> Iterator[ReadyFinding]:
     for found in _RUN.finditer(seen.text):
         groups = _MARKS.split(found[0])
         digits = "".join(groups)
@@ -52,10 +52,10 @@ def _look(seen: Seen) -> Iterator[Told]:
         if is_grouped and (tuple(map(len, groups)) not in _GROUPS or len(set(_MARKS.findall(found[0]))) > 1):
             continue
         if not is_grouped and seen.text[max(0, found.start() - 1) : found.start()] in ("/", "#"):
-            continue  # a part of a path, or the number of something
+            continue  # a part of a path, or the number of an item
         issuer = issuer_of(digits)
         if issuer and (is_grouped or (issuer, len(digits)) not in _GROUPED_ONLY) and _is_drawn(digits):
-            yield Told("The reply holds the number of a payment card", _HINT, found.span(), {"issuer": issuer})
+            yield ReadyFinding("The reply contains a payment card number", _HINT, found.span(), {"issuer": issuer})
 
 
 def _is_drawn(digits: str) -> bool:
@@ -63,7 +63,7 @@ def _is_drawn(digits: str) -> bool:
 
 
 def issuer_of(digits: str) -> str:
-    """The issuer whose range and length a number has; empty if there is none."""
+    """The issuer that a number belongs to by range and length; empty if there is none."""
     for issuer, ranges, lengths in _ISSUERS:
         if len(digits) in lengths and any(low <= int(digits[: len(str(low))]) <= high for low, high in ranges):
             return issuer
@@ -71,7 +71,7 @@ def issuer_of(digits: str) -> str:
 
 
 def luhn(digits: str) -> bool:
-    """Whether the last digit is the check digit of those before it.
+    """Whether the last digit is the check digit of the others.
 
     >>> luhn("4111111111111111"), luhn("4111111111111112")
     (True, False)

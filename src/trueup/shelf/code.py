@@ -1,7 +1,9 @@
-"""`code`: whether the code in a reply parses. A reply enters; blocks of Python, JSON or SQL that do not parse leave. Nothing is run.
+"""`code`: whether the code in a reply parses. Takes a reply; returns the blocks of Python, JSON or SQL that do not
+parse. It runs no code.
 
-Fenced blocks are judged by the language that they name. With a language given, a reply without any fence is judged as a whole. SQL needs
-`sqlglot`. A block that is too large is not judged, which is reported; one that is nested too deeply does not parse.
+Fenced blocks are judged by the language that they name. If a language is given, a reply without any fence is judged as
+a whole. SQL needs `sqlglot`. A block that is too large is not judged, and that is reported; a block that is nested too
+deeply does not parse.
 """
 
 import ast
@@ -15,9 +17,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from trueup.shelf.fences import Block, blocks
-from trueup.shelf.options import Options
-from trueup.shelf.subject import Look, Seen, Told, not_judged
+from trueup.shelf.fences import FencedBlock, blocks
+from trueup.shelf.options import OptionReader
+from trueup.shelf.subject import CheckedText, Look, ReadyFinding, not_judged
 from trueup.verdict.extras import install
 from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex
@@ -35,25 +37,25 @@ _HINT = "Write {language} that parses: {problem}."
 
 
 class _Fault(NamedTuple):
-    """Why a block does not parse, and at which character of it."""
+    """Why a block does not parse, and the position of the problem in it."""
 
     problem: str
     at: int = 0
 
 
 def compile_check(given: Mapping[str, Any]) -> Look:
-    """The check; `code` names the languages (all three if none is named), `dialect` that of SQL.
+    """The check; `code` names the languages (by default, all three), `dialect` the dialect of SQL.
 
     >>> look = compile_check({"code": "python"})
-    >>> [told.message for told in look(Seen("```python\\nx = (1\\n```"))]
+    >>> [told.message for told in look(CheckedText("```python\\nx = (1\\n```"))]
     ["The Python in the reply does not parse: '(' was never closed (line 1)"]
     """
-    options = Options("code", given, ("code", "dialect"))
+    options = OptionReader("code", given, ("code", "dialect"))
     named = tuple(_SPELLED.get(one.lower(), one.lower()) for one in options.texts("code"))
     for one, written in zip(named, options.texts("code"), strict=True):
         if one not in LANGUAGES:
             near = nearest(written, LANGUAGES)
-            also = f"; did you mean {near!r}?" if near else f"; it knows {', '.join(LANGUAGES)}"
+            also = f"; did you mean {near!r}?" if near else f"; the languages are {', '.join(LANGUAGES)}"
             raise options.bad("code", f"{written!r} is not a language that is checked{also}")
     dialect = _dialect(options)
     if (not named or "sql" in named) and find_spec("sqlglot") is None:
@@ -61,7 +63,7 @@ def compile_check(given: Mapping[str, Any]) -> Look:
     return lambda seen: _look(seen, named, dialect)
 
 
-def _dialect(options: Options) -> str:
+def _dialect(options: OptionReader) -> str:
     given = options.texts("dialect")
     if not given:
         return ""
@@ -69,7 +71,7 @@ def _dialect(options: Options) -> str:
     names = [one.value for one in known if one.value]
     if len(given) > 1 or given[0].lower() not in names:
         near = nearest(given[0], names)
-        also = f"; did you mean {near!r}?" if near else f"; it knows {', '.join(sorted(names))}"
+        also = f"; did you mean {near!r}?" if near else f"; the dialects are {', '.join(sorted(names))}"
         raise options.bad("dialect", f"{given[0]!r} is not a dialect of SQL{also}")
     return given[0].lower()
 
@@ -91,15 +93,15 @@ def _load_sql() -> Any:
 
 
 def _quiet(record: logging.LogRecord) -> bool:
-    """Keep what `sqlglot` says of statements that it does not know out of the log: they pass."""
+    """Keeps messages of `sqlglot` about statements that it does not support out of the log: such statements pass."""
     return "Falling back to parsing as a 'Command'" not in str(record.msg)
 
 
-def _look(seen: Seen, named: tuple[str, ...], dialect: str) -> Iterator[Told]:
+def _look(seen: CheckedText, named: tuple[str, ...], dialect: str) -> Iterator[ReadyFinding]:
     found = blocks(seen.text)
     wanted = named or LANGUAGES
     if not found and len(named) == 1 and seen.data is None and seen.text.strip():
-        found = [Block(named[0], 0, len(seen.text), True, 0)]
+        found = [FencedBlock(named[0], 0, len(seen.text), closed=True, outer=0)]
     for block in found:
         language = _SPELLED.get(block.language, block.language)
         source = seen.text[block.start : block.stop]
@@ -117,7 +119,7 @@ def _look(seen: Seen, named: tuple[str, ...], dialect: str) -> Iterator[Told]:
             problem = f"{fault.problem} (line {line})"
             data = {"language": language, "line": line, "problem": fault.problem}
             hint = _HINT.format(language=title, problem=problem)
-            yield Told(f"The {title} in the reply does not parse: {problem}", hint, span, data)
+            yield ReadyFinding(f"The {title} in the reply does not parse: {problem}", hint, span, data)
 
 
 def _python(source: str, _: str) -> _Fault | None:
@@ -141,7 +143,7 @@ def _python(source: str, _: str) -> _Fault | None:
 
 
 def _without_prompts(text: str) -> str:
-    """The code of an interactive session; any other text as it is."""
+    """The code of an interactive session; any other text unchanged."""
     if not text.lstrip().startswith(">>>"):
         return text
     kept = [line[4:] if line.startswith((">>> ", "... ")) else "" for line in text.split("\n")]
@@ -180,7 +182,7 @@ def _sql(source: str, dialect: str) -> _Fault | None:
 
 
 def _in_words(description: str) -> str:
-    """What `sqlglot` says, without its own objects and without the text that it read."""
+    """The message of `sqlglot`, without its own objects and without the text that it read."""
     missing = _MISSING.match(description)
     if missing:
         return f"{missing[2]} lacks its {'operand' if missing[1] in ('this', 'expression') else missing[1]}"
@@ -191,7 +193,7 @@ _PARSERS: dict[str, Callable[[str, str], _Fault | None]] = {"python": _python, "
 
 
 def _depth(text: str) -> int:
-    """How deep brackets are nested at the most, whatever they are part of."""
+    """The deepest nesting of brackets, even in strings and comments."""
     depth = deepest = 0
     for sign in text:
         if sign in _OPEN:

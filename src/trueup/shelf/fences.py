@@ -1,6 +1,7 @@
-"""Fenced blocks of a reply: a text enters, each block leaves with its language and its place; and the text without code.
+"""Fenced blocks: takes a text; returns each block with its language and position, and the text without code.
 
-Fences are those of Markdown: three or more backticks or tildes at the start of a line. A fence that is left open goes on to the end.
+Fences follow Markdown: three or more backticks or tildes at the start of a line. An unclosed fence continues to the
+end.
 """
 
 import re
@@ -12,24 +13,24 @@ _FENCE_LINE = lazy_regex(r"^[ \t>]{0,40}(`{3,}|~{3,})[ \t]*([\w+#.\-]{0,40})[^\n
 _INLINE = lazy_regex(r"``[^`\n]{1,400}``|`[^`\n]{1,400}`")
 
 
-class Block(NamedTuple):
-    """A fenced block: its language in small letters, the place of its content, and whether its fence is closed."""
+class FencedBlock(NamedTuple):
+    """A fenced block: its language in small letters, the position of its content, and whether its fence is closed."""
 
     language: str
     start: int
     stop: int
     closed: bool
     outer: int
-    """Where the line of its opening fence begins."""
+    """The start of the line with its opening fence."""
 
 
-def blocks(text: str) -> list[Block]:
+def blocks(text: str) -> list[FencedBlock]:
     """The fenced blocks of a text, in order.
 
     >>> blocks("```Python\\nx = 1\\n```")
-    [Block(language='python', start=10, stop=16, closed=True, outer=0)]
+    [FencedBlock(language='python', start=10, stop=16, closed=True, outer=0)]
     """
-    found: list[Block] = []
+    found: list[FencedBlock] = []
     if "```" not in text and "~~~" not in text:
         return found
     mark, language, start, outer = "", "", 0, 0
@@ -37,15 +38,15 @@ def blocks(text: str) -> list[Block]:
         if not mark:
             mark, language, start, outer = line[1], line[2].lower(), min(line.end() + 1, len(text)), line.start()
         elif line[1].startswith(mark) and not line[2]:
-            found.append(Block(language, start, max(start, line.start()), True, outer))
+            found.append(FencedBlock(language, start, max(start, line.start()), closed=True, outer=outer))
             mark = ""
     if mark:
-        found.append(Block(language, start, len(text), False, outer))
+        found.append(FencedBlock(language, start, len(text), closed=False, outer=outer))
     return found
 
 
 def without_code(text: str) -> str:
-    """A text with blanks where code stands, in fences and between backticks; places stay what they are.
+    """A text with blanks instead of code, in fences and between backticks; positions stay the same.
 
     >>> without_code("Run `x` now")
     'Run     now'
@@ -62,5 +63,5 @@ def without_code(text: str) -> str:
 
 
 def _blank(text: str) -> str:
-    """Blanks in place of a text, with its line breaks."""
+    """Blanks instead of a text, with its line breaks."""
     return "\n".join(" " * len(line) for line in text.split("\n"))

@@ -1,14 +1,15 @@
-"""`no_iban`: bank account numbers (IBAN) in a reply. A reply enters; where a number is, and its country, leaves.
+"""`no_iban`: bank account numbers (IBAN) in a reply. Takes a reply; returns the position of each number and its
+country.
 
-A number is one if its country uses IBANs, it has that country's length, and its check digits are right (modulo 97).
+A number counts if its country uses IBANs, it has that country's length, and its check digits are right (modulo 97).
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trueup.shelf.options import Options
-from trueup.shelf.subject import Look, Seen, Told
+from trueup.shelf.options import OptionReader
+from trueup.shelf.subject import CheckedText, Look, ReadyFinding
 from trueup.verdict.patterns import lazy_regex
 
 LENGTHS = {
@@ -25,16 +26,19 @@ _HINT = "Leave out every bank account number; write at most its last four charac
 
 
 def compile_check(given: Mapping[str, Any]) -> Look:
-    """The check; it takes no options of its own.
+    """The check; it has no options.
 
-    >>> [(told.span, told.data) for told in compile_check({})(Seen("Pay to ES91 2100 0418 4502 0005 1332 today."))]
+    >>> [
+    ...     (told.span, told.data)
+    ...     for told in compile_check({})(CheckedText("Pay to ES91 2100 0418 4502 0005 1332 today."))
+    ... ]
     [((7, 36), {'country': 'ES'})]
     """
-    Options("no_iban", given, ())
+    OptionReader("no_iban", given, ())
     return _look
 
 
-def _look(seen: Seen) -> Iterator[Told]:
+def _look(seen: CheckedText) -> Iterator[ReadyFinding]:
     text, end = seen.text, 0
     for found in _CHECK.finditer(text):
         start = found.start() - (3 if text[found.start() - 1] == " " else 2)
@@ -44,11 +48,11 @@ def _look(seen: Seen) -> Iterator[Told]:
         stop = _end(text, start, LENGTHS[country])
         if stop and is_valid("".join(sign for sign in text[start:stop] if sign not in _MARKS)):
             end = stop
-            yield Told("The reply holds a bank account number", _HINT, (start, stop), {"country": country})
+            yield ReadyFinding("The reply contains a bank account number", _HINT, (start, stop), {"country": country})
 
 
 def _end(text: str, start: int, length: int) -> int:
-    """Where a number of so many letters and digits ends, with blanks, dots or dashes between them; 0 if it does not."""
+    """The end of a number with this many letters and digits, with blanks, dots or dashes in it; 0 if there is none."""
     at = start
     for _ in range(length):
         if at > start and text[at : at + 1] in _MARKS:

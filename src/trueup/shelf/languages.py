@@ -1,7 +1,9 @@
-"""`language`: whether a reply is in a language that the contract allows. A reply enters; a finding leaves where most of it is in another.
+"""`language`: whether a reply is in a language that the contract allows. Takes a reply; returns a finding if most of it
+is in another language.
 
-The package `py3langid` says which language a piece of text is in; its model is a file inside the package and nothing is fetched. Code,
-addresses, numbers and quoted names are left out. A text that is too short, mixed, or near to an allowed language is not judged.
+The package `py3langid` says which language a piece of text is in; its model is a file inside the package, and nothing
+is downloaded. Code, addresses, numbers and quoted names are left out. A text that is too short, mixed, or close to an
+allowed language is not judged.
 """
 
 import re
@@ -13,30 +15,30 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from trueup.shelf.fences import without_code
-from trueup.shelf.options import Options
-from trueup.shelf.subject import Look, Seen, Told
+from trueup.shelf.options import OptionReader
+from trueup.shelf.subject import CheckedText, Look, ReadyFinding
 from trueup.verdict.extras import install
 from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex
 
-# The languages of the model, which is not read before a reply is judged; a test compares them.
+# The languages of the model, which is only loaded when a reply is judged; a test compares them.
 KNOWN = frozenset(
     """ace af am an ar ary arz as az ba bcl be bg bn br bs ca crh cs cy da de dz el en eo es et eu ext fa fi fo fr fuv fy ga gcf gcr gd gl gom grc gu gug
     guw ha hbo he hi hr ht hu hy id ig is it ja jv ka kab kik kk km kn ko ku ky la lb lg lij ln lo lt ltg lv mg mk ml mn mr ms mt my ne nl nn no nso oc om
     or pa pcm pl ps pt qu ro ru rw sa sdh se si sk sl sn so sq sr st sv sw ta te tg th tk tl tr tt ug uk ur uz uzs vec vi vo wa wuu xh yo yue zh
     zu""".split()
 )
-LEAST = 30  # letters of a reply that is judged; a letter of a script without spaces counts as three
-_CHUNK = 200  # letters that are judged at once, at the least
-_CHUNKS = 40  # of a long reply
+LEAST = 30  # letters that a reply needs to be judged; a letter of a script without spaces counts as three
+_CHUNK = 200  # letters that are judged together, at least
+_CHUNKS = 40  # pieces of a long reply that are judged
 _SURE, _DOUBT = (
     0.35,
     0.08,
-)  # the least share of the other language, and the most of the allowed ones, of a piece that is in another
+)  # for a piece in another language: the least share of that language, and the largest share of the allowed ones
 _SHARE = 0.5
 _NOISE = lazy_regex(
     r"<[^<>\n]{1,200}>|%\(\w{1,40}\)\w|\{[^{}\n]{0,60}\}|[!-~]+"
-)  # tags, places to fill in, and runs of ASCII
+)  # tags, placeholders, and runs of ASCII
 _AROUND = ".,;:!?()\"'[]*"
 _NOT_WORDS = lazy_regex(r"[_/\\=@$%{}<>\d]|\A-|\w\.\w|\(\)|&\w+;")
 _LONGEST = 60  # letters of a word
@@ -45,7 +47,7 @@ _WIDE = lazy_regex("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-
 _BREAK = lazy_regex(r"\n+|(?<=[.!?…])\s+|(?<=[。！？])")
 _NAMED_IN = "use a code of ISO 639, such as en, es or zh"
 _ALIASES = {"nb": "no", "nn": "no", "iw": "he", "in": "id", "sh": "hr", "cmn": "zh", "fil": "tl", "yue": "zh", "wuu": "zh", "arz": "ar", "ary": "ar", "uzs": "uz"}  # fmt: skip
-# Languages that are so near that a sentence may be in either: a guess at one does not rule out another.
+# Languages that are so similar that a sentence may be in either: if one is guessed, the other is still possible.
 _NEAR = tuple(
     frozenset(group.split())
     for group in (
@@ -55,12 +57,12 @@ _NEAR = tuple(
     )
 )  # fmt: skip
 _reading = Lock()
-_IGNORED = frozenset({"zxx"})  # what the model calls a text that is in no language
+_IGNORED = frozenset({"zxx"})  # the model's label for a text without a language
 _HINT = "Write the whole reply in {wanted}."
 
 
-class Piece(NamedTuple):
-    """A stretch of a reply that is judged at once."""
+class ReplyStretch(NamedTuple):
+    """A stretch of a reply that is judged as one piece."""
 
     text: str
     start: int
@@ -69,13 +71,14 @@ class Piece(NamedTuple):
 
 
 def compile_check(given: Mapping[str, Any]) -> Look:
-    """The check; `language` names one language or several, `least` the letters that a reply needs to be judged, `share` how much may differ.
+    """The check; `language` names one language or several, `least` is the number of letters that a reply needs to be
+    judged, `share` the part that may be in another language.
 
     >>> look = compile_check({"language": "es"})
-    >>> [told.data["found"] for told in look(Seen("Your table is booked for tomorrow evening at nine o'clock."))]
+    >>> [told.data["found"] for told in look(CheckedText("Your table is booked for tomorrow evening at nine o'clock."))]
     ['en']
     """
-    options = Options("language", given, ("language", "least", "share"))
+    options = OptionReader("language", given, ("language", "least", "share"))
     wanted = options.texts("language")
     least, share = options.number("least", LEAST, 10), options.share("share", _SHARE)
     if not wanted:
@@ -93,7 +96,7 @@ def compile_check(given: Mapping[str, Any]) -> Look:
 
 @lru_cache(maxsize=1024)
 def _code(name: str) -> str:
-    """The code that the model uses for a language.
+    """The model's code for a language.
 
     >>> _code("en-GB"), _code("zh_Hant"), _code("nb")
     ('en', 'zh', 'no')
@@ -103,8 +106,8 @@ def _code(name: str) -> str:
 
 
 def identifier() -> Any:
-    """The language identifier, with the model that ships inside its package; read once, when the first reply is judged."""
-    with _reading:  # it takes a second; others wait for it and do not read it again
+    """The language identifier, with the model from inside its package; loaded once, when the first reply is judged."""
+    with _reading:  # loading takes a second; other threads wait for it instead of loading it again
         return _identifier()
 
 
@@ -115,7 +118,9 @@ def _identifier() -> Any:
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
-def _look(seen: Seen, allowed: frozenset[str], wanted: tuple[str, ...], least: int, share: float) -> Iterator[Told]:
+def _look(
+    seen: CheckedText, allowed: frozenset[str], wanted: tuple[str, ...], least: int, share: float
+) -> Iterator[ReadyFinding]:
     is_data = seen.data is not None
     text = _strings(seen.data) if is_data else without_code(seen.text)
     found = pieces(text)
@@ -133,7 +138,7 @@ def _look(seen: Seen, allowed: frozenset[str], wanted: tuple[str, ...], least: i
     main = max(tally, key=lambda language: (tally[language], language))
     first = other[0][0]
     names = " or ".join(wanted)
-    yield Told(
+    yield ReadyFinding(
         f"The reply is in {main!r}, not in {names}",
         _HINT.format(wanted=names),
         None if is_data else (first.start, first.stop),
@@ -142,8 +147,8 @@ def _look(seen: Seen, allowed: frozenset[str], wanted: tuple[str, ...], least: i
 
 
 def foreign(text: str, allowed: frozenset[str]) -> str:
-    """The language of a text where it is surely none of the allowed ones; else empty."""
-    likely = identifier().classify(text)[0]  # quicker than all languages with their scores, and mostly enough
+    """The language of a text if it is certainly not an allowed one; otherwise empty."""
+    likely = identifier().classify(text)[0]  # faster than all languages with their scores, and usually enough
     if _code(likely) in allowed:
         return ""
     ranked: list[tuple[str, float]] = identifier().rank(text)
@@ -159,36 +164,36 @@ def _is_near(language: str, allowed: frozenset[str]) -> bool:
     return any(language in near and near & allowed for near in _NEAR)
 
 
-def pieces(text: str) -> list[Piece]:
-    """A text in pieces of whole sentences and lines, without what is in no language; names alone do not make a piece."""
+def pieces(text: str) -> list[ReplyStretch]:
+    """A text in pieces of whole sentences and lines, without parts in no language; a piece is more than just names."""
     clean = _NOISE.sub(_without, text)
     cuts = [0, *(found.end() for found in _BREAK.finditer(clean)), len(clean)]
     size = max(_CHUNK, len(clean) // _CHUNKS)
-    found: list[Piece] = []
+    found: list[ReplyStretch] = []
     start = letters = 0
     for begin, end in pairwise(cuts):
         letters += _letters(clean[begin:end])
         if letters >= size or end == len(clean):
             if letters and not _names_alone(clean[start:end]):
-                found.append(Piece(" ".join(clean[start:end].split()), *_trimmed(clean, start, end), letters))
+                found.append(ReplyStretch(" ".join(clean[start:end].split()), *_trimmed(clean, start, end), letters))
             start, letters = end, 0
     return _joined(found)
 
 
 def _without(found: re.Match[str]) -> str:
-    """Blanks for a run of signs that is in no language: an address, a path, a name in code, a number; else the run itself."""
+    """Blanks for a run that is in no language: an address, a path, a name in code, a number; else the run itself."""
     run = found[0]
     word = run.strip(_AROUND)
     is_word = len(word) <= _LONGEST and not (len(word) > 1 and word.isupper()) and not _NOT_WORDS.search(word)
     return run if is_word else " " * len(run)
 
 
-def _joined(found: list[Piece]) -> list[Piece]:
-    """The pieces, with a short one at the end put to the one before it."""
+def _joined(found: list[ReplyStretch]) -> list[ReplyStretch]:
+    """The pieces; a short one at the end is joined to the previous one."""
     if len(found) < 2 or found[-1].letters >= LEAST:
         return found
     last, short = found[-2], found[-1]
-    whole = Piece(f"{last.text} {short.text}", last.start, short.stop, last.letters + short.letters)
+    whole = ReplyStretch(f"{last.text} {short.text}", last.start, short.stop, last.letters + short.letters)
     return [*found[:-2], whole]
 
 
@@ -209,7 +214,7 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _strings(data: Any) -> str:
-    """The strings of a value, one to a line; names of fields are left out."""
+    """The strings of a value, one per line, without the names of fields."""
     out: list[str] = []
     todo: list[Any] = [data]
     while todo:

@@ -1,6 +1,6 @@
-"""Options of ready checks: what a contract gives beside the name of a check enters, values of the right type leave.
+"""Options of ready checks: takes the options that a contract gives for a check; returns values of the right type.
 
-A bad option raises `BadOption`, whose text begins with the place: `language.least: takes a whole number`.
+A bad option raises `BadOption`; its text begins with the place: `language.least: takes a whole number`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,17 +9,17 @@ from typing import Any
 from trueup.verdict.likeness import nearest
 
 COMMON = ("level", "fields", "calls")
-"""Options that are not for one check: they say what is judged, and how its findings count."""
+"""Options of every check: what is judged, and how its findings count."""
 
 
 class BadOption(ValueError):
     """An option of a ready check that cannot be used; the text begins with its place."""
 
 
-class Options:
+class OptionReader:
     """The options of one check, read one by one.
 
-    >>> Options("language", {"language": "es"}, ("language", "least")).texts("language")
+    >>> OptionReader("language", {"language": "es"}, ("language", "least")).texts("language")
     ('es',)
     """
 
@@ -40,7 +40,7 @@ class Options:
         return BadOption(f"{self.check}.{key}: {problem}" if key.isidentifier() else f"{self.check}: {problem}")
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """A text, or a list of texts; without one, nothing."""
+        """A text, or a list of texts; empty if there is none."""
         value = self.given.get(key)
         if value is None:
             return ()
@@ -50,14 +50,14 @@ class Options:
         return tuple(listed)
 
     def number(self, key: str, default: int, least: int = 1, most: int = 10_000) -> int:
-        """A whole number between bounds."""
+        """A whole number between two bounds."""
         value = self.given.get(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
             raise self.bad(key, f"takes a whole number from {least} to {most}; got {value!r:.60}")
         return value
 
     def share(self, key: str, default: float) -> float:
-        """A share between 0 and 1, without 0."""
+        """A share above 0, up to 1."""
         value = self.given.get(key, default)
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1:
             raise self.bad(key, f"takes a number above 0 and up to 1; got {value!r:.60}")

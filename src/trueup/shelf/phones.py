@@ -1,15 +1,16 @@
-"""`no_phone`: telephone numbers in a reply. A reply enters; where a number is, and its country, leaves. It needs `phonenumbers`.
+"""`no_phone`: telephone numbers in a reply. Takes a reply; returns the position of each number and its country. It
+needs `phonenumbers`.
 
-Runs of digits are found here in one pass, and each is judged by the package, which knows the numbers of every country. Without a
-`region`, only numbers with their country code (`+34 …`) are numbers: ten digits alone may be anything.
+This module finds runs of digits in one pass, and the package judges each one, since it has the numbers of every
+country. Without a `region`, only numbers with their country code (`+34 …`) count: ten digits alone may be anything.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trueup.shelf.options import Options
-from trueup.shelf.subject import Look, Seen, Told
+from trueup.shelf.options import OptionReader
+from trueup.shelf.subject import CheckedText, Look, ReadyFinding
 from trueup.verdict.extras import install
 from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex
@@ -17,7 +18,7 @@ from trueup.verdict.patterns import lazy_regex
 _RUN = lazy_regex(
     r"[+(\d](?:(?<=\+)(?<![\w+].)|(?<=[(\d])(?<![\w.,/=#%&$€£@+\-].)(?<!\d:.))[\d ().\-/]{6,41}", re.ASCII
 )
-_ABROAD = lazy_regex(r"00[1-9]\d{0,2}[ (.\-/]")  # how `+` is dialled
+_ABROAD = lazy_regex(r"00[1-9]\d{0,2}[ (.\-/]")  # the way to dial `+`
 _DATED = lazy_regex(r"(?:19|20)\d\d[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.](?:19|20)\d\d|\d{1,3}(?:\.\d{1,3}){3}\Z")
 _DECIMAL = lazy_regex(r"\+?\d{5,}\.\d{1,4}\Z")
 _FEWEST, _MOST = 7, 15  # digits
@@ -25,13 +26,13 @@ _HINT = "Leave out every telephone number."
 
 
 def compile_check(given: Mapping[str, Any]) -> Look:
-    """The check; `region` names countries whose numbers may stand without their country code, such as `ES`.
+    """The check; `region` names countries whose numbers may be written without their country code, such as `ES`.
 
     >>> look = compile_check({"region": "ES"})
-    >>> [(told.span, told.data) for told in look(Seen("Call 912 345 678 or +44 20 7946 0958."))]
+    >>> [(told.span, told.data) for told in look(CheckedText("Call 912 345 678 or +44 20 7946 0958."))]
     [((5, 16), {'region': 'ES'}), ((20, 36), {'region': 'GB'})]
     """
-    options = Options("no_phone", given, ("region",))
+    options = OptionReader("no_phone", given, ("region",))
     regions = tuple(region.upper() for region in options.texts("region"))
     try:
         from phonenumbers import SUPPORTED_REGIONS
@@ -44,7 +45,7 @@ def compile_check(given: Mapping[str, Any]) -> Look:
     return lambda seen: _look(seen, regions)
 
 
-def _look(seen: Seen, regions: tuple[str, ...]) -> Iterator[Told]:
+def _look(seen: CheckedText, regions: tuple[str, ...]) -> Iterator[ReadyFinding]:
     text = seen.text
     for run in _RUN.finditer(text):
         written = run[0].rstrip(" ().-/")
@@ -61,17 +62,17 @@ def _look(seen: Seen, regions: tuple[str, ...]) -> Iterator[Told]:
         if found is not None:
             start = run.start() + found[0] + (ahead if found[0] else 0)
             span = (start, run.start() + ahead + found[1])
-            yield Told("The reply holds a telephone number", _HINT, span, {"region": found[2]})
+            yield ReadyFinding("The reply contains a telephone number", _HINT, span, {"region": found[2]})
 
 
 def _is_other(text: str, end: int) -> bool:
-    """Whether a run of digits goes on as something else: a word, a percentage, an amount, an address."""
+    """Whether a run of digits continues as something else: a word, a percentage, an amount, an address."""
     rest = text[end : end + 2]
     return bool(rest) and (rest[0].isalnum() or rest[0] in "_%$€£@=")
 
 
 def _number(written: str, regions: tuple[str, ...]) -> tuple[int, int, str] | None:
-    """The first number in a run of digits: where it is, and its country."""
+    """The first number in a run of digits: its position and its country."""
     from phonenumbers import Leniency, PhoneNumberMatcher, region_code_for_number
 
     if written[0] == "+":

@@ -1,7 +1,8 @@
 """A text as its reader sees it: without invisible characters, in plain letters and digits, and with references decoded.
 
-A text enters; the plain text and the way back to the places of the original leave. Full-width and mathematical letters, digits of other
-scripts, special blanks and dashes become those of ASCII; `&#64;` and, in JSON, `\\u0040` become `@`. Letters that only look alike stay.
+Takes a text; returns the plain text, and a way back to positions in the original. Full-width and mathematical letters,
+digits of other scripts, special blanks and dashes become their ASCII forms; `&#64;` and, in JSON, `\\u0040` become `@`.
+Letters that only look alike are not changed.
 """
 
 import html
@@ -19,16 +20,16 @@ _ESCAPE = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-
 _UNLIKE = lazy_regex(lambda: f"{UNSEEN.pattern}+|{_REFERENCE}")
 _UNLIKE_IN_JSON = lazy_regex(lambda: f"{UNSEEN.pattern}+|{_REFERENCE}|{_ESCAPE}")
 _SIGNS = {**dict.fromkeys("‐‑‒–—―−⁃﹘", "-"), "․": ".", "∕": "/", "⁄": "/", "∶": ":", "ː": ":"}
-_LAST_KEPT = 0x3FFFF  # characters behind it are not remembered, so that no text can fill the table
+_LAST_KEPT = 0x3FFFF  # characters after it are not stored, so that no text can fill the table
 
 
 _OTHER = lazy_regex("[^\x00-\x7f]+")
-# What is neither ASCII nor a common letter or sign of a script: without any of these, a text stays as it is.
+# Anything that is neither ASCII nor a common letter or sign of a script: a text without these is not changed.
 _ODD = lazy_regex("[^\x00-\x7f¡«»¿À-žƀ-ɏΆ-ϏЀ-ҁא-תؠ-ً٪-ەऄ-हกะ-๎‘-‟…€、-〟ぁ-ヿ一-鿿가-힣]")
 
 
 class _Plain(dict[int, str]):
-    """A table for `str.translate`, one character for one, that fills itself as characters are met."""
+    """A table for `str.translate`, one character for one, that is filled as characters are met."""
 
     def __missing__(self, point: int) -> str:
         char = chr(point)
@@ -44,7 +45,7 @@ _plain = _Plain()
 
 
 def _is_odd(run: str) -> bool:
-    """Whether there is anything to change in a run of what is not ASCII."""
+    """Whether anything must be changed in a run of non-ASCII characters."""
     return _is_odd_run(run) if len(run) < 12 else _ODD.search(run) is not None
 
 
@@ -53,10 +54,10 @@ def _is_odd_run(run: str) -> bool:
     return _ODD.search(run) is not None
 
 
-class Reading:
-    """A text as it is read, and where each part of it stands in the original.
+class ReadText:
+    """A text as people read it, and the position of each part of it in the original.
 
-    >>> reading = Reading("Mail ada＠exam\\u200bple.org, or bob&#64;example.org")
+    >>> reading = ReadText("Mail ada＠exam\\u200bple.org, or bob&#64;example.org")
     >>> reading.text
     'Mail ada@example.org, or bob@example.org'
     >>> reading.span(25, 40)
@@ -66,8 +67,8 @@ class Reading:
     __slots__ = ("_places", "_shifts", "text")
 
     def __init__(self, original: str, *, is_json: bool = False) -> None:
-        self._places: list[int] = []  # of the plain text, from which on
-        self._shifts: list[int] = []  # so many characters of the original are left out before
+        self._places: list[int] = []  # positions in the plain text; from each one on,
+        self._shifts: list[int] = []  # this many characters of the original were left out
         self.text = original
         is_odd = not original.isascii() and any(map(_is_odd, set(_OTHER.findall(original))))
         if is_odd or "&" in original or (is_json and "\\" in original):
@@ -89,14 +90,14 @@ class Reading:
         return "".join((*pieces, text[at:])) if pieces else text
 
     def span(self, start: int, stop: int) -> tuple[int, int]:
-        """The place in the original of a stretch of the plain text."""
+        """The position in the original of a stretch of the plain text."""
         if not self._places:
             return start, stop
         last = max(start, stop - 1)
         return self._original(start), max(self._original(last) + 1, self._original(stop, before=True))
 
     def _original(self, place: int, *, before: bool = False) -> int:
-        """Where a character stands; `before` gives the end of the one before it."""
+        """The position of a character in the original; with `before`, the end of the previous character."""
         index = bisect_right(self._places, place - 1 if before else place) - 1
         if before and index + 1 < len(self._places) and self._places[index + 1] == place:
             return place + self._shifts[index + 1]
@@ -104,7 +105,7 @@ class Reading:
 
 
 def _said(run: str) -> str:
-    """What a reader sees of a run: nothing of invisible characters, and the character that a reference stands for."""
+    """The visible form of a run: invisible characters disappear, and a reference becomes its character."""
     if run[0] == "&":
         char = html.unescape(run)
     elif run[0] == "\\":

@@ -1,7 +1,9 @@
-"""`no_secrets`: keys, tokens, private keys and passwords in a reply. A reply enters; where a secret is and of what kind leaves.
+"""`no_secrets`: keys, tokens, private keys and passwords in a reply. Takes a reply; returns the position and kind of
+each secret.
 
-The forms of keys are those that the store redacts, from the one table in `verdict.secrets`; forms that are too rare in the words of
-providers stand here. Values that only show the form (`sk-your-key-here`, `AKIA…EXAMPLE`) are not secrets.
+Most forms of keys come from the table in `verdict.secrets`, which the store uses to redact them; forms that rarely
+occur in the messages of providers are here. Values that only show the form (`sk-your-key-here`, `AKIA…EXAMPLE`) are not
+secrets.
 """
 
 import re
@@ -9,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from trueup.shelf.options import Options
-from trueup.shelf.subject import Look, Seen, Told
+from trueup.shelf.options import OptionReader
+from trueup.shelf.subject import CheckedText, Look, ReadyFinding
 from trueup.verdict.patterns import lazy_regex
 from trueup.verdict.secrets import KINDS
 
-# Beside the forms of `verdict.secrets`: what kind of secret it is, its form, and whether it is drawn at random.
+# In addition to the forms of `verdict.secrets`: the kind of secret, its form, and whether it is a random value.
 _MORE = (
     ("a GitHub token", r"\bgithub_pat_[A-Za-z0-9_]{60,90}"),
     ("an npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
@@ -45,7 +47,7 @@ _TABLE = (*KINDS, *_MORE)
 _ANY = lazy_regex(lambda: "|".join(f"({_inner(form)})" for _, form in _TABLE), re.ASCII)
 _PRIVATE = "a private key"
 _PASSWORD = "a password"
-_NAMED = frozenset({"a secret key", "a bearer token"})  # what stands before the value is part of the form
+_NAMED = frozenset({"a secret key", "a bearer token"})  # the text before the value is part of the form
 _KEY_BODY = lazy_regex(r"(?:\s|\\n)(?:[A-Za-z\-]{4,20}: ?[^\n]{0,80}\n){0,3}\s{0,40}(?:\\n)?[A-Za-z0-9+/=]{32}")
 _SHOWN = lazy_regex(
     r"x{4}|\*{3}|\.{3}|…|(?:example|sample|dummy|changeme|redacted|placeholder|abcdef|012345|123456|fake|test[_\-]?key|your|\bmy[_\-])",
@@ -59,18 +61,18 @@ _CODE_GOES_ON = frozenset("([{$<")
 _NO_PASSWORD = lazy_regex(
     r"\A[/~.]|\A[A-Za-z_]\w*(?:[.:/]+\w+)+\Z|pass|word|secret|\Asha\d|://|\Amin|\Amax", re.IGNORECASE
 )
-_FEWEST = 8  # different characters of a value that was drawn at random
+_FEWEST = 8  # different characters in a random value
 _HINT = "Leave out every key, token and password; write a placeholder such as YOUR_API_KEY instead."
 
 
 def _inner(form: str) -> str:
-    """A form as one arm among others: a flag for all of it becomes a flag for the arm."""
+    """A form as one alternative of several: a flag for the whole expression becomes a flag for the alternative."""
     return f"(?i:{form[4:]})" if form.startswith("(?i)") else form
 
 
 @cache
 def _hint() -> Any:
-    """The same forms for an engine that says in one quick pass that none of them is there."""
+    """The same forms for an engine that can say quickly, in one pass, that there is no match."""
     import re2
 
     from trueup.checks.patterns import options
@@ -81,29 +83,29 @@ def _hint() -> Any:
 
 
 def compile_check(given: Mapping[str, Any]) -> Look:
-    """The check; it takes no options of its own.
+    """The check; it has no options.
 
     >>> look = compile_check({})
-    >>> [told.message for told in look(Seen("Use AKIA" + "QX7LTZ3M9KPWB2DR now."))]
-    ['The reply holds an AWS access key']
+    >>> [told.message for told in look(CheckedText("Use AKIA" + "QX7LTZ3M9KPWB2DR now."))]
+    ['The reply contains an AWS access key']
     """
-    Options("no_secrets", given, ())
+    OptionReader("no_secrets", given, ())
     return _look
 
 
-def _look(seen: Seen) -> Iterator[Told]:
+def _look(seen: CheckedText) -> Iterator[ReadyFinding]:
     if not _hint().search(seen.text.encode("utf-8", "replace")):
         return
     for found in _ANY.finditer(seen.text):
         kind = _TABLE[(found.lastindex or 1) - 1][0]
         if _is_real(kind, found, seen.text):
             data = {"kind": kind.partition(" ")[2], "length": found.end() - found.start()}
-            start = found.start() + (found[0][0] == "_")  # of a longer name
-            yield Told(f"The reply holds {kind}", _HINT, (start, found.end()), data)
+            start = found.start() + (found[0][0] == "_")  # part of a longer name
+            yield ReadyFinding(f"The reply contains {kind}", _HINT, (start, found.end()), data)
 
 
 def _is_real(kind: str, found: re.Match[str], text: str) -> bool:
-    """Whether a match is a secret, and not the form of one."""
+    """Whether a match is a secret, and not just an example of its form."""
     value = found[0]
     if kind == _PRIVATE:
         return _KEY_BODY.match(text, found.end()) is not None
@@ -115,7 +117,7 @@ def _is_real(kind: str, found: re.Match[str], text: str) -> bool:
     if kind in _NAMED:
         value = re.split(r"[:=\s\"'`*>]", value.rstrip("="))[-1] or value
         if not any(len(part) > 5 and _is_mixed(part) for part in re.split(r"[_\-./+]", value)):
-            return False  # words with marks between them are the name of something
+            return False  # words with punctuation between them are a name
     return _is_mixed(value) and len(set(value)) >= _FEWEST
 
 
@@ -124,7 +126,7 @@ def _is_mixed(value: str) -> bool:
 
 
 def _is_password(address: str) -> bool:
-    """Whether the password in an address is one, and not a word for it."""
+    """Whether the password in an address is a real one, and not a word for it."""
     user, _, password = address.partition("://")[2].rpartition("@")[0].partition(":")
     return (
         password.strip("*.…") != ""
@@ -136,7 +138,7 @@ def _is_password(address: str) -> bool:
 
 
 def _is_chosen(assigned: str, after: str) -> bool:
-    """Whether what is assigned to a password is one: letters and digits, and neither a path nor code that gives one."""
+    """Whether the value assigned to a password is a real one: letters and digits, and neither a path nor code."""
     value = _ASSIGNED.sub("", assigned).rstrip(".!?")
     return (
         after not in _CODE_GOES_ON

@@ -1,6 +1,6 @@
-"""The table of ready checks: a name enters, its row leaves, and the compiled check where a contract asks for it.
+"""The table of ready checks: takes a name; returns its row, and the compiled check for a contract that uses it.
 
-A module is imported when a contract names its check. A name that the table does not have is for custom checks.
+A module is imported when a contract names its check. A name that is not in the table is left to custom checks.
 """
 
 from collections.abc import Iterator, Mapping
@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import Any, NamedTuple, cast
 
 from trueup.shelf.options import COMMON, BadOption
-from trueup.shelf.reading import Reading
-from trueup.shelf.subject import Look, Seen, Told
+from trueup.shelf.reading import ReadText
+from trueup.shelf.subject import CheckedText, Look, ReadyFinding
 
 
 class Ready(NamedTuple):
@@ -21,22 +21,22 @@ class Ready(NamedTuple):
     about: str
     """One sentence for editors and lists."""
     main: str = ""
-    """The option that a text or a list beside the name gives; empty: the check has none."""
+    """The option that gets the value if the contract gives a text or a list; empty: the check has none."""
     needs: str = ""
-    """The package that it needs beside ours."""
+    """The package that the check needs in addition to ours."""
     group: tuple[str, ...] = ()
-    """The checks that this name stands for; empty: it is one itself."""
+    """The checks that this name includes; empty: it is a single check."""
     plain: bool = True
-    """Whether it looks for signs that may be disguised: it reads the plain text, each string of a value, and arguments of calls if asked to."""
+    """Whether it reads the plain text, without disguises, and each string of a value; on request also calls."""
     calls: bool = False
-    """Whether it reads the arguments of tool calls unless told otherwise."""
+    """Whether it reads the arguments of tool calls by default."""
 
 
 _ROWS = (
     Ready("no_secrets", "H001", "secrets", "No API keys, tokens, private keys or passwords.", calls=True),
     Ready("no_email", "H002", "emails", "No e-mail addresses.", "allow"),
     Ready("no_phone", "H003", "phones", "No telephone numbers.", "region", "phonenumbers"),
-    Ready("no_card", "H004", "cards", "No numbers of payment cards."),
+    Ready("no_card", "H004", "cards", "No payment card numbers."),
     Ready("no_iban", "H005", "ibans", "No bank account numbers (IBAN)."),
     Ready("no_personal_data", "", "", "No e-mail addresses, telephone, card or bank account numbers.",
           group=("no_email", "no_phone", "no_card", "no_iban")),
@@ -53,7 +53,7 @@ _LEVELS = ("error", "warning")
 
 
 def options_of(row: Ready, given: Any) -> dict[str, Any]:
-    """What a contract gives beside a name, as a mapping of options.
+    """The options of a check as a mapping, from what a contract gives for its name.
 
     >>> options_of(SHELF["language"], ["es", "en"])
     {'language': ['es', 'en']}
@@ -73,7 +73,7 @@ def options_of(row: Ready, given: Any) -> dict[str, Any]:
 
 
 def level_of(row: Ready, options: Mapping[str, Any]) -> str:
-    """The level that the options of a check give its findings; `error` without one."""
+    """The level that the options of a check give to its findings; by default, `error`."""
     level = options.get("level", "error")
     if level not in _LEVELS:
         raise BadOption(f"{row.name}.level: takes error or warning; got {level!r:.60}")
@@ -91,17 +91,17 @@ def reads_calls(row: Ready, options: Mapping[str, Any]) -> bool:
 
 
 def load(row: Ready, options: Mapping[str, Any]) -> Look:
-    """The compiled check; `BadOption` if an option cannot be used, ModuleNotFoundError if its package is not installed."""
+    """The compiled check; raises `BadOption` for a bad option, ModuleNotFoundError if its package is not installed."""
     module = import_module(f"trueup.shelf.{row.module}")
     look = cast("Look", module.compile_check({key: value for key, value in options.items() if key not in COMMON}))
     return _reading(look) if row.plain else look
 
 
 def _reading(look: Look) -> Look:
-    """A check that gets the plain text, and whose places are those of the original."""
+    """A check that gets the plain text and returns positions in the original."""
 
-    def read(seen: Seen) -> Iterator[Told]:
-        reading = Reading(seen.text, is_json=seen.data is not None)
+    def read(seen: CheckedText) -> Iterator[ReadyFinding]:
+        reading = ReadText(seen.text, is_json=seen.data is not None)
         for told in look(seen._replace(text=reading.text)):
             yield told._replace(span=reading.span(*told.span)) if told.span else told
 

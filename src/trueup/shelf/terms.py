@@ -1,6 +1,7 @@
-"""`terms`: words that must not occur in a reply, and words that must. A reply enters; forbidden terms with their places and missing terms leave.
+"""`terms`: words that must not occur in a reply, and words that must. Takes a reply; returns forbidden terms with their
+positions, and missing terms.
 
-Terms are matched as whole words without regard to case, accents and look-alike letters, as the terms of states are.
+Terms are matched as whole words, ignoring case, accents and look-alike letters, in the same way as the terms of states.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,11 +10,11 @@ from typing import Any
 from trueup.checks.folding import Folded
 from trueup.checks.matching import Matcher
 from trueup.checks.patterns import BadPattern, term_source
-from trueup.shelf.options import Options
-from trueup.shelf.subject import Look, Seen, Told
+from trueup.shelf.options import OptionReader
+from trueup.shelf.subject import CheckedText, Look, ReadyFinding
 
 
-class Terms:
+class TermList:
     """A compiled list of terms."""
 
     __slots__ = ("forbidden", "matcher", "required")
@@ -23,8 +24,8 @@ class Terms:
         self.required = required
         self.matcher = Matcher([term_source(term) for term in (*forbidden, *required)])
 
-    def look(self, seen: Seen) -> Iterator[Told]:
-        """What a reply holds or lacks."""
+    def look(self, seen: CheckedText) -> Iterator[ReadyFinding]:
+        """The forbidden terms in a reply, and the required terms that it lacks."""
         folded = Folded(seen.text)
         present = set(self.matcher.which(folded.data))
         for index in sorted(present):
@@ -32,24 +33,27 @@ class Terms:
                 term = self.forbidden[index]
                 for place in self.matcher.places(index, folded.data):
                     if place is not None:
-                        yield Told(
-                            f"The reply says {term!r}", f"Do not write {term!r}.", folded.span(*place), {"term": term}
+                        yield ReadyFinding(
+                            f"The reply contains {term!r}",
+                            f"Do not write {term!r}.",
+                            folded.span(*place),
+                            {"term": term},
                         )
         for index, term in enumerate(self.required, len(self.forbidden)):
             if index not in present:
-                yield Told(f"The reply does not say {term!r}", f"Write {term!r}.", None, {"term": term}, "H010")
+                yield ReadyFinding(f"The reply lacks {term!r}", f"Write {term!r}.", None, {"term": term}, "H010")
 
 
 def compile_check(given: Mapping[str, Any]) -> Look:
-    """The check; `forbid` and `require` list terms, and a `file` holds them as data.
+    """The check; `forbid` and `require` list terms, and a `file` has them as data.
 
     >>> look = compile_check({"forbid": ["guarantee"], "require": ["terms apply"]})
-    >>> [told.message for told in look(Seen("We GUARANTEE it."))]
-    ["The reply says 'guarantee'", "The reply does not say 'terms apply'"]
+    >>> [told.message for told in look(CheckedText("We GUARANTEE it."))]
+    ["The reply contains 'guarantee'", "The reply lacks 'terms apply'"]
     """
-    options = Options("terms", given, ("forbid", "require", "file"))
+    options = OptionReader("terms", given, ("forbid", "require", "file"))
     if given.get("file") is not None:
-        raise options.bad("file", "a file is read where the contract is made; give the terms here")
+        raise options.bad("file", "a file is read when the contract is created; give the terms here")
     forbid, require = options.texts("forbid"), options.texts("require")
     if not forbid and not require:
         raise options.bad("forbid", "lists no terms; give forbid, require or file")
@@ -59,11 +63,11 @@ def compile_check(given: Mapping[str, Any]) -> Look:
                 term_source(term)
             except BadPattern as error:
                 raise options.bad(key, f"{term!r:.60} cannot be used: {error}") from None
-    return Terms(tuple(dict.fromkeys(forbid)), tuple(dict.fromkeys(require))).look
+    return TermList(tuple(dict.fromkeys(forbid)), tuple(dict.fromkeys(require))).look
 
 
 def read_terms(data: Any) -> dict[str, list[str]]:
-    """The terms that a file holds: lines of a text, a list, or a mapping with `forbid` and `require`.
+    """The terms in a file: lines of text, a list, or a mapping with `forbid` and `require`.
 
     >>> read_terms("# rivals\\nAcme\\n\\nGlobex\\n")
     {'forbid': ['Acme', 'Globex']}
@@ -74,8 +78,8 @@ def read_terms(data: Any) -> dict[str, list[str]]:
     if isinstance(data, list):
         data = {"forbid": data}
     if not isinstance(data, Mapping) or set(data) - {"forbid", "require"}:
-        raise ValueError("a file of terms holds a list, or a mapping with forbid and require")
+        raise ValueError("a file of terms has a list, or a mapping with forbid and require")
     for listed in data.values():
         if not isinstance(listed, list) or not all(isinstance(term, str) and term.strip() for term in listed):
-            raise ValueError("a file of terms lists texts")
+            raise ValueError("the terms in a file must be texts")
     return {key: list(listed) for key, listed in data.items()}

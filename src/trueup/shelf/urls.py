@@ -1,8 +1,9 @@
-"""`urls`: the addresses in a reply. A reply enters; addresses that are broken, that mislead, or that are not on the list leave.
+"""`urls`: the addresses in a reply. Takes a reply; returns addresses that are broken, that mislead, or that are not on
+the list.
 
-An address has a scheme and `//`, or begins with `www.`. In links (of Markdown, of HTML, or alone between quotes) it may also have a scheme alone
-(`javascript:`) or begin with `//`. Nothing is fetched. A host is compared as a browser reads it: behind the user name, in small letters,
-with the letters that an `xn--` name stands for.
+An address has a scheme and `//`, or begins with `www.`. In links (of Markdown, of HTML, or alone between quotes) it may
+also have only a scheme (`javascript:`) or begin with `//`. Nothing is downloaded. A host is compared in the form that a
+browser reads: without the user name, in small letters, with `xn--` names decoded.
 """
 
 import re
@@ -11,12 +12,13 @@ from ipaddress import IPv6Address
 from typing import Any, NamedTuple
 
 from trueup.checks.folding import fold
-from trueup.shelf.options import Options
-from trueup.shelf.subject import Look, Seen, Told
+from trueup.shelf.options import OptionReader
+from trueup.shelf.subject import CheckedText, Look, ReadyFinding
 from trueup.verdict.likeness import nearest
 from trueup.verdict.patterns import lazy_regex
 
-# What leads to the target of a link, then addresses wherever they stand. A target goes on to a blank or a quote, an address also to `](`.
+# The text before the target of a link, then addresses anywhere. A target ends at a blank or a quote, an address also at
+# `](`.
 _LINK = (
     r"""^[ \t>]{0,9}\[[^\[\]\n]{1,200}\]:[ \t]{0,3}<?|(?:(?<=^)|(?<=[\s"'<]))(?:href|src|action|formaction|poster|cite|data|background|ping"""
     r"""|xlink:href)\s{0,3}=\s{0,3}["']?|(?:["']|\x00\n)(?=//|\\\\|javascript:|vbscript:|data:\w{1,20}/\w)"""
@@ -40,7 +42,7 @@ _PORT = lazy_regex(r"\d{0,5}\Z")
 _AFTER = lazy_regex(r"[/?#\\]")
 _DOT = lazy_regex(
     r"[。｡](?=[A-Za-z0-9\-]{2,63}(?:\Z|[/:?#.\\]))"
-)  # browsers take it for a dot; elsewhere it ends a sentence
+)  # browsers read it as a dot; elsewhere it ends a sentence
 _SHUT = lazy_regex("[。｡、」』】》]")
 _OTHER = lazy_regex(r"[,;:!?()](?=[^\x00-\x7f])|(?<=\.)(?P<last>[A-Za-z0-9\-]+)(?P<words>[^\x00-\x7f][^.]*)\Z")
 _MEDIA = lazy_regex(r"(?:image/(?!svg)|audio/|video/|font/)", re.IGNORECASE)
@@ -52,7 +54,7 @@ _WHOLE = "Write whole addresses, such as https://example.com/page."
 
 
 class Parts(NamedTuple):
-    """An address in its parts, as a browser takes them."""
+    """The parts of an address, as a browser reads them."""
 
     scheme: str
     user: str
@@ -61,15 +63,15 @@ class Parts(NamedTuple):
 
 
 def compile_check(given: Mapping[str, Any]) -> Look:
-    """The check; `allow` lists the hosts that may be linked to, with all below them, and `schemes` what may stand before `://`
-    (http and https where `allow` is given, else any but those that run something).
+    """The check; `allow` lists the hosts that links may lead to, including all hosts below them, and `schemes` the
+    allowed schemes (http and https if `allow` is given, otherwise all except those that run something).
 
     >>> look = compile_check({"allow": ["example.com"]})
     >>> text = "See https://docs.example.com/a and https://example.com@evil.org/."
-    >>> [told.message for told in look(Seen(text))]
+    >>> [told.message for told in look(CheckedText(text))]
     ["An address hides its host 'evil.org' behind a user name"]
     """
-    options = Options("urls", given, _KNOWN)
+    options = OptionReader("urls", given, _KNOWN)
     allow = None if given.get("allow") is None else tuple(map(_listed, options.texts("allow")))
     schemes = frozenset(one.lower().rstrip(":/") for one in options.texts("schemes"))
     if allow is not None and not schemes:
@@ -84,7 +86,7 @@ def _listed(host: str) -> str:
     return _plain(host.strip().lower().removeprefix("*.").rstrip("."))
 
 
-def _look(seen: Seen, allow: tuple[str, ...] | None, schemes: frozenset[str]) -> Iterator[Told]:
+def _look(seen: CheckedText, allow: tuple[str, ...] | None, schemes: frozenset[str]) -> Iterator[ReadyFinding]:
     if _MAYBE.search(seen.text) is None:
         return
     for found in _TOKEN.finditer(seen.text):
@@ -99,7 +101,7 @@ def _look(seen: Seen, allow: tuple[str, ...] | None, schemes: frozenset[str]) ->
 
 
 def _address(found: re.Match[str], text: str) -> tuple[str, str, int, int] | None:
-    """The scheme of an address, what stands behind the slashes, where it begins and its length."""
+    """The scheme of an address, the text after the slashes, the start of the address and its length."""
     if found["www"]:
         return "https", found["www"], found.start(), len(found["www"])
     before = _SCHEME.search(text[max(0, found.start() - 31) : found.start()])
@@ -114,7 +116,7 @@ def _address(found: re.Match[str], text: str) -> tuple[str, str, int, int] | Non
 
 
 def _target(found: re.Match[str]) -> tuple[str, str, int, int] | None:
-    """The same for the target of a link; None where it stays on the same site. Browsers leave out tabs and line breaks."""
+    """The same for the target of a link; None if it stays on the same site. Browsers ignore tabs and line breaks."""
     group = "given" if found["target"] is None else "target"
     written = found[group]
     lead = len(written) - len(written.lstrip())
@@ -128,15 +130,15 @@ def _target(found: re.Match[str]) -> tuple[str, str, int, int] | None:
         return None
     scheme, rest = parts[1].lower(), parts[2]
     if scheme == "data" and _MEDIA.match(rest):
-        return None  # a picture in the text itself
+        return None  # an image in the text itself
     if scheme not in _WEB | _RISKY and not rest.startswith("//"):
-        return None  # an address of mail, a word before a colon
+        return None  # a mail address, or a word before a colon
     return scheme, rest.lstrip("/\\") if scheme in _WEB else rest, start, size
 
 
 def _judged(
     scheme: str, rest: str, span: tuple[int, int], allow: tuple[str, ...] | None, schemes: frozenset[str]
-) -> Told | None:
+) -> ReadyFinding | None:
     parts = _filled(split(scheme, rest))
     if parts is None:
         return None
@@ -144,11 +146,11 @@ def _judged(
     if problem is None:
         return None
     data = {"scheme": scheme, "host": parts.host[:253]} if scheme in _WEB else {"scheme": scheme}
-    return Told(*problem, span, data)
+    return ReadyFinding(*problem, span, data)
 
 
 def _filled(parts: Parts) -> Parts | None:
-    """An address with a word for what is to be filled in below a host; None where the host itself is: `https://{host}/`, `http://$HOST`, `https://…`."""
+    """An address with a word for each placeholder; None if the host is one: `https://{host}/`, `https://…`."""
     if not parts.host.strip("./-") and not parts.user:
         return None
     if parts.scheme not in _WEB or parts.host.startswith("["):
@@ -161,11 +163,11 @@ def _filled(parts: Parts) -> Parts | None:
 
 
 def _without_tail(rest: str) -> str:
-    """The address without the punctuation behind it; a closing bracket stays if it has an opening one."""
+    """The address without the punctuation after it; a closing bracket stays if it has an opening one."""
     rest = _DOT.sub(".", rest)
     rest = rest[: len(rest) if (shut := _SHUT.search(rest)) is None else shut.start()]
     authority = _AFTER.split(rest, maxsplit=1)[0]
-    if "@" not in authority and (other := _OTHER.search(authority)):  # words of a script without spaces go on behind it
+    if "@" not in authority and (other := _OTHER.search(authority)):  # words of a script without spaces follow
         rest = rest[: other.start("words") if other["words"] else other.start()]
     extra = {shut: rest.count(shut) - rest.count(opens) for opens, shut in ("()", "[]", "{}")}
     end = len(rest)
@@ -180,7 +182,7 @@ def _without_tail(rest: str) -> str:
 
 
 def split(scheme: str, rest: str) -> Parts:
-    """The parts of an address, from what stands behind the slashes.
+    """The parts of an address, from the text after the slashes.
 
     >>> split("https", "example.com@evil.org:80/x").host, split("https", "evil.org\\\\@example.com").host
     ('evil.org', 'evil.org')
@@ -195,7 +197,7 @@ def split(scheme: str, rest: str) -> Parts:
 
 
 def _problem(parts: Parts, schemes: frozenset[str]) -> tuple[str, str] | None:
-    """What is wrong with an address, whatever hosts are allowed."""
+    """The problem of an address, no matter which hosts are allowed."""
     host = parts.host
     if parts.scheme not in schemes if schemes else parts.scheme in _RISKY - {"file"}:
         return f"An address has the scheme {parts.scheme!r}", _by_scheme(schemes)
@@ -203,6 +205,7 @@ def _problem(parts: Parts, schemes: frozenset[str]) -> tuple[str, str] | None:
         return None
     if parts.user:
         return (
+            # prose: allow behind (hiding behind something is the idiom)
             f"An address hides its host {host[:80]!r} behind a user name",
             "Write addresses without a user name and @.",
         )
@@ -214,7 +217,7 @@ def _problem(parts: Parts, schemes: frozenset[str]) -> tuple[str, str] | None:
         plain = _DOTTED.match(host) and all(len(one) < 2 or one[0] != "0" for one in host.split("."))
         if plain and all(int(one) < 256 for one in host.split(".")):
             return None
-        return f"An address writes its host as the number {host[:80]!r}", "Write the name of the host."
+        return f"An address gives its host as the number {host[:80]!r}", "Write the name of the host."
     if not all(map(_LABEL.match, host.split("."))) or len(host) > 253 or not _is_port(parts.port):
         return "An address is not well formed", _WHOLE
     plain_host = _plain(host)
@@ -256,7 +259,7 @@ def _is_latin(sign: str) -> bool:
 
 
 def _plain(host: str) -> str:
-    """A host with the letters that its `xn--` parts stand for."""
+    """A host with its `xn--` parts decoded."""
     return ".".join(map(_decoded, host.split("."))) if "xn--" in host else host
 
 
@@ -270,7 +273,7 @@ def _decoded(label: str) -> str:
 
 
 def _unlisted(host: str, allow: tuple[str, ...]) -> tuple[str, str] | None:
-    """What is wrong with a host that is not on the list; it may look like one that is."""
+    """The problem of a host that is not on the list; it may look like one that is."""
     plain = _plain(host)
     if any(plain == one or plain.endswith(f".{one}") for one in allow):
         return None

@@ -15,7 +15,7 @@ _WORK = 2_000_000
 """Steps that an exact test may take; beyond them the normal approximation is as good."""
 
 
-class Estimate(NamedTuple):
+class ClusteredMean(NamedTuple):
     """A mean of values that come in clusters."""
 
     value: float
@@ -75,7 +75,7 @@ class Clustered:
         for value, times in other.alone.items():
             self._stand_alone(value, times)
 
-    def difference(self, confidence: float = 0.95) -> Estimate:
+    def difference(self, confidence: float = 0.95) -> ClusteredMean:
         """The mean with its interval: the ratio estimator over clusters, Student's t with one degree of freedom per cluster but one.
 
         Without variance between clusters the interval is Wilson's, each cluster taken as one observation. With fewer than two
@@ -86,14 +86,14 @@ class Clustered:
         mean = self.total / n if n else 0.0
         error, design = self._error(), self._design()
         if clusters < 2:
-            return Estimate(mean, -1.0, 1.0, 1.0, clusters, design, 0.0, n)
+            return ClusteredMean(mean, -1.0, 1.0, 1.0, clusters, design, 0.0, n)
         if error == 0:
             low, high = _without_variance(mean, n, design, confidence)
             p = 1.0 if mean == 0 else 2 * 0.5**clusters
-            return Estimate(mean, low, high, p, clusters, design, 0.0, n)
+            return ClusteredMean(mean, low, high, p, clusters, design, 0.0, n)
         reach = student_quantile(0.5 + confidence / 2, clusters - 1) * error
         p = min(1.0, 2 * student_cdf(-abs(mean) / error, clusters - 1))
-        return Estimate(mean, max(-1.0, mean - reach), min(1.0, mean + reach), p, clusters, design, error, n)
+        return ClusteredMean(mean, max(-1.0, mean - reach), min(1.0, mean + reach), p, clusters, design, error, n)
 
     def mcnemar(self) -> float:
         """The McNemar test for clusters: the p-value of "both directions are equally likely", two-sided.

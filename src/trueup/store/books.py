@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueup.store.limits import Bucket, Terms, buckets_at, terms_of
+from trueup.store.limits import Bucket, TenantLimits, buckets_at, terms_of
 from trueup.store.session import Row, Session
 
 Place = tuple[str, str]  # a tenant and a key
@@ -38,7 +38,7 @@ _MOST_TERMS = 1000  # tenants whose limits are remembered
 SCAN = 1_000_000  # microseconds between two searches for a tenant's expired holds
 
 
-class Entry(NamedTuple):
+class LedgerEntry(NamedTuple):
     """One row of the ledger; texts are packed for the database."""
 
     token: str
@@ -68,7 +68,7 @@ class Memo:
 
     def __init__(self) -> None:
         self.version: Any = None
-        self.limits: dict[str, Terms] = {}
+        self.limits: dict[str, TenantLimits] = {}
         self.scanned: dict[str, int] = {}
 
     def scan_due(self, tenant: str, now: int) -> bool:
@@ -90,7 +90,7 @@ class Books:
         self._session, self._memo = session, memo
         self._now = 0
         self._version: Any = None
-        self._entries: dict[Place, Entry | None] = {}
+        self._entries: dict[Place, LedgerEntry | None] = {}
         self._changed: set[Place] = set()
         self._counts: dict[tuple[str, Bucket], list[int]] = {}
         self._standings: dict[tuple[str, Bucket], tuple[int, int]] = {}
@@ -116,15 +116,15 @@ class Books:
                 rows = self._session.run(f"WITH wanted (whose, which) AS (VALUES {marks}) {_FIND_ALL}", values)
             self._entries.update(dict.fromkeys(some))
             for row in rows:
-                self._entries[row[:2]] = Entry._make(row[2:])
+                self._entries[row[:2]] = LedgerEntry._make(row[2:])
 
-    def find(self, place: Place) -> Entry | None:
+    def find(self, place: Place) -> LedgerEntry | None:
         """The entry of a key, or None."""
         if place not in self._entries:
             self.load((place,))
         return self._entries[place]
 
-    def put(self, place: Place, entry: Entry) -> Entry:
+    def put(self, place: Place, entry: LedgerEntry) -> LedgerEntry:
         """Change an entry, or add it."""
         self._entries[place] = entry
         self._changed.add(place)
@@ -165,13 +165,13 @@ class Books:
             terms = memo.limits[tenant] = terms_of(self._session, tenant)
         return terms.applying(person, model)
 
-    def overdue(self, tenant: str) -> list[tuple[Place, Entry]]:
+    def overdue(self, tenant: str) -> list[tuple[Place, LedgerEntry]]:
         """Holds whose time is over."""
         rows = self._session.run(f"{_FIND}tenant = ? AND state = 'held' AND expires <= ?", (tenant, self.now))
         found = []
         for row in rows:
             place: Place = row[:2]
-            entry = self._entries.setdefault(place, Entry._make(row[2:]))
+            entry = self._entries.setdefault(place, LedgerEntry._make(row[2:]))
             if entry is not None and entry.state == "held":
                 found.append((place, entry))
         return found

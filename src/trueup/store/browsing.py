@@ -51,7 +51,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     """Text that the reply contains, ignoring case."""
 
 
-class Seen(msgspec.Struct, frozen=True):
+class VerdictRow(msgspec.Struct, frozen=True):
     """One verdict of a page, without its body."""
 
     id: str
@@ -80,10 +80,10 @@ class Seen(msgspec.Struct, frozen=True):
     """Where the match is in the excerpt."""
 
 
-class Page(NamedTuple):
+class VerdictPage(NamedTuple):
     """A page of verdicts, newest first."""
 
-    rows: list[Seen]
+    rows: list[VerdictRow]
     next: Place | None
     """Where to continue; None if nothing is left."""
     is_searched: bool
@@ -107,7 +107,7 @@ def seconds(some: float) -> Patience:
 
 def page(
     session: Session, filters: Filters, before: Place | None = None, limit: int = 100, is_over: Patience | None = None
-) -> Page:
+) -> VerdictPage:
     """The newest verdicts that match the filters, before a place."""
     search = Search(session, filters, before, is_over=is_over)
     places: list[Place] = [(row[0], row[1]) for row in search.rows(limit + 1)]
@@ -115,10 +115,10 @@ def page(
     shown = places[:limit]
     following = shown[-1] if is_full else None if search.is_done else search.place
     reached = 0.0 if following is None else following[0] / MICROS
-    return Page(seen(session, shown, filters.text or ""), following, is_full or search.is_done, reached)
+    return VerdictPage(seen(session, shown, filters.text or ""), following, is_full or search.is_done, reached)
 
 
-def named(session: Session, where: str, values: Sequence[Any], limit: int, *, newest: bool = False) -> list[Seen]:
+def named(session: Session, where: str, values: Sequence[Any], limit: int, *, newest: bool = False) -> list[VerdictRow]:
     """Verdicts that match an internal condition, oldest first, such as those of one request; the first ones, or the newest."""
     order = "v.at DESC, v.id DESC" if newest else "v.at, v.id"
     found = session.run(f"SELECT v.at, v.id FROM verdicts v WHERE {where} ORDER BY {order} LIMIT {int(limit)}", values)  # noqa: S608 - our own words
@@ -399,7 +399,7 @@ def raws(session: Session, ids: Sequence[str]) -> Iterator[Raw]:
 _COLUMNS = ", ".join(f"v.{name}" for name in COLUMNS)
 
 
-def seen(session: Session, places: Sequence[Place], text: str = "") -> list[Seen]:
+def seen(session: Session, places: Sequence[Place], text: str = "") -> list[VerdictRow]:
     """The verdicts at these places, in the same order."""
     ids = [name for _, name in places]
     rows = {row[0]: row for row in by_ids(session, f"SELECT {_COLUMNS} FROM verdicts v WHERE v.id IN ({{}})", ids)}  # noqa: S608
@@ -407,10 +407,10 @@ def seen(session: Session, places: Sequence[Place], text: str = "") -> list[Seen
     return [_row(rows[name], texts.get(name), text) for name in ids if name in rows]
 
 
-def _row(row: Row, reply: str | None, text: str) -> Seen:
+def _row(row: Row, reply: str | None, text: str) -> VerdictRow:
     values = dict(zip(COLUMNS, row, strict=True))
     excerpt, found = (None, None) if reply is None else excerpted(reply, text)
-    return Seen(
+    return VerdictRow(
         values["id"], values["at"] / MICROS, unpack(values["request"]), values["attempt"], unpack(values["tenant"]), unpack(values["person"]),
         unpack(values["model"]), unpack(values["contract"]), unpack(values["state"]), bool(values["ok"]), unpack(values["outcome"]),
         values["reason"], tuple(values["codes"].split()), values["attempts"], values["latency"] / MICROS, values["tokens_in"],

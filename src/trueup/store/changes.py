@@ -12,7 +12,7 @@ from trueup.store.errors import MICROS
 from trueup.store.session import Session
 
 
-class Change(msgspec.Struct, frozen=True):
+class RulesVersion(msgspec.Struct, frozen=True):
     """One version of a contract's rules: its first and last verdict (seconds since 1970), and what it refused."""
 
     contract: str
@@ -32,7 +32,7 @@ class Change(msgspec.Struct, frozen=True):
         return {**msgspec.structs.asdict(self), "refusal_rate": round(self.refusal_rate, 6)}
 
 
-def changes(session: Session, contract: str | None = None, since: float = 0.0) -> list[Change]:
+def changes(session: Session, contract: str | None = None, since: float = 0.0) -> list[RulesVersion]:
     """Each contract and fingerprint among the verdicts, ordered by first verdict."""
     term, values = (
         ("at >= ?", [int(since * MICROS)])
@@ -53,7 +53,7 @@ def changes(session: Session, contract: str | None = None, since: float = 0.0) -
             entry[3] += n
             entry[4][reason] = entry[4].get(reason, 0) + n
     listed = [
-        Change(
+        RulesVersion(
             name, mark, first / MICROS, last / MICROS, n, refused, dict(sorted(why.items(), key=lambda item: -item[1]))
         )
         for (name, mark), (first, last, n, refused, why) in found.items()

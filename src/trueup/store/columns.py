@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 _KINDS = {"text": "string", "integer": "int64", "number": "float64", "boolean": "bool_"}
 
 
-class Column(NamedTuple):
+class ExportColumn(NamedTuple):
     """A column: its name, the kind of its values, and a note for readers of the file."""
 
     name: str
@@ -22,7 +22,7 @@ class Column(NamedTuple):
 Batch = dict[str, list[Any]]
 
 
-def schema_of(columns: Iterable[Column]) -> Any:
+def schema_of(columns: Iterable[ExportColumn]) -> Any:
     """The Arrow schema of some columns."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
@@ -35,7 +35,7 @@ def _type(pa: Any, kind: str) -> Any:
     return getattr(pa, _KINDS[kind])()
 
 
-def write_parquet(path: Path, columns: Iterable[Column], batches: Iterable[Batch]) -> int:
+def write_parquet(path: Path, columns: Iterable[ExportColumn], batches: Iterable[Batch]) -> int:
     """Write a Parquet file; return the number of rows."""
     import pyarrow as pa
     from pyarrow import parquet

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from trueup.store import ledger
-from trueup.store.books import Entry
+from trueup.store.books import LedgerEntry
 from trueup.store.cells import pack, unpack
 from trueup.store.limits import ANY, Bucket, Limit
 from trueup.store.quota import Quota
@@ -63,7 +63,7 @@ class Whose(NamedTuple):
 class Eraser:
     """The erasure of one tenant or user. `reading` opens a session for searching, so that no writer waits for the search."""
 
-    def __init__(self, writer: Writer, reading: Reading, quota: Quota, whose: Whose, sums: bool) -> None:
+    def __init__(self, writer: Writer, reading: Reading, quota: Quota, whose: Whose, *, sums: bool) -> None:
         self._writer, self._reading, self._quota, self._whose, self._sums = writer, reading, quota, whose, sums
 
     def run(self) -> Erased:
@@ -79,7 +79,7 @@ class Eraser:
         gone += self._each(whose.tenant, settled, (*values, now), partial(_entries, whose, now))
         gone += self._each(whose.tenant, _LEFT_ATTEMPTS, (whose.tenant,), partial(_attempts, whose))
         gone += self._each(whose.tenant, _LEFT_REPLAYS, (whose.tenant,), partial(_replays, whose.tenant))
-        gone += self._writer.submit(lambda session: _buckets(session, whose, self._sums), whose.tenant).result()
+        gone += self._writer.submit(lambda session: _buckets(session, whose, sums=self._sums), whose.tenant).result()
         gone += self._limits()
         left = self._writer.submit(lambda session: _left(session, whose), whose.tenant).result()
         return Erased(dict(sorted((+gone).items())), left)
@@ -96,7 +96,7 @@ class Eraser:
         return gone
 
     def _limits(self) -> Counter[str]:
-        limits = [limit for limit in self._quota.limits() if _names(limit, self._whose, self._sums)]
+        limits = [limit for limit in self._quota.limits() if _names(limit, self._whose, sums=self._sums)]
         for limit in limits:
             self._quota.set_limit(
                 limit.tenant, None, scope=limit.scope, name=limit.name, unit=limit.unit, period=limit.period  # type: ignore[arg-type]
@@ -104,7 +104,7 @@ class Eraser:
         return Counter(limits=len(limits))
 
 
-def preview(session: Session, whose: Whose, sums: bool) -> Erased:
+def preview(session: Session, whose: Whose, *, sums: bool) -> Erased:
     """What an erasure would delete now."""
     now = session.now()
     where, values = whose.where()
@@ -121,7 +121,7 @@ def preview(session: Session, whose: Whose, sums: bool) -> Erased:
         "feedback": (feedback, named),
         "ledger": (settled, (*values, now)),
         "replays": (f"tenant = ? AND key IN ({keys})", (whose.tenant, *values, now)),
-        "buckets": _of_buckets(whose, sums),
+        "buckets": _of_buckets(whose, sums=sums),
     }
     rows = Counter({
         table: int(session.run(f"SELECT count(*) FROM {table} WHERE {condition}", given)[0][0])  # noqa: S608
@@ -137,7 +137,9 @@ def preview(session: Session, whose: Whose, sums: bool) -> Erased:
     limits = session.run(
         "SELECT tenant, scope, name, unit, period, amount FROM limits WHERE tenant = ?", (whose.tenant,)
     )
-    rows["limits"] = sum(_names(Limit(unpack(row[0]), row[1], unpack(row[2]), *row[3:]), whose, sums) for row in limits)
+    rows["limits"] = sum(
+        _names(Limit(unpack(row[0]), row[1], unpack(row[2]), *row[3:]), whose, sums=sums) for row in limits
+    )
     under_way = session.run(f"SELECT count(*) FROM ledger WHERE {where} AND {_UNDER_WAY}", (*values, now))  # noqa: S608
     return Erased(dict(sorted((+rows).items())), int(under_way[0][0]))
 
@@ -162,7 +164,9 @@ def _verdicts(rows: list[Row], session: Session) -> Counter[str]:
 def _own_feedback(person: str, rows: list[Row], session: Session) -> Counter[str]:
     """Feedback of a user on replies to others of the same tenant."""
     return Counter(
-        feedback=len(_delete(session, "feedback", "verdict", [row[0] for row in rows], "person = ?", (person,)))
+        feedback=len(
+            _delete(session, "feedback", "verdict", [row[0] for row in rows], also="person = ?", more=(person,))
+        )
     )
 
 
@@ -171,15 +175,17 @@ def _entries(whose: Whose, now: int, rows: list[Row], session: Session) -> Count
     session.books.close()
     where, values = whose.where()
     keys = [row[0] for row in rows]
-    columns = ", ".join(("key", *Entry._fields))
-    deleted = _delete(session, "ledger", "key", keys, f"{where} AND NOT {_UNDER_WAY}", (*values, now), columns)
+    columns = ", ".join(("key", *LedgerEntry._fields))
+    deleted = _delete(
+        session, "ledger", "key", keys, also=f"{where} AND NOT {_UNDER_WAY}", more=(*values, now), columns=columns
+    )
     folded: Counter[Bucket] = Counter()
     for row in deleted:
-        entry = Entry._make(row[1:])
+        entry = LedgerEntry._make(row[1:])
         for bucket in entry.counted_in("replies"):
             folded[bucket] += entry.captured
     fold(session, whose.tenant, folded)
-    kept = _delete(session, "replays", "key", [row[0] for row in deleted], "tenant = ?", (whose.tenant,))
+    kept = _delete(session, "replays", "key", [row[0] for row in deleted], also="tenant = ?", more=(whose.tenant,))
     return Counter(ledger=len(deleted), replays=len(kept))
 
 
@@ -207,13 +213,15 @@ def _replays(tenant: str, rows: list[Row], session: Session) -> Counter[str]:
     unowned = (
         "tenant = ? AND NOT EXISTS (SELECT 1 FROM ledger l WHERE l.tenant = replays.tenant AND l.key = replays.key)"
     )
-    return Counter(replays=len(_delete(session, "replays", "key", [row[0] for row in rows], unowned, (tenant,))))
+    return Counter(
+        replays=len(_delete(session, "replays", "key", [row[0] for row in rows], also=unowned, more=(tenant,)))
+    )
 
 
-def _buckets(session: Session, whose: Whose, sums: bool) -> Counter[str]:
+def _buckets(session: Session, whose: Whose, *, sums: bool) -> Counter[str]:
     """Sums that name a user, and all of them with `sums`; those that the ledger still uses stay."""
     session.books.close()
-    condition, values = _of_buckets(whose, sums)
+    condition, values = _of_buckets(whose, sums=sums)
     if sums and whose.person is None:
         condition += " AND NOT EXISTS (SELECT 1 FROM ledger WHERE ledger.tenant = buckets.tenant)"
         condition += " AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.tenant = buckets.tenant)"
@@ -228,14 +236,14 @@ def _left(session: Session, whose: Whose) -> int:
     return int(session.run(f"SELECT count(*) FROM ledger WHERE {where}", values)[0][0])  # noqa: S608
 
 
-def _of_buckets(whose: Whose, sums: bool) -> tuple[str, tuple[str, ...]]:
+def _of_buckets(whose: Whose, *, sums: bool) -> tuple[str, tuple[str, ...]]:
     if sums and whose.person is None:
         return "tenant = ?", (whose.tenant,)
     where, values = whose.where("name")
     return f"{where} AND scope = 'user'", values
 
 
-def _names(limit: Limit, whose: Whose, sums: bool) -> bool:
+def _names(limit: Limit, whose: Whose, *, sums: bool) -> bool:
     """Whether a limit belongs to the erased data."""
     if pack(limit.tenant) != whose.tenant:
         return False
@@ -252,7 +260,7 @@ def _is_of(origin: str, whose: Whose) -> bool:
 
 
 def _delete(
-    session: Session, table: str, column: str, values: list[str], also: str = "1 = 1", more: tuple[Any, ...] = (), columns: str = ""
+    session: Session, table: str, column: str, values: list[str], *, also: str = "1 = 1", more: tuple[Any, ...] = (), columns: str = ""
 ) -> list[Row]:  # fmt: skip
     """Delete the rows with these values of a column; return their `columns`."""
     if not values:

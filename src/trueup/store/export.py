@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import msgspec
 
 from trueup.store.cells import calm, pack
-from trueup.store.columns import Column, write_parquet
+from trueup.store.columns import ExportColumn, write_parquet
 from trueup.store.errors import StoreError, StoreFull
 from trueup.verdict.extras import install
 
@@ -36,7 +36,7 @@ def export(store: "Store", path: Path, what: str = "verdicts", *, bodies: bool =
         raise StoreError(f"{path}: the ending says what to write; give one of {', '.join(writers)}")
     rows: Iterator[Item]
     if what == "verdicts":
-        rows = (_verdict(stored, bodies) for stored in store.verdicts(**options))
+        rows = (_verdict(stored, bodies=bodies) for stored in store.verdicts(**options))
     elif what == "feedback":
         rows = iter(store.feedback())
     elif what == "labels":
@@ -55,7 +55,7 @@ def export(store: "Store", path: Path, what: str = "verdicts", *, bodies: bool =
     return count
 
 
-def _verdict(stored: Any, bodies: bool) -> Item:
+def _verdict(stored: Any, *, bodies: bool) -> Item:
     row: Item = msgspec.structs.asdict(stored)
     row["codes"] = list(stored.codes)
     if not bodies:
@@ -103,7 +103,7 @@ def _parquet(path: Path, rows: Iterable[Item]) -> int:
     first = next(source, None)
     if first is None:
         return write_parquet(path, (), ())
-    return write_parquet(path, [Column(name, _kind(name)) for name in first], _batches(chain((first,), source)))
+    return write_parquet(path, [ExportColumn(name, _kind(name)) for name in first], _batches(chain((first,), source)))
 
 
 def _batches(rows: Iterator[Item]) -> Iterator[dict[str, list[Any]]]:

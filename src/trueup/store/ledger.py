@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import orjson
 
-from trueup.store.books import Books, Entry, Place
+from trueup.store.books import Books, LedgerEntry, Place
 from trueup.store.errors import KeyReused, NotHeld, QuotaExceeded
 from trueup.store.limits import Bucket, buckets_at, end_of
 from trueup.store.session import Session
@@ -29,7 +29,7 @@ class Wish(NamedTuple):
     new: bool  # the key was generated for this wish, so there is no earlier request
 
 
-def reserve(books: Books, wish: Wish) -> tuple[Entry, bool]:
+def reserve(books: Books, wish: Wish) -> tuple[LedgerEntry, bool]:
     """Put an amount on hold, or find the existing reservation of this key. True means that it is the caller's own."""
     place, now = wish.place, books.now
     tenant = place[0]
@@ -44,7 +44,7 @@ def reserve(books: Books, wish: Wish) -> tuple[Entry, bool]:
                 return old, old.token == wish.token
             _take_over(books, wish, old)
     _refuse_over(books, wish)
-    entry = Entry(
+    entry = LedgerEntry(
         wish.token, wish.person, wish.model, wish.amount, 0, wish.estimate, wish.estimate, "held", now,
         now + wish.lifetime, 0, "", wish.digest, 0,
     )  # fmt: skip
@@ -54,7 +54,7 @@ def reserve(books: Books, wish: Wish) -> tuple[Entry, bool]:
     return books.put(place, entry), True
 
 
-def capture(books: Books, place: Place, token: str, amount: int | None, sending: bool = False) -> Entry:
+def capture(books: Books, place: Place, token: str, amount: int | None, *, sending: bool = False) -> LedgerEntry:
     """Capture a hold, once. Repeating it changes nothing; after the hold has expired, it is refused.
 
     With `sending`, the reply is still to be sent; if the process dies meanwhile, a retry of the key takes the charge over.
@@ -65,19 +65,19 @@ def capture(books: Books, place: Place, token: str, amount: int | None, sending:
     return _settle(books, place, entry, "captured", entry.amount if amount is None else amount, int(sending))
 
 
-def finish(books: Books, place: Place, token: str) -> Entry:
+def finish(books: Books, place: Place, token: str) -> LedgerEntry:
     """Record that the reply of a captured entry was sent."""
     entry = _own(books, place, token, "captured")
     return books.put(place, entry._replace(sending=0)) if entry.sending else entry
 
 
-def release(books: Books, place: Place, token: str) -> Entry:
+def release(books: Books, place: Place, token: str) -> LedgerEntry:
     """Give a hold back, once. Repeating it, or calling it after the hold has expired, changes nothing."""
     entry = _own(books, place, token, "released", "expired")
     return _settle(books, place, entry, "released", 0) if entry.state == "held" else entry
 
 
-def refund(books: Books, place: Place, token: str) -> Entry:
+def refund(books: Books, place: Place, token: str) -> LedgerEntry:
     """Give back a held or captured amount, once. Repeating it, or calling it after the hold has expired, changes nothing."""
     entry = _own(books, place, token, "captured", "released", "expired")
     return _settle(books, place, entry, "released", 0) if entry.state in ("held", "captured") else entry
@@ -125,14 +125,14 @@ def costs_in(origin: str) -> list[Bucket]:
     return [Bucket(*each) for each in parts]  # of attempts from 0.1
 
 
-def _origin(entry: Entry) -> str:
+def _origin(entry: LedgerEntry) -> str:
     """The part of a reservation that an attempt keeps to identify its buckets; the entry itself may be opened again later."""
     if entry.buckets:
         return orjson.dumps([list(bucket) for bucket in entry.counted_in("cost")]).decode()
     return orjson.dumps([entry.at, entry.person, entry.model]).decode()
 
 
-def _own(books: Books, place: Place, token: str, *already: str) -> Entry:
+def _own(books: Books, place: Place, token: str, *already: str) -> LedgerEntry:
     """The caller's own entry, on hold or in one of the states that make its wish a repetition."""
     entry = books.find(place)
     if entry is None:
@@ -145,19 +145,19 @@ def _own(books: Books, place: Place, token: str, *already: str) -> Entry:
     return entry
 
 
-def _let_go(books: Books, place: Place, entry: Entry) -> Entry:
+def _let_go(books: Books, place: Place, entry: LedgerEntry) -> LedgerEntry:
     """An entry as of now: a hold may have expired."""
     if entry.state == "held" and entry.expires <= books.now:
         return _settle(books, place, entry, "expired", 0)
     return entry
 
 
-def _is_deserted(entry: Entry, now: int) -> bool:
+def _is_deserted(entry: LedgerEntry, now: int) -> bool:
     """Whether it was charged for a reply that was never sent completely."""
     return entry.state == "captured" and bool(entry.sending) and entry.expires <= now
 
 
-def _take_over(books: Books, wish: Wish, old: Entry) -> None:
+def _take_over(books: Books, wish: Wish, old: LedgerEntry) -> None:
     """Let a retry take over the charge of a reply that was never sent completely; a refused retry leaves it unchanged."""
     freed = _settle(books, wish.place, old, "released", 0)
     try:
@@ -167,7 +167,7 @@ def _take_over(books: Books, wish: Wish, old: Entry) -> None:
         raise
 
 
-def _settle(books: Books, place: Place, entry: Entry, state: str, captured: int, sending: int = 0) -> Entry:
+def _settle(books: Books, place: Place, entry: LedgerEntry, state: str, captured: int, sending: int = 0) -> LedgerEntry:
     on_hold = entry.amount if entry.state == "held" else 0
     books.count(place[0], entry.counted_in("replies"), captured - entry.captured, -on_hold)
     if entry.cost_held:
@@ -176,7 +176,7 @@ def _settle(books: Books, place: Place, entry: Entry, state: str, captured: int,
     return books.put(place, settled)
 
 
-def _refuse_other(wish: Wish, old: Entry) -> None:
+def _refuse_other(wish: Wish, old: LedgerEntry) -> None:
     """Refuse a key that was used for another request: a mistake of the caller."""
     same = (old.person, old.model, old.amount) == (wish.person, wish.model, wish.amount)
     if same and old.digest and wish.digest and old.state in ("held", "captured"):
@@ -202,12 +202,12 @@ def _refuse_over(books: Books, wish: Wish) -> None:
         raise QuotaExceeded(
             bucket.scope,
             bucket.name,
-            bucket.unit,
-            bucket.period,
-            limit,
-            used,
-            held,
-            end_of(bucket.period, bucket.start),
+            unit=bucket.unit,
+            period=bucket.period,
+            limit=limit,
+            used=used,
+            held=held,
+            resets=end_of(bucket.period, bucket.start),
         )
 
 

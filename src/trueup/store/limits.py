@@ -42,7 +42,7 @@ class Limit(NamedTuple):
     amount: int
 
 
-class Standing(NamedTuple):
+class BucketState(NamedTuple):
     """The state of a bucket: used, on hold, and the limit, if there is one."""
 
     tenant: str
@@ -80,7 +80,7 @@ def end_of(period: str, start: int) -> int | None:
     return start + (3600 if period == "hour" else 86_400) * MICROS
 
 
-class Terms:
+class TenantLimits:
     """Every limit that may apply to a tenant; looked up once, and kept until limits change."""
 
     __slots__ = ("_found", "_plain", "_rows")
@@ -109,9 +109,9 @@ class Terms:
         return {place: amount for place, amount in found.items() if amount != UNLIMITED}
 
 
-def terms_of(session: Session, tenant: str) -> Terms:
+def terms_of(session: Session, tenant: str) -> TenantLimits:
     """Every limit of a tenant, its users and models, and the limits for any tenant."""
-    return Terms(
+    return TenantLimits(
         session.run("SELECT tenant, scope, name, unit, period, amount FROM limits WHERE tenant IN (?, '*')", (tenant,))
     )
 

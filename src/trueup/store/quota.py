@@ -12,17 +12,17 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from trueup.store import ledger, replays
-from trueup.store.books import Entry, Place
+from trueup.store.books import LedgerEntry, Place
 from trueup.store.cells import pack, unpack
 from trueup.store.errors import MICROS, MOST, QuotaError, StoreError
 from trueup.store.ledger import Wish
-from trueup.store.limits import PERIODS, SCOPES, UNITS, UNLIMITED, Limit, Period, Scope, Standing, Unit
+from trueup.store.limits import PERIODS, SCOPES, UNITS, UNLIMITED, BucketState, Limit, Period, Scope, Unit
 from trueup.store.records import new_id
 from trueup.store.redaction import Redaction
-from trueup.store.replays import Replay
+from trueup.store.replays import SentReply
 from trueup.store.retention import Retention
 from trueup.store.session import Row, Session
-from trueup.store.writer import Job, Waiter, Writer
+from trueup.store.writer import Waiter, WriteJob, Writer
 
 T = TypeVar("T")
 LIFETIME = 300.0
@@ -83,9 +83,9 @@ class Quota:
         """Whether replies are kept for clients that ask again."""
         return self._days != 0 and self._redaction.bodies == "all"
 
-    def may_keep(self, body: bytes, stream: bool = False) -> bool:
+    def may_keep(self, body: bytes, stream: bool = False) -> bool:  # noqa: FBT001, FBT002 - public
         """Whether the reply with this `body` may be kept unchanged; `stream` means that it is one of many events."""
-        return self.keeps and replays.is_keepable(self._redaction, body, stream)
+        return self.keeps and replays.is_keepable(self._redaction, body, stream=stream)
 
     def reserve(
         self, tenant: str, key: str = "", *, user: str = "", model: str = "", amount: int = 1, estimate: int = 0,
@@ -102,7 +102,9 @@ class Quota:
         The same tenant and key again return the existing reservation: `fresh` is then False, and `state` is its state. A
         released or expired one is opened again.
         """
-        wish = _wish(tenant, key, user, model, amount, estimate, lifetime, token, digest)
+        wish = _wish(
+            tenant, key, user, model, amount=amount, estimate=estimate, lifetime=lifetime, token=token, digest=digest
+        )
         return self._wait(lambda session: _reserved(session, wish), wish.place[0])
 
     async def areserve(
@@ -110,7 +112,9 @@ class Quota:
         lifetime: float = LIFETIME, token: str = "", digest: str = "",
     ) -> Reservation:  # fmt: skip
         """Like `Quota.reserve`, for asyncio. If the caller is cancelled or the store fails, nothing stays on hold."""
-        wish = _wish(tenant, key, user, model, amount, estimate, lifetime, token, digest)
+        wish = _wish(
+            tenant, key, user, model, amount=amount, estimate=estimate, lifetime=lifetime, token=token, digest=digest
+        )
         place = None if wish.new else wish.place
         try:
             return await self._await(lambda session: _reserved(session, wish), wish.place, place, lasting=False)
@@ -129,7 +133,7 @@ class Quota:
         return self._wait(_capture(held, amount), pack(held.tenant))
 
     async def acapture(
-        self, held: Reservation, amount: int | None = None, *, replay: Replay | None = None, sending: bool = False
+        self, held: Reservation, amount: int | None = None, *, replay: SentReply | None = None, sending: bool = False
     ) -> Reservation:
         """Like `Quota.capture`, for asyncio.
 
@@ -137,9 +141,9 @@ class Quota:
         `sending` means that the reply is a stream that is still to be sent; call `afinish` afterwards.
         """
         place = _place(held)
-        return await self._await(_capture(held, amount, replay, sending), place, place)
+        return await self._await(_capture(held, amount, replay, sending=sending), place, place)
 
-    async def afinish(self, held: Reservation, replay: Replay | None = None) -> Reservation:
+    async def afinish(self, held: Reservation, replay: SentReply | None = None) -> Reservation:
         """Record that the stream of the captured `held` has ended; `replay` is what was sent of it, None if it is not kept."""
         place = _place(held)
         return await self._await(_finish(held, replay), place, place, owed=True)
@@ -170,7 +174,7 @@ class Quota:
         place = _place(held)
         return await self._await(_refund(held), place, place, lasting=False, owed=True)
 
-    async def areplay(self, held: Reservation) -> Replay | None:
+    async def areplay(self, held: Reservation) -> SentReply | None:
         """The reply that was kept when `held` was captured; None if none was kept, or if it has expired."""
         place = _place(held)
         age = None if self._days is None else int(self._days * 86_400 * MICROS)
@@ -219,7 +223,7 @@ class Quota:
         rows = self._read(lambda s: s.run("SELECT tenant, scope, name, unit, period, amount FROM limits"))
         return sorted(Limit(unpack(row[0]), row[1], unpack(row[2]), *row[3:]) for row in rows)
 
-    def standings(self, tenant: str | None = None) -> list[Standing]:
+    def standings(self, tenant: str | None = None) -> list[BucketState]:
         """The state of every bucket: the total since the first day, and the newest period of each limit.
 
         For one `tenant`, or for all if None.
@@ -245,14 +249,14 @@ class Quota:
         owed: bool = False,
     ) -> T:
         waiter = Waiter()
-        self._writer.give(Job(work, place[0], waiter, load, lasting, owed))
+        self._writer.give(WriteJob(work, place[0], waiter, load, lasting, owed))
         result: T = await waiter.future
         return result
 
     def _owe(self, work: Callable[[Session], Any], place: Place) -> None:
         """Queue work that must be done, without waiting for it."""
         with contextlib.suppress(StoreError):  # if the store is closed, holds expire on their own
-            self._writer.give(Job(work, place[0], None, place, lasting=False, owed=True))
+            self._writer.give(WriteJob(work, place[0], None, place, lasting=False, owed=True))
 
 
 def _place(held: Reservation) -> Place:
@@ -260,7 +264,16 @@ def _place(held: Reservation) -> Place:
 
 
 def _wish(
-    tenant: str, key: str, user: str, model: str, amount: int, estimate: int, lifetime: float, token: str, digest: str
+    tenant: str,
+    key: str,
+    user: str,
+    model: str,
+    *,
+    amount: int,
+    estimate: int,
+    lifetime: float,
+    token: str,
+    digest: str,
 ) -> Wish:
     _refuse_odd("amount", amount, 1)
     _refuse_odd("estimate", estimate, 0)
@@ -276,40 +289,40 @@ def _wish(
 
 def _reserved(session: Session, wish: Wish) -> Reservation:
     entry, own = ledger.reserve(session.books, wish)
-    return _reservation(wish.place, entry, own)
+    return _reservation(wish.place, entry, own=own)
 
 
 def _capture(
-    held: Reservation, amount: int | None, replay: Replay | None = None, sending: bool = False
+    held: Reservation, amount: int | None, replay: SentReply | None = None, *, sending: bool = False
 ) -> Callable[[Session], Reservation]:
     if amount is not None and (type(amount) is not int or not 0 < amount <= held.amount):
         raise ValueError(f"of {held.amount} on hold, 1 to {held.amount} can be captured; got {amount}")
     place = _place(held)
 
     def work(session: Session) -> Reservation:
-        entry = ledger.capture(session.books, place, held.token, amount, sending)
+        entry = ledger.capture(session.books, place, held.token, amount, sending=sending)
         if replay is not None:
             replays.keep(session, place, replay, session.books.now)
-        return _reservation(place, entry, held.fresh)
+        return _reservation(place, entry, own=held.fresh)
 
     return work
 
 
-def _finish(held: Reservation, replay: Replay | None) -> Callable[[Session], Reservation]:
+def _finish(held: Reservation, replay: SentReply | None) -> Callable[[Session], Reservation]:
     place = _place(held)
 
     def work(session: Session) -> Reservation:
         entry = ledger.finish(session.books, place, held.token)
         if replay is not None and entry.state == "captured":
             replays.keep(session, place, replay, session.books.now)
-        return _reservation(place, entry, held.fresh)
+        return _reservation(place, entry, own=held.fresh)
 
     return work
 
 
 def _release(held: Reservation) -> Callable[[Session], Reservation]:
     place = _place(held)
-    return lambda s: _reservation(place, ledger.release(s.books, place, held.token), held.fresh)
+    return lambda s: _reservation(place, ledger.release(s.books, place, held.token), own=held.fresh)
 
 
 def _refund(held: Reservation) -> Callable[[Session], Reservation]:
@@ -319,7 +332,7 @@ def _refund(held: Reservation) -> Callable[[Session], Reservation]:
         entry = ledger.refund(session.books, place, held.token)
         if entry.digest:
             replays.drop(session, place)
-        return _reservation(place, entry, held.fresh)
+        return _reservation(place, entry, own=held.fresh)
 
     return work
 
@@ -336,7 +349,7 @@ def _expire(tenant: str) -> Callable[[Session], int]:
     return lambda s: ledger.expire(s.books, tenant)
 
 
-def _reservation(place: Place, entry: Entry, own: bool) -> Reservation:
+def _reservation(place: Place, entry: LedgerEntry, *, own: bool) -> Reservation:
     return Reservation(
         unpack(place[0]), unpack(place[1]), entry.token, unpack(entry.person), unpack(entry.model), entry.amount,
         entry.captured, entry.state, entry.expires / MICROS, own, bool(entry.sending),  # type: ignore[arg-type]
@@ -361,7 +374,7 @@ def _refuse_bad_limit(limit: Limit) -> None:
         raise QuotaError("a limit of a user or a model needs its name (or `*` for each); one of a tenant has none")
 
 
-def _standings(session: Session, tenant: str | None) -> list[Standing]:
+def _standings(session: Session, tenant: str | None) -> list[BucketState]:
     where, values = ("", ()) if tenant is None else ("WHERE tenant = ?", (tenant,))
     rows = session.run(
         "SELECT b.tenant, b.scope, b.name, b.unit, b.period, b.start, b.used, b.held FROM buckets b JOIN "  # noqa: S608
@@ -382,7 +395,7 @@ def _standings(session: Session, tenant: str | None) -> list[Standing]:
         if limit is None and period != "total":
             continue
         start, used, held = row[5:]
-        found.append(Standing(unpack(owner), scope, unpack(name), unit, period, start, used, held, limit))
+        found.append(BucketState(unpack(owner), scope, unpack(name), unit, period, start, used, held, limit))
     return sorted(found, key=lambda standing: standing[:5])
 
 
@@ -393,8 +406,8 @@ def _audit(session: Session, tenant: str | None) -> list[str]:
         return session.run(f"SELECT {columns} FROM {table} {where}", values)  # noqa: S608 - our own texts
 
     should: dict[tuple[Any, ...], list[int]] = {}
-    for owner, *columns in rows(f"tenant, {', '.join(Entry._fields)}", "ledger"):
-        entry = Entry._make(columns)
+    for owner, *columns in rows(f"tenant, {', '.join(LedgerEntry._fields)}", "ledger"):
+        entry = LedgerEntry._make(columns)
         for bucket in entry.counted_in("replies"):
             sums = should.setdefault((owner, *bucket), [0, 0])
             if entry.state == "held":

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from trueup.store.cells import pack, unpack
 from trueup.store.errors import MICROS
-from trueup.store.limits import ANY, UNLIMITED, Standing, start_of
+from trueup.store.limits import ANY, UNLIMITED, BucketState, start_of
 from trueup.store.records import decode
 from trueup.store.selecting import choose
 from trueup.store.session import Row, Session
@@ -25,7 +25,7 @@ _TOP = 50  # quotas
 _EXCERPT = 400  # characters of a reply
 
 
-class Call(NamedTuple):
+class RecentCall(NamedTuple):
     """One judged reply: the last of its request, unless its outcome is `refused`. Times are in microseconds, money in
     millionths.
     """
@@ -44,17 +44,17 @@ class Call(NamedTuple):
     ok: int
 
 
-class Calls(NamedTuple):
+class RecentCalls(NamedTuple):
     """Judged replies, newest first."""
 
-    rows: list[Call]
+    rows: list[RecentCall]
     stride: int
     """1: every reply since then; n: about one in n, evenly over the time."""
     is_cut: bool
     """Whether there were earlier replies since then that are not included."""
 
 
-class Refusal(NamedTuple):
+class RefusedReply(NamedTuple):
     """A reply that was refused."""
 
     id: str
@@ -71,7 +71,7 @@ class Refusal(NamedTuple):
     """The beginning of the reply; None if it was not kept."""
 
 
-def calls(session: Session, since: int, tenant: str | None = None, *, stride: int = 1, most: int = MOST) -> Calls:
+def calls(session: Session, since: int, tenant: str | None = None, *, stride: int = 1, most: int = MOST) -> RecentCalls:
     """The latest replies since a time in microseconds, up to `most`; with a `stride`, a sample of them."""
     chosen = choose(since=since / MICROS, tenant=tenant)
     part = f"(v.at / {_PRIME})"
@@ -82,7 +82,7 @@ def calls(session: Session, since: int, tenant: str | None = None, *, stride: in
         f"SELECT {_CALL} FROM verdicts v {chosen.where}{sampled} ORDER BY v.at DESC, v.attempt DESC LIMIT {int(most) + 1}",  # noqa: S608 - our own words, as below
         chosen.values,
     )
-    return Calls([Call._make(row) for row in rows[:most]], stride, len(rows) > most)
+    return RecentCalls([RecentCall._make(row) for row in rows[:most]], stride, len(rows) > most)
 
 
 def count_about(session: Session, since: int) -> int:
@@ -110,23 +110,23 @@ def outcomes(session: Session, since: int, step: int, names: "list[str]") -> dic
     return found
 
 
-def quotas(session: Session, tenant: str | None = None) -> list[Standing]:
+def quotas(session: Session, tenant: str | None = None) -> list[BucketState]:
     """The standing of each tenant-wide limit in its current period; the least remaining first, at most 50."""
     now = session.now()
     limits: dict[tuple[str, str, str], int] = {
         (row[0], row[1], row[2]): row[3]
         for row in session.run("SELECT tenant, unit, period, amount FROM limits WHERE scope = 'tenant'")
     }
-    found: dict[tuple[str, str, str], Standing] = {}
+    found: dict[tuple[str, str, str], BucketState] = {}
     for unit, period in sorted({place[1:] for place in limits}):
         start = start_of(period, now)
         for whose, used, held in _used(session, unit, period, start, None if tenant is None else pack(tenant)):
-            found[whose, unit, period] = Standing(unpack(whose), "tenant", "", unit, period, start, used, held, None)
+            found[whose, unit, period] = BucketState(unpack(whose), "tenant", "", unit, period, start, used, held, None)
     for whose, unit, period in limits:
         if whose != ANY and tenant in (None, unpack(whose)):
             start = start_of(period, now)
             found.setdefault(
-                (whose, unit, period), Standing(unpack(whose), "tenant", "", unit, period, start, 0, 0, None)
+                (whose, unit, period), BucketState(unpack(whose), "tenant", "", unit, period, start, 0, 0, None)
             )
     limited = []
     for (whose, unit, period), standing in found.items():
@@ -146,7 +146,7 @@ def _used(session: Session, unit: str, period: str, start: int, tenant: str | No
     )
 
 
-def refusals(session: Session, since: int, tenant: str | None = None, most: int = 12) -> list[Refusal]:
+def refusals(session: Session, since: int, tenant: str | None = None, most: int = 12) -> list[RefusedReply]:
     """The latest refused replies."""
     chosen = choose(since=since / MICROS, tenant=tenant, ok=False)
     rows = session.run(
@@ -155,7 +155,7 @@ def refusals(session: Session, since: int, tenant: str | None = None, most: int 
         chosen.values,
     )
     return [
-        Refusal(
+        RefusedReply(
             identity, at, unpack(model), unpack(contract), unpack(state), unpack(whose), unpack(outcome),
             tuple(codes.split()), *(("", None) if body is None else _said(bytes(body))),
         )

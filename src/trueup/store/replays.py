@@ -13,7 +13,7 @@ from trueup.store.redaction import Redaction
 from trueup.store.session import Session
 
 
-class Replay(NamedTuple):
+class SentReply(NamedTuple):
     """A reply as it was sent."""
 
     headers: list[tuple[str, str]]
@@ -24,7 +24,7 @@ class Replay(NamedTuple):
     """Whether it was sent in pieces."""
 
 
-def keep(session: Session, place: Place, replay: Replay, now: int) -> None:
+def keep(session: Session, place: Place, replay: SentReply, now: int) -> None:
     """Keep a reply beside the entry that charged it."""
     head = orjson.dumps([replay.stream, replay.headers]).decode()
     session.insert(
@@ -33,13 +33,13 @@ def keep(session: Session, place: Place, replay: Replay, now: int) -> None:
     )  # fmt: skip
 
 
-def find(session: Session, place: Place, age: int | None) -> Replay | None:
+def find(session: Session, place: Place, age: int | None) -> SentReply | None:
     """The kept reply, if there is one younger than `age`, in microseconds."""
     rows = session.run("SELECT head, body, at FROM replays WHERE tenant = ? AND key = ?", place)
     if not rows or (age is not None and rows[0][2] < session.now() - age):
         return None
     stream, headers = orjson.loads(rows[0][0])
-    return Replay([(name, value) for name, value in headers], bytes(rows[0][1]), stream)
+    return SentReply([(name, value) for name, value in headers], bytes(rows[0][1]), stream)
 
 
 def drop(session: Session, place: Place) -> None:
@@ -47,7 +47,7 @@ def drop(session: Session, place: Place) -> None:
     session.run("DELETE FROM replays WHERE tenant = ? AND key = ?", place)
 
 
-def is_keepable(rules: Redaction, body: bytes, stream: bool) -> bool:
+def is_keepable(rules: Redaction, body: bytes, *, stream: bool) -> bool:
     """Whether the rules allow a reply to be kept unchanged."""
     if rules.bodies != "all":
         return False

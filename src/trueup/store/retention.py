@@ -10,7 +10,7 @@ from functools import partial
 
 import msgspec
 
-from trueup.store.books import Entry
+from trueup.store.books import LedgerEntry
 from trueup.store.errors import MICROS
 from trueup.store.ledger import costs_in
 from trueup.store.limits import Bucket
@@ -139,10 +139,10 @@ def _ledger(tenant: str, session: Session, before: int) -> Counter[str]:
     entries = session.run(
         "DELETE FROM ledger WHERE tenant = ? AND key IN "  # noqa: S608 - our own columns
         "(SELECT key FROM ledger WHERE tenant = ? AND state <> 'held' AND settled < ? LIMIT ?) "
-        f"RETURNING {', '.join(Entry._fields)}",
+        f"RETURNING {', '.join(LedgerEntry._fields)}",
         (tenant, tenant, before, _BITE),
     )
-    for entry in map(Entry._make, entries):
+    for entry in map(LedgerEntry._make, entries):
         for bucket in entry.counted_in("replies"):
             folded[bucket] += entry.captured
     attempts = session.run(

@@ -28,7 +28,7 @@ Place = tuple[int, str]
 """A verdict's position among all: its time in microseconds since 1970, and its id."""
 
 
-class Chosen(NamedTuple):
+class SelectedVerdicts(NamedTuple):
     """The verdicts that match some filters."""
 
     joins: str
@@ -59,7 +59,7 @@ def choose(
     *, since: float | None = None, until: float | None = None, after: Place | None = None, upto: Place | None = None,
     code: str | None = None, rule: str | None = None, label: str | None = None, text: str | None = None,
     limit: int | None = None, **equal: Any,
-) -> Chosen:  # fmt: skip
+) -> SelectedVerdicts:  # fmt: skip
     """The verdicts with these properties; None means any value."""
     facts = [f"{kind}:{name}" for kind, name in (("code", code), ("rule", rule)) if name is not None]
     at, by = ("f.at", "f.verdict") if facts else ("v.at", "v.id")
@@ -85,7 +85,7 @@ def choose(
     if limit is not None and limit < 0:
         raise ValueError(f"limit must be a number of verdicts, 0 or more; got {limit!r}")
     joined = "JOIN facts f ON f.verdict = v.id" if facts else ""
-    return Chosen(joined, f"WHERE {' AND '.join(terms.said)}", tuple(terms.values), at, by, text or "", limit)
+    return SelectedVerdicts(joined, f"WHERE {' AND '.join(terms.said)}", tuple(terms.values), at, by, text or "", limit)
 
 
 def fact(said: str) -> str:

@@ -17,7 +17,7 @@ By = Literal["hour", "day", "all"]
 _STEP = {"hour": 3600 * MICROS, "day": 86_400 * MICROS}
 
 
-class Rate(msgspec.Struct, frozen=True):
+class ModelRates(msgspec.Struct, frozen=True):
     """The rates of a model in an interval that begins at `at` (seconds since 1970)."""
 
     at: float
@@ -54,7 +54,7 @@ class Rate(msgspec.Struct, frozen=True):
 def rates(
     session: Session, *, by: By = "all", since: float = 0.0, until: float | None = None, model: str | None = None,
     contract: str | None = None,
-) -> list[Rate]:  # fmt: skip
+) -> list[ModelRates]:  # fmt: skip
     """Rates of each model, in total or by hour or day (UTC), oldest first."""
     if by not in ("hour", "day", "all"):
         raise ValueError(f"by must be hour, day or all; got {by!r}")
@@ -126,7 +126,7 @@ def _most(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
-def warnings(found: list[Rate], threshold: float = RETRY_RATE, least: int = LEAST) -> list[str]:
+def warnings(found: list[ModelRates], threshold: float = RETRY_RATE, least: int = LEAST) -> list[str]:
     """A sentence for each model whose retry rate is over the threshold, given enough requests."""
     return [
         f"model {rate.model!r} is asked again for {rate.retry_rate:.0%} of {rate.asked:,} requests, over {threshold:.0%}"
@@ -135,9 +135,9 @@ def warnings(found: list[Rate], threshold: float = RETRY_RATE, least: int = LEAS
     ]
 
 
-def _rate(start: int, model: str, counts: Counter[str]) -> Rate:
+def _rate(start: int, model: str, counts: Counter[str]) -> ModelRates:
     outcomes = _named(counts, "outcome:")
-    return Rate(
+    return ModelRates(
         start / MICROS, model, counts["asked"], outcomes.get("failed", 0), counts["retried"], counts["attempts"],
         counts["cost"], outcomes, _named(counts, "reason:"), _named(counts, "code:"),
     )  # fmt: skip

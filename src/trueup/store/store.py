@@ -26,16 +26,16 @@ from trueup.store.records import Note, Raw, Stored, new_id
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention, prune
 from trueup.store.schema import migrate
-from trueup.store.selecting import COLUMNS, Chosen, Place, choose, contains
+from trueup.store.selecting import COLUMNS, Place, SelectedVerdicts, choose, contains
 from trueup.store.session import Backend, Row, Session
-from trueup.store.texts import Texts
+from trueup.store.texts import StoredTexts
 from trueup.store.writer import Writer
 from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
-    from trueup.store.changes import Change
+    from trueup.store.changes import RulesVersion
     from trueup.store.erasure import Erased
-    from trueup.store.stats import Rate
+    from trueup.store.stats import ModelRates
 
 T = TypeVar("T")
 _TIMES = frozenset({"since", "until", "after", "upto"})
@@ -69,7 +69,7 @@ class Store:
                 migrate(backend, session)
             finally:
                 session.close()
-            self._texts = Texts()
+            self._texts = StoredTexts()
             self._writer = Writer(backend, self._insert, self._written, capacity)
         except Exception as error:  # noqa: BLE001 - every driver has its own
             raise self._told(error) from None
@@ -154,7 +154,7 @@ class Store:
             id or new_id(), verdict, request, attempt, tenant, user, model or verdict.reply.model, contract, state,
             outcome, attempts, latency, cost, final, fingerprint, (), judged_with, conversation, rules,
         )  # fmt: skip
-        done = self._writer.record(note, wait, patience)
+        done = self._writer.record(note, patience, wait=wait)
         if done is not None:
             done.result()
         return note.id
@@ -183,7 +183,7 @@ class Store:
         return None if context is None else names_of(context)
 
     def record_feedback(
-        self, verdict: str, helpful: bool | None = None, *, label: str = "", note: str = "", user: str = "",
+        self, verdict: str, helpful: bool | None = None, *, label: str = "", note: str = "", user: str = "",  # noqa: FBT001 - public
         subject: str = "", outcome: str = "", drawn: str = "",
     ) -> None:  # fmt: skip
         """Store what a person, or a downstream system, says about a verdict or about one of its findings.
@@ -317,7 +317,7 @@ class Store:
         inner += "" if chosen.limit is None else f" LIMIT {chosen.limit}"
         return int(self.read(lambda session: session.run(f"SELECT count(*) FROM ({inner}) n", chosen.values))[0][0])  # noqa: S608
 
-    def _chosen(self, chosen: Chosen, order: str) -> "Iterator[Row]":
+    def _chosen(self, chosen: SelectedVerdicts, order: str) -> "Iterator[Row]":
         left = chosen.limit
         with self._reading() as session:
             rows = session.stream(_ROWS.format(chosen.joins, chosen.tail(order)), chosen.values)
@@ -365,7 +365,7 @@ class Store:
         with self._reading() as session:
             yield from label_rows(session, **filters)
 
-    def stats(self, **options: Any) -> "list[Rate]":
+    def stats(self, **options: Any) -> "list[ModelRates]":
         """Rates of each model, oldest first.
 
         The `options` are `by` (`hour`, `day` or `all`), `since` and `until` (seconds since 1970), `model` and `contract`.
@@ -374,7 +374,7 @@ class Store:
 
         return self.read(lambda session: rates(session, **options))
 
-    def rules(self, *, contract: str | None = None, since: float = 0.0) -> "list[Change]":
+    def rules(self, *, contract: str | None = None, since: float = 0.0) -> "list[RulesVersion]":
         """Each version of a contract's rules that has verdicts, oldest first, with how many of them refused.
 
         `contract` is the name of one; None: all. `since` is in seconds since 1970.
@@ -416,8 +416,8 @@ class Store:
         whose = Whose(pack(tenant), None if user is None else pack(user))
         self.flush()
         if dry:
-            return self.read(lambda session: preview(session, whose, sums))
-        erased = Eraser(self._writer, self._reading, self.quota, whose, sums).run()
+            return self.read(lambda session: preview(session, whose, sums=sums))
+        erased = Eraser(self._writer, self._reading, self.quota, whose, sums=sums).run()
         shred_log(self._backend)
         return erased
 
@@ -425,7 +425,7 @@ class Store:
         """Whether this process may now do the work called `name`; no other process, on any machine, may for `seconds`."""
         return take_lease(self._writer, name, seconds)
 
-    def follow(self, redaction: Redaction, retention: Retention, keep_context: bool | int = False) -> None:
+    def follow(self, redaction: Redaction, retention: Retention, *, keep_context: bool | int = False) -> None:
         """Use another `redaction`, `retention` and `keep_context` from the next verdict on."""
         self._redaction, self.retention, self._keep = redaction, retention, bytes_kept(keep_context)
 

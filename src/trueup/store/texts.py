@@ -17,7 +17,7 @@ _DAY = 86_400 * MICROS
 _MOST_KNOWN = 10_000
 
 
-class Texts:
+class StoredTexts:
     """What one process has stored of the contracts it knows."""
 
     def __init__(self) -> None:

@@ -56,7 +56,7 @@ class Waiter:
         _deliver_to(self.loop, [(self.future, error)])
 
 
-class Job(NamedTuple):
+class WriteJob(NamedTuple):
     """Work with the tenant whose rows it touches; work without a tenant runs apart from the others."""
 
     work: Work
@@ -67,7 +67,7 @@ class Job(NamedTuple):
     owed: bool = False  # it is done whether or not a caller waits, and retried until it succeeds
 
 
-class Record(NamedTuple):
+class PendingInsert(NamedTuple):
     """Something to insert; `done` is None if no caller waits for it."""
 
     value: Any
@@ -82,9 +82,9 @@ class Writer:
     ) -> None:
         self._backend, self._bulk, self._written = backend, bulk, written
         self._capacity, self._linger = capacity, linger
-        self._jobs: deque[Job] = deque()
-        self._records: deque[Record] = deque()
-        self._owed: list[Job] = []  # jobs that are owed, but have not succeeded yet
+        self._jobs: deque[WriteJob] = deque()
+        self._records: deque[PendingInsert] = deque()
+        self._owed: list[WriteJob] = []  # jobs that are owed, but have not succeeded yet
         self._expected = 0  # how many jobs the last group had
         self._due = 0.0  # when records without a waiting caller are written at the latest
         self._memo = Memo()
@@ -109,11 +109,11 @@ class Writer:
         with self._change:
             if len(self._jobs) >= self._capacity or self._closing or self._ended:
                 self._make_room(lambda: len(self._jobs) < self._capacity, patience)
-            self._jobs.append(Job(work, tenant, done))
+            self._jobs.append(WriteJob(work, tenant, done))
             self._change.notify_all()
         return done
 
-    def give(self, job: Job) -> None:
+    def give(self, job: WriteJob) -> None:
         """Queue a job from an event loop, which must not block; an owed job always finds room."""
         with self._change:
             if self._closing or self._ended or (len(self._jobs) >= self._capacity and not job.owed):
@@ -122,7 +122,7 @@ class Writer:
             if len(self._jobs) in (1, self._expected):
                 self._change.notify_all()
 
-    def record(self, value: Any, wait: bool, patience: float = 5.0) -> "Future[None] | None":
+    def record(self, value: Any, patience: float = 5.0, *, wait: bool) -> "Future[None] | None":
         """Queue a record; with `wait`, return a future that is done when it has been committed."""
         done: Future[None] | None = Future() if wait else None
         with self._change:
@@ -131,7 +131,7 @@ class Writer:
             queue = self._records
             if not self.has_room() or self._closing or self._ended:
                 self._make_room(self.has_room, patience)
-            queue.append(Record(value, done))
+            queue.append(PendingInsert(value, done))
             self._hurried = self._hurried or wait
             if len(queue) == 1:
                 self._due = time.monotonic() + self._linger
@@ -193,14 +193,14 @@ class Writer:
             with self._change:
                 self._ended = True
                 self._change.notify_all()
-            waiting: list[Job | Record] = [*self._jobs, *self._owed, *self._records]
+            waiting: list[WriteJob | PendingInsert] = [*self._jobs, *self._owed, *self._records]
             for one in waiting:
                 if one.done is not None and one.done.set_running_or_notify_cancel():
                     self._tell(one.done, self.trouble or StoreClosed("the writer of the store has ended"))
             if self._session is not None:
                 self._session.close()
 
-    def _next_group(self) -> tuple[list[Job], list[Record]]:
+    def _next_group(self) -> tuple[list[WriteJob], list[PendingInsert]]:
         """What to write next: jobs as soon as there are any, records a little later, so that more can be written together."""
         with self._change:
             ripe = self._wait_for_work()
@@ -221,7 +221,7 @@ class Writer:
         """Wait until there is something to write; return whether to write records with it."""
         tried = False
         while True:
-            ripe = self._ripe(tried)
+            ripe = self._ripe(tried=tried)
             if self._jobs or ripe or (tried and self._owed):
                 self._let_gather()
                 return ripe
@@ -241,7 +241,7 @@ class Writer:
             self._change.wait_for(lambda: len(self._jobs) >= self._expected or self._closing, _MOMENT)
         self._expected = len(self._jobs)
 
-    def _ripe(self, tried: bool) -> bool:
+    def _ripe(self, *, tried: bool) -> bool:
         """Whether to write records now; in trouble, only now and then."""
         if not self._records or (self.trouble is not None and not tried and not self._jobs):
             return False
@@ -250,7 +250,7 @@ class Writer:
             or time.monotonic() >= self._due
         )  # fmt: skip
 
-    def _write(self, jobs: list[Job], records: list[Record]) -> None:
+    def _write(self, jobs: list[WriteJob], records: list[PendingInsert]) -> None:
         outcome = self._together(jobs, records)
         if isinstance(outcome, list):
             self._settle(jobs, outcome, records)
@@ -263,7 +263,7 @@ class Writer:
         self._one_by_one(jobs)
         self._write_records(records)
 
-    def _one_by_one(self, jobs: list[Job]) -> None:
+    def _one_by_one(self, jobs: list[WriteJob]) -> None:
         """One of them spoiled the group: run each alone, quota before anything large."""
         busy: dict[str, Exception] = {}
         for job in jobs:
@@ -275,7 +275,7 @@ class Writer:
             else:
                 self._fail(job, alone)
 
-    def _write_records(self, records: list[Record]) -> None:
+    def _write_records(self, records: list[PendingInsert]) -> None:
         if not records:
             return
         outcome = self._together([], records)
@@ -291,7 +291,7 @@ class Writer:
             for record in records:  # a record that no table can store fails alone
                 self._write_records([record])
 
-    def _together(self, jobs: list[Job], records: list[Record]) -> list[Any] | Exception:
+    def _together(self, jobs: list[WriteJob], records: list[PendingInsert]) -> list[Any] | Exception:
         """Run all in one transaction; return each job's result, or why nothing was written."""
         error: Exception
         for pause in _TRIES:
@@ -306,7 +306,7 @@ class Writer:
                 break
         return self._backend.explain(error) or error
 
-    def _once(self, jobs: list[Job], records: list[Record]) -> list[Any]:
+    def _once(self, jobs: list[WriteJob], records: list[PendingInsert]) -> list[Any]:
         session = self._session = self._session or self._backend.connect(writing=True)
         session.begin({job.tenant for job in jobs}, lasting=bool(records) or any(job.lasting for job in jobs))
         books = session.books = Books(session, self._memo)
@@ -334,13 +334,13 @@ class Writer:
             except Exception as worse:  # noqa: BLE001 - it was of no use any more
                 log.debug("closing failed: %s", worse)
 
-    def _leave(self, records: list[Record]) -> None:
+    def _leave(self, records: list[PendingInsert]) -> None:
         """They have left the queue, written or not; a notified caller finds their room free."""
         with self._change:
             self._out -= len(records)
             self._change.notify_all()
 
-    def _settle(self, jobs: list[Job], given: list[Any], records: list[Record]) -> None:
+    def _settle(self, jobs: list[WriteJob], given: list[Any], records: list[PendingInsert]) -> None:
         if self.trouble is not None and records:
             log.warning("%s: writing again", self._backend.where)
             self.trouble = None
@@ -356,7 +356,7 @@ class Writer:
             if record.done is not None:
                 record.done.set_result(None)
 
-    def _keep(self, records: list[Record], why: StoreError) -> None:
+    def _keep(self, records: list[PendingInsert], why: StoreError) -> None:
         """Records that cannot be written now: waiting callers are notified, the others return to the front of the queue."""
         with self._change:
             self._out -= len(records)
@@ -368,13 +368,13 @@ class Writer:
         for record in records:
             self._tell(record.done, why)
 
-    def _fail(self, job: Job, why: Exception) -> None:
+    def _fail(self, job: WriteJob, why: Exception) -> None:
         """A job failed: notify its waiting caller, and retry what is owed."""
         if job.owed and isinstance(why, StoreError) and not isinstance(why, NotStorable) and not self._closing:
             self._owed.append(job._replace(done=None))
         self._tell(job.done, why)
 
-    def _tell_all(self, jobs: list[Job], given: list[Any]) -> None:
+    def _tell_all(self, jobs: list[WriteJob], given: list[Any]) -> None:
         """Report the result of each job, once for each event loop."""
         loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
         for job, result in zip(jobs, given, strict=True):

@@ -18,8 +18,8 @@ from trueup.store.errors import StoreError
 from trueup.studio.bodies import Room, read_body
 from trueup.studio.decoding import decoded, json_object, once, refuse_query
 from trueup.studio.door.guard import WHO, Receive, Scope, Send
-from trueup.studio.endpoint import Endpoint, Stream
-from trueup.studio.refusal import Refusal
+from trueup.studio.endpoint import Endpoint, JsonLines
+from trueup.studio.refusal import RequestRefused
 from trueup.studio.settings import RIGHTS, Key
 from trueup.studio.studio import Studio
 from trueup.verdict.codec import spelled
@@ -84,7 +84,7 @@ class Answering:
     async def __call__(self, request: Request) -> Response:
         try:
             return await self._answer(request)
-        except Refusal as refusal:
+        except RequestRefused as refusal:
             return refused(refusal)
         except StoreError as error:
             return refused(self._studio.unavailable(error))
@@ -102,7 +102,7 @@ class Answering:
         if not endpoint.streams:
             return await self._begun(request, who)
         if self._threads.streaming >= STREAMS:
-            raise Refusal(
+            raise RequestRefused(
                 503, f"This studio is already working on {STREAMS} long requests.", code="busy",
                 hint="Wait until one ends, or stop one.", headers={"retry-after": "5"},
             )  # fmt: skip
@@ -112,7 +112,7 @@ class Answering:
             begun = await self._begun(request, who)
             return begun
         finally:
-            if not isinstance(begun, Lines):
+            if not isinstance(begun, JsonLinesResponse):
                 self._threads.streaming -= 1
 
     async def _begun(self, request: Request, who: Key) -> Response:
@@ -123,13 +123,13 @@ class Answering:
                 raw = await read_body(request.receive, request.headers, endpoint.most, part)
             work = partial(self._made, request, raw, who, packs=_packs(request))
             made = await self._threads.answer(work, request, slow=endpoint.slow)
-        if isinstance(made, Stream):
-            return Lines(made.events, self._threads, self._studio)
+        if isinstance(made, JsonLines):
+            return JsonLinesResponse(made.events, self._threads, self._studio)
         body, packed = made
         headers = {"vary": "accept-encoding"} | ({"content-encoding": "gzip"} if packed else {})
         return Response(body, media_type=_JSON, headers=headers)
 
-    def _made(self, request: Request, raw: bytes, who: Key, *, packs: bool) -> Stream | tuple[bytes, bool]:
+    def _made(self, request: Request, raw: bytes, who: Key, *, packs: bool) -> JsonLines | tuple[bytes, bool]:
         """The body of the answer, and whether it is compressed. Runs in a thread, because it may take time."""
         endpoint = self._endpoint
         path, query = request.path_params, once(request.query_params.multi_items())
@@ -139,13 +139,13 @@ class Answering:
             refuse_query(query)
             asked = decoded(endpoint.takes, {**json_object(raw, endpoint.takes), **path}, strict=True)
         answer = endpoint.handle(self._studio, asked, who)
-        if isinstance(answer, Stream):
+        if isinstance(answer, JsonLines):
             return answer
         body = spelled(answer)
         return (gzip.compress(body, 1, mtime=0), True) if packs and len(body) >= _WORTH else (body, False)
 
 
-class Lines(Response):
+class JsonLinesResponse(Response):
     """Many answers to one request, each sent as soon as it is ready.
 
     The job ends when the client leaves or stops reading, or the studio stops.
@@ -198,7 +198,7 @@ class Lines(Response):
         try:
             event = next(self._events, _END)
             return (b"", False) if event is _END else (spelled(event) + b"\n", True)
-        except Refusal as refusal:
+        except RequestRefused as refusal:
             return spelled(refusal.to_dict()) + b"\n", False
         except StoreError as error:
             return spelled(self._studio.unavailable(error).to_dict()) + b"\n", False
@@ -215,7 +215,7 @@ class Lines(Response):
                 log.exception("the studio failed to end a job")
 
 
-def refused(refusal: Refusal) -> Response:
+def refused(refusal: RequestRefused) -> Response:
     """A refusal as a response."""
     return Response(spelled(refusal.to_dict()), refusal.status, refusal.headers, media_type=_JSON)
 
@@ -223,7 +223,7 @@ def refused(refusal: Refusal) -> Response:
 def _permit(endpoint: Endpoint, who: Key) -> None:
     rights = RIGHTS[who.role]
     if endpoint.right not in rights:
-        raise Refusal(
+        raise RequestRefused(
             403, f"Your key may not {endpoint.right} here.", code="no_right",
             hint=f"The role {who.role!r} may {' and '.join(right for right in ('read', 'label', 'edit') if right in rights)}.",
         )  # fmt: skip
@@ -248,9 +248,9 @@ def accepts_gzip(header: str) -> bool:
     return False
 
 
-def _stopping() -> Refusal:
-    return Refusal(503, "The studio is stopping.", code="stopping")
+def _stopping() -> RequestRefused:
+    return RequestRefused(503, "The studio is stopping.", code="stopping")
 
 
-def _failed() -> Refusal:
-    return Refusal(500, "The studio failed. See its log for the reason.", code="internal")
+def _failed() -> RequestRefused:
+    return RequestRefused(500, "The studio failed. See its log for the reason.", code="internal")

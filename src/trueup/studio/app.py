@@ -18,8 +18,8 @@ from trueup.studio.bodies import read_body
 from trueup.studio.door.guard import NONCE, SIGN_IN, SIGN_OUT, Guard, Receive, Scope, Send, inner_path, safe_way
 from trueup.studio.endpoint import Endpoint
 from trueup.studio.openapi import document
-from trueup.studio.refusal import Refusal
-from trueup.studio.settings import Key, Settings
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.settings import Key, StudioSettings
 from trueup.studio.studio import Studio
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _MOST_FORM = 16 * 1024  # bytes of a sign-in
 class Application:
     """The studio as an ASGI application."""
 
-    def __init__(self, settings: Settings, lent: "Callable[[], Store | None] | None" = None) -> None:
+    def __init__(self, settings: StudioSettings, lent: "Callable[[], Store | None] | None" = None) -> None:
         self.studio = Studio(settings, lent)
         self._threads = Threads()
         self._table = tuple(endpoints())
@@ -56,14 +56,14 @@ class Application:
         self._guard = Guard(app, lambda: self.studio.settings, version=version())
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> StudioSettings:
         """The settings in force."""
         return self.studio.settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._guard(scope, receive, send)
 
-    def follow(self, settings: Settings) -> None:
+    def follow(self, settings: StudioSettings) -> None:
         """Use other settings from the next request on; the mount stays."""
         self.studio.settings = settings
 
@@ -99,12 +99,12 @@ class Application:
             given = parse_qs(raw.decode("utf-8", "replace"), max_num_fields=10)
             to = safe_way(given.get("to", [""])[0], mount)
             key = self._guard.try_key(request.scope, given.get("key", [""])[0].strip())
-        except Refusal as refusal:
+        except RequestRefused as refusal:
             if refusal.status != 429:
                 return refused(refusal)
             return RedirectResponse(f"{mount}{SIGN_IN}?wait=1&to={quote(to, safe='/')}", 303)
         except ValueError:
-            return refused(Refusal(400, "That is not a key."))
+            return refused(RequestRefused(400, "That is not a key."))
         except ClientDisconnect:
             return Response(status_code=499)
         if key is None:
@@ -124,12 +124,12 @@ class Application:
         if getattr(error, "status_code", 404) == 405:
             allowed = ", ".join(sorted(_methods(request)))
             said = f"This path takes {allowed.replace(', ', ' or ')}."
-            return refused(Refusal(405, said, code="method_not_allowed", headers={"allow": allowed}))
+            return refused(RequestRefused(405, said, code="method_not_allowed", headers={"allow": allowed}))
         if "text/html" in request.headers.get("accept", "") and not path.startswith(("/api/", "/assets/")):
             page = index(self.settings.mount, request.scope[NONCE])
             return HTMLResponse(page, 404)
         hint = f"{self.settings.mount}/api/openapi.json lists the paths of the API." if path.startswith("/api") else ""
-        return refused(Refusal(404, f"There is nothing at {path[:200]!r}.", code="not_found", hint=hint))
+        return refused(RequestRefused(404, f"There is nothing at {path[:200]!r}.", code="not_found", hint=hint))
 
 
 def _routes(studio: Studio, table: Iterable[Endpoint], threads: Threads) -> list[Route]:
@@ -154,9 +154,9 @@ async def _healthz(request: Request) -> Response:  # noqa: ARG001 - starlette's 
 async def _asset(request: Request) -> Response:
     asset = assets().get(request.path_params["name"])
     if asset is None:
-        return refused(Refusal(404, "There is no such file.", code="not_found"))
+        return refused(RequestRefused(404, "There is no such file.", code="not_found"))
     if request.path_params["version"] != version():
-        return refused(Refusal(404, "The studio was updated.", code="updated", hint="Reload the page."))
+        return refused(RequestRefused(404, "The studio was updated.", code="updated", hint="Reload the page."))
     headers = {"cache-control": _FOREVER, "vary": "accept-encoding", "content-type": asset.kind}
     if asset.packed and accepts_gzip(request.headers.get("accept-encoding", "")):
         return Response(asset.packed, headers={**headers, "content-encoding": "gzip"})

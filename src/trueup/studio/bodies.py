@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from starlette.requests import ClientDisconnect
 
 from trueup.studio.door.guard import Receive
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 
 _PIECE = 20.0  # seconds to wait for the next piece
 _WHOLE = 120.0  # seconds for all of them
@@ -27,9 +27,9 @@ class Room:
         self._left = size
 
     @contextmanager
-    def part(self) -> "Iterator[Part]":
+    def part(self) -> "Iterator[ReservedShare]":
         """The share of one request, until it is answered."""
-        part = Part(self)
+        part = ReservedShare(self)
         try:
             yield part
         finally:
@@ -38,14 +38,14 @@ class Room:
     def take(self, size: int) -> None:
         """Reserve some of it; a Refusal if there is not enough left."""
         if size > self._left:
-            raise Refusal(
+            raise RequestRefused(
                 503, "This studio has no memory left for more long texts.", code="busy",
                 hint="Try again in a moment.", headers={"retry-after": "2", "connection": "close"},
             )  # fmt: skip
         self._left -= size
 
 
-class Part:
+class ReservedShare:
     """The share of a room that one request has reserved."""
 
     def __init__(self, room: Room) -> None:
@@ -58,10 +58,12 @@ class Part:
         self.size += size
 
 
-async def read_body(receive: Receive, headers: Mapping[str, str], most: int, part: Part | None = None) -> bytes:
+async def read_body(
+    receive: Receive, headers: Mapping[str, str], most: int, part: ReservedShare | None = None
+) -> bytes:
     """The body of a request; a Refusal if it is too large, if there is no room for it, or if it arrives too slowly."""
     if (coded := headers.get("content-encoding", "identity").strip().lower()) != "identity":
-        raise Refusal(
+        raise RequestRefused(
             415, f"The body is compressed or encoded ({coded[:40]!r}).", code="encoded", hint="Send it uncompressed.",
             headers={"connection": "close"},
         )  # fmt: skip
@@ -84,7 +86,7 @@ async def read_body(receive: Receive, headers: Mapping[str, str], most: int, par
                     part.add(len(piece))
                 pieces.append(piece)
     except TimeoutError:
-        raise Refusal(
+        raise RequestRefused(
             408, "The request did not arrive in time.", code="too_slow", headers={"connection": "close"}
         ) from None
     if size > most:
@@ -112,9 +114,9 @@ async def _drain(receive: Receive) -> None:
         pass
 
 
-def _too_large(most: int) -> Refusal:
+def _too_large(most: int) -> RequestRefused:
     size = f"{most // _MB} MB" if most >= _MB else f"{most // 1024} KB"
-    return Refusal(
+    return RequestRefused(
         413, f"The request is larger than {size}, the limit of this path.", code="too_large",
         hint="Judge large files with `trueup check` or `trueup sift`.", headers={"connection": "close"},
     )  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 
 _LARGE = 512 * 1024  # bytes; smaller bodies are built in a moment
 _SHOWN = 100  # characters of a name or a value in a message
@@ -38,13 +38,13 @@ def decoded(kind: type[msgspec.Struct], given: Mapping[str, Any], *, strict: boo
     except msgspec.ValidationError as error:
         raise _misfit(str(error), kind) from None
     except UnicodeEncodeError:  # half a surrogate pair where no text belongs
-        raise Refusal(400, "A value of this request has the wrong type.") from None
+        raise RequestRefused(400, "A value of this request has the wrong type.") from None
     for name in kind.__struct_fields__:
         value = getattr(asked, name)
         if isinstance(value, float) and not math.isfinite(value):
-            raise Refusal(400, f"{name} is not a number.")
+            raise RequestRefused(400, f"{name} is not a number.")
         if isinstance(value, int) and abs(value) >= 2**63:
-            raise Refusal(400, f"{name} is too large.")
+            raise RequestRefused(400, f"{name} is too large.")
     return asked
 
 
@@ -53,13 +53,13 @@ def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
     unknown = set(given) - set(known)
     if unknown:
         takes = ", ".join(known) or "nothing"
-        raise Refusal(400, f"Unknown parameter {min(unknown)[:_SHOWN]!r}; this path takes {takes}.")
+        raise RequestRefused(400, f"Unknown parameter {min(unknown)[:_SHOWN]!r}; this path takes {takes}.")
 
 
 def refuse_query(given: Iterable[str]) -> None:
     """Refuse parameters in the URL of a request that has them in its body."""
     for name in given:
-        raise Refusal(
+        raise RequestRefused(
             400,
             f"The parameter {name[:_SHOWN]!r} is in the URL.",
             hint="Send it in the body, as a member of a JSON object.",
@@ -71,7 +71,7 @@ def once(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in pairs:
         if name in found:
-            raise Refusal(400, f"The parameter {name[:_SHOWN]!r} was given twice.", hint="Give it once.")
+            raise RequestRefused(400, f"The parameter {name[:_SHOWN]!r} was given twice.", hint="Give it once.")
         found[name] = value
     return found
 
@@ -85,9 +85,9 @@ def json_object(raw: bytes, kind: type[msgspec.Struct]) -> dict[str, Any]:
     try:
         held = _loads(raw)
     except ValueError as error:
-        raise Refusal(400, f"The body is not JSON: {error}") from None
+        raise RequestRefused(400, f"The body is not JSON: {error}") from None
     if not isinstance(held, dict):
-        raise Refusal(400, "The body must be a JSON object.")
+        raise RequestRefused(400, "The body must be a JSON object.")
     return held
 
 
@@ -103,11 +103,11 @@ def _skim(raw: bytes, kind: type[msgspec.Struct]) -> None:
         raise _misfit(str(error), kind) from None
     except (msgspec.MsgspecError, RecursionError) as error:
         said = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise Refusal(400, f"The body is not JSON: {said}") from None
+        raise RequestRefused(400, f"The body is not JSON: {said}") from None
     for name in kind.__struct_encode_fields__:
         part = memoryview(getattr(parts, name))
         if bytes(part[:1]) in (b"[", b"{") and len(part) > _LARGE:
-            raise Refusal(413, f"{name} contains too many items.", code="too_large", hint="Send less at a time.")
+            raise RequestRefused(413, f"{name} contains too many items.", code="too_large", hint="Send less at a time.")
 
 
 @cache
@@ -132,25 +132,25 @@ def _no_number(name: str) -> None:
     raise ValueError(f"{name} is not a number")
 
 
-def _misfit(said: str, kind: type[msgspec.Struct]) -> Refusal:
+def _misfit(said: str, kind: type[msgspec.Struct]) -> RequestRefused:
     """A message of msgspec, in our words."""
     what, _, at = said.partition(" - at `$")
     where = at.removesuffix("`").removeprefix(".")
     takes = f"This path takes {', '.join(kind.__struct_encode_fields__) or 'nothing'}."
     if match := _MISSING.fullmatch(what):
-        return Refusal(400, f"{_joined(where, match[1])} is missing.", hint=takes)
+        return RequestRefused(400, f"{_joined(where, match[1])} is missing.", hint=takes)
     if match := _UNKNOWN.fullmatch(what):
-        return Refusal(400, f"Unknown parameter {_joined(where, match[1])[:_SHOWN]!r}.", hint=takes)
+        return RequestRefused(400, f"Unknown parameter {_joined(where, match[1])[:_SHOWN]!r}.", hint=takes)
     if match := _CHOICE.fullmatch(what):
         choices = ", ".join(_choices(inspect.type_info(kind), where)) or "other values"
-        return Refusal(400, f"{where} cannot be {match[1][:_SHOWN]}.", hint=f"It takes {choices}.")
+        return RequestRefused(400, f"{where} cannot be {match[1][:_SHOWN]}.", hint=f"It takes {choices}.")
     if (match := _KIND.fullmatch(what)) and not where:
-        return Refusal(400, "The body must be a JSON object.")
+        return RequestRefused(400, "The body must be a JSON object.")
     if match:
-        return Refusal(400, f"{where} must be {_words(match[1])}, not {_words(match[2])}.")
+        return RequestRefused(400, f"{where} must be {_words(match[1])}, not {_words(match[2])}.")
     if match := _BOUND.fullmatch(what):
-        return Refusal(400, f"{where} must be {_words(match[1])}, {_BOUNDS[match[2]]} {match[3]}.")
-    return Refusal(400, said)
+        return RequestRefused(400, f"{where} must be {_words(match[1])}, {_BOUNDS[match[2]]} {match[3]}.")
+    return RequestRefused(400, said)
 
 
 def _joined(where: str, name: str) -> str:

@@ -2,7 +2,7 @@
 it.
 
 A handler is a plain function that runs in a thread: it takes the studio, the decoded request and the caller's key, and
-returns data for JSON, or a `Stream`. It raises a `Refusal` if it cannot serve the request.
+returns data for JSON, or a `JsonLines`. It raises a `Refusal` if it cannot serve the request.
 """
 
 import inspect
@@ -24,7 +24,7 @@ class Nothing(msgspec.Struct, frozen=True):
     """A request without parameters."""
 
 
-class Stream(NamedTuple):
+class JsonLines(NamedTuple):
     """Many answers to one request: each becomes a line of JSON as soon as it is ready.
 
     The iterator is closed when the client leaves.

@@ -8,7 +8,7 @@ import re
 import time
 from datetime import UTC, datetime
 
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 
 _SPAN = re.compile(r"(\d{1,6})\s*([mhdw])\Z")
 _SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
@@ -33,7 +33,7 @@ def moment(name: str, given: str, now: float | None = None) -> float | None:
         day = datetime.fromisoformat(given)
         return (day if day.tzinfo else day.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
-        raise Refusal(
+        raise RequestRefused(
             400,
             f"{name} {given[:50]!r} is not a time.",
             hint="Give 24h, 7d, 2w, a date such as 2026-01-31, or seconds since 1970.",

@@ -16,17 +16,17 @@ from trueup.gateway.keys import hash_of
 from trueup.gateway.pages.studio import MOUNT
 from trueup.studio.app import Application
 from trueup.studio.door.guard import Receive, Scope, Send
-from trueup.studio.settings import LOOPBACK, Key, Settings
+from trueup.studio.settings import LOOPBACK, Key, StudioSettings
 
 _EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared, not bound
 
 
-def offer(gateway: Gateway) -> "Mounted":
+def offer(gateway: Gateway) -> "MountedStudio":
     """The studio of a `gateway` whose configuration has a section for it."""
-    return Mounted(gateway)
+    return MountedStudio(gateway)
 
 
-class Mounted:
+class MountedStudio:
     """The studio of one gateway."""
 
     def __init__(self, gateway: Gateway) -> None:
@@ -50,11 +50,11 @@ class Mounted:
         self._app.close()
 
 
-def settings_of(config: Config, gateway: Gateway) -> Settings:
+def settings_of(config: Config, gateway: Gateway) -> StudioSettings:
     """The settings of a gateway's studio."""
     section = config.studio
     if section is None:
-        return Settings(keys=(), mount=MOUNT)
+        return StudioSettings(keys=(), mount=MOUNT)
     keys = tuple(
         Key(
             each.name, (each.hash or hash_of(each.key)).lower().removeprefix("sha256:"), each.role, each.tenant or None,
@@ -63,7 +63,7 @@ def settings_of(config: Config, gateway: Gateway) -> Settings:
         for each in section.keys
     )  # fmt: skip
     own = set() if config.host in _EVERYWHERE else {f"[{config.host}]" if ":" in config.host else config.host.lower()}
-    return Settings(
+    return StudioSettings(
         keys=keys, folders=tuple(Path(folder) for folder in section.folders), mount=MOUNT,
         hidden=frozenset({Path(section.file)} if section.file else ()),
         hosts=LOOPBACK | own | set(section.hosts), addresses=True, secret=section.secret or gateway.secret,

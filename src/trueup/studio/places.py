@@ -10,15 +10,15 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from trueup.studio.refusal import Refusal
-from trueup.studio.settings import Settings
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.settings import StudioSettings
 
 _MOST_FILES = 20_000  # entries looked at in one walk
 _DEEPEST = 8
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
 
 
-def labelled(settings: Settings) -> dict[str, Path]:
+def labelled(settings: StudioSettings) -> dict[str, Path]:
     """The folders by their labels: their names, with a number if two have the same name."""
     found: dict[str, Path] = {}
     for folder in settings.folders:
@@ -29,7 +29,7 @@ def labelled(settings: Settings) -> dict[str, Path]:
     return found
 
 
-def find(settings: Settings, name: str) -> Path:
+def find(settings: StudioSettings, name: str) -> Path:
     """The path for a name; a Refusal unless it exists inside a folder of the studio."""
     label, _, rest = name.partition("/")
     folder = labelled(settings).get(label)
@@ -46,13 +46,13 @@ def find(settings: Settings, name: str) -> Path:
     return path
 
 
-def top_of(settings: Settings, path: Path) -> Path:
+def top_of(settings: StudioSettings, path: Path) -> Path:
     """The folder of the studio that contains a path; its parent folder if there is none."""
     tops = (each.resolve() for each in labelled(settings).values())
     return next((top for top in tops if top in path.parents), path.parent)
 
 
-def name_of(settings: Settings, path: Path) -> str | None:
+def name_of(settings: StudioSettings, path: Path) -> str | None:
     """The name of a path; None if it is outside the folders of the studio."""
     try:
         real = path.resolve()
@@ -67,7 +67,7 @@ def name_of(settings: Settings, path: Path) -> str | None:
     return None
 
 
-def named(settings: Settings, text: str) -> str:
+def named(settings: StudioSettings, text: str) -> str:
     """A text in which paths of the studio's folders are replaced by their names."""
     for label, folder in sorted(labelled(settings).items(), key=lambda item: -len(str(item[1]))):
         for spelled in dict.fromkeys((str(folder), str(folder.resolve()))):
@@ -76,7 +76,9 @@ def named(settings: Settings, text: str) -> str:
     return text
 
 
-def walk(settings: Settings, *, suffixes: tuple[str, ...] = (), folders: bool = False) -> Iterator[tuple[str, Path]]:
+def walk(
+    settings: StudioSettings, *, suffixes: tuple[str, ...] = (), folders: bool = False
+) -> Iterator[tuple[str, Path]]:
     """Every file with one of the suffixes, or every folder, by name; hidden ones and links are skipped."""
     seen = 0
     for label, top in labelled(settings).items():
@@ -106,13 +108,13 @@ def _entries(folder: Path) -> "list[os.DirEntry[str]]":
         return []
 
 
-def _is_skipped(entry: "os.DirEntry[str]", settings: Settings) -> bool:
+def _is_skipped(entry: "os.DirEntry[str]", settings: StudioSettings) -> bool:
     if entry.name.startswith(".") or entry.name in _SKIPPED or entry.is_symlink():
         return True
     return _is_kept(Path(entry.path), settings)
 
 
-def _is_kept(path: Path, settings: Settings) -> bool:
+def _is_kept(path: Path, settings: StudioSettings) -> bool:
     """Whether a path leads to a file that the studio must not read, even by a hard link or in another case."""
     for kept in settings.hidden:
         try:
@@ -127,8 +129,8 @@ def _is_hidden(below: Path) -> bool:
     return any(part.startswith(".") for part in below.parts)
 
 
-def _missing(name: str) -> Refusal:
-    return Refusal(
+def _missing(name: str) -> RequestRefused:
+    return RequestRefused(
         404, f"There is no file {name[:200]!r} in the studio's folders.", code="no_file",
         hint="Start the studio with the folder that contains it.",
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 
-class Refusal(Exception):
+class RequestRefused(Exception):
     """A request that is not served. `code` is for programs, `hint` says what to do."""
 
     def __init__(

@@ -30,7 +30,7 @@ class Key(msgspec.Struct, frozen=True):
     """When the key stops working, in seconds since 1970; None: never."""
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class StudioSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The options of a studio."""
 
     keys: tuple[Key, ...]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trueup.store.errors import StoreError
 from trueup.store.open import file_of
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 
 _ENDINGS = (".db", ".sqlite", ".sqlite3")
 _MOST = 100  # files of a folder that are looked into
@@ -27,7 +27,7 @@ def stores_in(folders: Iterable[Path]) -> list[Path]:
     return list(found)
 
 
-def unavailable(error: Exception, address: str) -> Refusal:
+def unavailable(error: Exception, address: str) -> RequestRefused:
     """Why the store at an address cannot be used, without that address: users of the studio need not know it.
 
     >>> unavailable(StoreError("/data/v.db: there is no such store"), "sqlite:///data/v.db").message
@@ -36,7 +36,7 @@ def unavailable(error: Exception, address: str) -> Refusal:
     said = str(error)
     for spelled in sorted(_spellings(address), key=len, reverse=True):
         said = said.removeprefix(f"{spelled}: ").replace(spelled, "the store")
-    return Refusal(503, f"The store cannot be used: {said.removesuffix('.')}.", code="store_unavailable")
+    return RequestRefused(503, f"The store cannot be used: {said.removesuffix('.')}.", code="store_unavailable")
 
 
 def _spellings(address: str) -> set[str]:

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from trueup.studio.refusal import Refusal
-from trueup.studio.settings import Settings
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.settings import StudioSettings
 from trueup.studio.working.slots import Slots
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class Studio:
     `lent` returns the store of a gateway that serves the studio; the studio does not close that store.
     """
 
-    def __init__(self, settings: Settings, lent: "Callable[[], Store | None] | None" = None) -> None:
+    def __init__(self, settings: StudioSettings, lent: "Callable[[], Store | None] | None" = None) -> None:
         self.settings = settings
         self.gateway: Callable[[], dict[str, Any]] | None = None
         """The state of the gateway that serves this studio, set by the gateway: `version`, `uptime` (seconds),
@@ -40,7 +40,7 @@ class Studio:
         """The store; a Refusal if there is none."""
         store = self.store_or_none
         if store is None:
-            raise Refusal(
+            raise RequestRefused(
                 404, "No store is open.", code="no_store",
                 hint="Start the studio with --store verdicts.db, or with --demo for sample traffic; a gateway needs `store` in its file.",
             )  # fmt: skip
@@ -80,7 +80,7 @@ class Studio:
             if gone is not None:
                 gone.close()
 
-    def unavailable(self, error: "StoreError") -> Refusal:
+    def unavailable(self, error: "StoreError") -> RequestRefused:
         """Why the store cannot be used."""
         from trueup.studio.stores import unavailable
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.testing.batches import Batch, Result, file_of, results_of
+from trueup.testing.batches import Batch, LineResult, file_of, results_of
 from trueup.testing.encoding import dump, load
 from trueup.testing.protocols.chat import Chat
 from trueup.testing.protocols.responses import Responses
@@ -164,7 +164,7 @@ def read_lines(data: bytes, endpoint: str) -> tuple[list[Request], list[dict[str
     return requests, errors
 
 
-def _line(result: Result) -> dict[str, Any]:
+def _line(result: LineResult) -> dict[str, Any]:
     line: dict[str, Any] = {"id": f"batch_req_{result.number:04}", "custom_id": result.custom_id}
     if result.kind == "expired":
         message = "This request could not be executed before the completion window expired."

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from trueup.testing.batch_files import Take
-from trueup.testing.batches import Batch, Result, file_of, results_of
+from trueup.testing.batches import Batch, LineResult, file_of, results_of
 from trueup.testing.encoding import dump, load
 from trueup.testing.protocols.messages import Messages, error_of
 from trueup.testing.protocols.shapes import CREATED_TEXT, json_body
@@ -112,7 +112,7 @@ class BatchMessages:
         return json_body(job.about)
 
 
-def _result(result: Result) -> dict[str, Any]:
+def _result(result: LineResult) -> dict[str, Any]:
     if result.kind == "expired":
         return {"type": "expired"}
     if result.kind == "failed":

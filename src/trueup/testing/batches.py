@@ -39,7 +39,7 @@ class Batch(msgspec.Struct, frozen=True):
     """The error message of a batch that fails."""
 
 
-class Result(msgspec.Struct, frozen=True):
+class LineResult(msgspec.Struct, frozen=True):
     """What became of one line: a status and a body, or no reply at all."""
 
     custom_id: str
@@ -60,7 +60,7 @@ def picked(pick: Pick, ids: Sequence[str]) -> set[str]:
     return set(pick) & set(ids)
 
 
-def results_of(batch: Batch, requests: Sequence[tuple[Request, Any]], protocol: Speaks, first: int) -> list[Result]:
+def results_of(batch: Batch, requests: Sequence[tuple[Request, Any]], protocol: Speaks, first: int) -> list[LineResult]:
     """What comes of each (request, step); the missing ones are left out."""
     ids = [request.custom_id for request, _ in requests]
     expired = set(ids) if batch.status == "expired" and not batch.expired else picked(batch.expired, ids)
@@ -70,13 +70,13 @@ def results_of(batch: Batch, requests: Sequence[tuple[Request, Any]], protocol: 
         if request.custom_id in missing:
             continue
         if request.custom_id in expired:
-            results.append(Result(request.custom_id, "expired", number=number))
+            results.append(LineResult(request.custom_id, "expired", number=number))
         else:
             results.append(_result(request, plain(step), protocol, number))
     return results
 
 
-def _result(request: Request, step: Any, protocol: Speaks, number: int) -> Result:
+def _result(request: Request, step: Any, protocol: Speaks, number: int) -> LineResult:
     if not isinstance(step, script.Say | script.Fail | script.Raw):
         step = script.Fail(500, f"a batch cannot carry {type(step).__name__}")
     response = build(step, request, protocol, number)
@@ -85,7 +85,7 @@ def _result(request: Request, step: Any, protocol: Speaks, number: int) -> Resul
     except ValueError:
         body = response.body.decode(errors="replace")
     kind: Literal["replied", "failed"] = "replied" if response.status == 200 else "failed"
-    return Result(request.custom_id, kind, response.status, body, number)
+    return LineResult(request.custom_id, kind, response.status, body, number)
 
 
 def file_of(batch: Batch, lines: Sequence[tuple[str, Any]]) -> bytes:

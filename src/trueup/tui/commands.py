@@ -18,7 +18,7 @@ _SECONDS = {"pause": 60.0, "kill": 60.0}  # the time of the others depends on th
 _LOOK = 0.1  # seconds between two checks that the screen is still waiting
 
 
-class Done(NamedTuple):
+class CommandResult(NamedTuple):
     """The exit code of a command, and its output."""
 
     code: int
@@ -27,7 +27,7 @@ class Done(NamedTuple):
 
 def carry_out(
     command: str, run: Path, *options: str, left: Callable[[], bool] = lambda: False, looks: bool = False
-) -> Done | None:
+) -> CommandResult | None:
     """Run a command on a run, and wait for it; None once `left` returns that nobody is waiting.
 
     A command that only `looks` is ended then. The others finish their work.
@@ -46,10 +46,12 @@ def carry_out(
             if time.monotonic() > limit:
                 process.kill()
                 process.wait()
-                return Done(1, f"`trueup {command}` took longer than {_SECONDS[command]:.0f} seconds and was ended")
+                return CommandResult(
+                    1, f"`trueup {command}` took longer than {_SECONDS[command]:.0f} seconds and was ended"
+                )
         out.seek(0)
         said = out.read().decode("utf-8", "replace").strip()
-    return Done(code, said or f"`trueup {command}` ended with {code}")
+    return CommandResult(code, said or f"`trueup {command}` ended with {code}")
 
 
 def _ended(process: "subprocess.Popen[bytes]", seconds: float) -> int | None:
@@ -65,7 +67,7 @@ def _hear_of_its_end(process: "subprocess.Popen[bytes]") -> None:
     threading.Thread(target=process.wait, name=f"run-{process.pid}", daemon=True).start()
 
 
-def resume(run: Path) -> Done:
+def resume(run: Path) -> CommandResult:
     """Resume a run in a separate process; if it ends soon, report why."""
     log = run / "TUI_LOG.txt"
     try:
@@ -74,13 +76,13 @@ def resume(run: Path) -> Done:
                 [*_CALL, "run", str(run)], stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
             )
     except OSError as error:
-        return Done(2, f"{error.filename or run}: {error.strerror or error}")
+        return CommandResult(2, f"{error.filename or run}: {error.strerror or error}")
     code = _ended(process, 1.5)
     if code is None:
         _hear_of_its_end(process)
-        return Done(0, f"{run.name} runs as process {process.pid}")
+        return CommandResult(0, f"{run.name} runs as process {process.pid}")
     try:
         last = log.read_text("utf-8", errors="replace").strip().splitlines()
     except OSError:
         last = []
-    return Done(code, f"{run.name} has ended" + (f": {last[-1]}" if code not in (0, 1) and last else ""))
+    return CommandResult(code, f"{run.name} has ended" + (f": {last[-1]}" if code not in (0, 1) and last else ""))

@@ -11,7 +11,7 @@ from trueup.batch.pipeline.retrying.retry import would_retry
 from trueup.batch.pipeline.rundir.directory import RunDir
 from trueup.batch.pipeline.rundir.lock import is_held, read_owner
 from trueup.tui.commands import carry_out
-from trueup.tui.pictures import FAULTS, Run
+from trueup.tui.pictures import FAULTS, RunPicture
 
 
 class Effect(NamedTuple):
@@ -47,7 +47,7 @@ def retry_effect(path: Path) -> Effect:
     return Effect("\n".join([*lines, "No call is made until you resume the run (s)."]), "Retry these units?")
 
 
-def kill_effect(run: Run) -> Effect:
+def kill_effect(run: RunPicture) -> Effect:
     """The effect of `trueup kill`."""
     owner = read_owner(run.path) if run.running else None
     if owner is None:

@@ -11,7 +11,7 @@ from textual.widgets import Static
 _GAP = 2
 
 
-class Keys(Static):
+class KeyBar(Static):
     """Every active key, with its action; a click on one presses it."""
 
     DEFAULT_CSS = """

@@ -21,7 +21,7 @@ _LEAST = 10  # cells of the column that shrinks
 _NAME = 28  # cells of it that matter more than another column: a run named after its pipeline and the time
 
 
-class Column(NamedTuple):
+class ListColumn(NamedTuple):
     """A column: its head, how important it is (0 is always shown), and whether its cells are aligned right."""
 
     name: str
@@ -29,7 +29,7 @@ class Column(NamedTuple):
     right: bool = False
 
 
-class Line(NamedTuple):
+class ListRow(NamedTuple):
     """A row: its key, its cells, and the sort value of each (None comes last)."""
 
     key: str
@@ -37,7 +37,7 @@ class Line(NamedTuple):
     values: tuple[Any, ...]
 
 
-class Order(NamedTuple):
+class SortOrder(NamedTuple):
     """The column that a list is sorted by."""
 
     column: str
@@ -62,14 +62,14 @@ class Listing(DataTable[Text]):
     class Sorted(Message):
         """Another order was chosen."""
 
-    def __init__(self, columns: Sequence[Column], *, opens: str = "Open", sorts: bool = True, **more: Any) -> None:
+    def __init__(self, columns: Sequence[ListColumn], *, opens: str = "Open", sorts: bool = True, **more: Any) -> None:
         super().__init__(cursor_type="row", zebra_stripes=True, **more)
         self._all = tuple(columns)
-        self._lines: list[Line] = []
+        self._lines: list[ListRow] = []
         self._shown: tuple[int, ...] = ()
         self._widths: tuple[int, ...] = ()
         self._sorts = sorts  # otherwise the screen sorts the rows itself when it gets `Sorted`
-        self.order: Order | None = None
+        self.order: SortOrder | None = None
         self._bindings.key_to_bindings["enter"] = [Binding("enter", "select_cursor", opens)]
 
     def on_mount(self) -> None:
@@ -81,7 +81,7 @@ class Listing(DataTable[Text]):
 
     # Showing rows -----------------------------------------------------------------------------------------------
 
-    def show(self, lines: Sequence[Line]) -> None:
+    def show(self, lines: Sequence[ListRow]) -> None:
         """Show rows; the chosen one stays chosen while it exists."""
         self._lines = list(_told_apart(lines))
         if self._sorts and self.order is not None:
@@ -130,7 +130,7 @@ class Listing(DataTable[Text]):
                 if self.get_cell_at(at) != cell:
                     self.update_cell_at(at, cell)
 
-    def _cells(self, line: Line) -> list[Text]:
+    def _cells(self, line: ListRow) -> list[Text]:
         return [
             elided(line.cells[at], width, right=self._all[at].right)
             for at, width in zip(self._shown, self._widths, strict=True)
@@ -171,7 +171,7 @@ class Listing(DataTable[Text]):
         """Sort by the next column; after the last one, as at the start."""
         names: list[str] = [self._all[at].name for at in self._shown]
         at = names.index(self.order.column) + 1 if self.order and self.order.column in names else 0
-        self._sort(Order(names[at]) if at < len(names) else None)
+        self._sort(SortOrder(names[at]) if at < len(names) else None)
 
     def action_sort_turn(self) -> None:
         """Reverse the order."""
@@ -186,16 +186,16 @@ class Listing(DataTable[Text]):
         event.stop()
         name = self._all[int(event.column_key.value or 0)].name
         again = self.order is not None and self.order.column == name
-        self._sort(Order(name, down=again and not (self.order is not None and self.order.down)))
+        self._sort(SortOrder(name, down=again and not (self.order is not None and self.order.down)))
 
-    def _sort(self, order: Order | None) -> None:
+    def _sort(self, order: SortOrder | None) -> None:
         self.order = order
         self.refresh_bindings()
         self.show(self._lines)
         self.post_message(self.Sorted())
 
 
-def _told_apart(lines: Iterable[Line]) -> Iterator[Line]:
+def _told_apart(lines: Iterable[ListRow]) -> Iterator[ListRow]:
     """Lines with unique keys: a damaged run may contain a unit twice."""
     seen: set[str] = set()
     for line in lines:
@@ -206,19 +206,19 @@ def _told_apart(lines: Iterable[Line]) -> Iterator[Line]:
         yield line if key == line.key else line._replace(key=key)
 
 
-def in_order(lines: Sequence[Line], at: int, *, down: bool) -> list[Line]:
+def in_order(lines: Sequence[ListRow], at: int, *, down: bool) -> list[ListRow]:
     """Lines sorted by a column; those without a value come last, both ways."""
     known = [line for line in lines if line.values[at] is not None]
     unknown = [line for line in lines if line.values[at] is None]
     return sorted(known, key=lambda line: line.values[at], reverse=down) + unknown
 
 
-def fitting(columns: Sequence[Column], widths: Sequence[int], room: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def fitting(columns: Sequence[ListColumn], widths: Sequence[int], room: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The columns that fit into `room` cells, and their widths.
 
     A very long first column shrinks, then the least important columns are left out, then the first shrinks again.
 
-    >>> columns = [Column("run"), Column("state"), Column("cost", 1), Column("updated", 2)]
+    >>> columns = [ListColumn("run"), ListColumn("state"), ListColumn("cost", 1), ListColumn("updated", 2)]
     >>> fitting(columns, [20, 7, 8, 11], 44), fitting(columns, [30, 7, 8, 11], 32), fitting(columns, [50, 7, 8, 11], 50)
     (((0, 1, 2), (20, 7, 8)), ((0, 1), (21, 7)), ((0, 1, 2), (29, 7, 8)))
     """

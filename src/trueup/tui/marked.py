@@ -9,7 +9,7 @@ from rich.text import Text
 
 from trueup.batch.pipeline.viewing.inspecting import JudgedReply, UnitDetails, fields_of
 from trueup.verdict.display import safe, safe_line
-from trueup.verdict.marking import Piece, pieces
+from trueup.verdict.marking import MarkedPiece, pieces
 from trueup.verdict.verdict import Verdict
 
 STYLES = {
@@ -31,7 +31,7 @@ def marked(raw: str, verdict: Verdict | None) -> Text:
     """
     shown = raw[:_MOST]
     out = Text()
-    for piece in [Piece(shown)] if verdict is None else pieces(verdict, shown):
+    for piece in [MarkedPiece(shown)] if verdict is None else pieces(verdict, shown):
         out.append(safe(piece.text), STYLES.get(piece.kind))
         for fact in piece.ends:
             out.append(f"⟨{fact.code}⟩", "bold")

@@ -18,7 +18,7 @@ from trueup.batch.pipeline.rundir.lock import is_held
 FAULTS = (OSError, ValueError, KeyError, TypeError, IndexError)  # exceptions that reading a damaged run may raise
 
 
-class Run(NamedTuple):
+class RunPicture(NamedTuple):
     """The state of one run; `fault` says why it cannot be read."""
 
     path: Path
@@ -74,15 +74,15 @@ def runs_at(folder: Path) -> list[Path]:
         return []
 
 
-def picture(path: Path) -> Run:
+def picture(path: Path) -> RunPicture:
     """The current state of a run."""
     try:
         running = is_held(path)
         return _picture(path, _stamp(path / JOURNAL), _stamp(path / MANIFEST) if running else None, running=running)
     except FAULTS as error:
         if not (path / JOURNAL).is_file():
-            return Run(path, fault=f"{path} was deleted, or moved to another place", gone=True)
-        return Run(path, fault=_said(error))
+            return RunPicture(path, fault=f"{path} was deleted, or moved to another place", gone=True)
+        return RunPicture(path, fault=_said(error))
 
 
 def mark(path: Path) -> tuple[Any, ...]:
@@ -104,12 +104,12 @@ def _stamp(file: Path) -> tuple[int, int, int] | None:
 
 
 @lru_cache(maxsize=512)
-def _picture(path: Path, *_: Any, running: bool) -> Run:
+def _picture(path: Path, *_: Any, running: bool) -> RunPicture:
     """The state of a run, read again only when the stamps of its files have changed."""
     try:
-        return Run(path, running, standing(RunDir.look(path), running=running))
+        return RunPicture(path, running, standing(RunDir.look(path), running=running))
     except Damaged as error:
-        return Run(path, running, fault=f"{error}; `trueup repair {path}` repairs what it can")
+        return RunPicture(path, running, fault=f"{error}; `trueup repair {path}` repairs what it can")
 
 
 def _said(error: BaseException) -> str:

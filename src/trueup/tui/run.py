@@ -15,14 +15,14 @@ from textual.widgets import DataTable, Header, Static
 from textual.worker import get_current_worker
 
 from trueup.batch.pipeline.reporting.words import batches, so_far
-from trueup.tui.commands import Done, carry_out, resume
+from trueup.tui.commands import CommandResult, carry_out, resume
 from trueup.tui.dialogs import Ask, Confirm
 from trueup.tui.effects import Effect, kill_effect, retry_effect, revalidate_effect
-from trueup.tui.keys import Keys
-from trueup.tui.listing import Column, Line, Listing
-from trueup.tui.pictures import Run, picture
+from trueup.tui.keys import KeyBar
+from trueup.tui.listing import ListColumn, Listing, ListRow
+from trueup.tui.pictures import RunPicture, picture
 from trueup.tui.reader_threads import hand_over
-from trueup.tui.units import Units
+from trueup.tui.units import UnitsScreen
 from trueup.verdict.catalogue import FINDINGS, FIXES
 from trueup.verdict.display import safe_line
 
@@ -31,11 +31,17 @@ STYLES = {
     "stopped": "yellow",
 }  # fmt: skip
 STEPS = (
-    Column("step"), Column("progress"), Column("valid", 0, right=True), Column("failed", 0, right=True),
-    Column("waiting", 1, right=True), Column("retried", 4, right=True), Column("calls", 3, right=True),
-    Column("cost", 2, right=True), Column("seconds", 5, right=True), Column("kind", 6),
+    ListColumn("step"), ListColumn("progress"), ListColumn("valid", 0, right=True), ListColumn("failed", 0, right=True),
+    ListColumn("waiting", 1, right=True), ListColumn("retried", 4, right=True), ListColumn("calls", 3, right=True),
+    ListColumn("cost", 2, right=True), ListColumn("seconds", 5, right=True), ListColumn("kind", 6),
 )  # fmt: skip
-CODES = (Column("code"), Column("kind"), Column("units", 0, right=True), Column("step", 1), Column("meaning", 2))
+CODES = (
+    ListColumn("code"),
+    ListColumn("kind"),
+    ListColumn("units", 0, right=True),
+    ListColumn("step", 1),
+    ListColumn("meaning", 2),
+)
 _KINDS = {"chunk": "asks a model", "expression": "expressions", "fan_out": "fans out a list", "run": "runs a script"}
 _TAGS = (("failure", "codes"), ("warning", "warnings"), ("fix", "fixes"))
 _LISTED = {"failure": "failed", "warning": "valid", "fix": "valid"}  # the units that a row of codes counts
@@ -53,7 +59,7 @@ def bar(valid: int, failed: int, pending: int, length: int = 24) -> Text:
     return Text.assemble(("█" * good, "green"), ("░" * bad, "red"), ("·" * (length - good - bad), "dim"))
 
 
-class OneRun(Screen[None]):
+class RunScreen(Screen[None]):
     """One run."""
 
     BINDINGS: ClassVar = [
@@ -69,7 +75,7 @@ class OneRun(Screen[None]):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._path = path
-        self._run = Run(path)
+        self._run = RunPicture(path)
         self._looking = False
         self._at_work = ""  # the running command whose time depends on the size of the run
 
@@ -79,7 +85,7 @@ class OneRun(Screen[None]):
         yield Listing(STEPS, opens="Units", id="steps")
         yield Listing(CODES, opens="Units", id="codes")
         yield Static(id="detail")
-        yield Keys()
+        yield KeyBar()
 
     def on_mount(self) -> None:
         self.show(picture(self._path))
@@ -100,7 +106,7 @@ class OneRun(Screen[None]):
         finally:
             self._looking = False
 
-    def show(self, run: Run) -> None:
+    def show(self, run: RunPicture) -> None:
         """Show a picture of the run; if it cannot be read, the last figures stay."""
         if not self.is_attached:
             return
@@ -123,7 +129,7 @@ class OneRun(Screen[None]):
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         step, code, tag, *_ = (*str(event.row_key.value).split("\n"), "", "")
-        self.app.push_screen(Units(self._path, step, code, kind=_LISTED.get(tag, "")))
+        self.app.push_screen(UnitsScreen(self._path, step, code, kind=_LISTED.get(tag, "")))
 
     # Actions on the run ---------------------------------------------------------------------------------
 
@@ -176,7 +182,7 @@ class OneRun(Screen[None]):
         if command == "revalidate":
             self._set_to_work("")
         if not effect.question:
-            self._tell_of(Done(effect.code, effect.text))
+            self._tell_of(CommandResult(effect.code, effect.text))
             return
 
         def answered(yes: object) -> None:
@@ -199,7 +205,7 @@ class OneRun(Screen[None]):
 
         app.run_worker(work, thread=True, group="command")
 
-    def _carried_out(self, command: str, done: Done) -> None:
+    def _carried_out(self, command: str, done: CommandResult) -> None:
         if command in {"retry", "revalidate"}:
             self._set_to_work("")
         self._tell_of(done)
@@ -208,7 +214,7 @@ class OneRun(Screen[None]):
     def _go_on(self) -> None:
         hand_over(self, self._tell_of, resume(self._path))
 
-    def _tell_of(self, done: Done) -> None:
+    def _tell_of(self, done: CommandResult) -> None:
         level: Any = "information" if done.code == 0 else "warning" if done.code == 1 else "error"
         self.app.notify(safe_line(done.said[-400:]), severity=level, markup=False, timeout=8)
         if self.is_attached:
@@ -220,7 +226,7 @@ def units(number: int) -> str:
     return f"{number:,} unit{'s' * (number != 1)}"
 
 
-def about(run: Run) -> Text:
+def about(run: RunPicture) -> Text:
     """The head of a run: its state, its counts, its pace, its cost."""
     out = Text()
     out.append(f"{safe_line(run.name)}  ", "bold")
@@ -244,7 +250,7 @@ def about(run: Run) -> Text:
     return out.append("\n" + " · ".join(part for part in pace if part))
 
 
-def _step_line(row: dict[str, Any], length: int) -> Line:
+def _step_line(row: dict[str, Any], length: int) -> ListRow:
     money = row["money"]
     price = "-" if not money["calls"] else "?" if money["unpriced"] else f"${money['usd']:.4f}"
     counts = [row[name] for name in ("valid", "failed", "pending", "retried")]
@@ -261,17 +267,17 @@ def _step_line(row: dict[str, Any], length: int) -> Line:
         row["step"], done / whole if whole else None, *counts, money["calls"],
         None if money["unpriced"] else money["usd"], row["seconds"], row["scope"],
     )  # fmt: skip
-    return Line(row["step"], cells, values)
+    return ListRow(row["step"], cells, values)
 
 
-def _code_lines(rows: list[dict[str, Any]]) -> list[Line]:
+def _code_lines(rows: list[dict[str, Any]]) -> list[ListRow]:
     lines = []
     for row in rows:
         for kind, counted in _TAGS:
             for code, count in sorted(row[counted].items(), key=lambda pair: (-pair[1], pair[0])):
                 values = (code, kind, count, row["step"], meaning(code))
                 cells = tuple(Text(safe_line(f"{value:,}" if value is count else str(value))) for value in values)
-                lines.append(Line(f"{row['step']}\n{code}\n{kind}", cells, values))
+                lines.append(ListRow(f"{row['step']}\n{code}\n{kind}", cells, values))
     return lines
 
 

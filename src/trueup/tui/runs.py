@@ -10,18 +10,18 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.widgets import DataTable, Header, Label, Static
 
-from trueup.tui.keys import Keys
-from trueup.tui.listing import Column, Line, Listing
-from trueup.tui.pictures import Run, picture, runs_at
+from trueup.tui.keys import KeyBar
+from trueup.tui.listing import ListColumn, Listing, ListRow
+from trueup.tui.pictures import RunPicture, picture, runs_at
 from trueup.tui.reader_threads import hand_over
-from trueup.tui.run import STYLES, OneRun
+from trueup.tui.run import STYLES, RunScreen
 from trueup.verdict.display import safe_line
 
 COLUMNS = (
-    Column("run"), Column("state"), Column("done", 2, right=True), Column("valid", 3, right=True),
-    Column("failed", 1, right=True), Column("waiting", 4, right=True), Column("left", 1, right=True),
-    Column("cost", 2, right=True), Column("of about", 5, right=True), Column("units", 6, right=True),
-    Column("pipeline", 7), Column("updated", 8),
+    ListColumn("run"), ListColumn("state"), ListColumn("done", 2, right=True), ListColumn("valid", 3, right=True),
+    ListColumn("failed", 1, right=True), ListColumn("waiting", 4, right=True), ListColumn("left", 1, right=True),
+    ListColumn("cost", 2, right=True), ListColumn("of about", 5, right=True), ListColumn("units", 6, right=True),
+    ListColumn("pipeline", 7), ListColumn("updated", 8),
 )  # fmt: skip
 
 
@@ -33,7 +33,7 @@ class Runs(Screen[None]):
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self._folder = folder
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, RunPicture] = {}
         self._looking = False
 
     def compose(self) -> ComposeResult:
@@ -41,7 +41,7 @@ class Runs(Screen[None]):
         yield Label("", id="hint")
         yield Listing(COLUMNS, opens="Open run", id="runs")
         yield Static(id="detail")
-        yield Keys()
+        yield KeyBar()
 
     def on_mount(self) -> None:
         self.show([picture(path) for path in runs_at(self._folder)])
@@ -60,7 +60,7 @@ class Runs(Screen[None]):
         finally:
             self._looking = False
 
-    def show(self, runs: list[Run]) -> None:
+    def show(self, runs: list[RunPicture]) -> None:
         """Show pictures of the runs."""
         if not self.is_attached:
             return
@@ -83,15 +83,15 @@ class Runs(Screen[None]):
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         run = self._runs.get(str(event.row_key.value))
         if run is not None:
-            self.app.push_screen(OneRun(run.path))
+            self.app.push_screen(RunScreen(run.path))
 
 
-def _line(run: Run) -> Line:
+def _line(run: RunPicture) -> ListRow:
     found = run.status
     name, state = safe_line(run.name), Text(run.state, STYLES.get(run.state, ""))
     if run.fault:
         blank = (Text(""),) * (len(COLUMNS) - 2)
-        return Line(str(run.path), (Text(name), state, *blank), (name, run.state, *[None] * len(blank)))
+        return ListRow(str(run.path), (Text(name), state, *blank), (name, run.state, *[None] * len(blank)))
     estimated = found["estimated_usd"]
     money = found["money"]
     left = run.live.get("seconds_left")
@@ -101,7 +101,7 @@ def _line(run: Run) -> Line:
     )  # fmt: skip
     numbers = [f"{found[each]:,}" for each in ("valid", "failed", "pending")]
     failed = Text(numbers[1], "red" if found["failed"] else "")
-    return Line(
+    return ListRow(
         str(run.path),
         (
             Text(name), state, Text(f"{run.share}%"), Text(numbers[0]), failed, Text(numbers[2]), Text(run.left or "-"),
@@ -112,7 +112,7 @@ def _line(run: Run) -> Line:
     )  # fmt: skip
 
 
-def _short_cost(run: Run) -> str:
+def _short_cost(run: RunPicture) -> str:
     """The cost in a column; a partly unknown cost is marked, and explained elsewhere."""
     money = run.status["money"]
     if not money["calls"]:
@@ -124,7 +124,7 @@ def _minute(stamp: Any) -> str:
     return str(stamp)[5:16].replace("T", " ")  # month to minute, to save width
 
 
-def detail(run: Run) -> Text:
+def detail(run: RunPicture) -> Text:
     """A run in a few lines, with the columns that its row may leave out."""
     out = Text.assemble((safe_line(run.name), "bold"))
     if run.fault:

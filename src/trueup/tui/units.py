@@ -15,14 +15,14 @@ from textual.worker import get_current_worker
 from trueup.batch.pipeline.viewing.inspecting import unit_at
 from trueup.batch.pipeline.viewing.unitlist import KINDS, PAGE, Query, UnitPage, UnitRow, page_at, row_now
 from trueup.tui.hints import Pane
-from trueup.tui.keys import Keys
-from trueup.tui.listing import Column, Line, Listing
+from trueup.tui.keys import KeyBar
+from trueup.tui.listing import ListColumn, Listing, ListRow
 from trueup.tui.marked import unit_text
 from trueup.tui.pictures import mark
 from trueup.tui.reader_threads import hand_over
 from trueup.verdict.display import safe_line
 
-COLUMNS = (Column("unit"), Column("state"), Column("codes", 1), Column("chunk", 2))
+COLUMNS = (ListColumn("unit"), ListColumn("state"), ListColumn("codes", 1), ListColumn("chunk", 2))
 _STYLES = {"failed": "red", "valid": "green", "asked": "yellow", "replied": "cyan", "waiting": "dim"}
 _MARKS = {"failed": "✗ failed", "valid": "✓ valid", "asked": "… asked", "replied": "… replied", "waiting": "· waiting"}
 
@@ -33,7 +33,7 @@ class Find(Input):
     BINDINGS: ClassVar = [Binding("enter", "submit", "Find")]
 
 
-class Units(Screen[None]):
+class UnitsScreen(Screen[None]):
     """The units of one step."""
 
     BINDINGS: ClassVar = [
@@ -64,7 +64,7 @@ class Units(Screen[None]):
             yield Listing(COLUMNS, opens="Read unit", sorts=False, id="units")
             with Pane(id="one"):
                 yield Static(id="unit")
-        yield Keys()
+        yield KeyBar()
 
     def on_mount(self) -> None:
         self.query_one("#find", Input).display = False
@@ -239,8 +239,8 @@ def _key(row: UnitRow) -> str:
     return f"{row.chunk}\n{row.id}"
 
 
-def _line(row: UnitRow) -> Line:
+def _line(row: UnitRow) -> ListRow:
     more = len(row.codes) - 1
     codes = safe_line(row.codes[0]) + (f" +{more}" if more else "") if row.codes else ""  # the unit shows all of them
     cells = (Text(safe_line(row.id)), Text(_MARKS[row.state], _STYLES[row.state]), Text(codes), Text(row.chunk))
-    return Line(_key(row), cells, (row.id, row.state, codes, row.chunk))
+    return ListRow(_key(row), cells, (row.id, row.state, codes, row.chunk))

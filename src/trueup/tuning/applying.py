@@ -21,8 +21,8 @@ from trueup.contract.files.faults import ContractError, Fault
 from trueup.contract.lint.examples import run_examples
 from trueup.contract.lint.run import Linted, lint_contract
 from trueup.tuning.edits import Add, Append, Edit, Remove, changed
-from trueup.tuning.evidence import Evidence, Seen, judged
-from trueup.tuning.files import Change, contract_of
+from trueup.tuning.evidence import JudgedCase, JudgedCases, judged
+from trueup.tuning.files import FileChange, contract_of
 from trueup.tuning.proposals import Proposal
 from trueup.tuning.tune import Suggestion, Tuning
 from trueup.tuning.yamltext import CannotEdit
@@ -116,7 +116,7 @@ def in_order(edits: Sequence[Edit]) -> list[Edit]:
     return [*others, *removals]
 
 
-def deciding(evidence: Evidence, suggestion: Suggestion) -> list[Seen]:
+def deciding(evidence: JudgedCases, suggestion: Suggestion) -> list[JudgedCase]:
     """The labelled replies that decided: some that are judged rightly only now, and some that stay refused."""
     proposal, labelled = suggestion.proposal, evidence.labelled
     better = [evidence.seen[number] for number in reversed(proposal.better)]  # of a bound, the nearest to its new place
@@ -131,7 +131,7 @@ def deciding(evidence: Evidence, suggestion: Suggestion) -> list[Seen]:
     return [*better[: MOST_EXAMPLES - len(still)], *still]
 
 
-def _example(one: Seen, contract: Contract) -> dict[str, Any] | None:
+def _example(one: JudgedCase, contract: Contract) -> dict[str, Any] | None:
     """A reply as an example of a contract file, without context that changes nothing; None if it does not fit into one."""
     reply, context = one.case.reply, dict(one.case.context or {})
     alone = judged(contract, structs.replace(one.case, context=None))
@@ -197,7 +197,7 @@ def _refuse_changed(tuning: Tuning) -> None:
         raise CannotApply(f"{tuning.file.path} {said}; run `trueup tune` again")
 
 
-def _write(tuning: Tuning, changes: Sequence[Change], contract: Contract, expected: dict[str, Any]) -> None:
+def _write(tuning: Tuning, changes: Sequence[FileChange], contract: Contract, expected: dict[str, Any]) -> None:
     linted = Linted(contract, (), tuple(expected.get("examples") or ()), tuning.file.whole.marks)
     _refuse(run_examples(linted))
     with contextlib.ExitStack() as parts:

@@ -14,7 +14,7 @@ from trueup.expressions.errors import ExpressionError
 from trueup.expressions.language import Expression, compile_expression
 from trueup.expressions.work import BUDGET
 from trueup.tuning.edits import Remove
-from trueup.tuning.evidence import Seen
+from trueup.tuning.evidence import JudgedCase
 from trueup.tuning.proposals import Workshop
 from trueup.tuning.schemas import BOUNDS, Bound, bounds_in, values_at
 from trueup.tuning.units import rule_list
@@ -36,7 +36,7 @@ class Numbered(NamedTuple):
     should: bool
 
 
-class Limit(NamedTuple):
+class LabelledBound(NamedTuple):
     """A bound, and the labelled replies that it decides about."""
 
     at: Parts
@@ -73,7 +73,7 @@ class Limit(NamedTuple):
         return float(10**-digits)
 
 
-def limits(shop: Workshop) -> Iterator[Limit]:
+def limits(shop: Workshop) -> Iterator[LabelledBound]:
     """The bounds of a contract that can be measured."""
     data = shop.data
     if isinstance(data.get("schema"), dict):
@@ -84,21 +84,21 @@ def limits(shop: Workshop) -> Iterator[Limit]:
     path, listed = rule_list(data)
     for index, rule in enumerate(listed):
         yield from _of_rule(
-            shop, {"expr": rule} if isinstance(rule, str) else rule, (*path, index), isinstance(rule, str)
+            shop, {"expr": rule} if isinstance(rule, str) else rule, (*path, index), is_text=isinstance(rule, str)
         )
     least = _least(data.get("reply"))
     if least is not None:
         cases = _cases(shop, "reply:min_text", lambda one: one.length, least, upper=False)
-        yield Limit(
+        yield LabelledBound(
             ("reply", "min_text"),
             ("reply", "min_text"),
             "reply.min_text",
             "reply:min_text",
             least,
-            False,
-            True,
-            cases,
-            True,
+            upper=False,
+            inclusive=True,
+            cases=cases,
+            is_whole=True,
         )
 
 
@@ -110,7 +110,7 @@ def _least(reply: Any) -> int | None:
 def _cases(
     shop: Workshop,
     unit: str,
-    number: Callable[[Seen], Number | None],
+    number: Callable[[JudgedCase], Number | None],
     value: Number,
     *,
     upper: bool,
@@ -131,11 +131,11 @@ def _cases(
     return tuple(found)
 
 
-def _of_schema(shop: Workshop, bound: Bound) -> Limit:
+def _of_schema(shop: Workshop, bound: Bound) -> LabelledBound:
     side, kind = BOUNDS[bound.keyword]
     upper, inclusive = side > 0, not bound.keyword.startswith("exclusive")
 
-    def number(one: Seen) -> Number | None:
+    def number(one: JudgedCase) -> Number | None:
         values = values_at(one.data, bound.path)
         if kind == "length":
             sizes: list[Number] = [len(value) for value in values if isinstance(value, str)]
@@ -155,7 +155,7 @@ def _of_schema(shop: Workshop, bound: Bound) -> Limit:
         flipped = frozenset(() if trial is None else trial.flipped)
         cases = tuple(one for one in cases if one.passes or one.which in flipped)
     whole = isinstance(bound.limit, int) and (kind != "number" or _all_whole(cases))
-    return Limit(at, at, f"{bound.keyword} of {path}", unit, bound.limit, upper, inclusive, cases, whole)
+    return LabelledBound(at, at, f"{bound.keyword} of {path}", unit, bound.limit, upper, inclusive, cases, whole)
 
 
 def _rendered(path: tuple[str | None, ...]) -> str:
@@ -166,7 +166,7 @@ def _all_whole(cases: tuple[Numbered, ...]) -> bool:
     return all(isinstance(one.number, int) or one.number.is_integer() for one in cases)
 
 
-def _of_ranges(shop: Workshop, ranges: Mapping[str, Any]) -> Iterator[Limit]:
+def _of_ranges(shop: Workshop, ranges: Mapping[str, Any]) -> Iterator[LabelledBound]:
     for check in read_checks("ranges", ranges):
         if not isinstance(check, Ranged):
             continue
@@ -176,7 +176,7 @@ def _of_ranges(shop: Workshop, ranges: Mapping[str, Any]) -> Iterator[Limit]:
             if bound is None:
                 continue
 
-            def number(one: Seen, check: Ranged = check) -> Number | None:
+            def number(one: JudgedCase, check: Ranged = check) -> Number | None:
                 value = check.field.value(_record(one)) if one.structured else None
                 return value if isinstance(value, int | float) else None
 
@@ -185,14 +185,14 @@ def _of_ranges(shop: Workshop, ranges: Mapping[str, Any]) -> Iterator[Limit]:
             cases = _cases(shop, unit, number, bound, upper=upper)
             whole = isinstance(bound, int) and _all_whole(cases)
             title = f"The {'highest' if upper else 'lowest'} {name!r}"
-            yield Limit(at, at, title, unit, bound, upper, True, cases, whole)
+            yield LabelledBound(at, at, title, unit, bound, upper, inclusive=True, cases=cases, is_whole=whole)
 
 
-def _record(one: Seen) -> dict[str, Any]:
+def _record(one: JudgedCase) -> dict[str, Any]:
     return record(one.data, one.case.context or {})
 
 
-def _of_rule(shop: Workshop, rule: Mapping[str, Any], at: Parts, is_text: bool) -> Iterator[Limit]:
+def _of_rule(shop: Workshop, rule: Mapping[str, Any], at: Parts, *, is_text: bool) -> Iterator[LabelledBound]:
     source = str(rule.get("expr"))
     name = str(rule.get("name", source))
     if rule.get("level", "error") != "error" or "\n" in source:
@@ -203,13 +203,13 @@ def _of_rule(shop: Workshop, rule: Mapping[str, Any], at: Parts, is_text: bool) 
         said = str(rule.get("error") or "")
         note = f"The message of the rule also says {number.text}." if number.text in said.split() else ""
         whole = isinstance(number.value, int) and _all_whole(cases)
-        yield Limit(
+        yield LabelledBound(
             at, edit_at, f"Rule {name!r}", f"rule:{name}", number.value, number.upper, number.inclusive, cases, whole,
             source[: number.start], source[number.end :], note,
         )  # fmt: skip
 
 
-class Compared(NamedTuple):
+class ComparedNumber(NamedTuple):
     """A number that an expression compares something with."""
 
     value: Number
@@ -222,7 +222,7 @@ class Compared(NamedTuple):
     inclusive: bool
 
 
-def comparisons(source: str) -> list[Compared]:
+def comparisons(source: str) -> list[ComparedNumber]:
     """The numbers of an expression that something is less or greater than.
 
     >>> [(one.value, one.other, one.upper) for one in comparisons("0 <= age <= 125")]
@@ -241,13 +241,15 @@ def comparisons(source: str) -> list[Compared]:
         sides = [node.left, *node.comparators]
         for sign, left, right in zip(node.ops, sides[:-1], sides[1:], strict=True):
             for constant, other, on_right in ((right, left, True), (left, right, False)):
-                one = _compared(source, sign, constant, other, on_right)
+                one = _compared(source, sign, constant, other, on_right=on_right)
                 if one is not None:
                     found.append(one)
     return found
 
 
-def _compared(source: str, sign: ast.cmpop, constant: ast.expr, other: ast.expr, on_right: bool) -> Compared | None:
+def _compared(
+    source: str, sign: ast.cmpop, constant: ast.expr, other: ast.expr, *, on_right: bool
+) -> ComparedNumber | None:
     if not isinstance(sign, _STRICT + _LOOSE) or isinstance(other, ast.Constant):
         return None
     text = ast.get_source_segment(source, constant) or ""
@@ -259,10 +261,14 @@ def _compared(source: str, sign: ast.cmpop, constant: ast.expr, other: ast.expr,
         return None
     upper = isinstance(sign, _LESS) is on_right  # x < 5, or 5 > x
     said = ast.get_source_segment(source, other) or ""
-    return Compared(value, text, constant.col_offset, constant.end_col_offset, said, upper, isinstance(sign, _LOOSE))
+    return ComparedNumber(
+        value, text, constant.col_offset, constant.end_col_offset, said, upper, isinstance(sign, _LOOSE)
+    )
 
 
-def _rule_cases(shop: Workshop, unit: str, source: str, number: Compared, when: str | None) -> tuple[Numbered, ...]:
+def _rule_cases(
+    shop: Workshop, unit: str, source: str, number: ComparedNumber, when: str | None
+) -> tuple[Numbered, ...]:
     """The replies whose judgement by a rule hangs on one number of it."""
     try:
         other = compile_expression(number.other)
@@ -274,7 +280,7 @@ def _rule_cases(shop: Workshop, unit: str, source: str, number: Compared, when: 
     except ExpressionError:
         return ()
 
-    def measured(one: Seen) -> Number | None:
+    def measured(one: JudgedCase) -> Number | None:
         if not one.structured:
             return None
         fields = _record(one)

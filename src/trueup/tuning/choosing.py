@@ -17,7 +17,7 @@ UNLABELLED = ("dead", "together")
 _FRESH = 3  # labels that no narrower proposal explains
 
 
-class Chosen(NamedTuple):
+class ChosenProposal(NamedTuple):
     """A proposal that stands, with its corrected p-value."""
 
     proposal: Proposal
@@ -26,7 +26,7 @@ class Chosen(NamedTuple):
     """How many tests it was corrected for."""
 
 
-def choose(proposals: Sequence[Proposal], q: float = Q, cluster: Callable[[int], object] = int) -> list[Chosen]:
+def choose(proposals: Sequence[Proposal], q: float = Q, cluster: Callable[[int], object] = int) -> list[ChosenProposal]:
     """The proposals that stand at a false discovery rate of `q`; `cluster` is what a labelled reply belongs to."""
     labelled = [proposal for proposal in proposals if proposal.kind not in UNLABELLED]
     others = [proposal for proposal in proposals if proposal.kind in UNLABELLED]
@@ -35,7 +35,7 @@ def choose(proposals: Sequence[Proposal], q: float = Q, cluster: Callable[[int],
     return _narrowest(standing, cluster)
 
 
-def _standing(proposals: Sequence[Proposal], q: float) -> list[Chosen]:
+def _standing(proposals: Sequence[Proposal], q: float) -> list[ChosenProposal]:
     """The proposals of one family of tests that stand."""
     ps = [proposal.p for proposal in proposals]
     corrected = adjusted(ps)
@@ -45,12 +45,12 @@ def _standing(proposals: Sequence[Proposal], q: float) -> list[Chosen]:
         for proposal, stands in zip(proposals, passed, strict=True)
         if stands and proposal.kind == "misfire"
     }
-    standing: list[Chosen] = []
+    standing: list[ChosenProposal] = []
     for proposal, stands, p in zip(proposals, passed, corrected, strict=True):
         rival = switched_off.get(proposal.unit) if proposal.kind == "threshold" else None
         if proposal.title and (stands or (rival is not None and proposal.also)) and not _is_beaten(proposal, rival):
             shown = p if stands or rival is None else corrected[proposals.index(rival)]
-            standing.append(Chosen(proposal, shown, len(proposals)))
+            standing.append(ChosenProposal(proposal, shown, len(proposals)))
     return standing
 
 
@@ -63,9 +63,9 @@ def _net(proposal: Proposal) -> int:
     return len(proposal.better) - len(proposal.worse)
 
 
-def _narrowest(standing: list[Chosen], cluster: Callable[[int], object]) -> list[Chosen]:
+def _narrowest(standing: list[ChosenProposal], cluster: Callable[[int], object]) -> list[ChosenProposal]:
     explained: set[int] = set()
-    kept: list[Chosen] = []
+    kept: list[ChosenProposal] = []
     for one in standing:
         proposal = one.proposal
         if proposal.kind in UNLABELLED:

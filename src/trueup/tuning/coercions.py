@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trueup.tuning.edits import Edit, Put, with_path
-from trueup.tuning.evidence import Seen, judged
+from trueup.tuning.evidence import JudgedCase, judged
 from trueup.tuning.proposals import NEEDED, Proposal, Workshop, of
 from trueup.tuning.schemas import schema_place
 from trueup.verdict.catalogue import FIXES, GRADES
@@ -77,13 +77,13 @@ def with_profile(data: dict[str, Any], profile: str) -> list[Edit]:
     return with_path(data, path, profile, before="examples")
 
 
-def _has_wrong_type(one: Seen) -> bool:
+def _has_wrong_type(one: JudgedCase) -> bool:
     """Whether a type is at fault; enum values are the room of aliases."""
     return one.ok or any(found.code == "V001" for found in one.errors)
 
 
 def _accept(shop: Workshop, grade: str) -> Iterator[Proposal]:
-    def about(one: Seen) -> bool:
+    def about(one: JudgedCase) -> bool:
         return any(found.code == "G001" for found in one.errors)
 
     edits: list[Edit] = (

@@ -18,7 +18,7 @@ from trueup.expressions.language import Expression
 from trueup.expressions.work import BUDGET
 from trueup.material.case import RIGHT, WRONG, Case, Label
 from trueup.material.selection import rule_of
-from trueup.tuning.units import STRUCTURAL, Unit, names_of, unit_of
+from trueup.tuning.units import STRUCTURAL, RefusingUnit, names_of, unit_of
 from trueup.verdict.bugs import bug_of
 from trueup.verdict.facts import Finding, Findings
 from trueup.verdict.verdict import Verdict
@@ -27,7 +27,7 @@ MOST = 20_000  # replies without a label that are kept
 UNNOTED = ("?",)  # missing, if nobody noted which context a reply was judged with
 
 
-class Said(NamedTuple):
+class CaseLabels(NamedTuple):
     """What people said about one case, disagreements settled by majority."""
 
     should: bool | None = None
@@ -39,7 +39,7 @@ class Said(NamedTuple):
     note: str = ""
 
 
-class Seen(NamedTuple):
+class JudgedCase(NamedTuple):
     """One case, judged."""
 
     number: int
@@ -62,7 +62,7 @@ class Seen(NamedTuple):
     is_spoken: bool
     """Whether there is text that a state could forbid."""
     state: str
-    said: Said
+    said: CaseLabels
     verdict: Verdict | None = None
     """The whole verdict, kept where there are labels or forbidden words."""
 
@@ -77,13 +77,13 @@ class Seen(NamedTuple):
         return tuple(self.findings.errors)
 
 
-class Evidence(NamedTuple):
+class JudgedCases(NamedTuple):
     """All cases, judged."""
 
-    seen: list[Seen]
-    labelled: list[Seen]
+    seen: list[JudgedCase]
+    labelled: list[JudgedCase]
     """Those for which it is known whether they should be accepted."""
-    units: dict[str, Unit]
+    units: dict[str, RefusingUnit]
     """Everything that the contract lists or that fired, by key."""
     unjudgeable: dict[str, int]
     left_out: int
@@ -101,10 +101,12 @@ class Evidence(NamedTuple):
         )
 
 
-def gather(cases: Iterable[Case], contract: Contract, listed: Iterable[Unit] = (), most: int = MOST) -> Evidence:
+def gather(
+    cases: Iterable[Case], contract: Contract, listed: Iterable[RefusingUnit] = (), most: int = MOST
+) -> JudgedCases:
     """Judge cases under a contract, which lists these units; every labelled case is kept, and at most so many others."""
-    seen: list[Seen] = []
-    units: dict[str, Unit] = {unit.key: unit for unit in listed}
+    seen: list[JudgedCase] = []
+    units: dict[str, RefusingUnit] = {unit.key: unit for unit in listed}
     reasons: Counter[str] = Counter()
     plain = left_out = 0
     known: set[tuple[str, str]] = set()
@@ -129,7 +131,7 @@ def gather(cases: Iterable[Case], contract: Contract, listed: Iterable[Unit] = (
         seen.append(_seen(len(seen), case, verdict, contract, units))
     labelled = [one for one in seen if one.said.should is not None]
     unnoted = sum(one.case.missing == UNNOTED and lost(wanted, UNNOTED) is not None for one in seen)
-    return Evidence(seen, labelled, units, dict(reasons), left_out, unnoted)
+    return JudgedCases(seen, labelled, units, dict(reasons), left_out, unnoted)
 
 
 def _unjudgeable(case: Case, wanted: frozenset[str]) -> str | None:
@@ -155,7 +157,7 @@ def judged(contract: Contract, case: Case) -> Verdict | None:
         return None
 
 
-def _seen(number: int, case: Case, verdict: Verdict, contract: Contract, units: dict[str, Unit]) -> Seen:
+def _seen(number: int, case: Case, verdict: Verdict, contract: Contract, units: dict[str, RefusingUnit]) -> JudgedCase:
     fired: set[str] = set()
     refusing: dict[str, None] = {}
     for found in verdict.findings:
@@ -173,9 +175,9 @@ def _seen(number: int, case: Case, verdict: Verdict, contract: Contract, units: 
         state = meaning.states.standing(case.context or {}).state
         is_spoken = any(text.strip() for text, _ in spoken_texts(prose(verdict)))
     length = verdict.metrics.get("total_text_length", 0)
-    said = settled(case, verdict.ok, verdict.findings)
+    said = settled(case, verdict.findings, ok_now=verdict.ok)
     unasked = _unasked(case, verdict, contract) if structured else frozenset()
-    return Seen(
+    return JudgedCase(
         number, case, verdict.ok, verdict.findings, verdict.data if case.labels else None, length, frozenset(fired), tuple(refusing),
         structured, unasked, is_spoken, state, said, verdict if case.labels or any(found.code == "D001" for found in verdict.findings) else None,
     )  # fmt: skip
@@ -197,7 +199,7 @@ def _holds(when: Expression, fields: dict[str, Any]) -> bool:
         return False
 
 
-def settled(case: Case, ok_now: bool, findings: Findings) -> Said:
+def settled(case: Case, findings: Findings, *, ok_now: bool) -> CaseLabels:
     """What the labels of a case say of the reply: a label says whether the decision that it speaks of is right."""
     if not case.labels:
         return _NOTHING
@@ -211,7 +213,7 @@ def settled(case: Case, ok_now: bool, findings: Findings) -> Said:
             continue
         is_right = label.outcome == RIGHT
         if label.subject:
-            then = _fired_then(case, label, ok_now, fired)
+            then = _fired_then(case, label, fired, ok_now=ok_now)
             if then is not None:  # what fired rightly then and does not fire now is missed now
                 subjects.setdefault(label.subject, []).append(is_right is (then is (label.subject in fired)))
         else:
@@ -219,15 +221,15 @@ def settled(case: Case, ok_now: bool, findings: Findings) -> Said:
     votes = {subject: vote for subject, all_votes in subjects.items() if (vote := _majority(all_votes)) is not None}
     should = _majority(whole)
     if should is None and not whole:
-        should = _from_findings(votes, ok_now, findings)
+        should = _from_findings(votes, findings, ok=ok_now)
     drawn = any(label.drawn == "random" and case.was_accepted(label, now=ok_now) for label in case.labels)
-    return Said(should, votes, drawn, note)
+    return CaseLabels(should, votes, drawn, note)
 
 
-_NOTHING = Said()
+_NOTHING = CaseLabels()
 
 
-def _fired_then(case: Case, label: Label, ok_now: bool, fired_now: set[str]) -> bool | None:
+def _fired_then(case: Case, label: Label, fired_now: set[str], *, ok_now: bool) -> bool | None:
     """Whether what a label speaks of fired in the decision that it speaks of; None if nobody knows."""
     recorded, subject = case.recorded, label.subject
     accepted = case.was_accepted(label, now=ok_now)
@@ -247,7 +249,7 @@ def _majority(votes: list[bool]) -> bool | None:
     return None if 2 * yes == len(votes) else 2 * yes > len(votes)
 
 
-def _from_findings(votes: dict[str, bool], ok: bool, findings: Findings) -> bool | None:
+def _from_findings(votes: dict[str, bool], findings: Findings, *, ok: bool) -> bool | None:
     """What labels of single findings say of the reply: one right error refuses it; if every error is wrong, it should pass.
 
     On an accepted reply, `wrong` about a rule or a code that did not fire says that it should have.
@@ -263,7 +265,7 @@ def _from_findings(votes: dict[str, bool], ok: bool, findings: Findings) -> bool
     return True if all(vote is False for vote in said) else None
 
 
-def finding_vote(one: Seen, found: Finding) -> bool | None:
+def finding_vote(one: JudgedCase, found: Finding) -> bool | None:
     """Whether a finding is right, as far as labels say so without doubt.
 
     A label of the finding itself counts. One of the whole verdict counts if the reply is refused for this reason alone, and the verdict

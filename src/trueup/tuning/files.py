@@ -12,19 +12,19 @@ from typing import Any, NamedTuple
 
 from trueup.contract.contract import Contract
 from trueup.contract.files.documents import parse_document
-from trueup.contract.files.extends import Whole, read_whole
+from trueup.contract.files.extends import ExtendedFile, read_whole
 from trueup.contract.files.faults import ContractError
 from trueup.contract.lint.run import load_contract
 from trueup.contract.options import options_in
 from trueup.tuning.edits import Add, Edit, Remove, changed, moved
 from trueup.tuning.tomltext import edited as edited_toml
-from trueup.tuning.yamltext import CannotEdit, Tree, edited
+from trueup.tuning.yamltext import CannotEdit, YamlTree, edited
 from trueup.verdict.paths import Parts, render
 
 _NAMED = ("schema", "tools")  # parts that a contract may name a file for
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """The new text of one file."""
 
     file: Path
@@ -46,7 +46,7 @@ class ContractFile:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         load_contract(self.path)  # says everything that is wrong with it
-        self.whole: Whole = read_whole(self.path)
+        self.whole: ExtendedFile = read_whole(self.path)
         self._texts: dict[Path, str] = {}
         self._own: Any = parse_document(self.text(self.path), self.path.as_posix(), self.path.suffix.lower()).data
 
@@ -81,7 +81,7 @@ class ContractFile:
         file = Path(place.file)
         wanted = _value(self.data, path)
         theirs = self._document(file)
-        for candidate in reversed(Tree(self.text(file), file.suffix.lower()).paths_at(place.line, place.column)):
+        for candidate in reversed(YamlTree(self.text(file), file.suffix.lower()).paths_at(place.line, place.column)):
             if _value(theirs, candidate) == wanted:
                 return file, candidate
         raise CannotEdit(f"{render(path)} is put together from several files; edit it by hand")
@@ -89,7 +89,7 @@ class ContractFile:
     def _document(self, file: Path) -> Any:
         return parse_document(self.text(file), file.as_posix(), file.suffix.lower()).data
 
-    def change(self, edits: Sequence[Edit]) -> list[Change]:
+    def change(self, edits: Sequence[Edit]) -> list[FileChange]:
         """The new texts of the files that the edits are about; refuses with `CannotEdit` what cannot be edited in place."""
         texts: dict[Path, str] = {}
         for edit in edits:
@@ -102,7 +102,7 @@ class ContractFile:
             new = edited_toml(text, made) if kind == ".toml" else edited(text, made, kind)
             self._verify(file, text, new, made)
             texts[file] = new
-        return [Change(file, self.text(file), new) for file, new in texts.items()]
+        return [FileChange(file, self.text(file), new) for file, new in texts.items()]
 
     def _home_of(self, edit: Edit) -> tuple[Path, Parts]:
         if isinstance(edit, Add) and not edit.path:

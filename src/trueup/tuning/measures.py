@@ -13,9 +13,9 @@ from trueup.material.case import RIGHT, WRONG
 from trueup.statistics.agreement import Agreement, agreement
 from trueup.statistics.clusters import Clustered
 from trueup.statistics.proportions import Interval, wilson
-from trueup.tuning.evidence import Evidence, Seen, finding_vote
+from trueup.tuning.evidence import JudgedCase, JudgedCases, finding_vote
 from trueup.tuning.patterns import Tried
-from trueup.tuning.units import Unit, unit_of
+from trueup.tuning.units import RefusingUnit, unit_of
 
 
 class Recall(NamedTuple):
@@ -26,10 +26,10 @@ class Recall(NamedTuple):
     high: float
 
 
-class Row(NamedTuple):
+class UnitMeasures(NamedTuple):
     """What is known of one unit."""
 
-    unit: Unit
+    unit: RefusingUnit
     fired: int
     right: int
     wrong: int
@@ -56,18 +56,18 @@ class Row(NamedTuple):
 class Measured(NamedTuple):
     """All measures of a contract."""
 
-    whole: Row
+    whole: UnitMeasures
     """The contract as one: a refusal is right or wrong."""
-    codes: list[Row]
-    units: list[Row]
-    patterns: dict[str, list[Row]]
+    codes: list[UnitMeasures]
+    units: list[UnitMeasures]
+    patterns: dict[str, list[UnitMeasures]]
     """For each unit with several terms or patterns, what is known of each of them."""
     agreement: Agreement
     sample: int
     """Accepted replies that were drawn at random and labelled."""
 
 
-def measure(evidence: Evidence, tried: Mapping[str, list[Tried]] = MappingProxyType({})) -> Measured:
+def measure(evidence: JudgedCases, tried: Mapping[str, list[Tried]] = MappingProxyType({})) -> Measured:
     """The measures of a contract: as a whole, of each code, of each unit, and of the patterns that were `tried`."""
     fired: Counter[str] = Counter()
     votes: dict[str, tuple[list[int], list[int]]] = {}
@@ -76,7 +76,7 @@ def measure(evidence: Evidence, tried: Mapping[str, list[Tried]] = MappingProxyT
         keys: set[str] = set()
         for found in one.findings:
             vote = finding_vote(one, found)
-            for unit in (unit_of(found, evidence.units), Unit(found.code, "code", found.code)):
+            for unit in (unit_of(found, evidence.units), RefusingUnit(found.code, "code", found.code)):
                 known.setdefault(unit.key, unit)
                 if unit.key not in keys:
                     keys.add(unit.key)
@@ -89,23 +89,23 @@ def measure(evidence: Evidence, tried: Mapping[str, list[Tried]] = MappingProxyT
     refused = [one for one in evidence.labelled if not one.ok]
     said = tuple([one.number for one in refused if one.said.should is wrong] for wrong in (False, True))
     count = sum(not one.ok for one in evidence.seen)
-    whole = _row(Unit("", "contract", "every refusal"), count, (said[0], said[1]), evidence, misses)
+    whole = _row(RefusingUnit("", "contract", "every refusal"), count, (said[0], said[1]), evidence, misses)
     codes, others = [r for r in rows if r.unit.kind == "code"], [r for r in rows if r.unit.kind != "code"]
     patterns = {key: [_pattern(each, evidence) for each in listed] for key, listed in tried.items()}
     return Measured(whole, codes, others, patterns, _agreement(evidence), misses.sample)
 
 
-def _pattern(tried: Tried, evidence: Evidence) -> Row:
+def _pattern(tried: Tried, evidence: JudgedCases) -> UnitMeasures:
     """A row for a pattern; which pattern should have caught a miss is never known."""
     right, wrong = len(tried.right), len(tried.wrong)
     pattern = tried.pattern
-    unit = Unit(f"{pattern.kind} {pattern.text}", "pattern", pattern.text, pattern.at)
-    return Row(
+    unit = RefusingUnit(f"{pattern.kind} {pattern.text}", "pattern", pattern.text, pattern.at)
+    return UnitMeasures(
         unit, tried.fired, right, wrong, share_of(tried.right, tried.wrong, evidence) if right + wrong else None, None
     )
 
 
-def share_of(right: Sequence[int], wrong: Sequence[int], evidence: Evidence) -> Interval:
+def share_of(right: Sequence[int], wrong: Sequence[int], evidence: JudgedCases) -> Interval:
     """The interval of the share of right ones among labelled replies; replies of one conversation repeat each other."""
     counted = Clustered()
     for numbers, value in ((right, 1), (wrong, 0)):
@@ -114,18 +114,20 @@ def share_of(right: Sequence[int], wrong: Sequence[int], evidence: Evidence) -> 
     return counted.wilson()
 
 
-def _row(unit: Unit, fired: int, votes: tuple[list[int], list[int]], evidence: Evidence, misses: "Misses") -> Row:
+def _row(
+    unit: RefusingUnit, fired: int, votes: tuple[list[int], list[int]], evidence: JudgedCases, misses: "Misses"
+) -> UnitMeasures:
     right, wrong = map(len, votes)
     labelled = right + wrong
     precision = share_of(*votes, evidence) if labelled else None
     recall = misses.recall(unit, fired * right / labelled) if labelled else None
-    return Row(unit, fired, right, wrong, precision, recall)
+    return UnitMeasures(unit, fired, right, wrong, precision, recall)
 
 
 class Misses:
     """What the random sample of accepted replies says about replies that should have been refused."""
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: JudgedCases) -> None:
         drawn = [one for one in evidence.labelled if one.ok and one.said.is_random]
         self.sample = len(drawn)
         self._accepted = sum(one.ok for one in evidence.seen)
@@ -134,7 +136,7 @@ class Misses:
         self._named: Counter[str] = Counter(name for one in missed for name in _blamed(one))
         self._unnamed = sum(not _blamed(one) for one in missed)
 
-    def recall(self, unit: Unit, caught: float) -> Recall | None:
+    def recall(self, unit: RefusingUnit, caught: float) -> Recall | None:
         """The recall of a unit that refused so many replies rightly; None if the sample does not say.
 
         A miss counts against a rule or a code if its label names it. While a miss names nothing, only the whole contract's recall is known.
@@ -153,12 +155,12 @@ class Misses:
         return Recall(caught / (caught + missed / self.sample * self._accepted), low, high)
 
 
-def _blamed(one: Seen) -> list[str]:
+def _blamed(one: JudgedCase) -> list[str]:
     """What the labels of a miss name as the rule or code that should have refused it."""
     return [subject for subject, is_right in one.said.subjects.items() if not is_right]
 
 
-def _agreement(evidence: Evidence) -> Agreement:
+def _agreement(evidence: JudgedCases) -> Agreement:
     return agreement(
         ((label.verdict, label.subject), label.author, label.outcome)
         for one in evidence.seen

@@ -13,7 +13,7 @@ from trueup.tuning.measures import share_of
 from trueup.tuning.proposals import NEEDED, Proposal, Workshop, of
 from trueup.tuning.schemas import schema_place
 from trueup.tuning.silent import called, level_of, removal
-from trueup.tuning.units import Unit, unit_of
+from trueup.tuning.units import RefusingUnit, unit_of
 from trueup.verdict.facts import Finding
 from trueup.verdict.paths import Parts, parse, value_at
 
@@ -47,7 +47,7 @@ def misfires(shop: Workshop) -> Iterator[Proposal]:
 
 
 def _decided(
-    shop: Workshop, unit: Unit, edits: list[Edit], wrong: list[int], right: list[int]
+    shop: Workshop, unit: RefusingUnit, edits: list[Edit], wrong: list[int], right: list[int]
 ) -> tuple[list[int], list[int]]:
     """The votes on replies that the unit alone refuses: a schema hides what rules would have said."""
     trial = shop.try_out(edits, lambda one: unit.key in one.units)
@@ -61,7 +61,7 @@ def _decided(
 
 
 def _proposal(
-    shop: Workshop, unit: Unit, at: Parts, said: str, edits: list[Edit], labels: tuple[list[int], list[int]]
+    shop: Workshop, unit: RefusingUnit, at: Parts, said: str, edits: list[Edit], labels: tuple[list[int], list[int]]
 ) -> Proposal:
     wrong, right = labels
     n = len(wrong) + len(right)
@@ -78,7 +78,7 @@ def _proposal(
     return Proposal("misfire", at, title, why, counted.p, tuple(edits), n, better, worse, "", unit.key, facts)
 
 
-def _remedy(data: dict[str, Any], unit: Unit, found: Finding) -> tuple[Parts, str, list[Edit]] | None:
+def _remedy(data: dict[str, Any], unit: RefusingUnit, found: Finding) -> tuple[Parts, str, list[Edit]] | None:
     """Where a unit stands, what to do about it in words, and as edits; None if nothing milder can be written."""
     if unit.kind in ("rule", "forbid"):
         return _milder_rule(data, unit)
@@ -89,7 +89,7 @@ def _remedy(data: dict[str, Any], unit: Unit, found: Finding) -> tuple[Parts, st
     return _milder_schema(data, found)
 
 
-def _milder_rule(data: dict[str, Any], unit: Unit) -> tuple[Parts, str, list[Edit]] | None:
+def _milder_rule(data: dict[str, Any], unit: RefusingUnit) -> tuple[Parts, str, list[Edit]] | None:
     if not unit.at:
         return None
     held = value_at(data, unit.at)
@@ -106,18 +106,18 @@ def _milder_rule(data: dict[str, Any], unit: Unit) -> tuple[Parts, str, list[Edi
     return unit.at, said, [Add(unit.at, "level", "warning")]
 
 
-def _milder_reply(data: dict[str, Any], unit: Unit) -> tuple[Parts, str, list[Edit]] | None:
+def _milder_reply(data: dict[str, Any], unit: RefusingUnit) -> tuple[Parts, str, list[Edit]] | None:
     if unit.at:
         held = value_at(data, unit.at)
-        edit: Edit = Put((*unit.at, "on"), False) if "on" in held else Add(unit.at, "on", False)
+        edit: Edit = Put((*unit.at, "on"), value=False) if "on" in held else Add(unit.at, "on", value=False)
         return unit.at, "switch it off", [edit]
     reply = data.get("reply")
     if not isinstance(reply, dict):
         return ("reply",), "switch it off", [Put(("reply",), {unit.name: False})]
     at: Parts = ("reply", unit.name)
     if unit.name in reply:
-        return at, "switch it off", [Put(at, False)]
-    return at, "switch it off", [Add(("reply",), unit.name, False)]
+        return at, "switch it off", [Put(at, value=False)]
+    return at, "switch it off", [Add(("reply",), unit.name, value=False)]
 
 
 def _section(data: dict[str, Any], found: Finding) -> tuple[Parts, str, list[Edit]] | None:
@@ -168,6 +168,6 @@ def _of_patterns(shop: Workshop) -> Iterator[Proposal]:
         for each in listed:
             if shop.votes(each.wrong, each.right).total >= NEEDED:
                 pattern = each.pattern
-                shown = Unit(key, "field", f"{pattern.kind.capitalize()} {pattern.text!r} of {unit.name!r}")
+                shown = RefusingUnit(key, "field", f"{pattern.kind.capitalize()} {pattern.text!r} of {unit.name!r}")
                 edits = removal(shop.data, pattern.at)
                 yield _proposal(shop, shown, pattern.at, "remove it", edits, (each.wrong, each.right))

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from trueup.checks.conversation import spoken_texts
-from trueup.checks.dialogue import Content, Part, Rule
+from trueup.checks.dialogue import Content, DialogueRule, SoughtPhrase
 from trueup.checks.folding import Folded
 from trueup.checks.machines import collected
 from trueup.checks.state import States, compile_states
 from trueup.checks.violations import Lookout
 from trueup.contract.meaning.meaning import prose
-from trueup.tuning.evidence import Evidence, Seen, finding_vote
-from trueup.tuning.units import Unit, unit_of
+from trueup.tuning.evidence import JudgedCase, JudgedCases, finding_vote
+from trueup.tuning.units import RefusingUnit, unit_of
 from trueup.verdict.paths import Parts, value_at
 
 
-class Pattern(NamedTuple):
+class RulePattern(NamedTuple):
     """One term or pattern of a rule."""
 
     kind: str
@@ -26,7 +26,7 @@ class Pattern(NamedTuple):
     at: Parts
     lookout: Lookout
 
-    def fires(self, one: Seen) -> bool:
+    def fires(self, one: JudgedCase) -> bool:
         """Whether it fires in a reply."""
         if one.verdict is None:
             return False
@@ -38,14 +38,14 @@ class Pattern(NamedTuple):
 class Tried(NamedTuple):
     """A term or pattern with what is known about it."""
 
-    pattern: Pattern
+    pattern: RulePattern
     fired: int
     wrong: list[int]
     """Labelled replies in which it alone fires, and wrongly; by their number."""
     right: list[int]
 
 
-def tried_patterns(data: dict[str, Any], evidence: Evidence) -> dict[str, list[Tried]]:
+def tried_patterns(data: dict[str, Any], evidence: JudgedCases) -> dict[str, list[Tried]]:
     """For each forbidden thing that fired and has several terms or patterns, what is known about each of them.
 
     A label counts for a pattern if no other one of the same rule fires in the reply.
@@ -70,13 +70,13 @@ def tried_patterns(data: dict[str, Any], evidence: Evidence) -> dict[str, list[T
     return found
 
 
-def _vote(one: Seen, unit: Unit, evidence: Evidence) -> bool | None:
+def _vote(one: JudgedCase, unit: RefusingUnit, evidence: JudgedCases) -> bool | None:
     return next(
         (finding_vote(one, each) for each in one.findings if unit_of(each, evidence.units).key == unit.key), None
     )
 
 
-def patterns_of(data: dict[str, Any], unit: Unit, states: States) -> list[Pattern]:
+def patterns_of(data: dict[str, Any], unit: RefusingUnit, states: States) -> list[RulePattern]:
     """The terms and patterns of a forbidden thing, in the order in which they stand."""
     rule = next((rule for rule in _rules(states, unit) if rule.name == unit.name), None)
     if rule is None:
@@ -84,7 +84,7 @@ def patterns_of(data: dict[str, Any], unit: Unit, states: States) -> list[Patter
     held = value_at(data, unit.at)
     fields = {"group": held} if isinstance(held, str) else held
     owners = [("states", "groups", name) for key in ("group", "groups") for name in _texts(fields.get(key))]
-    found: list[Pattern] = []
+    found: list[RulePattern] = []
     for part, owner in zip(rule.parts, [*owners, unit.at], strict=False):
         places = list(_places(data, owner))
         sources = [("term", text, True) for text in part.content.terms] + [
@@ -94,16 +94,16 @@ def patterns_of(data: dict[str, Any], unit: Unit, states: States) -> list[Patter
             continue
         for (kind, source, is_term), (at, text) in zip(sources, places, strict=True):
             content = Content(terms=(source,)) if is_term else Content(patterns=(source,))
-            single = rule._replace(parts=(Part(content, part.excuses),), unless=())
-            found.append(Pattern(kind, text, at, _lookout(states, single, unit)))
+            single = rule._replace(parts=(SoughtPhrase(content, part.excuses),), unless=())
+            found.append(RulePattern(kind, text, at, _lookout(states, single, unit)))
     return found
 
 
-def _rules(states: States, unit: Unit) -> tuple[Rule, ...]:
+def _rules(states: States, unit: RefusingUnit) -> tuple[DialogueRule, ...]:
     return states.states[unit.state].rules if unit.state else states.dialogue.always.rules
 
 
-def _lookout(states: States, rule: Rule, unit: Unit) -> Lookout:
+def _lookout(states: States, rule: DialogueRule, unit: RefusingUnit) -> Lookout:
     from trueup.checks.sentences import Addressed, Form
 
     words = states.dialogue.words

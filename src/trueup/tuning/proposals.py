@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from trueup.contract.contract import Contract
 from trueup.statistics.distributions import binomial_cdf
 from trueup.tuning.edits import Edit
-from trueup.tuning.evidence import Evidence, Seen, judged
+from trueup.tuning.evidence import JudgedCase, JudgedCases, judged
 from trueup.tuning.files import ContractFile
 from trueup.tuning.patterns import tried_patterns
 from trueup.verdict.paths import Parts
@@ -56,13 +56,13 @@ class Trial(NamedTuple):
 class Workshop:
     """A contract, what is known about it, and the means to try changes of it."""
 
-    def __init__(self, file: ContractFile, evidence: Evidence) -> None:
+    def __init__(self, file: ContractFile, evidence: JudgedCases) -> None:
         self.file = file
         self.evidence = evidence
         self.data = file.data
         self.patterns = tried_patterns(file.data, evidence)
 
-    def try_out(self, edits: Sequence[Edit], only: Callable[[Seen], bool] | None = None) -> Trial | None:
+    def try_out(self, edits: Sequence[Edit], only: Callable[[JudgedCase], bool] | None = None) -> Trial | None:
         """Judge labelled replies with edits made; None if the edits make no contract."""
         try:
             contract = self.file.contract(edits)
@@ -70,7 +70,7 @@ class Workshop:
             return None
         return self.try_contract(contract, only)
 
-    def try_contract(self, contract: Contract, only: Callable[[Seen], bool] | None = None) -> Trial:
+    def try_contract(self, contract: Contract, only: Callable[[JudgedCase], bool] | None = None) -> Trial:
         """Judge labelled replies under another contract."""
         better: list[int] = []
         worse: list[int] = []

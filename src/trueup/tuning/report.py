@@ -7,7 +7,7 @@ from typing import Any
 
 from trueup.backtesting.markdown import code
 from trueup.material.case import REASONS
-from trueup.tuning.measures import Row
+from trueup.tuning.measures import UnitMeasures
 from trueup.tuning.proposals import NEEDED, of
 from trueup.tuning.tune import Suggestion, Tuning, facts_of
 from trueup.verdict.display import safe_line
@@ -36,21 +36,21 @@ def to_dict(tuning: Tuning) -> dict[str, Any]:
     }
 
 
-def share(row: Row) -> str:
+def share(row: UnitMeasures) -> str:
     """The precision of a unit for people; empty if it has no label."""
     if row.precision is None:
         return ""
     return f"{row.right / row.labelled:.0%} [{row.precision.low:.0%}, {row.precision.high:.0%}]"
 
 
-def recall(row: Row) -> str:
+def recall(row: UnitMeasures) -> str:
     """The recall of a unit for people."""
     if row.recall is None:
         return "unknown"
     return f"{row.recall.value:.0%} [{row.recall.low:.0%}, {row.recall.high:.0%}]"
 
 
-def name_of(row: Row) -> str:
+def name_of(row: UnitMeasures) -> str:
     """A unit as a row of a table calls it."""
     unit = row.unit
     if unit.kind == "pattern":
@@ -61,13 +61,13 @@ def name_of(row: Row) -> str:
     return unit.name
 
 
-def rows_of(tuning: Tuning) -> list[Row]:
+def rows_of(tuning: Tuning) -> list[UnitMeasures]:
     """The rows of the table: each unit, with its patterns that fired behind it."""
     measured = tuning.measured
     return [row for unit in measured.units for row in (unit, *_fired(measured.patterns.get(unit.unit.key, [])))]
 
 
-def _fired(rows: list[Row]) -> list[Row]:
+def _fired(rows: list[UnitMeasures]) -> list[UnitMeasures]:
     return [row for row in rows if row.fired]
 
 

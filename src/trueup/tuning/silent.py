@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from trueup.statistics.proportions import upper_limit
 from trueup.tuning.edits import Edit, Remove
-from trueup.tuning.evidence import Evidence, Seen
+from trueup.tuning.evidence import JudgedCase, JudgedCases
 from trueup.tuning.proposals import Proposal, Workshop, of
-from trueup.tuning.units import Unit
+from trueup.tuning.units import RefusingUnit
 from trueup.verdict.paths import Parts, value_at
 
 RARE = 0.01  # a rule that may fire less often than this may be called dead
@@ -43,10 +43,10 @@ class _Asked(NamedTuple):
     held: int
 
 
-def _asked(evidence: Evidence, unit: Unit) -> _Asked:
+def _asked(evidence: JudgedCases, unit: RefusingUnit) -> _Asked:
     """What a rule has looked at: replies whose structure holds, that say something, or that belong to its state."""
 
-    def looked(one: Seen) -> bool:
+    def looked(one: JudgedCase) -> bool:
         if unit.kind == "rule":
             return one.structured
         if unit.kind == "reply":
@@ -61,7 +61,7 @@ def _asked(evidence: Evidence, unit: Unit) -> _Asked:
 _EARLIER = frozenset({"Q001", "Q002", "Q003", "Q004", "Q005", "Q006"})
 
 
-def _dead(shop: Workshop, unit: Unit, asked: _Asked) -> Proposal:
+def _dead(shop: Workshop, unit: RefusingUnit, asked: _Asked) -> Proposal:
     bound = upper_limit(0, asked.conversations) if asked.conversations else 1.0
     many = "" if asked.conversations == asked.replies else f" of {of(asked.conversations, 'conversation')}"
     why = (
@@ -86,7 +86,7 @@ def _condition(asked: _Asked) -> str:
     return f" Its `when` held {often}."
 
 
-def _together(shop: Workshop, rules: list[Unit], fired: dict[str, set[int]]) -> Iterator[Proposal]:
+def _together(shop: Workshop, rules: list[RefusingUnit], fired: dict[str, set[int]]) -> Iterator[Proposal]:
     for first, second in combinations(rules, 2):
         if (first.kind, first.state) != (second.kind, second.state) or first.kind == "reply":
             continue
@@ -106,10 +106,10 @@ def _together(shop: Workshop, rules: list[Unit], fired: dict[str, set[int]]) -> 
         yield Proposal("together", second.at, title, why, SAME**times, edits, unit=second.key, facts=facts)
 
 
-def called(unit: Unit) -> str:
+def called(unit: RefusingUnit) -> str:
     """A unit at the start of a sentence.
 
-    >>> called(Unit("rule:x", "rule", "x")), called(Unit("V005 $.a", "field", "V005 $.a"))
+    >>> called(RefusingUnit("rule:x", "rule", "x")), called(RefusingUnit("V005 $.a", "field", "V005 $.a"))
     ("Rule 'x'", 'V005 $.a')
     """
     if unit.kind == "field":
@@ -118,7 +118,7 @@ def called(unit: Unit) -> str:
     return f"{words[unit.kind]} {unit.name!r}{f' in {unit.state}' if unit.state else ''}"
 
 
-def level_of(data: dict[str, Any], unit: Unit) -> str:
+def level_of(data: dict[str, Any], unit: RefusingUnit) -> str:
     """`error` or `warning`."""
     held = value_at(data, unit.at)
     return str(held.get("level", "error")) if isinstance(held, dict) else "error"

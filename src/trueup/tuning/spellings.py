@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from trueup.conform.names import fold, words
 from trueup.tuning.edits import Append, Edit, Put, with_path
-from trueup.tuning.evidence import Seen, judged
+from trueup.tuning.evidence import JudgedCase, judged
 from trueup.tuning.proposals import NEEDED, Kind, Proposal, Trial, Workshop, of
 from trueup.tuning.schemas import schema_place
 from trueup.verdict.facts import Finding
@@ -24,7 +24,7 @@ _SIGNS = (" | ", " - ", " – ", " — ", ": ", ", ", " / ", " (")
 _WORKS = 0.8  # of the replies that a change is about, it must help so many
 
 
-class Group(NamedTuple):
+class SpellingGroup(NamedTuple):
     """Replies that show one spelling."""
 
     place: Parts
@@ -59,13 +59,13 @@ def _enum_values(shop: Workshop, schema: dict[str, Any]) -> Iterator[Proposal]:
                 shown = groups.setdefault((place, value), [])
                 if not shown or shown[-1][0] != one.number:
                     shown.append((one.number, found.path))
-    known: list[Group] = []
+    known: list[SpellingGroup] = []
     for (place, value), shown in groups.items():
         numbers = tuple(number for number, _ in shown)
         allowed = [text for text in value_at(schema, place).get("enum") or () if isinstance(text, str)]
         notes = [shop.evidence.seen[number].said.note for number in numbers]
-        known.append(Group(place, value, meaning(value, allowed, notes), numbers, shown[0][1]))
-    few: dict[Parts, list[Group]] = {}
+        known.append(SpellingGroup(place, value, meaning(value, allowed, notes), numbers, shown[0][1]))
+    few: dict[Parts, list[SpellingGroup]] = {}
     for group in known:
         if len(group.numbers) >= NEEDED:
             yield from _enum_proposal(shop, [group])
@@ -77,7 +77,7 @@ def _enum_values(shop: Workshop, schema: dict[str, Any]) -> Iterator[Proposal]:
             yield from _enum_proposal(shop, rare)
 
 
-def _enum_proposal(shop: Workshop, groups: list[Group]) -> Iterator[Proposal]:
+def _enum_proposal(shop: Workshop, groups: list[SpellingGroup]) -> Iterator[Proposal]:
     first = groups[0]
     at: Parts = ("schema", *first.place)
     about = frozenset(number for group in groups for number in group.numbers)
@@ -95,9 +95,9 @@ def _enum_proposal(shop: Workshop, groups: list[Group]) -> Iterator[Proposal]:
         yield from _tested(shop, _Draft("value", at, title, about, f"V005 {folded(first.path)}", facts, edits))
 
 
-def _affixes(shop: Workshop, groups: list[Group]) -> Iterator[Proposal]:
+def _affixes(shop: Workshop, groups: list[SpellingGroup]) -> Iterator[Proposal]:
     """A proposal for each prefix or delimiter that stands beside several values of an enum."""
-    beside: dict[tuple[str, str], list[Group]] = {}
+    beside: dict[tuple[str, str], list[SpellingGroup]] = {}
     for group in groups:
         for option, affix in _affixes_of(group):
             beside.setdefault((option, affix), []).append(group)
@@ -112,7 +112,7 @@ def _affixes(shop: Workshop, groups: list[Group]) -> Iterator[Proposal]:
         yield from _tested(shop, draft._replace(affix=(option, affix)))
 
 
-def _affixes_of(group: Group) -> Iterator[tuple[str, str]]:
+def _affixes_of(group: SpellingGroup) -> Iterator[tuple[str, str]]:
     value, meant = group.found, group.meant
     if meant and value.casefold().endswith(meant.casefold()) and len(value) > len(meant):
         yield "enum_prefixes", value[: -len(meant)].casefold()
@@ -226,7 +226,7 @@ def _keys(shop: Workshop, schema: dict[str, Any]) -> Iterator[Proposal]:
             yield from made
 
 
-def _pairs(schema: dict[str, Any], one: Seen, found: Finding) -> Iterator[tuple[Parts, str, str]]:
+def _pairs(schema: dict[str, Any], one: JudgedCase, found: Finding) -> Iterator[tuple[Parts, str, str]]:
     """For a missing key, the unknown keys beside it; for an unknown key with nothing missing, the key alone."""
     if found.code not in ("V002", "V003"):
         return

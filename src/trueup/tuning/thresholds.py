@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from math import ceil, floor
 from typing import NamedTuple
 
-from trueup.tuning.bounds import Limit, Numbered, limits
+from trueup.tuning.bounds import LabelledBound, Numbered, limits
 from trueup.tuning.edits import Put
 from trueup.tuning.proposals import NEEDED, Proposal, Workshop, of
 
@@ -37,16 +37,16 @@ def thresholds(shop: Workshop) -> Iterator[Proposal]:
             side = _independent(shop, limit, every)
             if len(side) < NEEDED:
                 continue
-            move = best_move(limit, side, refused)
+            move = best_move(limit, side, refused=refused)
             if move is None:
                 yield Proposal("threshold", limit.at, "", "", 1.0, unit=limit.unit, labels=len(side))
             else:
-                proposal = _proposal(limit, move, refused)
+                proposal = _proposal(limit, move, refused=refused)
                 once = "" if len(side) == len(every) else " Of each conversation one reply counts."
                 yield proposal._replace(why=proposal.why + once)
 
 
-def _independent(shop: Workshop, limit: Limit, side: Sequence[Numbered]) -> list[Numbered]:
+def _independent(shop: Workshop, limit: LabelledBound, side: Sequence[Numbered]) -> list[Numbered]:
     """One reply of each conversation, the nearest to the bound: replies of one conversation repeat each other."""
     nearest: dict[str, Numbered] = {}
     for one in sorted(side, key=lambda each: (abs(each.number - limit.value), each.which)):
@@ -54,7 +54,7 @@ def _independent(shop: Workshop, limit: Limit, side: Sequence[Numbered]) -> list
     return list(nearest.values())
 
 
-def _proposal(limit: Limit, move: Move, refused: bool) -> Proposal:
+def _proposal(limit: LabelledBound, move: Move, *, refused: bool) -> Proposal:
     how = "is too strict" if refused else "is too lax"
     title = f"{limit.name} {how}: {limit.shown(limit.value)} → {limit.shown(move.value)}"
     verb = "refused" if refused else "accepted"
@@ -70,7 +70,7 @@ def _proposal(limit: Limit, move: Move, refused: bool) -> Proposal:
     )  # fmt: skip
 
 
-def best_move(limit: Limit, side: Sequence[Numbered], refused: bool) -> Move | None:
+def best_move(limit: LabelledBound, side: Sequence[Numbered], *, refused: bool) -> Move | None:
     """The best move of a bound over the replies of one side; None if no move is worth anything."""
     # The nearest to the bound come first: with a distance, both sides and both directions are one case.
     ordered = sorted(side, key=lambda one: abs(one.number - limit.value))
@@ -80,7 +80,7 @@ def best_move(limit: Limit, side: Sequence[Numbered], refused: bool) -> Move | N
     if best < _LEAST:
         return None
     inside, outside = ordered[:upto], ordered[upto:]
-    value = _between(limit, inside, outside, refused)
+    value = _between(limit, inside, outside, refused=refused)
     if value is None or value == limit.value:
         return None
     better = tuple(one.which for one in inside if one.should is refused)
@@ -121,7 +121,7 @@ def _chance(gains: Sequence[int], ends: Sequence[int], observed: int) -> float:
 
 
 def _between(
-    limit: Limit, inside: Sequence[Numbered], outside: Sequence[Numbered], refused: bool
+    limit: LabelledBound, inside: Sequence[Numbered], outside: Sequence[Numbered], *, refused: bool
 ) -> int | float | None:
     """A round number that has the replies of a prefix on one side and the others on the other."""
     far = inside[-1].number

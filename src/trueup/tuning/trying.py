@@ -11,7 +11,7 @@ from trueup.tuning.evidence import UNNOTED
 from trueup.tuning.proposals import Proposal, Workshop
 
 
-class Outcome(NamedTuple):
+class ChangeEffect(NamedTuple):
     """What a change does to the replies that were seen."""
 
     judged: int
@@ -30,7 +30,7 @@ class Outcome(NamedTuple):
         return self._asdict()
 
 
-def tried(shop: Workshop, proposal: Proposal) -> Outcome:
+def tried(shop: Workshop, proposal: Proposal) -> ChangeEffect:
     """Backtest a proposal on the replies that were seen, against the contract as it is."""
     from trueup.backtesting.backtest import backtest
 
@@ -41,7 +41,7 @@ def tried(shop: Workshop, proposal: Proposal) -> Outcome:
     done = backtest(shop.file.contract(proposal.edits), cases, against=shop.file.contract())
     trial = shop.try_out(proposal.edits)  # it also knows labels of single findings
     better, worse = (0, 0) if trial is None else (len(trial.better), len(trial.worse))
-    return Outcome(
+    return ChangeEffect(
         done.judged, done.newly_accepted, done.newly_refused, done.value_changed, better, worse,
         done.rate("refused_before").share, done.rate("refused").share,
     )  # fmt: skip

@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trueup.material.case import Case
-from trueup.tuning.choosing import Chosen, Q, choose
+from trueup.tuning.choosing import ChosenProposal, Q, choose
 from trueup.tuning.coercions import coercions
-from trueup.tuning.evidence import MOST, Evidence, Seen, gather
-from trueup.tuning.files import Change, ContractFile
-from trueup.tuning.measures import Measured, Row, measure
+from trueup.tuning.evidence import MOST, JudgedCase, JudgedCases, gather
+from trueup.tuning.files import ContractFile, FileChange
+from trueup.tuning.measures import Measured, UnitMeasures, measure
 from trueup.tuning.misfires import misfires
 from trueup.tuning.proposals import NEEDED, Proposal, Workshop
 from trueup.tuning.silent import silent
 from trueup.tuning.spellings import spellings
 from trueup.tuning.thresholds import thresholds
-from trueup.tuning.trying import Outcome, tried
+from trueup.tuning.trying import ChangeEffect, tried
 from trueup.tuning.units import rules_in
 from trueup.tuning.yamltext import CannotEdit
 
@@ -34,12 +34,12 @@ class Suggestion(NamedTuple):
     """The p-value, corrected for all tests of its kind."""
     tests: int
     """How many these are: tests of labels, or tests that need none."""
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     refusal: str
     """Why there is no diff; empty if there is one."""
-    outcome: Outcome | None
+    outcome: ChangeEffect | None
     """What a backtest of the change says; None if it was not asked for."""
-    examples: tuple[Seen, ...]
+    examples: tuple[JudgedCase, ...]
     """Labelled replies that it judges rightly, or leaves as they are."""
 
     @property
@@ -57,12 +57,12 @@ class Tuning(NamedTuple):
     """Everything that is known about a contract after a run."""
 
     file: ContractFile
-    evidence: Evidence
+    evidence: JudgedCases
     measured: Measured
     suggestions: list[Suggestion]
     tests: int
     """How many tests were made."""
-    needed: list[Row]
+    needed: list[UnitMeasures]
     """Units that fire and have too few labels."""
 
 
@@ -93,10 +93,10 @@ def tune(
     return Tuning(file, evidence, measured, suggestions, len(proposals), _needed(measured.units))
 
 
-def _suggestion(number: int, chosen: Chosen, shop: Workshop, *, backtest: bool) -> Suggestion:
+def _suggestion(number: int, chosen: ChosenProposal, shop: Workshop, *, backtest: bool) -> Suggestion:
     proposal = chosen.proposal
     refusal = ""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     try:
         changes = tuple(shop.file.change(proposal.edits))
     except CannotEdit as error:
@@ -105,13 +105,13 @@ def _suggestion(number: int, chosen: Chosen, shop: Workshop, *, backtest: bool) 
     return Suggestion(number, proposal, chosen.p, chosen.tests, changes, refusal, outcome, _examples(shop, proposal))
 
 
-def _examples(shop: Workshop, proposal: Proposal) -> tuple[Seen, ...]:
+def _examples(shop: Workshop, proposal: Proposal) -> tuple[JudgedCase, ...]:
     """The deciding replies to show: those that get better, and one that gets worse."""
     seen = shop.evidence.seen
     return tuple(seen[number] for number in (*proposal.better[:_SHOWN], *proposal.worse[:1]))
 
 
-def _needed(rows: Sequence[Row]) -> list[Row]:
+def _needed(rows: Sequence[UnitMeasures]) -> list[UnitMeasures]:
     """Units that fire often enough to be labelled, and have too few labels; the most frequent first."""
     short = [row for row in rows if row.fired >= NEEDED > row.labelled]
     return sorted(short, key=lambda row: (-row.fired, row.unit.key))

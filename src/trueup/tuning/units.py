@@ -16,7 +16,7 @@ _STATES = frozenset({"D001", "D003", "D005"})
 STRUCTURAL = "BQD"  # families of findings that come after the structure was judged
 
 
-class Unit(NamedTuple):
+class RefusingUnit(NamedTuple):
     """Something that can refuse a reply."""
 
     key: str
@@ -29,7 +29,7 @@ class Unit(NamedTuple):
     """The state it is for; empty for every state."""
 
 
-def unit_of(found: Finding, listed: "Mapping[str, Unit]" = MappingProxyType({})) -> Unit:
+def unit_of(found: Finding, listed: "Mapping[str, RefusingUnit]" = MappingProxyType({})) -> RefusingUnit:
     """The unit that a finding belongs to, one of those that the contract lists if it can be.
 
     >>> unit_of(Finding("V005", "$.lines[3].kind", "")).key
@@ -37,17 +37,17 @@ def unit_of(found: Finding, listed: "Mapping[str, Unit]" = MappingProxyType({}))
     """
     rule = found.data.get("rule")
     if found.code in _RULES and rule:
-        return Unit(f"rule:{rule}", "rule", str(rule))
+        return RefusingUnit(f"rule:{rule}", "rule", str(rule))
     if found.code[0] == "Q" and rule:
-        return Unit(f"reply:{rule}", "reply", str(rule))
+        return RefusingUnit(f"reply:{rule}", "reply", str(rule))
     if found.code in _STATES and rule:
         state = str(found.data.get("state") or "")
         everywhere = listed.get(f"forbid::{rule}")
         if everywhere is not None and f"forbid:{state}:{rule}" not in listed:
             return everywhere
-        return Unit(f"forbid:{state}:{rule}", "forbid", str(rule), (), state)
+        return RefusingUnit(f"forbid:{state}:{rule}", "forbid", str(rule), (), state)
     name = f"{found.code} {folded(found.path)}"
-    return Unit(name, "field", name)
+    return RefusingUnit(name, "field", name)
 
 
 def names_of(found: Finding) -> tuple[str, ...]:
@@ -57,14 +57,14 @@ def names_of(found: Finding) -> tuple[str, ...]:
     return (f"rule:{rule}", code) if isinstance(rule, str) and rule else (code,)
 
 
-def rules_in(data: dict[str, Any]) -> Iterator[Unit]:
+def rules_in(data: dict[str, Any]) -> Iterator[RefusingUnit]:
     """The rules that stand in a contract: business rules, reply rules of its own, and what states forbid."""
     yield from _business(data.get("rules"))
     reply = data.get("reply")
     if isinstance(reply, dict):
         for index, rule in enumerate(reply.get("rules") or ()):
             if rule.get("on", True):
-                yield Unit(f"reply:{rule['name']}", "reply", rule["name"], ("reply", "rules", index))
+                yield RefusingUnit(f"reply:{rule['name']}", "reply", rule["name"], ("reply", "rules", index))
     if isinstance(data.get("states"), dict):
         yield from _forbidden(data["states"])
 
@@ -77,24 +77,24 @@ def rule_list(data: dict[str, Any]) -> tuple[Parts, list[Any]]:
     return ("rules",), rules or []
 
 
-def _business(rules: Any) -> Iterator[Unit]:
+def _business(rules: Any) -> Iterator[RefusingUnit]:
     path, listed = rule_list({"rules": rules})
     for index, rule in enumerate(listed):
         name = rule if isinstance(rule, str) else rule.get("name", rule.get("expr"))
-        yield Unit(f"rule:{name}", "rule", str(name), (*path, index))
+        yield RefusingUnit(f"rule:{name}", "rule", str(name), (*path, index))
 
 
-def _forbidden(states: dict[str, Any]) -> Iterator[Unit]:
+def _forbidden(states: dict[str, Any]) -> Iterator[RefusingUnit]:
     from trueup.checks.dialogue import SETTINGS, SHARED, read_dialogue
 
     dialogue = read_dialogue({key: part for key, part in states.items() if key != "machine"})
     for rule in dialogue.always.rules:
-        yield Unit(f"forbid::{rule.name}", "forbid", rule.name, _placed(states, rule.path))
+        yield RefusingUnit(f"forbid::{rule.name}", "forbid", rule.name, _placed(states, rule.path))
     for name, state in dialogue.states.items():
         if name not in SHARED and name not in SETTINGS:
             for rule in state.rules:
                 path = _placed(states, rule.path)
-                yield Unit(f"forbid:{name}:{rule.name}", "forbid", rule.name, path, name)
+                yield RefusingUnit(f"forbid:{name}:{rule.name}", "forbid", rule.name, path, name)
 
 
 def _placed(states: dict[str, Any], path: Parts) -> Parts:

@@ -20,7 +20,7 @@ class CannotEdit(ValueError):
     """A file cannot be changed in place; says what stands in the way."""
 
 
-class Cut(NamedTuple):
+class TextEdit(NamedTuple):
     """Put `text` in the place of what stands from `start` to `end`."""
 
     start: int
@@ -34,7 +34,7 @@ def edited(text: str, edit: Edit, kind: str) -> str:
     >>> edited("a: 1  # one\\nb: [x]\\n", Put(("a",), 2), ".yaml")
     'a: 2  # one\\nb: [x]\\n'
     """
-    tree = Tree(text, kind)
+    tree = YamlTree(text, kind)
     if isinstance(edit, Put):
         cut = tree.put(edit.path, edit.value)
     elif isinstance(edit, Add):
@@ -46,7 +46,7 @@ def edited(text: str, edit: Edit, kind: str) -> str:
     return text[: cut.start] + cut.text + text[cut.end :]
 
 
-class Tree:
+class YamlTree:
     """The nodes of a document, with where each stands in its text."""
 
     def __init__(self, text: str, kind: str = ".yaml") -> None:
@@ -101,7 +101,7 @@ class Tree:
 
     # -- the edits -----------------------------------------------------------------------------
 
-    def put(self, path: Parts, value: Any) -> Cut:
+    def put(self, path: Parts, value: Any) -> TextEdit:
         """Replace a value; text keeps its quotes."""
         node = self.node(path)
         if isinstance(node.value, list) and not node.flow_style:
@@ -111,20 +111,20 @@ class Tree:
         style = getattr(node, "style", None) or ""
         start, end = node.start_mark.index, node.end_mark.index
         if isinstance(value, str) and not style and not self.is_json and self._stays_plain(path, start, end, value):
-            return Cut(start, end, value)
-        return Cut(start, end, self.inline(value, style))
+            return TextEdit(start, end, value)
+        return TextEdit(start, end, self.inline(value, style))
 
     def _stays_plain(self, path: Parts, start: int, end: int, value: str) -> bool:
         """Whether a text needs no quotes where it goes."""
         if not value.isprintable() or value != value.strip():
             return False
         try:
-            node = Tree(self.text[:start] + value + self.text[end:]).node(path)
+            node = YamlTree(self.text[:start] + value + self.text[end:]).node(path)
         except CannotEdit:
             return False
         return bool(node.value == value and str(node.tag).endswith(":str") and not node.style)
 
-    def append(self, path: Parts, value: Any) -> Cut:
+    def append(self, path: Parts, value: Any) -> TextEdit:
         """Add an item to a list."""
         node = self.node(path)
         if node.flow_style:
@@ -132,7 +132,7 @@ class Tree:
         dash = " " * node.start_mark.column
         return self._after_line(self._last_line(node), self._item(value, dash))
 
-    def add(self, edit: Add) -> Cut:
+    def add(self, edit: Add) -> TextEdit:
         """Add a key to a mapping."""
         node = self.node(edit.path)
         if node.flow_style:
@@ -146,7 +146,7 @@ class Tree:
             return self._after_line(self._last_line(node.value[keys.index(edit.before) - 1][1]), lines)
         return self._after_line(self._last_line(node), lines)
 
-    def remove(self, path: Parts) -> Cut:
+    def remove(self, path: Parts) -> TextEdit:
         """Take away a key or an item."""
         parent = self.node(path[:-1])
         self.node(path)
@@ -162,7 +162,7 @@ class Tree:
         if before != ("" if isinstance(node, tuple) else "-"):
             raise CannotEdit(f"{render(path)} shares its line with something else; edit it by hand")
         stop = self.starts[last + 1] if last + 1 < len(self.starts) else len(self.text)
-        return Cut(self.starts[first], stop, "")
+        return TextEdit(self.starts[first], stop, "")
 
     # -- how it is done ------------------------------------------------------------------------
 
@@ -174,7 +174,7 @@ class Tree:
                 return index, held.start_mark.index, held.end_mark.index
         raise CannotEdit(f"there is no {part!r} here")
 
-    def _out_of_flow(self, parent: Any, index: int, start: int, end: int) -> Cut:
+    def _out_of_flow(self, parent: Any, index: int, start: int, end: int) -> TextEdit:
         held = parent.value
         if index:
             before = held[index - 1]
@@ -184,24 +184,24 @@ class Tree:
             end = (after[0] if isinstance(after, tuple) else after).start_mark.index
         if "#" in self.text[start:end] and "\n" in self.text[start:end]:
             raise CannotEdit("a comment stands between the items; edit the list by hand")
-        return Cut(start, end, "")
+        return TextEdit(start, end, "")
 
-    def _into_flow(self, node: Any, text: str) -> Cut:
+    def _into_flow(self, node: Any, text: str) -> TextEdit:
         if not node.value:
-            return Cut(node.start_mark.index + 1, node.end_mark.index - 1, text)
+            return TextEdit(node.start_mark.index + 1, node.end_mark.index - 1, text)
         last = node.value[-1]
         begins = (last[0] if isinstance(last, tuple) else last).start_mark
         ends = (last[1] if isinstance(last, tuple) else last).end_mark.index
         line = self.starts[begins.line]
         pad = self.text[line : begins.index]
         gap = f"\n{pad}" if len(node.value) and not pad.strip() and begins.line != node.start_mark.line else " "
-        return Cut(ends, ends, f",{gap}{text}")
+        return TextEdit(ends, ends, f",{gap}{text}")
 
-    def _after_line(self, line: int, lines: list[str]) -> Cut:
+    def _after_line(self, line: int, lines: list[str]) -> TextEdit:
         """New lines behind a line."""
         at = self.starts[line + 1] if line + 1 < len(self.starts) else len(self.text)
         opening = "" if at == 0 or self.text[at - 1] == "\n" else "\n"
-        return Cut(at, at, opening + "".join(f"{text}\n" for text in lines))
+        return TextEdit(at, at, opening + "".join(f"{text}\n" for text in lines))
 
     def _line_of(self, index: int) -> int:
         from bisect import bisect_right

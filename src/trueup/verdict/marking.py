@@ -16,7 +16,7 @@ Mark = tuple[int, int, Fact]  # start and end of the text that a fact is about
 _MOST = 400  # marks: more would not be read in one text
 
 
-class Piece(NamedTuple):
+class MarkedPiece(NamedTuple):
     """A part of a reply's text, the facts about it (the innermost last), and those that end with it."""
 
     text: str
@@ -34,7 +34,7 @@ def kind_of(fact: Fact) -> str:
     return fact.grade if isinstance(fact, Fix) else fact.level
 
 
-def pieces(verdict: Verdict, text: str | None = None) -> list[Piece]:
+def pieces(verdict: Verdict, text: str | None = None) -> list[MarkedPiece]:
     """The pieces of a verdict's reply; `text` is the start of the reply, if only that is shown.
 
     >>> from trueup import Contract
@@ -60,7 +60,7 @@ def _marks(verdict: Verdict, whole: int, most: int) -> Iterator[Mark]:
             yield start, end, fact
 
 
-def _cut(text: str, marks: list[Mark]) -> Iterator[Piece]:
+def _cut(text: str, marks: list[Mark]) -> Iterator[MarkedPiece]:
     bounds = sorted({0, len(text), *(at for start, end, _ in marks for at in (start, end))})
     waiting = marks[::-1]
     open_marks: list[Mark] = []
@@ -68,10 +68,10 @@ def _cut(text: str, marks: list[Mark]) -> Iterator[Piece]:
         while waiting and waiting[-1][0] == at:
             mark = waiting.pop()
             if mark[1] == at:
-                yield Piece("", (mark[2],), (mark[2],))
+                yield MarkedPiece("", (mark[2],), (mark[2],))
             else:
                 open_marks.append(mark)
         if end is not None:
             facts = tuple(fact for _, _, fact in open_marks)
-            yield Piece(text[at:end], facts, tuple(fact for _, last, fact in open_marks if last == end))
+            yield MarkedPiece(text[at:end], facts, tuple(fact for _, last, fact in open_marks if last == end))
             open_marks = [mark for mark in open_marks if mark[1] > end]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from trueup.verdict.display import safe, safe_line
 from trueup.verdict.evidence import Evidence
 from trueup.verdict.facts import Finding, Fix
-from trueup.verdict.marking import Fact, Piece, kind_of, pieces
+from trueup.verdict.marking import Fact, MarkedPiece, kind_of, pieces
 
 if TYPE_CHECKING:
     from trueup.verdict.reply import ToolCall
@@ -129,7 +129,7 @@ def _reply(verdict: "Verdict") -> Iterator[str]:
     yield f'<h4>Reply <span class="soft">({len(text):,} characters)</span></h4><pre>{body}</pre>'
 
 
-def _drawn(parts: list[Piece]) -> Iterator[str]:
+def _drawn(parts: list[MarkedPiece]) -> Iterator[str]:
     """Pieces as HTML; a long unmarked piece loses its middle, a long text its end."""
     room = _TEXT
     left = sum(len(part.text) for part in parts)

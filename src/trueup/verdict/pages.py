@@ -22,7 +22,7 @@ _PART = lazy_regex(r"^--- (python|contract|reply|gives)$", re.MULTILINE)
 _ESCAPE = lazy_regex(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))")
 
 
-class Example(NamedTuple):
+class PageExample(NamedTuple):
     """One reply, the contract that judges it, its context, and the expected results.
 
     `contract` is the text of a contract file; without a reply, the file itself is judged.
@@ -36,22 +36,22 @@ class Example(NamedTuple):
     contract: str = ""
 
 
-class Page(NamedTuple):
+class CodePage(NamedTuple):
     """The page of one code; `head` is `fix · lossless · price 1` or `finding · error`."""
 
     code: str
     name: str
     head: str
     sections: dict[str, str]
-    triggers: tuple[Example, ...]
-    quiet: tuple[Example, ...]
+    triggers: tuple[PageExample, ...]
+    quiet: tuple[PageExample, ...]
 
 
 class BadPage(ValueError):
     """A page does not have the format of pages."""
 
 
-def read_page(text: str) -> Page:
+def read_page(text: str) -> CodePage:
     r"""Parse a page.
 
     >>> read_page("# S001 · trailing-comma\n\n*fix · lossless · price 1*\n\n## Finds\n\nA comma.\n").sections
@@ -68,16 +68,16 @@ def read_page(text: str) -> Page:
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     sections = {mark[1]: text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)}
     code, name, head = title.groups()
-    return Page(
+    return CodePage(
         code, name, head, sections, _examples(sections.get("Triggers", "")), _examples(sections.get("Stays quiet", ""))
     )
 
 
-def _examples(section: str) -> tuple[Example, ...]:
+def _examples(section: str) -> tuple[PageExample, ...]:
     return tuple(read_example(block[2]) for block in _BLOCK.finditer(section))
 
 
-def read_example(block: str) -> Example:
+def read_example(block: str) -> PageExample:
     """Parse the text of an example block."""
     head, *rest = _PART.split(block)
     parts = dict(zip(rest[::2], rest[1::2], strict=True))
@@ -91,7 +91,7 @@ def read_example(block: str) -> Example:
     text = _unescape(parts.get("reply", "\n")[1:].removesuffix("\n"), options.pop("escapes", "no"))
     reply = _provider_reply(text) if options.pop("reply", "text") == "json" else text if "reply" in parts else None
     gives = frozenset(_result(line) for line in parts.get("gives", "").splitlines() if line.strip())
-    return Example(options, parts.get("python", ""), reply, gives, context, parts.get("contract", "")[1:])
+    return PageExample(options, parts.get("python", ""), reply, gives, context, parts.get("contract", "")[1:])
 
 
 def _option(line: str) -> tuple[str, Any]:

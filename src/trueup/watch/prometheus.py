@@ -14,7 +14,7 @@ MOST_LABELS = 100
 SECONDS = (0.00001, 0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 
-class Labels:
+class LabelValues:
     """The values that one label has had; the first hundred stay, the others are one."""
 
     __slots__ = ("_seen",)
@@ -41,7 +41,7 @@ def prometheus_events(registry: Any = None) -> Subscriber:
     findings = client.Counter("trueup_findings", "What was found, by code.", ["contract", "code", "level"], **where)
     fixes = client.Counter("trueup_fixes", "Changes made to replies.", ["contract"], **where)
     seconds = client.Histogram("trueup_check_seconds", "The time of a check.", ["contract"], buckets=SECONDS, **where)
-    contracts, states, codes = Labels(), Labels(), Labels()
+    contracts, states, codes = LabelValues(), LabelValues(), LabelValues()
 
     def count(event: Event) -> None:
         events.labels(event.event).inc()

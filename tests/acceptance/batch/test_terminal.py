@@ -89,10 +89,10 @@ def test_no_color_draws_a_bar_without_colour(folder: Path) -> None:
     assert not re.search(r"\x1b\[[0-9;]*[1-9][0-9;]*m", drawn)
 
 
-def test_what_is_no_terminal_gets_plain_lines(folder: Path) -> None:
+def test_output_that_is_not_a_terminal_gets_plain_lines(folder: Path) -> None:
     """A line comes every five seconds; here more often, so that the test does not have to wait."""
     slow(folder, 0.05)
-    often = "from trueup.cli import main, watching; watching._EVERY = 0.1; main.main()"
+    often = "from trueup.cli import main; from trueup.cli.progress import run; run._EVERY = 0.1; main.main()"
     command = [sys.executable, "-c", often, *COMMAND_OF_RUN[len(COMMAND) :]]
     done = subprocess.run(command, cwd=folder, env=clean_environment(), capture_output=True, text=True, check=False)
     lines = done.stderr.splitlines()

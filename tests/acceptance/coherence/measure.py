@@ -44,7 +44,7 @@ class Score(NamedTuple):
     def alarm_rate(self) -> float:
         return self.alarms / self.fine if self.fine else 0.0
 
-    def with_one(self, violation: bool, refused: bool) -> "Score":
+    def with_one(self, *, violation: bool, refused: bool) -> "Score":
         if violation:
             return self._replace(violations=self.violations + 1, found=self.found + refused)
         return self._replace(fine=self.fine + 1, alarms=self.alarms + refused)
@@ -83,7 +83,7 @@ def scores(rows: Iterable[Row], judge: Judge) -> dict[str, Score]:
     for row in rows:
         refused = judge(row)
         for name in (row["state"], "all"):
-            table[name] = table.get(name, Score()).with_one(bool(row["violation"]), refused)
+            table[name] = table.get(name, Score()).with_one(violation=bool(row["violation"]), refused=refused)
     return table
 
 

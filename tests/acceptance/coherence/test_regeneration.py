@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 
 from tests.acceptance.coherence.bot import CONTRACT, POLICY, ResponseValidator, fsm_in
 from trueup import Contract, Policy
-from trueup.ask.gate import Part
+from trueup.ask.gate import AnswerPart
 from trueup.ask.report import Report
 from trueup.ask.words.templates import WordsError
 from trueup.checks.dialogue import BadStates
@@ -106,7 +106,7 @@ def test_after_the_second_incoherent_reply_the_fallback_is_sent(state: str) -> N
     assert CONTRACT.check(answer.text, {"state": fsm}).ok
 
 
-def on_screen(parts: list[Part]) -> str:
+def on_screen(parts: list[AnswerPart]) -> str:
     """The final text on the user's screen; `Ana` never appears on it."""
     shown = ""
     for part in parts:

@@ -57,7 +57,7 @@ def test_a_message_names_the_nearest_state_and_the_key_that_was_found() -> None:
     (misspelled,) = CONTRACT.check("Hola", {"state": "SERVICE_SELECTON"}).errors
     assert misspelled.message.startswith("Unknown state 'SERVICE_SELECTON' (did you mean 'SERVICE_SELECTION'?); this")
     (wrong,) = CONTRACT.check("Hola", {"fsm_state": "SLOT_SELECTION"}).errors
-    assert wrong.message.startswith("The context names no state: it has 'fsm_state', and the key is 'state'; this")
+    assert wrong.message.startswith("The context names no state: it has 'fsm_state' instead of 'state'; this")
     assert (wrong.data["key"], wrong.hint) == ("fsm_state", "Rename 'fsm_state' to 'state'.")
     (nested,) = CONTRACT.check("Hola", {"data": {"state": "SLOT_SELECTION"}}).errors
     assert nested.data["key"] == "data.state"

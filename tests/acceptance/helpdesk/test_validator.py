@@ -139,7 +139,7 @@ def test_one_reply_is_judged_by_its_calls_their_places_and_its_text() -> None:
     assert result.errors == ["Tool 'bogus' is not defined"]  # the arguments of an unknown tool are not checked
     assert sorted(result.warnings) == [
         'Field "count": Expected number, got string',
-        "The text speaks of a tool 'check_vpn' that is not defined",
+        "The text mentions a tool 'check_vpn' that is not defined",
         f"Tool sequence mismatch at position 0: expected '{ADAPTER}', got 'bogus'",
         f"Tool sequence mismatch at position 1: expected '{ADDRESS}', got '{GATEWAY}'",
     ]

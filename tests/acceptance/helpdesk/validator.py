@@ -39,7 +39,7 @@ class ValidationResult:
 class ResponseValidator:
     """Judges replies by the tools of a registry."""
 
-    def __init__(self, tool_registry: ToolRegistry = NETWORK, strict_mode: bool = False) -> None:
+    def __init__(self, tool_registry: ToolRegistry = NETWORK, *, strict_mode: bool = False) -> None:
         self._contract = make_contract(tool_registry, strict=strict_mode)
 
     def validate_response(self, response: Any, expected_sequence: list[str] | None = None) -> ValidationResult:

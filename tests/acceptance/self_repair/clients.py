@@ -39,7 +39,7 @@ def _fields(extension: Any) -> dict[str, Any]:
     return found
 
 
-def _chat(url: str, stream: bool, tools: bool, headers: Any) -> Got:
+def _chat(url: str, headers: Any, *, stream: bool, tools: bool) -> Got:
     functions = [{"type": "function", "function": {"name": t.name, "parameters": t.parameters}} for t in CONTRACT.tools]
     given: Any = {"model": "m", "messages": SAY, "extra_headers": headers, **({"tools": functions} if tools else {})}
     with _openai(url) as client:
@@ -61,7 +61,7 @@ def _chat(url: str, stream: bool, tools: bool, headers: Any) -> Got:
         return Got(text, [_call(*one) for one in made.values()], fields)
 
 
-def _messages(url: str, stream: bool, tools: bool, headers: Any) -> Got:
+def _messages(url: str, headers: Any, *, stream: bool, tools: bool) -> Got:
     offered = [{"name": tool.name, "input_schema": tool.parameters} for tool in CONTRACT.tools]
     given: Any = {"model": "m", "max_tokens": 500, "messages": SAY, "extra_headers": headers}
     given |= {"tools": offered} if tools else {}
@@ -80,7 +80,7 @@ def _messages(url: str, stream: bool, tools: bool, headers: Any) -> Got:
         return Got(text, calls, fields)
 
 
-def _responses(url: str, stream: bool, tools: bool, headers: Any) -> Got:
+def _responses(url: str, headers: Any, *, stream: bool, tools: bool) -> Got:
     offered = [
         {"type": "function", "name": t.name, "parameters": t.parameters, "strict": False} for t in CONTRACT.tools
     ]

@@ -17,7 +17,7 @@ from trueup.ask.clients.http import Http
 from trueup.ask.clients.request import Request
 from trueup.ask.drivers.aio import aask
 from trueup.ask.drivers.sync import ask
-from trueup.ask.gate import Part
+from trueup.ask.gate import AnswerPart
 from trueup.ask.memory import Memory
 from trueup.ask.stream import AskStream, AsyncAskStream
 from trueup.testing.server import ScriptedServer
@@ -258,7 +258,7 @@ def run(
 
 class Streamed(NamedTuple):
     answer: Answer
-    parts: list[Part]
+    parts: list[AnswerPart]
     clock: StageClock
 
 
@@ -285,7 +285,7 @@ def run_stream(
     async def going() -> Streamed:
         try:
             async with AsyncAskStream(contract, client, messages, policy, wait=clock.await_, **given) as stream:
-                found: list[Part] = []
+                found: list[AnswerPart] = []
                 async for part in stream:
                     found.append(part)
                     if len(found) == take:

@@ -9,9 +9,9 @@ import pytest
 
 from tests.ask.stage import GOOD, SCHEMA, StageClock
 from trueup import Contract, Policy
-from trueup.ask.clients.call import Call
+from trueup.ask.clients.call import CallableClient
 from trueup.ask.clients.find import find_client
-from trueup.ask.clients.request import Failure, TransportFailure, failure_of, retry_after
+from trueup.ask.clients.request import CallFailure, TransportFailure, failure_of, retry_after
 from trueup.ask.drivers.sync import ask
 from trueup.ask.memory import Memory
 
@@ -57,7 +57,7 @@ def test_a_callable_gets_what_its_signature_names() -> None:
     assert seen["messages"][-1] == {"role": "user", "content": "Who?"}
     assert thing.form["type"] == "json_schema"
     assert thing.model == "m"
-    assert Call(print).modes in (("text",), ("json_schema", "json_object", "text"))
+    assert CallableClient(print).modes in (("text",), ("json_schema", "json_object", "text"))
 
 
 def test_a_callable_that_takes_no_tools_is_told_of_them_in_words() -> None:
@@ -128,7 +128,7 @@ class RequestException(OSError):
         (TimeoutError(), "transient"),
         (ConnectionResetError("gone"), "transient"),
         (RequestException("gone"), "transient"),
-        (TransportFailure(Failure("x", "mode")), "mode"),
+        (TransportFailure(CallFailure("x", "mode")), "mode"),
     ],
 )
 def test_exceptions_in_the_plans_words(error: BaseException, kind: str) -> None:
@@ -204,7 +204,7 @@ def test_a_reply_that_says_nothing_is_never_accepted() -> None:
 def test_what_is_learned_of_one_callable_is_not_taken_for_another() -> None:
     def model(messages: Any, model: str = "", response_format: Any = None) -> str:
         if model == "weak" and response_format:
-            raise TransportFailure(Failure("response_format is not supported", "mode", 400))
+            raise TransportFailure(CallFailure("response_format is not supported", "mode", 400))
         return GOOD
 
     memory, clock = Memory(), StageClock()
@@ -218,7 +218,7 @@ def test_what_is_learned_of_one_callable_is_not_taken_for_another() -> None:
     assert (modes(weak), modes(strong)) == (["text"], ["json_schema"])
     assert modes(functools.partial(model, model="weak")) == ["text"]
     one, other = Object(), Object()
-    assert len({Call(call).key for call in (one, other, one.method, other.method, one.__call__)}) == 5
-    assert Call(one).key == Call(one).key
-    assert Call(one.method).key == Call(one.method).key
-    assert len({Call(call).key for call in (lambda messages: GOOD, print, model)}) == 3
+    assert len({CallableClient(call).key for call in (one, other, one.method, other.method, one.__call__)}) == 5
+    assert CallableClient(one).key == CallableClient(one).key
+    assert CallableClient(one.method).key == CallableClient(one.method).key
+    assert len({CallableClient(call).key for call in (lambda messages: GOOD, print, model)}) == 3

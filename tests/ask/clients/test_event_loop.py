@@ -8,7 +8,7 @@ import pytest
 
 from tests.waiting import wait_for
 from trueup.ask.clients.event_loop import pieces_of
-from trueup.ask.drivers.worker import Pieces
+from trueup.ask.drivers.worker import ThreadedPieces
 
 
 class Endless:
@@ -33,7 +33,7 @@ class Endless:
 def test_a_stream_that_is_given_up_between_two_pieces_is_closed(taken: int) -> None:
     endless = Endless()
     held = endless.pieces()  # kept, so that nothing is closed by being collected
-    pieces = Pieces(lambda: pieces_of(held))
+    pieces = ThreadedPieces(lambda: pieces_of(held))
     assert [pieces.take(60) for _ in range(taken)] == list(range(taken))
     pieces.close()
     wait_for(endless.closed.is_set)

@@ -20,11 +20,11 @@ from tests.waiting import await_for, wait_for
 from trueup.ask.drivers.interrupt import interrupt
 from trueup.ask.drivers.worker import (
     END,
-    Cancelled,
+    CallCancelled,
     Inline,
-    Job,
     Late,
-    Pieces,
+    ThreadedPieces,
+    WorkerJob,
     apieces_of,
     arun,
     pause,
@@ -135,7 +135,7 @@ def test_a_cancelled_call_closes_its_connection(silent: socket.socket) -> None:
             left.set()
 
     threading.Thread(target=serve, daemon=True).start()
-    with pytest.raises(Cancelled):
+    with pytest.raises(CallCancelled):
         run(lambda: fetch(silent), None, cancel)
     assert left.wait(LONG)
 
@@ -288,7 +288,7 @@ def test_a_call_within_a_call_ends_with_it() -> None:
     def outer() -> None:
         try:
             run(threading.Event().wait, LONG)
-        except Cancelled:
+        except CallCancelled:
             inner.append("cancelled")
         inner.append(pause(LONG))
 
@@ -320,7 +320,7 @@ def test_a_stream_is_read_ahead_but_not_far() -> None:
             pulled.append(number)
             yield number
 
-    pieces = Pieces(numbers)
+    pieces = ThreadedPieces(numbers)
     assert [pieces.take(LONG) for _ in range(3)] == [0, 1, 2]
     pieces.close()
     assert len(pulled) < 20
@@ -337,7 +337,7 @@ def test_a_stream_is_closed_in_its_own_thread() -> None:
         finally:
             where.append(threading.get_ident())
 
-    pieces = Pieces(numbers)
+    pieces = ThreadedPieces(numbers)
     pieces.take(LONG)
     pieces.close()
     wait_for(lambda: len(where) == 2)
@@ -346,19 +346,19 @@ def test_a_stream_is_closed_in_its_own_thread() -> None:
 
 def test_a_stream_that_was_never_read_is_never_begun() -> None:
     begun: list[int] = []
-    Pieces(lambda: begun.append(1) or []).close()
+    ThreadedPieces(lambda: begun.append(1) or []).close()
     assert begun == []
 
 
 def test_the_end_and_an_error_of_a_stream_come_through() -> None:
-    pieces = Pieces(lambda: [1])
+    pieces = ThreadedPieces(lambda: [1])
     assert [pieces.take(LONG), pieces.take(LONG)] == [1, END]
 
     def broken() -> Iterator[int]:
         yield 1
         raise ConnectionError("gone")
 
-    pieces = Pieces(broken)
+    pieces = ThreadedPieces(broken)
     assert pieces.take(LONG) == 1
     with pytest.raises(ConnectionError, match="gone"):
         pieces.take(LONG)
@@ -391,7 +391,7 @@ def test_cancelling_the_task_closes_the_connection(silent: socket.socket, stream
             pass
 
     async def going() -> None:
-        jobs: list[Job] = []
+        jobs: list[WorkerJob] = []
         with seeing(jobs):
             task = asyncio.ensure_future(first() if streams else arun(lambda: fetch(silent)))
             await await_for(lambda: jobs)

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from tests.effort import SOAK
 from trueup.ask.loop.plan import (
+    AskCancelled,
     Began,
-    Cancelled,
+    CallFailed,
     Event,
-    Failed,
     FailureKind,
-    Fault,
     Finish,
-    Judged,
     Past,
-    Rung,
+    PlanRung,
+    ReplyFault,
+    ReplyJudged,
     Send,
     Step,
     Unaffordable,
@@ -29,12 +29,12 @@ from trueup.ask.loop.plan import (
 )
 from trueup.ask.policy import Policy, Price
 
-TWO = (Rung("small", ("json_schema", "json_object", "text")), Rung("large", ("text",)))
-ONE = (Rung("m", ("json_schema", "text")),)
-PLAIN = (Rung("m", ("text",)),)
+TWO = (PlanRung("small", ("json_schema", "json_object", "text")), PlanRung("large", ("text",)))
+ONE = (PlanRung("m", ("json_schema", "text")),)
+PLAIN = (PlanRung("m", ("text",)),)
 FAULTS = (
-    Fault("format", "a", marks=frozenset("a")), Fault("format", "b", length=True, fields=True), Fault("prose", "p"), Fault("state", "s"),
-    Fault("nothing"), Fault("cut"), Fault("refusal"), Fault("unreadable"),
+    ReplyFault("format", "a", marks=frozenset("a")), ReplyFault("format", "b", length=True, fields=True), ReplyFault("prose", "p"), ReplyFault("state", "s"),
+    ReplyFault("nothing"), ReplyFault("cut"), ReplyFault("refusal"), ReplyFault("unreadable"),
 )  # fmt: skip
 FAILURES: tuple[FailureKind, ...] = ("rate", "transient", "mode", "refusal", "fatal")
 FEATURES = ("temperature", "tool_choice")
@@ -44,19 +44,19 @@ def events_after(now: float, reached: Step, chance: float) -> Iterator[Event]:
     """Everything that can happen after a step; a call takes a second and costs ten tokens."""
     if isinstance(reached, Wait):
         yield Waited(now + reached.seconds)
-        yield Cancelled(now + reached.seconds / 2)
+        yield AskCancelled(now + reached.seconds / 2)
         return
     at = now + 1.0
     spent: dict[str, Any] = {"tokens": 10, "cost": 0.25}
-    yield Judged(at, None, chance, **spent)
+    yield ReplyJudged(at, None, chance, **spent)
     for fault in FAULTS:
-        yield Judged(at, fault, chance, **spent, usable=fault.kind == "format")
+        yield ReplyJudged(at, fault, chance, **spent, usable=fault.kind == "format")
     for kind in FAILURES:
-        yield Failed(at, kind, chance)
+        yield CallFailed(at, kind, chance)
     for feature in FEATURES:
-        yield Failed(at, "feature", chance, feature=feature)
+        yield CallFailed(at, "feature", chance, feature=feature)
     for seconds in (7.0, 1000.0):
-        yield Failed(at, "rate", chance, retry_after=seconds)
+        yield CallFailed(at, "rate", chance, retry_after=seconds)
 
 
 def paths(policy: Policy, began: Began, chance: float) -> Iterator[list[tuple[Step, Event | None]]]:
@@ -88,7 +88,7 @@ SMALL = [
 
 @pytest.mark.spec("A7", "A11", "X37")
 @pytest.mark.parametrize(("policy", "ladder"), SMALL)
-def test_every_path_of_a_bounded_policy_ends_within_its_budgets(policy: Policy, ladder: tuple[Rung, ...]) -> None:
+def test_every_path_of_a_bounded_policy_ends_within_its_budgets(policy: Policy, ladder: tuple[PlanRung, ...]) -> None:
     count = 0
     for path in paths(policy, Began(ladder), chance=0.5):
         count += 1
@@ -96,11 +96,11 @@ def test_every_path_of_a_bounded_policy_ends_within_its_budgets(policy: Policy, 
     assert count > 500
 
 
-def check_path(policy: Policy, path: list[tuple[Step, Event | None]], ladder: tuple[Rung, ...]) -> None:
+def check_path(policy: Policy, path: list[tuple[Step, Event | None]], ladder: tuple[PlanRung, ...]) -> None:
     sends = [(s, e) for s, e in path if isinstance(s, Send)]
     finish = path[-1][0]
     assert isinstance(finish, Finish)
-    counted = [s for s, e in sends if not (isinstance(e, Failed) and e.kind == "rate")]
+    counted = [s for s, e in sends if not (isinstance(e, CallFailed) and e.kind == "rate")]
     assert len(counted) <= policy.attempts
     for rung in ladder:
         own = [(s, e) for s, e in sends if s.model == rung.model]
@@ -108,7 +108,7 @@ def check_path(policy: Policy, path: list[tuple[Step, Event | None]], ladder: tu
         assert done["repair"] <= policy.repairs
         assert done["regenerate"] <= policy.regenerations
         assert [s.mode for s, _ in own] == sorted((s.mode for s, _ in own), key=rung.modes.index), "a mode came back"
-        again = Counter((s.purpose, s.nth) for s, e in own if s.retry and not isinstance(e, Failed))
+        again = Counter((s.purpose, s.nth) for s, e in own if s.retry and not isinstance(e, CallFailed))
         assert all(n <= policy.retries + 2 for n in again.values())
     tokens, cost, at = 0, 0.0, 0.0
     for reached, event in path:
@@ -121,11 +121,11 @@ def check_path(policy: Policy, path: list[tuple[Step, Event | None]], ladder: tu
         if isinstance(reached, Wait):
             assert reached.seconds > 0
             assert policy.deadline is None or at + reached.seconds < policy.deadline, "a wait for nothing"
-        if isinstance(event, Judged):
+        if isinstance(event, ReplyJudged):
             tokens, cost = tokens + event.tokens, cost + (event.cost or 0.0)
         at = event.at if event is not None else at
     last = sends[-1][1]
-    good = isinstance(last, Judged) and last.fault is None and path[-2][1] is last
+    good = isinstance(last, ReplyJudged) and last.fault is None and path[-2][1] is last
     assert (finish.outcome in {"accepted", "repaired", "regenerated"}) == good
     assert bool(finish.reason) != good, "what ended early says why"
 
@@ -159,7 +159,7 @@ def test_a_large_policy_has_no_loop_whatever_happens(fallback: bool) -> None:
     }  # fmt: skip
 
 
-def run(policy: Policy, ladder: tuple[Rung, ...], *happens: Event) -> list[Step]:
+def run(policy: Policy, ladder: tuple[PlanRung, ...], *happens: Event) -> list[Step]:
     past, reached = step(policy, Past(), Began(ladder))
     steps = [reached]
     for event in happens:
@@ -168,8 +168,8 @@ def run(policy: Policy, ladder: tuple[Rung, ...], *happens: Event) -> list[Step]
     return steps
 
 
-def bad(at: float, signature: str = "x", kind: str = "format") -> Judged:
-    return Judged(at, Fault(kind, signature))  # type: ignore[arg-type]
+def bad(at: float, signature: str = "x", kind: str = "format") -> ReplyJudged:
+    return ReplyJudged(at, ReplyFault(kind, signature))  # type: ignore[arg-type]
 
 
 @pytest.mark.spec("A7")
@@ -187,7 +187,7 @@ def test_backoff_doubles_has_jitter_and_a_cap() -> None:
         past, _ = step(policy, Past(), Began(ONE))
         found = []
         for _ in range(7):
-            past, wait = step(policy, past, Failed(past.at, "transient", chance))
+            past, wait = step(policy, past, CallFailed(past.at, "transient", chance))
             assert isinstance(wait, Wait)
             found.append(wait.seconds)
             past, _ = step(policy, past, Waited(past.at))
@@ -201,10 +201,10 @@ def test_backoff_doubles_has_jitter_and_a_cap() -> None:
 
 @pytest.mark.spec("A8")
 def test_retry_after_is_kept_to_and_a_wait_beyond_the_deadline_is_not_begun() -> None:
-    steps = run(Policy(), ONE, Failed(1.0, "rate", 0.5, retry_after=20.0))
+    steps = run(Policy(), ONE, CallFailed(1.0, "rate", 0.5, retry_after=20.0))
     assert isinstance(steps[-1], Wait)
     assert 20.0 <= steps[-1].seconds <= 21.0
-    steps = run(Policy(), ONE, Failed(1.0, "rate", 0.5, retry_after=119.0))
+    steps = run(Policy(), ONE, CallFailed(1.0, "rate", 0.5, retry_after=119.0))
     assert steps[-1] == Finish("failed", "deadline")
 
 
@@ -223,7 +223,7 @@ def test_a_provider_that_does_not_know_when_is_asked_less_and_less_often(after: 
 
 
 def retried(kind: FailureKind, after: float | None, times: int) -> list[Event]:
-    return [event for _ in range(times) for event in (Failed(1.0, kind, 0.5, after), Waited(1.0))]
+    return [event for _ in range(times) for event in (CallFailed(1.0, kind, 0.5, after), Waited(1.0))]
 
 
 @pytest.mark.spec("A8")
@@ -235,7 +235,7 @@ def test_429_is_retried_until_the_deadline_and_counts_as_no_attempt() -> None:
         if isinstance(reached, Send):
             calls += 1
             assert reached.attempt == 1
-            past, reached = step(policy, past, Failed(past.at + 0.1, "rate", 0.0))
+            past, reached = step(policy, past, CallFailed(past.at + 0.1, "rate", 0.0))
         else:
             past, reached = step(policy, past, Waited(past.at + reached.seconds))
     assert reached == Finish("failed", "deadline")
@@ -243,7 +243,7 @@ def test_429_is_retried_until_the_deadline_and_counts_as_no_attempt() -> None:
 
 
 def test_a_provider_cannot_ask_for_a_wait_that_no_clock_can_count() -> None:
-    steps = run(Policy(deadline=None), ONE, Failed(1.0, "rate", 0.5, retry_after=1e300))
+    steps = run(Policy(deadline=None), ONE, CallFailed(1.0, "rate", 0.5, retry_after=1e300))
     assert isinstance(steps[-1], Wait)
     assert steps[-1].seconds == 86_400.5
 
@@ -253,30 +253,30 @@ def test_429_without_a_deadline_is_retried_until_the_caller_cancels() -> None:
     policy = Policy(deadline=None, attempts=2, retries=0)
     past, reached = step(policy, Past(), Began(ONE))
     for n in range(1, 101):
-        past, reached = step(policy, past, Failed(past.at + 0.1, "rate", 0.0))
+        past, reached = step(policy, past, CallFailed(past.at + 0.1, "rate", 0.0))
         assert isinstance(reached, Wait)
         assert (reached.retry, reached.limit) == (n, None)
         past, reached = step(policy, past, Waited(past.at + reached.seconds))
         assert isinstance(reached, Send)
         assert reached.attempt == 1
-    assert step(policy, past, Cancelled(past.at))[1] == Finish("failed", "cancelled")
+    assert step(policy, past, AskCancelled(past.at))[1] == Finish("failed", "cancelled")
 
 
 @pytest.mark.parametrize("otherwise", ["degraded", "text"])
 def test_a_part_of_a_reply_is_given_in_the_end(otherwise: Any) -> None:
     policy = Policy(otherwise=otherwise, repairs=0)
     past, _ = step(policy, Past(), Began(ONE))
-    assert step(policy, past, Judged(1.0, Fault("format"), usable=True))[1] == Finish("degraded", "repairs")
-    assert step(policy, past, Judged(1.0, Fault("format")))[1] == Finish("failed", "repairs")
+    assert step(policy, past, ReplyJudged(1.0, ReplyFault("format"), usable=True))[1] == Finish("degraded", "repairs")
+    assert step(policy, past, ReplyJudged(1.0, ReplyFault("format")))[1] == Finish("failed", "repairs")
 
 
 @pytest.mark.spec("A9")
 def test_modes_step_down_on_rejection_and_on_prose() -> None:
-    steps = run(Policy(), TWO, Failed(1, "mode"), bad(2, "p", "prose"), Judged(3))
+    steps = run(Policy(), TWO, CallFailed(1, "mode"), bad(2, "p", "prose"), ReplyJudged(3))
     assert [s.mode for s in steps if isinstance(s, Send)] == ["json_schema", "json_object", "text"]
     assert [s.purpose for s in steps if isinstance(s, Send)] == ["ask", "ask", "repair"]
     assert steps[-1] == Finish("repaired")
-    assert run(Policy(), TWO, Judged(1))[-1] == Finish("accepted")
+    assert run(Policy(), TWO, ReplyJudged(1))[-1] == Finish("accepted")
 
 
 @pytest.mark.spec("A9")
@@ -293,12 +293,14 @@ def test_the_next_model_starts_anew_and_then_comes_the_fallback() -> None:
     assert seen[-1] == Finish("fallback", "repairs")
 
 
-def rejects(at: float, feature: str) -> Failed:
-    return Failed(at, "feature", feature=feature)
+def rejects(at: float, feature: str) -> CallFailed:
+    return CallFailed(at, "feature", feature=feature)
 
 
 def test_a_feature_that_is_rejected_is_left_out_from_then_on() -> None:
-    steps = run(Policy(temperature=0.7), PLAIN, rejects(1, "temperature"), rejects(2, "max_tokens"), bad(3), Judged(4))
+    steps = run(
+        Policy(temperature=0.7), PLAIN, rejects(1, "temperature"), rejects(2, "max_tokens"), bad(3), ReplyJudged(4)
+    )
     sent = [s for s in steps if isinstance(s, Send)]
     assert [s.temperature for s in sent] == [0.7, None, None, None]
     both = ["max_tokens", "temperature"]
@@ -313,17 +315,17 @@ def test_a_feature_that_is_rejected_though_it_was_left_out_ends_the_mode_and_the
 
 
 def test_what_a_rung_is_known_to_reject_is_left_out_of_its_first_call() -> None:
-    ladder = (Rung("m", ("text",), frozenset({"temperature"})), Rung("n", ("text",)))
-    steps = run(Policy(temperature=0.7), ladder, Failed(1, "fatal"))
+    ladder = (PlanRung("m", ("text",), frozenset({"temperature"})), PlanRung("n", ("text",)))
+    steps = run(Policy(temperature=0.7), ladder, CallFailed(1, "fatal"))
     assert [s.temperature for s in steps if isinstance(s, Send)] == [None, 0.7]
 
 
 @pytest.mark.spec("A8", "A9")
 def test_a_wait_beyond_the_deadline_asks_the_next_rung_at_once() -> None:
     for kind in ("rate", "transient"):
-        steps = run(Policy(deadline=60), TWO, Failed(1.0, kind, 0.5, retry_after=90.0))  # type: ignore[arg-type]
+        steps = run(Policy(deadline=60), TWO, CallFailed(1.0, kind, 0.5, retry_after=90.0))  # type: ignore[arg-type]
         assert [s.model for s in steps if isinstance(s, Send)] == ["small", "large"]
-    steps = run(Policy(deadline=60), TWO, Failed(1, "rate", 0.5, 90.0), Failed(2, "rate", 0.5, 90.0))
+    steps = run(Policy(deadline=60), TWO, CallFailed(1, "rate", 0.5, 90.0), CallFailed(2, "rate", 0.5, 90.0))
     assert steps[-1] == Finish("failed", "deadline")
 
 
@@ -333,41 +335,46 @@ def test_a_rung_is_waited_for_as_long_as_the_patience_lasts_if_there_is_another(
     past, reached = step(policy, Past(), Began(TWO))
     waited = 0.0
     while isinstance(reached, Send) and reached.model == "small":
-        past, reached = step(policy, past, Failed(past.at, "rate", 0.0))
+        past, reached = step(policy, past, CallFailed(past.at, "rate", 0.0))
         if isinstance(reached, Wait):
             waited += reached.seconds
             past, reached = step(policy, past, Waited(past.at))
     assert 5 < waited <= 10
     assert isinstance(reached, Send)
     assert reached.model == "large"
-    past, reached = step(policy, past, Failed(past.at, "rate", 0.0, retry_after=500.0))
+    past, reached = step(policy, past, CallFailed(past.at, "rate", 0.0, retry_after=500.0))
     assert isinstance(reached, Wait), "the last rung is waited for"
 
 
 @pytest.mark.spec("A8", "A9")
 @pytest.mark.parametrize(
     "event",
-    [Failed(2.0, "fatal"), Failed(2.0, "rate", 0.5, 600.0), Failed(2.0, "refusal"), Judged(2.0, Fault("refusal"))],
+    [
+        CallFailed(2.0, "fatal"),
+        CallFailed(2.0, "rate", 0.5, 600.0),
+        CallFailed(2.0, "refusal"),
+        ReplyJudged(2.0, ReplyFault("refusal")),
+    ],
 )
 def test_a_busy_rung_is_asked_again_if_no_other_can_do_it(event: Event) -> None:
     policy = Policy(deadline=60.0, retries=0)
-    steps = run(policy, TWO, Failed(1.0, "rate", 0.5, 15.0), event, Waited(16.5), Judged(17.0))
+    steps = run(policy, TWO, CallFailed(1.0, "rate", 0.5, 15.0), event, Waited(16.5), ReplyJudged(17.0))
     assert [s.model for s in steps if isinstance(s, Send)] == ["small", "large", "small"]
     assert steps[2] == Wait(14.5, "rate", 1, None)
     assert steps[-1] == Finish("accepted")
-    once = run(policy, TWO, Failed(1.0, "rate", 0.5, 15.0), event, Waited(16.5), Failed(17.0, "fatal"))
+    once = run(policy, TWO, CallFailed(1.0, "rate", 0.5, 15.0), event, Waited(16.5), CallFailed(17.0, "fatal"))
     assert isinstance(once[-1], Finish), "only once"
-    late = run(policy, TWO, Failed(1.0, "rate", 0.5, 600.0), event)
+    late = run(policy, TWO, CallFailed(1.0, "rate", 0.5, 600.0), event)
     assert isinstance(late[-1], Finish), "it is not free before the deadline"
 
 
 def test_a_refusal_of_the_provider_asks_the_next_rung() -> None:
-    steps = run(Policy(), TWO, Failed(1, "refusal"), Failed(2, "refusal"))
+    steps = run(Policy(), TWO, CallFailed(1, "refusal"), CallFailed(2, "refusal"))
     assert [s.model for s in steps if isinstance(s, Send)] == ["small", "large"]
     assert steps[-1] == Finish("failed", "refusal")
 
 
-THREE = tuple(Rung(name, ("text",)) for name in ("a", "b", "c"))
+THREE = tuple(PlanRung(name, ("text",)) for name in ("a", "b", "c"))
 
 
 def models(*happens: Event, began: tuple[float, ...] = (), policy: Policy | None = None) -> list[str]:
@@ -383,18 +390,18 @@ def models(*happens: Event, began: tuple[float, ...] = (), policy: Policy | None
 @pytest.mark.spec("A9")
 def test_a_rung_that_rests_is_passed_over_while_another_is_left() -> None:
     assert models(began=(9.0, 0.0, 0.0)) == ["b"]
-    assert models(Failed(1, "fatal", resting=(0.0, 9.0, 0.0))) == ["a", "c"]
+    assert models(CallFailed(1, "fatal", resting=(0.0, 9.0, 0.0))) == ["a", "c"]
     assert models(began=(9.0, 3.0, 5.0)) == ["b"], "all rest: the one that may be asked soonest"
-    down = Failed(1, "fatal", resting=(9.0, 3.0, 5.0))
+    down = CallFailed(1, "fatal", resting=(9.0, 3.0, 5.0))
     assert models(down, down, down, began=(9.0, 3.0, 5.0)) == ["b"], "and only that one"
-    assert models(Failed(1, "fatal", resting=(0.0, 9.0, 7.0)), down) == ["a", "c"], "the last resort"
-    passed = Failed(1, "fatal", resting=(0.0, 0.0, 4.0))
+    assert models(CallFailed(1, "fatal", resting=(0.0, 9.0, 7.0)), down) == ["a", "c"], "the last resort"
+    passed = CallFailed(1, "fatal", resting=(0.0, 0.0, 4.0))
     assert models(passed, began=(9.0, 0.0, 4.0)) == ["b", "a"], "one that was passed over, when nothing else is left"
 
 
 def test_a_rung_whose_breaker_opens_is_not_waited_for() -> None:
-    assert models(Failed(1, "transient", resting=(30.0, 0.0, 0.0))) == ["a", "b"]
-    assert models(Failed(1, "transient", resting=(30.0, 5.0, 5.0))) == ["a"], "nobody else is there to be asked"
+    assert models(CallFailed(1, "transient", resting=(30.0, 0.0, 0.0))) == ["a", "b"]
+    assert models(CallFailed(1, "transient", resting=(30.0, 5.0, 5.0))) == ["a"], "nobody else is there to be asked"
 
 
 @given(
@@ -421,9 +428,9 @@ def test_whatever_happens_there_are_at_most_so_many_calls_and_no_wait_passes_the
     happens: list[Any], policy: Policy, shares: tuple[float | None, ...], again: bool
 ) -> None:
     ladder = (
-        Rung("a", ("json_schema", "tool", "text"), share=shares[0]),
-        Rung("b", ("json_object", "text"), share=shares[1]),
-        Rung("c", ("text",), share=shares[2]),
+        PlanRung("a", ("json_schema", "tool", "text"), share=shares[0]),
+        PlanRung("b", ("json_object", "text"), share=shares[1]),
+        PlanRung("c", ("text",), share=shares[2]),
     )
     past, reached = step(policy, Past(), Began(ladder, resting=happens[0][3]))
     calls, at = 0, 0.0
@@ -440,18 +447,18 @@ def test_whatever_happens_there_are_at_most_so_many_calls_and_no_wait_passes_the
         at += min(takes, reached.timeout)
         calls += kind != "rate" or policy.waits is not None
         if kind in ("rate", "transient", "mode", "feature", "refusal", "fatal"):
-            past, reached = step(policy, past, Failed(at, kind, 0.5, after, feature, resting, again=again))
+            past, reached = step(policy, past, CallFailed(at, kind, 0.5, after, feature, resting, again=again))
         else:
             fault = None if kind == "good" else next(f for f in FAULTS if f.kind == kind)
-            past, reached = step(policy, past, Judged(at, fault, 0.5, resting=resting, again=again))
+            past, reached = step(policy, past, ReplyJudged(at, fault, 0.5, resting=resting, again=again))
         assert calls <= policy.attempts
     assert isinstance(reached, Finish) or all(one[0] == "rate" for one in happens)
 
 
 @pytest.mark.spec("A7")
 def test_a_correction_that_left_a_fault_in_its_place_is_followed_by_one_that_shows_the_reply_no_more() -> None:
-    def wrong(at: float, *marks: str) -> Judged:
-        return Judged(at, Fault("format", f"{at} {marks}", fields=True, marks=frozenset(marks)))
+    def wrong(at: float, *marks: str) -> ReplyJudged:
+        return ReplyJudged(at, ReplyFault("format", f"{at} {marks}", fields=True, marks=frozenset(marks)))
 
     def afresh(*happens: Event) -> list[tuple[bool, bool]]:
         steps = run(Policy(repairs=3, repair="fields"), ONE, *happens)
@@ -466,8 +473,8 @@ def test_a_correction_that_left_a_fault_in_its_place_is_followed_by_one_that_sho
 def test_a_reply_that_says_nothing_is_retried_with_fewer_tools_the_last_time() -> None:
     happens: list[Event] = []
     for at in range(3):
-        happens += [Judged(at, Fault("nothing"), 0.99999), Waited(at)]
-    steps = run(Policy(), ONE, *happens, Judged(9, Fault("nothing")))
+        happens += [ReplyJudged(at, ReplyFault("nothing"), 0.99999), Waited(at)]
+    steps = run(Policy(), ONE, *happens, ReplyJudged(9, ReplyFault("nothing")))
     assert [s.reduced for s in steps if isinstance(s, Send)] == [False, False, False, True]
     assert [round(s.seconds) for s in steps if isinstance(s, Wait)] == [1, 2, 4]
     assert steps[-1] == Finish("failed", "retries")
@@ -476,7 +483,7 @@ def test_a_reply_that_says_nothing_is_retried_with_fewer_tools_the_last_time() -
 @pytest.mark.spec("A5")
 def test_a_reply_cut_at_the_token_limit_gets_a_higher_one() -> None:
     policy = Policy(max_tokens=100, most_tokens=250, repairs=3)
-    cut = [Judged(at, Fault("format", str(at), length=True)) for at in range(3)]
+    cut = [ReplyJudged(at, ReplyFault("format", str(at), length=True)) for at in range(3)]
     assert [s.max_tokens for s in run(policy, ONE, *cut) if isinstance(s, Send)] == [100, 200, 250, 250]
 
 
@@ -485,8 +492,8 @@ def test_a_reply_cut_at_the_token_limit_gets_a_higher_one() -> None:
 def test_a_call_that_fails_at_the_deadline_ends_for_the_deadline(retries: int) -> None:
     policy = Policy(retries=retries, deadline=2.0, backoff=0.1)
     past, _ = step(policy, Past(), Began(TWO))
-    assert step(policy, past, Failed(2.0, "transient"))[1] == Finish("failed", "deadline")
-    assert step(policy, past, Failed(1.0, "transient"))[1] != Finish("failed", "deadline")
+    assert step(policy, past, CallFailed(2.0, "transient"))[1] == Finish("failed", "deadline")
+    assert step(policy, past, CallFailed(1.0, "transient"))[1] != Finish("failed", "deadline")
 
 
 @pytest.mark.spec("A11")
@@ -504,12 +511,12 @@ def test_a_request_that_does_not_fit_is_no_attempt_and_passes_to_the_next_rung()
 def test_a_call_that_failed_uses_up_the_budgets() -> None:
     policy = Policy(tokens=100, money=1.0, prices={"*": Price(1, 1)})
     past, _ = step(policy, Past(), Began(ONE))
-    assert step(policy, past, Failed(1.0, "transient", tokens=100))[1] == Finish("failed", "tokens")
-    assert step(policy, past, Failed(1.0, "transient", cost=1.0))[1] == Finish("failed", "money")
-    assert isinstance(step(policy, past, Failed(1.0, "transient", tokens=99, cost=0.9))[1], Wait)
+    assert step(policy, past, CallFailed(1.0, "transient", tokens=100))[1] == Finish("failed", "tokens")
+    assert step(policy, past, CallFailed(1.0, "transient", cost=1.0))[1] == Finish("failed", "money")
+    assert isinstance(step(policy, past, CallFailed(1.0, "transient", tokens=99, cost=0.9))[1], Wait)
 
 
-SHARED = (Rung("a", ("text",), share=0.6), Rung("b", ("text",), share=0.4))
+SHARED = (PlanRung("a", ("text",), share=0.6), PlanRung("b", ("text",), share=0.4))
 EAGER = Policy(eager=True, waits=2, retries=2, deadline=100.0, timeout=None)
 
 
@@ -517,21 +524,21 @@ def test_a_rung_that_hangs_leaves_the_others_their_share_of_the_time() -> None:
     past, first = step(EAGER, Past(), Began(SHARED))
     assert isinstance(first, Send)
     assert first.timeout == 60.0
-    past, second = step(EAGER, past, Failed(60.0, "transient"))
+    past, second = step(EAGER, past, CallFailed(60.0, "transient"))
     assert isinstance(second, Send)
     assert (second.model, second.timeout) == ("b", 40.0)
     past, first = step(EAGER, Past(), Began(SHARED))
-    _, second = step(EAGER, past, Failed(10.0, "transient"))
+    _, second = step(EAGER, past, CallFailed(10.0, "transient"))
     assert isinstance(second, Send)
     assert second.timeout == 90.0, "time that a rung did not use is there for the next ones"
 
 
 def test_repairs_end_when_the_share_of_a_rung_is_over() -> None:
     past, _ = step(EAGER, Past(), Began(SHARED))
-    past, repair = step(EAGER, past, Judged(59.0, Fault("format", "x")))
+    past, repair = step(EAGER, past, ReplyJudged(59.0, ReplyFault("format", "x")))
     assert isinstance(repair, Send)
     assert (repair.model, repair.purpose, repair.timeout) == ("a", "repair", 1.0)
-    _, other = step(EAGER, past, Judged(60.0, Fault("format", "y")))
+    _, other = step(EAGER, past, ReplyJudged(60.0, ReplyFault("format", "y")))
     assert isinstance(other, Send)
     assert (other.model, other.purpose, other.timeout) == ("b", "ask", 40.0)
 
@@ -540,7 +547,7 @@ def test_repairs_end_when_the_share_of_a_rung_is_over() -> None:
 @pytest.mark.spec("X37")
 def test_an_eager_policy_waits_for_nobody_while_another_rung_is_left(kind: FailureKind) -> None:
     past, _ = step(EAGER, Past(), Began(SHARED))
-    past, spare = step(EAGER, past, Failed(1.0, kind, 0.5, 0.1))
+    past, spare = step(EAGER, past, CallFailed(1.0, kind, 0.5, 0.1))
     assert isinstance(spare, Send)
     assert spare.model == "b"
     reached: Any = spare
@@ -551,7 +558,7 @@ def test_an_eager_policy_waits_for_nobody_while_another_rung_is_left(kind: Failu
             past, reached = step(EAGER, past, Waited(at))
             calls += 1
         else:
-            past, reached = step(EAGER, past, Failed(at, kind, 0.5, 0.1))
+            past, reached = step(EAGER, past, CallFailed(at, kind, 0.5, 0.1))
     assert calls == 4, "one call of the first rung, and three of the last"
     assert reached.reason == "retries"
 
@@ -559,11 +566,11 @@ def test_an_eager_policy_waits_for_nobody_while_another_rung_is_left(kind: Failu
 @pytest.mark.spec("X37")
 def test_an_eager_policy_hands_on_a_long_wait_and_repeats_nothing_without_a_budget() -> None:
     past, _ = step(EAGER, Past(), Began(ONE))
-    assert step(EAGER, past, Failed(1.0, "rate", 0.5, 60.0))[1] == Finish("failed", "retries")
-    assert isinstance(step(EAGER, past, Failed(1.0, "rate", 0.5, 2.0))[1], Wait)
+    assert step(EAGER, past, CallFailed(1.0, "rate", 0.5, 60.0))[1] == Finish("failed", "retries")
+    assert isinstance(step(EAGER, past, CallFailed(1.0, "rate", 0.5, 2.0))[1], Wait)
     for kind in ("rate", "transient"):
-        assert step(EAGER, past, Failed(1.0, kind, 0.5, 2.0, again=False))[1] == Finish("failed", "retries")
-    assert step(EAGER, past, Judged(1.0, Fault("nothing"), again=False))[1] == Finish("failed", "retries")
+        assert step(EAGER, past, CallFailed(1.0, kind, 0.5, 2.0, again=False))[1] == Finish("failed", "retries")
+    assert step(EAGER, past, ReplyJudged(1.0, ReplyFault("nothing"), again=False))[1] == Finish("failed", "retries")
     past, _ = step(EAGER, Past(), Began(SHARED))
-    spare = step(EAGER, past, Failed(1.0, "transient", 0.5, again=False))[1]
+    spare = step(EAGER, past, CallFailed(1.0, "transient", 0.5, again=False))[1]
     assert isinstance(spare, Send), "another rung is no retry"

@@ -7,7 +7,7 @@ import pytest
 from tests.ask.stage import BAD, GOOD, PROSE, SCHEMA, StageClock
 from trueup import Contract
 from trueup.ask.answer import Answer
-from trueup.ask.clients.request import Failure
+from trueup.ask.clients.request import CallFailure
 from trueup.ask.loop.loop import Loop, Traits, known
 from trueup.ask.loop.plan import Finish, Step, Wait
 from trueup.ask.memory import MODES as LEARNED
@@ -98,7 +98,7 @@ def test_an_opening_goes_on_after_a_failure_as_a_loop_does() -> None:
     assert opening is not None
     clock.time = 2.0
     loop = opening.loop(MESSAGES, known(None, MESSAGES), 0.0, 1.0)
-    answer = ended(loop, loop.failed(Failure("no line")), clock)
+    answer = ended(loop, loop.failed(CallFailure("no line")), clock)
     assert [attempt.failure is None for attempt in answer.attempts] == [False, True]
     assert (answer.attempts[0].at, answer.attempts[0].seconds) == (1.0, 1.0)
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.ask.stage import BAD, GOOD, SCHEMA, Model, StageClock
 from trueup import Contract, Policy
-from trueup.ask.clients.request import Failure, Request
+from trueup.ask.clients.request import CallFailure, Request
 from trueup.ask.conversation import Conversation
 from trueup.ask.memory import Memory
 from trueup.watch.observe import observed
@@ -65,7 +65,7 @@ def test_none_leaves_a_request_as_it_is() -> None:
 def test_a_hook_sees_repairs_and_retries() -> None:
     seen: list[Request] = []
     clock = StageClock()
-    model = Model([Failure("overloaded", "transient", 503), BAD, GOOD], clock)
+    model = Model([CallFailure("overloaded", "transient", 503), BAD, GOOD], clock)
     answer = CONTRACT.ask(model, "Who?", on_request=seen.append, clock=clock, wait=clock.wait, memory=Memory())
     assert answer.outcome == "repaired"
     assert len(seen) == 3

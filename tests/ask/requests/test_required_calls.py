@@ -10,7 +10,7 @@ from trueup import Contract
 from trueup.ask.clients.anthropic import message_parameters
 from trueup.ask.clients.gemini import content_parameters
 from trueup.ask.clients.parameters import chat_parameters
-from trueup.ask.clients.request import Failure, Request
+from trueup.ask.clients.request import CallFailure, Request
 from trueup.ask.loop.loop import Loop, Traits
 from trueup.ask.memory import Memory
 from trueup.ask.policy import Policy
@@ -75,7 +75,7 @@ def test_the_correction_holds_the_provider_to_a_call_as_data() -> None:
 
 @pytest.mark.spec("A9")
 def test_a_provider_that_refuses_the_schema_is_asked_in_words() -> None:
-    refused = Failure("response_format is not supported", "mode", 400)
+    refused = CallFailure("response_format is not supported", "mode", 400)
     answer, model = ask([PROSE, refused, CALL])
     assert answer.outcome == "repaired"
     assert "response_format" not in model.seen[2]

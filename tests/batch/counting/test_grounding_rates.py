@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.batch.sifting import Ran, bytes_of, run
 from trueup.batch.compare import compare
 from trueup.batch.counting import grounding_rates
-from trueup.batch.counting.tally import Tally
+from trueup.batch.counting.tally import UnitTally
 from trueup.cli.display.comparison import markdown
 from trueup.cli.display.sift import account
 from trueup.contract.contract import Contract
@@ -121,7 +121,7 @@ def test_merged_and_refused_lines_are_taken_out_of_the_rates(tmp_path: Path) -> 
     chosen = run(tmp_path, lines, contract(), out="merged", merge="valid").summary["grounded"]
     assert chosen["fields"] == {"$.total": {"values": 2, "rate": 1.0, "exact": 1, "normalized": 1}}
     refused = run(tmp_path, lines, contract(), out="refused", merge="fail")
-    again = Tally()
+    again = UnitTally()
     for row in (*refused.valid, *refused.failed):
         again.note_record(row)
     assert refused.summary["grounded"] == grounding_rates.account(again.grounds)

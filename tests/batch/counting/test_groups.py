@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from tests.batch.sifting import run, unit
 from trueup.batch.counting.groups import MOST, REST
-from trueup.batch.counting.tally import Tally
+from trueup.batch.counting.tally import UnitTally
 from trueup.batch.sift import SiftProgress
 from trueup.batch.siftdir.summary import levels_of
 from trueup.cli.display.sift import account
-from trueup.cli.progress.sift import Shower, line_of
+from trueup.cli.progress.sift import ProgressDisplay, line_of
 from trueup.contract.contract import Contract
 from trueup.verdict.paths import folded
 
@@ -98,9 +98,9 @@ facts = st.tuples(
 @given(st.lists(st.lists(facts, max_size=5), max_size=6))
 def test_parts_add_up_to_the_whole(units: list[list[Any]]) -> None:
     """Each list is a separate unit: parts share no unit."""
-    whole, total = Tally(), Tally()
+    whole, total = UnitTally(), UnitTally()
     for number, unit_facts in enumerate(units):
-        part = Tally()
+        part = UnitTally()
         for tally in (whole, part):
             seen: dict[int, int] = {}
             for uid, *fact in unit_facts:
@@ -116,14 +116,14 @@ def test_parts_add_up_to_the_whole(units: list[list[Any]]) -> None:
 
 
 def test_paths_that_models_invent_do_not_fill_the_summary() -> None:
-    tally = Tally()
+    tally = UnitTally()
     for number in range(MOST + 500):
         tally.note_finding("u", ("V003", f"$.invented{number}", None, "error"), {})
     rows = tally.account()["by_path"]
     assert len(rows) == MOST + 1
     assert (rows[REST]["times"], rows["$.invented0"]["times"]) == (500, 1)
     assert tally.account()["codes"]["V003"]["times"] == MOST + 500
-    long = Tally()
+    long = UnitTally()
     long.note_finding("u" * 5000, ("V003", "$." + "x" * 5000, None, "error"), {})
     (path, row), = long.account()["by_path"].items()  # fmt: skip
     assert (len(path), len(row["examples"][0])) == (200, 200)
@@ -144,13 +144,13 @@ def test_indexes_are_folded_and_names_are_not(path: str, expected: str) -> None:
 
 
 def test_progress_names_the_codes_that_fail_units(capsys: pytest.CaptureFixture[str]) -> None:
-    tally = Tally()
+    tally = UnitTally()
     tally.note_finding("a", ("B005", "$.n", "low", "warning"), {})
     tally.note_finding("b", ("B005", "$.n", "high", "error"), {})
     tally.note_finding("c", ("U005", "$", None, "warning"), {})
     report = SiftProgress("judging", 1, 2, 1.0, tally)
     assert line_of(report).endswith("  B005×1")
-    shower = Shower("json")
+    shower = ProgressDisplay("json")
     shower(report)
     row = json.loads(capsys.readouterr().err)
     assert (row["codes"], row["warnings"]) == ({"B005": 1}, {"B005": 1, "U005": 1})

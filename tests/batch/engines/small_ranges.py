@@ -7,5 +7,5 @@ from trueup.batch.sift import SiftOptions
 from trueup.cli.main import main
 
 if __name__ == "__main__":
-    with patch("trueup.batch.sift.Options", partial(SiftOptions, range_size=3000)):
+    with patch("trueup.batch.sift.SiftOptions", partial(SiftOptions, range_size=3000)):
         main()

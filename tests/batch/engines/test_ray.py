@@ -18,7 +18,7 @@ from tests.batch.tables.tables import KINDS, file_of, rows_of
 from tests.effort import SOAK
 from tests.waiting import wait_for
 from trueup.batch.engines import ray as engine
-from trueup.batch.engines.node_worker import Parcel
+from trueup.batch.engines.node_worker import FirstMessage
 from trueup.batch.engines.ray import _reach
 from trueup.batch.judging.contracts import spec_of
 from trueup.batch.judging.work import EngineFailed
@@ -249,7 +249,7 @@ def test_a_contract_of_ones_own_module_and_its_imports_travel_and_so_do_parts(
     home.mkdir()
     monkeypatch.chdir(home)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(engine, "Parcel", lambda *given: Parcel(*given[:-1], str(tmp_path / "nowhere")))
+    monkeypatch.setattr(engine, "FirstMessage", lambda *given: FirstMessage(*given[:-1], str(tmp_path / "nowhere")))
     contract = gated(home)
     spec = spec_of(contract)
     try:

@@ -178,9 +178,9 @@ def test_a_retry_that_dies_anywhere_moves_each_unit_once(folder: Path, pipeline:
 RUNNER = """
 import sys
 from pathlib import Path
-from trueup.batch.pipeline.running.run import Options, execute
+from trueup.batch.pipeline.running.run import RunOptions, execute
 print("ready", flush=True)
-execute(Path(sys.argv[1]), Options(workers=4))
+execute(Path(sys.argv[1]), RunOptions(workers=4))
 """
 
 

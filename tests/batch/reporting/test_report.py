@@ -10,7 +10,7 @@ import pytest
 
 from tests.batch.sifting import SCHEMA, run, unit, write
 from trueup.batch.judging.contracts import spec_of
-from trueup.batch.reporting.report import Missing, collect, render, write_report
+from trueup.batch.reporting.report import NotASift, collect, render, write_report
 from trueup.batch.sift import OutOfTime, SiftOptions, SiftProgress, sift
 from trueup.contract.contract import Contract
 
@@ -310,11 +310,11 @@ def test_the_page_stays_small_however_many_units_there_are(tmp_path: Path) -> No
 
 
 def test_a_folder_without_a_sift_is_refused_with_a_reason(tmp_path: Path) -> None:
-    with pytest.raises(Missing, match=r"holds no summary\.json: run `trueup sift"):
+    with pytest.raises(NotASift, match=r"holds no summary\.json: run `trueup sift"):
         collect(tmp_path)
     for text in ("", "{", "[]", "{}", '{"counts": {"units": 1}}'):
         (tmp_path / "summary.json").write_text(text, "utf-8")
-        with pytest.raises(Missing, match=r"summary\.json is not the summary of a sift: "):
+        with pytest.raises(NotASift, match=r"summary\.json is not the summary of a sift: "):
             collect(tmp_path)
 
 

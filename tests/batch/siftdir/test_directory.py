@@ -14,7 +14,7 @@ from trueup.batch.merging import merge
 from trueup.batch.reporting.report import collect
 from trueup.batch.sift import OutOfTime, SiftOptions, SiftProgress, sift
 from trueup.batch.siftdir import directory
-from trueup.batch.siftdir.directory import Missing, Moved, settled
+from trueup.batch.siftdir.directory import Moved, NotASift, settled
 from trueup.batch.siftdir.manifest import Manifest
 
 SPEC = spec_of(options={"schema": SCHEMA})
@@ -79,15 +79,15 @@ def test_a_sift_that_has_only_just_started_is_not_said_to_be_damaged(tmp_path: P
     work = tmp_path / "out" / ".sift"
     work.mkdir(parents=True)
     (work / "manifest.db").touch()
-    with pytest.raises(Missing, match="has only just started"):
+    with pytest.raises(NotASift, match="has only just started"):
         collect(tmp_path / "out")
     manifest = Manifest(work)
     try:
-        with pytest.raises(Missing, match="has only just started"):
+        with pytest.raises(NotASift, match="has only just started"):
             compare(tmp_path / "out", tmp_path / "out")
         manifest.own()
         manifest.commit({"key": "k", "format": 0})
-        with pytest.raises(Missing, match="written by another version of trueup"):
+        with pytest.raises(NotASift, match="written by another version of trueup"):
             collect(tmp_path / "out")
     finally:
         manifest.close()
@@ -100,6 +100,6 @@ def test_files_that_never_stand_still_are_an_error_in_the_end() -> None:
         tries.append(1)
         raise Moved(Path("out"))
 
-    with pytest.raises(Missing, match="out: its files changed while they were read; run the command again"):
+    with pytest.raises(NotASift, match="out: its files changed while they were read; run the command again"):
         settled(read)
     assert 1 < len(tries) < 100

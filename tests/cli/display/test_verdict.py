@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from trueup.cli.display.verdict import render, show
-from trueup.cli.terminal.layout import View
+from trueup.cli.terminal.layout import Layout
 from trueup.verdict.catalogue import FINDINGS, FIXES
 from trueup.verdict.facts import Finding, Findings, Fix, finding, fix
 from trueup.verdict.reply import Reply, ToolCall
@@ -32,7 +32,7 @@ def at(piece: str) -> tuple[int, int]:
     return start, start + len(piece)
 
 
-def example(ok: bool) -> Verdict:
+def example(*, ok: bool) -> Verdict:
     fixes = [
         fix("W002", "$", (0, REPLY.index("```")), "", ""),
         fix("W001", "$", at("```json\n"), "```json\n", ""),
@@ -54,7 +54,7 @@ def example(ok: bool) -> Verdict:
     return Verdict(REPLY, data, Findings([] if ok else findings), tuple(fixes))
 
 
-def printed(verdict: Verdict, view: View, color: bool = False) -> str:
+def printed(verdict: Verdict, view: Layout, *, color: bool = False) -> str:
     out = io.StringIO()
     system = "standard" if color else None
     show(verdict, Console(file=out, force_terminal=color, color_system=system, width=view.width), view)  # type: ignore[arg-type]
@@ -64,31 +64,31 @@ def printed(verdict: Verdict, view: View, color: bool = False) -> str:
 @pytest.mark.parametrize("width", [80, 40])
 @pytest.mark.parametrize("ok", [True, False], ids=["ok", "refused"])
 def test_it_looks_like_this(ok: bool, width: int, snapshot: Callable[[str, str], None]) -> None:
-    text = printed(example(ok), View(width, name="reply.txt", schema="person.json"))
+    text = printed(example(ok=ok), Layout(width, name="reply.txt", schema="person.json"))
     snapshot(f"{'ok' if ok else 'refused'}-{width}.txt", text)
 
 
 @pytest.mark.parametrize("width", [20, 30, 40, 80, 200])
 def test_it_fits_the_screen(width: int) -> None:
-    for line in printed(example(False), View(width, name="reply.txt", schema="person.json")).splitlines():
+    for line in printed(example(ok=False), Layout(width, name="reply.txt", schema="person.json")).splitlines():
         assert cell_len(line) <= width, line
 
 
 def test_colour_changes_nothing_but_colour() -> None:
-    view = View(80)
-    coloured = printed(example(False), view, color=True)
-    assert coloured != printed(example(False), view)
-    assert SGR.sub("", coloured) == printed(example(False), view)
+    view = Layout(80)
+    coloured = printed(example(ok=False), view, color=True)
+    assert coloured != printed(example(ok=False), view)
+    assert SGR.sub("", coloured) == printed(example(ok=False), view)
 
 
 def test_the_outcome_is_said_in_words() -> None:
-    assert printed(example(True), View()).startswith("✓ ok  14 fixes\n")
-    assert printed(example(False), View()).startswith("✗ refused  2 errors, 14 fixes\n")
-    assert printed(Verdict("1", 1), View()).startswith("✓ ok  clean: nothing was changed\n  reply · 1 character\n")
+    assert printed(example(ok=True), Layout()).startswith("✓ ok  14 fixes\n")
+    assert printed(example(ok=False), Layout()).startswith("✗ refused  2 errors, 14 fixes\n")
+    assert printed(Verdict("1", 1), Layout()).startswith("✓ ok  clean: nothing was changed\n  reply · 1 character\n")
 
 
 def test_a_finding_is_underlined_in_its_line() -> None:
-    lines = printed(example(False), View(80, name="r.txt")).splitlines()
+    lines = printed(example(ok=False), Layout(80, name="r.txt")).splitlines()
     row = next(i for i, line in enumerate(lines) if "r.txt:4:38" in line)
     assert "$.mail" in lines[row]
     marked = lines[row + 2].index("^"), lines[row + 2].rindex("^") + 1
@@ -99,8 +99,8 @@ def test_a_finding_is_underlined_in_its_line() -> None:
 
 def test_a_refused_reply_without_data_shows_no_value() -> None:
     none = Verdict("sorry", None, Findings([finding("P001", "$", "nothing there")]))
-    assert "reading" not in printed(none, View())
-    assert "Value\nnull" in printed(Verdict("null", None), View())
+    assert "reading" not in printed(none, Layout())
+    assert "Value\nnull" in printed(Verdict("null", None), Layout())
 
 
 def test_long_lists_are_cut_and_say_so() -> None:
@@ -108,11 +108,11 @@ def test_long_lists_are_cut_and_say_so() -> None:
     fixes = tuple(fix("S003", f"$[{n}]", (text.index(f"{n},"), text.index(f"{n},") + 1), ",", "") for n in range(100))
     findings = Findings(finding("V001", f"$[{n}]", f"wrong {n}") for n in range(50))
     verdict = Verdict(text, list(range(500)), findings, fixes)
-    short = printed(verdict, View())
+    short = printed(verdict, Layout())
     assert "… and 88 more fixes (--all shows them)" in short
     assert "… and 40 more findings (--all shows them)" in short
     assert "… cut here (--all" in short
-    full = printed(verdict, View(everything=True))
+    full = printed(verdict, Layout(everything=True))
     assert "--all" not in full
     assert full.count("S003") == 100
     assert "\n  499\n]\n" in full
@@ -120,7 +120,7 @@ def test_long_lists_are_cut_and_say_so() -> None:
 
 def test_a_huge_value_costs_only_what_is_shown() -> None:
     value = {"rows": [{"n": n} for n in range(300_000)], "text": "x" * 1_000_000}
-    assert len(printed(Verdict("{}", value), View())) < 5_000
+    assert len(printed(Verdict("{}", value), Layout())) < 5_000
 
 
 ODD = st.text(
@@ -180,7 +180,7 @@ def verdicts_on_calls(draw: st.DrawFn) -> Verdict:
 def test_no_text_reaches_the_terminal_as_anything_but_letters(
     v: Verdict, width: int, everything: bool, name: str
 ) -> None:
-    view = View(width, True, everything, name, name)
+    view = Layout(width, True, everything, name, name)
     lines = list(render(v, view))
     assert all(sum(cell_len(text) for text, _ in line) <= width for line in lines)
     pieces = [text for line in lines for text, _ in line]
@@ -195,7 +195,7 @@ def test_no_text_reaches_the_terminal_as_anything_but_letters(
 @given(TEXT)
 def test_a_message_is_one_line_when_nothing_breaks_it(text: str) -> None:
     verdict = Verdict("x", None, Findings([finding("P001", text, text, hint=text)]))
-    lines = [line for line in printed(verdict, View(wrap=False)).split("\n") if line]
+    lines = [line for line in printed(verdict, Layout(wrap=False)).split("\n") if line]
     assert len(lines) == 5  # two of the headline, the message, its place, where to read on
 
 
@@ -206,7 +206,7 @@ def test_what_was_read_in_another_way_is_marked_and_not_struck_out() -> None:
         fix("F002", "$.name", (7, 23), "", ""),
         fix("F002", "$.age", (23, 37), "", ""),
     )
-    out = printed(Verdict(text, {"name": "Ada", "age": 36}, Findings(), fixes), View())
+    out = printed(Verdict(text, {"name": "Ada", "age": 36}, Findings(), fixes), Layout())
     assert "  1 - Found:\n" in out
     assert "  2 ~ - **Name:** Ada\n  3 ~ - **Age:** 36\n" in out
     assert "    2:1    F002 markdown-fields ×2 · guess · $.name, $.age\n" in out
@@ -214,19 +214,19 @@ def test_what_was_read_in_another_way_is_marked_and_not_struck_out() -> None:
 
 def test_an_addition_at_the_end_stands_behind_the_last_character() -> None:
     verdict = Verdict("[1,\n 2\n\n", [1, 2], Findings(), (fix("S005", "$", (8, 8), "", "]"),))
-    out = printed(verdict, View())
+    out = printed(verdict, Layout())
     assert "  2 -  2\n    +  2]\n    2:3    S005" in out
 
 
 def test_a_coercion_follows_what_was_done_to_its_text() -> None:
     fixes = (fix("C001", "$.a", (1, 8), '"36"', "36"), fix("S008", "$.a", (4, 8), "'36'", '"36"'))
-    out = printed(Verdict("{a: '36'}", {"a": 36}, Findings(), fixes), View())
+    out = printed(Verdict("{a: '36'}", {"a": 36}, Findings(), fixes), Layout())
     assert "    + {a: 36}\n" in out
 
 
 def test_many_fixes_on_one_line_are_shown_piece_by_piece() -> None:
     text = "[" + "'a', " * 400 + "1]"
     fixes = tuple(fix("S008", f"$[{n}]", (1 + 5 * n, 4 + 5 * n), "'a'", '"a"') for n in range(400))
-    out = printed(Verdict(text, ["a"] * 400, Findings(), fixes), View(everything=True))
+    out = printed(Verdict(text, ["a"] * 400, Findings(), fixes), Layout(everything=True))
     assert sum(int(number) for number in re.findall(r"single-quotes ×(\d+)", out)) == 400
     assert max(map(len, out.splitlines())) <= 80

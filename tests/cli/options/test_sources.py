@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.running import Run
 from trueup.cli.display.evidence import evidence_lines
-from trueup.cli.terminal.layout import View, cells
+from trueup.cli.terminal.layout import Layout, cells
 from trueup.verdict.evidence import Evidence, Place
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Verdict
@@ -85,9 +85,9 @@ def test_lines_fit_the_screen_and_say_what_is_left_out() -> None:
     place = Place("mail", (0, 5), "a long text " * 20)
     evidence = {f"$.lines[{index}].\x1b[31mname{'x' * 40}": Evidence("exact", (place,)) for index in range(40)}
     evidence["$.last"] = Evidence("none")
-    lines = list(evidence_lines(Verdict(Reply(""), None, evidence=evidence), View(width=80)))
+    lines = list(evidence_lines(Verdict(Reply(""), None, evidence=evidence), Layout(width=80)))
     assert max(map(cells, lines)) <= 80
     assert lines[1][1][0].strip() == "last"
     assert lines[-1][0][0].startswith("… 21 more values")
     assert not any("\x1b" in text for line in lines for text, _ in line)
-    assert len(list(evidence_lines(Verdict(Reply(""), None, evidence=evidence), View(everything=True)))) == 42
+    assert len(list(evidence_lines(Verdict(Reply(""), None, evidence=evidence), Layout(everything=True)))) == 42

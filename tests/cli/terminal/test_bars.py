@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from tests.batch.sifting import SCHEMA, unit, write
-from trueup.batch.counting.tally import Tally
+from trueup.batch.counting.tally import UnitTally
 from trueup.batch.judging.contracts import spec_of
 from trueup.batch.sift import SiftOptions, SiftProgress, sift
 from trueup.cli.progress.sift import parts_of
@@ -39,7 +39,7 @@ def test_a_sift_with_nothing_to_do_is_done() -> None:
 @pytest.mark.spec("B20")
 def test_the_rate_and_the_time_left_of_a_resumed_sift_are_those_of_this_start() -> None:
     """90 of 100 bytes were judged before; this start took ten seconds for two more, so eight take forty."""
-    tally = Tally()
+    tally = UnitTally()
     tally.counts.update({"units": 92_000, "valid": 92_000})
     parts = parts_of(SiftProgress("judging", 92, 100, 10.0, tally, 9, 90_000, 90))
     assert "200/s" in parts
@@ -71,7 +71,7 @@ def test_a_resumed_sift_reports_what_an_earlier_start_has_judged(tmp_path: Path)
 
 @pytest.mark.parametrize("width", [60, 80])
 def test_the_bar_of_a_sift_fits(width: int) -> None:
-    tally = Tally()
+    tally = UnitTally()
     tally.counts.update({"units": 1_234_567, "valid": 1_200_000, "failed": 34_567, "fixed": 99_999})
     report = SiftProgress("judging", 50, 100, 65.0, tally)
     found = lines(parts_of(report), width)

@@ -5,7 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from trueup.cli.terminal.excerpt import CUT, GONE, NEW, SAME, Change, Row, Source, diff, fit, merge, underline
+from trueup.cli.terminal.excerpt import (
+    CUT,
+    GONE,
+    NEW,
+    SAME,
+    DiffRow,
+    NumberedText,
+    TextChange,
+    diff,
+    fit,
+    merge,
+    underline,
+)
 
 TEXT = st.text(st.sampled_from(["a", "b", " ", "\n", "\t", "\r", "漢", "\x1b", "é", "\u0301", "\u202e"]))
 
@@ -17,13 +29,13 @@ def flat(pieces: list[tuple[str, str]]) -> str:
 @given(TEXT, st.integers(0, 60))
 def test_a_place_leads_back_to_its_offset(text: str, at: int) -> None:
     at = min(at, len(text))
-    line, column = Source(text).place(at)
+    line, column = NumberedText(text).place(at)
     start = sum(len(part) for part in text.split("\n")[: line - 1]) + line - 1
     assert start + column - 1 == at
 
 
 def test_lines_end_before_their_break() -> None:
-    source = Source("one\r\ntwo\n\nlast")
+    source = NumberedText("one\r\ntwo\n\nlast")
     assert [source.text[slice(*source.bounds(n))] for n in (1, 2, 3, 4)] == ["one", "two", "", "last"]
 
 
@@ -38,7 +50,7 @@ def test_what_did_not_change_gives_way() -> None:
 
 
 def test_long_lines_cost_nothing() -> None:
-    huge = Source("x" * 5_000_000)
+    huge = NumberedText("x" * 5_000_000)
     window, left, right = underline(huge, 4_000_000, 4_000_003, 60)
     assert cell_len(flat(window)) <= 60
     assert flat(window)[left:right] == "xxx"
@@ -59,43 +71,48 @@ def test_long_lines_cost_nothing() -> None:
     ],
 )
 def test_carets_stand_below_what_they_mean(text: str, span: tuple[int, int], caret: str) -> None:
-    _, left, right = underline(Source(text), *span, 60)
+    _, left, right = underline(NumberedText(text), *span, 60)
     assert " " * left + "^" * (right - left) == caret
 
 
 @given(TEXT, st.integers(0, 40), st.integers(0, 40), st.integers(8, 80))
 def test_carets_stay_on_the_screen(text: str, start: int, length: int, width: int) -> None:
     start = min(start, len(text))
-    window, left, right = underline(Source(text), start, min(start + length, len(text)), width)
+    window, left, right = underline(NumberedText(text), start, min(start + length, len(text)), width)
     assert cell_len(flat(window)) <= width
     assert 0 <= left < right <= width + 1
 
 
 def test_changes_on_the_same_span_are_one() -> None:
-    assert merge([Change(5, 9, '"36"'), Change(5, 9, "36"), Change(1, 2, "")]) == [Change(1, 2, ""), Change(5, 9, "36")]
-    assert merge([Change(0, 9, "a"), Change(2, 3, "b")]) == [Change(0, 9, "a")]
-    assert merge([Change(0, 4, "a"), Change(2, 6, "b")]) == [Change(0, 6, "b")]
-    assert merge([Change(4, 4, ","), Change(4, 5, "")]) == [Change(4, 4, ","), Change(4, 5, "")]
+    assert merge([TextChange(5, 9, '"36"'), TextChange(5, 9, "36"), TextChange(1, 2, "")]) == [
+        TextChange(1, 2, ""),
+        TextChange(5, 9, "36"),
+    ]
+    assert merge([TextChange(0, 9, "a"), TextChange(2, 3, "b")]) == [TextChange(0, 9, "a")]
+    assert merge([TextChange(0, 4, "a"), TextChange(2, 6, "b")]) == [TextChange(0, 6, "b")]
+    assert merge([TextChange(4, 4, ","), TextChange(4, 5, "")]) == [TextChange(4, 4, ","), TextChange(4, 5, "")]
 
 
 def test_a_diff_shows_both_lines() -> None:
-    rows = diff(Source("{'a': 1,}"), [Change(1, 4, '"a"'), Change(7, 8, "")], 40)
+    rows = diff(NumberedText("{'a': 1,}"), [TextChange(1, 4, '"a"'), TextChange(7, 8, "")], 40)
     assert [(row.number, row.sign, flat(row.pieces)) for row in rows] == [(1, "-", "{'a': 1,}"), (0, "+", '{"a": 1}')]
 
 
 def test_what_was_dropped_as_a_whole_has_no_second_line() -> None:
-    assert [row.sign for row in diff(Source("```json\n{}"), [Change(0, 7, "")], 40)] == ["-"]
+    assert [row.sign for row in diff(NumberedText("```json\n{}"), [TextChange(0, 7, "")], 40)] == ["-"]
 
 
 def test_long_runs_of_lines_are_left_out() -> None:
     text = "\n".join(f"line {n}" for n in range(1, 31))
-    rows = diff(Source(text), [Change(0, len(text), "")], 40)
+    rows = diff(NumberedText(text), [TextChange(0, len(text), "")], 40)
     assert [flat(row.pieces) for row in rows] == ["line 1", "line 2", "… 27 more lines", "line 30"]
 
 
 @given(TEXT, st.data())
 def test_any_changes_can_be_drawn(text: str, data: st.DataObject) -> None:
     spans = st.tuples(st.integers(0, len(text)), st.integers(0, len(text))).map(sorted)
-    changes = merge(Change(a, b, after) for a, b in data.draw(st.lists(spans, min_size=1)) for after in ("", "x\ny"))
-    rows: list[Row] = diff(Source(text), changes, 30)
+    changes = merge(
+        TextChange(a, b, after) for a, b in data.draw(st.lists(spans, min_size=1)) for after in ("", "x\ny")
+    )
+    rows: list[DiffRow] = diff(NumberedText(text), changes, 30)
     assert all(cell_len(flat(row.pieces)) <= 30 for row in rows)

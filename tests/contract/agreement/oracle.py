@@ -19,7 +19,7 @@ _KEPT = (timedelta,)  # pydantic writes `PT1H` as people do, msgspec `PT3600S`
 def judgement(row: Row, value: Any) -> Any:
     """What the type's own JSON validator makes of the value, or `REFUSED`."""
     if row.reader is not Reader.PLAIN:
-        return _by_pydantic(row, value, _strict(row.reader))
+        return _by_pydantic(row, value, strict=_strict(row.reader))
     try:
         return msgspec.convert(value, row.twin, str_keys=True)
     except msgspec.ValidationError:
@@ -29,10 +29,10 @@ def judgement(row: Row, value: Any) -> Any:
 def either_judgement(row: Row, value: Any) -> list[Any]:
     """Every judgement that is fair: more than one only where pydantic's strict and lax reading differ and neither is the rule."""
     either = row.reader is Reader.CHECKED or (row.reader is Reader.LIMITED and row.name.startswith("dates"))
-    return [_by_pydantic(row, value, strict) for strict in (True, None)] if either else [judgement(row, value)]
+    return [_by_pydantic(row, value, strict=strict) for strict in (True, None)] if either else [judgement(row, value)]
 
 
-def _by_pydantic(row: Row, value: Any, strict: bool | None) -> Any:
+def _by_pydantic(row: Row, value: Any, *, strict: bool | None) -> Any:
     try:
         return _adapter(row).validate_json(json.dumps(value), strict=strict)
     except ValidationError:
@@ -41,16 +41,16 @@ def _by_pydantic(row: Row, value: Any, strict: bool | None) -> Any:
 
 def arguments(tool: ToolRow, value: dict[str, Any]) -> Any:
     """The Python values the function must be called with, defaults filled in, or `REFUSED`."""
-    return _arguments(tool, value, _strict(tool.reader))
+    return _arguments(tool, value, strict=_strict(tool.reader))
 
 
 def either_arguments(tool: ToolRow, value: dict[str, Any]) -> list[Any]:
     """The same for arguments: every judgement that is fair."""
     strictness = (True, None) if tool.reader is Reader.CHECKED else (_strict(tool.reader),)
-    return [_arguments(tool, value, strict) for strict in strictness]
+    return [_arguments(tool, value, strict=strict) for strict in strictness]
 
 
-def _arguments(tool: ToolRow, value: dict[str, Any], strict: bool | None) -> Any:
+def _arguments(tool: ToolRow, value: dict[str, Any], *, strict: bool | None) -> Any:
     parameters = inspect.signature(tool.function).parameters
     hints = get_type_hints(tool.function, include_extras=True)
     defaults = {name: ... if p.default is p.empty else p.default for name, p in parameters.items()}

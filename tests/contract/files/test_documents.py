@@ -130,9 +130,9 @@ def test_an_alias_is_the_value_of_its_anchor() -> None:
         ("a: !mine x", 1, 4, "tag"),
         ("a: 1\n---\nb: 2", 2, 1, "one document"),
         ("a: *nowhere", 1, 4, "no anchor"),
-        ("a: &x\n  b: *x", 2, 6, "inside what it names"),
+        ("a: &x\n  b: *x", 2, 6, "inside the value that it names"),
         ("a: 1\n<<: {b: 2}", 2, 1, "merge keys"),
-        ("? [a, b]\n: c", 1, 3, "a key is text"),
+        ("? [a, b]\n: c", 1, 3, "a key must be text"),
         ("a: \x01", 1, 4, "special characters"),
         ('a: "\\ud83d"', 1, 4, "surrogate"),
     ],
@@ -155,11 +155,11 @@ def test_the_advice_fits_the_line() -> None:
 
 
 @pytest.mark.parametrize("kind", [".yaml", ".json"])
-def test_a_key_that_stands_twice_is_named_with_both_places(kind: str) -> None:
+def test_a_duplicate_key_is_reported_with_both_places(kind: str) -> None:
     text = '{"a": 1,\n "b": {"c": 1, "c": 2},\n "a": 3}'
     found = parse_document(text, "x", kind).faults
     assert [(f.code, f.path, f.line, f.column) for f in found] == [("N004", "$.b.c", 2, 16), ("N004", "$.a", 3, 2)]
-    assert "first in line 1" in found[1].message
+    assert "the first is in line 1" in found[1].message
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_paths_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
         ("nowhere.json", "N007", "there is no such file"),
         ("https://example.org/x.json", "N007", "nothing is fetched"),
         ("file:///etc/passwd", "N007", "nothing is fetched"),
-        ('\'{"type": "object"}\'', "N007", "JSON in a text"),
+        ('\'{"type": "object"}\'', "N007", "text that contains JSON"),
         ("shop.models:Invoice", "N007", "must end in"),
         ("broken.json", "N002", "not JSON"),
         ("list.json", "N007", "cannot be used"),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from trueup.contract.files.documents import Barred, Find, Source, anywhere
+from trueup.contract.files.documents import Barred, Find, SourceFile, anywhere
 from trueup.contract.lint.run import lint_contract
 
 NAMING = ["extends: {}\n", "schema: {}\n", "tools: {}\n", "schema: true\nquality: {{model: {}}}\n"]
@@ -13,11 +13,11 @@ NAMING = ["extends: {}\n", "schema: {}\n", "tools: {}\n", "schema: true\nquality
 def only(path: Path, text: str, asked: list[Path]) -> Find:
     """Let nothing be read but one text, which stands for a file that is not there."""
 
-    def find(other: Path) -> Source:
+    def find(other: Path) -> SourceFile:
         asked.append(other)
         if other != path:
             raise Barred("Name no files.")
-        return Source(path, "mine.yaml", text)
+        return SourceFile(path, "mine.yaml", text)
 
     return find
 
@@ -45,8 +45,8 @@ def test_a_file_may_be_read_under_another_name_from_another_place(tmp_path: Path
     path.write_text("extends: base.yaml\n", "utf-8")
     real.write_text("shema: true\n", "utf-8")
 
-    def find(other: Path) -> Source:
-        return Source(real, "called") if other.name == "base.yaml" else anywhere(other)
+    def find(other: Path) -> SourceFile:
+        return SourceFile(real, "called") if other.name == "base.yaml" else anywhere(other)
 
     assert [fault.file for fault in lint_contract(path, find=find).faults] == ["called"]
 
@@ -59,10 +59,10 @@ def test_a_name_that_is_too_long_is_a_fault(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(("key", "code"), [("schema", "N007"), ("tools", "N009")])
-def test_a_file_that_holds_a_text_is_not_taken_for_a_path(tmp_path: Path, key: str, code: str) -> None:
+def test_a_file_that_contains_a_text_is_not_read_as_a_path(tmp_path: Path, key: str, code: str) -> None:
     (tmp_path / "real.json").write_text('{"type": "object"}', "utf-8")
     (tmp_path / "name.json").write_text('"real.json"', "utf-8")
     path = tmp_path / "top.yaml"
     path.write_text(f"{key}: name.json\n", "utf-8")
     (found,) = lint_contract(path).faults
-    assert (found.code, "holds a text" in found.message) == (code, True)
+    assert (found.code, "contains a text" in found.message) == (code, True)

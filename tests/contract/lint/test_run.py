@@ -239,15 +239,15 @@ def test_examples_that_are_none_are_a_fault(lint: Lint) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("reply: yes\n", "'reply' takes a mapping or true or false, not text. Write true or false: all else is text."),
+        ("reply: yes\n", "'reply' takes a mapping or true or false, not text. Write true or false; anything else is text."),
         ("states: []\n", "'states' takes a mapping, not a list"),
         ("schema: true\nrules: [{name: a}]\n", "'rules[0]' has no 'expr'. Add it."),
         ("schema: true\nrules: [5]\n", "'rules[0]' takes a mapping or text, not a number"),
         (
             "examples: [{reply: hi, gives: [v001]}]\n",
-            '"v001" is no finding. Write a code such as V001, or code and path: V001 $.age.',
+            '"v001" is not a finding code. Write a code such as V001, or code and path: V001 $.age.',
         ),
-        ("rules: [a > 1]\n", "N021 rules speak of data; give a schema as well"),
+        ("rules: [a > 1]\n", "N021 rules apply to data; give a schema as well"),
         ("name: x\n schema: true\n", "Look at the indentation of this line"),
     ],
 )
@@ -310,7 +310,7 @@ def test_a_pattern_is_shown_as_it_is_written(tmp_path: Path) -> None:
     [
         ("name: 5\n", "Put it in quotes."),
         ("states: {S: {forbid: [{terms: [0x1f]}], fallback: hola a todos}}\n", "Put it in quotes."),
-        ("reply: yes\n", "Write true or false: all else is text."),
+        ("reply: yes\n", "Write true or false; anything else is text."),
         ("schema: true\nexamples: [{reply: '5', gives: V001}]\n", "Put it in brackets: [ … ]."),
     ],
 )

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 
 from tests.growth import assert_linear
 from trueup import Contract
-from trueup.recover.json.growing import Growing
+from trueup.recover.json.growing import GrowingValue
 
 SHUT = {
     "type": "object",
@@ -151,7 +151,7 @@ ENDS = (
 def certain_at(contract: Contract, text: str, piece: int) -> int | None:
     """After how many characters something is certain of a value that has not closed."""
     assert contract.schema is not None
-    early, growing = contract.early(), Growing(contract.max_depth, contract.schema.keys)
+    early, growing = contract.early(), GrowingValue(contract.max_depth, contract.schema.keys)
     if early is None:
         return None
     for at in range(0, len(text), piece):

@@ -10,7 +10,7 @@ import pytest
 
 from trueup.ask.clients.request import TransportFailure
 from trueup.gateway.client.addresses import Addresses, Forbidden
-from trueup.gateway.client.upstream import Line
+from trueup.gateway.client.upstream import UpstreamConnections
 from trueup.gateway.config import Config, Upstream
 from trueup.gateway.running import running
 from trueup.gateway.settings import read_config
@@ -79,7 +79,7 @@ def test_a_name_that_cannot_be_resolved_is_reported_as_such(
 
         monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", nothing)
         upstream = Upstream("main", "https://api.openai.example", key="sk-secret-0123456789")
-        line = Line({"main": upstream}, 1000)
+        line = UpstreamConnections({"main": upstream}, 1000)
         with pytest.raises(TransportFailure) as caught:
             await line.send(upstream, "/v1/models", None, {})
         await line.close()

@@ -59,7 +59,7 @@ class Script:
         """A line to this server."""
         server = await asyncio.start_server(self.serve, "127.0.0.1", 0)
         upstream = Upstream("main", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", private=True)
-        line = client.Line({"main": upstream}, LIMIT)
+        line = client.UpstreamConnections({"main": upstream}, LIMIT)
         try:
             yield line, upstream
         finally:

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from tests.gateway.test_pieces import cut
 from trueup.ask.clients.request import TransportFailure
 from trueup.gateway.client import pool as pools
-from trueup.gateway.client.link import Broken, Closed, CutOff, Garbled, Link
+from trueup.gateway.client.link import BrokenResponse, Closed, CutOff, GarbledResponse, Link
 from trueup.gateway.client.pool import NoConnection, Origin, Pool
 from trueup.gateway.client.tls import Tls
-from trueup.gateway.client.upstream import Line, Reply
+from trueup.gateway.client.upstream import UpstreamConnections, UpstreamResponse
 from trueup.gateway.config import Upstream
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import RefusedRequest
 
 BODY = b'{"choices": []}'
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
@@ -51,7 +51,7 @@ class Wire:
         return 0
 
 
-async def fed(pieces: list[bytes], ends: bool = False) -> tuple[Link, Wire, bytes]:
+async def fed(pieces: list[bytes], *, ends: bool = False) -> tuple[Link, Wire, bytes]:
     """A link that asked and got these pieces, and the body that was read from it."""
     link, wire = Link(asyncio.get_running_loop(), "here"), Wire()
     link.connection_made(wire)
@@ -113,7 +113,7 @@ def test_a_body_without_a_length_ends_with_its_connection() -> None:
     ],
 )
 def test_what_is_no_answer_is_cut_off(answer: bytes) -> None:
-    with pytest.raises(Garbled):
+    with pytest.raises(GarbledResponse):
         asyncio.run(fed([answer]))
 
 
@@ -165,7 +165,7 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 class Peer:
     """A server that says the same to every request, and counts."""
 
-    def __init__(self, answer: bytes = LONG, stays: bool = True) -> None:
+    def __init__(self, answer: bytes = LONG, *, stays: bool = True) -> None:
         self.answer, self.stays = answer, stays
         self.connections = 0
         self.heads: list[bytes] = []
@@ -206,7 +206,7 @@ async def until(done: Callable[[], bool]) -> None:
         await asyncio.sleep(0.001)
 
 
-async def got(line: Line, upstream: Upstream, given: dict[str, str] | None = None) -> Reply:
+async def got(line: UpstreamConnections, upstream: Upstream, given: dict[str, str] | None = None) -> UpstreamResponse:
     reply = await line.send(upstream, "/v1/chat/completions", b"{}", given or {})
     assert await reply.read() == BODY
     reply.close()
@@ -218,7 +218,7 @@ def test_a_connection_is_kept_and_used_again() -> None:
         peer = Peer()
         async with peer.open() as port:
             upstream = Upstream("main", f"http://127.0.0.1:{port}/base/", private=True)
-            line = Line({"main": upstream}, 1000)
+            line = UpstreamConnections({"main": upstream}, 1000)
             for _ in range(5):
                 await got(line, upstream)
             assert peer.connections == 1
@@ -237,7 +237,7 @@ def test_a_connection_that_ends_or_says_more_is_not_used_again(answer: bytes) ->
         peer = Peer(answer, stays=b"more" in answer)
         async with peer.open() as port:
             upstream = Upstream("main", f"http://127.0.0.1:{port}", private=True)
-            line = Line({"main": upstream}, 1000)
+            line = UpstreamConnections({"main": upstream}, 1000)
             for _ in range(3):
                 await got(line, upstream)
             assert peer.connections == 3
@@ -252,7 +252,7 @@ def test_no_more_connections_than_allowed_and_everybody_gets_one_in_the_end() ->
         peer.gate.clear()
         async with peer.open() as port:
             upstream = Upstream("main", f"http://127.0.0.1:{port}", private=True)
-            line = Line({"main": upstream}, 1000, connections=2)
+            line = UpstreamConnections({"main": upstream}, 1000, connections=2)
             tasks = [asyncio.ensure_future(got(line, upstream)) for _ in range(8)]
             await until(lambda: len(peer.heads) == 2)
             tasks.pop(4).cancel()  # who goes away while waiting takes nobody's turn
@@ -274,7 +274,7 @@ def test_who_is_cancelled_leaves_no_connection_behind() -> None:
         peer.gate.clear()
         async with peer.open() as port:
             upstream = Upstream("main", f"http://127.0.0.1:{port}", private=True)
-            line = Line({"main": upstream}, 1000, connections=1)
+            line = UpstreamConnections({"main": upstream}, 1000, connections=1)
             task = asyncio.ensure_future(got(line, upstream))
             await until(lambda: bool(peer.heads))
             task.cancel()
@@ -295,7 +295,7 @@ def test_connections_that_nobody_uses_are_closed(monkeypatch: pytest.MonkeyPatch
         peer = Peer()
         async with peer.open() as port:
             upstream = Upstream("main", f"http://127.0.0.1:{port}", private=True)
-            line = Line({"main": upstream}, 1000)
+            line = UpstreamConnections({"main": upstream}, 1000)
             await got(line, upstream)
             reader_gone = asyncio.ensure_future(peer.writers[0].wait_closed())
             await asyncio.wait_for(reader_gone, 5)
@@ -367,7 +367,7 @@ def test_a_certificate_must_be_known_and_of_the_name_that_was_asked_for(tmp_path
         async with peer.open(ssl=served) as port:
             named = Upstream("main", f"https://localhost:{port}", private=True)
             by_number = Upstream("number", f"https://127.0.0.1:{port}", private=True)
-            line = Line({"main": named, "number": by_number}, 1000)
+            line = UpstreamConnections({"main": named, "number": by_number}, 1000)
             with pytest.raises(TransportFailure, match="its certificate is refused: self-signed"):
                 await line.send(named, "/v1/models", None, {})
             line._pool._context(Tls()).load_verify_locations(certificate)
@@ -387,7 +387,7 @@ def test_the_head_of_a_request_says_what_it_must_and_no_more() -> None:
             upstream = Upstream(
                 "main", f"http://ada:p%40ss@127.0.0.1:{port}/über/", headers={"X-Org": "ours"}, private=True
             )
-            line = Line({"main": upstream}, 1000)
+            line = UpstreamConnections({"main": upstream}, 1000)
             await got(line, upstream, {"accept": "application/json", "cookie": "a=b", "openai-beta": "x=1"})
             lines = peer.heads[0].decode().split("\r\n")
             assert lines[0] == "POST /%C3%BCber//v1/chat/completions HTTP/1.1"
@@ -396,7 +396,7 @@ def test_the_head_of_a_request_says_what_it_must_and_no_more() -> None:
                 "content-length: 2", "content-type: application/json", f"host: 127.0.0.1:{port}", "openai-beta: x=1",
                 "user-agent: trueup", "x-org: ours",
             ]  # fmt: skip
-            with pytest.raises(Refused, match="a header cannot be sent on: 'accept'"):
+            with pytest.raises(RefusedRequest, match="a header cannot be sent on: 'accept'"):
                 await line.send(upstream, "/v1/models", None, {"accept": "a\r\nx-evil: 1"})
             await line.close()
 
@@ -406,19 +406,19 @@ def test_the_head_of_a_request_says_what_it_must_and_no_more() -> None:
 def test_a_line_that_breaks_is_told_without_its_address() -> None:
     async def run() -> None:
         upstream = Upstream("main", "http://127.0.0.1:9", key="sk-secret-0123456789", private=True)
-        line = Line({"main": upstream}, 1000)
+        line = UpstreamConnections({"main": upstream}, 1000)
         with pytest.raises(TransportFailure) as caught:
             await line.send(upstream, "/v1/models", None, {})
         assert caught.value.failure.reason == "upstream 'main': no connection (Connection refused)"
         await line.close()
 
     asyncio.run(run())
-    assert issubclass(Broken, OSError)
+    assert issubclass(BrokenResponse, OSError)
 
 
 def test_heads_with_long_headers_are_not_kept() -> None:
     upstream = Upstream("main", "http://127.0.0.1:9", private=True)
-    line = Line({"main": upstream}, 1000)
+    line = UpstreamConnections({"main": upstream}, 1000)
     for n in range(200):
         assert b"%05d" % n in line._head(upstream, "/v1/messages", b"{}", {"anthropic-beta": "x" * 60_000 + f"{n:05}"})
     line._head(upstream, "/v1/messages", b"{}", {"anthropic-beta": "short"})

@@ -6,9 +6,9 @@ import random
 from tests.effort import SOAK
 from tests.gateway.client.test_connections import CHUNKED, CLOSED, LONG, Wire
 from trueup.gateway.client.inflate import BadEncoding, TooLarge
-from trueup.gateway.client.link import Broken, Link
+from trueup.gateway.client.link import BrokenResponse, Link
 from trueup.gateway.client.pool import Pool
-from trueup.gateway.client.upstream import Reply
+from trueup.gateway.client.upstream import UpstreamResponse
 
 COUNT = 200_000 if SOAK else 3000
 STARTS = (
@@ -46,9 +46,9 @@ async def read(number: int) -> str:
         link.connection_lost(None if chance.random() < 0.8 else ConnectionResetError())
     try:
         await asyncio.wait_for(asking, 20)
-        reply = Reply(link, pool, 1000, ())
+        reply = UpstreamResponse(link, pool, 1000, ())
         return f"{reply.status} {len(await asyncio.wait_for(reply.read(), 20)):d}"
-    except (Broken, BadEncoding, TooLarge) as error:
+    except (BrokenResponse, BadEncoding, TooLarge) as error:
         return type(error).__name__
 
 

@@ -13,12 +13,12 @@ from tests.gateway.client.test_connections import BODY, Peer, _certificate, got
 from trueup.ask.clients.request import TransportFailure
 from trueup.gateway.client.proxies import Proxy, proxy_for
 from trueup.gateway.client.tls import Tls, context_of
-from trueup.gateway.client.upstream import Line
+from trueup.gateway.client.upstream import UpstreamConnections
 from trueup.gateway.config import Upstream
 from trueup.gateway.settings import read_config
 
 
-def _served(certificate: Path, secret: Path, asks: bool = False) -> ssl.SSLContext:
+def _served(certificate: Path, secret: Path, *, asks: bool = False) -> ssl.SSLContext:
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.load_cert_chain(certificate, secret)
     if asks:
@@ -33,11 +33,11 @@ def test_an_authority_of_the_options_is_trusted_and_a_certificate_is_shown(tmp_p
         "none": (Tls(), False), "ca": (Tls(ca=certificate), True), "off": (Tls(verify=False), True),
     }  # fmt: skip
 
-    async def run(asks: bool, tls: Tls) -> bool:
+    async def run(tls: Tls, *, asks: bool) -> bool:
         peer = Peer()
-        async with peer.open(ssl=_served(Path(certificate), Path(secret), asks)) as port:
+        async with peer.open(ssl=_served(Path(certificate), Path(secret), asks=asks)) as port:
             upstream = Upstream("main", f"https://localhost:{port}", tls=tls)
-            line = Line({"main": upstream}, 1000, environ={})
+            line = UpstreamConnections({"main": upstream}, 1000, environ={})
             try:
                 await got(line, upstream)
             except TransportFailure:
@@ -47,9 +47,9 @@ def test_an_authority_of_the_options_is_trusted_and_a_certificate_is_shown(tmp_p
             return True
 
     for tls, works in ways.values():
-        assert asyncio.run(run(False, tls)) is works
-    assert not asyncio.run(run(True, Tls(ca=certificate)))
-    assert asyncio.run(run(True, Tls(ca=certificate, cert=certificate, key=secret)))
+        assert asyncio.run(run(tls, asks=False)) is works
+    assert not asyncio.run(run(Tls(ca=certificate), asks=True))
+    assert asyncio.run(run(Tls(ca=certificate, cert=certificate, key=secret), asks=True))
 
 
 def test_nothing_older_than_tls_1_2_is_spoken_and_the_variable_adds_trust(
@@ -110,7 +110,7 @@ PROXY = Proxy("proxy.example", 3128, "")
     ],
 )
 def test_the_environment_names_the_proxy(host: str, secure: bool, environ: dict[str, str], found: Proxy | None) -> None:
-    assert proxy_for(host, 443 if secure else 80, secure, environ) == found
+    assert proxy_for(host, 443 if secure else 80, environ, secure=secure) == found
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_the_environment_names_the_proxy(host: str, secure: bool, environ: dict[
 )
 def test_a_proxy_that_cannot_be_used_is_an_error_and_never_a_direct_connection(text: str) -> None:
     with pytest.raises(ValueError, match="ALL_PROXY is not the address of a proxy") as caught:
-        proxy_for("api.example", 443, True, {"ALL_PROXY": text})
+        proxy_for("api.example", 443, {"ALL_PROXY": text}, secure=True)
     assert "canary" not in str(caught.value)
 
 
@@ -191,7 +191,9 @@ def test_requests_go_through_a_proxy_and_its_password_goes_nowhere_else(tmp_path
                 secure = Upstream("secure", "https://models.example", key="sk-key", tls=Tls(ca=str(certificate)))
                 plain = Upstream("plain", "http://models.example:8000", private=True)
                 hidden = Upstream("hidden", "https://169.254.169.254")
-                line = Line({"secure": secure, "plain": plain, "hidden": hidden}, 1000, environ={"ALL_PROXY": url})
+                line = UpstreamConnections(
+                    {"secure": secure, "plain": plain, "hidden": hidden}, 1000, environ={"ALL_PROXY": url}
+                )
                 for _ in range(2):
                     await got(line, secure)
                 assert proxy.heads[0].startswith("CONNECT models.example:443 HTTP/1.1\r\n")
@@ -206,7 +208,7 @@ def test_requests_go_through_a_proxy_and_its_password_goes_nowhere_else(tmp_path
                     await line.send(hidden, "/v1/models", None, {})
                 assert len(proxy.heads) == 2
                 proxy.status = 407
-                fresh = Line({"secure": secure}, 1000, environ={"https_proxy": url})
+                fresh = UpstreamConnections({"secure": secure}, 1000, environ={"https_proxy": url})
                 with pytest.raises(TransportFailure, match=r"the proxy refused the connection \(status 407\)"):
                     await fresh.send(secure, "/v1/models", None, {})
                 await fresh.close()

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from trueup.ask.clients.request import TransportFailure
-from trueup.gateway.client.upstream import Line, Parcel
+from trueup.gateway.client.upstream import ForwardRequest, UpstreamConnections
 from trueup.gateway.config import Upstream
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import RefusedRequest
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
@@ -18,7 +18,7 @@ PIECE = b"x" * 65_536
 
 
 @contextlib.asynccontextmanager
-async def line_to(handler: Handler) -> AsyncIterator[tuple[Line, Upstream]]:
+async def line_to(handler: Handler) -> AsyncIterator[tuple[UpstreamConnections, Upstream]]:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await handler(reader, writer)
@@ -27,7 +27,7 @@ async def line_to(handler: Handler) -> AsyncIterator[tuple[Line, Upstream]]:
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=65_536)
     upstream = Upstream("main", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", key="sk-key", private=True)
-    line = Line({"main": upstream}, 1000)
+    line = UpstreamConnections({"main": upstream}, 1000)
     try:
         yield line, upstream
     finally:
@@ -57,12 +57,12 @@ def test_a_request_of_any_method_is_framed_right() -> None:
     async def run() -> None:
         async with line_to(handler) as (line, upstream):
             for parcel in (
-                Parcel("GET", "/v1/files?limit=2"),
-                Parcel("DELETE", "/v1/files/f"),
-                Parcel("POST", "/v1/batches/b/cancel"),
-                Parcel("POST", "/v1/files", pieces(b"ab", b"", b"cd"), "multipart/form-data; boundary=b"),
-                Parcel("POST", "/v1/files", pieces(b"ab", b"cd"), "multipart/form-data; boundary=b", 4),
-                Parcel("POST", "/v1/embeddings", b"{  }"),
+                ForwardRequest("GET", "/v1/files?limit=2"),
+                ForwardRequest("DELETE", "/v1/files/f"),
+                ForwardRequest("POST", "/v1/batches/b/cancel"),
+                ForwardRequest("POST", "/v1/files", pieces(b"ab", b"", b"cd"), "multipart/form-data; boundary=b"),
+                ForwardRequest("POST", "/v1/files", pieces(b"ab", b"cd"), "multipart/form-data; boundary=b", 4),
+                ForwardRequest("POST", "/v1/embeddings", b"{  }"),
             ):
                 reply = await line.forward(upstream, parcel, {"cookie": "a=1", "accept": "text/plain"})
                 assert (reply.status, reply.size, await reply.read()) == (200, 2, b"ok")
@@ -102,7 +102,7 @@ def test_a_body_is_taken_no_faster_than_it_is_read() -> None:
             writer.write(OK)
 
         async with line_to(handler) as (line, upstream):
-            sending = asyncio.ensure_future(line.forward(upstream, Parcel("POST", "/v1/files", many()), {}))
+            sending = asyncio.ensure_future(line.forward(upstream, ForwardRequest("POST", "/v1/files", many()), {}))
             before = -1
             while before != taken:  # until nothing more is taken, as nobody reads
                 before = taken
@@ -134,7 +134,7 @@ def test_an_answer_before_the_end_of_the_request_ends_the_sending() -> None:
     async def run() -> None:
         async with line_to(handler) as (line, upstream):
             for _ in range(2):
-                reply = await line.forward(upstream, Parcel("POST", "/v1/files", endless()), {})
+                reply = await line.forward(upstream, ForwardRequest("POST", "/v1/files", endless()), {})
                 assert (reply.status, await reply.read()) == (413, b"no")
                 reply.close()
 
@@ -159,16 +159,16 @@ def test_a_request_that_breaks_off_is_never_a_whole_one(fault: str) -> None:
             yield PIECE
             await asyncio.sleep(0)
         if fault == "client":
-            raise Refused(413, "too large")
+            raise RefusedRequest(413, "too large")
         while True:
             yield PIECE
             await asyncio.sleep(0)
 
     async def run() -> None:
         async with line_to(handler) as (line, upstream):
-            error: Any = TransportFailure if fault == "upstream" else Refused
+            error: Any = TransportFailure if fault == "upstream" else RefusedRequest
             with pytest.raises(error):
-                await line.forward(upstream, Parcel("POST", "/v1/files", breaking()), {})
+                await line.forward(upstream, ForwardRequest("POST", "/v1/files", breaking()), {})
             await asyncio.sleep(0.05)
 
     asyncio.run(run())

@@ -29,7 +29,7 @@ from trueup import Contract
 from trueup.ask.policy import Policy
 from trueup.gateway.client.inflate import BadEncoding
 from trueup.gateway.cloud.eventstream import Frames
-from trueup.gateway.cloud.sigv4 import Place, signed
+from trueup.gateway.cloud.sigv4 import SignedAddress, signed
 from trueup.gateway.cloud.tokens import bearer_of, until_of
 from trueup.gateway.config import Access, AwsKeys, Config, Route, Spare, TokenSource, Upstream
 from trueup.gateway.running import running
@@ -142,7 +142,9 @@ def test_a_signature_is_the_one_that_botocore_makes(
 ) -> None:
     keys = AwsKeys(KEYS.access_key, KEYS.secret_key, session)
     host = "bedrock-runtime.eu-central-1.amazonaws.com"
-    ours = signed(Place(host, path, "eu-central-1"), body, headers, keys, datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC))
+    ours = signed(
+        SignedAddress(host, path, "eu-central-1"), body, headers, keys, datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+    )
     assert ours["x-amz-date"] == "20260304T050607Z"
     assert f"Signature={botocores(f'https://{host}{path}', {**ours, 'host': host}, body)}" in ours["authorization"]
     assert session == ours.get("x-amz-security-token", "")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup.grounding.languages import SPACED
-from trueup.grounding.moments.find import Clock, Day, Moment, moments
+from trueup.grounding.moments.find import Day, Moment, TimeOfDay, moments
 from trueup.grounding.moments.read import read_moment
 from trueup.grounding.moments.same import same_date, same_time
 from trueup.grounding.moments.words import load
@@ -40,7 +40,7 @@ def iso(day: date) -> Moment:
 
 
 def clock(at: datetime) -> Moment:
-    return Moment(0, 1, (), (Clock(at.hour, at.minute),))
+    return Moment(0, 1, (), (TimeOfDay(at.hour, at.minute),))
 
 
 def the_only(text: str, written: str) -> Moment:
@@ -49,7 +49,7 @@ def the_only(text: str, written: str) -> Moment:
     return found[0]
 
 
-def is_itself(moment: Moment, day: date, ambiguous: bool) -> None:
+def is_itself(moment: Moment, day: date, *, ambiguous: bool) -> None:
     assert same_date(iso(day), moment)
     others = {day + timedelta(days=1), day - timedelta(days=1)} | {day.replace(day=1, month=day.month % 12 + 1)}
     for other in others:

@@ -1,6 +1,6 @@
 import pytest
 
-from trueup.grounding.moments.find import Clock, Day, Moment, moments
+from trueup.grounding.moments.find import Day, Moment, TimeOfDay, moments
 from trueup.grounding.moments.read import read_moment
 from trueup.grounding.moments.same import same_date, same_time, weekday_only
 
@@ -16,29 +16,29 @@ def value(text: str) -> Moment:
     [
         ("2024-03-05", Day(2024, 3, 5), None),
         (" 2024-03-05 ", Day(2024, 3, 5), None),
-        ("2024-03-05T17:45:00Z", Day(2024, 3, 5), Clock(17, 45, 0)),
-        ("2024-03-05T17:45:00.000+01:00", Day(2024, 3, 5), Clock(17, 45, 0)),
-        ("20240305T174500", Day(2024, 3, 5), Clock(17, 45, 0)),
-        ("2024-03-05 17:45", Day(2024, 3, 5), Clock(17, 45)),
-        ("17:45", None, Clock(17, 45)),
-        ("5:45 pm", None, Clock(17, 45)),
+        ("2024-03-05T17:45:00Z", Day(2024, 3, 5), TimeOfDay(17, 45, 0)),
+        ("2024-03-05T17:45:00.000+01:00", Day(2024, 3, 5), TimeOfDay(17, 45, 0)),
+        ("20240305T174500", Day(2024, 3, 5), TimeOfDay(17, 45, 0)),
+        ("2024-03-05 17:45", Day(2024, 3, 5), TimeOfDay(17, 45)),
+        ("17:45", None, TimeOfDay(17, 45)),
+        ("5:45 pm", None, TimeOfDay(17, 45)),
         ("March 5th", Day(None, 3, 5), None),
         ("march 5", Day(None, 3, 5), None),
         ("Friday", Day(None, None, None, 4), None),
         ("2024-03", Day(2024, 3, None), None),
         ("2024", Day(2024, None, None), None),
-        ("5. März 2024, 17 Uhr", Day(2024, 3, 5), Clock(17, 0)),
-        ("Tuesday, March 5, 2024 at 5:45 pm", Day(2024, 3, 5, 1), Clock(17, 45)),
+        ("5. März 2024, 17 Uhr", Day(2024, 3, 5), TimeOfDay(17, 0)),
+        ("Tuesday, March 5, 2024 at 5:45 pm", Day(2024, 3, 5, 1), TimeOfDay(17, 45)),
         ("viernes 8 de marzo", Day(None, 3, 8, 4), None),
         ("5.3.", Day(None, 3, 5), None),
         ("3/5", Day(None, 3, 5), None),
         ("the 5th", Day(None, None, 5), None),
-        ("2024年3月5日 17:45", Day(2024, 3, 5), Clock(17, 45)),
-        ("2024年3月5日(火)午後5時45分", Day(2024, 3, 5, 1), Clock(17, 45)),
+        ("2024年3月5日 17:45", Day(2024, 3, 5), TimeOfDay(17, 45)),
+        ("2024年3月5日(火)午後5時45分", Day(2024, 3, 5, 1), TimeOfDay(17, 45)),
         ("ma\u0301rz 2024", Day(2024, 3, None), None),
     ],
 )
-def test_a_whole_string(text: str, day: Day | None, time: Clock | None) -> None:
+def test_a_whole_string(text: str, day: Day | None, time: TimeOfDay | None) -> None:
     moment = value(text)
     assert (day in moment.dates) if day else not moment.dates
     assert (time in moment.times) if time else not moment.times

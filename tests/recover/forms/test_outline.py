@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trueup.recover.forms.outline import FENCE, ROW, RULE, Keys, fenced, lines_of, spaced_fields, split_fields
+from trueup.recover.forms.outline import FENCE, ROW, RULE, KeyFinder, fenced, lines_of, spaced_fields, split_fields
 
 
 def seen(text: str, *of: str) -> list[Any]:
@@ -65,11 +65,11 @@ def test_kinds_and_gaps() -> None:
     ],
 )
 def test_a_name_is_found_by_a_varied_spelling(label: str, key: str | None) -> None:
-    assert Keys(["unit_price", "título"]).get(label) == key
+    assert KeyFinder(["unit_price", "título"]).get(label) == key
 
 
 def test_several_fields_on_a_line_are_parted_at_known_names_alone() -> None:
-    keys = Keys(["name", "age"])
+    keys = KeyFinder(["name", "age"])
     text = "name: Ada, born: 1815, age: 36"
     pieces = split_fields(text, lines_of(text, 0, len(text)), keys)
     assert [(piece.label, piece.value) for piece in pieces] == [("name", "Ada, born: 1815"), ("age", "36")]
@@ -77,6 +77,6 @@ def test_several_fields_on_a_line_are_parted_at_known_names_alone() -> None:
 
 
 def test_fields_without_a_sign_fill_their_paragraph() -> None:
-    keys = Keys(["name", "age"])
+    keys = KeyFinder(["name", "age"])
     for text, count in (("name Ada\nage 36", 2), ("name Ada\nage 36\nand so on", 0), ("name Ada\nname Bob", 0)):
         assert len(spaced_fields(text, lines_of(text, 0, len(text)), keys)) == count

@@ -24,7 +24,7 @@ from tests.recover.forms.cases import (
 )
 from trueup import Contract
 from trueup.recover.forms import tags
-from trueup.recover.forms.outline import Keys
+from trueup.recover.forms.outline import KeyFinder
 
 TAGGED = record(tags=[str])
 
@@ -108,7 +108,7 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_where_no_tag_may_name_a_key_the_tree_would_hold_none(text: str) -> None:
-    keys = Keys(["name", "age"])
+    keys = KeyFinder(["name", "age"])
     root = tags._Tree(text, keys).read()
     if root is not None and not tags._may_match(text, keys):
         assert tags._Values(text, keys, lambda _: frozenset()).candidates(root) == []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from trueup import Contract
 from trueup.recover.json import tree
-from trueup.recover.json.tree import MemberCache, Tree, json_spans, nodes_at, repaired_offsets
+from trueup.recover.json.tree import MemberCache, ValueTree, json_spans, nodes_at, repaired_offsets
 from trueup.verdict.paths import Parts
 
 values = st.recursive(
@@ -22,7 +22,7 @@ values = st.recursive(
 @given(st.lists(values, max_size=3) | st.dictionaries(st.text(max_size=3), values, max_size=3), st.booleans())
 def test_every_offset_of_a_json_text_has_the_path_that_a_full_reading_gives(value: Any, wide: bool) -> None:
     text = json.dumps(value, indent=1 if wide else None)
-    places = Tree(text, 0, len(text), frozenset(), 100)
+    places = ValueTree(text, 0, len(text), frozenset(), 100)
     offsets = range(len(text))
     # a key with the sign of a comment in it is more than a key only for the slow way
     if "//" in text or "/*" in text:

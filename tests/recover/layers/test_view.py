@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from trueup.recover.layers.escaping import unbreak, undouble, unfold
 from trueup.recover.layers.markup import unentity, unmark
 from trueup.recover.layers.quoting import unlined, unquote
-from trueup.recover.layers.view import View
+from trueup.recover.layers.view import LayerView
 
-_WAYS: list[Callable[[str], View | None]] = [unbreak, undouble, unentity, unmark, unlined, unquote]
+_WAYS: list[Callable[[str], LayerView | None]] = [unbreak, undouble, unentity, unmark, unlined, unquote]
 _PIECES = [
     "{", "}", "[", "]", '"a"', ": ", "1", "\n", "\\n", "\\t", '\\"', "\\\\", "\\_", "\\{", "&quot;", "&amp;", "&lt;", "&", "> ", ">",
     "{{", "}}", '{{"a": ', "1: {\n", "2: ", "3: }", "+ ", "# ", "é", " ",
@@ -20,7 +20,7 @@ _texts = st.lists(st.sampled_from(_PIECES), max_size=14).map("".join)
 
 
 @given(_texts, st.sampled_from(_WAYS))
-def test_a_view_knows_where_its_characters_came_from(text: str, way: Callable[[str], View | None]) -> None:
+def test_a_view_knows_where_its_characters_came_from(text: str, way: Callable[[str], LayerView | None]) -> None:
     view = way(text)
     if view is None:
         return
@@ -43,7 +43,7 @@ def test_a_view_knows_where_its_characters_came_from(text: str, way: Callable[[s
         (unlined, '7 | {\n8 | "a": 1\n9 | }', '{\n"a": 1\n}'),
     ],
 )
-def test_a_layer_taken_off(way: Callable[[str], View | None], text: str, plain: str) -> None:
+def test_a_layer_taken_off(way: Callable[[str], LayerView | None], text: str, plain: str) -> None:
     view = way(text)
     assert view is not None
     assert view.text == plain
@@ -52,5 +52,5 @@ def test_a_layer_taken_off(way: Callable[[str], View | None], text: str, plain: 
 
 @pytest.mark.parametrize("way", _WAYS)
 @pytest.mark.parametrize("text", ["", '{"a": 1}', '{"a": "x > y & z"}', "a\\nb", "1. {"])
-def test_where_a_layer_is_not_there_is_no_view(way: Callable[[str], View | None], text: str) -> None:
+def test_where_a_layer_is_not_there_is_no_view(way: Callable[[str], LayerView | None], text: str) -> None:
     assert way(text) is None

@@ -9,8 +9,8 @@ import pytest
 from tests.studio.contracts.conftest import SHOP
 from tests.waiting import wait_for
 from trueup.studio.contracts.files import list_contracts, open_contract
-from trueup.studio.refusal import Refusal
-from trueup.studio.settings import Settings
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.settings import StudioSettings
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -64,12 +64,12 @@ def test_what_is_a_contract(tmp_path: Path, name: str, text: str, *, listed: boo
     inner.mkdir(parents=True)
     (inner / name).write_text(text, encoding="utf-8")
     (tmp_path / "folder" / "shop.yaml").write_text(SHOP, encoding="utf-8")
-    settings = Settings(keys=(), folders=(tmp_path / "folder",))
+    settings = StudioSettings(keys=(), folders=(tmp_path / "folder",))
     assert (f"folder/inner/{name}" in [each[0] for each in list_contracts(settings)[0]]) is listed
     if listed:
         assert open_contract(settings, f"folder/inner/{name}").text == text
     else:
-        with pytest.raises(Refusal, match=r"not a contract|no file"):
+        with pytest.raises(RequestRefused, match=r"not a contract|no file"):
             open_contract(settings, f"folder/inner/{name}")
 
 

@@ -17,8 +17,8 @@ from tests.studio.contracts.conftest import SHOP
 from trueup.studio.contracts import saving
 from trueup.studio.contracts.files import line_ends
 from trueup.studio.contracts.saving import Changed, as_written, create, save
-from trueup.studio.refusal import Refusal
-from trueup.studio.settings import Settings
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.settings import StudioSettings
 
 NAME = "contracts/shop.yaml"
 Put = Callable[..., Any]
@@ -187,7 +187,7 @@ def test_a_new_file(served: Any, folder: Path) -> None:
 
 def test_of_those_who_save_at_once_one_wins_each_time(folder: Path) -> None:
     """Many clients read, add a line and save, each with the hash that it has read. No line is lost."""
-    settings = Settings(keys=(), folders=(folder,))
+    settings = StudioSettings(keys=(), folders=(folder,))
     refused: list[str] = []
 
     def write(who: int) -> None:
@@ -210,7 +210,7 @@ def test_of_those_who_save_at_once_one_wins_each_time(folder: Path) -> None:
 
 
 def test_a_reader_sees_a_whole_file_at_any_time(folder: Path) -> None:
-    settings = Settings(keys=(), folders=(folder,))
+    settings = StudioSettings(keys=(), folders=(folder,))
     texts = {SHOP + "# " + letter * 9_000 + "\n" for letter in "ab"} | {SHOP}
     seen: set[str] = set()
     done = threading.Event()
@@ -230,7 +230,7 @@ def test_a_reader_sees_a_whole_file_at_any_time(folder: Path) -> None:
 
 def test_a_crash_leaves_the_old_or_the_new_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If writing is killed at any step, the file is complete; leftovers disappear with the next save."""
-    settings = Settings(keys=(), folders=(folder,))
+    settings = StudioSettings(keys=(), folders=(folder,))
     changed = SHOP.replace("100", "200")
     for step in ("fsync", "chmod", "replace", "unlink"):
         with monkeypatch.context() as patched:
@@ -252,13 +252,13 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
         folder = disk / "contracts"
         folder.mkdir()
         (folder / "shop.yaml").write_text(SHOP)
-        settings = Settings(keys=(), folders=(folder,))
+        settings = StudioSettings(keys=(), folders=(folder,))
         fill(disk)
         opened = saving.open_contract(settings, NAME)
-        with pytest.raises(Refusal) as refused:
+        with pytest.raises(RequestRefused) as refused:
             save(settings, NAME, SHOP + "# " + "x" * 100_000 + "\n", opened.hash)
         assert (refused.value.status, refused.value.code) == (507, "disk_full")
-        with pytest.raises(Refusal):
+        with pytest.raises(RequestRefused):
             create(settings, "contracts/new.yaml", SHOP + "# " + "x" * 100_000 + "\n")
         assert (folder / "shop.yaml").read_text() == SHOP
         assert [path.name for path in folder.iterdir()] == ["shop.yaml"]

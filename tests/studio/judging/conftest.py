@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trueup.studio.api.judging import Judge, Replay, judge_reply, replay_reply
-from trueup.studio.settings import Key, Settings
+from trueup.studio.settings import Key, StudioSettings
 from trueup.studio.studio import Studio
 
 WHO = Key("tester", "", "reader")
@@ -18,7 +18,7 @@ class Bench:
 
     def __init__(self, folder: Path, **settings: Any) -> None:
         self.folder = folder
-        self.studio = Studio(Settings(keys=(), folders=(folder,), **settings))
+        self.studio = Studio(StudioSettings(keys=(), folders=(folder,), **settings))
 
     def judge(self, reply: str = "", contract: str = "", **more: Any) -> dict[str, Any]:
         return judge_reply(self.studio, Judge(reply=reply, contract=contract, **more), WHO)

@@ -16,10 +16,10 @@ from trueup.shelf.table import SHELF, load
 from trueup.studio.judging import vocabulary
 from trueup.studio.judging.completing import complete
 from trueup.studio.judging.hovering import hover
-from trueup.studio.settings import Settings
+from trueup.studio.settings import StudioSettings
 
 CONTRACTS = Path(__file__).parents[3] / "examples" / "contracts"
-SETTINGS = Settings(keys=())
+SETTINGS = StudioSettings(keys=())
 SCHEMA = """\
 schema:
   type: object

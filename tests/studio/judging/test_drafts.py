@@ -8,7 +8,7 @@ import pytest
 
 from tests.studio.judging.conftest import Bench, Write
 from trueup.studio.judging import drafts
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 
 SECRET = "schema: {type: object, required: [secret]}\n"
 READS = ["extends: {}", "extends: [{}]", "schema: {}", "tools: {}", "schema: true\nquality: {{model: {}}}"]
@@ -74,7 +74,7 @@ def test_a_schema_file_that_holds_a_name_opens_no_other(bench: Bench, write: Wri
     write("contracts/name.json", f'"{outside}"')
     for key in ("schema", "tools"):
         (found,) = bench.judge("{}", f"{key}: name.json", file="contracts/own.yaml")["faults"]
-        assert "holds a text" in found["message"]
+        assert "contains a text" in found["message"]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_the_text_stands_for_the_file_that_it_belongs_to(bench: Bench, write: Wr
 
 def test_an_unknown_file_or_kind_is_refused(bench: Bench) -> None:
     for asked in ({"file": "contracts/none.yaml"}, {"file": "../x.yaml"}, {"file": "contracts"}, {"kind": ".py"}):
-        with pytest.raises(Refusal):
+        with pytest.raises(RequestRefused):
             bench.judge("{}", "schema: true", **asked)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from trueup import Contract
 from trueup.studio.judging.drawing import MOST_FACTS, drawn
 from trueup.studio.judging.spelling import spell
-from trueup.studio.judging.units import Units
+from trueup.studio.judging.units import OffsetUnits
 from trueup.verdict.facts import Finding, Findings, Fix
 from trueup.verdict.verdict import Verdict
 
@@ -87,7 +87,7 @@ def test_facts_stand_in_the_order_that_a_reader_needs(verdict: Verdict) -> None:
 
 @given(TEXTS)
 def test_units_and_code_points_are_two_ways_to_count_one_text(text: str) -> None:
-    units = Units(text)
+    units = OffsetUnits(text)
     for point in range(len(text) + 1):
         assert units.of(point) == len(in_units(text[:point])) // 2
         assert units.points(units.of(point)) == point

@@ -8,7 +8,7 @@ import pytest
 
 from tests.studio.judging.conftest import Bench
 from trueup.studio.judging.evidence import MOST_ROWS
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 
 GROUNDED = "schema: {type: object}\ngrounded: true\n"
 SOURCE = "😀 Ana 😀 is 40; total 12,50 EUR"
@@ -144,7 +144,7 @@ def test_of_many_values_those_without_evidence_are_listed_first(bench: Bench) ->
 
 
 def test_a_source_has_the_limit_of_a_reply(bench: Bench) -> None:
-    with pytest.raises(Refusal, match="The source is longer than 10,000,000 characters"):
+    with pytest.raises(RequestRefused, match="The source is longer than 10,000,000 characters"):
         bench.judge("{}", GROUNDED, source="x" * 10_000_001)
 
 

@@ -14,7 +14,7 @@ from tests.studio.judging.conftest import WHO, Bench
 from trueup.contract.codes import ALL
 from trueup.studio.api.judging import Code, Instruct, Written, codes, explain, instruct, run_examples
 from trueup.studio.judging.explaining import explained
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 
 CONTRACTS = Path(__file__).parents[3] / "examples" / "contracts"
 PERSON = "schema: {type: object, required: [name], properties: {name: {type: string}, age: {type: integer}}}\n"
@@ -53,7 +53,7 @@ def test_a_bad_request_is_refused(served: Callable[..., Desk], body: dict[str, A
 
 def test_a_reply_beyond_the_limit_is_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trueup.studio.api.judging.MOST_REPLY", 10)
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(RequestRefused) as refused:
         bench.judge("x" * 11)
     assert refused.value.status == 413
 
@@ -61,7 +61,7 @@ def test_a_reply_beyond_the_limit_is_refused(bench: Bench, monkeypatch: pytest.M
 def test_inside_a_gateway_the_limit_is_lower(bench: Bench) -> None:
     mounted = Bench(bench.folder, mount="/studio")
     assert bench.judge("1" * 1_000_001)["verdict"] is not None
-    with pytest.raises(Refusal):
+    with pytest.raises(RequestRefused):
         mounted.judge("1" * 1_000_001)
 
 
@@ -179,7 +179,7 @@ def test_the_examples_of_a_page_can_be_tried(kind: Any) -> None:
 
 
 def test_an_unknown_code_names_its_neighbours(bench: Bench) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(RequestRefused) as refused:
         explain(bench.studio, Code("trailing-coma"), WHO)
     assert "S001" in refused.value.hint
     assert {"code", "name", "title", "family", "kind"} <= codes(bench.studio, None, WHO)["codes"][0].keys()  # type: ignore[arg-type]
@@ -200,12 +200,12 @@ def test_a_replay_in_one_piece_shows_what_a_stream_shows(value: Any, data: st.Da
     from trueup import Contract
     from trueup.studio.judging.replaying import replay
     from trueup.studio.judging.spelling import spell
-    from trueup.studio.judging.units import Units
+    from trueup.studio.judging.units import OffsetUnits
 
     reply = json.dumps(value, ensure_ascii=False)
     come = data.draw(st.integers(0, len(reply)))
     contract = Contract(schema=True)
-    seen = replay(contract, reply, {}, Units(reply).of(come))
+    seen = replay(contract, reply, {}, OffsetUnits(reply).of(come))
     stream = contract.stream()
     for letter in reply[:come]:
         stream.push(letter)
@@ -239,7 +239,7 @@ def test_a_replay_of_a_response_counts_its_text(bench: Bench) -> None:
 
 @pytest.mark.parametrize("given_", [{"contract": "shema: 1"}, {"context": "{"}])
 def test_a_replay_of_something_faulty_is_refused(bench: Bench, given_: dict[str, str]) -> None:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(RequestRefused) as refused:
         bench.replay("{}", upto=2, **given_)
     assert refused.value.status == 422
 

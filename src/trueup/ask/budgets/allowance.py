@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from trueup.ask.budgets.tokens import Estimate, Kept, counter, estimate, estimate_reply
+from trueup.ask.budgets.tokens import Kept, TokenEstimate, counter, estimate, estimate_reply
 from trueup.ask.clients.request import Request
 from trueup.ask.policy import Policy, Price
 from trueup.verdict.patterns import lazy_regex
@@ -37,11 +37,11 @@ _SHORTEST = 16  # tokens: a reply needs some, and OpenAI's Responses API takes n
 _NUMBER = lazy_regex(r"\d[\d,]{0,12}")
 
 
-class Fit(NamedTuple):
+class BudgetFit(NamedTuple):
     """A request against the budgets: as it may be sent, or the budget that it does not fit, with what it would need of it."""
 
     request: Request
-    estimate: Estimate
+    estimate: TokenEstimate
     refused: Budget | None = None
     risked: Budget | None = None  # only the bound exceeds it
     needs: float = 0.0  # of the budget that is refused or risked
@@ -65,35 +65,35 @@ class _Side(NamedTuple):
     each: float
 
 
-class Allowance:
+class AskBudget:
     """The budgets of one ask for tokens and money."""
 
     def __init__(self, policy: Policy, measured: "dict[str, Measure] | None" = None) -> None:
         self._policy = policy
         self._measured = {} if measured is None else measured  # the last request of each model
 
-    def fit(self, request: Request, tokens: int, cost: float) -> Fit:
+    def fit(self, request: Request, tokens: int, cost: float) -> BudgetFit:
         """Whether a request fits what is left after `tokens` and `cost` were spent, and how long its reply may be."""
         guess = self.estimate(request)
         replies = _replies(request)
         shortest = replies * _shortest(request)
         caps: list[int] = []
-        risk: Fit | None = None
+        risk: BudgetFit | None = None
         for side in self._sides(request, guess, tokens, cost):
             room = side.each * shortest
             if side.least + room > side.left:
-                return Fit(request, guess, side.budget, None, side.least + room)
+                return BudgetFit(request, guess, side.budget, None, side.least + room)
             fits = side.most + room <= side.left
             if not fits and risk is None:
-                risk = Fit(request, guess, None, side.budget, side.most + room)
+                risk = BudgetFit(request, guess, None, side.budget, side.most + room)
             if side.each > 0:
                 rest = side.left - (side.most if fits else side.likely)
                 caps.append(max(shortest, int(min(_LONGEST, rest / side.each))))
         if caps:
             request = self._capped(request, max(1, min(caps) // replies))
-        return Fit(request, guess) if risk is None else risk._replace(request=request)
+        return BudgetFit(request, guess) if risk is None else risk._replace(request=request)
 
-    def _sides(self, request: Request, guess: Estimate, tokens: int, cost: float) -> "Iterator[_Side]":
+    def _sides(self, request: Request, guess: TokenEstimate, tokens: int, cost: float) -> "Iterator[_Side]":
         policy = self._policy
         if policy.tokens is not None:
             yield _Side("tokens", policy.tokens - tokens, guess.least, guess.likely, guess.most, 1)
@@ -106,7 +106,7 @@ class Allowance:
             least, likely, most = (_input(price, n, kept) for n in (guess.least, guess.likely, guess.most))
             yield _Side("money", policy.money - cost, least, likely, most, price.for_input(guess.most).output / 1e6)
 
-    def estimate(self, request: Request) -> Estimate:
+    def estimate(self, request: Request) -> TokenEstimate:
         """The tokens of a request, by a tokenizer, by what the provider counted before, or by its bytes."""
         guess = estimate(request, counter(self._policy, request.asked_model))
         known = self._measured.get(request.asked_model)

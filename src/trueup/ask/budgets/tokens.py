@@ -39,7 +39,7 @@ _FILES = {
 _ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 
 
-class Estimate(NamedTuple):
+class TokenEstimate(NamedTuple):
     """How many tokens a request has: at least, probably, and at most."""
 
     least: int
@@ -53,12 +53,12 @@ class Estimate(NamedTuple):
         return self.least == self.most
 
 
-def estimate(request: Request, count: Counter | None = None) -> Estimate:
+def estimate(request: Request, count: Counter | None = None) -> TokenEstimate:
     """The tokens of a whole request; `count` is the tokenizer of its model, if there is one.
 
     >>> request = Request([{"role": "user", "content": "Hola, ¿qué tal?"}])
     >>> estimate(request), estimate(request, lambda text: len(text.split())).counted
-    (Estimate(least=0, likely=13, most=24, kept=''), True)
+    (TokenEstimate(least=0, likely=13, most=24, kept=''), True)
     """
     walk = _Walk()
     calls = sum(walk.message(message) for message in request.messages)
@@ -75,9 +75,9 @@ def estimate(request: Request, count: Counter | None = None) -> Estimate:
     likely, most = walk.media
     if count is not None:
         text = sum(_counted(count, part) for part in walk.texts if part) + fixed
-        return Estimate(text, text + likely, text + most, walk.kept)
+        return TokenEstimate(text, text + likely, text + most, walk.kept)
     size = sum(map(_size, walk.texts))
-    return Estimate(0, -(-size // _BYTES) + fixed + likely, size + fixed + most, walk.kept)
+    return TokenEstimate(0, -(-size // _BYTES) + fixed + likely, size + fixed + most, walk.kept)
 
 
 def estimate_reply(reply: Reply, count: Counter | None = None) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from trueup.ask.clients.parameters import merged, numbers, parameters_of
-from trueup.ask.clients.request import Failure, Request, TransportFailure
+from trueup.ask.clients.request import CallFailure, Request, TransportFailure
 from trueup.ask.clients.sdk import Sdk, needed, recent
 from trueup.ask.requests.strictness import held_schema
 from trueup.ask.shapes.bedrock import as_bedrock
@@ -48,7 +48,7 @@ class Bedrock(Sdk):
         if stream:
             return found["stream"]
         if "output" not in found:  # botocore passes over a body that it cannot parse
-            raise TransportFailure(Failure("the body of the reply is no JSON: it was cut off", code="cut"))
+            raise TransportFailure(CallFailure("the body of the reply is no JSON: it was cut off", code="cut"))
         return found
 
 

@@ -22,7 +22,7 @@ from trueup.ask.shapes.openai import plain
 _NAMES = ("model", "temperature", "max_tokens", "response_format", "tools", "tool_choice", "timeout")
 
 
-class Call(Client):
+class CallableClient(Client):
     """A function, a method, or an object with `__call__`."""
 
     finishes = False

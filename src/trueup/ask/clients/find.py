@@ -76,9 +76,9 @@ def find_client(call: Any) -> Client:
 
         return Runnable(call)
     if callable(call) and not isinstance(call, type):
-        from trueup.ask.clients.call import Call
+        from trueup.ask.clients.call import CallableClient
 
-        return Call(call)
+        return CallableClient(call)
     raise TypeError(_refusal(call, home))
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from trueup.ask.clients.client import Client
 from trueup.ask.clients.parameters import chat_parameters
-from trueup.ask.clients.request import Failure, Request, TransportFailure, failure_in, retry_after
+from trueup.ask.clients.request import CallFailure, Request, TransportFailure, failure_in, retry_after
 from trueup.ask.policy import ALL_MODES
 from trueup.ask.shapes.openai import as_openai
 from trueup.read.reader import read
@@ -106,7 +106,9 @@ class Http(Client):
 
     def _bounded(self, size: int) -> int:
         if size > self._max:
-            raise TransportFailure(Failure(f"the reply is longer than {self._max:,} bytes", "fatal", code="too_large"))
+            raise TransportFailure(
+                CallFailure(f"the reply is longer than {self._max:,} bytes", "fatal", code="too_large")
+            )
         return size
 
 
@@ -132,7 +134,7 @@ class _Events:
                 try:
                     yield msgspec.json.decode(data)
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                    raise TransportFailure(Failure("an event of the stream is no JSON", code="cut")) from None
+                    raise TransportFailure(CallFailure("an event of the stream is no JSON", code="cut")) from None
 
 
 def completions_url(url: str) -> str:
@@ -157,19 +159,19 @@ def _parsed(response: Any, body: bytes, request: Request) -> Any:
         found = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise TransportFailure(
-            Failure("the body of the reply is no JSON: it was cut off", status=response.status_code, code="cut")
+            CallFailure("the body of the reply is no JSON: it was cut off", status=response.status_code, code="cut")
         ) from None
     if not isinstance(found, dict):
         raise TransportFailure(
-            Failure("the body of the reply is not a JSON object", status=response.status_code, code="cut")
+            CallFailure("the body of the reply is not a JSON object", status=response.status_code, code="cut")
         )
     return found
 
 
-def _refused(response: Any, body: bytes, request: Request) -> Failure:
+def _refused(response: Any, body: bytes, request: Request) -> CallFailure:
     status = response.status_code
     if status < 400:
-        return Failure(f"the server answered with a redirect ({status}), which is not followed", "fatal", status)
+        return CallFailure(f"the server answered with a redirect ({status}), which is not followed", "fatal", status)
     return failure_in(read(body, status).findings[0], request.mode, retry_after(response.headers))
 
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from trueup.ask.shapes.ids import ANY
-from trueup.ask.shapes.neutral import Call, Output, Said, Text
+from trueup.ask.shapes.neutral import CallPart, NeutralMessage, Output, PlainText
 from trueup.ask.shapes.parts import Media
 from trueup.ask.shapes.walking import walk
 
@@ -36,19 +36,19 @@ def as_model_messages(messages: Sequence[Any]) -> list[Any]:
     return out
 
 
-def _spoken(said: Said) -> list[Any]:
+def _spoken(said: NeutralMessage) -> list[Any]:
     from pydantic_ai.messages import TextPart, ToolCallPart
 
     parts: list[Any] = []
     for part in said.parts:
-        if isinstance(part, Text):
+        if isinstance(part, PlainText):
             parts.append(TextPart(content=part.text))
-        elif isinstance(part, Call):
+        elif isinstance(part, CallPart):
             parts.append(ToolCallPart(tool_name=part.name, args=part.args, tool_call_id=part.id))
     return parts
 
 
-def _heard(said: Said) -> list[Any]:
+def _heard(said: NeutralMessage) -> list[Any]:
     from pydantic_ai.messages import SystemPromptPart, ToolReturnPart, UserPromptPart
 
     if said.role == "system":
@@ -58,7 +58,7 @@ def _heard(said: Said) -> list[Any]:
         for part in said.parts
         if isinstance(part, Output)
     ]
-    content = [_content(part) for part in said.parts if isinstance(part, Text | Media)]
+    content = [_content(part) for part in said.parts if isinstance(part, PlainText | Media)]
     if content:
         parts.append(
             UserPromptPart(content=content[0] if len(content) == 1 and isinstance(content[0], str) else content)
@@ -66,10 +66,10 @@ def _heard(said: Said) -> list[Any]:
     return parts
 
 
-def _content(part: Text | Media) -> Any:
+def _content(part: PlainText | Media) -> Any:
     from pydantic_ai.messages import BinaryContent, DocumentUrl, ImageUrl
 
-    if isinstance(part, Text):
+    if isinstance(part, PlainText):
         return part.text
     if part.data is not None:
         return BinaryContent(data=part.data, media_type=part.media_type or "application/octet-stream")

@@ -77,7 +77,7 @@ class Request(msgspec.Struct, frozen=True):
         return "" if self.must_call else self.answer_tool
 
 
-class Failure(msgspec.Struct, frozen=True):
+class CallFailure(msgspec.Struct, frozen=True):
     """Why there is no reply: what the provider or the line said, its status, and when to come again."""
 
     reason: str
@@ -92,13 +92,13 @@ class Failure(msgspec.Struct, frozen=True):
 class TransportFailure(Exception):
     """Raised by a client of the house that got no reply; `page` is what the server sent in place of one."""
 
-    def __init__(self, failure: Failure, page: str = "") -> None:
+    def __init__(self, failure: CallFailure, page: str = "") -> None:
         super().__init__(failure.reason)
         self.failure = failure
         self.page = page
 
 
-def failure_of(error: BaseException, mode: Mode = "text") -> Failure | None:
+def failure_of(error: BaseException, mode: Mode = "text") -> CallFailure | None:
     """An exception as a failure, None where it is no failure of a call but a fault of the program.
 
     >>> failure_of(TimeoutError("late")).kind, failure_of(KeyError("x"))
@@ -112,7 +112,7 @@ def failure_of(error: BaseException, mode: Mode = "text") -> Failure | None:
     from trueup.ask.shapes.parts import MessageError
 
     if isinstance(error, MessageError):  # another provider may take the messages
-        return Failure(str(error), "fatal", code=UNSENDABLE, unsent=True)
+        return CallFailure(str(error), "fatal", code=UNSENDABLE, unsent=True)
 
     failure = failure_in_exception(error, mode)
     if failure is not None and failure.status is None and _never_connected(error):
@@ -139,10 +139,10 @@ def reply_in(error: BaseException) -> Any:
     return None if isinstance(error, TransportFailure) else carried_reply(error)
 
 
-def failure_in(found: Finding, mode: Mode = "text", after: float | None = None) -> Failure:
+def failure_in(found: Finding, mode: Mode = "text", after: float | None = None) -> CallFailure:
     """A finding R002, an error that came in place of a reply, as a failure; `after` is the wait that its headers ask for."""
     data = found.data
     status, code, said = data.get("status"), str(data.get("code") or ""), str(data.get("message") or "")
-    kind, feature = kind_of(status, code, said, bool(data.get("retryable")), mode)
+    kind, feature = kind_of(status, code, said, mode, retryable=bool(data.get("retryable")))
     wait = data.get("retry_after") if after is None else after
-    return Failure(said or found.message, kind, status, wait, code, feature)
+    return CallFailure(said or found.message, kind, status, wait, code, feature)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from trueup.ask.clients.client import Client, kinds_of
-from trueup.ask.clients.request import Failure, Request, TransportFailure
+from trueup.ask.clients.request import CallFailure, Request, TransportFailure
 from trueup.verdict.extras import quoted
 
 
@@ -102,5 +102,5 @@ def needed(model: Any, client: str, example: str = "…") -> str:
 def checked(reply: Any) -> Any:
     """A reply that was parsed; an SDK hands over a body of another type as text."""
     if reply is None or isinstance(reply, str | bytes):
-        raise TransportFailure(Failure("the body of the reply is no JSON", code="cut"))
+        raise TransportFailure(CallFailure("the body of the reply is no JSON", code="cut"))
     return reply

@@ -12,7 +12,7 @@ from trueup.ask.answer import Answer
 from trueup.ask.clients.request import failure_of, reply_in
 from trueup.ask.drivers.clock import SYSTEM, Clock
 from trueup.ask.drivers.time_limits import alate, limit
-from trueup.ask.drivers.worker import Job, seeing
+from trueup.ask.drivers.worker import WorkerJob, seeing
 from trueup.ask.loop.loop import Loop
 from trueup.ask.loop.plan import Finish, Send, Step
 from trueup.ask.memory import MODES, Memory
@@ -73,7 +73,7 @@ async def aask(
 
 async def _send(loop: Loop) -> Step:
     request = loop.request()
-    jobs: list[Job] = []
+    jobs: list[WorkerJob] = []
     timer = asyncio.timeout(limit(loop, request))
     try:
         with seeing(jobs):

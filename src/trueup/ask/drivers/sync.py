@@ -12,7 +12,7 @@ from trueup.ask.answer import Answer
 from trueup.ask.clients.request import failure_of, reply_in
 from trueup.ask.drivers.clock import SYSTEM, Clock
 from trueup.ask.drivers.time_limits import abandoned, late, limit
-from trueup.ask.drivers.worker import Cancelled, Late, pause, run
+from trueup.ask.drivers.worker import CallCancelled, Late, pause, run
 from trueup.ask.loop.loop import Loop
 from trueup.ask.loop.plan import Finish, Send, Step
 from trueup.ask.memory import MODES, Memory
@@ -79,9 +79,9 @@ def _send(loop: Loop, cancel: threading.Event | None) -> Step:
     try:
         raw = run(partial(loop.client.send, request), limit(loop, request), cancel)
     except Late as given_up:
-        return loop.failed(late(loop, given_up.job.is_stopped(), request.timeout))
-    except Cancelled as given_up:
-        abandoned(loop, given_up.job.is_stopped())
+        return loop.failed(late(loop, request.timeout, stopped=given_up.job.is_stopped()))
+    except CallCancelled as given_up:
+        abandoned(loop, stopped=given_up.job.is_stopped())
         return loop.cancelled()
     except Exception as error:
         raw = reply_in(error)

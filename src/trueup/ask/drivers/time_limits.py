@@ -6,17 +6,19 @@ in the failure, because it still runs in its thread.
 
 from typing import TYPE_CHECKING
 
-from trueup.ask.clients.request import Failure, Request
+from trueup.ask.clients.request import CallFailure, Request
 from trueup.verdict.events import Abandoned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from trueup.ask.drivers.worker import Job
+    from trueup.ask.drivers.worker import WorkerJob
     from trueup.ask.loop.loop import Loop
 
-_LATE = Failure("the call took too long", code="timeout")
-_LEFT = Failure("the call took too long and could not be stopped: it is still running in its thread", code="abandoned")
+_LATE = CallFailure("the call took too long", code="timeout")
+_LEFT = CallFailure(
+    "the call took too long and could not be stopped: it is still running in its thread", code="abandoned"
+)
 
 
 def limit(loop: "Loop", request: Request) -> float | None:
@@ -27,20 +29,20 @@ def limit(loop: "Loop", request: Request) -> float | None:
     return min(request.timeout, left)
 
 
-def late(loop: "Loop", stopped: bool, seconds: float | None) -> Failure:
+def late(loop: "Loop", seconds: float | None, *, stopped: bool) -> CallFailure:
     """The failure of a call that took longer than `seconds`; one that could not be stopped is reported."""
     if stopped:
         return _LATE
-    abandoned(loop, stopped, seconds)
+    abandoned(loop, seconds, stopped=stopped)
     return _LEFT
 
 
-async def alate(loop: "Loop", jobs: "Sequence[Job]", seconds: float | None) -> Failure:
+async def alate(loop: "Loop", jobs: "Sequence[WorkerJob]", seconds: float | None) -> CallFailure:
     """The same after a call that was awaited; `jobs` are those that it began in workers."""
-    return late(loop, all([await job.ais_stopped() for job in jobs]), seconds)
+    return late(loop, seconds, stopped=all([await job.ais_stopped() for job in jobs]))
 
 
-def abandoned(loop: "Loop", stopped: bool, seconds: float | None = None) -> None:
+def abandoned(loop: "Loop", seconds: float | None = None, *, stopped: bool) -> None:
     """Report a call that was given up, if it could not be stopped."""
     if not stopped:
         loop.emit(Abandoned, timeout=seconds)

@@ -1,6 +1,6 @@
 """Workers: threads that make blocking calls, so that the caller can stop waiting at any time.
 
-A function enters with the seconds that it may take; its result leaves, or `Late` or `Cancelled` is raised, promptly, while the function may still
+A function enters with the seconds that it may take; its result leaves, or `Late` or `CallCancelled` is raised, promptly, while the function may still
 be running: it is then interrupted, and its worker is used again only when it has really ended. Workers are daemon threads: none keeps a
 process from exiting. A call runs in a copy of its caller's context (`contextvars`).
 """
@@ -32,8 +32,8 @@ _PIECE, _DONE, _RAISED = "piece", "done", "raised"
 _Message = tuple[str, Any]
 
 _idle: deque["_Worker"] = deque()
-_present: ContextVar["Job | None"] = ContextVar("trueup_call", default=None)
-_seen: ContextVar["list[Job] | None"] = ContextVar("trueup_calls_seen", default=None)
+_present: ContextVar["WorkerJob | None"] = ContextVar("trueup_call", default=None)
+_seen: ContextVar["list[WorkerJob] | None"] = ContextVar("trueup_calls_seen", default=None)
 if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
     os.register_at_fork(after_in_child=_idle.clear)
 
@@ -45,23 +45,23 @@ class Cancel(Protocol):
     def wait(self, timeout: float | None = None) -> bool: ...
 
 
-class GivenUp(Exception):
+class CallAbandoned(Exception):
     """A call was not waited for any longer; `job` is what may still be running."""
 
-    def __init__(self, job: "Job") -> None:
+    def __init__(self, job: "WorkerJob") -> None:
         super().__init__("the call was given up")
         self.job = job
 
 
-class Late(GivenUp):
+class Late(CallAbandoned):
     """It took longer than it may."""
 
 
-class Cancelled(GivenUp):
+class CallCancelled(CallAbandoned):
     """The caller does not want it any more."""
 
 
-class Job:
+class WorkerJob:
     """One call in a worker: its messages go to `tell`, as they come, in the worker's thread; `last` is the last of them."""
 
     __slots__ = (
@@ -80,7 +80,7 @@ class Job:
         if pieces:
             self._room = queue.SimpleQueue()
             for _ in range(_AHEAD):
-                self._room.put(True)
+                self._room.put(item=True)
         self._stops: list[Callable[[], object]] = []
         self._over = threading.Lock()  # held until it has ended
         self._over.acquire()
@@ -148,7 +148,7 @@ class Job:
     def taken(self) -> None:
         """A piece was taken: there is room for another."""
         if self._room is not None:
-            self._room.put(True)
+            self._room.put(item=True)
 
     def give_up(self) -> None:
         """Stop it: nobody waits for it any longer. What cannot be stopped is left running and interrupted again later."""
@@ -156,7 +156,7 @@ class Job:
             return
         self.given_up = True
         if self._room is not None:
-            self._room.put(False)
+            self._room.put(item=False)
         for stop in tuple(self._stops):
             stop()
         self.reached = bool(self._stops) or interrupt(self.thread, self._is_over)
@@ -222,7 +222,7 @@ class _Worker:
     __slots__ = ("jobs",)
 
     def __init__(self) -> None:
-        self.jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self.jobs: queue.SimpleQueue[WorkerJob] = queue.SimpleQueue()
         threading.Thread(target=self._serve, name="trueup-call", daemon=True).start()
 
     def _serve(self) -> None:
@@ -246,7 +246,7 @@ class _Patience:
 
     __slots__ = ("_cancel", "_job", "_outer")
 
-    def __init__(self, job: Job, cancel: Cancel | None) -> None:
+    def __init__(self, job: WorkerJob, cancel: Cancel | None) -> None:
         self._job = job
         self._cancel = cancel
         self._outer = _present.get()
@@ -267,7 +267,7 @@ class _Patience:
         left = look if seconds is None else seconds
         while True:
             if self._is_cancelled():
-                raise Cancelled(self._job)
+                raise CallCancelled(self._job)
             if left <= 0:
                 raise Late(self._job)
             if arrived(min(look, left)):
@@ -287,12 +287,12 @@ class _Patience:
         )
 
 
-class Pieces:
+class ThreadedPieces:
     """What a blocking iterable yields, taken by a thread that waits; the job begins with the first `take`."""
 
     def __init__(self, work: Callable[[], Any], cancel: Cancel | None = None) -> None:
         self._messages: queue.SimpleQueue[_Message] = queue.SimpleQueue()
-        self._job = Job(work, self._messages.put, pieces=True)
+        self._job = WorkerJob(work, self._messages.put, pieces=True)
         self._patience = _Patience(self._job, cancel)
         self._message: _Message = (_DONE, END)
 
@@ -342,7 +342,7 @@ class Inline:
 
 
 def run(work: Callable[[], R], seconds: float | None = None, cancel: Cancel | None = None) -> R:
-    """What a blocking function returns; raises `Late` after so many seconds and `Cancelled` as soon as `cancel` is set.
+    """What a blocking function returns; raises `Late` after so many seconds and `CallCancelled` as soon as `cancel` is set.
 
     Without either, the function is called in this thread.
 
@@ -351,7 +351,7 @@ def run(work: Callable[[], R], seconds: float | None = None, cancel: Cancel | No
     """
     if seconds is None and cancel is None:
         return work()
-    job = Job(work)
+    job = WorkerJob(work)
     _Patience(job, cancel).wait(job.wait, seconds)
     kind, value = job.last
     if kind == _RAISED:
@@ -405,7 +405,7 @@ class _Awaited:
 
         self._loop = asyncio.get_running_loop()
         self._messages: asyncio.Queue[_Message] = asyncio.Queue()
-        self._job = Job(work, self._tell, pieces=pieces)
+        self._job = WorkerJob(work, self._tell, pieces=pieces)
         seen = _seen.get()
         if seen is not None:
             seen.append(self._job)
@@ -430,7 +430,7 @@ class seeing:  # noqa: N801 - it reads as a word: `with seeing(jobs): …`
 
     __slots__ = ("_jobs", "_token")
 
-    def __init__(self, jobs: list[Job]) -> None:
+    def __init__(self, jobs: list[WorkerJob]) -> None:
         self._jobs = jobs
 
     def __enter__(self) -> None:

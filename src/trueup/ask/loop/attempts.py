@@ -10,14 +10,14 @@ from uuid import uuid4
 from msgspec.structs import replace
 
 from trueup.ask.answer import Attempt
-from trueup.ask.clients.request import Failure, Request
+from trueup.ask.clients.request import CallFailure, Request
 from trueup.ask.drivers.clock import Clock
 from trueup.ask.loop import plan
 from trueup.ask.policy import Policy
 from trueup.ask.replies.faults import rank
 from trueup.ask.words.faults import as_text
 from trueup.ask.words.quoting import cut
-from trueup.read.reading import Failure as Said
+from trueup.read.reading import ProviderFailure
 from trueup.read.reading import failed as failed_reading
 from trueup.verdict import events
 from trueup.verdict.facts import NO_FINDINGS, Finding, Findings, finding
@@ -25,7 +25,7 @@ from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
-    from trueup.ask.budgets.allowance import Budget, Fit
+    from trueup.ask.budgets.allowance import Budget, BudgetFit
     from trueup.ask.requests.outgoing import Outgoing
 
 _STOPPED = {
@@ -42,7 +42,7 @@ _HELD = frozenset({"accepted", "repaired", "regenerated"})
 UNITS = {"attempts": "calls", "deadline": "seconds", "tokens": "tokens", "money": "units of money"}
 
 
-class Books:
+class AttemptLog:
     """What happened in one ask."""
 
     def __init__(
@@ -89,7 +89,7 @@ class Books:
         self,
         send: plan.Send,
         request: Request,
-        fit: "Fit | None",
+        fit: "BudgetFit | None",
         past: plan.Past,
         at: float | None = None,
         *,
@@ -109,7 +109,7 @@ class Books:
             timeout=request.timeout,
         )  # fmt: skip
 
-    def _warn(self, send: plan.Send, fit: "Fit", budget: "Budget", past: plan.Past) -> None:
+    def _warn(self, send: plan.Send, fit: "BudgetFit", budget: "Budget", past: plan.Past) -> None:
         limit, spent, needs = getattr(self._policy, budget), _spent(budget, past), fit.needs
         self.emit(events.Warned, send, budget=budget, allowed=limit, spent=spent, needs=needs)
         message = (
@@ -122,7 +122,7 @@ class Books:
             hint = "Give the policy a tokenizer, so that requests are counted before they are sent."
         self.warned = (*self.warned, finding("A007", "$", message, None, data, hint))
 
-    def refused(self, fit: "Fit") -> None:
+    def refused(self, fit: "BudgetFit") -> None:
         """A request was not sent, because it does not fit a budget."""
         self._needs = fit.needs
 
@@ -130,7 +130,7 @@ class Books:
         self,
         send: plan.Send,
         verdict: Verdict,
-        fault: plan.Fault | None,
+        fault: plan.ReplyFault | None,
         outgoing: "Outgoing",
         request: Callable[[], Request],
     ) -> tuple[int, float | None]:
@@ -171,7 +171,7 @@ class Books:
         self._aborted = (True, saved, usage)
 
     def failed(
-        self, send: plan.Send, failure: Failure, reply: Reply, outgoing: "Outgoing", request: Callable[[], Request]
+        self, send: plan.Send, failure: CallFailure, reply: Reply, outgoing: "Outgoing", request: Callable[[], Request]
     ) -> tuple[int, float | None]:
         """Book a call without a reply; what arrived of one is `reply`. The tokens and the money that it cost leave."""
         usage, estimated = reply.usage, False
@@ -197,7 +197,7 @@ class Books:
         send: plan.Send,
         outgoing: "Outgoing",
         verdict: Verdict | None,
-        failure: Failure | None,
+        failure: CallFailure | None,
         usage: dict[str, int],
         cost: float | None,
         *,
@@ -212,13 +212,13 @@ class Books:
             usage, cost, began, seconds, aborted, saved, estimated, cached, self._clients[send.client],
         )  # fmt: skip
 
-    def breaker(self, rung: plan.Rung, state: str, failures: int) -> None:
+    def breaker(self, rung: plan.PlanRung, state: str, failures: int) -> None:
         """Tell that the circuit breaker of a rung changed."""
         send = self._last or plan.Send("ask", rung.model, rung.modes[0], 0, self._policy.attempts)
         told = {"state": state, "client": self._clients[rung.client], "failures": failures}
         self.emit(events.BreakerChanged, replace(send, model=rung.model), **told)
 
-    def _checked(self, send: plan.Send, verdict: Verdict, fault: plan.Fault | None) -> None:
+    def _checked(self, send: plan.Send, verdict: Verdict, fault: plan.ReplyFault | None) -> None:
         codes = tuple(dict.fromkeys(found.code for found in verdict.errors))
         self.emit(events.Judged, send, ok=fault is None, fault="" if fault is None else fault.kind, codes=codes)
 
@@ -229,7 +229,7 @@ class Books:
             if self._on_event is None:
                 return
             self._stepped(step, last, event)
-            why = event.fault.kind if isinstance(event, plan.Judged) and event.fault else ""
+            why = event.fault.kind if isinstance(event, plan.ReplyJudged) and event.fault else ""
             if step.purpose == "repair" and after.repairs != before.repairs:
                 self.emit(events.Repairing, step, nth=step.nth, most=step.most, reason=why, fields=step.fields)
             elif step.purpose == "regenerate" and after.regenerations != before.regenerations:
@@ -246,7 +246,7 @@ class Books:
     def _stepped(self, step: plan.Send, last: plan.Send | None, event: plan.Event) -> None:
         if last is None:
             return
-        reason = event.kind if isinstance(event, plan.Failed) else "fault"
+        reason = event.kind if isinstance(event, plan.CallFailed) else "fault"
         if step.client != last.client:
             was, now = (" ".join(filter(None, (self._clients[s.client], s.model))) for s in (last, step))
             self.emit(events.SteppedDown, step, what="client", before=was, after=now, reason=reason)
@@ -314,7 +314,7 @@ class Books:
         failure = next((a.failure for a in reversed(self.attempts) if a.failure is not None), None)
         if failure is None:
             return Verdict(Reply(finish="error"), None, self.unplaced)
-        reading = failed_reading(Said(failure.reason, failure.code, failure.status))
+        reading = failed_reading(ProviderFailure(failure.reason, failure.code, failure.status))
         return Verdict(reading.reply, None, Findings(reading.findings))
 
     def stopped(self, reason: plan.Reason, past: plan.Past) -> Finding | None:
@@ -338,7 +338,7 @@ class Books:
         return None
 
 
-def _may_cost(failure: Failure, reply: Reply) -> bool:
+def _may_cost(failure: CallFailure, reply: Reply) -> bool:
     """Whether the provider may charge for a call that failed: it got the request, and did not answer with an error alone."""
     if _says(reply) or reply.usage:
         return True

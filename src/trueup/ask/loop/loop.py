@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from trueup.ask.answer import Answer, Attempt
-from trueup.ask.clients.request import UNSENDABLE, Failure, Request, failure_in
+from trueup.ask.clients.request import UNSENDABLE, CallFailure, Request, failure_in
 from trueup.ask.correction import purpose_of, situation_of
 from trueup.ask.drivers.clock import SYSTEM, Clock
 from trueup.ask.loop import plan
-from trueup.ask.loop.attempts import Books
+from trueup.ask.loop.attempts import AttemptLog
 from trueup.ask.memory import MODES, Memory
 from trueup.ask.policy import DEFAULT, Mode, Policy
 from trueup.ask.policy import MODES as LADDER
 from trueup.ask.replies.faults import ANSWER, echoed, excused, fault_of, is_usable, rank, unplaced
 from trueup.ask.replies.faults import failure_in as failure_found
 from trueup.ask.replies.unwrapping import received
-from trueup.ask.requests.compose import Composer, Faulty
+from trueup.ask.requests.compose import Composer, FaultyReply
 from trueup.ask.requests.messages import opened
 from trueup.ask.requests.outgoing import Hook, Outgoing
 from trueup.ask.retries.breaker import Place
-from trueup.ask.retries.health import Health
+from trueup.ask.retries.health import LadderHealth
 from trueup.ask.rungs import Rung
 from trueup.ask.shapes.parts import MessageError
 from trueup.ask.words.fields import merge, missing
@@ -42,13 +42,13 @@ from trueup.verdict.secrets import masked
 from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
-    from trueup.ask.budgets.allowance import Fit
+    from trueup.ask.budgets.allowance import BudgetFit
     from trueup.ask.cache import Cache
     from trueup.ask.secrets import Secrets
     from trueup.contract.contract import Contract
 
 
-class Asked(Protocol):
+class AskedClient(Protocol):
     """What the loop must know of a client: a key to remember it by, the modes it is asked in, whose shapes it takes.
 
     It may also say what it is `able` to do beyond its modes, that it `takes_tools`, and which `secrets` it sends.
@@ -99,7 +99,7 @@ class Loop:
     def __init__(
         self,
         contract: "Contract",
-        client: Asked | list[Rung] | tuple[Rung, ...],
+        client: AskedClient | list[Rung] | tuple[Rung, ...],
         messages: Any,
         policy: Policy = DEFAULT,
         *,
@@ -122,20 +122,20 @@ class Loop:
         keys = tuple(rung.client.key for rung in self._rungs)
         schema = None if contract.schema is None else contract.schema.source
         places = tuple(place for rung in self._rungs if (place := getattr(rung.client, "place", None)) is not None)
-        self._health = Health(memory, policy, keys, schema, places if len(places) == len(keys) else ())
+        self._health = LadderHealth(memory, policy, keys, schema, places if len(places) == len(keys) else ())
         self._retries = retries
         self._secrets: Secrets | None = None
         self._context = known(context, self.messages)
         if contract.meaning is not None and contract.meaning.grounding is not None:
             contract.meaning.grounding.refuse_bad(self._context)  # before anything is sent
         self._clock = clock
-        self._books = Books(policy, clock, on_event, contract.name, [label(rung.client) for rung in self._rungs])
+        self._books = AttemptLog(policy, clock, on_event, contract.name, [label(rung.client) for rung in self._rungs])
         self._outgoing = Outgoing(policy, on_request, cache, streams=streams, measured=memory.measured)
         self._under_way = False  # a request was sent, and nothing came of it yet
         self._raw: Any = None  # what the provider sent last
         self._past = plan.Past()
         self._step: plan.Step | None = None
-        self._faulty: Faulty | None = None
+        self._faulty: FaultyReply | None = None
         self._part: Verdict | None = None  # the best part of the faulty replies
         self._fallback = self._find_fallback()
 
@@ -184,7 +184,7 @@ class Loop:
         self._books.sent(send, request, self._outgoing.fit, self._past, at, stored=stored)
         return request
 
-    def _ready(self, send: plan.Send) -> "Fit | None":
+    def _ready(self, send: plan.Send) -> "BudgetFit | None":
         request = self._composer.request(send, self._faulty)
         return self._outgoing.ready(request, self._own_client, self._past.tokens, self._past.cost)
 
@@ -264,7 +264,7 @@ class Loop:
         if fault is None and not self._sent.fields:
             self._outgoing.keep(self._raw)
         if fault is not None and fault.kind in {"format", "prose", "state"}:
-            self._faulty = Faulty(
+            self._faulty = FaultyReply(
                 verdict, asked, chance, situation_of(self.contract, self._context, purpose_of(verdict))
             )
         usable = fault is not None and whole and self._keep(verdict)
@@ -272,7 +272,7 @@ class Loop:
             self._tell_state(self._health.answered(self._past.model, self._rung))
         resting = self._resting()
         again = self._retries is None or self._retries.allows()
-        return self._take(plan.Judged(self._books.elapsed(), fault, chance, tokens, cost, usable, resting, again))
+        return self._take(plan.ReplyJudged(self._books.elapsed(), fault, chance, tokens, cost, usable, resting, again))
 
     def _outdated(self) -> plan.Step:
         """The reply in the cache does not keep the contract as it is today: the same step again, with the model."""
@@ -296,7 +296,7 @@ class Loop:
         fault = fault_of(verdict)
         if fault is None or any(found.code[0] != "V" for found in verdict.errors):
             return False
-        event = plan.Judged(self._books.elapsed(), fault, resting=self._resting())
+        event = plan.ReplyJudged(self._books.elapsed(), fault, resting=self._resting())
         _, given_up = plan.step(self.policy, self._past, event)
         _, read_on = plan.step(self.policy, self._past, msgspec.structs.replace(event, usable=True))
         return isinstance(given_up, plan.Finish) and given_up != read_on
@@ -313,7 +313,7 @@ class Loop:
         self._books.abort(saved, read(list(heard)).reply.usage if heard else {})
         return self.judged(verdict, whole=False)
 
-    def failed(self, failure: Failure, verdict: Verdict | None = None, heard: Sequence[Any] = ()) -> plan.Step:
+    def failed(self, failure: CallFailure, verdict: Verdict | None = None, heard: Sequence[Any] = ()) -> plan.Step:
         """No reply came, or only a part of one: `heard` are the pieces of a stream that arrived."""
         if self._outgoing.stored is not None:
             return self._outdated()
@@ -327,13 +327,13 @@ class Loop:
         state = self._health.failed(self._past.model, self._rung, self._sent, failure, self._clock.now())
         self._tell_state(state)
         return self._take(
-            plan.Failed(
+            plan.CallFailed(
                 self._books.elapsed(), failure.kind, self._clock.chance(), failure.retry_after, failure.feature,
                 self._resting(), tokens, cost, self._retries is None or self._retries.allows(),
             )
         )  # fmt: skip
 
-    def _limit_rejected(self, failure: Failure) -> Failure:
+    def _limit_rejected(self, failure: CallFailure) -> CallFailure:
         """A failure; where the provider rejected the limit that the budgets set, it is that of a feature, and a lower one is tried."""
         request = self._outgoing.request
         own = self._outgoing.limited and self._sent.max_tokens is None
@@ -345,7 +345,7 @@ class Loop:
         return msgspec.structs.replace(failure, kind="feature", feature=feature) if feature else failure
 
     def _cost_of_failure(
-        self, failure: Failure, verdict: Verdict | None, heard: Sequence[Any]
+        self, failure: CallFailure, verdict: Verdict | None, heard: Sequence[Any]
     ) -> tuple[int, float | None]:
         """Book a failure; what it cost is counted by the provider, or estimated if it may have worked on the request."""
         self._under_way = False
@@ -370,8 +370,8 @@ class Loop:
     def cancelled(self, heard: Sequence[Any] = ()) -> plan.Step:
         """The caller wants no answer any more; `heard` are the pieces of a stream that arrived."""
         if self._under_way:
-            self._cost_of_failure(Failure("the ask was cancelled", "fatal", code="cancelled"), None, heard)
-        return self._take(plan.Cancelled(self._books.elapsed()))
+            self._cost_of_failure(CallFailure("the ask was cancelled", "fatal", code="cancelled"), None, heard)
+        return self._take(plan.AskCancelled(self._books.elapsed()))
 
     def answer(self) -> Answer:
         """What came of it, once the step is `Finish`."""
@@ -403,7 +403,7 @@ class Loop:
         return self._past.ladder[self._past.model].client if self._past.ladder else 0
 
     @property
-    def _rung(self) -> plan.Rung:
+    def _rung(self) -> plan.PlanRung:
         return self._past.ladder[self._past.model]
 
     @property
@@ -481,7 +481,7 @@ class Loop:
         if state is not None:
             self._books.breaker(self._rung, state, self._health.failures(self._rung))
 
-    def _masked(self, failure: Failure) -> Failure:
+    def _masked(self, failure: CallFailure) -> CallFailure:
         """A failure without the keys that the client sends, should the provider or the SDK repeat them."""
         if self._secrets is None:
             from trueup.ask.secrets import Secrets  # of use only where a call failed
@@ -503,7 +503,7 @@ class Loop:
             return composer.allowed(beside or client.modes)
         return composer.allowed(tuple(mode for mode in modes if mode in getattr(client, "able", client.modes)))
 
-    def _merged(self, raw: Any, whole: Verdict, faulty: Faulty) -> Verdict:
+    def _merged(self, raw: Any, whole: Verdict, faulty: FaultyReply) -> Verdict:
         """The fields that came, put into the value that lacked them; a whole reply that is ok is taken as it is."""
         assert faulty.asked is not None
         from trueup.contract.contract import Contract
@@ -548,7 +548,7 @@ class Loop:
             return list(self.messages)
         send = self._sent
         purpose = purpose_of(verdict)
-        faulty = Faulty(verdict, None, self._clock.chance(), situation_of(self.contract, self._context, purpose))
+        faulty = FaultyReply(verdict, None, self._clock.chance(), situation_of(self.contract, self._context, purpose))
         nth = self._past.repairs + 1
         return self._composer.compose(purpose, send.mode, faulty, nth, max(nth, self.policy.repairs))
 
@@ -558,7 +558,7 @@ def _without_keys(name: str) -> str:
     return masked(name)
 
 
-def label(client: Asked) -> str:
+def label(client: AskedClient) -> str:
     """What a client is called in attempts and events: its kind and address, without the keys that an address may have."""
     return _without_keys(getattr(client, "label", client.key))
 

@@ -24,7 +24,7 @@ FailureKind = Literal["rate", "transient", "mode", "feature", "refusal", "fatal"
 _LONGEST = 86_400.0  # seconds that a provider may ask to wait; a clock cannot count without end
 
 
-class Rung(NamedTuple):
+class PlanRung(NamedTuple):
     """One model of the ladder, the modes in which it may be asked, best first, and what it is known to reject."""
 
     model: str
@@ -34,7 +34,7 @@ class Rung(NamedTuple):
     share: float | None = None  # its part of the deadline, beside those of the other rungs; None: it may use all of it
 
 
-class Fault(msgspec.Struct, frozen=True):
+class ReplyFault(msgspec.Struct, frozen=True):
     """What is wrong with a reply, as far as the plan must know; `signature` is equal for equal faults."""
 
     kind: FaultKind
@@ -48,16 +48,16 @@ class Fault(msgspec.Struct, frozen=True):
 # `resting` has, for each rung, the seconds until its circuit breaker lets a call through; empty if all do.
 # `again` says whether a failed call may be repeated: others than this ask may have used up the retries there are.
 class Began(msgspec.Struct, frozen=True):
-    ladder: tuple[Rung, ...]
+    ladder: tuple[PlanRung, ...]
     at: float = 0.0
     fallback: bool = False  # there is a reply to fall back on
     unplaced: bool = False  # the context names no known state, so no reply could be accepted
     resting: tuple[float, ...] = ()
 
 
-class Judged(msgspec.Struct, frozen=True):
+class ReplyJudged(msgspec.Struct, frozen=True):
     at: float
-    fault: Fault | None = None
+    fault: ReplyFault | None = None
     chance: float = 0.0
     tokens: int = 0
     cost: float | None = None
@@ -66,7 +66,7 @@ class Judged(msgspec.Struct, frozen=True):
     again: bool = True
 
 
-class Failed(msgspec.Struct, frozen=True):
+class CallFailed(msgspec.Struct, frozen=True):
     at: float
     kind: FailureKind
     chance: float = 0.0
@@ -90,11 +90,11 @@ class Waited(msgspec.Struct, frozen=True):
     at: float
 
 
-class Cancelled(msgspec.Struct, frozen=True):
+class AskCancelled(msgspec.Struct, frozen=True):
     at: float
 
 
-Event = Began | Judged | Failed | Unaffordable | Waited | Cancelled
+Event = Began | ReplyJudged | CallFailed | Unaffordable | Waited | AskCancelled
 
 
 class Send(msgspec.Struct, frozen=True):
@@ -145,7 +145,7 @@ Step = Send | Wait | Finish
 class Past(msgspec.Struct, frozen=True):
     """All that the plan remembers. The counters after `rung` are of the present rung of the ladder."""
 
-    ladder: tuple[Rung, ...] = ()
+    ladder: tuple[PlanRung, ...] = ()
     at: float = 0.0
     fallback: bool = False
     usable: bool = False
@@ -177,10 +177,10 @@ class Past(msgspec.Struct, frozen=True):
 def step(policy: Policy, past: Past, event: Event) -> tuple[Past, Step]:
     """What to do after an event.
 
-    >>> past, first = step(Policy(), Past(), Began((Rung("m", ("text",)),)))
+    >>> past, first = step(Policy(), Past(), Began((PlanRung("m", ("text",)),)))
     >>> first.purpose, first.attempt
     ('ask', 1)
-    >>> step(Policy(), past, Judged(at=1.0))[1]
+    >>> step(Policy(), past, ReplyJudged(at=1.0))[1]
     Finish(outcome='accepted', reason='')
     """
     if isinstance(event, Began):
@@ -188,11 +188,12 @@ def step(policy: Policy, past: Past, event: Event) -> tuple[Past, Step]:
         if event.unplaced:
             return _exhausted(policy, fresh, "context")
         first = _choose(fresh, event.resting, None) if event.resting else None
-        return _send(policy, _on_rung(policy, fresh, *(first or (0, False))))
+        rung, last = first or (0, False)
+        return _send(policy, _on_rung(policy, fresh, rung, last=last))
     past = replace(past, at=event.at)
-    if isinstance(event, Judged):
+    if isinstance(event, ReplyJudged):
         return _judged(policy, past, event)
-    if isinstance(event, Failed):
+    if isinstance(event, CallFailed):
         past = replace(past, tokens=past.tokens + event.tokens, cost=past.cost + (event.cost or 0.0))
         return _failed(policy, past, event)
     if isinstance(event, Unaffordable):
@@ -202,7 +203,7 @@ def step(policy: Policy, past: Past, event: Event) -> tuple[Past, Step]:
     return past, Finish("failed", "cancelled")
 
 
-def _judged(policy: Policy, past: Past, event: Judged) -> tuple[Past, Step]:
+def _judged(policy: Policy, past: Past, event: ReplyJudged) -> tuple[Past, Step]:
     past = replace(
         past,
         tokens=past.tokens + event.tokens,
@@ -229,7 +230,7 @@ def _judged(policy: Policy, past: Past, event: Judged) -> tuple[Past, Step]:
     return _repair(policy, past, fault, event)
 
 
-def _repair(policy: Policy, past: Past, fault: Fault, event: Judged) -> tuple[Past, Step]:
+def _repair(policy: Policy, past: Past, fault: ReplyFault, event: ReplyJudged) -> tuple[Past, Step]:
     """A faulty reply: ask for it again with what is wrong, one mode lower where prose came in place of a value."""
     same = past.same + 1 if past.purpose == "repair" and fault.signature == past.signature else 0
     afresh = past.purpose == "repair" and (fault.length or not fault.marks.isdisjoint(past.marks))
@@ -245,7 +246,7 @@ def _repair(policy: Policy, past: Past, fault: Fault, event: Judged) -> tuple[Pa
     return _send(policy, past)
 
 
-def _regenerate(policy: Policy, past: Past, event: Judged) -> tuple[Past, Step]:
+def _regenerate(policy: Policy, past: Past, event: ReplyJudged) -> tuple[Past, Step]:
     if past.regenerations >= policy.regenerations:
         return _next_model(policy, past, "regenerations", event.resting)
     done = past.regenerations + 1
@@ -253,7 +254,7 @@ def _regenerate(policy: Policy, past: Past, event: Judged) -> tuple[Past, Step]:
     return _send(policy, past)
 
 
-def _failed(policy: Policy, past: Past, event: Failed) -> tuple[Past, Step]:
+def _failed(policy: Policy, past: Past, event: CallFailed) -> tuple[Past, Step]:
     if event.kind == "rate":
         if policy.waits is None:  # waited for as long as there is time: without a deadline, until the caller cancels
             past = replace(past, counted=past.counted - 1)
@@ -275,7 +276,9 @@ def _failed(policy: Policy, past: Past, event: Failed) -> tuple[Past, Step]:
     return _next_model(policy, past, "refusal" if event.kind == "refusal" else "rejected", event.resting)
 
 
-def _again(policy: Policy, past: Past, why: FailureKind | FaultKind, event: Failed | Judged) -> tuple[Past, Step]:
+def _again(
+    policy: Policy, past: Past, why: FailureKind | FaultKind, event: CallFailed | ReplyJudged
+) -> tuple[Past, Step]:
     """The same request once more, after a wait; the last time, for a reply that says nothing, with fewer tools."""
     if past.retries >= policy.retries:
         return _next_model(policy, past, "retries", event.resting)
@@ -286,7 +289,12 @@ def _again(policy: Policy, past: Past, why: FailureKind | FaultKind, event: Fail
 
 
 def _wait(
-    policy: Policy, past: Past, why: FailureKind | FaultKind, count: int, limit: int | None, event: Failed | Judged
+    policy: Policy,
+    past: Past,
+    why: FailureKind | FaultKind,
+    count: int,
+    limit: int | None,
+    event: CallFailed | ReplyJudged,
 ) -> tuple[Past, Step]:
     """The time that the provider asked for, otherwise a growing backoff; with jitter, and never past the deadline.
 
@@ -296,7 +304,7 @@ def _wait(
     spent = _spent(policy, past)
     if spent:
         return _exhausted(policy, past, spent)
-    after = event.retry_after if isinstance(event, Failed) else None
+    after = event.retry_after if isinstance(event, CallFailed) else None
     if after is not None and after > 0:  # a provider that says 0, or a time in the past, does not know
         seconds = min(after, _LONGEST) + event.chance * min(1.0, policy.backoff)
     else:
@@ -327,7 +335,8 @@ def _next_model(policy: Policy, past: Past, reason: Reason, resting: tuple[float
         tokens=past.tokens, cost=past.cost, tried=past.tried | {past.model}, later=past.later,
     )  # fmt: skip
     if chosen is not None:
-        return _send(policy, _on_rung(policy, fresh, *chosen))
+        rung, last = chosen
+        return _send(policy, _on_rung(policy, fresh, rung, last=last))
     free = [one for one in past.later if policy.deadline is None or one[0] < policy.deadline]
     if not free or _spent(policy, past):
         return _exhausted(policy, past, reason)
@@ -352,7 +361,7 @@ def _choose(past: Past, resting: tuple[float, ...], after: int | None) -> tuple[
     return (min(left, key=lambda i: rests[i]), True) if left else None
 
 
-def _on_rung(policy: Policy, past: Past, rung: int, last: bool) -> Past:
+def _on_rung(policy: Policy, past: Past, rung: int, *, last: bool) -> Past:
     """The past as it is when a rung is asked for the first time."""
     until = _until(policy, past, rung)
     return replace(

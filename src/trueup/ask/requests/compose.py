@@ -17,11 +17,11 @@ from trueup.ask.requests.messages import Messages, can_echo, with_results, with_
 from trueup.ask.requests.root_wrapping import is_described, is_object, wrapped
 from trueup.ask.words import prompts
 from trueup.ask.words.calls import calls_schema
-from trueup.ask.words.fields import Missing
+from trueup.ask.words.fields import MissingFields
 from trueup.ask.words.instructions import schema_told, told
 from trueup.ask.words.shape import shape
-from trueup.ask.words.templates import Words, find_words
-from trueup.read.answers import Result
+from trueup.ask.words.templates import Templates, find_words
+from trueup.read.answers import CallResult
 from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
 
@@ -33,14 +33,14 @@ _TEXT: tuple[Mode, ...] = ("text",)
 _PLACEHOLDER = re.compile(r"<[^\"<>\n]+>")
 
 
-class Faulty(msgspec.Struct, frozen=True):
+class FaultyReply(msgspec.Struct, frozen=True):
     """The reply to correct, the fields of it to ask for if not all, and the chance that its fence is made with.
 
     `situation` is where the conversation stands, for a contract with states.
     """
 
     verdict: Verdict
-    asked: Missing | None = None
+    asked: MissingFields | None = None
     chance: float = 0.0
     situation: "Situation | None" = None
 
@@ -80,7 +80,7 @@ class Composer:
         self._words = find_words(self.language, policy.words) if chosen else None
 
     @property
-    def words(self) -> Words:
+    def words(self) -> Templates:
         if self._words is None:
             self._words = find_words(self.language, self.policy.words)
         return self._words
@@ -121,13 +121,13 @@ class Composer:
         name = next(name for name in names if name not in taken)
         return Tool(name, self.words.fill("answer_tool"), wrapped(schema))
 
-    def _call_as_data(self, send: Send, faulty: Faulty | None) -> dict[str, Any] | None:
+    def _call_as_data(self, send: Send, faulty: FaultyReply | None) -> dict[str, Any] | None:
         """The schema of a step that asks for a call as data: the provider was asked for a call, and none came that can be made."""
         if not self._as_data or faulty is None or send.purpose != "repair" or send.mode != "json_schema":
             return None
         return calls_schema(self.tools) if send.afresh or not faulty.verdict.reply.calls else None
 
-    def request(self, send: Send, faulty: Faulty | None) -> Request:
+    def request(self, send: Send, faulty: FaultyReply | None) -> Request:
         """The request of a step."""
         schema = self.schema
         as_data = self._call_as_data(send, faulty)
@@ -136,7 +136,7 @@ class Composer:
             schema = as_data
         elif send.fields and faulty is not None and faulty.asked is not None:
             schema = faulty.asked.schema
-        tools, may_call = self._tools(send.reduced)
+        tools, may_call = self._tools(reduced=send.reduced)
         by_tool = send.mode == "tool" and self._can_answer_by_tool(schema)
         enforced = send.mode == "json_schema" and isinstance(schema, dict)
         request = Request(
@@ -168,7 +168,7 @@ class Composer:
         return _answering(request, self._answer_tool(schema)) if by_tool else request
 
     def compose(
-        self, purpose: Purpose, mode: Mode, faulty: Faulty | None, nth: int, most: int, *, fields: bool = False,
+        self, purpose: Purpose, mode: Mode, faulty: FaultyReply | None, nth: int, most: int, *, fields: bool = False,
         tools: tuple[Tool, ...] = (), held: bool = False, afresh: bool = False,
     ) -> Messages:  # fmt: skip
         """The messages of a call; a fresh list each time."""
@@ -228,13 +228,13 @@ class Composer:
         """The tools to name in a correction: those there are, where one must be called and none was."""
         return self.tools if self.must_call and not verdict.reply.calls and not self._inside else ()
 
-    def _results(self, verdict: Verdict) -> list[Result]:
+    def _results(self, verdict: Verdict) -> list[CallResult]:
         """An answer for every call of a reply that was refused: why, or that another one was."""
         most = self.policy.faults
         why = {refusal.call.index: refusal.findings for refusal in verdict.refused}
         common = [fault for fault in verdict.errors if not fault.path.startswith("$.calls[")]
         return [
-            Result(
+            CallResult(
                 call,
                 prompts.refused_text(why.get(call.index) or common, verdict, self.words, most, self.tools, self.schema),
                 is_error=True,
@@ -242,7 +242,7 @@ class Composer:
             for call in verdict.reply.calls
         ]
 
-    def _tools(self, reduced: bool) -> tuple[tuple[Tool, ...], bool]:
+    def _tools(self, *, reduced: bool) -> tuple[tuple[Tool, ...], bool]:
         """The tools to offer, and whether they may be called."""
         kept = self.policy.last_tools
         if not reduced or kept is None or (self.must_call and not kept):

@@ -13,7 +13,7 @@ from trueup.ask.answer import Answer, Attempt
 from trueup.ask.clients.request import Request
 from trueup.ask.drivers.clock import SYSTEM, Clock
 from trueup.ask.loop import plan
-from trueup.ask.loop.loop import Asked, Loop, Retries, label
+from trueup.ask.loop.loop import AskedClient, Loop, Retries, label
 from trueup.ask.memory import MODES, Memory
 from trueup.ask.policy import Policy
 from trueup.ask.replies.faults import failure_in
@@ -82,7 +82,7 @@ class Opening:
 
 def opening_of(
     contract: Any,
-    client: "Asked | tuple[Rung, ...]",
+    client: "AskedClient | tuple[Rung, ...]",
     policy: Policy,
     *,
     clock: Clock = SYSTEM,
@@ -106,6 +106,6 @@ def opening_of(
     request = loop.request()
     if request.messages != _SAMPLE:
         return None
-    begun, _ = plan.step(policy, plan.Past(), plan.Began((plan.Rung(send.model, (send.mode,)),)))
-    _, end = plan.step(policy, begun, plan.Judged(0.0))
+    begun, _ = plan.step(policy, plan.Past(), plan.Began((plan.PlanRung(send.model, (send.mode,)),)))
+    _, end = plan.step(policy, begun, plan.ReplyJudged(0.0))
     return Opening(loop, send, request, end, clock, memory) if isinstance(end, plan.Finish) else None

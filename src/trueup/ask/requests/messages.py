@@ -7,7 +7,7 @@ system messages, and calls that were refused are followed by their results, in t
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trueup.read.answers import Result, tool_results
+from trueup.read.answers import CallResult, tool_results
 from trueup.read.messages import role_of
 from trueup.read.objects import record
 from trueup.verdict.reply import Reply
@@ -98,7 +98,7 @@ def can_echo(reply: Reply, provider: str) -> bool:
     )
 
 
-def with_results(messages: Messages, reply: Reply, results: Sequence[Result], provider: str) -> Messages:
+def with_results(messages: Messages, reply: Reply, results: Sequence[CallResult], provider: str) -> Messages:
     """The messages with the reply's calls and what came of each, in the provider's shape."""
     return [*messages, *said(reply, provider), *tool_results(results, provider)]
 

@@ -12,9 +12,9 @@ from trueup.ask.clients.request import Request
 from trueup.ask.policy import Policy
 
 if TYPE_CHECKING:
-    from trueup.ask.budgets.allowance import Allowance, Fit, Measure
+    from trueup.ask.budgets.allowance import AskBudget, BudgetFit, Measure
     from trueup.ask.cache import Cache
-    from trueup.ask.requests.replay import Stored
+    from trueup.ask.requests.replay import CachedReply
 
 Hook = Callable[[Request], Request | None]
 
@@ -44,21 +44,21 @@ class Outgoing:
         self._passed_by: str | None = None  # the key of a reply that was not valid: it is not looked up again
         self.limited = policy.tokens is not None or policy.money is not None
         self.request: Request | None = None  # that of the present step, once it is ready
-        self.fit: Fit | None = None
-        self.stored: Stored | None = None
+        self.fit: BudgetFit | None = None
+        self.stored: CachedReply | None = None
 
     @cached_property
-    def allowance(self) -> "Allowance":
+    def allowance(self) -> "AskBudget":
         """The budgets, and what estimates; made where there is a budget, or where a call came to no end."""
-        from trueup.ask.budgets.allowance import Allowance
+        from trueup.ask.budgets.allowance import AskBudget
 
-        return Allowance(self._policy, self._measured)
+        return AskBudget(self._policy, self._measured)
 
     def clear(self) -> None:
         """A new step begins."""
         self.request = self.fit = self.stored = self._key = None
 
-    def ready(self, request: Request, client: Any, tokens: int, cost: float) -> "Fit | None":
+    def ready(self, request: Request, client: Any, tokens: int, cost: float) -> "BudgetFit | None":
         """Make a request ready; how it fits the budgets, after so many `tokens` and such a `cost`, or None without a budget."""
         if self._hook is not None:
             request = self._hooked(request)
@@ -83,7 +83,7 @@ class Outgoing:
         raise TypeError(f"on_request returns a Request, or None to leave it as it is; got {type(changed).__name__}")
 
     def _looked_up(self, cache: "Cache", request: Request, client: Any) -> bool:
-        from trueup.ask.requests.replay import Stored, key_of, raw_in  # of use only with a cache
+        from trueup.ask.requests.replay import CachedReply, key_of, raw_in  # of use only with a cache
 
         self._key = key_of(client, request, streams=self._streams)
         if self._key is None or self._key == self._passed_by:
@@ -91,7 +91,7 @@ class Outgoing:
         entry = cache.get(self._key)
         raw = None if entry is None else raw_in(entry, streams=self._streams)
         if raw is not None:
-            self.stored = Stored(client, raw)
+            self.stored = CachedReply(client, raw)
         return raw is not None
 
     def keep(self, raw: Any) -> None:

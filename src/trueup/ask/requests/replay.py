@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.ask.clients.call import Call
+from trueup.ask.clients.call import CallableClient
 from trueup.ask.clients.identity import token
 from trueup.ask.clients.request import Request
 from trueup.ask.shapes.parts import Media
@@ -27,7 +27,7 @@ _SECRET = lazy_regex(
 _DEEP = 60  # levels of a reply; a deeper one is not kept
 
 
-class Stored:
+class CachedReply:
     """Stands for a client whose reply is in the cache: gives the reply, whole or in its pieces, and sends nothing."""
 
     def __init__(self, client: Any, raw: Any) -> None:
@@ -88,7 +88,7 @@ def raw_in(entry: bytes, *, streams: bool = False) -> Any:
 
 def _identity(client: Any) -> str:
     """Who is asked: the client's address; for a callable that holds a state of its own, a token that no other has."""
-    call = client.function if isinstance(client, Call) else None
+    call = client.function if isinstance(client, CallableClient) else None
     if call is None or (isinstance(call, FunctionType) and not call.__closure__):
         return f"{type(client).__qualname__} {masked(client.key)}"
     return token(getattr(call, "__self__", call)) + getattr(call, "__name__", "")

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.ask.clients.request import Failure, failure_in
+from trueup.ask.clients.request import CallFailure, failure_in
 from trueup.ask.loop.plan import FailureKind
 from trueup.ask.policy import Mode
 from trueup.ask.retries.waits import retry_after
@@ -71,39 +71,41 @@ def carried_reply(error: BaseException) -> Any:
     return body if all(found.code != "R001" for found in read(body).findings) else None
 
 
-def failure_in_exception(error: BaseException, mode: Mode = "text") -> Failure | None:
+def failure_in_exception(error: BaseException, mode: Mode = "text") -> CallFailure | None:
     """An exception as a failure, None where it is not one of a call."""
     if isinstance(error, TimeoutError):
-        return Failure(masked(str(error)) or "the call took too long", code="timeout")
+        return CallFailure(masked(str(error)) or "the call took too long", code="timeout")
     if isinstance(error, BaseExceptionGroup):  # several models were asked, and each failed
         found = [failure_in_exception(inner, mode) for inner in error.exceptions]
         return found[-1] if found and all(found) else None
     names = {kind.__name__ for kind in type(error).__mro__}
     if not names.isdisjoint(_REFUSED):
-        return Failure(_said(error), "refusal", _status(error), code="content_filter")
+        return CallFailure(_said(error), "refusal", _status(error), code="content_filter")
     status = _status(error)
     if status is not None and status >= 400:
         return failure_in(read(_body(error), status).findings[0], mode, _asked_wait(error))
     if status is not None and status >= 300:
-        return Failure(f"the server answered with a redirect ({status})", "fatal", status)
+        return CallFailure(f"the server answered with a redirect ({status})", "fatal", status)
     return _without_status(error, names, mode)
 
 
-def _without_status(error: BaseException, names: set[str], mode: Mode) -> Failure | None:
+def _without_status(error: BaseException, names: set[str], mode: Mode) -> CallFailure | None:
     """An exception that no error of HTTP is behind."""
     said = _said_inside(error, names)
     if said is not None:
         return _told(error, said, mode)
     if not names.isdisjoint(_UNREAD) or _home(error) in {"mistralai", "cohere"}:
-        return Failure(f"the SDK could not read the reply: {_said(error)}"[:_SHOWN], code="cut")
+        return CallFailure(f"the SDK could not read the reply: {_said(error)}"[:_SHOWN], code="cut")
     if "TooManyRedirects" in names:
-        return Failure("the server answered with one redirect after another", "fatal")
+        return CallFailure("the server answered with one redirect after another", "fatal")
     if isinstance(error, ConnectionError) or not names.isdisjoint(_TRANSPORT):
-        return Failure(_said(error), code=type(error).__name__, unsent=_is_unsent(error))
+        return CallFailure(_said(error), code=type(error).__name__, unsent=_is_unsent(error))
     if "APIError" in names:
         return _told(error, getattr(error, "body", None), mode)
     if isinstance(error, _PLAIN) and _stumbled(error):
-        return Failure(f"the SDK could not read the reply: {type(error).__name__}: {_said(error)}"[:_SHOWN], code="cut")
+        return CallFailure(
+            f"the SDK could not read the reply: {type(error).__name__}: {_said(error)}"[:_SHOWN], code="cut"
+        )
     return None
 
 
@@ -120,11 +122,11 @@ def _said_inside(error: BaseException, names: set[str]) -> dict[str, Any] | None
     return None
 
 
-def _told(error: BaseException, body: Any, mode: Mode) -> Failure:
+def _told(error: BaseException, body: Any, mode: Mode) -> CallFailure:
     """An error that came without a status: what it says decides, and one that says nothing may pass."""
     findings = read(body).findings if isinstance(body, dict) else ()
     if not findings or findings[0].code != "R002":
-        return Failure(_said(error), code=type(error).__name__)
+        return CallFailure(_said(error), code=type(error).__name__)
     failure = failure_in(findings[0], mode, _asked_wait(error))
     kind: FailureKind = "transient" if failure.kind == "fatal" and failure.status is None else failure.kind
     return msgspec.structs.replace(failure, kind=kind)

@@ -7,7 +7,7 @@ once a call without the rejected thing was answered, so that an error which only
 from hashlib import blake2b
 from typing import Any
 
-from trueup.ask.clients.request import Failure
+from trueup.ask.clients.request import CallFailure
 from trueup.ask.loop import plan
 from trueup.ask.memory import Memory
 from trueup.ask.policy import ALL_MODES, Mode, Policy
@@ -19,7 +19,7 @@ _LOCKED = _DOWN - {404}  # and of all models at its address
 _SCOPED = frozenset({"json_schema", "strict", "tool"})  # a schema may be to blame, not the feature as such
 
 
-class Health:
+class LadderHealth:
     """The rungs of one ask as the memory knows them."""
 
     def __init__(
@@ -34,41 +34,43 @@ class Health:
         self._shares = 0.0  # of all rungs together
         self._pending: dict[int, set[str]] = {}
 
-    def rung(self, client: int, model: str, modes: tuple[Mode, ...], share: float | None = None) -> plan.Rung:
+    def rung(self, client: int, model: str, modes: tuple[Mode, ...], share: float | None = None) -> plan.PlanRung:
         """A rung as the plan sees it, without the modes and features that its model is known to reject."""
         known = self._memory.known(self._keys[client], model)
         if not known:
-            return plan.Rung(model, modes, client=client, share=share)
+            return plan.PlanRung(model, modes, client=client, share=share)
         if any(" " in item for item in known):
             own = f" {self._fingerprint()}"
             known = frozenset(item.removesuffix(own) for item in known if " " not in item or item.endswith(own))
         left = tuple(mode for mode in modes if mode not in known) or modes[-1:]
-        return plan.Rung(model, left, known.difference(ALL_MODES), client, share)
+        return plan.PlanRung(model, left, known.difference(ALL_MODES), client, share)
 
-    def guard(self, ladder: tuple[plan.Rung, ...]) -> None:
+    def guard(self, ladder: tuple[plan.PlanRung, ...]) -> None:
         """The ladder is known: where it has several rungs, breakers are used."""
         self._guards = (len(ladder) > 1 or self._policy.eager) and self._policy.breaker > 0
         self._shares = sum(rung.share or 0.0 for rung in ladder)
 
-    def resting(self, ladder: tuple[plan.Rung, ...], now: float) -> tuple[float, ...]:
+    def resting(self, ladder: tuple[plan.PlanRung, ...], now: float) -> tuple[float, ...]:
         """For each rung, the seconds that its breaker keeps it from being asked; empty if there is none."""
         breakers = self._memory.breakers
         if not self._guards or not breakers:
             return ()
         return tuple(breakers.rest(self._place(rung), now) for rung in ladder)
 
-    def sending(self, rung: plan.Rung, now: float) -> State | None:
+    def sending(self, rung: plan.PlanRung, now: float) -> State | None:
         """A call to a rung goes out; the new state of its breaker leaves, here and below, if it changed."""
         return self._memory.breakers.begin(self._place(rung), now, self._policy.cooldown) if self._guards else None
 
-    def answered(self, index: int, rung: plan.Rung) -> State | None:
+    def answered(self, index: int, rung: plan.PlanRung) -> State | None:
         """A call was answered with a reply: what it was made without is remembered, its breaker closes."""
         pending = self._pending.pop(index, None)
         if pending:
             self._memory.reject(self._keys[rung.client], rung.model, pending)
         return self._memory.breakers.answered(self._place(rung)) if self._guards else None
 
-    def failed(self, index: int, rung: plan.Rung, send: plan.Send, failure: Failure, now: float) -> State | None:
+    def failed(
+        self, index: int, rung: plan.PlanRung, send: plan.Send, failure: CallFailure, now: float
+    ) -> State | None:
         """A call was not answered with a reply."""
         if failure.kind == "mode":
             self._reject(index, send.mode, whole=failure.feature != "schema")
@@ -87,18 +89,18 @@ class Health:
         # It refused this request, and so it works.
         return self._memory.breakers.answered(place) if failure.status is not None else None
 
-    def failures(self, rung: plan.Rung) -> int:
+    def failures(self, rung: plan.PlanRung) -> int:
         """How many calls to a rung have failed in a row."""
         return self._memory.breakers.failures(self._place(rung))
 
-    def _is_down(self, failure: Failure, send: plan.Send, rung: plan.Rung) -> bool:
+    def _is_down(self, failure: CallFailure, send: plan.Send, rung: plan.PlanRung) -> bool:
         """Whether a failure says that the next call would fail too; a call that the deadline cut short does not."""
         if failure.code in {"timeout", "abandoned"} and self._was_cut_short(send, rung):
             return False
         refused = failure.kind == "fatal" and failure.status in (_LOCKED if self._places else _DOWN)
         return refused or failure.kind in {"rate", "transient"}
 
-    def _was_cut_short(self, send: plan.Send, rung: plan.Rung) -> bool:
+    def _was_cut_short(self, send: plan.Send, rung: plan.PlanRung) -> bool:
         """Whether a call had less time than one may have: than the policy's timeout, or than half of its rung's share."""
         limit = self._policy.timeout
         if rung.share is not None and self._policy.deadline is not None:
@@ -114,7 +116,7 @@ class Health:
         """Take a rejection back: the provider says the same of a request without the thing."""
         self._pending.get(index, set()).difference_update({what, f"{what} {self._fingerprint()}"})
 
-    def _place(self, rung: plan.Rung) -> Place:
+    def _place(self, rung: plan.PlanRung) -> Place:
         return self._places[rung.client] if self._places else (self._keys[rung.client], rung.model)
 
     def _fingerprint(self) -> str:

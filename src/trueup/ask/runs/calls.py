@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.ask.drivers.worker import Cancel, Cancelled, Late, arun, run
+from trueup.ask.drivers.worker import CallCancelled, Cancel, Late, arun, run
 from trueup.ask.run import Called, RunPart
 from trueup.ask.runs.turns import Decision, Turns
 from trueup.contract.runners import copied, is_asynchronous, start
@@ -71,7 +71,7 @@ def _made(turns: Turns[Any], call: ToolCall, cancel: Cancel | None) -> Called:
     work = partial(start, call, turns.runners, turns.settings.deps, turns.turn, turns.given)
     try:
         value = run(work, turns.time_left(), cancel)
-    except (Late, Cancelled) as given_up:
+    except (Late, CallCancelled) as given_up:
         turns.stop("deadline" if isinstance(given_up, Late) else "cancelled")
         return turns.stopped(call, running=True, seconds=turns.now() - begun)
     except asyncio.CancelledError:  # of a loop that the tool itself runs

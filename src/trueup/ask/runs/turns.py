@@ -22,7 +22,7 @@ from trueup.ask.run import Called, Run, Status, Step
 from trueup.contract.call_results import Done, Errors, fails, refuse_other, said, unmet
 from trueup.contract.judging.conversation import history_in
 from trueup.contract.runners import runners
-from trueup.read.answers import Result, refusal_result, tool_results
+from trueup.read.answers import CallResult, refusal_result, tool_results
 from trueup.verdict.events import Event, Ran
 from trueup.verdict.facts import Finding, Findings, demoted, finding
 from trueup.verdict.reply import Reply, ToolCall
@@ -37,7 +37,7 @@ _UNITS = {"turns": "turns", **UNITS}
 _NOT_MADE = "The call of {name!r} was not made: {why}."
 
 
-class Settings(NamedTuple):
+class TurnSettings(NamedTuple):
     """What a caller chose for a run, beside the contract, the messages and the policy."""
 
     tools: Any = None
@@ -48,7 +48,7 @@ class Settings(NamedTuple):
     parallel: int = 8
     on_event: Callable[[Event], object] | None = None
 
-    def checked(self) -> "Settings":
+    def checked(self) -> "TurnSettings":
         """These settings, if each of them makes sense."""
         refuse_other(self.errors)
         for name in ("turns", "max_result", "parallel"):
@@ -58,7 +58,7 @@ class Settings(NamedTuple):
         return self
 
 
-class Trial(NamedTuple):
+class ChangedCall(NamedTuple):
     """A call that a hook changed, on its way to be judged: the reply with it, the context, and its place among the reply's calls."""
 
     reply: Reply
@@ -115,9 +115,10 @@ class Turns(Generic[T]):
         self,
         contract: "Contract[T]",
         messages: Any,
+        *,
         policy: Policy,
         provider: str,
-        settings: Settings,
+        settings: TurnSettings,
         context: Mapping[str, Any] | None,
         clock: Clock,
     ) -> None:
@@ -251,7 +252,7 @@ class Turns(Generic[T]):
         assert self._open is not None
         return [self._refusal(refusal.call, refusal) for refusal in self._open.refused]
 
-    def trial(self, changed: ToolCall, call: ToolCall, made: list[Called]) -> Trial:
+    def trial(self, changed: ToolCall, call: ToolCall, made: list[Called]) -> ChangedCall:
         """A call that a hook changed, to be judged like one of the model: in its place in the reply, after the calls that were `made`."""
         assert self._open is not None
         booked = {called.given.index for called in made}
@@ -260,9 +261,9 @@ class Turns(Generic[T]):
         calls[place] = msgspec.structs.replace(changed, id=call.id, answered=False, failed=False, after=())
         numbered = tuple(msgspec.structs.replace(one, index=at) for at, one in enumerate(calls))
         reply = msgspec.structs.replace(self._open.reply, calls=numbered)
-        return Trial(reply, {**self._given, "history": [*self._past, *self._as_made(made)]}, place)
+        return ChangedCall(reply, {**self._given, "history": [*self._past, *self._as_made(made)]}, place)
 
-    def replaced(self, trial: Trial, verdict: Verdict, call: ToolCall, made: list[Called]) -> ToolCall | Called:
+    def replaced(self, trial: ChangedCall, verdict: Verdict, call: ToolCall, made: list[Called]) -> ToolCall | Called:
         """The call to make in place of another one, from the verdict on it; or that it was refused."""
         changed = next((one for one in verdict.calls if one.index == trial.place), None)
         faults = [found for refusal in verdict.refused for found in _blamed(refusal, trial.place)]
@@ -336,7 +337,9 @@ class Turns(Generic[T]):
         found = self._open
         assert found is not None
         results = [
-            Result(found.recorded(called.given), called.text, is_error=not called.ok or called.given.index in unmade)
+            CallResult(
+                found.recorded(called.given), called.text, is_error=not called.ok or called.given.index in unmade
+            )
             for called in calls
         ]
         return tool_results(results, self._provider)
@@ -349,7 +352,7 @@ class Turns(Generic[T]):
         past = [*found.messages, *self._results(calls, {called.given.index for called in changed})]
         for called in changed:
             past += recorded(Reply(calls=(called.call,), provider=self._provider), self._provider)
-            past += tool_results([Result(called.call, called.text, is_error=not called.ok)], self._provider)
+            past += tool_results([CallResult(called.call, called.text, is_error=not called.ok)], self._provider)
         return past
 
     def result(self) -> Run[T]:

@@ -13,7 +13,7 @@ from typing import Any
 from trueup.ask.words.places import calls_of, inner, shown
 from trueup.ask.words.quoting import cut, disarm
 from trueup.ask.words.shape import FORMATS
-from trueup.ask.words.templates import FIELD, Words, fill
+from trueup.ask.words.templates import FIELD, Templates, fill
 from trueup.conform.survey import all_keys
 from trueup.verdict.facts import Finding
 from trueup.verdict.neutral import ModelTexts, neutral, texts_in
@@ -53,13 +53,19 @@ _MOST_CLAIM = 40  # characters of a claim in prose that is named
 _MOST_QUOTED = 200  # characters of the source in one line
 
 
-class Told:
+class VerdictWords:
     """What may be said of one verdict: the names that the contract itself uses, and the text that is the model's."""
 
     __slots__ = ("_value", "inside", "names", "verdict", "words", "written")
 
     def __init__(
-        self, verdict: Verdict, words: Words, schema: Any = None, tools: Iterable[Tool] = (), *, inside: bool = False
+        self,
+        verdict: Verdict,
+        words: Templates,
+        schema: Any = None,
+        tools: Iterable[Tool] = (),
+        *,
+        inside: bool = False,
     ) -> None:
         self.verdict = verdict
         self.words = words
@@ -167,9 +173,9 @@ def _quoted(fault: Finding) -> dict[str, str]:
     return {**said, "marks": ", ".join(f"[{number}]" for number in fault.data.get("cited") or ())}
 
 
-def fault_lines(faults: Iterable[Finding], words: Words, most: int, *, verdict: Verdict, schema: Any = None, tools: Sequence[Tool] = (), inside: bool = False) -> str:  # fmt: skip
+def fault_lines(faults: Iterable[Finding], words: Templates, most: int, *, verdict: Verdict, schema: Any = None, tools: Sequence[Tool] = (), inside: bool = False) -> str:  # fmt: skip
     """The faults of a verdict as a list, the first ones of it, each with its place as the model knows it."""
-    return Told(verdict, words, schema, tools, inside=inside).lines(faults, most)
+    return VerdictWords(verdict, words, schema, tools, inside=inside).lines(faults, most)
 
 
 def own_path(path: str, names: frozenset[str], value: Any = None, *, parent: bool = False) -> str:
@@ -238,7 +244,7 @@ def defects(verdict: Verdict, *, tags: bool = False) -> list[str]:
     return list(seen) if whole is None else [whole]
 
 
-def hint_lines(verdict: Verdict, words: Words, *, tags: bool = False) -> str:
+def hint_lines(verdict: Verdict, words: Templates, *, tags: bool = False) -> str:
     """One line for each defect that no fault tells already, with a blank line after them."""
     told = {defect_of(fault, verdict) for fault in verdict.errors}
     seen = [defect for defect in defects(verdict, tags=tags) if defect not in told]

@@ -19,14 +19,14 @@ _ASKABLE = frozenset(
 )  # fmt: skip
 
 
-class Missing(NamedTuple):
+class MissingFields(NamedTuple):
     """The places to ask for, by the name they are asked under, and the schema that asks."""
 
     places: dict[str, Parts]
     schema: dict[str, Any]
 
 
-def missing(verdict: Verdict, schema: Any) -> Missing | None:
+def missing(verdict: Verdict, schema: Any) -> MissingFields | None:
     """What to ask for so that a value becomes valid, None when it cannot be told field by field.
 
     >>> from trueup import Contract
@@ -59,13 +59,13 @@ def missing(verdict: Verdict, schema: Any) -> Missing | None:
         "type": "object", "properties": wanted, "required": list(wanted), "additionalProperties": False,
     }  # fmt: skip
     asked |= {word: schema[word] for word in ("$defs", "definitions") if word in schema}
-    return Missing(places, asked)
+    return MissingFields(places, asked)
 
 
-def merge(data: Any, found: dict[str, Any], asked: Missing) -> Any:
+def merge(data: Any, found: dict[str, Any], asked: MissingFields) -> Any:
     """A copy of a value with the fields that were found put in their places.
 
-    >>> merge({"a": [1, 2]}, {"a[1]": 5}, Missing({"a[1]": ("a", 1)}, {}))
+    >>> merge({"a": [1, 2]}, {"a[1]": 5}, MissingFields({"a[1]": ("a", 1)}, {}))
     {'a': [1, 5]}
     """
     for name, path in asked.places.items():

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from trueup.ask.words.prompts import Form, format_text, tools_text
-from trueup.ask.words.templates import Words, find_words
+from trueup.ask.words.templates import Templates, find_words
 from trueup.contract.tool_calls.envelope import SCHEMA as ENVELOPE
 from trueup.contract.tool_calls.envelope import WITH_CALL
 from trueup.verdict.likeness import nearest
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FORMS: tuple[Form, ...] = get_args(Form)
 
 # What was said of the last schemas. The schema and the words are kept, so that their ids stay their own.
-_known: OrderedDict[tuple[int, int], tuple[Any, Words, str]] = OrderedDict()
+_known: OrderedDict[tuple[int, int], tuple[Any, Templates, str]] = OrderedDict()
 _MOST_KNOWN = 64
 
 
@@ -39,7 +39,9 @@ def instructions(contract: "Contract", form: Form, language: str | None, *, tool
     return "\n\n".join(told(schema, offered, words, form, inside=options is not None and options.envelope))
 
 
-def told(schema: Any, tools: Sequence[Tool], words: Words, form: Form = "form", *, inside: bool = False) -> list[str]:
+def told(
+    schema: Any, tools: Sequence[Tool], words: Templates, form: Form = "form", *, inside: bool = False
+) -> list[str]:
     """The texts that tell a model of a schema and of tools, None and () where there is nothing to tell.
 
     >>> from trueup.ask.words.templates import shipped
@@ -55,7 +57,7 @@ def schema_told(schema: Any, calls: "CallOptions | None") -> Any:
     return WITH_CALL if calls is not None and calls.required and schema == ENVELOPE else schema
 
 
-def _format(schema: Any, words: Words) -> str:
+def _format(schema: Any, words: Templates) -> str:
     key = (id(schema), id(words))
     known = _known.get(key)
     if known is None:

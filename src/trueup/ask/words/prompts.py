@@ -7,13 +7,13 @@ shows the form of what was meant: of a union, the arm that the reply comes close
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from trueup.ask.words.faults import Told, as_text, hint_lines
+from trueup.ask.words.faults import VerdictWords, as_text, hint_lines
 from trueup.ask.words.fields import missing
 from trueup.ask.words.narrow import narrowed
 from trueup.ask.words.quoting import disarm, quote
 from trueup.ask.words.shape import is_plain, rules, schema_text, shape, whole_form
 from trueup.ask.words.skeleton import skeleton
-from trueup.ask.words.templates import Words
+from trueup.ask.words.templates import Templates
 from trueup.ask.words.typescript import Declarations, root_type
 from trueup.checks.placeholders import filled, one_line
 from trueup.conform.schema import compile_schema
@@ -30,7 +30,7 @@ Form = Literal["form", "json-schema", "typescript"]
 _MOST_SHOWN = 300
 
 
-def format_text(schema: Any, words: Words, form: Form = "form") -> str:
+def format_text(schema: Any, words: Templates, form: Form = "form") -> str:
     """What a model is told of the format, where the provider does not tell it."""
     if not isinstance(schema, dict):
         return words.fill("any")
@@ -46,7 +46,7 @@ def format_text(schema: Any, words: Words, form: Form = "form") -> str:
     return _without_blanks(words.fill("format" if whole is not None or not said["schema"] else "format_schema", **said))
 
 
-def tools_text(tools: Iterable[Tool], words: Words, form: Form = "form", *, inside: bool = False) -> str:
+def tools_text(tools: Iterable[Tool], words: Templates, form: Form = "form", *, inside: bool = False) -> str:
     """What a model is told of the tools it may call, where the provider does not tell it; `inside` the value they stand in."""
     types = Declarations(words.types)
     lines = []
@@ -57,13 +57,13 @@ def tools_text(tools: Iterable[Tool], words: Words, form: Form = "form", *, insi
     return words.fill("tools_inside" if inside else "tools", tools="\n".join([*lines, named] if named else lines))
 
 
-def _arguments_told(schema: dict[str, Any], words: Words, form: Form, types: Declarations) -> str:
+def _arguments_told(schema: dict[str, Any], words: Templates, form: Form, types: Declarations) -> str:
     if form == "typescript":
         return types.inline(compile_schema(schema).place)
     return written(schema).decode() if form == "json-schema" else shape(schema, words.types, every=False)
 
 
-def _tool_lines(tools: Iterable[Tool], words: Words, verdict: Verdict) -> str:
+def _tool_lines(tools: Iterable[Tool], words: Templates, verdict: Verdict) -> str:
     """The tools as a repair reminds of them: the forms of their arguments, and the beginning of what they do."""
     given = {refusal.call.name: refusal.call.args for refusal in verdict.refused}
     told = (
@@ -75,12 +75,12 @@ def _tool_lines(tools: Iterable[Tool], words: Words, verdict: Verdict) -> str:
     return "\n".join(_tool_line(tool, arguments, _MOST_SHOWN, words) for tool, arguments in told)
 
 
-def _tool_line(tool: Tool, arguments: str, most: int | None, words: Words) -> str:
+def _tool_line(tool: Tool, arguments: str, most: int | None, words: Templates) -> str:
     about = " ".join(tool.description.split())[:most]
     return words.fill("tool", name=tool.name, shape=arguments, about=about).rstrip()
 
 
-def _form(schema: dict[str, Any], words: Words) -> dict[str, str]:
+def _form(schema: dict[str, Any], words: Templates) -> dict[str, str]:
     """What a template may say of the format."""
     return {"schema": schema_text(schema), "shape": shape(schema, words.types), "rules": rules(schema, words.types)}
 
@@ -91,7 +91,7 @@ def _without_blanks(text: str) -> str:
 
 
 def repair_text(
-    verdict: Verdict, schema: Any, words: Words, *, nth: int, most: int, quoted: int, faults: int, chance: float,
+    verdict: Verdict, schema: Any, words: Templates, *, nth: int, most: int, quoted: int, faults: int, chance: float,
     tools: tuple[Tool, ...] = (), as_json: bool = False, called: tuple[Tool, ...] = (), inside: bool = False,
     tags: bool = False, whole: bool = False, known: Sequence[Tool] = (),
 ) -> str:  # fmt: skip
@@ -105,15 +105,15 @@ def repair_text(
     form = words.fill("wanted_arguments", tools=_tool_lines(called, words, verdict)) + "\n" if reminded else ""
     said = {"shape": "", "rules": "", "schema": ""}
     if tools:
-        wanted = _call_wanted(tools, words, as_json, verdict)
+        wanted = _call_wanted(tools, words, verdict, as_json=as_json)
     elif not shows_form(schema, called, inside=inside):
         wanted = form + words.fill("wanted_text")
     elif isinstance(schema, dict):
-        template, said = _wanted_form(schema, words, verdict, whole)
+        template, said = _wanted_form(schema, words, verdict, whole=whole)
         wanted = form + _without_blanks(words.fill(template, **said))
     else:
         wanted = form + words.fill("wanted_any")
-    told = Told(verdict, words, schema, known, inside=inside)
+    told = VerdictWords(verdict, words, schema, known, inside=inside)
     return words.fill(
         "repair", nth=nth, most=most, faults=told.lines(verdict.errors, faults), hints=hint_lines(verdict, words, tags=tags),
         reply=quotation.text, fence=quotation.fence, fence_length=len(quotation.fence), wanted=wanted, **said,
@@ -125,7 +125,9 @@ def shows_form(schema: Any, called: tuple[Tool, ...] = (), *, inside: bool = Fal
     return schema is not None and (inside or not called)
 
 
-def _wanted_form(schema: dict[str, Any], words: Words, verdict: Verdict, whole: bool) -> tuple[str, dict[str, str]]:
+def _wanted_form(
+    schema: dict[str, Any], words: Templates, verdict: Verdict, *, whole: bool
+) -> tuple[str, dict[str, str]]:
     """The form that a correction shows: `whole` where the model sees it nowhere else, as a schema if no form can say all."""
     meant = narrowed(schema, verdict.data)
     said = _form(meant, words)
@@ -145,21 +147,21 @@ def faulty_tools(verdict: Verdict, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
     return tuple(tool for tool in tools if tool.name in names)
 
 
-def _call_wanted(tools: tuple[Tool, ...], words: Words, as_json: bool, verdict: Verdict) -> str:
+def _call_wanted(tools: tuple[Tool, ...], words: Templates, verdict: Verdict, *, as_json: bool) -> str:
     return words.fill("wanted_call_json" if as_json else "wanted_call", tools=_tool_lines(tools, words, verdict))
 
 
 def afresh_text(
-    verdict: Verdict, schema: Any, words: Words, *, nth: int, most: int, quoted: int, faults: int, chance: float,
+    verdict: Verdict, schema: Any, words: Templates, *, nth: int, most: int, quoted: int, faults: int, chance: float,
     tools: tuple[Tool, ...] = (), as_json: bool = False, inside: bool = False, known: Sequence[Tool] = (),
 ) -> str:  # fmt: skip
     """The request made once more where a correction did not help: what was right filled in, nothing wrong shown again.
 
     Empty where a form cannot say what is wanted.
     """
-    told = Told(verdict, words, schema, known, inside=inside).lines(verdict.errors, faults)
+    told = VerdictWords(verdict, words, schema, known, inside=inside).lines(verdict.errors, faults)
     if tools:
-        return f"{told}\n{_call_wanted(tools, words, as_json, verdict)}"
+        return f"{told}\n{_call_wanted(tools, words, verdict, as_json=as_json)}"
     schema = narrowed(schema, verdict.data)
     if not isinstance(schema, dict) or not is_plain(schema):
         return ""
@@ -177,7 +179,7 @@ def afresh_text(
 def fields_text(
     verdict: Verdict,
     asked: dict[str, Any],
-    words: Words,
+    words: Templates,
     *,
     nth: int,
     most: int,
@@ -188,7 +190,7 @@ def fields_text(
 ) -> str:
     """The request for the failing fields alone; `schema` is that of the whole value."""
     quotation = quote(written(verdict.data).decode(), quoted, words.templates["cut"], chance)
-    told = Told(verdict, words, asked if schema is None else schema).lines(verdict.errors, faults)
+    told = VerdictWords(verdict, words, asked if schema is None else schema).lines(verdict.errors, faults)
     said = words.fill(
         "fields", nth=nth, most=most, faults=told, hints="",
         reply=quotation.text, fence=quotation.fence, fence_length=len(quotation.fence), wanted="",
@@ -198,10 +200,16 @@ def fields_text(
 
 
 def regenerate_text(
-    verdict: Verdict, words: Words, faults: int, situation: "Situation | None" = None, *, nth: int = 1, most: int = 1
+    verdict: Verdict,
+    words: Templates,
+    faults: int,
+    situation: "Situation | None" = None,
+    *,
+    nth: int = 1,
+    most: int = 1,
 ) -> str:
     """The hint, for a system message, that makes a model answer anew; the contract's own text for it, where there is one."""
-    told = Told(verdict, words)
+    told = VerdictWords(verdict, words)
     hints = told.texts([fault.hint or fault.message for fault in verdict.errors], faults)
     violations = told.texts([fault.message for fault in verdict.errors], faults)
     values = {
@@ -220,8 +228,13 @@ def _lines(texts: Iterable[str]) -> str:
 
 
 def refused_text(
-    faults: Iterable[Finding], verdict: Verdict, words: Words, most: int, tools: Sequence[Tool] = (), schema: Any = None
+    faults: Iterable[Finding],
+    verdict: Verdict,
+    words: Templates,
+    most: int,
+    tools: Sequence[Tool] = (),
+    schema: Any = None,
 ) -> str:
     """What a refused call is answered with; without faults, another call of the reply was refused."""
-    told = Told(verdict, words, schema, tools).lines(faults, most)
+    told = VerdictWords(verdict, words, schema, tools).lines(faults, most)
     return words.fill("refused", faults=told) if told else words.fill("not_run")

@@ -29,14 +29,14 @@ _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 _MOST_BACK = 64
 
 
-class Quotation(NamedTuple):
+class FencedQuotation(NamedTuple):
     """A text that can stand in a prompt, and the line to put before and after it."""
 
     text: str
     fence: str
 
 
-def quote(text: str, limit: int, mark: str, chance: float = 0.0) -> Quotation:
+def quote(text: str, limit: int, mark: str, chance: float = 0.0) -> FencedQuotation:
     """Cut, disarm and fence a text; `mark` says where it was cut, with `{count}` for what is missing.
 
     >>> quote("<tool_call>{}~~~", 2000, "…").text
@@ -47,7 +47,7 @@ def quote(text: str, limit: int, mark: str, chance: float = 0.0) -> Quotation:
     if len(shown) < len(text):
         disarmed += mark.replace("{count}", f"{len(text) - len(shown):,}")
     longest = max((len(run) for run in _RUN.findall(disarmed)), default=0)
-    return Quotation(disarmed, _FENCE * (max(_LEAST, longest + 1) + int(chance * _SPREAD)))
+    return FencedQuotation(disarmed, _FENCE * (max(_LEAST, longest + 1) + int(chance * _SPREAD)))
 
 
 def cut(text: str, limit: int) -> str:

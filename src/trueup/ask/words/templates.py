@@ -55,7 +55,7 @@ class WordsError(ValueError):
     """Templates that cannot be used: says which, and what is wrong."""
 
 
-class Words:
+class Templates:
     """The templates of one language; `own` are the names of those that the caller gave."""
 
     __slots__ = ("hints", "messages", "own", "templates", "types")
@@ -73,7 +73,7 @@ class Words:
         """A template with its values put in."""
         return fill(self.templates[name], values)
 
-    def with_own(self, own: Mapping[str, Any]) -> "Words":
+    def with_own(self, own: Mapping[str, Any]) -> "Templates":
         """These words with some of the caller's in their place."""
         templates, tables = _checked(own, "words")
         joined = {name: {**getattr(self, name), **tables.get(name, {})} for name in _TABLES}
@@ -81,7 +81,7 @@ class Words:
         joined["messages"] = {
             key: text for key, text in joined["messages"].items() if key in given or key.partition(" ")[0] not in given
         }
-        return Words({**self.templates, **templates}, joined, frozenset(templates))
+        return Templates({**self.templates, **templates}, joined, frozenset(templates))
 
 
 def fill(template: str, values: Mapping[str, Any]) -> str:
@@ -94,7 +94,7 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
 
 
 @lru_cache(maxsize=32)
-def shipped(language: str) -> Words:
+def shipped(language: str) -> Templates:
     """The words of a language that trueup ships.
 
     >>> shipped("es").fill("more", count=3)
@@ -110,10 +110,10 @@ def shipped(language: str) -> Words:
             f"language {language!r}: {meant}there are words for {', '.join(known)}; give your own with Policy(words=…)"
         )
     templates, tables = _checked(_parsed(folder.joinpath(f"{base}.yaml").read_text("utf-8"), base), base)
-    return Words(templates, {name: tables.get(name, {}) for name in _TABLES})
+    return Templates(templates, {name: tables.get(name, {}) for name in _TABLES})
 
 
-def find_words(language: str, own: "Mapping[str, Any] | str | os.PathLike[str] | None") -> Words:
+def find_words(language: str, own: "Mapping[str, Any] | str | os.PathLike[str] | None") -> Templates:
     """The words of a language, the caller's own in place of the shipped where there are some."""
     words = shipped(language)
     if own is None:

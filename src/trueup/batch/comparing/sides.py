@@ -12,10 +12,10 @@ import msgspec
 
 from trueup.batch.comparing.join import digest_of
 from trueup.batch.counting.groups import Seen
-from trueup.batch.counting.tally import Tally
+from trueup.batch.counting.tally import UnitTally
 from trueup.batch.judging.records import line_of, merged
 from trueup.batch.pipeline.rundir.disk import decode
-from trueup.batch.siftdir.directory import Missing, Moved, RecordSpan, is_sifted, read_sifted
+from trueup.batch.siftdir.directory import Moved, NotASift, RecordSpan, is_sifted, read_sifted
 
 Row = dict[str, Any]
 METADATA = "_metadata"
@@ -105,13 +105,13 @@ def open_side(path: Path) -> ComparedSide:
     side = _run(path) if (path / "journal.jsonl").is_file() else _sift(path)
     for piece in side.pieces:
         if piece.stop < 0 and not piece.path.is_file():
-            raise Missing(f"{piece.path} is missing: without it the units of {path} cannot be compared")
+            raise NotASift(f"{piece.path} is missing: without it the units of {path} cannot be compared")
     return side
 
 
 def _sift(path: Path) -> ComparedSide:
     if not is_sifted(path):
-        raise Missing(f"{path} is neither the folder of a `trueup sift` nor a run of a pipeline")
+        raise NotASift(f"{path} is neither the folder of a `trueup sift` nor a run of a pipeline")
     sifted = read_sifted(path)
     state = sifted.state if sifted.state == "done" else "not finished"
     return ComparedSide(path, "sift", state, sifted.pieces, seconds=float(sifted.summary["timings"]["seconds"]))
@@ -144,7 +144,7 @@ class SideReader:
     def __init__(self, side: ComparedSide, *, flat: bool) -> None:
         self._side = side
         self._flat = flat
-        self.tally = Tally()
+        self.tally = UnitTally()
         self.damaged = 0
         self.places: list[str] = []  # places of the first lines that are not records
 

@@ -18,7 +18,7 @@ COUNTS = ("lines", "units", "valid", "failed", "merged", "fixed", "warned", "bla
 _INSIDE = frozenset({"lines", "merged", "bytes", "provided", "strange"})  # counts that only a sift has
 
 
-class Tally:
+class UnitTally:
     """Counts of some units."""
 
     __slots__ = ("codes", "counts", "fixes", "flips", "grounds", "merged", "paths", "rules", "stages")
@@ -103,7 +103,7 @@ class Tally:
             row[1] += times
             row[2] += ids[: EXAMPLES - len(row[2])]
 
-    def take(self, other: "Tally") -> None:
+    def take(self, other: "UnitTally") -> None:
         """Subtract units that were counted; the examples stay."""
         for name, n in other.counts.items():
             self.counts[name] -= n
@@ -126,7 +126,7 @@ class Tally:
         return {name: getattr(self, name) for name in self.__slots__}
 
     @classmethod
-    def of(cls, data: dict[str, Any]) -> "Tally":
+    def of(cls, data: dict[str, Any]) -> "UnitTally":
         made = cls()
         made.add(data)
         return made

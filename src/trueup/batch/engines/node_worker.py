@@ -26,7 +26,7 @@ _ROOM = 1 << 28  # bytes of free memory that are required to keep parts in memor
 _desks: dict[str, Helper] = {}
 
 
-class Parcel(NamedTuple):
+class FirstMessage(NamedTuple):
     """The first message to every desk of a run; `proof` is a file that only the run's folder of parts has."""
 
     version: str
@@ -92,7 +92,7 @@ def _opened(parcel: bytes) -> Any:
 
 
 class _Desk:
-    def __init__(self, parcel: Parcel) -> None:
+    def __init__(self, parcel: FirstMessage) -> None:
         from trueup.batch.engines.local import WorkerPool
 
         spec = unpack(parcel.job.spec, parcel.luggage)

@@ -23,7 +23,7 @@ from trueup import __version__
 from trueup.batch.disk.full_disk import DiskFull
 from trueup.batch.engines import local
 from trueup.batch.engines.driver_process import ClusterCapacity, CourierStart, SuspectRange
-from trueup.batch.engines.node_worker import Parcel, RangeFailure
+from trueup.batch.engines.node_worker import FirstMessage, RangeFailure
 from trueup.batch.engines.packing import pack
 from trueup.batch.engines.pipes import Helper, ProcessEnded
 from trueup.batch.frames import Sift
@@ -121,7 +121,7 @@ class _Exchange:
 
 def _packed(job: SiftJob, guard: UnitLimits, proof: Path) -> bytes:
     spec, luggage = pack(job.spec, job.sources)
-    return packed_parcel(Parcel(__version__, job._replace(spec=spec), guard, luggage, str(proof)))
+    return packed_parcel(FirstMessage(__version__, job._replace(spec=spec), guard, luggage, str(proof)))
 
 
 def packed_parcel(parcel: Any) -> bytes:

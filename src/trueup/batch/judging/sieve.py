@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.batch.counting.tally import Tally
+from trueup.batch.counting.tally import UnitTally
 from trueup.batch.flips import Flip, flip_kind
 from trueup.batch.input.ranges import LongLine, UnreadableRow
 from trueup.batch.input.units import NEVER_UNITS, Row, Unit, read_unit, replaced, spoiled, too_long, unreadable
@@ -105,7 +105,7 @@ class Sieve:
         self.warned: list[tuple[str, Finding]] = []
         # a row for each line: the hash of its id, and its offset
         self.ids: list[bytes] = []
-        self.tally = Tally()
+        self.tally = UnitTally()
 
     def sift(self, line: bytes, ordinal: int, offset: int) -> None:
         """Judge one line, as `sift_lines` does."""
@@ -178,7 +178,7 @@ class Sieve:
         self.valid.clear()
         return lines
 
-    def counted(self) -> Tally:
+    def counted(self) -> UnitTally:
         """The tally and the number of units, once all are taken."""
         counts = self.tally.counts
         counts["valid"], counts["failed"] = self._taken, len(self.failed)

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 
 from trueup.batch.counting.groups import EXAMPLES, REST, shown_id
-from trueup.batch.counting.tally import Tally
+from trueup.batch.counting.tally import UnitTally
 from trueup.batch.input.ranges import Range
 from trueup.batch.input.sources import InputSource
 from trueup.batch.input.units import Row, Unit, read_row, read_unit
@@ -48,7 +48,7 @@ class EditedRange(NamedTuple):
     """The cuts of each section of records, in order, and the tally of the records after them."""
 
     cuts: list[list["SectionCut"]]
-    tally: Tally
+    tally: UnitTally
 
 
 class SectionCut(NamedTuple):
@@ -186,7 +186,7 @@ class _Range:
         self._source = stored.part.piece.source
         self._spots = [stored.spots_of(section) for section in (VALID, FAILED, FLIPS)]
         self._cuts: list[list[SectionCut]] = [[], [], []]
-        self._tally = Tally.of(stored.part.tally)
+        self._tally = UnitTally.of(stored.part.tally)
         self._added: list[tuple[int, Row]] = []  # new failure records, by offset
         self._stale: set[_Slot] = set()  # examples of the tally to look up
 
@@ -313,9 +313,9 @@ def _id_of(record: bytes) -> str:
         return str(read_row(record)["unit_id"])
 
 
-def _counted(row: Row) -> Tally:
+def _counted(row: Row) -> UnitTally:
     """The findings, fixes and evidence that the record of one unit was counted with."""
-    tally = Tally()
+    tally = UnitTally()
     tally.note_record(row)
     failed = "failure_stage" in row
     tally.counts["failed" if failed else "valid"] = 1
@@ -327,7 +327,7 @@ def _counted(row: Row) -> Tally:
     return tally
 
 
-def _slots(tally: Tally) -> set[_Slot]:
+def _slots(tally: UnitTally) -> set[_Slot]:
     """The places of examples in a tally."""
     return {
         (name, key, ids, units)
@@ -338,7 +338,7 @@ def _slots(tally: Tally) -> set[_Slot]:
     }
 
 
-def _ids(tally: Tally, slot: _Slot) -> list[str]:
+def _ids(tally: UnitTally, slot: _Slot) -> list[str]:
     row = getattr(tally, slot[0]).get(slot[1])
     return [] if row is None else list(row[slot[2]])
 
@@ -354,7 +354,7 @@ class _Examples:
     """Looks up the examples of some rows of a tally: the first units of the range that are counted there."""
 
     def __init__(
-        self, stored: StoredRange, tally: Tally, stale: set[_Slot], gone: _Gone, added: list[tuple[int, Row]]
+        self, stored: StoredRange, tally: UnitTally, stale: set[_Slot], gone: _Gone, added: list[tuple[int, Row]]
     ) -> None:
         self._stored, self._tally, self._gone, self._added = stored, tally, gone, added
         self._open: dict[_Slot, tuple[list[str], int]] = {}  # the examples so far, and the number to reach

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from trueup.batch.counting.tally import Tally
+from trueup.batch.counting.tally import UnitTally
 from trueup.batch.disk.full_disk import writing
 from trueup.batch.input.ranges import Range
 from trueup.batch.judging.work import part_path
 from trueup.batch.merging.editing import Editor, SectionCut
-from trueup.batch.merging.stored_ranges import FILES, BrokenRange, FileSpan, Section, Shelf
+from trueup.batch.merging.stored_ranges import FILES, BrokenRange, FileSpan, RangesFile, Shelf
 from trueup.batch.siftdir.manifest import Manifest, PlannedRange, kept
 
 _COPY = 1 << 20
@@ -45,7 +45,7 @@ class Merge:
         self._done: int = state["done"]
         self._last: Range | None = Range(*state["last"]) if state["last"] else None
         self._sizes: list[int] = list(state["sizes"])
-        self.tally = Tally.of(state["tally"]) if state["tally"] else Tally()
+        self.tally = UnitTally.of(state["tally"]) if state["tally"] else UnitTally()
         self._files = [_cut(work / name, size) for name, size in zip(self._names, self._sizes, strict=True)]
         self._copied = 0
         self._since = time.monotonic()
@@ -78,12 +78,12 @@ class Merge:
             self.tally.add(stored.part.tally)
         ids = self._sizes[INDEX]
         for place in (stored.ids, stored.spots, stored.foot):
-            self._write(INDEX, Section([place]))
+            self._write(INDEX, RangesFile([place]))
         end = self._sizes[INDEX]
         where = {"index": self._index, "foot": end - stored.foot.size, "end": end, "pieces": pieces}
         self._kept.append((row.piece.number, ids, where))
 
-    def _cut_through(self, file: int, section: Section, cuts: list[SectionCut]) -> list[_Piece]:
+    def _cut_through(self, file: int, section: RangesFile, cuts: list[SectionCut]) -> list[_Piece]:
         """Write a section with its cuts, and return the places of its original bytes: the cut ones are in the index."""
         pieces: list[_Piece] = []
         take = _in_memory(section) if len(cuts) > _MANY else section.cut
@@ -100,14 +100,14 @@ class Merge:
             pieces.append(self._copied_to(file, take(at, section.size)))
         return pieces
 
-    def _copied_to(self, file: int, piece: Section | bytes) -> _Piece:
+    def _copied_to(self, file: int, piece: RangesFile | bytes) -> _Piece:
         start = self._sizes[file]
         self._write(file, piece)
         return self._names[file], start, self._sizes[file] - start
 
-    def _write(self, file: int, piece: Section | bytes) -> None:
+    def _write(self, file: int, piece: RangesFile | bytes) -> None:
         with writing(self._work / self._names[file]):
-            if isinstance(piece, Section) and len(piece.places) <= _MANY:
+            if isinstance(piece, RangesFile) and len(piece.places) <= _MANY:
                 size = sum(_copy(self._files[file], place) for place in piece.places)
             else:
                 size = _put(self._files[file], piece if isinstance(piece, bytes) else piece.read())
@@ -129,7 +129,7 @@ class Merge:
         self._since = time.monotonic()
 
 
-def _in_memory(section: Section) -> Callable[[int, int], bytes]:
+def _in_memory(section: RangesFile) -> Callable[[int, int], bytes]:
     raw = section.read()
     return lambda start, end: raw[start:end]
 

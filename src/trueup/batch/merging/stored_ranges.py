@@ -35,7 +35,7 @@ class FileSpan(NamedTuple):
             return opened.read(self.size)
 
 
-class Section:
+class RangesFile:
     """Bytes at one or several places, read as one piece."""
 
     def __init__(self, places: list[FileSpan]) -> None:
@@ -46,7 +46,7 @@ class Section:
     def size(self) -> int:
         return self._starts[-1]
 
-    def cut(self, start: int, end: int) -> "Section":
+    def cut(self, start: int, end: int) -> "RangesFile":
         """A piece of it."""
         found = []
         for at in range(max(0, bisect_right(self._starts, start) - 1), len(self.places)):
@@ -56,7 +56,7 @@ class Section:
                 break
             if low < high:
                 found.append(FileSpan(path, begin + low, high - low))
-        return Section(found)
+        return RangesFile(found)
 
     def read(self) -> bytes:
         """All of it; each file is opened once."""
@@ -71,7 +71,7 @@ class StoredRange(NamedTuple):
     """A judged range: the foot of its part, its three sections of records, and the sections after them."""
 
     part: PartFoot
-    records: tuple[Section, ...]
+    records: tuple[RangesFile, ...]
     ids: FileSpan
     spots: FileSpan
     foot: FileSpan
@@ -88,7 +88,7 @@ class SpotTable(NamedTuple):
 
     offsets: list[int]
     starts: list[int]
-    section: Section
+    section: RangesFile
 
     def around(self, offset: int) -> tuple[int, int]:
         """The start and end of the records among which the record of a line is."""
@@ -127,11 +127,11 @@ class Shelf:
         sizes = part.sizes
         if row.kept is None:
             starts = [sum(sizes[:section]) for section in range(6)]
-            records = [Section([FileSpan(path, starts[section], sizes[section])]) for section in range(3)]
+            records = [RangesFile([FileSpan(path, starts[section], sizes[section])]) for section in range(3)]
             end = path.stat().st_size
         else:
             starts = [0, 0, 0, row.ids, row.ids + sizes[3], row.ids + sizes[3] + sizes[4]]
-            records = [Section(list(map(self._place, pieces))) for pieces in row.kept["pieces"]]
+            records = [RangesFile(list(map(self._place, pieces))) for pieces in row.kept["pieces"]]
             end = row.kept["end"]
         ids, spots = (FileSpan(path, starts[section], sizes[section]) for section in (3, 4))
         return StoredRange(part, tuple(records), ids, spots, FileSpan(path, starts[5], end - starts[5]))

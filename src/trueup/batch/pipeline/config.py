@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from trueup.contract.files.documents import parse_document
-from trueup.contract.files.faults import ContractError, Fault, Marks, Place, fault
+from trueup.contract.files.faults import ContractError, Fault, FilePlace, Marks, fault
 from trueup.contract.lint.nearest import did_you_mean
 
 Scope = Literal["chunk", "expression", "fan_out", "run"]
@@ -165,7 +165,7 @@ def read_config(place: Path, name: str = "") -> Pipeline:
 def _steps(pipeline: Pipeline) -> tuple[tuple[PipelineStep, ...], list[Fault]]:
     if "pipeline" not in pipeline.data:
         near = did_you_mean("pipeline", [str(key) for key in pipeline.data if key not in SECTIONS])
-        return (), [fault("N030", Place(pipeline.marks.file), (), "section 'pipeline' is missing", near)]
+        return (), [fault("N030", FilePlace(pipeline.marks.file), (), "section 'pipeline' is missing", near)]
     listed = pipeline.section("pipeline").get("steps")
     if not isinstance(listed, list) or not listed:
         given = pipeline.section("pipeline")

@@ -12,17 +12,17 @@ from typing import Any
 import msgspec
 
 from trueup.batch.counting.grounding_rates import KINDS, kinds_in
-from trueup.batch.counting.tally import Tally, rule_of
+from trueup.batch.counting.tally import UnitTally, rule_of
 from trueup.batch.pipeline.rundir.disk import decode
 from trueup.batch.reporting.evidence import shown_evidence
 from trueup.batch.reporting.explanations import explained
 from trueup.batch.reporting.html import put_page, render, written_size
-from trueup.batch.siftdir.directory import Missing, Moved, RecordSpan, Sifted, read_sifted, settled
+from trueup.batch.siftdir.directory import Moved, NotASift, RecordSpan, Sifted, read_sifted, settled
 from trueup.verdict.paths import folded
 
 __all__ = [
     "REPORT",
-    "Missing",
+    "NotASift",
     "Row",
     "can_show",
     "collect",
@@ -125,7 +125,7 @@ def left_out(damaged: int, what: str) -> str:
 
 def _counted_again(sifted: Sifted) -> Row:
     """The summary of an earlier version, with findings by level, path and rule counted from the records."""
-    tally = Tally()
+    tally = UnitTally()
     for piece in sifted.pieces:
         for _, line in _lines(sifted, piece):
             row = None if line.endswith(_CLEAN) else _record(line)

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 import orjson
 
 from trueup import __version__
-from trueup.batch.counting.tally import Tally
+from trueup.batch.counting.tally import UnitTally
 from trueup.batch.input.ranges import Range
 from trueup.batch.judging.work import PartFoot, read_part
 from trueup.batch.siftdir.manifest import FORMAT, NAME
@@ -27,11 +27,11 @@ _TRIES = 5
 _Found = TypeVar("_Found")
 
 
-class Missing(ValueError):
+class NotASift(ValueError):
     """The folder is not the folder of a sift, or its summary is damaged."""
 
 
-class Moved(Missing):
+class Moved(NotASift):
     """The files of a folder were moved or written while they were read."""
 
     doing = "read"
@@ -79,7 +79,7 @@ def read_sifted(folder: Path) -> Sifted:
     except FileNotFoundError:
         return _unfinished(folder)
     except ValueError as error:
-        raise Missing(f"{folder / 'summary.json'} is not the summary of a sift: {error}") from None
+        raise NotASift(f"{folder / 'summary.json'} is not the summary of a sift: {error}") from None
     return Sifted(folder, summary, "done", tuple(RecordSpan(kind, folder / name) for kind, name in FILES.items()))
 
 
@@ -94,18 +94,18 @@ def settled(read: Callable[[], _Found]) -> _Found:
 def _unfinished(folder: Path) -> Sifted:
     work = folder / _WORK
     if not (work / NAME).is_file():
-        raise Missing(f"{folder} holds no summary.json: run `trueup sift … --out {folder}` first")
+        raise NotASift(f"{folder} holds no summary.json: run `trueup sift … --out {folder}` first")
     parts = _parts(work)  # read before the manifest, which then has the ranges that a running sift merges in between
     facts, waiting = _manifest(work / NAME)
     if facts.get("state") == "done" and (folder / "summary.json").is_file():
         raise Moved(folder)
     if "key" not in facts:
-        raise Missing(f"{folder}: the sift has only just started; there are no results yet")
+        raise NotASift(f"{folder}: the sift has only just started; there are no results yet")
     if facts.get("format") != FORMAT:
-        raise Missing(f"{work}: written by another version of trueup; sift the files again with --fresh")
+        raise NotASift(f"{work}: written by another version of trueup; sift the files again with --fresh")
     try:
         merge = facts.get("merge") or {"sizes": [0, 0], "tally": None}
-        tally = Tally.of(merge["tally"]) if merge["tally"] else Tally()
+        tally = UnitTally.of(merge["tally"]) if merge["tally"] else UnitTally()
         pieces = [
             RecordSpan(kind, next(path for path in (work / name, folder / name) if path.exists()), 0, size)
             for (kind, name), size in zip(FILES.items(), merge["sizes"], strict=False)
@@ -121,7 +121,7 @@ def _unfinished(folder: Path) -> Sifted:
     except StopIteration:  # put in place between the two reads
         raise Moved(folder) from None
     except (KeyError, TypeError, ValueError) as error:
-        raise Missing(f"{work / NAME} is damaged ({error!r}); sift the files again with --fresh") from None
+        raise NotASift(f"{work / NAME} is damaged ({error!r}); sift the files again with --fresh") from None
     summary: Row = {
         "trueup": __version__,
         "contract": {"name": "", "hash": facts.get("contract", ""), "fingerprint": ""},
@@ -153,7 +153,7 @@ def _manifest(path: Path) -> tuple[Row, set[Range]]:
             rows = database.execute("SELECT number, source, first, last FROM plan WHERE kept IS NULL")
             return facts, {Range(*row) for row in rows}
     except (sqlite3.Error, ValueError) as error:
-        raise Missing(f"{path}: cannot be read: {error}") from None
+        raise NotASift(f"{path}: cannot be read: {error}") from None
 
 
 def line_at(opened: BinaryIO, place: int) -> bytes:

@@ -14,7 +14,7 @@ import msgspec
 from trueup.batch.counting.groups import writable
 from trueup.batch.input.units import Row, read_row
 from trueup.batch.tables.rows import MARK
-from trueup.store.columns import Column
+from trueup.store.columns import ExportColumn
 
 _JSON, _MORE, _AGAIN = ({MARK: how} for how in (b"json", b"more", b"again"))
 _MOST_FIELDS = 500
@@ -23,17 +23,17 @@ _MOST = 1 << 63
 _raw = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 VALID = (
-    Column("unit_id"), Column("input", note=_JSON), Column("raw_response"), Column("data", note=_JSON),
-    Column("calls", note=_JSON), Column("fixes", note=_JSON), Column("warnings", note=_JSON), Column("more", note=_MORE),
+    ExportColumn("unit_id"), ExportColumn("input", note=_JSON), ExportColumn("raw_response"), ExportColumn("data", note=_JSON),
+    ExportColumn("calls", note=_JSON), ExportColumn("fixes", note=_JSON), ExportColumn("warnings", note=_JSON), ExportColumn("more", note=_MORE),
 )  # fmt: skip
 FAILED = (
-    Column("unit_id"), Column("failure_stage"), Column("input", note=_JSON), Column("raw_response"),
-    Column("codes", "text[]", _AGAIN), Column("errors", note=_JSON), Column("fixes", note=_JSON),
-    Column("retry_count", "integer"), Column("warnings", note=_JSON), Column("place"), Column("more", note=_MORE),
+    ExportColumn("unit_id"), ExportColumn("failure_stage"), ExportColumn("input", note=_JSON), ExportColumn("raw_response"),
+    ExportColumn("codes", "text[]", _AGAIN), ExportColumn("errors", note=_JSON), ExportColumn("fixes", note=_JSON),
+    ExportColumn("retry_count", "integer"), ExportColumn("warnings", note=_JSON), ExportColumn("place"), ExportColumn("more", note=_MORE),
 )  # fmt: skip
 
 
-def value_columns(schema: Any) -> list[Column]:
+def value_columns(schema: Any) -> list[ExportColumn]:
     """The columns for the fields of a JSON Schema that have a simple type.
 
     >>> schema = {
@@ -51,7 +51,7 @@ def value_columns(schema: Any) -> list[Column]:
     if not isinstance(fields, dict) or len(fields) > _MOST_FIELDS:
         return []
     kinds = {str(name): _kind(field, schema) for name, field in fields.items()}
-    return [Column(f"data_{writable(name)}", kind, _AGAIN) for name, kind in kinds.items() if kind]
+    return [ExportColumn(f"data_{writable(name)}", kind, _AGAIN) for name, kind in kinds.items() if kind]
 
 
 def _kind(field: Any, schema: Any) -> str:
@@ -86,7 +86,7 @@ def _resolved(field: Any, schema: Any) -> Row:
     return {}
 
 
-def cells_of(columns: tuple[Column, ...]) -> Callable[[bytes], list[Any]]:
+def cells_of(columns: tuple[ExportColumn, ...]) -> Callable[[bytes], list[Any]]:
     """The function that turns the line of a record into cells."""
     own = [column for column in columns if column.note not in (_AGAIN, _MORE)]
     typed = [(column.name.removeprefix("data_"), column.kind) for column in columns if column.name.startswith("data_")]

@@ -16,7 +16,7 @@ from typing import Any
 from trueup.batch.disk.full_disk import writing
 from trueup.batch.tables.records import FAILED, VALID, cells_of, value_columns
 from trueup.store.cells import calm
-from trueup.store.columns import Batch, Column, schema_of, write_parquet
+from trueup.store.columns import Batch, ExportColumn, schema_of, write_parquet
 from trueup.verdict.extras import install
 
 FORMATS = ("jsonl", "parquet", "arrow", "csv", "datasets")
@@ -26,7 +26,7 @@ _ROWS = 20_000
 _BYTES = 16 << 20  # lines that are held
 _SHARD = 512 << 20  # bytes of a file in a folder of `datasets`
 
-Columns = tuple[Column, ...]
+Columns = tuple[ExportColumn, ...]
 
 
 class Unwritable(ValueError):

@@ -1,4 +1,6 @@
-"""`trueup backtest`: two contracts and stored replies in; what flips, why, and what it would cost out."""
+"""`trueup backtest`: judge stored replies under two contracts; show the flips, their reasons and what they would
+cost.
+"""
 
 import contextlib
 import re
@@ -25,40 +27,49 @@ _PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)\s*\Z")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--against", metavar="OLD", help="The contract to compare with.  [default: the recorded outcomes]")
 @selection_options
-@click.option("--outcome", metavar="NAME", help="Only replies of requests that ended so: accepted, repaired, failed.")
-@click.option("--label", metavar="NAME", help="Only replies with this label, such as wrong.")
-@click.option("--was", type=click.Choice(["accepted", "refused"]), help="Only replies that were recorded so.")
 @click.option(
-    "--labels", "label_files", multiple=True, metavar="FILE", help="Labels of replies in files: JSONL, matched by id."
+    "--outcome", metavar="NAME", help="Only replies to requests with this outcome: accepted, repaired, failed."
+)
+@click.option("--label", metavar="NAME", help="Only replies with this label, such as wrong.")
+@click.option("--was", type=click.Choice(["accepted", "refused"]), help="Only replies with this recorded verdict.")
+@click.option(
+    "--labels", "label_files", multiple=True, metavar="FILE", help="Labels for replies in files: JSONL, matched by id."
 )
 @click.option(
     "--margin",
     default="1%",
     show_default=True,
     metavar="SHARE",
-    help="How far refusal rates may differ and be equivalent.",
+    help="Refusal rates count as equivalent if they differ by no more than this.",
 )
 @click.option(
-    "--fail-if", "conditions", multiple=True, metavar="CONDITION", help='Exit 1 if it holds: "newly_refused > 0.5%".'
+    "--fail-if",
+    "conditions",
+    multiple=True,
+    metavar="CONDITION",
+    help='Exit with code 1 if true: "newly_refused > 0.5%".',
 )
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Stop after about N replies, a random sample.")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Judge a random sample of about N replies.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print it as Markdown, for a pull request.")
-@click.option("--html", metavar="FILE", help="Write it as a page that needs nothing else, too.")
-@click.option("--out", metavar="FILE", help="Write every flip as a line of JSON, too.")
+@click.option("--html", metavar="FILE", help="Also write it as a self-contained HTML page.")
+@click.option("--out", metavar="FILE", help="Also write every flip to this file, one line of JSON each.")
 @click.option("--engine", default="local", show_default=True, metavar="ENGINE", help="local, or ray[:ADDRESS].")
-@click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: the cores]")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="The number of processes.  [default: one per core]"
+)
 @click.option("--unit-timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, metavar="SECONDS",
-              help="A reply that takes longer is not judged.")  # fmt: skip
+              help="Skip a reply that takes longer to judge.")  # fmt: skip
 @click.option("--progress", type=click.Choice(["auto", "bar", "plain", "json", "none"]), default="auto", show_default=True,
-              help="On standard error; auto is a bar on a terminal, else lines.")  # fmt: skip
+              help="Progress on standard error; auto shows a bar on a terminal, otherwise lines.")  # fmt: skip
 def backtest(new: str, sources: tuple[str, ...], **options: Any) -> int:
-    """Judge stored replies under a NEW contract and an old one; say what flips, why, and what it would cost.
+    """Judge stored replies under a NEW contract and an old one; show what flips, why, and what it would cost.
 
-    SOURCE is a store (a file of SQLite or postgresql://…), the folder of a `trueup sift`, a run directory, or a file of replies. NEW and
-    OLD are contract files, JSON Schema files or module:name. No model is asked and nothing is changed. Replies are judged in a random
-    order, so the estimate that is shown after the first second is a fair one. A reply that cannot be judged again is counted with its reason.
-    Exit code 0: fine, 1: a --fail-if holds, 2: the command, a contract or a source is wrong, 3: a limit or a full disk, 130: stopped.
+    SOURCE is a store (an SQLite file or postgresql://…), a folder of `trueup sift`, a run directory, or a file of
+    replies. NEW and OLD are contract files, JSON Schema files or module:name. No model is asked and nothing is changed.
+    Replies are judged in random order, so the estimates shown while it works are not biased. A reply that cannot be
+    judged again is counted with the reason. Exit code 0: fine, 1: a --fail-if condition is true, 2: the command, a
+    contract or a source is wrong, 3: a limit or a full disk, 130: stopped.
 
     \b
       trueup backtest new.yaml --against old.yaml verdicts.db --since 30d
@@ -85,7 +96,7 @@ def backtest(new: str, sources: tuple[str, ...], **options: Any) -> int:
     if flips is not None:
         flips.close()
     if not complete:
-        click.echo(f"Stopped after {found.done:,} of {found.blocks:,} blocks; the figures are of that part.", err=True)
+        click.echo(f"Stopped after {found.done:,} of {found.blocks:,} blocks; the figures cover only those.", err=True)
         return INTERRUPTED
     return _judge(found, conditions)
 
@@ -136,7 +147,7 @@ def _engine(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_outputs(options: dict[str, Any], read: list[str]) -> None:
-    """Say before anything is judged that an output cannot be written, or would replace something that is read."""
+    """Fail before anything is judged if an output cannot be written or would replace an input."""
     from trueup.cli.options.outputs import keep_results
     from trueup.material.sources import is_store
 
@@ -152,18 +163,18 @@ def _refuse_outputs(options: dict[str, Any], read: list[str]) -> None:
             raise Unavailable(f"--{name} {given}: this command reads that file, or it is a store; name another one")
         files.add(target)
         if Path(given).is_dir() or not Path(given).absolute().parent.is_dir():
-            raise Unavailable(f"--{name} {given}: that is a folder, or the folder of it does not exist")
+            raise Unavailable(f"--{name} {given}: this is a folder, or its folder does not exist")
 
 
 def _run(
     new: str, sources: list[str], options: dict[str, Any], settings: dict[str, Any]
 ) -> "tuple[Backtest | None, bool]":
-    """The result, and whether it is complete; of one that was stopped, what is known so far."""
+    """The result, and whether it is complete. If the backtest was stopped, the result covers what was judged."""
     from trueup.backtesting.backtest import backtest as judge
     from trueup.batch.judging.work import EngineFailed
-    from trueup.cli.display.backtest import Shower
+    from trueup.cli.display.backtest import EstimateDisplay
 
-    shower = Shower(options["progress"])
+    shower = EstimateDisplay(options["progress"])
     with contextlib.ExitStack() as stack:
         stack.callback(shower.close)
         try:
@@ -177,7 +188,7 @@ def _run(
 
 
 def _named(source: str) -> Any:
-    """A source by its name: a run in `runs/` too."""
+    """The source with this name, which may also be a run in `runs/`."""
     from trueup.cli.options.runs import find_run, is_run
     from trueup.material.sources import SourceName
 
@@ -187,13 +198,13 @@ def _named(source: str) -> Any:
 
 
 def _refuse_contracts(new: str, against: str | None) -> None:
-    """Say what is wrong with the contracts before a file is opened for writing."""
+    """Report errors in the contracts before any file is opened for writing."""
     for option, given in (("NEW", new), ("--against", against)):
         _refuse_contract(option, given)
 
 
 def _refuse_contract(option: str, given: str | None) -> None:
-    """Say what is wrong with a contract in one message."""
+    """Report all errors in a contract in one message."""
     from trueup.batch.judging.contracts import BadContract, spec_of
     from trueup.cli.options.references import no_file
 
@@ -210,7 +221,7 @@ def _refuse_contract(option: str, given: str | None) -> None:
 
 
 def _show(found: "Backtest", options: dict[str, Any]) -> None:
-    """Print the result, then write the page of it: one that cannot be written costs nothing else."""
+    """Print the result, then write its page: if the page cannot be written, nothing else is lost."""
     from trueup.cli.terminal.output import write
 
     if options["as_json"]:
@@ -231,7 +242,9 @@ def _show(found: "Backtest", options: dict[str, Any]) -> None:
 
 
 class _Flips:
-    """The file of flips. An error of writing it is kept until the result has been shown, so that the work is not lost."""
+    """The file of flips. If writing fails, the error is raised after the result has been shown, so that no work is
+    lost.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -239,7 +252,7 @@ class _Flips:
         self._mode = "wb"
 
     def add(self, lines: list[bytes]) -> None:
-        """Write some flips, unless that has failed before; an earlier file is replaced by the first ones."""
+        """Write some flips, unless writing has already failed. The first flips replace an earlier file."""
         if self._error is None:
             try:
                 with _naming(self._path), Path(self._path).open(self._mode) as opened:
@@ -249,7 +262,7 @@ class _Flips:
                 self._error = error
 
     def close(self) -> None:
-        """Raise what was wrong with the file; without a flip it is empty."""
+        """Raise the error of writing the file, if there was one. Without a flip, the file is empty."""
         if self._mode == "wb":
             self.add([])
         if self._error is not None:
@@ -258,7 +271,7 @@ class _Flips:
 
 @contextlib.contextmanager
 def _naming(file: str) -> Iterator[None]:
-    """Let the errors of writing a file name it; whoever runs commands says what to do."""
+    """Add the file's name to errors of writing it. The code that runs commands adds the advice."""
     try:
         yield
     except OSError as error:
@@ -266,7 +279,7 @@ def _naming(file: str) -> Iterator[None]:
 
 
 def _judge(found: "Backtest", conditions: "list[Condition]") -> int:
-    """The exit code: whether a condition holds. Without a judged reply no condition can be looked at."""
+    """The exit code: 1 if a condition is true. Conditions need at least one judged reply."""
     if conditions and not found.judged:
         raise Unavailable(f"--fail-if: {found.conclusion[:1].lower()}{found.conclusion[1:]}")
     figures = found.figures()

@@ -1,4 +1,4 @@
-"""`trueup bench`: what checking costs on this machine, beside the libraries that are installed; names in, tables out."""
+"""`trueup bench`: measure what checking costs on this machine, next to other installed libraries, and print tables."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,8 +14,8 @@ NAMES = ("clean", "broken", "streaming", "tools", "rules", "state", "reply")
 MARKS = {"right": "", "wrong": " ✗", "error": " –"}
 
 
-class Table(NamedTuple):
-    """One section as it is shown."""
+class BenchTable(NamedTuple):
+    """One section of the output."""
 
     title: str
     note: str
@@ -28,28 +28,27 @@ def _names(_context: click.Context, _option: click.Parameter, given: tuple[str, 
     wanted = [name.strip() for part in given for name in part.split(",") if name.strip()]
     for name in wanted:
         if name not in NAMES:
-            raise click.BadParameter(f"no section {name!r}; there are {', '.join(NAMES)}")
+            raise click.BadParameter(f"unknown section {name!r}; the sections are {', '.join(NAMES)}")
     return tuple(name for name in NAMES if not wanted or name in wanted)
 
 
 @click.command()
 @click.option(
     "--only", metavar="SECTION", multiple=True, callback=_names,
-    help=f"One section, or several with commas: {', '.join(NAMES)}.",
+    help=f"One section, or several separated by commas: {', '.join(NAMES)}.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as one JSON document.")
 @click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
     help="Colour; auto means on a terminal, unless NO_COLOR is set.",
 )  # fmt: skip
-def bench(only: tuple[str, ...], as_json: bool, color: Color) -> None:
-    """Measure what checking costs on this machine, beside other libraries that are installed.
+def bench(only: tuple[str, ...], *, as_json: bool, color: Color) -> None:
+    """Measure what checking costs on this machine, next to other installed libraries.
 
-    CPU time of one call, the best of several, everything in one process and in turns. Takes some ten seconds; a peer
-    that is not installed is named and left out.
+    Shows the CPU time of one call: the best of several. Libraries take turns in one process. This takes about ten
+    seconds. Libraries that are not installed are listed and left out.
 
     \b
-      trueup bench
       trueup bench --only rules,state
     """
     from trueup.measure.sections import SECTIONS, machine
@@ -77,7 +76,7 @@ def bench(only: tuple[str, ...], as_json: bool, color: Color) -> None:
         _say(console, f"Not installed, so not measured: {', '.join(absent)}.", "dim")
 
 
-def _show(console: "Console", shown: Table) -> None:
+def _show(console: "Console", shown: BenchTable) -> None:
     from rich.text import Text
 
     from trueup.cli.terminal.table import table
@@ -106,30 +105,30 @@ def _times(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}×"
 
 
-def _clean(data: Any) -> Table:
+def _clean(data: Any) -> BenchTable:
     rows = [
         [name, _us(row["us"]) + MARKS[row["outcome"]], _times(row["ratio"])]
         for name, row in data["peers"].items()
         if "us" in row
     ]
     note = (
-        f"Valid JSON of {data['characters']:,} characters under a schema of 20 fields, in µs; the ratio is to "
-        "orjson + jsonschema-rs, which read and judge and say no more than yes or no."
+        f"Valid JSON of {data['characters']:,} characters under a schema of 20 fields, in µs. The ratio is to "
+        f"orjson + jsonschema-rs, which answer only yes or no."
     )
-    return Table("Clean reply", note, ["reader", "µs", "ratio"], rows, "<>>")
+    return BenchTable("Clean reply", note, ["reader", "µs", "ratio"], rows, "<>>")
 
 
-def _broken(data: Any) -> Table:
+def _broken(data: Any) -> BenchTable:
     names = list(next(iter(data["kinds"].values())))
     rows = [
         [kind, *(_us(row[name]["us"]) + MARKS[row[name]["outcome"]] for name in names)]
         for kind, row in data["kinds"].items()
     ]
-    note = "The same reply as models break it, in µs; ✗ a wrong value, – an error. trueup checks the schema as well."
-    return Table("Broken replies", note, ["kind", *names], rows, "<" + ">" * len(names))
+    note = "One reply with typical errors, in µs; ✗ a wrong value, – an error. trueup also checks the schema."
+    return BenchTable("Broken replies", note, ["kind", *names], rows, "<" + ">" * len(names))
 
 
-def _streaming(data: Any) -> Table:
+def _streaming(data: Any) -> BenchTable:
     rows = [
         [name, f"{row['ms']:,.1f}" + MARKS[row["outcome"]], _times(row.get("ratio"))]
         for name, row in data["peers"].items()
@@ -139,21 +138,21 @@ def _streaming(data: Any) -> Table:
         f"{data['characters']:,} characters in {data['chunks']:,} chunks, the value so far read at every chunk, in ms; "
         "the ratio is to jiter."
     )
-    return Table("Streaming", note, ["reader", "ms", "ratio"], rows, "<>>")
+    return BenchTable("Streaming", note, ["reader", "ms", "ratio"], rows, "<>>")
 
 
-def _tools(data: Any) -> Table:
+def _tools(data: Any) -> BenchTable:
     rows = [[name, _us(us)] for name, us in data["us"].items()]
     rows.append([f"compile: a contract of {data['tools']:,} tools", f"{data['made'] * 1e6:,.0f}"])
-    return Table("Tool calls", "Reading and judging one reply, in µs.", ["reply", "µs"], rows, "<>")
+    return BenchTable("Tool calls", "Reading and judging one reply, in µs.", ["reply", "µs"], rows, "<>")
 
 
-def _rules(data: Any) -> Table:
+def _rules(data: Any) -> BenchTable:
     rows = list(_rule_rows(data))
     rows.append([_us(data["whole"]["with three rules"]), "", "", "", "a whole check of a small reply, three rules"])
     rows.append([_us(data["whole"]["without rules"]), "", "", "", "the same without rules"])
     note = "One evaluation and one compilation in µs, beside a Python function that does the same."
-    return Table("Business rules", note, ["trueup", "Python", "asteval", "compile", "rule"], rows, ">>>><")
+    return BenchTable("Business rules", note, ["trueup", "Python", "asteval", "compile", "rule"], rows, ">>>><")
 
 
 def _rule_rows(data: Any) -> Iterator[list[str]]:
@@ -164,24 +163,24 @@ def _rule_rows(data: Any) -> Iterator[list[str]]:
         yield [*shown, other, _us(data["compiled"][source]), source]
 
 
-def _state(data: Any) -> Table:
+def _state(data: Any) -> BenchTable:
     rows = [[name, _us(us)] for name, us in data["us"].items()]
     rows.append(["compile: 100 patterns and 200 terms", f"{data['compiled'] * 1e6:,.0f}"])
     note = (
         f"{data['characters']:,} characters of Spanish against 100 patterns and 200 terms, whatever their case and "
         "accents, in µs; the rows of `re` know case alone."
     )
-    return Table("Dialogue state", note, ["check", "µs"], rows, "<>")
+    return BenchTable("Dialogue state", note, ["check", "µs"], rows, "<>")
 
 
-def _reply(data: Any) -> Table:
+def _reply(data: Any) -> BenchTable:
     rows = [[name, _us(us)] for name, us in data["us"].items()]
     rows.append(["compile: all reply rules", _us(data["compiled"])])
     note = f"Whether {data['characters']:,} characters are worth charging for, in µs."
-    return Table("Reply rules", note, ["check", "µs"], rows, "<>")
+    return BenchTable("Reply rules", note, ["check", "µs"], rows, "<>")
 
 
-DRAW: dict[str, Callable[[Any], Table]] = {
+DRAW: dict[str, Callable[[Any], BenchTable]] = {
     "clean": _clean,
     "broken": _broken,
     "streaming": _streaming,

@@ -1,4 +1,4 @@
-"""`trueup check`: one reply in, its verdict on the screen or as JSON; the exit code says ok or refused."""
+"""`trueup check`: judge one reply and show the verdict as text or JSON. The exit code says whether it was accepted."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trueup.verdict.verdict import Verdict
 
 _MOST_RESPONSE = 256 * 1024 * 1024  # bytes of a provider's response
-_MOST_ERRORS = 10  # that --value names
+_MOST_ERRORS = 10  # errors that --value lists
 
 
 @click.command()
@@ -33,18 +33,18 @@ _MOST_ERRORS = 10  # that --value names
     "--reply",
     "response",
     metavar="FILE",
-    help="A provider's response in place of FILE: JSON, the body of a stream, or a line of a batch.",
+    help="A provider's response instead of FILE: JSON, the body of a stream, or a line of a batch.",
 )
 @click.option(
     "-t",
     "--tools",
     metavar="TOOLS",
-    help="The tools that were offered: a .json file or JSON text in any provider's shape, or module:name.",
+    help="The tools that were offered: a .json file or JSON text in any provider's format, or module:name.",
 )
 @click.option(
     "--order",
     metavar="ORDER",
-    help="The order of calls: names with commas between, JSON text, or a .json file.",
+    help="The order of calls: names separated by commas, JSON text, or a .json file.",
 )
 @click.option("--history", metavar="FILE", help="The messages before the reply, as a .json file.")
 @click.option(
@@ -52,16 +52,16 @@ _MOST_ERRORS = 10  # that --value names
     "--contract",
     "contract_file",
     metavar="FILE",
-    help="A contract file (YAML, TOML or JSON) in place of --schema, --tools and --order.",
+    help="A contract file (YAML, TOML or JSON) instead of --schema, --tools and --order.",
 )
 @click.option(
-    "--context", "context_text", metavar="CONTEXT", help="What the conversation knows: a .json file or JSON text."
+    "--context", "context_text", metavar="CONTEXT", help="The facts of the conversation: a .json file or JSON text."
 )
 @click.option(
     "--source",
     multiple=True,
     metavar="FILE",
-    help="The text that every value must stand in; a .json file may hold documents or messages. May be repeated.",
+    help="The text in which every value must appear; a .json file may contain documents or messages. May be repeated.",
 )
 @click.option("--state", metavar="NAME", help="The state that the conversation is in; short for --context.")
 @click.option(
@@ -69,13 +69,13 @@ _MOST_ERRORS = 10  # that --value names
     type=click.Choice(OPTIONS["accept"].choices),
     default=OPTIONS["accept"].default,
     show_default=True,
-    help="The boldest fix a reply may need and still be ok.",
+    help="The riskiest kind of fix that an accepted reply may need.",
 )
 @coercion_options(OPTIONS["coerce"].default)
 @click.option(
     "--strict",
     is_flag=True,
-    help="Refuse where one of several readings would have to be chosen, and wherever there is a warning.",
+    help="Refuse replies that can be read in several ways, and replies with warnings.",
 )
 @click.option(
     "--max-size",
@@ -95,9 +95,12 @@ _MOST_ERRORS = 10  # that --value names
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as one JSON document.")
 @click.option(
-    "--value", "only_value", is_flag=True, help="Print the value alone, as JSON; if refused, the reasons to stderr."
+    "--value",
+    "only_value",
+    is_flag=True,
+    help="Print only the value, as JSON; if the reply is refused, print the reasons to stderr.",
 )
-@click.option("-a", "--all", "everything", is_flag=True, help="Leave nothing out, however long.")
+@click.option("-a", "--all", "everything", is_flag=True, help="Show everything, without shortening.")
 @click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),
@@ -107,6 +110,7 @@ _MOST_ERRORS = 10  # that --value names
 )
 def check(
     file: str | None,
+    *,
     response: str | None,
     as_json: bool,
     only_value: bool,
@@ -117,8 +121,8 @@ def check(
 ) -> int:
     """Judge one reply, from FILE or standard input.
 
-    Shows each tool call with its verdict; what was changed, as a diff; what is wrong, with its place underlined;
-    and the value. Exit code 0: ok, 1: refused, 2: the command, the schema, the tools or the contract are wrong.
+    Shows each tool call with its verdict, the changes as a diff, each error underlined in the text, and the value. Exit
+    code 0: ok, 1: refused, 2: the command, the schema, the tools or the contract are wrong.
 
     \b
       trueup check reply.txt --schema person.json
@@ -130,45 +134,45 @@ def check(
     if as_json and only_value:
         raise click.UsageError("--json and --value exclude each other")
     if file is not None and response is not None:
-        raise click.UsageError("FILE is the text of a reply and --reply a provider's response: give one of them")
+        raise click.UsageError("FILE is the text of a reply, --reply is a provider's response: give one of them")
     if options["tools"] is None and options["order"] is not None:
         raise click.UsageError("--order needs --tools")
     max_size = options["max_size"]
     contract, given = _given(contract_file, options)
     source = file if response is None else response
     raw, name = _read(source, _MOST_RESPONSE if response is not None else 4 * max(max_size, contract.max_size) + 4)
-    verdict, name = _judge(contract, raw, name, given, response is not None)
+    verdict, name = _judge(contract, raw, name, given, response=response is not None)
     if as_json:
         _print_json(verdict.to_dict())
     elif only_value:
         _print_value(verdict, has_value=contract.schema is not None)
     else:
         from trueup.cli.display.verdict import show
-        from trueup.cli.terminal.layout import View
+        from trueup.cli.terminal.layout import Layout
         from trueup.cli.terminal.output import open_console
 
         console = open_console(color)
         text = "text" if response is not None or verdict.reply.provider else ""
-        names = View(console.width, console.is_terminal, everything, name, given.schema_name, given.tools_name, text)
+        names = Layout(console.width, console.is_terminal, everything, name, given.schema_name, given.tools_name, text)
         show(verdict, console, names._replace(value=contract.schema is not None, contract=contract_file or ""))
     return 0 if verdict.ok else 1
 
 
-def _given(contract_file: str | None, options: dict[str, Any]) -> "tuple[Contract, Given]":
-    """The contract that the options name or make, and what they give beside it."""
+def _given(contract_file: str | None, options: dict[str, Any]) -> "tuple[Contract, CheckInputs]":
+    """The contract that the options name or define, and the other inputs that they give."""
     if contract_file is None:
         grounded = True if options["source"] else None
-        given = Given.of(options)
+        given = CheckInputs.of(options)
         coerce = take_coercion(options) or "standard"
         return _contract(given, {**options, "coerce": coerce, "grounded": grounded}), given
     from trueup.cli.options.contract import read_contract
 
     contract = read_contract(contract_file, options)
-    return contract, Given.of({**options, "schema": "none", "tools": None, "order": None})
+    return contract, CheckInputs.of({**options, "schema": "none", "tools": None, "order": None})
 
 
-class Given(NamedTuple):
-    """What the options name, read: the schema, the tools, their order, what the conversation knows."""
+class CheckInputs(NamedTuple):
+    """The files and texts that the options name, after reading: the schema, the tools, their order, the context."""
 
     schema: Any
     schema_name: str
@@ -178,8 +182,8 @@ class Given(NamedTuple):
     context: dict[str, Any]
 
     @classmethod
-    def of(cls, options: dict[str, Any]) -> "Given":
-        """Take the options that name something, and read it."""
+    def of(cls, options: dict[str, Any]) -> "CheckInputs":
+        """Read what the options name."""
         from trueup.cli.commands.schema import read_schema
         from trueup.cli.options.contract import read_context
         from trueup.cli.options.sources import read_sources
@@ -202,7 +206,7 @@ def _named(given: str) -> str:
     return given if len(given) <= 60 else given[:59] + "…"
 
 
-def _contract(given: Given, options: dict[str, Any]) -> "Contract":
+def _contract(given: CheckInputs, options: dict[str, Any]) -> "Contract":
     from trueup.conform.schema import SchemaError
     from trueup.contract.contract import Contract
 
@@ -218,8 +222,10 @@ def _contract(given: Given, options: dict[str, Any]) -> "Contract":
         raise Unavailable(f"{option}: {error}") from None
 
 
-def _judge(contract: Any, raw: bytes, name: str, given: Given, response: bool) -> "tuple[Verdict, str]":
-    """The verdict on a reply, and the name of it: the line of a batch is named too, what is no response is said to be."""
+def _judge(contract: Any, raw: bytes, name: str, given: CheckInputs, *, response: bool) -> "tuple[Verdict, str]":
+    """The verdict on a reply, and the reply's name. The name includes the line of a batch, or says that the file is not
+    a response.
+    """
     from trueup.conform.schema import SchemaError
 
     source: Any = raw
@@ -238,11 +244,11 @@ def _judge(contract: Any, raw: bytes, name: str, given: Given, response: bool) -
 
 
 def _read(file: str | None, most: int) -> tuple[bytes, str]:
-    """The bytes of a reply and a name for it; of a reply that is too long, just enough to see that it is."""
+    """The bytes of a reply, and a name for it. If a reply is too long, just enough bytes to show that."""
     if file is None or file == "-":
         if file is None and sys.stdin.isatty():
             raise click.UsageError(
-                "no reply to judge: name a FILE, or pipe one in (use '-' to type it here, end with Ctrl-D)"
+                "no reply to judge: give a FILE or pipe a reply in (to type it here, use '-' and end with Ctrl-D)"
             )
         return sys.stdin.buffer.read(most), "reply"
     try:
@@ -264,8 +270,8 @@ def _print_json(value: Any) -> None:
     write(document(value, indented=is_terminal()) + "\n")
 
 
-def _print_value(verdict: "Verdict", has_value: bool) -> None:
-    """The value on standard output; without one, the reason on standard error."""
+def _print_value(verdict: "Verdict", *, has_value: bool) -> None:
+    """Print the value to stdout; without a value, print the reason to stderr."""
     if verdict.ok and has_value and not verdict.calls:
         _print_json(verdict.data)
         return

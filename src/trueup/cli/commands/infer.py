@@ -1,6 +1,7 @@
-"""`trueup infer`: replies, a type or an OpenAPI file in; a contract file with its evidence out, on standard output or in a file.
+"""`trueup infer`: draft a contract, with its evidence, from replies, a type or an OpenAPI file.
 
-The report goes to standard error, so that the draft can be piped. No model is asked.
+The draft goes to standard output or a file. The report goes to standard error, so that the draft can be piped. No model
+is asked.
 """
 
 import contextlib
@@ -16,7 +17,7 @@ from trueup.cli.options.references import Unavailable, python_object
 from trueup.cli.options.selection import readable, selection_options, take_selection
 
 if TYPE_CHECKING:
-    from trueup.inferring.report import Draft, Report
+    from trueup.inferring.report import ContractDraft, DraftReport
 
 _STEP = 5_000
 
@@ -24,24 +25,24 @@ _STEP = 5_000
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("-o", "--output", metavar="FILE", help="Write the contract to this file.  [default: standard output]")
-@click.option("--force", is_flag=True, help="With -o: replace a file that is there.")
+@click.option("--force", is_flag=True, help="With -o: replace an existing file.")
 @click.option("--name", default="", metavar="NAME", help="The contract's name.")
 @click.option(
     "--strictness",
     type=click.Choice(["loose", "standard", "tight"]),
     default="standard",
     show_default=True,
-    help="How little evidence a constraint needs; tight also refuses unknown keys.",
+    help="How strict the draft is: tight needs the least evidence for a constraint, and refuses unknown keys.",
 )
 @click.option(
     "--expect",
     type=click.Choice(["auto", "value", "text"]),
     default="auto",
     show_default=True,
-    help="What replies are; auto: a value if at least half of them hold one.",
+    help="The kind of replies; auto means values if at least half of them contain one.",
 )
 @click.option(
-    "--operation", default="", metavar="ID", help="Of an OpenAPI file: the operation whose answer is drafted."
+    "--operation", default="", metavar="ID", help="For an OpenAPI file: the operation to draft the response of."
 )
 @click.option(
     "--holdout",
@@ -49,25 +50,32 @@ _STEP = 5_000
     default=0.2,
     show_default=True,
     metavar="SHARE",
-    help="The share of replies that the draft is tried on.",
+    help="The share of replies to hold out for testing the draft.",
 )
 @click.option(
-    "--seed", type=int, default=0, show_default=True, metavar="N", help="Chooses the replies that are held out."
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="The random seed for choosing the held-out replies.",
 )
-@click.option("--reply-column", default="", metavar="NAME", help="The field of JSON lines that holds the reply.")
+@click.option("--reply-column", default="", metavar="NAME", help="The field of JSON lines that contains the reply.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Read at most N replies.")
 @selection_options
 @click.option("--json", "as_json", is_flag=True, help="Print contract, evidence and report as one JSON document.")
 def infer(sources: tuple[str, ...], **options: Any) -> int:
-    """Draft a contract from replies, from a Python type, or from an OpenAPI file.
+    """Draft a contract from replies, a Python type or an OpenAPI file.
 
-    SOURCE is a file of replies (JSONL, CSV, Parquet, a JSON array), '-' for lines from standard input, a text file or a folder of text or
-    JSON files with one reply each, the folder of a `trueup sift`, a run directory or a store. Broken replies count too. Or it is module:Name (a pydantic model, a dataclass, a TypedDict, functions),
-    or an OpenAPI file: openapi.yaml#/components/schemas/Order for a schema, the file alone for its operations as tools.
+    SOURCE is a file of replies (JSONL, CSV, Parquet, a JSON array), '-' for lines from standard input, a text file or a
+    folder of text or JSON files with one reply each, a folder of `trueup sift`, a run directory or a store. Broken
+    replies are used too. SOURCE can also be module:Name (a pydantic model, a dataclass, a TypedDict, functions) or an
+    OpenAPI file: openapi.yaml#/components/schemas/Order for a schema, or only the file to draft its operations as
+    tools.
 
-    Each line of the draft carries its evidence. A share of the replies is held out, and constraints that refuse them are relaxed until 99 %
-    pass. Exit code 0: drafted, 1: drafted, but fewer than 99 % of the held-out replies pass, 2: the command or a source is wrong, or
-    there is nothing to draft from.
+    Each line of the draft has a comment with its evidence. A share of the replies is held out, and constraints that
+    refuse them are relaxed until 99 % pass. Exit code 0: drafted, 1: drafted, but fewer than 99 % of the held-out
+    replies pass, 2: the command or a source is wrong, or there is nothing to draft from.
 
     \b
       trueup infer replies.jsonl -o order.yaml
@@ -92,19 +100,19 @@ def infer(sources: tuple[str, ...], **options: Any) -> int:
 
 
 def _refuse_output(path: Path, *, force: bool) -> None:
-    """Say before anything is read that the draft cannot be written."""
+    """Fail before anything is read if the draft cannot be written."""
     from trueup.cli.options.outputs import keep_results
 
     keep_results("-o", path)
     if path.suffix.lower() not in (".yaml", ".yml"):
         raise Unavailable(f"-o {path}: a draft is YAML; give a name that ends in .yaml")
     if path.is_dir() or not path.absolute().parent.is_dir():
-        raise Unavailable(f"-o {path}: that is a folder, or the folder of it does not exist")
+        raise Unavailable(f"-o {path}: this is a folder, or its folder does not exist")
     if path.exists() and not force:
-        raise Unavailable(f"-o {path}: the file is there already; choose another name, or give --force to replace it")
+        raise Unavailable(f"-o {path}: the file already exists; choose another name, or give --force to replace it")
 
 
-def _drafted(sources: tuple[str, ...], options: dict[str, Any]) -> "Draft":
+def _drafted(sources: tuple[str, ...], options: dict[str, Any]) -> "ContractDraft":
     from msgspec.structs import replace
 
     from trueup.inferring.declarations import Mixed
@@ -133,13 +141,13 @@ def _drafted(sources: tuple[str, ...], options: dict[str, Any]) -> "Draft":
 
 
 def _source(given: str) -> Any:
-    """What a source names: a Python object, or itself."""
+    """The Python object that a source names, or the source unchanged."""
     found = python_object("SOURCE", given)
     return given if found is None else found
 
 
 class _Counter:
-    """Shows on a terminal how many replies were read."""
+    """Show on a terminal how many replies have been read."""
 
     def __init__(self) -> None:
         self._shows = sys.stderr.isatty()
@@ -162,7 +170,7 @@ class _Counter:
 
 
 def _save(path: Path, text: str, *, force: bool) -> None:
-    """Put a file in place in one step, and never over one that was made meanwhile."""
+    """Put a file in place in one step, and never replace one that was made in the meantime."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         beside.write_text(text, "utf-8")
@@ -171,7 +179,7 @@ def _save(path: Path, text: str, *, force: bool) -> None:
         else:
             os.link(beside, path)
     except FileExistsError:
-        raise Unavailable(f"-o {path}: the file is there already; choose another name, or give --force") from None
+        raise Unavailable(f"-o {path}: the file already exists; choose another name, or give --force") from None
     except OSError as error:
         raise Unavailable(f"-o {path}: cannot be written: {error.strerror or error}") from None
     finally:
@@ -179,7 +187,7 @@ def _save(path: Path, text: str, *, force: bool) -> None:
             beside.unlink()
 
 
-def _print_json(draft: "Draft") -> None:
+def _print_json(draft: "ContractDraft") -> None:
     from trueup.cli.terminal.json_text import document
     from trueup.cli.terminal.output import is_terminal, write
 
@@ -187,7 +195,7 @@ def _print_json(draft: "Draft") -> None:
     write(document(data, indented=is_terminal()) + "\n")
 
 
-def _tell(report: "Report", output: str | None) -> None:
+def _tell(report: "DraftReport", output: str | None) -> None:
     """The report on standard error, at most 80 columns wide."""
     from trueup.inferring.heading import told
     from trueup.inferring.words import lines_of

@@ -1,4 +1,4 @@
-"""`trueup label`: stored replies in, one key for each, and what people say about trueup's decisions out."""
+"""`trueup label`: show stored replies, read one key for each, and store whether trueup decided correctly."""
 
 import getpass
 import os
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trueup.cli.terminal.layout import Line
     from trueup.labelling.labels import Sink
     from trueup.labelling.queue import Queue
-    from trueup.labelling.session import Session
+    from trueup.labelling.session import LabellingSession
     from trueup.labelling.summary import Summary
     from trueup.material.case import Case, Label
     from trueup.material.selection import Selection
@@ -33,14 +33,14 @@ _MOST_SUBJECTS = 20
     "-c",
     "--contract",
     metavar="CONTRACT",
-    help="Judges replies that have no verdict yet: a contract file or module:name.",
+    help="Judge replies that have no verdict yet under this contract: a file or module:name.",
 )
 @click.option("--labels", metavar="FILE", help="The file of labels, for replies that are not in a store.")
 @click.option(
     "--author",
     envvar="TRUEUP_AUTHOR",
     metavar="NAME",
-    help="Who you are.  [default: $TRUEUP_AUTHOR, or your user name]",
+    help="The author of the labels.  [default: $TRUEUP_AUTHOR, or your user name]",
 )
 @click.option(
     "--size",
@@ -51,8 +51,8 @@ _MOST_SUBJECTS = 20
     help="How many replies to show.",
 )
 @click.option("--random", "share", type=click.FloatRange(0, 1), default=0.25, show_default=True, metavar="SHARE",
-              help="The share of them that is a random sample of accepted replies.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Draws another random sample.")
+              help="The share of these replies that is a random sample of accepted ones.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="The seed of the random sample.")
 @selection_options
 @click.option("--import", "imported", metavar="FILE", help="Import the labels of a JSONL file instead of asking.")
 @click.option("--export", "exported", metavar="FILE", help="Export all labels to a JSONL file instead of asking.")
@@ -61,12 +61,12 @@ _MOST_SUBJECTS = 20
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Colour; auto means on a terminal, unless NO_COLOR is set.")  # fmt: skip
 def label(sources: tuple[str, ...], **options: Any) -> None:
-    """Say of stored replies whether trueup decided right, one key each.
+    """Label stored replies: was trueup's decision right? One key per reply.
 
-    Shows the replies whose decision is least certain and, among them, a random sample of accepted ones: only this sample can
-    tell how much is missed. Each answer is stored immediately; run the command again to continue. SOURCE is a store, a folder of
-    `trueup sift`, a run, or a file of replies; their labels go into the store, or into a file beside the source.
-    Without a terminal it reads one letter per line.
+    Shows the replies with the least certain decisions, mixed with a random sample of accepted ones. Only this sample
+    shows how many errors are missed. Each answer is stored immediately; run the command again to continue. SOURCE is a
+    store, a folder of `trueup sift`, a run, or a file of replies. Labels go into the store, or into a file next to the
+    source. Without a terminal, it reads one letter per line.
 
     \b
       trueup label verdicts.db --since 7d
@@ -86,13 +86,13 @@ def label(sources: tuple[str, ...], **options: Any) -> None:
         elif options["exported"]:
             _export(_cases(sources, selection, options), options["exported"])
         elif options["summary"]:
-            _summarise(_cases(sources, selection, options), options["as_json"], options["color"])
+            _summarise(_cases(sources, selection, options), options["color"], as_json=options["as_json"])
         else:
             _ask(sources, selection, options)
 
 
 def _cases(sources: tuple[str, ...], selection: "Selection", options: dict[str, Any]) -> "Iterator[Case]":
-    """The replies with their labels, each with a verdict if there is a contract to make one."""
+    """The replies with their labels, and with verdicts if there is a contract to judge them by."""
     from trueup.material.sources import cases
 
     file = label_file(sources, options["labels"])
@@ -114,7 +114,7 @@ def _judged(found: "Iterable[Case]", contract: str) -> "Iterator[Case]":
 
 
 def label_file(sources: tuple[str, ...], given: str | None) -> Path | None:
-    """The file that labels are in; None if they are in a store."""
+    """The file of labels; None if they are in a store."""
     from trueup.material.sources import is_store
 
     if given is not None:
@@ -162,7 +162,7 @@ def _import(sources: tuple[str, ...], file: str, labels: str | None) -> None:
     if unknown:
         click.echo(f"{unknown:,} are about replies that are not in the source, and were left out", err=True)
     if contradicted:
-        said = "are about another decision than the stored one, and were left out"
+        said = "are about a decision other than the stored one, and were left out"
         click.echo(f"{contradicted:,} {said}", err=True)
 
 
@@ -190,7 +190,7 @@ def _export(found: "Iterable[Case]", file: str) -> None:
     click.echo(f"{n:,} labels written to {file}")
 
 
-def _summarise(found: "Iterable[Case]", as_json: bool, color: Color) -> None:
+def _summarise(found: "Iterable[Case]", color: Color, *, as_json: bool) -> None:
     from trueup.cli.terminal.output import is_terminal, open_console, write
     from trueup.labelling.summary import summarise
 
@@ -228,7 +228,7 @@ def _summary_lines(summary: "Summary", width: int) -> "Iterator[Line]":
         shown = summary.subjects[:_MOST_SUBJECTS]
         rows = [
             [each.name.partition(":")[2], f"{each.fired:,}", f"{each.right:,}", f"{each.wrong:,}", _interval(each.precision),
-             f"{each.needed} more" if each.needed else "enough" if each.right + each.wrong >= NEEDED else "fires too seldom"]
+             f"{each.needed} more" if each.needed else "enough" if each.right + each.wrong >= NEEDED else ("fires too rarely")]
             for each in shown
         ]  # fmt: skip
         yield from table(["rule or code", "fired", "right", "wrong", "precision", "for tune"], rows, "<>>><<", width)
@@ -284,7 +284,7 @@ def _ask(sources: tuple[str, ...], selection: "Selection", options: dict[str, An
         return
     from trueup.cli.options.store import opened
 
-    with opened(sources[0]) as store:  # closed while the replies are read
+    with opened(sources[0]) as store:  # closed during the reading of replies
         _run(found, LabelStore(store), author, options["color"])
 
 
@@ -301,7 +301,7 @@ def _say_nothing_left(found: "Queue") -> None:
     if not found.seen:
         click.echo("no replies are selected")
         return
-    click.echo(f"nothing is left to label: {found.seen:,} replies, {found.labelled:,} of them labelled before")
+    click.echo(f"nothing is left to label: {found.seen:,} replies, {found.labelled:,} of them already labelled")
 
 
 def _say_left_out(found: "Queue", contract: str | None) -> None:
@@ -313,14 +313,14 @@ def _say_left_out(found: "Queue", contract: str | None) -> None:
 
 
 def _run(found: "Queue", sink: "Sink", author: str, color: Color) -> None:
-    """Show entry after entry, until the person has answered them all, quits or interrupts."""
+    """Show one entry after another until the person has answered them all, quits or interrupts."""
     from trueup.cli.terminal.keyboard import open_keyboard
     from trueup.cli.terminal.output import open_console
-    from trueup.labelling.session import Session
+    from trueup.labelling.session import LabellingSession
 
     for given in found.promoted:
         sink.write(given)
-    session = Session(found.entries, sink, author)
+    session = LabellingSession(found.entries, sink, author)
     console = open_console(color)
     try:
         with open_keyboard() as keyboard:
@@ -334,7 +334,7 @@ def _run(found: "Queue", sink: "Sink", author: str, color: Color) -> None:
     _say_result(session, found.promoted)
 
 
-def _loop(session: "Session", keyboard: "Keyboard", console: "Console") -> None:
+def _loop(session: "LabellingSession", keyboard: "Keyboard", console: "Console") -> None:
     from trueup.cli.display.labelling import help_lines, screen
 
     said = ""
@@ -362,7 +362,7 @@ def _loop(session: "Session", keyboard: "Keyboard", console: "Console") -> None:
                 said = session.press(key)
         except EOFError:
             session.quit()
-        except ValueError as error:  # such as a rule with a name that no store takes
+        except ValueError as error:  # such as a rule with a name that stores do not accept
             said = f"not stored: {error}"
 
 
@@ -373,7 +373,7 @@ def _print(console: "Console", lines: "Iterable[Line]") -> None:
         console.print(Text.assemble(*line), soft_wrap=True)
 
 
-def _say_result(session: "Session", promoted: "tuple[Label, ...]") -> None:
+def _say_result(session: "LabellingSession", promoted: "tuple[Label, ...]") -> None:
     from trueup.verdict.display import safe_line
 
     counted = session.counts()

@@ -1,4 +1,4 @@
-"""`trueup learn`: a model of quality from labelled replies, and whether it beats the rules."""
+"""`trueup learn`: train a model of quality on labelled replies, and compare it with the rules."""
 
 import os
 import sys
@@ -21,29 +21,35 @@ _ROOM_FOR_INTERVALS = 71
 @click.command()
 @click.argument("contract", metavar="CONTRACT")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
-@click.option("-o", "--out", metavar="FILE", help="Where the model goes.  [default: NAME.quality.json]")
+@click.option("-o", "--out", metavar="FILE", help="The file to write the model to.  [default: NAME.quality.json]")
 @click.option("--labels", metavar="FILE", multiple=True, help="Labels for files of replies, as JSON lines.")
-@click.option("--good", metavar="LABEL", multiple=True, help="A label of your own for good replies.")
-@click.option("--bad", metavar="LABEL", multiple=True, help="A label of your own for bad replies.")
+@click.option("--good", metavar="LABEL", multiple=True, help="Your own label for good replies.")
+@click.option("--bad", metavar="LABEL", multiple=True, help="Your own label for bad replies.")
 @click.option(
-    "--below", type=click.FloatRange(0, 1), default=0.7, show_default=True, help="The score below which a reply is bad."
+    "--below",
+    type=click.FloatRange(0, 1),
+    default=0.7,
+    show_default=True,
+    help="A reply with a score below this is bad.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same model.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="The random seed; the same seed gives the same model."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
-def learn(contract: str, sources: tuple[str, ...], out: str | None, as_json: bool, **options: Any) -> int:
-    """Train a model of quality on labelled replies, and say whether it beats the rules of CONTRACT.
+def learn(contract: str, sources: tuple[str, ...], out: str | None, *, as_json: bool, **options: Any) -> int:
+    """Train a model of quality on labelled replies, and report whether it beats the rules of CONTRACT.
 
-    A SOURCE is a store, a folder of `trueup sift`, a run directory, or a file of replies. `right` and `wrong` say whether
-    trueup's decision was correct: an accepted reply that is `wrong` is a bad one, and so is a refused one that is `right`.
-    The latest quarter of the labels tests the model, by whole conversations; it learns from the others. Replies that repeat others,
-    numbers aside, are left out of the test. 80 labels are needed.
+    SOURCE is a store, a folder of `trueup sift`, a run directory, or a file of replies. `right` and `wrong` say whether
+    trueup's decision was correct: an accepted reply labelled `wrong` is bad, and so is a refused reply labelled
+    `right`. The latest quarter of the labels, in whole conversations, tests the model; the others train it. Replies
+    that differ from others only in their numbers are left out of the test. At least 80 labels are needed.
 
     \b
       trueup learn salon.yaml verdicts.db
       trueup learn salon.yaml replies.jsonl --labels labels.jsonl --bad rude
 
-    A model passes if it beats the rules on the latest labels and its scores are probabilities. Until then, a contract only records
-    its score. A model that has passed is not replaced by one that has not.
+    A model passes if it beats the rules on the latest labels and its scores are calibrated probabilities. Until then, a
+    contract only records its score. A model that passed is never replaced by one that did not.
 
     Exit code 0: the model passes, 1: it does not, or there are too few labels, 2: the command, the contract or a source is
     wrong, 3: the disk is full, 130: stopped.
@@ -53,7 +59,7 @@ def learn(contract: str, sources: tuple[str, ...], out: str | None, as_json: boo
     from trueup.learning.learn import TooFew
     from trueup.learning.learn import learn as train
     from trueup.material.labels import BadLabels
-    from trueup.material.sources import Missing, cases
+    from trueup.material.sources import SourceError, cases
 
     path = Path(out or f"{Path(contract).stem if Path(contract).suffix else 'contract'}.quality.json")
     if isnan(options["below"]):
@@ -75,7 +81,7 @@ def learn(contract: str, sources: tuple[str, ...], out: str | None, as_json: boo
         for line in _sentence(f"trueup: {error}", sys.stderr):
             click.echo(line, err=True)
         return 1
-    except (BadContract, BadLabels, Missing, NotReplaced) as error:
+    except (BadContract, BadLabels, SourceError, NotReplaced) as error:
         raise Unavailable(str(error)) from None
     finally:
         shown.close()
@@ -94,7 +100,7 @@ def learn(contract: str, sources: tuple[str, ...], out: str | None, as_json: boo
 
 
 class _Shown:
-    """Progress on one line of a terminal; nothing elsewhere."""
+    """Show progress on one line of a terminal, and nothing elsewhere."""
 
     def __init__(self) -> None:
         self._write: Callable[[str], object] | None = sys.stderr.write if sys.stderr.isatty() else None
@@ -110,19 +116,19 @@ class _Shown:
             self._last = line
 
     def close(self) -> None:
-        """Leave the line empty."""
+        """Clear the line."""
         if self._write is not None and self._last:
             self._write("\r\x1b[K")
             self._last = ""
 
 
 def _lines(learned: "Learned", path: Path, size: int | None, named: str) -> list[str]:
-    """The result for people; without a size, the file that was there is kept."""
+    """Print the result for people. Without a size, the earlier file was kept."""
     facts, found = learned.model.facts, learned.evaluation
     width = _width(sys.stdout)
     who = f", by {facts.authors:,} {_plural('person', facts.authors, 'people')}" if facts.authors else ""
     when = f", {facts.since} to {facts.until}" if facts.since else ""
-    repeats = f" ({learned.repeated:,} more repeat others, numbers aside)" if learned.repeated else ""
+    repeats = f"  ({learned.repeated:,} more differ from others only in numbers)" if learned.repeated else ""
     judges = (
         ("rules", learned.rules),
         (f"model below {found.below:g}", learned.alone),
@@ -145,7 +151,7 @@ def _lines(learned: "Learned", path: Path, size: int | None, named: str) -> list
         kept = f"{path} holds an earlier model, which has passed, and stays as it is. To write this one, name another file with -o."
         return [*lines, *_wrapped(kept, width)]
     lines += [
-        "Put this into the contract:",
+        "Add this to the contract:",
         "",
         "quality:",
         f"  model: {named}",
@@ -181,7 +187,7 @@ def _quality_of(learned: "Learned") -> str:
 
 
 def _table(judges: "tuple[tuple[str, Confusion], ...]", *, with_intervals: bool) -> list[str]:
-    """How the judges did; a narrow screen has no room for the intervals and F1."""
+    """The results of the judges. A narrow screen has no room for the intervals and F1."""
     if not with_intervals:
         rows = [(name, one.part) for name, one in judges]
         return [
@@ -214,14 +220,14 @@ def _plural(one: str, count: int, many: str) -> str:
 
 
 def _width(stream: TextIO) -> int:
-    """The columns of a terminal; those of a page elsewhere."""
+    """The columns of the terminal; elsewhere, the width of a page."""
     from shutil import get_terminal_size
 
     return min(get_terminal_size().columns, _WIDTH) if stream.isatty() else _WIDTH
 
 
 def _sentence(text: str, stream: TextIO) -> list[str]:
-    """A message, broken for a person and in one line for a log."""
+    """A message, wrapped for a person, on one line for a log."""
     return _wrapped(text, _width(stream)) if stream.isatty() else [text]
 
 
@@ -232,7 +238,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def _as_data(learned: "Learned", path: Path, size: int | None) -> dict[str, Any]:
-    """The result for programs; the model is None if an earlier one is kept."""
+    """The result for programs. The model is None if an earlier one is kept."""
     import msgspec
 
     intervals = {

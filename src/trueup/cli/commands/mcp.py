@@ -1,4 +1,4 @@
-"""`trueup mcp`: tools for a model over contracts and stored replies, by the Model Context Protocol."""
+"""`trueup mcp`: give a model tools for contracts and stored replies, through the Model Context Protocol."""
 
 import os
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from trueup.cli.options.serving import (
 from trueup.verdict.extras import install
 
 if TYPE_CHECKING:
-    from trueup.studio.settings import Settings
+    from trueup.studio.settings import StudioSettings
 
 _PORT = 8766
 _KEY = "TRUEUP_MCP_KEY"
@@ -34,7 +34,9 @@ _SHORTEST = 16  # characters of a key
     "--store", metavar="STORE", envvar="TRUEUP_STORE", show_envvar=False,
     help="A store of verdicts: a file or postgresql://…  [default: $TRUEUP_STORE, or the one in FOLDERS]",
 )  # fmt: skip
-@click.option("--allow-edit", is_flag=True, help="Let the model change contract files; otherwise nothing is written.")
+@click.option(
+    "--allow-edit", is_flag=True, help="Let the model change contract files. Without this, nothing is written."
+)
 @click.option(
     "--http", is_flag=True, help="Serve over HTTP, for several clients, instead of standard input and output."
 )
@@ -72,25 +74,25 @@ def mcp(
     if listen is not None and port is not None:
         raise click.UsageError("give --port or --listen, not both")
     try:
-        from trueup.mcp.desk import Desk
+        from trueup.mcp.desk import Workspace
         from trueup.mcp.running import run_stdio
-        from trueup.studio.settings import Settings
+        from trueup.studio.settings import StudioSettings
     except ImportError as error:
         raise Unavailable(f"{error.name} is not installed: {install('mcp')}") from None
-    settings = with_store(Settings(keys=(), folders=folders_of(folders)), store or "")
+    settings = with_store(StudioSettings(keys=(), folders=folders_of(folders)), store or "")
     if http:
         _serve_http(settings, port, listen, hosts, allow_edit=allow_edit)
     else:
-        run_stdio(Desk(settings, allow_edit=allow_edit))
+        run_stdio(Workspace(settings, allow_edit=allow_edit))
     return 0
 
 
 def _serve_http(
-    settings: "Settings", port: int | None, listen: str | None, hosts: tuple[str, ...], *, allow_edit: bool
+    settings: "StudioSettings", port: int | None, listen: str | None, hosts: tuple[str, ...], *, allow_edit: bool
 ) -> None:  # fmt: skip
     from msgspec.structs import replace
 
-    from trueup.mcp.desk import Desk
+    from trueup.mcp.desk import Workspace
     from trueup.mcp.running import PATH, run_http
     from trueup.studio.door.sessions import digest_of, new_secret
     from trueup.studio.settings import LOOPBACK, Key
@@ -106,7 +108,7 @@ def _serve_http(
     with bound(where, wanted, "--port" if listen is None else "--listen", usual=_PORT) as listening:
         at = listening.getsockname()[1]
         url = f"http://{bracketed(HERE if where in EVERYWHERE else where)}:{at}{PATH}"
-        desk = Desk(settings, allow_edit=allow_edit)
+        desk = Workspace(settings, allow_edit=allow_edit)
         run_http(
             desk,
             listening,
@@ -121,8 +123,8 @@ def _given_key() -> str:
     return key
 
 
-def _say_started(settings: "Settings", url: str, where: str, secret: str, *, allow_edit: bool) -> None:
-    """Say where the server is, what it serves, and which key opens it."""
+def _say_started(settings: "StudioSettings", url: str, where: str, secret: str, *, allow_edit: bool) -> None:
+    """Print where the server is, what it serves, and which key opens it."""
     from trueup.store.open import file_of
     from trueup.verdict.display import safe_line
 

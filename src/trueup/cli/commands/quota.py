@@ -1,4 +1,4 @@
-"""`trueup quota`: limits and what was used of them, shown and set; and a proof that the sums agree with the ledger."""
+"""`trueup quota`: show and set limits and their use, and check the sums against the ledger."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -9,14 +9,14 @@ from trueup.cli.options.store import opened, store_option
 from trueup.cli.terminal.output import Color
 
 if TYPE_CHECKING:
-    from trueup.store.limits import Standing
+    from trueup.store.limits import BucketState
 
 MONEY = 1_000_000  # cost is kept in millionths
 
 
 @click.group()
 def quota() -> None:
-    """Limits per tenant, user and model, and what was used of them."""
+    """Show and set limits per tenant, user and model, and their use."""
 
 
 @quota.command()
@@ -27,8 +27,8 @@ def quota() -> None:
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
     help="Colour; auto means on a terminal, unless NO_COLOR is set.",
 )  # fmt: skip
-def show(url: str, tenant: str | None, as_json: bool, color: Color) -> None:
-    """Show what was used and what is on hold, beside the limits."""
+def show(url: str, tenant: str | None, *, as_json: bool, color: Color) -> None:
+    """Show the limits, and how much is used and on hold."""
     with opened(url) as store:
         store.quota.expire()
         standings = store.quota.standings(tenant)
@@ -60,31 +60,30 @@ def show(url: str, tenant: str | None, as_json: bool, color: Color) -> None:
             *table(["tenant", "whose", "what", "per", "limit"], rows, "<<<<>", width),
         ]
     if not lines:
-        lines = [[("nothing was used and no limit is set; `trueup quota set` sets one", "")]]
+        lines = [[("nothing has been used and no limit is set; `trueup quota set` sets one", "")]]
     for line in lines:
         console.print(Text.assemble(*line), soft_wrap=True)
 
 
 @quota.command(name="set")
 @store_option
-@click.option(
-    "--tenant", required=True, metavar="NAME", help="Whose limit; `*` for every tenant without one of its own."
-)
+@click.option("--tenant", required=True, metavar="NAME", help="The tenant; `*` for every tenant without its own limit.")
 @click.option("--user", metavar="NAME", help="Limit a user of the tenant; `*` for each.")
 @click.option("--model", metavar="NAME", help="Limit a model of the tenant; `*` for each.")
-@click.option("--replies", type=click.IntRange(0), metavar="N", help="So many valid replies.")
-@click.option("--cost", type=click.FloatRange(0), metavar="MONEY", help="So much money for all attempts, valid or not.")
+@click.option("--replies", type=click.IntRange(0), metavar="N", help="The limit on valid replies.")
+@click.option(
+    "--cost", type=click.FloatRange(0), metavar="MONEY", help="The limit on money for all attempts, valid or not."
+)
 @click.option(
     "--per", type=click.Choice(["hour", "day", "month", "total"]), default="month", show_default=True,
-    help="When it starts anew (UTC); total means never.",
+    help="When the limit starts again (UTC); total means never.",
 )  # fmt: skip
-@click.option("--no-limit", is_flag=True, help="No bound here, even where `*` has one; with --replies 0 or --cost 0.")
-@click.option("--remove", is_flag=True, help="Take the limit away; with --replies 0 or --cost 0.")
+@click.option("--no-limit", is_flag=True, help="No limit here, even if `*` has one; with --replies 0 or --cost 0.")
+@click.option("--remove", is_flag=True, help="Remove the limit; with --replies 0 or --cost 0.")
 def set_limit(
-    url: str, tenant: str, user: str | None, model: str | None, replies: int | None, cost: float | None, per: str,
-    no_limit: bool, remove: bool,
+    url: str, tenant: str, *, user: str | None, model: str | None, replies: int | None, cost: float | None, per: str, no_limit: bool, remove: bool,
 ) -> None:  # fmt: skip
-    """Set a limit, and say what was set.
+    """Set a limit, and print it.
 
     \b
       trueup quota set --store s.db --tenant acme --replies 10000 --per month
@@ -95,7 +94,7 @@ def set_limit(
         raise click.UsageError("give one of --replies and --cost")
     from trueup.store.errors import MOST
 
-    if (replies or 0) > MOST or not (cost or 0) * MONEY <= MOST:  # no number at all is none either
+    if (replies or 0) > MOST or not (cost or 0) * MONEY <= MOST:  # refuses NaN, too
         said = (
             f"--replies {replies}: a number up to {MOST:,}"
             if cost is None
@@ -103,7 +102,7 @@ def set_limit(
         )
         raise click.UsageError(said)
     if user is not None and model is not None:
-        raise click.UsageError("give one of --user and --model, or none of them for the tenant itself")
+        raise click.UsageError("give --user or --model, or neither for the tenant itself")
     unit = "replies" if cost is None else "cost"
     amount: int | None = replies if replies is not None else round((cost or 0) * MONEY)
     if no_limit or remove:
@@ -125,9 +124,9 @@ def set_limit(
 @store_option
 @click.option("--tenant", metavar="NAME", help="Only this tenant.")
 def check(url: str, tenant: str | None) -> int:
-    """Add up the ledger and compare it.
+    """Compare the ledger's sums with the recorded use.
 
-    Exit code 0: everything agrees, 1: something does not.
+    Exit code 0: they agree, 1: they do not.
     """
     from trueup.verdict.display import safe_line
 
@@ -136,7 +135,7 @@ def check(url: str, tenant: str | None) -> int:
     for fault in faults:
         click.echo(safe_line(fault))
     click.echo(
-        "used is what was captured, on hold is what is held" if not faults else f"{len(faults)} disagree",
+        "the ledger agrees with the recorded use and holds" if not faults else f"{len(faults)} disagree",
         err=bool(faults),
     )
     return 1 if faults else 0
@@ -152,7 +151,7 @@ def _amount(amount: int | None, unit: str) -> str:
     return f"{amount:,}" if unit == "replies" else f"{amount / MONEY:,.2f}"
 
 
-def _row(standing: "Standing") -> list[str]:
+def _row(standing: "BucketState") -> list[str]:
     since = "ever" if standing.period == "total" else _since(standing.start)
     counts = [_amount(n, standing.unit) for n in (standing.used, standing.held, standing.limit)]
     return [standing.tenant, _whose(standing.scope, standing.name), standing.unit, since, *counts]

@@ -1,4 +1,4 @@
-"""`trueup sift`: files of replies in; validated units, failure records and a summary out, none lost."""
+"""`trueup sift`: judge files of replies; write validated units, failure records and a summary. No line is lost."""
 
 import contextlib
 import sys
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 OUT_OF_TIME = 3
 
 
-class Stopped(click.ClickException):
-    """The run cannot begin or go on; exit code 2."""
+class CannotSift(click.ClickException):
+    """The run cannot start or continue; exit code 2."""
 
     exit_code = 2
 
 
 def running_options(command: "Callable[..., Any]") -> "Callable[..., Any]":
-    """The options about how a batch is run."""
+    """The options for running a batch."""
     for option in reversed((
         click.option("--engine", default="local", show_default=True, metavar="ENGINE", help="local, or ray[:ADDRESS]."),
-        click.option("-w", "--workers", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: the cores]"),
+        click.option("-w", "--workers", type=click.IntRange(min=1), metavar="N", help="The number of processes.  [default: one per core]"),
         click.option("--progress", type=click.Choice(["auto", "bar", "plain", "json", "none"]), default="auto", show_default=True,
-                     help="On standard error; auto is a bar on a terminal, else lines."),
-        click.option("--fresh", is_flag=True, help="Discard what an earlier run left in the folder."),
+                     help="Progress on standard error; auto shows a bar on a terminal, otherwise lines."),
+        click.option("--fresh", is_flag=True, help="Discard the results of an earlier run in the folder."),
         click.option("--max-line", type=click.IntRange(min=1024), default=8 << 20, show_default=True, metavar="BYTES",
-                     help="A longer line fails its unit."),
+                     help="Fail units with a longer line."),
         click.option("--unit-timeout", type=click.FloatRange(min=0.1), default=60.0, show_default=True, metavar="SECONDS",
-                     help="A unit that takes longer fails."),
+                     help="Fail units that take longer."),
         click.option("--max-memory", type=click.IntRange(min=128), default=1024, show_default=True, metavar="MB",
-                     help="A unit that makes a worker larger fails."),
+                     help="Fail units that make a worker use more memory."),
         click.option("--time-limit", type=click.FloatRange(min=0.0), default=0.0, metavar="SECONDS",
-                     help="Stop after so long; the same command resumes.  [default: none]"),
+                     help="Stop after this time; the same command resumes.  [default: none]"),
         click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output."),
     )):  # fmt: skip
         command = option(command)
@@ -51,34 +51,35 @@ def running_options(command: "Callable[..., Any]") -> "Callable[..., Any]":
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILES...")
-@click.option("-o", "--out", required=True, metavar="DIR", help="The folder for what comes out.")
-@click.option("--table", metavar="FILE", help="Write the valid units as a flat table too: .csv or .jsonl.")
+@click.option("-o", "--out", required=True, metavar="DIR", help="The folder to write the results to.")
+@click.option("--table", metavar="FILE", help="Also write the valid units as a flat table: .csv or .jsonl.")
 @click.option("--merge", type=click.Choice(["first", "last", "valid", "fail"]),
-              help="Lines that share an id: keep one reply, or fail all but the first.  [default: valid for a provider's files, else fail]")  # fmt: skip
+              help="For lines with the same id: keep one reply, or fail all but the first.  [default: valid for a "
+                  "provider's files, otherwise fail]")  # fmt: skip
 @click.option("--format", "format_", type=click.Choice(["jsonl", "parquet", "arrow", "csv", "datasets"]), default="jsonl", show_default=True,
-              help="Write validated and failures in this format too.")  # fmt: skip
+              help="Also write validated and failures in this format.")  # fmt: skip
 @click.option(
-    "--id-column", default="", metavar="NAME", help="The column or field that holds the id.  [default: unit_id]"
+    "--id-column", default="", metavar="NAME", help="The column or field that contains the id.  [default: unit_id]"
 )
 @click.option(
     "--reply-column",
     default="",
     metavar="NAME",
-    help="The column or field that holds the reply.  [default: raw_response]",
+    help="The column or field that contains the reply.  [default: raw_response]",
 )
 @click.option("--encoding", default="utf-8", show_default=True, metavar="NAME", help="The encoding of CSV files.")
-@click.option("--grow", is_flag=True, help="Sift the lines and files that were added since the last time.")
+@click.option("--grow", is_flag=True, help="Sift only the lines and files that were added since the last time.")
 @contract_options
 @running_options
 def sift(files: tuple[str, ...], out: str, table: str | None, **options: Any) -> int:
     """Judge files of replies; write validated.jsonl, failures.jsonl and summary.json.
 
-    FILES are JSONL, Parquet, Arrow, CSV or TSV, also .gz, .zst, '-' for standard input, a folder or a pattern of such files, a folder
-    of Hugging Face datasets, or an address such as s3://…; a row of a table is read as a line, and a line is
-    {unit_id, input, raw_response}, {unit_id, messages}, a line of a provider's batch output or error file, or of
-    a store's export. Each line ends up in exactly one of the two files, in order, unless --merge joins lines that share an id.
-    Stopped or killed, the same command resumes.
-    Exit code 0: all valid, 1: some failed, 2: the command or the contract is wrong, 3: out of time or disk space, 130: stopped.
+    FILES are JSONL, Parquet, Arrow, CSV or TSV files, also as .gz or .zst; '-' for standard input; a folder or a
+    pattern of such files; a folder of Hugging Face datasets; or a URL such as s3://…. A line is {unit_id, input,
+    raw_response}, {unit_id, messages}, or a line of a provider's batch output or error file or of a store's export. A
+    row of a table is read as a line. Each line goes to exactly one of the two files, in order, unless --merge joins
+    lines with the same id. After a stop or a crash, the same command resumes. Exit code 0: all valid, 1: some failed,
+    2: the command or the contract is wrong, 3: out of time or disk space, 130: stopped.
 
     \b
       trueup sift replies.jsonl --schema invoice.json --out sifted
@@ -95,24 +96,24 @@ def sift(files: tuple[str, ...], out: str, table: str | None, **options: Any) ->
 
 
 def _refuse_format(form: str, encoding: str) -> None:
-    """Say before anything is judged that a package is missing, or that an encoding does not exist."""
+    """Fail before anything is judged if a package is missing or an encoding does not exist."""
     from trueup.batch.tables.writing import Unwritable, require_writer
 
     try:
         require_writer(form)
-        "".encode(encoding)  # a codec from bytes to bytes, such as base64, is not one for text
+        "".encode(encoding)  # a codec from bytes to bytes, such as base64, is not a text encoding
     except Unwritable as error:
-        raise Stopped(str(error)) from None
+        raise CannotSift(str(error)) from None
     except LookupError:
-        raise Stopped(f"--encoding {encoding}: there is no such encoding") from None
+        raise CannotSift(f"--encoding {encoding}: unknown encoding") from None
 
 
 def _refuse_table(target: Path) -> None:
-    """Say what is wrong with the name of a table before anything is judged."""
+    """Refuse a bad file name for a table before anything is judged."""
     from trueup.batch.exporting.flat_table import KINDS
 
     if target.suffix not in KINDS:
-        raise Stopped(f"--table {target}: a table is a file that ends in {' or '.join(KINDS)}")
+        raise CannotSift(f"--table {target}: give a file that ends in {' or '.join(KINDS)}")
 
 
 def _write_table(out: Path, target: Path) -> None:
@@ -121,26 +122,26 @@ def _write_table(out: Path, target: Path) -> None:
     try:
         write_table(out / "validated.jsonl", target)
     except UnwritableTable as error:
-        raise Stopped(f"--table: {error}") from None
+        raise CannotSift(f"--table: {error}") from None
 
 
 def run_batch(
     files: list[str], spec: "ContractSpec", out: Path, options: dict[str, Any], *, flips: bool = False
 ) -> int:
-    """Run a sift and tell how it went; gives the exit code."""
+    """Run a sift and print its result; returns the exit code."""
     from trueup.batch.sift import WORK, OutOfTime
     from trueup.cli.display.sift import account
-    from trueup.cli.progress.sift import Shower
+    from trueup.cli.progress.sift import ProgressDisplay
 
     if options["engine"].partition(":")[0] not in {"local", "ray"}:
-        raise Stopped(f"--engine {options['engine']}: there are local and ray[:ADDRESS]")
+        raise CannotSift(f"--engine {options['engine']}: there are local and ray[:ADDRESS]")
     if options["engine"].startswith("ray") and find_spec("ray") is None:
-        raise Stopped(f"--engine ray needs a package: {install('ray')}")
+        raise CannotSift(f"--engine ray needs a package: {install('ray')}")
     if "-" in files and sys.stdin.isatty() and not (out / WORK).exists():
-        raise Stopped("'-' is standard input: pipe a JSONL file in")
+        raise CannotSift("'-' is standard input: pipe a JSONL file in")
     as_json = options["as_json"]
     quiet = options["progress"] == "none"
-    shower = Shower(options["progress"])
+    shower = ProgressDisplay(options["progress"])
     try:
         result = _run(files, spec, out, _options(options, flips=flips), shower)
     except (KeyboardInterrupt, OutOfTime) as stop:
@@ -159,19 +160,19 @@ def run_batch(
 
         write(document(result.summary, indented=True) + "\n")
     elif not quiet:
-        with contextlib.suppress(BrokenPipeError):  # the account is for people; the code says it all the same
+        with contextlib.suppress(BrokenPipeError):  # the text is for people; the exit code says the same
             click.echo(account(result.summary, out, already=result.already), err=True, nl=False)
     return result.exit_code
 
 
 def _write_page(out: Path) -> None:
-    """The page comes on top: where it cannot be written, what was sifted is there all the same."""
+    """Write the page. If this fails, the results of the sift are still there."""
     from trueup.batch.disk.full_disk import is_full
-    from trueup.batch.reporting.report import Missing, write_report
+    from trueup.batch.reporting.report import NotASift, write_report
 
     try:
         write_report(out)
-    except (Missing, OSError) as error:
+    except (NotASift, OSError) as error:
         if is_full(error):
             raise
         click.echo(f"report.html was not written: {error}", err=True)
@@ -201,13 +202,13 @@ def _options(given: dict[str, Any], *, flips: bool) -> "SiftOptions":
 
 
 def _run(files: list[str], spec: "ContractSpec", out: Path, options: "SiftOptions", shower: Any) -> "SiftResult":
-    """Run, with every way it can fail turned into one message."""
+    """Run, and turn every failure into one message."""
     from trueup.batch.disk.full_disk import writing
     from trueup.batch.input.sources import UnreadableSource
     from trueup.batch.judging.contracts import BadContract
     from trueup.batch.judging.work import EngineFailed
     from trueup.batch.merging.stored_ranges import BrokenRange
-    from trueup.batch.pipeline.rundir.lock import Fenced
+    from trueup.batch.pipeline.rundir.lock import RunTakenOver
     from trueup.batch.sift import SiftRefused, sift
     from trueup.batch.siftdir.manifest import LostOwnership, UnknownManifest
 
@@ -216,12 +217,12 @@ def _run(files: list[str], spec: "ContractSpec", out: Path, options: "SiftOption
         with resumable("Free some space: the same command resumes where it stopped."), writing(out):
             return sift(files, spec, out, options, shower, _stdin(files))
     except (SiftRefused, UnreadableSource, BadContract, UnknownManifest, BrokenRange) as error:
-        raise Stopped(str(error)) from None
-    except (EngineFailed, LostOwnership, Fenced) as error:
-        raise Stopped(f"{error}. Completed work is kept: run the same command to resume.") from None
+        raise CannotSift(str(error)) from None
+    except (EngineFailed, LostOwnership, RunTakenOver) as error:
+        raise CannotSift(f"{error}. Completed work is kept: run the same command to resume.") from None
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        raise Stopped(
+        raise CannotSift(
             f"{error.strerror or error}{where}. Completed work is kept: run the same command to resume."
         ) from None
 
@@ -233,7 +234,7 @@ def _stdin(files: list[str]) -> BinaryIO | None:
 
 
 def _stop_on_term() -> None:
-    """Let an orderly end of the process be like Ctrl-C."""
+    """Treat SIGTERM like Ctrl-C."""
     import signal
 
     def stop(*_: object) -> None:

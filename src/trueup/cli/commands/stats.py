@@ -1,4 +1,4 @@
-"""`trueup stats`: how often each model's replies failed or had to be asked for again, why, and how that went over time."""
+"""`trueup stats`: show the failure and retry rates of each model, the reasons, and the trend over time."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from trueup.cli.terminal.output import Color
 
 if TYPE_CHECKING:
     from trueup.cli.terminal.layout import Line
-    from trueup.store.stats import Rate
+    from trueup.store.stats import ModelRates
 
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -23,7 +23,12 @@ _BARS = "▁▂▃▄▅▆▇█"
     "--by", type=click.Choice(["all", "hour", "day", "rules"]), default="all", show_default=True,
     help="One row per hour, day, or version of the rules (a contract's fingerprint).",
 )  # fmt: skip
-@click.option("--since", default="", metavar="WHEN", help="From when: 24h, 7d, 2w, or a date such as 2026-01-31 (UTC).")
+@click.option(
+    "--since",
+    default="",
+    metavar="WHEN",
+    help="Only requests since this time: 24h, 7d, 2w, or a date such as 2026-01-31 (UTC).",
+)
 @click.option("--model", metavar="NAME", help="Only this model.")
 @click.option("--contract", metavar="NAME", help="Only this contract.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
@@ -32,11 +37,11 @@ _BARS = "▁▂▃▄▅▆▇█"
     help="Colour; auto means on a terminal, unless NO_COLOR is set.",
 )  # fmt: skip
 def stats(
-    url: str, by: str, since: str, model: str | None, contract: str | None, as_json: bool, color: Color
+    url: str, by: str, *, since: str, model: str | None, contract: str | None, as_json: bool, color: Color
 ) -> None:  # fmt: skip
     """Show failure and retry rates by model, with the reasons.
 
-    Prints a warning to stderr for each model that had to be asked again for more than 20 % of its requests.
+    Prints a warning to stderr for each model that needed a retry for more than 20 % of its requests.
 
     \b
       trueup stats --store s.db --since 24h
@@ -49,7 +54,7 @@ def stats(
     if by == "rules":
         if model is not None:
             raise click.UsageError("--by rules counts all models; remove --model")
-        _show_rules(url, contract, start, as_json, color)
+        _show_rules(url, contract, start, color, as_json=as_json)
         return
     with opened(url) as store:
         rows = store.stats(by=by, since=start, model=model, contract=contract)
@@ -74,8 +79,8 @@ def stats(
         click.echo(f"warning: {safe_line(warning)}", err=True)
 
 
-def _show_rules(url: str, contract: str | None, start: float, as_json: bool, color: Color) -> None:
-    """Print each version of the rules: since when it has been in force, and what it refused."""
+def _show_rules(url: str, contract: str | None, start: float, color: Color, *, as_json: bool) -> None:
+    """Print each version of the rules: when it came into use, and what it refused."""
     from trueup.cli.terminal.output import is_terminal, open_console, write
     from trueup.cli.terminal.table import table
 
@@ -99,16 +104,16 @@ def _show_rules(url: str, contract: str | None, start: float, as_json: bool, col
     ]  # fmt: skip
     console = open_console(color)
     width = console.width if console.is_terminal else 0
-    lines = table(head, cells, "<<<>><", width, whole=(0, 2)) if found else [[("no verdicts in that time", "")]]
+    lines = table(head, cells, "<<<>><", width, whole=(0, 2)) if found else [[("no verdicts in this period", "")]]
     for line in lines:
         console.print(Text.assemble(*line), soft_wrap=True)
 
 
-def _lines(rows: "list[Rate]", steps: "list[Rate]", by: str, width: int) -> "list[Line]":
+def _lines(rows: "list[ModelRates]", steps: "list[ModelRates]", by: str, width: int) -> "list[Line]":
     from trueup.cli.terminal.table import table
 
     if not rows:
-        return [[("no verdicts in that time", "")]]
+        return [[("no verdicts in this period", "")]]
     head = ["model", "asked", "failed", "again", "attempts", "cost", "over time" if by == "all" else "", "reasons"]
     align = "<>>>>><<"
     cells = []
@@ -119,7 +124,7 @@ def _lines(rows: "list[Rate]", steps: "list[Rate]", by: str, width: int) -> "lis
             row.model or "(none)", f"{row.asked:,}", f"{row.failure_rate:.1%}", f"{row.retry_rate:.1%}",
             f"{row.mean_attempts:.2f}", f"{row.cost / MONEY:,.2f}", when, reasons,
         ])  # fmt: skip
-    if by != "all":  # time first: that is how it is read
+    if by != "all":  # the time comes first
         order = [6, 0, 1, 2, 3, 4, 5, 7]
         head = ["when", *[head[at] for at in order[1:]]]
         cells = [[row[at] for at in order] for row in cells]
@@ -127,8 +132,8 @@ def _lines(rows: "list[Rate]", steps: "list[Rate]", by: str, width: int) -> "lis
     return table(head, cells, align, width)
 
 
-def _curve(steps: "list[Rate]") -> str:
-    """The failure rate of the last hours in which something was asked, one bar each."""
+def _curve(steps: "list[ModelRates]") -> str:
+    """The failure rate of the last hours with requests, one bar each."""
     last = [step.failure_rate for step in steps[-12:]]
     return "".join(_BARS[min(round(rate * (len(_BARS) - 1)), len(_BARS) - 1)] for rate in last)
 

@@ -1,4 +1,4 @@
-"""`trueup studio`: the web page over contracts, replies, runs and a store, on this machine."""
+"""`trueup studio`: serve the web page for contracts, replies, runs and a store on this machine."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ from trueup.cli.options.serving import (
 from trueup.verdict.extras import install
 
 if TYPE_CHECKING:
-    from trueup.studio.settings import Settings
+    from trueup.studio.settings import StudioSettings
 
 _PORT = 8765
 _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME")
@@ -36,7 +36,7 @@ _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME")
     "--store", metavar="STORE", envvar="TRUEUP_STORE", show_envvar=False,
     help="A store of verdicts: a file or postgresql://…  [default: $TRUEUP_STORE, or the one in FOLDERS]",
 )  # fmt: skip
-@click.option("--demo", is_flag=True, help="Sample traffic of the example contracts, in a folder of its own.")
+@click.option("--demo", is_flag=True, help="Show sample traffic of the example contracts, in a separate folder.")
 @click.option(
     "--port", type=click.IntRange(0, 65_535), metavar="N",
     help=f"The port to listen on; 0 is any free one.  [default: {_PORT}, or a free one]",
@@ -48,6 +48,7 @@ _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME")
 @click.pass_context
 def studio(
     context: click.Context,
+    *,
     folders: tuple[str, ...],
     store: str | None,
     demo: bool,
@@ -57,13 +58,12 @@ def studio(
     read_only: bool,
     no_browser: bool,
 ) -> int:
-    """Open the studio: try replies, read verdicts, edit contracts.
+    """Open the studio, a web page: try replies, read verdicts, edit contracts.
 
-    FOLDERS hold contracts and runs; the studio reads and writes no file outside them. The default is the current folder. To open the studio, you
-    need the URL or the key that it prints. Ctrl-C stops it.
+    FOLDERS contain contracts and runs; the studio does not read or write files outside them. The default is the current
+    folder. To open the studio, you need the URL or the key that it prints. Ctrl-C stops it.
 
     \b
-      trueup studio
       trueup studio contracts runs --store verdicts.db
       trueup studio --demo
     """
@@ -77,14 +77,14 @@ def studio(
         from trueup.studio.app import Application
         from trueup.studio.door.sessions import digest_of, new_secret
         from trueup.studio.serving import serve
-        from trueup.studio.settings import LOOPBACK, Key, Settings
+        from trueup.studio.settings import LOOPBACK, Key, StudioSettings
     except ImportError as error:
         raise Unavailable(f"{error.name} is not installed: {install('studio')}") from None
     where, wanted = address_of(listen, _PORT) if listen is not None else (HERE, port)
     secret = new_secret()
     own = () if where in EVERYWHERE else (as_sent(where),)
     with contextlib.ExitStack() as stack:
-        settings = Settings(
+        settings = StudioSettings(
             keys=(Key("you", digest_of(secret), "reader" if read_only else "editor"),),
             hosts=LOOPBACK | {host_name(name) for name in hosts} | set(own),
             addresses=where in EVERYWHERE,
@@ -107,7 +107,7 @@ def studio(
 
 
 @contextlib.contextmanager
-def _with_demo(settings: "Settings") -> "Iterator[Settings]":
+def _with_demo(settings: "StudioSettings") -> "Iterator[StudioSettings]":
     from trueup.studio.demo.demo import demo
 
     click.echo("making sample traffic…", err=True)
@@ -115,8 +115,8 @@ def _with_demo(settings: "Settings") -> "Iterator[Settings]":
         yield filled
 
 
-def _say_started(settings: "Settings", url: str, secret: str, where: str, wanted: int | None, at: int) -> None:
-    """Say what is shown, where, and how to stop it."""
+def _say_started(settings: "StudioSettings", url: str, secret: str, where: str, wanted: int | None, at: int) -> None:
+    """Print what is shown, where, and how to stop it."""
     from trueup.store.open import file_of
     from trueup.verdict.display import safe_line
 
@@ -148,7 +148,7 @@ def _say_started(settings: "Settings", url: str, secret: str, where: str, wanted
 
 
 def _open(url: str) -> None:
-    """Open a browser, if there is a screen for one: a browser of text would take over this terminal."""
+    """Open a browser if there is a graphical screen: a text browser would take over this terminal."""
     import sys
     import threading
     import webbrowser

@@ -1,31 +1,32 @@
-"""`trueup tui`: the screens over a folder of runs."""
+"""`trueup tui`: show the screens for a folder of runs."""
 
 import sys
 from pathlib import Path
 
 import click
 
-from trueup.cli.options.runs import RUNS, Refused
+from trueup.cli.options.runs import RUNS, RunUnavailable
 from trueup.verdict.extras import install
 
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path), default=RUNS)
 def tui(folder: Path) -> None:
-    """Look at the runs in FOLDER, or at one run: funnel, rates, failures, each unit with its replies.
+    """Browse the runs in FOLDER, or one run: funnel, rates, failures, each unit with its replies.
 
-    A run is changed only by the commands on its screen: retry, revalidate, pause, resume, kill.
+    Only the commands on a run's screen change it: retry, revalidate, pause, resume, kill.
 
     \b
-      trueup tui
       trueup tui runs/first
     """
     try:
         from trueup.tui.app import RunsApp
     except ModuleNotFoundError as error:
-        raise Refused(f"{error.name} is not installed: {install('tui')}") from None
+        raise RunUnavailable(f"{error.name} is not installed: {install('tui')}") from None
     if not folder.is_dir() and folder != RUNS:
-        raise Refused(f"{folder}: there is no such folder")
+        raise RunUnavailable(f"{folder}: there is no such folder")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise Refused("the screens need a terminal on both sides; `trueup status` prints how runs stand")
+        raise RunUnavailable(
+            "the screens need a terminal for input and output; `trueup status` prints the state of runs"
+        )
     RunsApp(folder).run()

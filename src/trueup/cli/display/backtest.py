@@ -1,6 +1,6 @@
-"""A backtest on the terminal: its estimate while it is under way, and its result in at most 80 columns.
+"""Show a backtest on the terminal: estimates while it runs, then the result in at most 80 columns.
 
-Text of replies, ids and names come from outside: they are made safe for a terminal.
+Replies, ids and names are untrusted text: they are made safe for a terminal.
 """
 
 import contextlib
@@ -24,18 +24,18 @@ Kind = Literal["auto", "bar", "plain", "json", "none"]
 _EVERY = {"bar": 0.1, "plain": 5.0, "json": 0.5}
 _ROWS = 8
 _KEYS = 5  # rows of each table
-_WIDE = 66  # columns that a table with whole words needs
+_WIDE = 66  # columns that a table with unabbreviated words needs
 _SHORT = {"newly_refused": "refused", "newly_accepted": "accepted", "value_changed": "other"}
 _STYLES = {"newly_refused": "red", "newly_accepted": "green", "value_changed": "yellow"}
 
 
-class Shower:
-    """Shows the estimate of a backtest that is under way, not more often than is of use; `last` is the newest one."""
+class EstimateDisplay:
+    """Show the estimates of a running backtest at a limited rate; `last` is the newest one."""
 
     def __init__(self, kind: Kind) -> None:
         self._kind: Kind = ("bar" if sys.stderr.isatty() else "plain") if kind == "auto" else kind
         self._began = time.monotonic()
-        self._shown = 0.0 if self._kind == "plain" else -10.0  # a short run needs no lines in a log
+        self._shown = 0.0 if self._kind == "plain" else -10.0  # a short run writes no lines to a log
         self._live: Any = None
         self.last: Backtest | None = None
 
@@ -47,11 +47,11 @@ class Shower:
         self._shown = now
         try:
             self._show(found)
-        except OSError:  # whoever looked has gone, which is no reason to stop the work
+        except OSError:  # the reader has gone, but the work continues
             self._kind = "none"
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._live is not None:
             with contextlib.suppress(OSError):
                 self._live.stop()
@@ -107,7 +107,7 @@ def parts_of(found: "Backtest") -> list[str]:
 
 
 def show(found: "Backtest") -> None:
-    """Print the result, as wide as the terminal at most; in a pipe COLUMNS says how wide, or it is 80."""
+    """Print the result, at most as wide as the terminal. In a pipe, the width is COLUMNS or 80."""
     from rich.text import Text
 
     from trueup.cli.terminal.output import open_console
@@ -118,7 +118,7 @@ def show(found: "Backtest") -> None:
 
 
 def lines_of(found: "Backtest", width: int = 80) -> "list[Line]":
-    """The lines of a result, none longer than the width."""
+    """The lines of a result, at most as long as the width."""
     lines: list[Line] = []
     for block in (_head, _counts, _flips, _where, _statistics, _labels, _cost, _errors):
         part = list(block(found, width))
@@ -136,7 +136,7 @@ def _head(found: "Backtest", width: int) -> "Iterator[Line]":
 
 
 def _counts(found: "Backtest", width: int) -> "Iterator[Line]":
-    """Counts with their intervals, and why replies were not judged."""
+    """Counts with their intervals, and the reasons for replies that were not judged."""
     rows: list[tuple[str, str, str, str, str]] = []
     for kind in FLIPS:
         rate = found.rate(kind)
@@ -158,7 +158,7 @@ def _counts(found: "Backtest", width: int) -> "Iterator[Line]":
 
 
 def _flips(found: "Backtest", width: int) -> "Iterator[Line]":
-    """What flips and why, an example of each."""
+    """The flips with their reasons and an example of each."""
     rows = found.groups["reason"]
     if not rows:
         return
@@ -178,7 +178,7 @@ def _flips(found: "Backtest", width: int) -> "Iterator[Line]":
 
 
 def _example(example: "Row", width: int, indent: str) -> "Line":
-    """A reply on one line, the place that matters marked."""
+    """A reply on one line, with the relevant place marked."""
     from rich.cells import cell_len
 
     room = max(10, width - len(indent))
@@ -199,7 +199,7 @@ def _example(example: "Row", width: int, indent: str) -> "Line":
 
 
 def _where(found: "Backtest", width: int) -> "Iterator[Line]":
-    """Flips by path, model, state and tenant, a table of those of which there are several; all with the same columns."""
+    """Flips by path, model, state and tenant: a table for each that has several values, all with the same columns."""
     from rich.cells import cell_len
 
     tables: dict[str, dict[str, Counter[str]]] = {}
@@ -261,7 +261,7 @@ def _labels(found: "Backtest", width: int) -> "Iterator[Line]":
     if labels["replies"]:
         told = f"Labels: {labels['better']:,} flips are better, {labels['worse']:,} worse, {labels['unlabelled']:,} without a label"
         yield from _wrapped(told, width)
-    for title, group in (("Said of flips", labels["words"]), ("Outcomes of flips", labels["outcomes"])):
+    for title, group in (("Labels of flips", labels["words"]), ("Outcomes of flips", labels["outcomes"])):
         parts = [
             f"{safe_line(word)} {n:,} {KINDS[kind]}"
             for kind, words in group.items()
@@ -297,7 +297,7 @@ def _cut(text: str, room: int) -> str:
 
 
 def _wrapped(text: str, width: int, style: str = "", indent: str = "") -> "Iterator[Line]":
-    """A text in lines of a width, at most; words that are longer are cut."""
+    """A text wrapped to a width; longer words are cut."""
     from rich.cells import cell_len
 
     line, begin = indent, indent

@@ -1,6 +1,6 @@
-"""The calls of a reply on the screen: each with its verdict, its arguments, what was changed in them, what is wrong.
+"""Show the calls of a reply: each with its verdict, its arguments, its fixes and its findings.
 
-A verdict enters, styled lines leave. Places are counted in the arguments as the model wrote them, and in the reply's
+Takes a verdict and returns styled lines. Places are counted in the arguments as the model wrote them, or in the reply's
 text for a call that was found there.
 """
 
@@ -14,8 +14,8 @@ from rich.cells import cell_len
 from trueup.cli.display.findings import finding_lines
 from trueup.cli.display.fixes import fix_rows
 from trueup.cli.terminal import json_text
-from trueup.cli.terminal.excerpt import Source
-from trueup.cli.terminal.layout import GRADE_STYLE, Line, View, count, indented, short
+from trueup.cli.terminal.excerpt import NumberedText
+from trueup.cli.terminal.layout import GRADE_STYLE, Layout, Line, count, indented, short
 from trueup.verdict.display import safe_line
 from trueup.verdict.facts import Finding, Findings, Fix
 from trueup.verdict.locate import locate
@@ -25,7 +25,7 @@ from trueup.verdict.verdict import Verdict
 Fact = TypeVar("Fact", Fix, Finding)
 
 _AT = re.compile(r"\$\.calls\[(\d+)\](?:\.args)?")
-_AT_CALL = re.compile(r"\$\.calls\[\d+\]\.")  # under the call's own heading it goes without saying
+_AT_CALL = re.compile(r"\$\.calls\[\d+\]\.")  # the call's own heading already says this
 _LEFT_OUT = re.compile(r"[^\n]")
 _MOST_CALLS = 20
 _MOST_LINES = 8  # of the arguments of one call
@@ -33,8 +33,8 @@ _MOST_SEARCHED = 200_000  # characters
 _NAME_MATCHED = "K002"  # shown beside the name
 
 
-class Part(NamedTuple):
-    """One call, whether it may be run, and what is said of it."""
+class CallLine(NamedTuple):
+    """One call, whether it may be run, and what is known about it."""
 
     number: int
     call: ToolCall
@@ -44,19 +44,19 @@ class Part(NamedTuple):
 
 
 def has_calls(verdict: Verdict) -> bool:
-    """Whether there is any call to show."""
+    """Whether there is a call to show."""
     return bool(verdict.calls or verdict.refused)
 
 
 def without_calls(verdict: Verdict) -> Verdict:
-    """The verdict with only what concerns no single call."""
+    """The verdict without the parts that concern single calls."""
     if not has_calls(verdict):
         return verdict
     findings = Findings(found for found in verdict.findings if _index(found) is None)
     return Verdict(verdict.reply, verdict.data, findings, tuple(fix for fix in verdict.fixes if _index(fix) is None))
 
 
-def call_lines(verdict: Verdict, view: View) -> Iterator[Line]:
+def call_lines(verdict: Verdict, view: Layout) -> Iterator[Line]:
     """The section about the calls."""
     parts = _parts(verdict)
     yield []
@@ -66,7 +66,7 @@ def call_lines(verdict: Verdict, view: View) -> Iterator[Line]:
         if some:
             heading += [(", " if len(heading) > 2 else "", "dim"), (f"{len(some)} {word}", style)]
     yield heading
-    text = Source(verdict.reply.text)
+    text = NumberedText(verdict.reply.text)
     shown = parts if view.everything else parts[:_MOST_CALLS]
     for part in shown:
         yield []
@@ -76,8 +76,8 @@ def call_lines(verdict: Verdict, view: View) -> Iterator[Line]:
         yield [(f"… and {count(len(parts) - len(shown), 'more call')} (--all shows them)", "dim")]
 
 
-def unjudged_lines(verdict: Verdict, view: View) -> Iterator[Line]:
-    """The calls of a reply that nobody judged, since no tools were named or the reply did not come whole."""
+def unjudged_lines(verdict: Verdict, view: Layout) -> Iterator[Line]:
+    """The calls of a reply that were not judged because no tools were given or the reply was incomplete."""
     calls = verdict.reply.calls
     yield []
     heading: Line = [("Calls", "bold"), ("  ", ""), (f"{len(calls)} not judged", "yellow")]
@@ -90,17 +90,17 @@ def unjudged_lines(verdict: Verdict, view: View) -> Iterator[Line]:
         yield [(f"… and {count(len(calls) - len(shown), 'more call')} (--all shows them)", "dim")]
 
 
-def _parts(verdict: Verdict) -> list[Part]:
+def _parts(verdict: Verdict) -> list[CallLine]:
     fixes = _by_call(verdict.fixes)
     findings = _by_call(verdict.findings)
     out = []
     for index, (call, passed) in enumerate(_in_order(verdict)):
-        out.append(Part(index + 1, call, passed, tuple(fixes.get(index, ())), tuple(findings.get(index, ()))))
+        out.append(CallLine(index + 1, call, passed, tuple(fixes.get(index, ())), tuple(findings.get(index, ()))))
     return out
 
 
 def _in_order(verdict: Verdict) -> list[tuple[ToolCall, bool]]:
-    """All calls as the model made them, those that passed as they may be run."""
+    """All calls: the valid ones as they may be run, the others as the model made them."""
     given = verdict.reply.calls
     refused = {id(refusal.call) for refusal in verdict.refused}
     if given and len(given) == len(verdict.calls) + len(refused) and refused <= set(map(id, given)):
@@ -124,7 +124,7 @@ def _by_call(facts: Sequence[Fact]) -> dict[int, list[Fact]]:
     return out
 
 
-def _call(part: Part, text: Source, view: View) -> Iterator[Line]:
+def _call(part: CallLine, text: NumberedText, view: Layout) -> Iterator[Line]:
     call = part.call
     mark, style = ("✓", "bold green") if part.passed else ("✗", "bold red")
     head: Line = [(f"{mark} {part.number} ", style), (short(safe_line(call.name), view.width - 6), "bold")]
@@ -153,8 +153,8 @@ def _origin(call: ToolCall) -> str:
     return "" if call.origin == "native" else f"found in the text ({call.origin.removeprefix('text:')})"
 
 
-def _arguments(call: ToolCall, view: View) -> Iterator[Line]:
-    """The arguments on one line if they fit, else one below the other."""
+def _arguments(call: ToolCall, view: Layout) -> Iterator[Line]:
+    """The arguments on one line if they fit, otherwise one per line."""
     if call.args is None:
         yield [("    ", ""), (short(safe_line(call.raw_args), view.width - 4) or "(no arguments)", "dim")]
         return
@@ -175,18 +175,18 @@ def _arguments(call: ToolCall, view: View) -> Iterator[Line]:
 
 
 def _flat(line: Line) -> Line:
-    """A line of indented JSON as a piece of one that is not."""
+    """A line of indented JSON as a piece of JSON on one line."""
     pieces = [(text, style) for text, style in line if text.strip()]
     return [*pieces[:-1], (", ", pieces[-1][1])] if pieces and pieces[-1][0] == "," else pieces
 
 
-def _placed(part: Part, text: Source) -> tuple[Source, list[Fix], list[Finding]]:
-    """What is said of a call with its places in the text that the call was read from."""
+def _placed(part: CallLine, text: NumberedText) -> tuple[NumberedText, list[Fix], list[Finding]]:
+    """The facts about a call, with places in the text that the call was read from."""
     fixes = [fix for fix in part.fixes if fix.code != _NAME_MATCHED]
     leak = next((fix.span for fix in fixes if fix.code == "K001" and fix.span), None)
-    source = Source(part.call.raw_args) if leak is None else text
+    source = NumberedText(part.call.raw_args) if leak is None else text
     searched = source.text
-    if leak is not None:  # only the stretch of this call is looked at
+    if leak is not None:  # only this call's part of the text counts
         searched = _LEFT_OUT.sub(" ", searched[: leak[0]]) + searched[slice(*leak)] if leak[0] < _MOST_SEARCHED else ""
     findings = Findings(_inside(found, source.text) for found in part.findings)
     moved = Verdict(searched, part.call.args, findings, tuple(_inside(fix, source.text) for fix in fixes))
@@ -199,7 +199,7 @@ def _placed(part: Part, text: Source) -> tuple[Source, list[Fix], list[Finding]]
 
 
 def _inside(fact: Fact, text: str) -> Fact:
-    """A fact of a call as one of its arguments; a span that is not one of this text is left out."""
+    """A fact about a call as a fact about its arguments; a span outside this text is left out."""
     span = fact.span
     before = getattr(fact, "before", "").removesuffix("…")[:40]
     if span is not None and (span[1] > len(text) or not text.startswith(before, span[0])):

@@ -1,6 +1,6 @@
-"""A comparison for people: its data enters, tables for a terminal leave, or the same tables as Markdown.
+"""Show a comparison to people: as tables for a terminal, or the same tables as Markdown.
 
-Ids, paths, messages and values come from replies: they are made safe for a terminal, and quoted as code in Markdown.
+Ids, paths, messages and values come from replies. They are made safe for a terminal, and quoted as code in Markdown.
 """
 
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from trueup.batch.flips import WORDS
 from trueup.cli.display.grounding import rate_of
 from trueup.verdict.display import safe_line
 
-_ROWS = 12  # of a table on a terminal
+_ROWS = 12  # columns of a table on a terminal
 _MARKDOWN_ROWS = 30
-_VALUE = 60  # characters of a value
+_VALUE = 60  # characters shown of a value
 _TITLES = {"codes": "Findings by code", "paths": "Findings by field", "rules": "Findings by rule", "fixes": "Fixes"}
 _FIRST = {"codes": "code", "paths": "field", "rules": "rule", "fixes": "fix"}
 _OTHERS = {"other_errors": "failed, other errors", "only_in_a": "only in A", "only_in_b": "only in B"}
@@ -21,13 +21,15 @@ Row = dict[str, Any]
 
 
 class Quoted(str):
-    """Text of a cell that comes from outside: an id, a path, a message, a value."""
+    """Untrusted text of a cell: an id, a path, a message, a value."""
 
     __slots__ = ()
 
 
-class Table(NamedTuple):
-    """A part of a comparison: a title, the head, the rows, how columns are aligned, how many rows are the same on both sides."""
+class ComparisonTable(NamedTuple):
+    """A part of a comparison: title, head, rows, alignment of columns, and the number of rows that are equal on both
+    sides.
+    """
 
     title: str
     head: list[str]
@@ -76,8 +78,8 @@ def markdown(found: Row) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _rest(table: Table, shown: int) -> str:
-    """What a table leaves out."""
+def _rest(table: ComparisonTable, shown: int) -> str:
+    """A line about the rows that a table leaves out."""
     parts = [f"{len(table.rows) - shown:,} more differ"] if len(table.rows) > shown else []
     parts += [f"{table.same:,} {'is' if table.same == 1 else 'are'} the same"] if table.same else []
     return f"… {' and '.join(parts)}; --json has them all" if parts else ""
@@ -88,7 +90,7 @@ def _row(row: list[str]) -> str:
 
 
 def code(text: str) -> str:
-    """Text as code in a cell of a Markdown table, whatever it holds.
+    """Any text as code in a cell of a Markdown table.
 
     >>> print(code("a|b `c`"))
     ``a\\|b `c` ``
@@ -122,7 +124,7 @@ def verdict(found: Row) -> str:
 
 
 def notes(found: Row) -> Iterator[str]:
-    """What a reader must know before the numbers."""
+    """Notes that a reader needs before the numbers."""
     for name in ("a", "b"):
         side = found[name]
         if side["state"] != "done":
@@ -134,15 +136,15 @@ def notes(found: Row) -> Iterator[str]:
             yield f"{name.upper()}: {lines} not a record and left out ({', '.join(damaged['places'])})"
 
 
-def tables(found: Row) -> Iterator[Table]:
-    """The parts of a comparison; those without a row are left out."""
+def tables(found: Row) -> Iterator[ComparisonTable]:
+    """The parts of a comparison that have rows."""
     yield _sides(found)
     yield _units(found)
     parts = [*_flips(found), _values(found), *(_findings(found, name) for name in _TITLES), _grounded(found)]
     yield from (part for part in parts if part.rows)
 
 
-def _sides(found: Row) -> Table:
+def _sides(found: Row) -> ComparisonTable:
     sides = [found["a"], found["b"]]
     head = ["", "A", "B", "difference"]
     rows: list[list[str]] = [["folder", *(Quoted(side["path"]) for side in sides), ""]]
@@ -154,11 +156,11 @@ def _sides(found: Row) -> Table:
     if any(money):
         rows += money_rows(money)
     rows.append(["time", *(_time(side) for side in sides), ""])
-    return Table("", head, rows, "<>>>")
+    return ComparisonTable("", head, rows, "<>>>")
 
 
 def _time(side: Row) -> str:
-    """How long a side took, and how fast that was."""
+    """The duration and the speed of one side."""
     seconds = side["seconds"]
     if not seconds:
         return "-"
@@ -166,7 +168,7 @@ def _time(side: Row) -> str:
 
 
 def money_rows(money: list[Row | None]) -> Iterator[list[str]]:
-    """Calls, tokens and cost of both sides; a difference only where both are known."""
+    """Calls, tokens and cost of both sides, with the difference if both are known."""
     for name, word in (("calls", "calls"), ("input_tokens", "tokens in"), ("output_tokens", "tokens out")):
         numbers = [each[name] if each else None for each in money]
         yield _counted(word, numbers)
@@ -192,15 +194,15 @@ def _signed(number: int) -> str:
     return f"{number:+,}" if number else "="
 
 
-def _units(found: Row) -> Table:
+def _units(found: Row) -> ComparisonTable:
     rows = [[WORDS[kind], f"{row['units']:,}", ""] for kind, row in found["flips"].items()]
     for name, word in _OTHERS.items():
         rows.append([word, f"{found[name]['units']:,}", Quoted(", ".join(found[name]["examples"]))])
     rows.append(["the same", f"{found['same']:,}", ""])
-    return Table("Units", ["A → B", "units", "examples"], rows, "<><")
+    return ComparisonTable("Units", ["A → B", "units", "examples"], rows, "<><")
 
 
-def _flips(found: Row) -> Iterator[Table]:
+def _flips(found: Row) -> Iterator[ComparisonTable]:
     for kind in ("valid_to_failed", "failed_to_valid"):
         rows = []
         for flip in found["flips"][kind]["examples"]:
@@ -209,34 +211,34 @@ def _flips(found: Row) -> Iterator[Table]:
                 Quoted(text) for text in (flip["unit_id"], error.get("path", ""), error.get("message", ""))
             )
             rows.append([unit, error.get("code", ""), path, message])
-        yield Table(WORDS[kind], ["unit", "code", "field", "message"], rows, "<<<<")
+        yield ComparisonTable(WORDS[kind], ["unit", "code", "field", "message"], rows, "<<<<")
 
 
-def _values(found: Row) -> Table:
+def _values(found: Row) -> ComparisonTable:
     rows = []
     for path, row in found["values"].items():
         example = row["example"]
         change = f"{_short(example['before']) or 'absent'} → {_short(example['now']) or 'absent'}"
         rows.append([Quoted(path), f"{row['units']:,}", Quoted(change), Quoted(example["unit_id"])])
-    return Table("Changed values by field", ["field", "units", "example", "unit"], rows, "<><<")
+    return ComparisonTable("Changed values by field", ["field", "units", "example", "unit"], rows, "<><<")
 
 
 def _short(text: str) -> str:
     return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}…"
 
 
-def _grounded(found: Row) -> Table:
-    """The share of the values of each field that stand in the source."""
+def _grounded(found: Row) -> ComparisonTable:
+    """For each field, the share of values that are in the source."""
     rows = []
     for row in found.get("grounded", ()):
         a, b = row["rate"]["a"], row["rate"]["b"]
         difference = "" if a is None or b is None else f"{100 * (b - a):+.1f}" if a != b else "="
         shown = (f"{rate_of({'rate': row['rate'][side]})} of {row['values'][side]:,}" for side in ("a", "b"))
         rows.append([Quoted(row["key"]), *shown, difference])
-    return Table("Grounded by field", ["field", "A", "B", "difference"], rows, "<>>>")
+    return ComparisonTable("Grounded by field", ["field", "A", "B", "difference"], rows, "<>>>")
 
 
-def _findings(found: Row, name: str) -> Table:
+def _findings(found: Row, name: str) -> ComparisonTable:
     """The rows that differ."""
     rows = []
     differing = [row for row in found["findings"][name] if row["differs"]]
@@ -247,4 +249,4 @@ def _findings(found: Row, name: str) -> Table:
             if both["difference"]:
                 rows.append([what, word, f"{both['a']:,}", f"{both['b']:,}", _signed(both["difference"])])
     same = len(found["findings"][name]) - len(differing)
-    return Table(_TITLES[name], [_FIRST[name], "units", "A", "B", "difference"], rows, "<<>>>", same)
+    return ComparisonTable(_TITLES[name], [_FIRST[name], "units", "A", "B", "difference"], rows, "<<>>>", same)

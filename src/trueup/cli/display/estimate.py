@@ -1,9 +1,9 @@
-"""`trueup run --estimate` on the screen: a table of steps with calls, tokens and money, and what the figures rest on."""
+"""Show `trueup run --estimate`: a table of steps with calls, tokens and cost, and the basis of these figures."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from trueup.cli.options.runs import Refused, check_sample, find_run, given_prices, is_run, read_pipeline
+from trueup.cli.options.runs import RunUnavailable, check_sample, find_run, given_prices, is_run, read_pipeline
 
 if TYPE_CHECKING:
     from trueup.batch.pipeline.estimating.preview import Preview
@@ -15,7 +15,7 @@ _UNITS = ("max_units", "repeat", "sample", "by", "seed")  # options that choose 
 def show_preview(
     place: str, chosen: dict[str, Any], like: str | None, *, batch: bool, cap: float | None, as_json: bool
 ) -> int:
-    """Print what a pipeline, or what is left of a run, will take; nothing is written and nobody is asked."""
+    """Print what a pipeline, or the rest of a run, will need. Nothing is written and no model is asked."""
     found = _preview(place, chosen, like, batch=batch)
     if as_json:
         _print_json(found, cap)
@@ -39,7 +39,7 @@ def _preview(place: str, chosen: dict[str, Any], like: str | None, *, batch: boo
     if is_run(place):
         said = [f"--{name.replace('_', '-')}" for name in _UNITS if name in given]
         if said:
-            raise Refused(f"{place}: the run has its units already; {said[0]} is for a new one")
+            raise RunUnavailable(f"{place}: the run has its units already; {said[0]} is for a new one")
         run = RunDir.look(find_run(place))
         pipeline, given = run.pipeline, {**run.state.run.get("wanted", {}), **given}
         waiting = left_in(run)
@@ -58,7 +58,7 @@ def _preview(place: str, chosen: dict[str, Any], like: str | None, *, batch: boo
 
 
 def _is_over(found: "Preview", cap: float | None) -> bool:
-    """Whether the cap, which is one for the whole run, does not allow the rest."""
+    """Whether the rest exceeds the cap, which applies to the whole run."""
     return cap is not None and found.usd is not None and found.spent + found.usd > cap
 
 
@@ -105,7 +105,7 @@ def _print_table(found: "Preview", cap: float | None) -> None:
 
 
 def _grounds(found: "Preview") -> Iterator[str]:
-    """What the figures rest on."""
+    """The basis of the figures."""
     from trueup.cli.terminal.layout import count
 
     measured = [row.step for row in found.steps if row.measured]

@@ -1,26 +1,26 @@
-"""The evidence of a verdict on the screen: each value that was looked up, its grade, and what the source says there.
+"""Show the evidence of a verdict: each value that was looked up, its grade, and the matching text of the source.
 
-A verdict enters, styled lines leave. Values without evidence show the nearest place instead.
+Takes a verdict and returns styled lines. Values without evidence show the nearest place instead.
 """
 
 from collections.abc import Iterator
 
 from rich.cells import cell_len, set_cell_size
 
-from trueup.cli.terminal.layout import Line, View, count, short
+from trueup.cli.terminal.layout import Layout, Line, count, short
 from trueup.verdict.display import safe_line
 from trueup.verdict.evidence import Evidence, Place
 from trueup.verdict.verdict import Verdict
 
 _MOST = 20
-_FEW_MORE = 3  # rows that are not worth a cut
+_FEW_MORE = 3  # so few rows are shown uncut
 _STYLE = {"exact": "green", "normalized": "green", "computed": "green", "fuzzy": "yellow", "none": "red"}
 _WIDEST = 30  # cells of a path
 _LEAST = 20  # cells for what the source says
 
 
-def evidence_lines(verdict: Verdict, view: View) -> Iterator[Line]:
-    """The section about the evidence; values without any come first where not all are shown."""
+def evidence_lines(verdict: Verdict, view: Layout) -> Iterator[Line]:
+    """The section about the evidence. If not all values fit, values without evidence come first."""
     rows = list(verdict.evidence.items())
     if not view.everything and len(rows) > _MOST + _FEW_MORE:
         rows = sorted(rows, key=lambda row: row[1].grade != "none")[:_MOST]
@@ -50,7 +50,7 @@ def _best(one: Evidence) -> Place | None:
 
 
 def _said(one: Evidence, *, several: bool) -> str:
-    """What the source says, and in which document if there are several."""
+    """The matching text of the source, with the name of the document if there are several."""
     place = _best(one)
     if place is None:
         return ""

@@ -1,22 +1,22 @@
-"""A finding on the screen: what is wrong, its place underlined where it is known, what to do about it."""
+"""Show a finding: what is wrong, the place underlined if it is known, and what to do."""
 
 from collections.abc import Iterator
 
 from rich.cells import cell_len
 
 from trueup.cli.display.fixes import ending
-from trueup.cli.terminal.excerpt import CUT, MARK, Source, underline
-from trueup.cli.terminal.layout import Line, View, short, wrapped
+from trueup.cli.terminal.excerpt import CUT, MARK, NumberedText, underline
+from trueup.cli.terminal.layout import Layout, Line, short, wrapped
 from trueup.verdict.display import safe_line
 from trueup.verdict.facts import Finding
 
 _STYLES = {CUT: "dim", MARK: "bold"}
 _FAILURE = "R002"
-_OF_THE_WHOLE = frozenset({"R001", "R002", "R003", "R004", "T013"})  # they have no place in a reply
+_OF_THE_WHOLE = frozenset({"R001", "R002", "R003", "R004", "T013"})  # they do not have a place in a reply
 
 
-def finding_lines(finding: Finding, source: Source, view: View) -> Iterator[Line]:
-    """One finding: what is wrong, where, what to do, where to read on."""
+def finding_lines(finding: Finding, source: NumberedText, view: Layout) -> Iterator[Line]:
+    """One finding: what is wrong, where, what to do, and the command that explains it."""
     style = "bold red" if finding.level == "error" else "bold yellow"
     label = f"{finding.level}[{finding.code}]"
     first, *more = wrapped(safe_line(finding.message), view.width if view.wrap else 0, len(label) + 1)
@@ -33,8 +33,8 @@ def finding_lines(finding: Finding, source: Source, view: View) -> Iterator[Line
     yield [(f"  trueup explain {finding.code}", "dim"), (f"  ({finding.name})", "dim")]
 
 
-def _pointed(finding: Finding, source: Source, view: View, style: str) -> Iterator[Line]:
-    """Where a finding is: its field and, when its place in the text is known, the line with carets below."""
+def _pointed(finding: Finding, source: NumberedText, view: Layout, style: str) -> Iterator[Line]:
+    """The place of a finding: its field and, if the place in the text is known, the line with carets below."""
     path = safe_line(finding.path)
     if finding.span is None:
         yield [("  at ", "dim"), (short(path, view.width - 5), "")]
@@ -56,9 +56,9 @@ def _pointed(finding: Finding, source: Source, view: View, style: str) -> Iterat
     yield [(f"  {' ' * len(number)} | ", "dim"), (" " * left, ""), ("^" * (right - left), style), (on, "dim")]
 
 
-def _failure(finding: Finding, view: View) -> Iterator[Line]:
-    """What is known of a provider's failure: whether to try again, and what the model had written."""
-    again = "yes, the same request may succeed later" if finding.data.get("retryable") else "no, not as it is"
+def _failure(finding: Finding, view: Layout) -> Iterator[Line]:
+    """The facts about a provider's failure: whether to try again, and what the model had written."""
+    again = "yes, the same request may succeed later" if finding.data.get("retryable") else "no, not without changes"
     yield [("  retry: ", "cyan"), (again, "")]
     written = finding.data.get("failed_generation")
     if isinstance(written, str):

@@ -1,14 +1,27 @@
-"""The fixes of a verdict on the screen: the lines of the reply as they were and as they were read, then each code.
+"""Show the fixes of a verdict: the lines of the reply as written and as read, then each code.
 
-What was dropped or replaced is drawn as a diff. What was only read in another way (a form, an envelope) is shown as it
-stands and marked. What has no place in the text is listed with what it was before and after.
+Dropped or replaced text is drawn as a diff. Text that was only read in another way (a form, an envelope) is shown
+unchanged and marked. Fixes without a place in the text are listed with the values before and after.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trueup.cli.terminal.excerpt import CUT, GONE, MARK, NEW, ROWS, SAME, Change, Row, Source, diff, merge, underline
-from trueup.cli.terminal.layout import GRADE_STYLE, Line, View, cells, count, short
+from trueup.cli.terminal.excerpt import (
+    CUT,
+    GONE,
+    MARK,
+    NEW,
+    ROWS,
+    SAME,
+    DiffRow,
+    NumberedText,
+    TextChange,
+    diff,
+    merge,
+    underline,
+)
+from trueup.cli.terminal.layout import GRADE_STYLE, Layout, Line, cells, count, short
 from trueup.verdict.catalogue import GRADES
 from trueup.verdict.display import safe_line
 from trueup.verdict.facts import Fix
@@ -20,18 +33,18 @@ STYLES = {
     "~": ("yellow", {SAME: "", MARK: "yellow", CUT: "dim"}),
     " ": ("", {SAME: "", GONE: "red strike", NEW: "bold green", MARK: "yellow", CUT: "dim"}),
 }
-_MOST_ROWS = 12  # each one code in one place
+_MOST_ROWS = 12  # the fixes of one code in one place
 _PER_BLOCK = 16
 
 
-def fix_lines(fixes: Sequence[Fix], source: Source, view: View) -> Iterator[Line]:
+def fix_lines(fixes: Sequence[Fix], source: NumberedText, view: Layout) -> Iterator[Line]:
     """The section about the fixes."""
     yield _heading(fixes)
     yield from fix_rows(fixes, source, view)
 
 
-def fix_rows(fixes: Sequence[Fix], source: Source, view: View) -> Iterator[Line]:
-    """The fixes drawn and named, without a heading."""
+def fix_rows(fixes: Sequence[Fix], source: NumberedText, view: Layout) -> Iterator[Line]:
+    """The fixes, drawn and listed, without a heading."""
     left = len(fixes) if view.everything else _MOST_ROWS
     hidden = 0
     gutter = max((len(str(source.place(fix.span[0]).line)) for fix in fixes if fix.span), default=1)
@@ -54,11 +67,11 @@ def _heading(fixes: Sequence[Fix]) -> Line:
     return line
 
 
-def _blocks(fixes: Sequence[Fix], source: Source, width: int) -> list[list[Fix]]:
-    """Fixes put together when they touch the same lines, few enough to be drawn together."""
+def _blocks(fixes: Sequence[Fix], source: NumberedText, width: int) -> list[list[Fix]]:
+    """Groups of fixes on the same lines, small enough to be drawn together."""
     blocks: list[list[Fix]] = []
     last_line, room = 0, 0
-    # A coercion comes after what was done to the text of the same value.
+    # A coercion comes after the fixes in the text of the same value.
     for fix in sorted(fixes, key=lambda f: (f.span is None, f.span or (0, 0), f.code[0] == "C")):
         before = blocks[-1][-1] if blocks else None
         start, end, after = _change(fix, source.text)
@@ -84,7 +97,7 @@ def _blocks(fixes: Sequence[Fix], source: Source, width: int) -> list[list[Fix]]
     return blocks
 
 
-def _drawing(block: list[Fix], source: Source, view: View, gutter: int) -> Iterator[Line]:
+def _drawing(block: list[Fix], source: NumberedText, view: Layout, gutter: int) -> Iterator[Line]:
     width = view.width - gutter - 5
     changes = [_change(fix, source.text) for fix in block if fix.span and not is_reading(fix)]
     if changes:
@@ -97,18 +110,18 @@ def _drawing(block: list[Fix], source: Source, view: View, gutter: int) -> Itera
         yield [(number, "dim"), (f"{row.sign} ", color), *((text, styles.get(role, "")) for text, role in row.pieces)]
 
 
-def _readings(block: list[Fix], source: Source, width: int) -> list[Row]:
-    """The lines that were read in another way, each once."""
-    rows: dict[int, Row] = {}
+def _readings(block: list[Fix], source: NumberedText, width: int) -> list[DiffRow]:
+    """The lines that were read in another way, without duplicates."""
+    rows: dict[int, DiffRow] = {}
     for fix in block:
         if fix.span:
             start, end, _ = _change(fix, source.text)
             line = source.place(start).line
-            rows.setdefault(line, Row(line, "~", underline(source, start, end, width)[0]))
+            rows.setdefault(line, DiffRow(line, "~", underline(source, start, end, width)[0]))
     return list(rows.values())
 
 
-def _names(block: list[Fix], source: Source, view: View) -> Iterator[Line]:
+def _names(block: list[Fix], source: NumberedText, view: Layout) -> Iterator[Line]:
     """One line for each code in the block: where it starts, its grade, the fields."""
     for first, paths, number in _by_code(block):
         where = str(source.place(_change(first, source.text).start)) if first.span else ""
@@ -119,7 +132,7 @@ def _names(block: list[Fix], source: Source, view: View) -> Iterator[Line]:
         room = view.width - cells(head) - len(first.grade) - 6
         if room >= min(len(tail), 12):
             yield [*head, (" · ", "dim"), (first.grade, style), (" · ", "dim"), (short(safe_line(tail), room), "")]
-        else:  # a narrow screen
+        else:  # on a narrow screen
             yield head
             room = view.width - 11 - len(first.grade) - 3
             yield [(" " * 11, ""), (first.grade, style), (" · ", "dim"), (short(safe_line(tail), max(room, 8)), "")]
@@ -136,8 +149,10 @@ def _by_code(block: list[Fix]) -> list[tuple[Fix, list[str], int]]:
     return list(groups.values())
 
 
-def _change(fix: Fix, text: str) -> Change:
-    """The stretch to draw: unless it was replaced, not the line breaks at its edges; at the very end, where text ends."""
+def _change(fix: Fix, text: str) -> TextChange:
+    """The span to draw, without line breaks at its edges unless they were replaced. A span at the end moves to the last
+    text.
+    """
     start, end = (min(at, len(text)) for at in fix.span or (0, 0))
     if not fix.after or is_reading(fix):
         while start < end and text[start] in "\r\n":
@@ -146,11 +161,11 @@ def _change(fix: Fix, text: str) -> Change:
             end -= 1
     if start == end:
         start = end = ending(text, start)
-    return Change(start, end, fix.after)
+    return TextChange(start, end, fix.after)
 
 
 def ending(text: str, at: int) -> int:
-    """An offset in the blank end of a text, moved to where the text ends; any other as it is."""
+    """An offset in the trailing blanks of a text, moved to the end of the text. Other offsets are unchanged."""
     if not at or text[at : at + 200].strip() or text[at:].strip():
         return at
     return len(text.rstrip())

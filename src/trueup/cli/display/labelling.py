@@ -1,7 +1,6 @@
-"""A reply to be labelled, as lines: the question, the reply, what trueup decided and why, and the keys.
+"""Show a reply to label: the question, the reply, trueup's decision with its reasons, and the keys.
 
-An entry of the queue enters; lines leave, none wider than the screen and no more than fit on it, unless all of it is asked for. Text of
-any origin is made safe.
+Takes an entry of the queue and returns lines that fit the screen, or all lines on request. All text is made safe.
 """
 
 import json
@@ -17,15 +16,15 @@ from trueup.labelling.subjects import WHOLE, is_error, subject_of
 from trueup.verdict.display import safe, safe_line
 
 if TYPE_CHECKING:
-    from trueup.labelling.session import Session
+    from trueup.labelling.session import LabellingSession
     from trueup.material.case import Case
 
-_LEAST = 3  # lines of the reply that are shown on the smallest screen
+_LEAST = 3  # lines of the reply on the smallest screen
 _SAID_STYLE = {"right": "green", "wrong": "red", "skipped": "yellow"}
 
 
 class _Most(NamedTuple):
-    """How much of each part is shown."""
+    """How much of each part to show."""
 
     question: int = 3
     findings: int = 6
@@ -33,11 +32,13 @@ class _Most(NamedTuple):
 
 
 _ROOMY, _NARROW = _Most(), _Most(2, 2, 1)
-_LOW = 30  # lines of a screen that has little room
+_LOW = 30  # lines of a small screen
 
 
-def screen(session: "Session", width: int, height: int = 0) -> list[Line]:
-    """What is shown of the entry in hand; a `height` of 0 means that there is no screen: any height will do, and no keys are shown."""
+def screen(session: "LabellingSession", width: int, height: int = 0) -> list[Line]:
+    """The lines for the current entry. A `height` of 0 means that there is no screen: the height is unlimited, and no
+    keys are shown.
+    """
     case = session.entry.case
     most = _NARROW if 0 < height < _LOW and not session.whole_text else _ROOMY
     above = [*_head(session, width, 1 if most is _NARROW else 2), *_question(case, width, most.question)]
@@ -50,8 +51,8 @@ def screen(session: "Session", width: int, height: int = 0) -> list[Line]:
     return [*above, [], *text, [], *below]
 
 
-def keys_lines(session: "Session", width: int, *, with_keys: bool = True) -> list[Line]:
-    """The question to the person, and the keys in as many lines as they need."""
+def keys_lines(session: "LabellingSession", width: int, *, with_keys: bool = True) -> list[Line]:
+    """The question to the person, and the keys on as many lines as they need."""
     case, focus = session.entry.case, session.focus
     if focus != WHOLE:
         asked = f"Is {safe_line(focus.partition(':')[2])} right here?"
@@ -81,7 +82,7 @@ def keys_lines(session: "Session", width: int, *, with_keys: bool = True) -> lis
 
 
 def help_lines(width: int) -> Iterator[Line]:
-    """What each key does."""
+    """The list of keys and what they do."""
     for key, (_, sentence) in KEYS.items():
         first, *more = wrapped(sentence, width - 4)
         yield [(f" {key}  ", "bold cyan"), (first, "")]
@@ -89,7 +90,7 @@ def help_lines(width: int) -> Iterator[Line]:
             yield [("    ", ""), (line, "")]
 
 
-def _head(session: "Session", width: int, most: int) -> Iterator[Line]:
+def _head(session: "LabellingSession", width: int, most: int) -> Iterator[Line]:
     entry, case = session.entry, session.entry.case
     place = f"{session.at + 1} of {len(session.entries)}"
     why = safe_line("; ".join(entry.why))
@@ -126,7 +127,7 @@ def _question(case: "Case", width: int, most: int) -> Iterator[Line]:
 
 
 def _asked(context: Mapping[str, Any]) -> tuple[str, str]:
-    """The question, or else the last message before the reply."""
+    """The question, or otherwise the last message before the reply."""
     given = context.get("input")
     for place in (context, given if isinstance(given, Mapping) else {}):
         for name in ("question", "prompt"):
@@ -167,7 +168,7 @@ def _reply(case: "Case", width: int) -> Iterator[Line]:
 
 
 def _plain(reply: Any, width: int) -> Iterable[str]:
-    """A reply of another shape, as JSON."""
+    """A reply in another format, as JSON."""
     if reply is None or isinstance(reply, str) or hasattr(reply, "text") or hasattr(reply, "reply"):
         return ["(an empty reply)"]
     return _paragraph(json.dumps(reply, ensure_ascii=False, indent=1, default=str), width)
@@ -181,7 +182,7 @@ def _calls(reply: Any) -> list[tuple[str, str]]:
     ]
 
 
-def _decision(session: "Session", width: int, most: _Most) -> Iterator[Line]:
+def _decision(session: "LabellingSession", width: int, most: _Most) -> Iterator[Line]:
     recorded = session.entry.case.recorded
     if recorded is None:
         return
@@ -214,7 +215,7 @@ def _decision(session: "Session", width: int, most: _Most) -> Iterator[Line]:
         yield [("  ", ""), (short(safe_line(f"lossless {' '.join(codes)}"), width - 2), "dim")]
 
 
-def _finding(found: Mapping[str, Any], session: "Session", width: int) -> Iterator[Line]:
+def _finding(found: Mapping[str, Any], session: "LabellingSession", width: int) -> Iterator[Line]:
     row = dict(found)
     subject = subject_of(row)
     pointer = "▸ " if session.focus == subject else "  "
@@ -237,7 +238,7 @@ def _finding(found: Mapping[str, Any], session: "Session", width: int) -> Iterat
 
 
 def _paragraph(text: str, width: int) -> Iterator[str]:
-    """Text in lines of at most a width, each line break kept."""
+    """Text wrapped to a width; line breaks are kept."""
     for line in safe(text).expandtabs(4).split("\n"):
         if cell_len(line) <= width:
             yield line
@@ -246,7 +247,7 @@ def _paragraph(text: str, width: int) -> Iterator[str]:
 
 
 def _broken(line: str, width: int) -> Iterator[str]:
-    """A long line broken between words, and inside those that are longer than the screen."""
+    """A long line broken between words, and inside words that are longer than the screen."""
     from rich.cells import chop_cells
 
     row = ""

@@ -1,6 +1,6 @@
-"""A verdict as a person wants to see it: headline, calls, fixes as a diff, findings with their place, the value.
+"""Show a verdict to a person: headline, calls, fixes as a diff, findings with their places, the value.
 
-A verdict enters, styled lines leave; nothing is judged here and nothing of the reply is printed raw.
+Takes a verdict and returns styled lines. It judges nothing and never prints raw text of the reply.
 """
 
 from collections.abc import Iterator
@@ -14,8 +14,8 @@ from trueup.cli.display.evidence import evidence_lines
 from trueup.cli.display.findings import finding_lines
 from trueup.cli.display.fixes import fix_lines
 from trueup.cli.terminal import json_text
-from trueup.cli.terminal.excerpt import Source, broken
-from trueup.cli.terminal.layout import Line, View, cells, count, short
+from trueup.cli.terminal.excerpt import NumberedText, broken
+from trueup.cli.terminal.layout import Layout, Line, cells, count, short
 from trueup.verdict.display import safe_line
 from trueup.verdict.locate import locate
 from trueup.verdict.verdict import Verdict
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _MOST_FINDINGS = 10
-_MOST_LINES = {True: 60, False: 16}  # of the value, by ok: a refusal's reasons should stay on the screen
-_FEW_MORE = 3  # lines that are not worth a cut
+_MOST_LINES = {True: 60, False: 16}  # lines of the value, by `ok`: the reasons of a refusal should stay on the screen
+_FEW_MORE = 3  # so few lines are shown uncut
 _MOST_TEXT = 8
 _STATES = {"R001": "no reply", "R002": "no reply", "R003": "cut off", "R004": "no reply"}
 
 
-def show(verdict: Verdict, console: "Console", view: View) -> None:
+def show(verdict: Verdict, console: "Console", view: Layout) -> None:
     """Print a verdict."""
     from rich.text import Text
 
@@ -41,8 +41,8 @@ def show(verdict: Verdict, console: "Console", view: View) -> None:
         console.print(text, soft_wrap=True)
 
 
-def render(verdict: Verdict, view: View) -> Iterator[Line]:
-    """The verdict as lines, already safe to print; on a screen none is wider than it."""
+def render(verdict: Verdict, view: Layout) -> Iterator[Line]:
+    """The verdict as lines that are safe to print. On a screen, no line is wider than the screen."""
     for line in _sections(verdict, view):
         if view.wrap and cells(line) > view.width:
             yield from broken(line, view.width)
@@ -50,8 +50,8 @@ def render(verdict: Verdict, view: View) -> Iterator[Line]:
             yield line
 
 
-def _sections(verdict: Verdict, view: View) -> Iterator[Line]:
-    source = Source(verdict.reply.text)
+def _sections(verdict: Verdict, view: Layout) -> Iterator[Line]:
+    source = NumberedText(verdict.reply.text)
     fixes, findings = locate(without_calls(verdict))
     yield from _headline(verdict, view)
     if has_calls(verdict):
@@ -79,7 +79,7 @@ def _sections(verdict: Verdict, view: View) -> Iterator[Line]:
         yield from _text(verdict.reply.text, view)
 
 
-def _headline(verdict: Verdict, view: View) -> Iterator[Line]:
+def _headline(verdict: Verdict, view: Layout) -> Iterator[Line]:
     facts = ((verdict.errors, "error"), (verdict.warnings, "warning"), (verdict.fixes, "fix"))
     words = ", ".join(count(len(some), word) for some, word in facts if some) or "clean: nothing was changed"
     state = next((_STATES[f.code] for f in verdict.errors if f.code in _STATES), "refused")
@@ -100,15 +100,17 @@ def _headline(verdict: Verdict, view: View) -> Iterator[Line]:
     yield [("  ", ""), (short(about, view.width - 2), "dim")]
 
 
-def _is_wanted(verdict: Verdict, view: View) -> bool:
-    """Whether the text is to be shown: no value was asked of it, or only part of it came; calls in it stand above."""
+def _is_wanted(verdict: Verdict, view: Layout) -> bool:
+    """Whether to show the text: no value was expected, or only part of the text arrived. Calls in it are shown
+    above.
+    """
     if has_calls(verdict):
         return all(call.origin == "native" for call in (*verdict.calls, *(r.call for r in verdict.refused)))
     return not view.value or any(found.code in _STATES for found in verdict.errors)
 
 
-def _text(text: str, view: View) -> Iterator[Line]:
-    """What the model said, beside its calls or as far as it came."""
+def _text(text: str, view: Layout) -> Iterator[Line]:
+    """The model's text next to its calls, or the part that arrived."""
     yield [("Text", "bold")]
     lines = text.strip().splitlines()
     most = len(lines) if view.everything else _MOST_TEXT
@@ -119,7 +121,7 @@ def _text(text: str, view: View) -> Iterator[Line]:
         yield [(f"… {count(len(lines) - most, 'more line')} (--all shows them)", "dim")]
 
 
-def _value(verdict: Verdict, view: View) -> Iterator[Line]:
+def _value(verdict: Verdict, view: Layout) -> Iterator[Line]:
     yield [("Value", "bold")] if verdict.ok else [("Best reading", "bold"), ("  (refused)", "dim")]
     lines = json_text.lines(verdict.data)
     if view.everything:

@@ -1,6 +1,6 @@
-"""What the commands over runs share: finding a run or a pipeline by what was typed, faults as one message, options.
+"""Code that the commands for runs share: finding a run or a pipeline, reporting errors as one message, options.
 
-Nothing is printed here. What cannot be had ends as a usage error with what, where and what to do.
+Nothing is printed here. Errors are usage errors that say what is wrong, where and what to do.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 RUNS = Path("runs")
 
 
-class Refused(Unavailable):
+class RunUnavailable(Unavailable):
     """The pipeline or the run cannot be used."""
 
 
@@ -42,37 +42,39 @@ def told() -> Iterator[None]:
         yield
     except ContractError as error:
         number = len(error.faults)
-        raise Refused(f"the pipeline has {number} fault{'s' * (number != 1)}:\n{error}") from None
+        raise RunUnavailable(f"the pipeline has {number} error{'s' * (number != 1)}:\n{error}") from None
     except BrokenPipeError:
-        raise  # whoever read our output has gone: not a fault of the run
+        raise  # the reader of our output has gone: not an error of the run
     except (BadSample, Busy, CannotCreate, Damaged, NoProvider, NoRun, NotRunning, PromptError) as error:
-        raise Refused(str(error)) from None
-    except OSError as error:  # a full disk among them, which has its own message and exit code (cli/main.py)
+        raise RunUnavailable(str(error)) from None
+    except OSError as error:  # includes a full disk, which has its own message and exit code (cli/main.py)
         name = f"{error.filename}: " if error.filename else ""
-        raise Refused(f"{name}{error.strerror or error}") from None
+        raise RunUnavailable(f"{name}{error.strerror or error}") from None
     except ModuleNotFoundError as error:
-        raise Refused(str(error)) from None
+        raise RunUnavailable(str(error)) from None
 
 
 def find_run(given: str) -> Path:
-    """The run directory that was meant: a path, or a name in `runs/`."""
+    """The run directory that the user named: a path, or a name in `runs/`."""
     from trueup.batch.pipeline.rundir.journal import JOURNAL
 
     for place in (Path(given), RUNS / given):
         if (place / JOURNAL).is_file():
             return place
     if (Path(given) / "config.yaml").is_file():
-        raise Refused(f"{given}: that is a pipeline, not a run; `trueup run {given}` starts one")
+        raise RunUnavailable(f"{given}: that is a pipeline, not a run; `trueup run {given}` starts one")
     if (Path(given) / "summary.json").is_file():
-        raise Refused(
+        raise RunUnavailable(
             f"{given}: that is the folder of a sift, not a run; `trueup revalidate {given} --contract …` judges it again"
         )
     near = _near(given)
-    raise Refused(f"{given}: there is no such run{f'; did you mean {near!r}?' if near else ''}")
+    raise RunUnavailable(f"{given}: there is no such run{f'; did you mean {near!r}?' if near else ''}")
 
 
 def is_run(given: str) -> bool:
-    """Whether a word names a run that is there; a folder with a pipeline in it is no run, though one in `runs/` has its name."""
+    """Whether a word names an existing run. A folder with a pipeline is not a run, even if a run in `runs/` has its
+    name.
+    """
     from trueup.batch.pipeline.rundir.journal import JOURNAL
 
     if (Path(given) / JOURNAL).is_file():
@@ -81,7 +83,7 @@ def is_run(given: str) -> bool:
 
 
 def all_runs(folder: Path) -> list[Path]:
-    """The runs in a folder, the newest first."""
+    """The runs in a folder, newest first."""
     from trueup.batch.pipeline.rundir.directory import runs_in
 
     return runs_in(folder)
@@ -94,7 +96,7 @@ def _near(given: str) -> str:
 
 
 def new_run(pipeline: str, given: str | None) -> Path:
-    """Where a new run goes: where it was said, else under its pipeline's name and the time."""
+    """The directory for a new run: the given one, or the pipeline's name with the time."""
     if given is not None:
         return Path(given)
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
@@ -102,25 +104,27 @@ def new_run(pipeline: str, given: str | None) -> Path:
 
 
 def over_config(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say something over the configuration, when a run is made."""
+    """The options that override the configuration when a run is made."""
     for option in reversed((
-        click.option("--run-dir", metavar="DIR", help="Where the run goes.  [default: runs/NAME-TIME]"),
-        click.option("--provider", metavar="NAME", help="openai, anthropic, gemini, url, local or replay; for all steps."),
-        click.option("--model", metavar="NAME", help="The model, for all steps."),
-        click.option("--base-url", metavar="URL", help="The address of a server that speaks as OpenAI's does."),
-        click.option("--price", metavar="IN/OUT", help="Dollars per million tokens, as 0.15/0.60; for all models."),
-        click.option("--max-units", type=click.IntRange(min=1), metavar="N", help="Only the first N units."),
-        click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Every unit N times."),
-        click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Only N units, chosen at random."),
-        click.option("--by", metavar="FIELD", help="With --sample: hold the values of FIELD in proportion, at least one unit of each."),
-        click.option("--seed", type=int, metavar="N", help="With --sample: which sample.  [default: 0]"),
+        click.option("--run-dir", metavar="DIR", help="The run directory to make.  [default: runs/NAME-TIME]"),
+        click.option("--provider", metavar="NAME", help="The provider for all steps: openai, anthropic, gemini, url, local or replay."),
+        click.option("--model", metavar="NAME", help="The model for all steps."),
+        click.option("--base-url", metavar="URL", help="The base URL of an OpenAI-compatible server."),
+        click.option("--price", metavar="IN/OUT", help="The price for all models, in dollars per million tokens, such as 0.15/0.60."),
+        click.option("--max-units", type=click.IntRange(min=1), metavar="N", help="Run only the first N units."),
+        click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Run every unit N times."),
+        click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Run only N units, chosen at random."),
+        click.option("--by", metavar="FIELD", help="With --sample: keep the proportions of FIELD's values, with at least one unit of each."),
+        click.option("--seed", type=int, metavar="N", help="With --sample: the random seed.  [default: 0]"),
     )):  # fmt: skip
         command = option(command)
     return command
 
 
 def make_run(pipeline: str, run_dir: str | None, options: "RunOptions | None" = None, **wanted: Any) -> Path:
-    """Lint a pipeline and make a run of it; `options`, if it is carried out at once, are looked at before it is made."""
+    """Lint a pipeline and make a run of it. If the run starts immediately, its `options` are checked before it is
+    made.
+    """
     from trueup.batch.pipeline.providers.choose import check_providers
     from trueup.batch.pipeline.rundir.create import RunSettings, create_run
 
@@ -137,28 +141,28 @@ def make_run(pipeline: str, run_dir: str | None, options: "RunOptions | None" = 
 
 
 def check_sample(given: dict[str, Any]) -> None:
-    """Refuse options that say how to choose a sample where none is wanted."""
+    """Refuse the options of a sample if no sample is requested."""
     alone = [f"--{name}" for name in ("by", "seed") if name in given and "sample" not in given]
     if alone:
-        raise Refused(f"{alone[0]} says how to choose a sample; give --sample N too")
+        raise RunUnavailable(f"{alone[0]} says how to choose a sample; give --sample N too")
 
 
 def read_pipeline(place: str) -> "Pipeline":
-    """A pipeline that is there, linted."""
+    """An existing pipeline, linted."""
     from trueup.batch.pipeline.lint.run import check_pipeline
 
     if not Path(place).exists():
-        raise Refused(f"{place}: there is no such pipeline or run")
+        raise RunUnavailable(f"{place}: there is no such pipeline or run")
     return check_pipeline(Path(place))
 
 
 def given_prices(pipeline: "Pipeline", given: dict[str, Any]) -> "Prices":
-    """The prices of the configuration, and over them the one of the command line."""
+    """The prices in the configuration, overridden by the price on the command line."""
     from trueup.batch.pipeline.estimating.cost import prices_of
 
     price = str(given.get("price", ""))
     try:
         prices_of({}, price)
     except ValueError as error:
-        raise Refused(f"--price: {error}") from None
+        raise RunUnavailable(f"--price: {error}") from None
     return prices_of(pipeline.section("api", "prices"), price)

@@ -1,6 +1,6 @@
-"""The options that say which stored replies a command takes; words from the command line enter, a `Selection` leaves.
+"""The options that select stored replies. They turn words from the command line into a `Selection`.
 
-Moments are spans back from now or dates; everything else is compared as it is.
+Times are dates or durations before now. Other values are compared unchanged.
 """
 
 import re
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from trueup.material.selection import Selection
 
 Command = Callable[..., Any]
-_STEP = 5_000  # replies between two words about the progress
+_STEP = 5_000  # replies between two progress updates
 _SPAN = re.compile(r"(\d{1,6})\s*([mhdw])\Z")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _MOMENTS = ("since", "until")
@@ -30,21 +30,21 @@ _WORDS = ("model", "state", "tenant", "code", "rule", "judged_by")
 def selection_options(command: Command) -> Command:
     """Add the options to a command."""
     for option in reversed((
-        click.option("--since", default="", metavar="WHEN", help="From when: 24h, 7d, 2w, or a date such as 2026-01-31 (UTC)."),
-        click.option("--until", default="", metavar="WHEN", help="Until when, in the same forms."),
-        click.option("--model", metavar="NAME", help="Only replies of this model."),
+        click.option("--since", default="", metavar="WHEN", help="Only replies since this time: 24h, 7d, 2w, or a date such as 2026-01-31 (UTC)."),
+        click.option("--until", default="", metavar="WHEN", help="Only replies until this time, in the same formats."),
+        click.option("--model", metavar="NAME", help="Only replies from this model."),
         click.option("--state", metavar="NAME", help="Only replies in this state."),
-        click.option("--tenant", metavar="NAME", help="Only replies of this tenant."),
+        click.option("--tenant", metavar="NAME", help="Only replies to this tenant."),
         click.option("--code", metavar="CODE", help="Only replies with this finding, such as V005."),
         click.option("--rule", metavar="NAME", help="Only replies that broke this rule."),
-        click.option("--judged-by", metavar="NAME", help="Only replies that the contract of this name judged."),
+        click.option("--judged-by", metavar="NAME", help="Only replies that were judged by the contract with this name."),
     )):  # fmt: skip
         command = option(command)
     return command
 
 
 def take_selection(options: dict[str, Any]) -> "Selection":
-    """The selection that the options name; they are taken out."""
+    """The selection that the options name. The options are removed from `options`."""
     from trueup.material.selection import Selection
 
     moments: dict[str, Any] = {name: moment(f"--{name}", options.pop(name)) for name in _MOMENTS}
@@ -54,7 +54,7 @@ def take_selection(options: dict[str, Any]) -> "Selection":
 
 
 def moment(option: str, given: str) -> float | None:
-    """A moment in seconds since 1970; None if none is given.
+    """A time in seconds since 1970; None if no time is given.
 
     >>> moment("--since", "2026-01-31")
     1769817600.0
@@ -72,25 +72,25 @@ def moment(option: str, given: str) -> float | None:
 
 
 def readable() -> "AbstractContextManager[None]":
-    """Report sources and labels that cannot be read in one line."""
+    """Report unreadable sources and labels on one line."""
     from contextlib import contextmanager
 
     from trueup.material.labels import BadLabels
-    from trueup.material.sources import Missing
+    from trueup.material.sources import SourceError
     from trueup.store.errors import StoreError
 
     @contextmanager
     def told() -> "Iterator[None]":
         try:
             yield
-        except (Missing, BadLabels, StoreError) as error:
+        except (SourceError, BadLabels, StoreError) as error:
             raise Unavailable(str(error)) from None
 
     return told()
 
 
 def counted(found: "Iterable[Case]") -> "Iterator[Case]":
-    """The same cases; a progress line shows how far the reading is."""
+    """The same cases, with a progress line during reading."""
     import sys
 
     shown = False

@@ -1,6 +1,6 @@
-"""The folders, the store and the address of a command that serves; words from the command line enter, values leave.
+"""The folders, the store and the address of a command that serves.
 
-A folder, a store or an address that cannot be used ends the command with what to do.
+They turn words from the command line into values. If one cannot be used, the error says what to do.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from trueup.cli.options.references import Unavailable
 if TYPE_CHECKING:
     import socket
 
-    from trueup.studio.settings import Settings
+    from trueup.studio.settings import StudioSettings
 
 HERE = "127.0.0.1"
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, and bound only if asked for
@@ -25,19 +25,19 @@ _HOST = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
 
 
 def folders_of(given: tuple[str, ...]) -> tuple[Path, ...]:
-    """The folders as absolute paths, each once."""
+    """The folders as absolute paths, without duplicates."""
     found: dict[Path, None] = {}
     for each in given or (".",):
         path = Path(each)
         if not path.is_dir():
-            said = "that is a file; give the folder that holds it" if path.exists() else "there is no such folder"
+            said = "this is a file; give the folder that contains it" if path.exists() else "there is no such folder"
             raise Unavailable(f"{each}: {said}")
         found[path.resolve()] = None
     return tuple(found)
 
 
-def with_store(settings: "Settings", given: str) -> "Settings":
-    """The settings with a store: the one that was given, or else the only one that lies in the folders."""
+def with_store(settings: "StudioSettings", given: str) -> "StudioSettings":
+    """The settings with a store: the given one, or the only one in the folders."""
     from msgspec.structs import replace
 
     from trueup.cli.options.store import opened
@@ -47,11 +47,11 @@ def with_store(settings: "Settings", given: str) -> "Settings":
         found = stores_in(settings.folders)
         if len(found) > 1:
             names = ", ".join(map(short_path, found))
-            click.echo(f"several stores are here ({names}); choose one with --store", err=True)
+            click.echo(f"there are several stores ({names}); choose one with --store", err=True)
         if len(found) != 1:
             return settings
         given = str(found[0])
-    with opened(given):  # what is wrong with it is said now
+    with opened(given):  # errors in it are reported now
         pass
     return replace(settings, store=given)
 
@@ -65,9 +65,9 @@ def address_of(listen: str, usual: int) -> tuple[str, int]:
 
 
 def bound(host: str, port: int | None, option: str, *, usual: int) -> "socket.socket":
-    """A socket on the port that was asked for, or on the usual one, or on any free one if that is taken.
+    """A socket on the given port, or on the usual port, or on any free one if the usual port is in use.
 
-    `option` is the option by which a port was given.
+    `option` is the option that gave the port.
     """
     from trueup.studio.serving import CannotListen, bind
 
@@ -83,7 +83,7 @@ def bound(host: str, port: int | None, option: str, *, usual: int) -> "socket.so
 
 
 def short_path(path: Path) -> str:
-    """A path as a person would write it here."""
+    """A path in its shortest form from the current folder."""
     with contextlib.suppress(ValueError, OSError):
         near = os.path.relpath(path)
         return near if not near.startswith("..") else str(path)
@@ -91,7 +91,7 @@ def short_path(path: Path) -> str:
 
 
 def host_name(given: str) -> str:
-    """A name that requests may address a server by; a name that no client sends is refused."""
+    """A host name that requests may use. A name that no client can send is refused."""
     name = as_sent(given)
     if not _HOST.fullmatch(name):
         raise click.UsageError(f"--host {given!r}: give a name without a scheme and a port, such as studio.example.com")
@@ -99,7 +99,7 @@ def host_name(given: str) -> str:
 
 
 def as_sent(host: str) -> str:
-    """A name or an address as browsers send it.
+    """A name or an address in the form that browsers send.
 
     >>> as_sent("Studio.Example.com"), as_sent("2001:DB8:0::1"), as_sent("[::1]")
     ('studio.example.com', '[2001:db8::1]', '[::1]')
@@ -111,5 +111,5 @@ def as_sent(host: str) -> str:
 
 
 def bracketed(host: str) -> str:
-    """An address as it is written in a URL."""
+    """An address in the form that URLs use."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host

@@ -1,6 +1,6 @@
 """Progress of a sift on standard error: a bar on a terminal, plain lines in a log, JSON lines for programs, or nothing.
 
-What it shows of ids and names is made safe first; one report is one line.
+Ids and names are made safe first. One report is one line.
 """
 
 import contextlib
@@ -19,14 +19,14 @@ _EVERY = {"bar": 0.1, "plain": 5.0, "json": 0.5}
 _TOP = 3
 
 
-class Shower:
-    """Shows reports, not more often than is of use; `close` leaves the last one standing."""
+class ProgressDisplay:
+    """Show reports at a limited rate; `close` leaves the last report visible."""
 
     def __init__(self, kind: Kind) -> None:
         if kind == "auto":
             kind = "bar" if sys.stderr.isatty() else "plain"
         self._kind = kind
-        self._shown = 0.0 if kind == "plain" else -10.0  # a short run needs no lines in a log
+        self._shown = 0.0 if kind == "plain" else -10.0  # a short run writes no lines to a log
         self._began = time.monotonic()
         self._last: SiftProgress | None = None
         self._bar = _bar() if kind == "bar" else None
@@ -40,7 +40,7 @@ class Shower:
         self._show(report)
 
     def close(self, *, shown: bool = True) -> None:
-        """End; the last report is shown where it was not."""
+        """End, and show the last report if it was not shown."""
         if self._last is not None and shown and self._kind in {"bar", "json"}:
             self._show(self._last)
         if self._bar is not None:
@@ -55,7 +55,7 @@ class Shower:
                 _write(_as_json(report))
             else:
                 _write(f"trueup sift: {line_of(report)}")
-        except OSError:  # whoever looked has gone, which is no reason to stop the work
+        except OSError:  # the reader has gone, but the work continues
             self._kind = "none"
             self._bar = None
 
@@ -78,7 +78,7 @@ def parts_of(report: SiftProgress) -> list[str]:
 
 
 def line_of(report: SiftProgress) -> str:
-    """The same on one line."""
+    """The same numbers on one line."""
     return one_line(parts_of(report))
 
 
@@ -90,7 +90,7 @@ def _top(report: SiftProgress) -> str:
 def _left(report: SiftProgress) -> str:
     from trueup.batch.pipeline.reporting.words import clock
 
-    done = report.done - report.kept_bytes  # of this start
+    done = report.done - report.kept_bytes  # since this start
     if report.step != "judging" or done <= 0 or report.seconds < 1:
         return ""
     return clock(report.seconds * (report.total - report.done) / done)
@@ -114,7 +114,7 @@ def _write(text: str) -> None:
 
 
 def _bar() -> Callable[[SiftProgress | None], None]:
-    """A live line, redrawn by hand: no thread runs beside the workers that are still to be started."""
+    """A live line without its own thread, because workers have yet to be started from this process."""
     from rich.console import Console
     from rich.live import Live
 

@@ -1,6 +1,6 @@
-"""Places in a text: offsets enter; line and column, a windowed line, carets or a small diff leave.
+"""Show places in a text: turn offsets into line and column, a shortened line, carets or a small diff.
 
-Everything is measured in terminal cells and cut to a width, however long the line. All text is made safe here.
+Everything is measured in terminal cells and cut to a width. All text is made safe here.
 """
 
 from bisect import bisect_right
@@ -13,10 +13,10 @@ from trueup.verdict.display import safe_line
 
 Piece = tuple[str, str]  # text, role
 SAME, GONE, NEW, MARK, CUT = "same", "gone", "new", "mark", "cut"
-ROWS = 3  # of the screen that one line of a diff may take
+ROWS = 3  # screen rows that one line of a diff may take
 
 
-class Place(NamedTuple):
+class LineColumn(NamedTuple):
     line: int
     column: int
 
@@ -24,8 +24,8 @@ class Place(NamedTuple):
         return f"{self.line}:{self.column}"
 
 
-class Source:
-    """A text that knows where its lines begin."""
+class NumberedText:
+    """A text with the offsets of its lines."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -35,17 +35,17 @@ class Source:
             self._starts.append(at + 1)
             at = text.find("\n", at + 1)
 
-    def place(self, at: int) -> Place:
+    def place(self, at: int) -> LineColumn:
         r"""Line and column, both from 1.
 
-        >>> str(Source("one\ntwo").place(5))
+        >>> str(NumberedText("one\ntwo").place(5))
         '2:2'
         """
         line = bisect_right(self._starts, max(0, min(at, len(self.text))))
-        return Place(line, at - self._starts[line - 1] + 1)
+        return LineColumn(line, at - self._starts[line - 1] + 1)
 
     def bounds(self, line: int) -> tuple[int, int]:
-        """Where a line starts and ends, its line break left out."""
+        """The start and end of a line, without its line break."""
         start = self._starts[line - 1]
         end = self._starts[line] - 1 if line < len(self._starts) else len(self.text)
         if end > start and self.text[end - 1] == "\r":
@@ -53,24 +53,24 @@ class Source:
         return start, end
 
 
-class Change(NamedTuple):
-    """One stretch of the text and what stands there now."""
+class TextChange(NamedTuple):
+    """One span of the text and its replacement."""
 
     start: int
     end: int
     after: str
 
 
-class Row(NamedTuple):
-    """One line of a diff: its number in the text (0: none), its sign, its pieces."""
+class DiffRow(NamedTuple):
+    """One line of a diff: its number in the text (0 if it has none), its sign, its pieces."""
 
     number: int
     sign: str
     pieces: list[Piece]
 
 
-def underline(source: Source, start: int, end: int, width: int) -> tuple[list[Piece], int, int]:
-    """The line a span starts on, cut to the width, and the cells from which to which it is to be underlined."""
+def underline(source: NumberedText, start: int, end: int, width: int) -> tuple[list[Piece], int, int]:
+    """The line that a span starts on, cut to the width, and the first and last cell to underline."""
     first, last = source.bounds(source.place(start).line)
     start = min(start, last)
     end = max(start, min(end, last))
@@ -83,17 +83,19 @@ def underline(source: Source, start: int, end: int, width: int) -> tuple[list[Pi
 
 
 def fit(pieces: Sequence[Piece], width: int) -> list[Piece]:
-    """Pieces of one line, made safe and cut to a width; what did not change gives way first.
+    """Pieces of one line, made safe and cut to a width. Unchanged text is cut first.
 
     >>> fit([("a long beginning ", SAME), ("x", GONE), (" and a long end", SAME)], 14)
     [('…', 'cut'), ('ning ', 'same'), ('x', 'gone'), (' and ', 'same'), ('…', 'cut')]
     """
     shown = [
-        (_flat(text, width, index == 0), role) for index, (text, role) in enumerate(pieces) if text or role == MARK
+        (_flat(text, width, leading=index == 0), role)
+        for index, (text, role) in enumerate(pieces)
+        if text or role == MARK
     ]
     if _width(shown) <= width:
         return shown
-    low, high = 2, max(width, 4)  # the most context that fits is in between, if any does
+    low, high = 2, max(width, 4)  # the largest context that fits is in between, if any context fits
     while low < high:
         middle = (low + high + 1) // 2
         if _width(_shorten(shown, middle)) <= width:
@@ -103,21 +105,21 @@ def fit(pieces: Sequence[Piece], width: int) -> list[Piece]:
     return _crop(_shorten(shown, low), width)
 
 
-def merge(changes: Iterable[Change]) -> list[Change]:
-    """Changes in the order of the text with none inside another: of two on the same span the later one is the outcome."""
-    out: list[Change] = []
+def merge(changes: Iterable[TextChange]) -> list[TextChange]:
+    """Changes in text order, without nesting. If two have the same span, the later one counts."""
+    out: list[TextChange] = []
     for change in sorted(changes, key=lambda c: (c.start, c.end)):
         if out and change.start < out[-1].end:
             before = out[-1]
             if (change.start, change.end) == (before.start, before.end) or change.end > before.end:
-                out[-1] = Change(before.start, max(before.end, change.end), change.after)
+                out[-1] = TextChange(before.start, max(before.end, change.end), change.after)
             continue
         out.append(change)
     return out
 
 
-def diff(source: Source, changes: Sequence[Change], width: int, most: int = 4) -> list[Row]:
-    """The lines that the changes touch, as they were and as they are; long runs of lines are left out."""
+def diff(source: NumberedText, changes: Sequence[TextChange], width: int, most: int = 4) -> list[DiffRow]:
+    """The lines that the changes touch, before and after. Long runs of lines are left out."""
     first, last = source.place(changes[0].start).line, source.place(max(changes[-1].end - 1, changes[-1].start)).line
     begin, end = source.bounds(first)[0], source.bounds(last)[1]
     old: list[Piece] = []
@@ -130,20 +132,20 @@ def diff(source: Source, changes: Sequence[Change], width: int, most: int = 4) -
         at = change.end
     rest = (source.text[at : max(at, end)], SAME)
     old_lines, new_lines = _split([*old, rest]), _split([*new, rest])
-    was = [Row(first + i, "-", pieces) for i, pieces in enumerate(old_lines) if any(text for text, _ in pieces)]
-    now = [Row(0, "+", pieces) for pieces in new_lines if any(text.strip() for text, _ in pieces)]
+    was = [DiffRow(first + i, "-", pieces) for i, pieces in enumerate(old_lines) if any(text for text, _ in pieces)]
+    now = [DiffRow(0, "+", pieces) for pieces in new_lines if any(text.strip() for text, _ in pieces)]
     return [*_window(was, width, most), *_window(now, width, most)]
 
 
-def _window(rows: list[Row], width: int, most: int) -> list[Row]:
-    """At most so many lines, each cut to what fits on a few rows of the screen and broken there."""
+def _window(rows: list[DiffRow], width: int, most: int) -> list[DiffRow]:
+    """At most `most` lines, each cut and wrapped to a few rows of the screen."""
     if len(rows) > most:
-        middle = Row(0, rows[0].sign, [(f"… {len(rows) - most + 1} more lines", CUT)])
+        middle = DiffRow(0, rows[0].sign, [(f"… {len(rows) - most + 1} more lines", CUT)])
         rows = [*rows[: most - 2], middle, rows[-1]]
-    out: list[Row] = []
+    out: list[DiffRow] = []
     for number, sign, pieces in rows:
         head, *more = broken(fit(pieces, width * ROWS), width)
-        out += [Row(number, sign, head), *(Row(0, " ", part) for part in more)]
+        out += [DiffRow(number, sign, head), *(DiffRow(0, " ", part) for part in more)]
     return out
 
 
@@ -154,7 +156,7 @@ def broken(pieces: list[Piece], width: int) -> list[list[Piece]]:
     for text, role in pieces:
         while cell_len(text) > room:
             head = _head(text, room)
-            if not head and room == width:  # a character wider than the screen
+            if not head and room == width:  # the character is wider than the screen
                 head = text[0]
             rows[-1].append((head, role))
             text = text[len(head) :]
@@ -174,8 +176,8 @@ def _split(pieces: Iterable[Piece]) -> list[list[Piece]]:
     return lines
 
 
-def _flat(text: str, width: int, leading: bool) -> str:
-    """One piece made safe; of a very long one only both ends are looked at."""
+def _flat(text: str, width: int, *, leading: bool) -> str:
+    """One piece made safe. Only both ends of a very long piece are read."""
     if len(text) > 4 * width + 8:
         text = f"{text[: 2 * width]}…{text[-2 * width :]}"
     if leading:

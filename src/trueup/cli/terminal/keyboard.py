@@ -1,7 +1,7 @@
-"""Keys as they are pressed, on a terminal; from a pipe, one letter per line.
+"""Read keys: from a terminal as they are pressed, from a pipe as one letter per line.
 
-The terminal gives each key at once and shows none of them, until it is closed; a line of text is shown as it is typed. Keys that were
-typed ahead are kept. Ctrl-C interrupts as always; the end of the input is `EOFError`.
+Until it is closed, the terminal returns each key immediately and does not show it. A line of text is shown while it is
+typed. Keys typed ahead are kept. Ctrl-C interrupts as usual; the end of the input is `EOFError`.
 """
 
 import codecs
@@ -15,12 +15,12 @@ from typing import Protocol
 
 import click
 
-_SEQUENCE = re.compile(r"\x1b(?:[\[O][0-9;?]*[ -/]*[@-~]?)?")  # what an arrow or a function key sends
+_SEQUENCE = re.compile(r"\x1b(?:[\[O][0-9;?]*[ -/]*[@-~]?)?")  # the codes that an arrow or a function key sends
 _END, _ERASE, _ERASE_ALL = "\x04", ("\x7f", "\x08"), "\x15"
 
 
 class Keyboard(Protocol):
-    """Where keys come from."""
+    """A source of keys."""
 
     is_terminal: bool
 
@@ -31,8 +31,8 @@ class Keyboard(Protocol):
         """A line of text."""
 
 
-class Lines:
-    """Keys from a pipe: the first letter of each line; what follows it is the text of a note or a label."""
+class PipedKeys:
+    """Keys from a pipe: the first letter of each line. The rest of the line is the text of a note or a label."""
 
     is_terminal = False
 
@@ -50,13 +50,13 @@ class Lines:
                 return letter
 
     def line(self, prompt: str) -> str:  # noqa: ARG002 - nobody would see it
-        """What stood behind the letter, or else the next line."""
+        """The text after the letter, or otherwise the next line."""
         text, self._rest = self._rest, ""
         return text or sys.stdin.readline().strip()
 
 
 class Terminal:
-    """Keys of a terminal, each as it is pressed."""
+    """Keys of a terminal as they are pressed."""
 
     is_terminal = True
 
@@ -65,7 +65,7 @@ class Terminal:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def key(self) -> str:
-        """The next key; arrows and function keys are an empty one."""
+        """The next key; an empty string for arrows and function keys."""
         while not self._ahead:
             given = os.read(sys.stdin.fileno(), 1024)
             if not given:
@@ -79,7 +79,7 @@ class Terminal:
         return "" if sequence else key
 
     def line(self, prompt: str) -> str:
-        """A line of text, shown as it is typed; Escape leaves it empty."""
+        """A line of text, shown while it is typed; Escape leaves it empty."""
         text = ""
         while True:
             room = shutil.get_terminal_size().columns - len(prompt) - 1
@@ -100,13 +100,13 @@ class Terminal:
 
 
 def _wide(text: str) -> int:
-    """How many letters of a text take two cells."""
+    """The number of characters that take two cells."""
     return sum(not letter.isascii() for letter in text)
 
 
 @contextlib.contextmanager
 def _keys_at_once() -> Iterator[None]:
-    """Let the terminal give each key at once and show none, and put it back as it was."""
+    """Make the terminal return each key immediately without showing it, and restore the terminal at the end."""
     import termios
 
     fd = sys.stdin.fileno()
@@ -114,7 +114,7 @@ def _keys_at_once() -> Iterator[None]:
     at_once = termios.tcgetattr(fd)
     at_once[3] &= ~(termios.ICANON | termios.ECHO)
     at_once[6][termios.VMIN], at_once[6][termios.VTIME] = 1, 0
-    # TCSADRAIN keeps what was typed ahead.
+    # TCSADRAIN keeps keys that were typed ahead.
     termios.tcsetattr(fd, termios.TCSADRAIN, at_once)
     try:
         yield
@@ -124,9 +124,9 @@ def _keys_at_once() -> Iterator[None]:
 
 @contextlib.contextmanager
 def open_keyboard() -> Iterator[Keyboard]:
-    """The keyboard of this process; at the end the terminal is as it was."""
+    """The keyboard of this process. The terminal is restored at the end."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.name == "nt":
-        yield Lines()
+        yield PipedKeys()
         return
     with _keys_at_once():
         yield Terminal()

@@ -1,4 +1,4 @@
-"""What the parts of a view share: how to show it, lines of styled pieces, cutting and breaking them by cells."""
+"""Code that the parts of a view share: settings, lines of styled pieces, cutting and wrapping by cells."""
 
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -11,10 +11,11 @@ Line = list[tuple[str, str]]  # text, style
 GRADE_STYLE = {"lossless": "green", "guess": "yellow", "lossy": "red"}
 
 
-class View(NamedTuple):
-    """How to show: the width in cells, whether to break long sentences, whether to leave nothing out, names.
+class Layout(NamedTuple):
+    """How to show a view: the width in cells, whether to wrap long sentences, whether to show everything, names.
 
-    `name` is what was read, `text` the name of the text that places are counted in; without `value` none was asked for.
+    `name` is the name of the input, `text` the name of the text that places refer to. `value` is False if no value was
+    expected.
     """
 
     width: int = 80
@@ -29,17 +30,17 @@ class View(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The name that places in the text are given under."""
+        """The name of the text that places refer to."""
         return self.text or self.name
 
 
 def cells(line: Line) -> int:
-    """The width of a line on the screen."""
+    """The width of a line in cells."""
     return sum(cell_len(text) for text, _ in line)
 
 
 def short(text: str, room: int) -> str:
-    """Text cut to so many cells, with a mark where it was cut.
+    """Text cut to a number of cells, with a mark at the cut.
 
     >>> short("a long word", 7)
     'a long…'
@@ -48,7 +49,7 @@ def short(text: str, room: int) -> str:
 
 
 def wrapped(text: str, width: int, first: int = 0) -> list[str]:
-    """Text broken into lines of a width (0: not at all), between words where it can be; the first has that much less room.
+    """Text wrapped to a width (0: not wrapped), between words if possible. The first line has `taken` cells less.
 
     >>> wrapped("one two three four five six", 20, 10)
     ['one two', 'three four five six']
@@ -60,7 +61,7 @@ def wrapped(text: str, width: int, first: int = 0) -> list[str]:
 
 
 def indented(lines: Iterable[Line], by: int) -> Iterator[Line]:
-    """Lines moved to the right."""
+    """Indented lines."""
     for line in lines:
         yield [(" " * by, ""), *line] if line else line
 

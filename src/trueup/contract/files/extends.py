@@ -1,25 +1,27 @@
-"""Extending: contract files that start from others, as one document that still knows where everything stands.
+"""Extending: merges contract files that start from others into one document that still knows the position of
+everything.
 
 Mappings are merged key by key; lists whose items have names are merged by name; everything else is replaced, a schema
-always as a whole. `null` takes away what was extended. A file that leads back to itself is refused with the chain.
+always as a whole. `null` removes an inherited part. A file that extends itself, even through others, is refused with
+the chain.
 """
 
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from trueup.contract.files.documents import Barred, Find, anywhere, read_source
-from trueup.contract.files.faults import ContractError, Fault, Marks, Place, fault
+from trueup.contract.files.faults import ContractError, Fault, FilePlace, Marks, fault
 from trueup.contract.files.fitting import shape_faults
 from trueup.contract.files.paths import resolved
 from trueup.contract.options import FILE_KEYS
 from trueup.verdict.paths import Parts
 
 MAX_CHAIN = 20
-WHOLE = frozenset(key for key, option in FILE_KEYS.items() if not option.merges)  # each belongs to its own file
+WHOLE = frozenset(key for key, option in FILE_KEYS.items() if not option.merges)  # each belongs to one file
 
 
-class Whole(NamedTuple):
-    """A contract file with all it extends: the data, where its parts stand, and what is wrong so far."""
+class ExtendedFile(NamedTuple):
+    """A contract file with everything it extends: the data, the positions of its parts, and the faults so far."""
 
     data: dict[str, Any]
     marks: "Origins"
@@ -27,7 +29,7 @@ class Whole(NamedTuple):
 
 
 class Origins:
-    """Where the parts of a merged document come from: for a path, the file that gave it and its path there."""
+    """The origin of the parts of a merged document: for each path, the file and the path there."""
 
     __slots__ = ("_from",)
 
@@ -35,16 +37,16 @@ class Origins:
         self._from: dict[Parts, tuple[Marks | Origins, Parts]] = {(): (marks, ())}
 
     def put(self, path: Parts, marks: "Marks | Origins", theirs: Parts) -> None:
-        """Say that what is at a path was given by another document."""
+        """Record that the value at a path comes from another document."""
         self._from[path] = (marks, theirs)
 
-    def value(self, path: Parts) -> Place:
-        """Where the value at a path stands, or the nearest one around it."""
+    def value(self, path: Parts) -> FilePlace:
+        """The position of the value at a path, or of the nearest one around it."""
         marks, theirs = self._origin(path)
         return marks.value(theirs)
 
-    def key(self, path: Parts) -> Place:
-        """Where the key of a value stands, or the value where it has none."""
+    def key(self, path: Parts) -> FilePlace:
+        """The position of a value's key, or of the value if it has no key."""
         marks, theirs = self._origin(path)
         return marks.key(theirs)
 
@@ -53,22 +55,22 @@ class Origins:
             found = self._from.get(path[:size])
             if found is not None:
                 return found[0], found[1] + path[size:]
-        raise KeyError(path)  # cannot be: the root is always there
+        raise KeyError(path)  # cannot happen: the root always has a position
 
 
-def read_whole(path: Path, find: Find = anywhere) -> Whole:
-    """A contract file and everything it extends, merged; what stops the reading is raised. `find` says what may be read."""
+def read_whole(path: Path, find: Find = anywhere) -> ExtendedFile:
+    """Read a contract file and merge everything it extends, or raise; `find` decides which files may be read."""
     return _Reading(find).read(path, [])
 
 
 class _Reading:
-    """One reading of a contract; a file that several others extend is read once."""
+    """Reads one contract; a file that several others extend is read once."""
 
     def __init__(self, find: Find) -> None:
         self._find = find
-        self._read: dict[Path, Whole] = {}
+        self._read: dict[Path, ExtendedFile] = {}
 
-    def read(self, path: Path, chain: list[Path]) -> Whole:
+    def read(self, path: Path, chain: list[Path]) -> ExtendedFile:
         document = read_source(self._find(path))
         faults = [*document.faults, *shape_faults(document)]
         data = document.data if isinstance(document.data, dict) else {}
@@ -76,20 +78,24 @@ class _Reading:
         own = {key: part for key, part in data.items() if key != "extends"}
         own = resolved(own, document.marks, path.parent, faults, self._find)
         if whole is None:
-            return Whole(own, Origins(document.marks), faults)
+            return ExtendedFile(own, Origins(document.marks), faults)
         inherited = {key: part for key, part in whole.data.items() if key != "examples"}
-        return Whole(*_merged(Whole(inherited, whole.marks, []), own, document.marks), faults)
+        return ExtendedFile(*_merged(ExtendedFile(inherited, whole.marks, []), own, document.marks), faults)
 
-    def _bases(self, path: Path, given: Any, marks: Marks, chain: list[Path], faults: list[Fault]) -> Whole | None:
-        whole: Whole | None = None
+    def _bases(
+        self, path: Path, given: Any, marks: Marks, chain: list[Path], faults: list[Fault]
+    ) -> ExtendedFile | None:
+        whole: ExtendedFile | None = None
         for index, name in enumerate(given if isinstance(given, list) else [given]):
-            if isinstance(name, str):  # the shape speaks of what else may stand here
+            if isinstance(name, str):  # the shape reports other values that are not allowed here
                 at: Parts = ("extends", index) if isinstance(given, list) else ("extends",)
                 base = self._base(path.parent / name, name, marks.value(at), at, chain, faults)
-                whole = base if whole is None else Whole(*_merged(whole, base.data, base.marks), [])
+                whole = base if whole is None else ExtendedFile(*_merged(whole, base.data, base.marks), [])
         return whole
 
-    def _base(self, path: Path, name: str, place: Place, at: Parts, chain: list[Path], faults: list[Fault]) -> Whole:
+    def _base(
+        self, path: Path, name: str, place: FilePlace, at: Parts, chain: list[Path], faults: list[Fault]
+    ) -> ExtendedFile:
         hint = "A path is relative to the file that names it."
         try:
             exists = self._find(path).exists
@@ -101,7 +107,7 @@ class _Reading:
         if real in chain:
             way = " → ".join(step.name for step in [*chain[chain.index(real) :], path])
             message = f"the contract extends itself: {way}"
-            raise ContractError([fault("N008", place, at, message, "Take one of them out of the circle.")])
+            raise ContractError([fault("N008", place, at, message, "Remove one of them from the circle.")])
         if len(chain) > MAX_CHAIN:
             raise ContractError([fault("N008", place, at, f"more than {MAX_CHAIN} contracts extend one another")])
         if real not in self._read:
@@ -110,7 +116,7 @@ class _Reading:
         return self._read[real]
 
 
-def _merged(base: Whole, more: dict[str, Any], marks: Marks | Origins) -> tuple[dict[str, Any], Origins]:
+def _merged(base: ExtendedFile, more: dict[str, Any], marks: Marks | Origins) -> tuple[dict[str, Any], Origins]:
     origins = Origins(base.marks)
     return _mapping(base.data, more, (), marks, (), origins), origins
 
@@ -142,7 +148,7 @@ def _taken(value: Any, path: Parts, marks: Marks | Origins, theirs: Parts, origi
 def _list(
     base: list[Any], more: list[Any], at: Parts, marks: Marks | Origins, theirs: Parts, origins: Origins
 ) -> list[Any]:
-    """Items of the same name are replaced where they stand, new ones come after."""
+    """Items with the same name are replaced in place; new ones are appended."""
     out = list(base)
     places = {item["name"]: index for index, item in enumerate(base)}
     for index, item in enumerate(more):

@@ -1,6 +1,6 @@
-"""Faults of a file: what is wrong with a contract, where in which file, and what to do about it.
+"""Faults of a file: what is wrong with a contract, in which file and where, and what to do about it.
 
-A place is counted from 1, as editors count. A fault carries a code of family N and the path inside the document.
+Lines and columns are counted from 1, as in editors. A fault has a code of family N and the path inside the document.
 """
 
 from collections.abc import Iterable
@@ -12,8 +12,8 @@ from trueup.verdict.catalogue import FINDINGS, Level
 from trueup.verdict.paths import Parts, render
 
 
-class Place(NamedTuple):
-    """Where something stands. `inner` is the column at which a one-line text itself begins; 0 where that is not known."""
+class FilePlace(NamedTuple):
+    """A position in a file. `inner` is the column at which a one-line text itself starts; 0 if unknown."""
 
     file: str
     line: int = 1
@@ -25,16 +25,16 @@ class Place(NamedTuple):
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """One thing that is wrong with a file.
+    """One problem in a file.
 
-    >>> print(fault("N005", Place("salon.yaml", 3, 1), ("shema",), "unknown key 'shema'", "Write 'schema'."))
+    >>> print(fault("N005", FilePlace("salon.yaml", 3, 1), ("shema",), "unknown key 'shema'", "Write 'schema'."))
     salon.yaml:3:1: N005 unknown key 'shema'. Write 'schema'.
     """
 
     code: str
-    """The code of the fault, of the family `N`."""
+    """The code of the fault, from family `N`."""
     file: str
-    """The file as it was named."""
+    """The file, as it was named."""
     line: int
     """The line, from 1."""
     column: int
@@ -42,9 +42,9 @@ class Fault(msgspec.Struct, frozen=True):
     path: str
     """The path inside the document, such as `$.rules[0].expr`."""
     message: str
-    """What is wrong, in one sentence."""
+    """The problem, in one sentence."""
     hint: str = ""
-    """What to write instead; empty if nothing is proposed."""
+    """A suggestion, such as what to write instead; empty if there is none."""
     level: Level = "error"
     """`error` if the file cannot be used, `warning` if it can."""
 
@@ -55,7 +55,7 @@ class Fault(msgspec.Struct, frozen=True):
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:
-        """The order of faults: by file and place."""
+        """Order faults by file and position."""
         return (self.file, self.line, self.column, self.code, self.message)
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,13 +67,13 @@ class Fault(msgspec.Struct, frozen=True):
         return f"{self.file}:{self.line}:{self.column}: {self.code} {self.message.rstrip('.')}{hint}"
 
 
-def fault(code: str, place: Place, path: Parts, message: str, hint: str = "") -> Fault:
-    """A fault with the level that the catalogue gives its code."""
+def fault(code: str, place: FilePlace, path: Parts, message: str, hint: str = "") -> Fault:
+    """A fault with the level that the catalogue gives to its code."""
     return Fault(code, place.file, place.line, place.column, render(path), message, hint, FINDINGS[code].level)
 
 
 class ContractError(ValueError):
-    """A contract file cannot be used; `faults` says everything that is wrong with it."""
+    """A contract file cannot be used; `faults` lists everything that is wrong with it."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = tuple(sorted(faults, key=lambda found: found.sort_key))
@@ -83,27 +83,27 @@ class ContractError(ValueError):
 
 
 class Marks:
-    """Where the keys and values of a document stand, by path."""
+    """The positions of the keys and values of a document, by path."""
 
     __slots__ = ("_keys", "_values", "file")
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self._keys: dict[Parts, Place] = {}
-        self._values: dict[Parts, Place] = {}
+        self._keys: dict[Parts, FilePlace] = {}
+        self._values: dict[Parts, FilePlace] = {}
 
-    def put(self, path: Parts, value: Place, key: Place | None = None) -> None:
-        """Say where a value stands, and its key where it has one."""
+    def put(self, path: Parts, value: FilePlace, key: FilePlace | None = None) -> None:
+        """Record the position of a value, and of its key if it has one."""
         self._values[path] = value
         if key is not None:
             self._keys[path] = key
 
-    def value(self, path: Parts) -> Place:
-        """Where the value at a path stands, or the nearest one around it."""
+    def value(self, path: Parts) -> FilePlace:
+        """The position of the value at a path, or of the nearest one around it."""
         while path and path not in self._values:
             path = path[:-1]
-        return self._values.get(path) or Place(self.file)
+        return self._values.get(path) or FilePlace(self.file)
 
-    def key(self, path: Parts) -> Place:
-        """Where the key of a value stands, or the value where it has none."""
+    def key(self, path: Parts) -> FilePlace:
+        """The position of a value's key, or of the value if it has no key."""
         return self._keys.get(path) or self.value(path)

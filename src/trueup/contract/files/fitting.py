@@ -1,7 +1,7 @@
-"""Whether a file has the shape of a contract: a document enters, what is wrong with its keys and values leaves.
+"""Whether a file has the shape of a contract: takes a document and returns the faults of its keys and values.
 
-The schema that ships for editors says whether there is anything; our own engine, by the same schema, says what, and its
-findings are put into the words of a file.
+The schema that is shipped for editors decides whether there are faults. Our own engine, with the same schema, finds out
+which, and its findings are reworded for a file.
 """
 
 from functools import cache
@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema_rs
 import orjson
 
-from trueup.contract.files.documents import Document
+from trueup.contract.files.documents import ParsedFile
 from trueup.contract.files.faults import Fault, Marks, fault
 from trueup.verdict.facts import Finding
 from trueup.verdict.paths import Parts, parse
@@ -22,23 +22,23 @@ _NOT_BOOLEAN = frozenset({"yes", "no", "on", "off", "y", "n"})
 _MOST = 50
 
 
-def shape_faults(document: Document) -> list[Fault]:
-    """What is wrong with the keys and values of one contract file, judged by the shape that files have."""
+def shape_faults(document: ParsedFile) -> list[Fault]:
+    """The faults of the keys and values of one contract file, according to the shape of contract files."""
     data = document.data
     if isinstance(data, dict) and "extends" in data:
-        data = _without_nulls(data)  # there null takes away, and is no value
+        data = _without_nulls(data)  # there, null removes a part and is not a value
     if _fits(data):
         return []
-    from trueup.contract.files.shape import compiled  # it loads every room that a contract may have a part for
+    from trueup.contract.files.shape import compiled  # it loads every room that may judge a part of a contract
 
     return [_as_fault(found, data, document.marks) for found in compiled().errors(data, limit=_MOST)]
 
 
 def _fits(data: Any) -> bool:
-    """Whether nothing is wrong, as nearly every file has it; what cannot be told so soon is looked at again."""
+    """Whether there are no faults, as in most files; if this is unclear, the document is judged in full."""
     try:
         return _shipped().is_valid(data)
-    except (ValueError, TypeError):  # keys that are no text, numbers that JSON does not have
+    except (ValueError, TypeError):  # keys that are not text, numbers that JSON does not have
         return False
 
 
@@ -59,7 +59,7 @@ def _as_fault(found: Finding, data: Any, marks: Marks) -> Fault:
     similar = found.data.get("similar")
     if found.code == "V003":
         allowed = ", ".join(found.data.get("allowed", [])[:30])
-        return _unknown(path, found.data.get("suggestion"), f"It takes {allowed}.", marks)
+        return _unknown(path, found.data.get("suggestion"), f"The allowed values are {allowed}.", marks)
     if found.code == "V002" and similar:
         return _unknown((*path[:-1], str(similar)), path[-1], "", marks)
     if found.code == "V002":
@@ -70,14 +70,14 @@ def _as_fault(found: Finding, data: Any, marks: Marks) -> Fault:
         expected, got = found.data["expected"], found.data["got"]
         hint = ""
         if str(_at(data, path)).lower() in _NOT_BOOLEAN and "boolean" in expected:
-            hint = "Write true or false: all else is text."
+            hint = "Write true or false; anything else is text."
         elif "string" in expected and got in ("number", "integer", "boolean"):
             hint = "Put it in quotes."
         elif expected == ["array"] and got == "string":
             hint = "Put it in brackets: [ … ]."
         return fault("N006", marks.value(path), path, message, hint)
     if "gives" in path:
-        message = f"{found.data.get('value', 'this')} is no finding"
+        message = f"{found.data.get('value', 'this')} is not a finding code"
         return fault(
             "N006", marks.value(path), path, message, "Write a code such as V001, or code and path: V001 $.age."
         )
@@ -91,7 +91,7 @@ def _unknown(path: Parts, meant: Any, otherwise: str, marks: Marks) -> Fault:
 
 
 def _called(path: Parts) -> str:
-    """A place as a sentence names it.
+    """The name of a position in a sentence.
 
     >>> _called(("rules", 2)), _called(("accept",)), _called(())
     ("'rules[2]'", "'accept'", 'a contract')

@@ -1,13 +1,14 @@
-"""JSON files as plain data with marks: text enters, a document leaves, or the one fault that stops its reading.
+"""JSON files as plain data with positions: takes text, and returns a document or the one fault that prevents reading
+it.
 
-A strict parser gives the data; a walk over its tokens, without recursion, finds where each key and value stands.
+A strict parser reads the data; a pass over its tokens, without recursion, finds the position of each key and value.
 """
 
 import json
 from typing import Any
 
-from trueup.contract.files.faults import Fault, Marks, Place, fault
-from trueup.contract.files.yamlfile import MAX_DEPTH, Stopped
+from trueup.contract.files.faults import Fault, FilePlace, Marks, fault
+from trueup.contract.files.yamlfile import MAX_DEPTH, UnreadableYaml
 from trueup.verdict.paths import Parts
 from trueup.verdict.patterns import lazy_regex
 
@@ -15,7 +16,7 @@ _TOKEN = lazy_regex(r'[ \t\r\n]*([{}\[\],:]|"(?:[^"\\]|\\.)*"|[^\s{}\[\],:"]+)')
 
 
 def read_json(text: str, marks: Marks, faults: list[Fault]) -> Any:
-    """The data of a JSON document; where things stand goes to `marks`, duplicate keys go to `faults`.
+    """The data of a JSON document; positions are recorded in `marks`, duplicate keys in `faults`.
 
     >>> marks = Marks("x.json")
     >>> read_json('{"a":\\n [1, 2]}', marks, []), str(marks.value(("a", 1)))
@@ -26,27 +27,31 @@ def read_json(text: str, marks: Marks, faults: list[Fault]) -> Any:
         data = json.loads(text, parse_constant=_refuse_constant)
         json.dumps(data, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        place = Place(marks.file, error.lineno, error.colno)
-        raise Stopped(fault("N002", place, (), f"this is not JSON: {error.msg}")) from None
+        place = FilePlace(marks.file, error.lineno, error.colno)
+        raise UnreadableYaml(fault("N002", place, (), f"this is not JSON: {error.msg}")) from None
     except UnicodeEncodeError:
-        raise Stopped(fault("N002", Place(marks.file), (), "a text holds half of a surrogate pair")) from None
+        raise UnreadableYaml(
+            fault("N002", FilePlace(marks.file), (), "a text contains half of a surrogate pair")
+        ) from None
     except ValueError as error:
-        raise Stopped(fault("N002", Place(marks.file), (), f"this is not JSON: {error}")) from None
+        raise UnreadableYaml(fault("N002", FilePlace(marks.file), (), f"this is not JSON: {error}")) from None
     except RecursionError:
-        raise Stopped(fault("N003", Place(marks.file), (), "the document is nested too deep")) from None
-    deep = _too_deep(text)  # of text that is known to be JSON: its tokens are found in one pass
+        raise UnreadableYaml(fault("N003", FilePlace(marks.file), (), "the document is nested too deeply")) from None
+    deep = _too_deep(text)  # for text that is known to be JSON: one pass finds its tokens
     if deep >= 0:
-        raise Stopped(fault("N003", walk.place(deep), (), f"the document is nested deeper than {MAX_DEPTH} levels"))
+        raise UnreadableYaml(
+            fault("N003", walk.place(deep), (), f"the document is nested deeper than {MAX_DEPTH} levels")
+        )
     walk.run()
     return data
 
 
 def _refuse_constant(word: str) -> Any:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def _too_deep(text: str) -> int:
-    """Where the document is nested too deep, or -1."""
+    """The offset at which the document is nested too deeply, or -1."""
     depth = 0
     for token in _TOKEN.finditer(text):
         sign = token[1]
@@ -60,7 +65,7 @@ def _too_deep(text: str) -> int:
 
 
 class _Walk:
-    """Goes over the tokens of valid JSON and says where its keys and values stand."""
+    """Goes through the tokens of valid JSON and records the positions of its keys and values."""
 
     def __init__(self, text: str, marks: Marks, faults: list[Fault]) -> None:
         self._text = text
@@ -68,18 +73,18 @@ class _Walk:
         self._faults = faults
         self._line, self._line_start, self._counted = 1, 0, 0
 
-    def place(self, at: int, inner: bool = False) -> Place:
-        """The place of a character; asked for in rising order, so that lines are counted once."""
+    def place(self, at: int, *, inner: bool = False) -> FilePlace:
+        """The position of a character; offsets must be asked for in rising order, so that lines are counted once."""
         self._line += self._text.count("\n", self._counted, at)
         self._line_start = max(self._line_start, self._text.rfind("\n", self._counted, at) + 1)
         self._counted = at
         column = at - self._line_start + 1
-        return Place(self._marks.file, self._line, column, column + 1 if inner else 0)
+        return FilePlace(self._marks.file, self._line, column, column + 1 if inner else 0)
 
     def run(self) -> None:
-        stack: list[tuple[Parts, set[str] | None]] = []  # path, and the keys so far of an object
+        stack: list[tuple[Parts, set[str] | None]] = []  # the path, and an object's keys so far
         counts: list[int] = []
-        key: tuple[str, Place] | None = None
+        key: tuple[str, FilePlace] | None = None
         for token in _TOKEN.finditer(self._text):
             sign, at = token[1], token.start(1)
             if sign in ",:":
@@ -88,7 +93,7 @@ class _Walk:
                 stack.pop()
                 counts.pop()
                 continue
-            place = self.place(at, sign[0] == '"')
+            place = self.place(at, inner=sign[0] == '"')
             seen = stack[-1][1] if stack else None
             if seen is not None and key is None:
                 key = (json.loads(sign), place)
@@ -104,10 +109,10 @@ class _Walk:
                 stack.append((path, set() if sign == "{" else None))
                 counts.append(0)
 
-    def _seen_twice(self, path: Parts, key: tuple[str, Place], seen: set[str]) -> None:
+    def _seen_twice(self, path: Parts, key: tuple[str, FilePlace], seen: set[str]) -> None:
         name, place = key
         if name in seen:
             first = self._marks.key((*path, name))
-            message = f"key {name!r} stands twice here, first in line {first.line}"
+            message = f"key {name!r} is given twice; the first is in line {first.line}"
             self._faults.append(fault("N004", place, (*path, name), message, "Keep one of them."))
         seen.add(name)

@@ -1,15 +1,16 @@
-"""TOML files as plain data with marks: text enters, a document leaves, or the one fault that stops its reading.
+"""TOML files as plain data with positions: takes text, and returns a document or the one fault that prevents reading
+it.
 
-The standard library reads; where keys stand is found line by line, so what is inside a value on one line has the place
-of its key. A date is refused: a contract is JSON data, and a date in it is text in quotes.
+The standard library reads the file. The positions of keys are found line by line, so anything inside a one-line value
+has the position of its key. Dates are refused: a contract is JSON data, and a date in it is text in quotes.
 """
 
 import datetime as dt
 import tomllib
 from typing import Any
 
-from trueup.contract.files.faults import Marks, Place, fault
-from trueup.contract.files.yamlfile import MAX_DEPTH, Stopped
+from trueup.contract.files.faults import FilePlace, Marks, fault
+from trueup.contract.files.yamlfile import MAX_DEPTH, UnreadableYaml
 from trueup.verdict.paths import Parts
 from trueup.verdict.patterns import lazy_regex
 
@@ -19,7 +20,8 @@ _NAME = rf"{_PART}(?:[ \t]*\.[ \t]*{_PART})*"
 _TABLE = lazy_regex(rf"[ \t]*(\[\[?)[ \t]*({_NAME})[ \t]*\]")
 _PAIR = lazy_regex(rf"[ \t]*({_NAME})[ \t]*=[ \t]*")
 _PIECE = lazy_regex(_PART)
-# Whatever may hold a dot: texts of several lines, comments, names and texts on one line. A text without its end takes the rest.
+# Anything that may contain a dot: multi-line texts, comments, names and one-line texts. A text without an end extends
+# to the end of the file.
 _DOTTED = lazy_regex(
     r"\"\"\"(?:[^\"\\]|\\[\s\S]|\"(?!\"\"))*(?:\"\"\"|\\?\Z)|'''(?:[^']|'(?!\'\'))*(?:'''|\Z)"
     rf"|#[^\n]*|({_NAME})|[\"'][^\n]*"
@@ -27,7 +29,7 @@ _DOTTED = lazy_regex(
 
 
 def read_toml(text: str, marks: Marks) -> Any:
-    """The data of a TOML document; where things stand goes to `marks`.
+    """The data of a TOML document; positions are recorded in `marks`.
 
     >>> marks = Marks("x.toml")
     >>> read_toml('[order]\\nsequence = ["a"]', marks), str(marks.key(("order", "sequence")))
@@ -38,47 +40,47 @@ def read_toml(text: str, marks: Marks) -> Any:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = _AT.search(str(error))
-        end = Place(marks.file, text.count("\n") + 1, len(text) - text.rfind("\n"))
-        place = Place(marks.file, int(found[1]), int(found[2])) if found else end
+        end = FilePlace(marks.file, text.count("\n") + 1, len(text) - text.rfind("\n"))
+        place = FilePlace(marks.file, int(found[1]), int(found[2])) if found else end
         said = _AT.sub("", str(error))
-        raise Stopped(fault("N002", place, (), f"this is not TOML: {said[:1].lower()}{said[1:]}")) from None
+        raise UnreadableYaml(fault("N002", place, (), f"this is not TOML: {said[:1].lower()}{said[1:]}")) from None
     except RecursionError:
-        raise Stopped(fault("N003", Place(marks.file), (), "the document is nested too deep")) from None
+        raise UnreadableYaml(fault("N003", FilePlace(marks.file), (), "the document is nested too deeply")) from None
     _locate(text, marks)
     _refuse_foreign(data, marks)
     return data
 
 
 def _refuse_deep_keys(text: str, marks: Marks) -> None:
-    """Stop at a dotted key of too many parts: the standard library takes the square of their number to read it."""
+    """Refuse a dotted key with too many parts: the standard library needs quadratic time to read it."""
     for found in _DOTTED.finditer(text):
         if found[1] is not None and found[1].count(".") >= MAX_DEPTH and len(_split(found[1])) > MAX_DEPTH:
             at = found.start()
-            place = Place(marks.file, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
-            raise Stopped(fault("N003", place, (), f"nested deeper than {MAX_DEPTH} levels"))
+            place = FilePlace(marks.file, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+            raise UnreadableYaml(fault("N003", place, (), f"nested deeper than {MAX_DEPTH} levels"))
 
 
 def _locate(text: str, marks: Marks) -> None:
     table: Parts = ()
     counts: dict[Parts, int] = {}
-    marks.put((), Place(marks.file))
+    marks.put((), FilePlace(marks.file))
     quoted = ""
     for number, line in enumerate(text.split("\n"), 1):
-        if quoted:  # inside a text of several lines
+        if quoted:  # inside a multi-line text
             quoted = "" if line.count(quoted) % 2 else quoted
             continue
         head = _TABLE.match(line)
         if head is not None:
             table = _counted(_split(head[2]), counts, new=head[1] == "[[")
-            place = Place(marks.file, number, head.start(2) + 1)
+            place = FilePlace(marks.file, number, head.start(2) + 1)
             marks.put(table, place, place)
             continue
         pair = _PAIR.match(line)
         if pair is not None:
             value = line[pair.end() :]
             inner = pair.end() + 2 if value[:1] in "\"'" and value[:3] not in ('"""', "'''") else 0
-            here = Place(marks.file, number, pair.end() + 1, inner)
-            marks.put((*table, *_split(pair[1])), here, Place(marks.file, number, pair.start(1) + 1))
+            here = FilePlace(marks.file, number, pair.end() + 1, inner)
+            marks.put((*table, *_split(pair[1])), here, FilePlace(marks.file, number, pair.start(1) + 1))
             quoted = next((mark for mark in ('"""', "'''") if value.count(mark) % 2), "")
 
 
@@ -88,7 +90,7 @@ def _split(name: str) -> Parts:
 
 
 def _counted(name: Parts, counts: dict[Parts, int], *, new: bool) -> Parts:
-    """The path of a table, with the number of the item where a table of a list is meant."""
+    """The path of a table, including the item's index for an array of tables."""
     path: Parts = ()
     for index, part in enumerate(name):
         path = (*path, part)
@@ -100,17 +102,17 @@ def _counted(name: Parts, counts: dict[Parts, int], *, new: bool) -> Parts:
 
 
 def _refuse_foreign(data: Any, marks: Marks) -> None:
-    """Refuse dates and times, numbers that JSON does not have, and what is nested too deep."""
+    """Refuse dates and times, numbers that JSON does not have, and data that is nested too deeply."""
     stack: list[tuple[Parts, Any]] = [((), data)]
     while stack:
         path, value = stack.pop()
         if len(path) > MAX_DEPTH:
-            raise Stopped(fault("N003", marks.value(path), path[:4], f"nested deeper than {MAX_DEPTH} levels"))
+            raise UnreadableYaml(fault("N003", marks.value(path), path[:4], f"nested deeper than {MAX_DEPTH} levels"))
         if isinstance(value, dict):
             stack += [((*path, key), part) for key, part in value.items()]
         elif isinstance(value, list):
             stack += [((*path, index), part) for index, part in enumerate(value)]
         elif isinstance(value, dt.date | dt.time):
-            raise Stopped(fault("N002", marks.value(path), path, "a date is not JSON data", "Put it in quotes."))
+            raise UnreadableYaml(fault("N002", marks.value(path), path, "a date is not JSON data", "Put it in quotes."))
         elif isinstance(value, float) and value - value != 0:
-            raise Stopped(fault("N002", marks.value(path), path, f"{value} is no number of JSON"))
+            raise UnreadableYaml(fault("N002", marks.value(path), path, f"{value} is not a JSON number"))

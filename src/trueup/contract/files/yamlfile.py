@@ -1,17 +1,18 @@
-"""YAML 1.2 as plain data with marks: text enters, a document leaves, or the one fault that stops its reading.
+"""YAML 1.2 as plain data with positions: takes text, and returns a document or the one fault that prevents reading it.
 
-Scalars are read by the core schema: `no` and `1:30` stay text, only true and false are booleans. Objects of any other
-kind are refused, and so are tags, several documents, merge keys and whatever its aliases would blow up. No recursion.
+Scalars follow the core schema: `no` and `1:30` stay text, and only true and false are booleans. Other kinds of objects
+are refused, and so are tags, several documents, merge keys, and aliases that make the document too large. Nothing
+recurses.
 """
 
 from typing import Any, NamedTuple
 
-from trueup.contract.files.faults import Fault, Marks, Place, fault
+from trueup.contract.files.faults import Fault, FilePlace, Marks, fault
 from trueup.verdict.paths import Parts
 from trueup.verdict.patterns import lazy_regex
 
 MAX_DEPTH = 64
-MAX_WEIGHT = 4_000_000  # characters and nodes, aliases counted each time they are used
+MAX_WEIGHT = 4_000_000  # characters and nodes; an alias counts each time it is used
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEAN = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -22,8 +23,8 @@ _STRING_TAG = "tag:yaml.org,2002:str"
 _POSITION = lazy_regex(r"position (\d+)")
 
 
-class Stopped(Exception):
-    """The document cannot be read on; carries the fault."""
+class UnreadableYaml(Exception):
+    """The document cannot be read further; contains the fault."""
 
     def __init__(self, found: Fault) -> None:
         super().__init__(str(found))
@@ -40,24 +41,24 @@ class _Frame:
         self.path = path
         self.anchor = anchor
         self.weight = weight
-        self.key: tuple[str, Place] | None = None
+        self.key: tuple[str, FilePlace] | None = None
         self.seen: set[str] = set()
 
 
 class _Kept(NamedTuple):
-    """What an anchor names."""
+    """The value that an anchor names."""
 
     value: Any
     weight: int
 
 
 def read_yaml(text: str, marks: Marks, faults: list[Fault]) -> Any:
-    """The data of a YAML document; where things stand goes to `marks`, duplicate keys go to `faults`.
+    """The data of a YAML document; positions are recorded in `marks`, duplicate keys in `faults`.
 
     >>> read_yaml("answer: no\\nat: 1:30\\nopen: true", Marks("x.yaml"), [])
     {'answer': 'no', 'at': '1:30', 'open': True}
     """
-    from ruamel.yaml import YAML  # a big module, needed for contract files alone
+    from ruamel.yaml import YAML  # a big module, needed only for contract files
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     builder = _Builder(marks, faults)
@@ -66,13 +67,17 @@ def read_yaml(text: str, marks: Marks, faults: list[Fault]) -> Any:
             builder.take(event)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = Place(marks.file, mark.line + 1, mark.column + 1) if mark is not None else Place(marks.file)
+        place = FilePlace(marks.file, mark.line + 1, mark.column + 1) if mark is not None else FilePlace(marks.file)
         said = " ".join(part for part in (error.context, error.problem) if part)
-        raise Stopped(fault("N002", place, (), f"this is not YAML: {said}", _advice(text, place))) from None
+        raise UnreadableYaml(fault("N002", place, (), f"this is not YAML: {said}", _advice(text, place))) from None
     except YAMLError as error:
-        raise Stopped(fault("N002", _of_character(text, str(error), marks.file), (), _first_line(error))) from None
+        raise UnreadableYaml(
+            fault("N002", _of_character(text, str(error), marks.file), (), _first_line(error))
+        ) from None
     except (ValueError, RecursionError) as error:
-        raise Stopped(fault("N002", Place(marks.file), (), f"this is not YAML: {_first_line(error)}")) from None
+        raise UnreadableYaml(
+            fault("N002", FilePlace(marks.file), (), f"this is not YAML: {_first_line(error)}")
+        ) from None
     return builder.root
 
 
@@ -80,26 +85,24 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _of_character(text: str, message: str, file: str) -> Place:
+def _of_character(text: str, message: str, file: str) -> FilePlace:
     found = _POSITION.search(message)
     at = min(int(found[1]), len(text)) if found else 0
-    return Place(file, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+    return FilePlace(file, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
 
 
-def _advice(text: str, place: Place) -> str:
+def _advice(text: str, place: FilePlace) -> str:
     lines = text.splitlines()
     line = lines[place.line - 1] if place.line <= len(lines) else ""
     if "\t" in line[: len(line) - len(line.lstrip())]:
         return "Indent with spaces, not with tabs."
     if ": " in line:
-        return (
-            "Look at the indentation of this line; text that holds ': ' or ' #', or begins with a sign, needs quotes."
-        )
+        return "Look at the indentation of this line; text that contains ': ' or ' #', or starts with a special character, needs quotes."
     return ""
 
 
 class _Builder:
-    """Makes plain data of the events of a parser."""
+    """Builds plain data from a parser's events."""
 
     def __init__(self, marks: Marks, faults: list[Fault]) -> None:
         self.root: Any = None
@@ -111,7 +114,7 @@ class _Builder:
         self._documents = 0
 
     def take(self, event: Any) -> None:
-        """Take one event of the parser."""
+        """Process one event of the parser."""
         kind = type(event).__name__
         if kind == "ScalarEvent":
             self._scalar(event)
@@ -128,18 +131,18 @@ class _Builder:
             if self._documents > 1:
                 raise self._stop("N002", event, "a file has one document; '---' starts a second one")
 
-    def _stop(self, code: str, event: Any, message: str, hint: str = "") -> Stopped:
+    def _stop(self, code: str, event: Any, message: str, hint: str = "") -> UnreadableYaml:
         path = self._stack[-1].path if self._stack else ()
-        return Stopped(fault(code, self._place(event), path, message, hint))
+        return UnreadableYaml(fault(code, self._place(event), path, message, hint))
 
-    def _place(self, event: Any, inner: int = 0) -> Place:
+    def _place(self, event: Any, inner: int = 0) -> FilePlace:
         mark = event.start_mark
-        return Place(self._marks.file, mark.line + 1, mark.column + 1, inner)
+        return FilePlace(self._marks.file, mark.line + 1, mark.column + 1, inner)
 
     def _weigh(self, event: Any, more: int) -> None:
         self._weight += more
         if self._weight > MAX_WEIGHT:
-            message = f"with its aliases the document is larger than {MAX_WEIGHT:,} characters"
+            message = f"with its aliases expanded, the document is larger than {MAX_WEIGHT:,} characters"
             raise self._stop("N003", event, message, "Use fewer aliases, or smaller anchors.")
 
     def _open(self, event: Any, value: Any) -> None:
@@ -150,7 +153,7 @@ class _Builder:
         self._weigh(event, 1)
         path = self._put(event, value, self._place(event))
         if event.anchor:
-            self._anchors[event.anchor] = None  # still open: it cannot be used yet
+            self._anchors[event.anchor] = None  # still open, so it cannot be used yet
         self._stack.append(_Frame(value, path, event.anchor, before))
 
     def _scalar(self, event: Any) -> None:
@@ -170,23 +173,23 @@ class _Builder:
             self._anchors[event.anchor] = _Kept(value, 1 + len(text))
 
     def _whole(self, event: Any) -> str:
-        """The text of a scalar, pairs of surrogates joined; half of one is refused."""
+        """The text of a scalar, with surrogate pairs joined; half of a pair is refused."""
         text: str = event.value
         if text.isascii():
             return text
         try:
             return text.encode("utf-16", "surrogatepass").decode("utf-16")
         except UnicodeDecodeError:
-            raise self._stop("N002", event, "the text holds half of a surrogate pair") from None
+            raise self._stop("N002", event, "the text contains half of a surrogate pair") from None
 
     def _key(self, event: Any, frame: _Frame, text: str) -> None:
         if text == "<<" and event.style in (None, ""):
-            hint = "Say `extends: other.yaml` for a whole contract, or repeat the keys."
+            hint = "Use `extends: other.yaml` for a whole contract, or repeat the keys."
             raise self._stop("N002", event, "merge keys ('<<') are not part of YAML 1.2", hint)
         place = self._place(event)
         if text in frame.seen:
             first = self._marks.key((*frame.path, text))
-            message = f"key {text!r} stands twice here, first in line {first.line}"
+            message = f"key {text!r} is given twice; the first is in line {first.line}"
             self._faults.append(fault("N004", place, (*frame.path, text), message, "Keep one of them."))
         frame.seen.add(text)
         frame.key = (text, place)
@@ -195,13 +198,13 @@ class _Builder:
         kept = self._anchors.get(event.anchor)
         if kept is None:
             inside = event.anchor in self._anchors
-            why = "stands inside what it names" if inside else "has no anchor before it"
+            why = "is inside the value that it names" if inside else "has no anchor before it"
             raise self._stop("N002", event, f"alias '*{event.anchor}' {why}")
         self._weigh(event, kept.weight)
         self._put(event, kept.value, self._place(event))
 
-    def _put(self, event: Any, value: Any, place: Place) -> Parts:
-        """Put a value where it belongs, and note where it stands."""
+    def _put(self, event: Any, value: Any, place: FilePlace) -> Parts:
+        """Put a value in its container, and record its position."""
         path: Parts
         if not self._stack:
             self.root = value
@@ -215,7 +218,7 @@ class _Builder:
             self._marks.put(path, place)
             return path
         if frame.key is None:
-            raise self._stop("N002", event, "a key is text here, not a list or a mapping")
+            raise self._stop("N002", event, "a key must be text, not a list or a mapping")
         key, key_place = frame.key
         frame.key = None
         path = (*frame.path, key)
@@ -226,11 +229,11 @@ class _Builder:
     def _refuse_tag(self, event: Any) -> None:
         tag = event.tag
         if tag is not None and str(tag) not in {_STRING_TAG, "!"}:
-            raise self._stop("N002", event, f"tag {str(tag)!r} is not taken: a contract is plain data", "Leave it out.")
+            raise self._stop("N002", event, f"tag {str(tag)!r} is not allowed: a contract is plain data", "Remove it.")
 
 
 def _resolve(text: str) -> Any:
-    """A plain scalar by the core schema of YAML 1.2."""
+    """A plain scalar, read by the core schema of YAML 1.2."""
     if text in _NULL:
         return None
     if text in _BOOLEAN:

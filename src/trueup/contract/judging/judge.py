@@ -1,6 +1,7 @@
-"""The way of a reply that is not plain, valid JSON: recover, conform, check, and say everything that was done.
+"""Judge a reply that is not plain, valid JSON: recover, conform and check it, and record every change.
 
-`Contract.check()` hands over here; each entry takes the reply as far as it was read and returns its verdict.
+`Contract.check()` calls this module; each entry point takes a reply that was read to some stage and returns its
+verdict.
 """
 
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from trueup.checks.fixes import SPEAKING, remarks, too_many
-from trueup.conform.coerce import Note, conform, root_node
+from trueup.conform.coerce import CoercionNote, conform, root_node
 from trueup.conform.document import facets
 from trueup.conform.names import plain
 from trueup.conform.options import Options
@@ -21,10 +22,10 @@ from trueup.conform.survey import types_along, types_at
 from trueup.contract.judging.incoming import without_surrogates
 from trueup.contract.judging.integers import Test
 from trueup.contract.judging.limits import depth_over, shown
-from trueup.contract.judging.python_types import Raised, Typed, price
+from trueup.contract.judging.python_types import Raised, TypeFitter, price
 from trueup.recover.aims import Aims
 from trueup.recover.candidate import Candidate, to_fixes
-from trueup.recover.choose import Choice, Fit, Reading, choose, choose_only, doubt
+from trueup.recover.choose import Choice, JudgedCandidate, SchemaFit, choose, choose_only, doubt
 from trueup.recover.json.clean import repeats_a_key, unmeant
 from trueup.recover.json.frames import Record, TooDeep, TooMany
 from trueup.recover.json.lexer import fold
@@ -43,7 +44,7 @@ _ASK = "Reply with one JSON value that matches the schema, and nothing else."
 _OPEN_WORDS = frozenset(("$ref", "anyOf", "oneOf", "allOf", "patternProperties", "if"))
 _GUESS = GRADES["guess"]
 _OBJECT = frozenset({"object"})
-# after these more than the value is looked at: what stood around it, or how it was written
+# with these, more than the value is considered: the text around it, or how it was written
 _OPEN_CODES = frozenset({"C006", "C008"})
 _MAX_FINDINGS = 20
 _SHOWN = 80
@@ -71,18 +72,18 @@ class Judge:
     )
 
     def __init__(
-        self, schema: Schema, options: Options, accept: str, strict: bool, max_depth: int, integral: Test | None
+        self, schema: Schema, options: Options, accept: str, max_depth: int, integral: Test | None, *, strict: bool
     ) -> None:
         self._schema = schema
         self._integral = integral
         self._options = options
         self._accept = accept
         self._allowed = GRADES[accept]
-        # the codes that give cause to a finding under this contract
+        # the codes that cause a finding under this contract
         self._loud = SPEAKING | {code for code, grade in GRADE.items() if GRADES[grade] > self._allowed}
         self._lenient = self._allowed >= _GUESS and not schema.is_type
         self._is_valid = schema.is_valid
-        self._typed = Typed(schema, options, integral, self._in_vain) if schema.is_type else None
+        self._typed = TypeFitter(schema, options, integral, self._in_vain) if schema.is_type else None
         self._strict = strict
         self._item = schema.item
         self._own = _closed_keys(schema, options)
@@ -96,10 +97,10 @@ class Judge:
             types_along(schema.place, (self._field,)) if self._field is not None else frozenset(),
         )  # fmt: skip
 
-    # -- the ways in ---------------------------------------------------------------------------
+    # -- entry points --------------------------------------------------------------------------
 
     def broken(self, reply: Any, text: str, error: Exception) -> Verdict:
-        """A reply that is not JSON as it stands; `error` is what the fast parser said."""
+        """A reply that is not valid JSON unchanged; `error` is the fast parser's message."""
         records: list[Record] = []
         if type(error) is UnicodeEncodeError:
             text, records = without_surrogates(text)
@@ -114,7 +115,7 @@ class Judge:
         return self._conclude(reply, text, choice, records)
 
     def _quiet(self, candidate: Candidate) -> bool:
-        """Whether a mended value is valid as it stands and none of its fixes gives cause to a finding."""
+        """Whether a repaired value is valid without coercion and none of its fixes causes a finding."""
         if not self._lenient or not self._loud.isdisjoint(candidate.codes):
             return False
         value = candidate.value
@@ -122,30 +123,30 @@ class Judge:
 
     def _fixes(self, text: str, candidate: Candidate) -> Fixes:
         if candidate.spans == [(0, len(text))]:
-            return to_fixes(text, candidate.records)  # nothing stands outside
-        reading = Reading(candidate, Fit(candidate.value, [], 0, ok=True), (), [], [])
+            return to_fixes(text, candidate.records)  # there is nothing outside the value
+        reading = JudgedCandidate(candidate, SchemaFit(candidate.value, [], 0, ok=True), (), [], [])
         return to_fixes(text, Choice(text, reading, [], []).records())
 
     def odd(self, reply: Any, text: str, data: Any) -> Verdict:
-        """JSON that repeats a key, or holds what the fast writer cannot: very long integers, deep nesting."""
+        """JSON that repeats a key, or that the fast writer cannot write: very long integers, deep nesting."""
         if not repeats_a_key(text):
             return self.misfit(reply, text, data)
         return self.recover(reply, text, [])
 
     def converted(
-        self, reply: Any, text: str, data: Any, built: Any, read: "Read | None", located: bool = True
+        self, reply: Any, text: str, data: Any, built: Any, read: "Read | None", *, located: bool = True
     ) -> Verdict:
-        """Plain JSON that the contract's type takes and reads in its own way; `built` is what it made, `read` how, if that is known."""
+        """Plain JSON that the contract's type accepts; `built` is the result, `read` the conversions, if known."""
         assert self._typed is not None
         fit = self._typed.accepted(data, built, (), read)
         start = len(text) - len(text.lstrip(" \t\r\n"))
         choice = choose_only(text, Candidate(data, [(start, len(text))], []), lambda _: fit, self._aims)
-        return self._conclude(reply, text, choice, [], located)
+        return self._conclude(reply, text, choice, [], located=located)
 
-    def misfit(self, reply: Any, text: str, data: Any, located: bool = True, *, keep_fields: bool = False) -> Verdict:
-        """Plain JSON that is not valid under the schema as it stands; `located`, findings have a place in the text.
+    def misfit(self, reply: Any, text: str, data: Any, *, located: bool = True, keep_fields: bool = False) -> Verdict:
+        """Plain JSON that is not valid under the schema without fixes; if `located`, findings have a place in the text.
 
-        With `keep_fields`, fields beside an envelope stay with the value that stood in it.
+        With `keep_fields`, fields next to an envelope stay, together with the value inside it.
         """
         if isinstance(data, str) and "string" not in self._aims.types and _may_hold_a_value(data):
             return self.recover(reply, text, [])
@@ -156,25 +157,25 @@ class Judge:
         whole = Candidate(data, [(start, len(text))], [])
         fit = self._fit(data)
         if not start and self._is_quietly_coerced(fit):
-            reading = Reading(whole, fit, (), [], [])
+            reading = JudgedCandidate(whole, fit, (), [], [])
             return Verdict(shown(reply, text), fit.value, NO_FINDINGS, partial(_coerced, text, reading, self._aims))
 
-        def fit_part(value: Any) -> Fit:
+        def fit_part(value: Any) -> SchemaFit:
             return fit if value is data else self._fit(value)
 
         choice = choose_only(text, whole, fit_part, self._aims, keep_fields=keep_fields)
-        return self._conclude(reply, text, choice, [], located)
+        return self._conclude(reply, text, choice, [], located=located)
 
-    def _is_quietly_coerced(self, fit: Fit) -> bool:
-        """Whether a value fits after coercions that give no cause to a finding, and that change nothing else in the verdict."""
+    def _is_quietly_coerced(self, fit: SchemaFit) -> bool:
+        """Whether a value fits after coercions that cause no finding and change nothing else in the verdict."""
         if not (fit.ok and fit.notes and self._lenient):
             return False
         return all(note.code not in _OPEN_CODES and note.code not in self._loud for note in fit.notes)
 
-    # -- the way on ----------------------------------------------------------------------------
+    # -- the full path -------------------------------------------------------------------------
 
     def recover(self, reply: Any, text: str, records: list[Record]) -> Verdict:
-        """Read a text the slow way; `records` are of what was replaced in it before."""
+        """Read a text the slow way; `records` describe earlier replacements in it."""
         if not text.strip():
             found = finding("P002", "$", "The reply is empty", None, {}, _ASK)
             return self._verdict(reply, text, None, None, (), [found])
@@ -192,8 +193,10 @@ class Judge:
             return self._verdict(reply, text, None, None, partial(to_fixes, text, records), [found, *said])
         return self._conclude(reply, text, choice, records)
 
-    def _conclude(self, reply: Any, text: str, choice: Choice, before: list[Record], located: bool = True) -> Verdict:
-        """Turn the chosen reading into a verdict."""
+    def _conclude(
+        self, reply: Any, text: str, choice: Choice, before: list[Record], *, located: bool = True
+    ) -> Verdict:
+        """Build the verdict from the chosen reading."""
         if any(note.code == "C008" for note in choice.reading.fit.notes):
             from trueup.contract.judging.number_text import numbers_as_written  # loaded when a reply first needs it
 
@@ -237,20 +240,20 @@ class Judge:
         found = finding("L002", "$", message, None, {"limit": limit}, "Give a flatter value.")
         return Verdict(shown(reply, text), None, Findings((found,)))
 
-    def _explained(self, fit: Fit) -> list[Finding]:
+    def _explained(self, fit: SchemaFit) -> list[Finding]:
         if self._typed is not None and fit.refused:
             return self._typed.explained(fit, _MAX_FINDINGS)
         return self._schema.errors(fit.value, _MAX_FINDINGS) or [_unsaid()]
 
     def _rebuild(self, choice: Choice) -> None:
-        """Let the type build the value anew after it was changed once more."""
+        """Let the type build the value again after another change."""
         fit = choice.reading.fit
         built, refused = self._schema.build(fit.value)
         fit = fit._replace(ok=not refused, built=built, refused=refused)
         choice.reading = choice.reading._replace(fit=fit)
 
     def member_errors(self, slot: str | int, value: Any) -> list[Finding]:
-        """The errors of one member of the root, judged alone; nothing where the schema does not speak of it, or the whole decides."""
+        """The errors of one member of the root, judged alone; empty if only the whole can decide."""
         if (value is None and self._may_leave_out(slot)) or (self._typed is not None and self._typed.needs_whole):
             return []
         if self._typed is not None and self._typed.judges_parts:
@@ -262,85 +265,85 @@ class Judge:
         return [] if fit.ok else member.errors(fit.value, _MAX_FINDINGS)
 
     def _may_leave_out(self, slot: str | int) -> bool:
-        """Whether coercion may leave out a member of the root that is null."""
+        """Whether coercion may drop a null member of the root."""
         if self._options.profile == "off":
             return False
         return slot not in root_node(self._schema, self._options).compiled().required
 
     # -- fitting -------------------------------------------------------------------------------
 
-    def _fit(self, value: Any) -> Fit:
+    def _fit(self, value: Any) -> SchemaFit:
         if self._typed is not None:
             fit = self._typed.fit(value)
             return fit if fit.ok or self._field is None or isinstance(value, dict) else self._as_field(value, fit)
         if self._schema.is_valid(value) and not (self._integral and self._integral(value)):
-            return Fit(value, [], 0, True)
+            return SchemaFit(value, [], 0, ok=True)
         if self._in_vain(value):
-            return Fit(value, [], 0, ok=False)
+            return SchemaFit(value, [], 0, ok=False)
         fit = _fit(value, self._schema, self._options)
         return fit if fit.ok or self._field is None or isinstance(value, dict) else self._as_field(value, fit)
 
-    def _as_field(self, value: Any, fit: Fit) -> Fit:
-        """The value as the only field that the schema requires, when it fits there and nowhere else."""
+    def _as_field(self, value: Any, fit: SchemaFit) -> SchemaFit:
+        """The value as the only field that the schema requires, if it fits there and nowhere else."""
         assert self._field is not None
         part = {self._field: value}
         inside = _fit(part, self._schema, self._options) if self._typed is None else self._typed.fit(part)
         if not inside.ok:
             return fit
-        note = Note("C017", (self._field,), value, value)
+        note = CoercionNote("C017", (self._field,), value, value)
         return inside._replace(notes=[note, *inside.notes], cost=inside.cost + PRICE["C017"])
 
-    def _fit_item(self, value: Any) -> Fit:
+    def _fit_item(self, value: Any) -> SchemaFit:
         assert self._item is not None
         strange = _shares_nothing(value, self._item_own)
         if strange or self._item.is_type:
             valid = self._item.is_valid(value)
             if valid or strange:
-                return Fit(value, [], 0, valid)
+                return SchemaFit(value, [], 0, valid)
         return _fit(value, self._item, self._options)
 
     def _in_vain(self, value: Any) -> bool:
-        """Whether coercing a value would be of no use: nothing in it could be what the schema names."""
+        """Whether coercing a value is pointless, because nothing in it could match a name in the schema."""
         return _shares_nothing(value, self._own) or self._lists_nothing(value)
 
     def _lists_nothing(self, value: Any) -> bool:
-        """Whether a list holds nothing but objects that share nothing with what its items should be."""
+        """Whether a list contains only objects that share no key with the schema of its items."""
         own = self._item_own
         return own is not None and type(value) is list and bool(value) and all(_shares_nothing(v, own) for v in value)
 
 
 def _only_field(schema: Schema) -> str | None:
-    """The one key that an object of a schema requires; None when it is no object, or requires more or nothing."""
+    """The one key that an object schema requires; None if it is not an object schema with exactly one."""
     source = schema.source
     required = source.get("required") if isinstance(source, dict) and schema.types == _OBJECT else None
     return required[0] if isinstance(required, list) and len(required) == 1 and isinstance(required[0], str) else None
 
 
 def _may_hold_a_value(said: str) -> bool:
-    """Whether a string may be the text of a value: it opens a container, or has lines."""
+    """Whether a string may be the text of a value: it opens a container, or has several lines."""
     return said.lstrip()[:1] in ("{", "[", "<", "`", '"') or "\n" in said
 
 
 def _shares_nothing(value: Any, own: frozenset[str] | None) -> bool:
-    """Whether an object has no key that any of these could mean: coercing it would be in vain."""
+    """Whether an object has no key that any of these could mean, so that coercing it is pointless."""
     return own is not None and type(value) is dict and bool(value) and own.isdisjoint(map(_loosest, value))
 
 
 def _loosest(key: str) -> str:
-    """A key in the loosest form, so that no coercion could find more in it; accents say nothing either."""
+    """A key in the loosest form that coercion compares; accents are ignored too."""
     return fold(key if key.isascii() else plain(key))
 
 
-def _fit(value: Any, schema: Schema, options: Options) -> Fit:
-    """Bring a value to a schema."""
+def _fit(value: Any, schema: Schema, options: Options) -> SchemaFit:
+    """Fit a value to a schema."""
     if options.profile == "off":
-        return Fit(value, [], 0, schema.is_valid(value))
+        return SchemaFit(value, [], 0, schema.is_valid(value))
     fitted, notes = conform(value, schema, options)
-    return Fit(fitted, notes, price(notes), schema.is_valid(fitted))
+    return SchemaFit(fitted, notes, price(notes), schema.is_valid(fitted))
 
 
 def _closed_keys(schema: Schema, options: Options) -> frozenset[str] | None:
-    """The folded keys of a plain object with required fields; None where other keys could come to count."""
+    """The folded keys of a plain object with required fields; None if other keys could become relevant."""
     source = schema.source
     if not isinstance(source, dict) or options.aliases or not source.get("required"):
         return None
@@ -350,22 +353,22 @@ def _closed_keys(schema: Schema, options: Options) -> frozenset[str] | None:
 
 
 def _wanted(schemas: tuple[Schema | None, ...], key: str) -> frozenset[str]:
-    """The types of a field of the root or of its items; none when the schema does not say."""
+    """The types of a field of the root or of its items; empty if the schema does not give any."""
     places = [here for schema in schemas if schema is not None for here in facets((schema.place,))]
     named = [place.child("properties", key) for place in places if key in (place.rules.get("properties") or ())]
     return frozenset().union(*map(types_at, named))
 
 
 def damaged(reply: Any, text: str, records: list[Record], judge: Judge | None) -> Verdict:
-    """The verdict of bytes that are not text: refused under any contract."""
+    """The verdict for bytes that are not text: refused under any contract."""
     if judge is not None:
         return judge.recover(reply, text, records)
     said = Findings(remarks(to_fixes(text, records[:_MAX_FINDINGS]), "lossy"))
     return Verdict(shown(reply, text), None, said, partial(to_fixes, text, records))
 
 
-def _located(findings: list[Finding], text: str, reading: Reading, aims: Aims) -> list[Finding]:
-    """Findings about parts of a value, each with the place of its part in the text."""
+def _located(findings: list[Finding], text: str, reading: JudgedCandidate, aims: Aims) -> list[Finding]:
+    """Findings about parts of a value, each with the span of its part in the text."""
     if not findings:
         return findings
     spans = Spans(text, reading, aims)
@@ -393,7 +396,7 @@ def _ambiguous(values: list[Any], span: tuple[int, int]) -> Finding:
 
 
 class _Fixes:
-    """The fixes of a choice, made when somebody looks."""
+    """The fixes of a choice, made only if they are accessed."""
 
     __slots__ = ("_aims", "_before", "_choice", "_text")
 
@@ -407,7 +410,7 @@ class _Fixes:
         return self.of(FIXES.keys())
 
     def of(self, codes: AbstractSet[str]) -> Fixes:
-        """The fixes with these codes, in the order of the text."""
+        """The fixes with these codes, in text order."""
         reading = self._choice.reading
         records = [record for record in self._before + self._choice.records() if record[0] in codes]
         notes = [note for note in reading.fit.notes if note.code in codes]
@@ -415,8 +418,8 @@ class _Fixes:
         return _ordered((*read, *_coercions(self._text, reading, self._aims, notes))) if notes else read
 
 
-def _coerced(text: str, reading: Reading, aims: Aims) -> Fixes:
-    """The fixes of a value that was coerced, and read as it stands in the text."""
+def _coerced(text: str, reading: JudgedCandidate, aims: Aims) -> Fixes:
+    """The fixes of a value that was coerced after it was read unchanged from the text."""
     return _ordered(tuple(_coercions(text, reading, aims, reading.fit.notes)))
 
 
@@ -424,8 +427,8 @@ def _ordered(fixes: Fixes) -> Fixes:
     return tuple(sorted(fixes, key=lambda f: f.span or (0, 0))) if len(fixes) > 1 else fixes
 
 
-def _coercions(text: str, reading: Reading, aims: Aims, notes: list[Note]) -> Iterator[Fix]:
-    """Coercions as fixes; the span is that of the member in the text."""
+def _coercions(text: str, reading: JudgedCandidate, aims: Aims, notes: list[CoercionNote]) -> Iterator[Fix]:
+    """Coercions as fixes; the span is the span of the member in the text."""
     spans = Spans(text, reading, aims)
     keys = {note.path: note.before for note in reading.fit.notes if note.is_key or note.code == "C010"}
     for note in notes:
@@ -436,7 +439,7 @@ def _coercions(text: str, reading: Reading, aims: Aims, notes: list[Note]) -> It
 
 
 def _as_named(path: Parts, keys: dict[Parts, str]) -> Parts:
-    """A path with the keys that the text has."""
+    """A path with the keys as they are in the text."""
     return tuple(keys.get(path[: size + 1], part) for size, part in enumerate(path)) if keys else path
 
 

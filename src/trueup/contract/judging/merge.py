@@ -1,4 +1,4 @@
-"""One verdict from the parts of a judgement: what was wrong with the shape, the calls, and the text."""
+"""Build one verdict from the parts of a judgement: the findings about the shape, the calls, and the text."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,31 +13,31 @@ _CALL = lazy_regex(r"\$\.toolCalls\[(\d+)\]")
 
 
 class Account(NamedTuple):
-    """One call: as it was given, as it may be run, and what was found about it."""
+    """One call: as it was given, as it may be run, and the findings about it."""
 
     given: ToolCall
     passed: ToolCall
     findings: list[Finding]
 
 
-class Judged(NamedTuple):
-    """What became of the calls of one reply: those that may be run, those that may not, and all that was seen."""
+class JudgedCalls(NamedTuple):
+    """The result for the calls of one reply: the calls that may be run, the refused ones, and all findings."""
 
     calls: tuple[ToolCall, ...]
     refused: tuple[Refusal, ...]
     findings: list[Finding]
     fixes: list[Fix]
     accounts: Sequence[Account] = ()
-    unread: bool = False  # the text is not to be read any further
+    unread: bool = False  # the text must not be read any further
 
 
-NO_CALLS = Judged((), (), [], [])
+NO_CALLS = JudgedCalls((), (), [], [])
 
 
 def parted(
     accounts: Sequence[Account], common: Sequence[Finding], *, strict: bool
 ) -> tuple[tuple[ToolCall, ...], tuple[Refusal, ...]]:
-    """The calls that may be run and those that may not; in strict mode a warning is enough to refuse one."""
+    """The calls that may be run and the refused ones; in strict mode a warning is enough to refuse a call."""
     good: list[ToolCall] = []
     refused: list[Refusal] = []
     blocking = tuple(f for f in common if f.path == "$.calls" and f.level == "error")
@@ -50,8 +50,10 @@ def parted(
     return tuple(good), tuple(refused)
 
 
-def merge(reply: Reply, shape: Sequence[Finding], judged: Judged, text: Verdict | None, *, strict: bool) -> Verdict:
-    """Put the parts together; in strict mode each warning becomes an error, once."""
+def merge(
+    reply: Reply, shape: Sequence[Finding], judged: JudgedCalls, text: Verdict | None, *, strict: bool
+) -> Verdict:
+    """Combine the parts; in strict mode each warning becomes an error, once."""
     findings = [*shape, *judged.findings]
     data: Any = None
     value: Any = None
@@ -82,7 +84,7 @@ def merge(reply: Reply, shape: Sequence[Finding], judged: Judged, text: Verdict 
 def _held_back(
     calls: tuple[ToolCall, ...], errors: Sequence[Finding]
 ) -> tuple[tuple[ToolCall, ...], tuple[Refusal, ...]]:
-    """The calls of a value that may be run, and those in a part of the value that was refused or cut off."""
+    """The calls of a value that may be run, and the calls in a part of the value that was refused or cut off."""
     whole = [f for f in errors if f.code[0] in "GP" and f.path in ("$", "$.toolCalls")]
     reasons: dict[int, list[Finding]] = {}
     for found in errors:
@@ -101,7 +103,7 @@ def _held_back(
 
 
 class _Both:
-    """The fixes of the calls and of the text, made when somebody looks."""
+    """The fixes of the calls and of the text, made only if they are accessed."""
 
     __slots__ = ("_calls", "_text")
 
@@ -120,7 +122,7 @@ _WITHHELD: dict[str, str] = {
 
 
 def _of_the_ending(reply: Reply, text: Verdict) -> list[Finding]:
-    """What the provider says of how the reply ended, where that contradicts a value that was read."""
+    """The provider's message about how the reply ended, if it contradicts a value that was read."""
     if (reply.refusal or reply.finish in _WITHHELD) and not reply.text.strip() and not reply.calls:
         hint = "Ask in another way, or for something else."
         said = f"The model refused: {reply.refusal[:200]}" if reply.refusal else _WITHHELD[reply.finish]

@@ -1,6 +1,6 @@
-"""Numbers that became strings, as the text wrote them: `1.50` is "1.50".
+"""Numbers that became strings, in the digits of the text: `1.50` is "1.50".
 
-A choice enters; where the text is found again, its value and its notes say what stood there.
+Takes a choice. If its part of the text can be found, the value and its notes get the original digits.
 """
 
 from collections.abc import Callable
@@ -9,18 +9,18 @@ from typing import Any
 from trueup.recover.aims import Aims
 from trueup.recover.choose import Choice
 from trueup.recover.json.lexer import WRITTEN_NUMBER
-from trueup.recover.json.tree import Tree
+from trueup.recover.json.tree import ValueTree
 from trueup.verdict.paths import Parts, with_value
 from trueup.verdict.patterns import lazy_regex
 
 _NUMBER = lazy_regex(r"(?<![\w.])-?[0-9]{1,300}(?:\.[0-9]{1,300})?(?:[eE][+-]?[0-9]{1,5})?(?![\w.])")
 _MOVING = frozenset(("C005", "C006", "C007"))
-# the string, list or element that stood at a path before a coercion moved what is inside
+# the string, list or element at a path before a coercion moved its content
 _Moves = dict[tuple[Parts, str], Any]
 
 
 def numbers_as_written(text: str, choice: Choice, aims: Aims, is_valid: Callable[[Any], bool]) -> None:
-    """Where a number became a string, take it as the text wrote it."""
+    """If a number became a string, use the digits from the text."""
     reading = choice.reading
     notes = list(reading.fit.notes)
     moves: _Moves = {(note.path, note.code): note.before for note in notes if note.code in _MOVING}
@@ -38,7 +38,7 @@ def numbers_as_written(text: str, choice: Choice, aims: Aims, is_valid: Callable
 
 
 class _Finder:
-    """Finds how a number was written: at its place, or, where places are not known, by what it says."""
+    """Finds how a number was written: by its place, or, if places are unknown, by its value."""
 
     __slots__ = ("_aims", "_base", "_candidate", "_like", "_places", "_spans", "_text")
 
@@ -49,22 +49,22 @@ class _Finder:
         self._text = text if source is None else source
         self._spans = self._candidate.spans if source is None else [(0, len(source))]
         start, stop = self._spans[0][0], self._candidate.end if source is None else len(source)
-        self._places = Tree(self._text, start, stop, aims.known, aims.max_depth)
+        self._places = ValueTree(self._text, start, stop, aims.known, aims.max_depth)
         self._like: dict[float, set[str]] | None = None
 
     def at(self, inner: str | None, path: Parts) -> str:
-        """The number at a path, in the text or in a string inside of it; empty when none is found there."""
+        """The number at a path, in the text or in a string inside it; empty if it is not found."""
         if self._candidate.form != "json":
             return ""
         text, places, base = self._text, self._places, self._base
         if inner is not None:
-            text, places, base = inner, Tree(inner, 0, len(inner), self._aims.known, self._aims.max_depth), ()
+            text, places, base = inner, ValueTree(inner, 0, len(inner), self._aims.known, self._aims.max_depth), ()
         span = places.span((*base, *path), "C008")
         found = text[slice(*span)] if span else ""
         return found if WRITTEN_NUMBER.fullmatch(found) else ""
 
     def like(self, number: Any) -> str:
-        """The one way in which the text writes a number of this value; empty when there are several, or none."""
+        """The only spelling of a number with this value in the text; empty if there are several, or if there is none."""
         if self._like is None:
             self._like = {}
             for start, stop in self._spans:
@@ -75,7 +75,7 @@ class _Finder:
 
 
 def _inside(value: Any, base: Parts) -> tuple[str | None, Parts]:
-    """The string that holds the part at a path as JSON, if one does, and the path from there."""
+    """The string that contains the part at a path as JSON, if there is one, and the path within it."""
     for index, part in enumerate(base):
         if isinstance(value, str):
             return value, base[index:]
@@ -84,9 +84,9 @@ def _inside(value: Any, base: Parts) -> tuple[str | None, Parts]:
 
 
 def way_back(path: Parts, moves: _Moves) -> tuple[str | None, Parts]:
-    """Where a part of a coerced value stood before: the string that it was written in, if it was, and its path.
+    """The earlier position of a part of a coerced value: the string that contained it, if any, and its path.
 
-    A list of one that became its element, or the other way round, has moved what is inside.
+    A list of one that became its element, or the reverse, has moved its content.
     """
     if not moves:
         return None, path

@@ -1,4 +1,4 @@
-"""Lint of business rules: what the rules themselves refuse, names that stand twice, fields that no schema has."""
+"""Lint of business rules: faults that the rules themselves report, duplicate names, fields missing from the schema."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from trueup.checks.problems import BadRules, Problem
 from trueup.checks.rules import compile_rules
 from trueup.conform.schema import Schema
 from trueup.contract.files.extends import Origins
-from trueup.contract.files.faults import Fault, Marks, Place, fault
+from trueup.contract.files.faults import Fault, FilePlace, Marks, fault
 from trueup.contract.lint.nearest import did_you_mean
 from trueup.contract.lint.values import allowed, never_given
 from trueup.contract.lint.values import said as said_of_value
@@ -22,9 +22,9 @@ _EXPRESSIONS = ("expr", "when")
 
 
 def lint_rules(spec: Any, schema: Schema | None, marks: Origins, given: Any = None) -> Iterator[Fault]:
-    """What is wrong with the rules of a contract: a list of rules, or a mapping with `rules` and the simple checks.
+    """The faults in the rules of a contract: a list of rules, or a mapping with `rules` and the simple checks.
 
-    `given` are the fields that come with a unit's input, True for any.
+    `given` are the fields that come with a unit's input; True for any.
     """
     if spec is None:
         return
@@ -35,7 +35,7 @@ def lint_rules(spec: Any, schema: Schema | None, marks: Origins, given: Any = No
         compiled = {part.source: part for rule in rules for part in (rule.expr, rule.when) if part is not None}
     except BadRules as error:
         for problem in error.problems:
-            if "rules are named" not in problem.message:  # said below, with the place of the second
+            if "rules are named" not in problem.message:  # reported below, with the place of the second
                 yield _of_problem(problem, spec, base, marks)
     yield from names_given_twice(spec, base, marks)
     fields = declared(given)
@@ -47,18 +47,18 @@ def _of_problem(problem: Problem, spec: Any, base: Parts, marks: Origins) -> Fau
     path: Parts = (*base, *problem.where[1:]) if problem.where[:1] == ("rules",) else ("rules", *problem.where)
     expression = path[-1] in _EXPRESSIONS
     if expression and isinstance(_listed(spec)[int(path[-2])], str):
-        path = path[:-1]  # the rule is nothing but its expression
+        path = path[:-1]  # the rule is only an expression
     place = marks.value(path)
     hint = f"Did you mean {problem.suggestion!r}?" if problem.suggestion else ""
     if expression:
         column = f" (column {problem.column} of the expression)" if problem.column and not place.inner else ""
         return fault("N012", inside(place, problem.column), path, problem.message + column, hint)
-    unknown = problem.message.startswith("there is no key")
+    unknown = problem.message.startswith("unknown key")
     return fault("N005" if unknown else "N006", marks.key(path) if unknown else place, path, problem.message, hint)
 
 
-def inside(place: Place, column: int) -> Place:
-    """The place of a column of a text, where the text stands on one line as it is; else the place of the text."""
+def inside(place: FilePlace, column: int) -> FilePlace:
+    """The position of a column within a text, if the text is unescaped and on one line; else the position of the text."""
     return place._replace(column=place.inner + column - 1) if place.inner and column > 0 else place
 
 
@@ -68,7 +68,7 @@ def _listed(spec: Any) -> list[Any]:
 
 
 def names_given_twice(spec: Any, base: Parts, marks: Marks | Origins) -> Iterator[Fault]:
-    """Names that two rules have; a rule without one is called by its expression."""
+    """Names that two rules have; a rule without a name is named after its expression."""
     seen: dict[str, Parts] = {}
     for index, rule in enumerate(_listed(spec)):
         name = rule.get("name", rule.get("expr")) if isinstance(rule, dict) else rule
@@ -77,14 +77,14 @@ def names_given_twice(spec: Any, base: Parts, marks: Marks | Origins) -> Iterato
             first = marks.value(seen[name])
             message = f"two rules are named {name!r}; the first is at {first.file}:{first.line}"
             yield fault(
-                "N011", marks.value(path), path, message, "Give each a name of its own: failures name the rule."
+                "N011", marks.value(path), path, message, "Give each rule its own name: findings name the rule."
             )
         elif isinstance(name, str):
             seen[name] = path
 
 
 class _Known:
-    """The fields that a schema has, and the expressions that are compiled already."""
+    """The fields of a schema, and the expressions that are compiled already."""
 
     def __init__(self, schema: Schema, compiled: dict[str, Expression], given: frozenset[str]) -> None:
         self.provided = Provided(schema, given)
@@ -93,7 +93,7 @@ class _Known:
         self._compiled = compiled
 
     def unknown(self, path: Sequence[str | int]) -> tuple[str, Iterable[str]] | None:
-        """The first part of a field's path that the schema does not have, and the names it has there."""
+        """The first part of a field's path that is not in the schema, and the names that the schema has there."""
         here: Schema | None = None if path[0] in self._given else self._schema
         for index, part in enumerate(path):
             if here is None or not isinstance(part, str) or not here.root_keys:
@@ -121,12 +121,12 @@ class _Known:
 
 
 def guarded_fields(expressions: Iterable[Expression]) -> frozenset[str]:
-    """The fields that a rule asks for with `'x' in dir()`: such a rule also works on records without them."""
+    """The fields that a rule tests for with `'x' in dir()`: such a rule also works on records without them."""
     return frozenset(field.path[0] for expression in expressions for field in expression.tested)
 
 
 def _fields(spec: Any, base: Parts, known: _Known, marks: Origins) -> Iterator[Fault]:
-    """Fields that the schema does not have: in simple checks, in expressions, in messages."""
+    """Fields that are not in the schema: in simple checks, in expressions, in messages."""
     for section in _FIELD_LISTS if isinstance(spec, dict) else ():
         given = spec.get(section)
         for index, name in enumerate(given if isinstance(given, list | dict) else ()):
@@ -155,9 +155,9 @@ def _fields(spec: Any, base: Parts, known: _Known, marks: Origins) -> Iterator[F
 
 
 def _no_field(
-    field: Sequence[str | int], path: Parts, place: Place, known: _Known, *, used: bool = True
+    field: Sequence[str | int], path: Parts, place: FilePlace, known: _Known, *, used: bool = True
 ) -> Iterator[Fault]:
-    """A field that the schema does not have: an error where it is `used` and nothing can provide it, else a warning."""
+    """A field that is not in the schema: an error if it is `used` and nothing can provide it, else a warning."""
     missing = known.provided.missing(field) if used else None
     if missing is not None:
         near = suggested(*missing)

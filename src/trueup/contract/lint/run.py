@@ -1,6 +1,6 @@
-"""The lint of a contract file: a path enters, its faults leave, and the contract where it has none that stop it.
+"""Lint a contract file: takes a path, and returns the faults, and the contract unless an error prevents it.
 
-`load_contract` is the same with an exception at the end: what loads has no error, warnings are for `trueup lint`.
+`load_contract` does the same but raises: a contract without errors loads, and only `trueup lint` shows its warnings.
 """
 
 import os
@@ -12,7 +12,7 @@ from trueup.conform.schema import Schema, SchemaError, compile_schema
 from trueup.conform.survey import subschemas
 from trueup.contract.contract import Contract
 from trueup.contract.files.documents import Find, anywhere
-from trueup.contract.files.extends import Origins, Whole, read_whole
+from trueup.contract.files.extends import ExtendedFile, Origins, read_whole
 from trueup.contract.files.faults import ContractError, Fault, fault
 from trueup.contract.lint.rules import lint_rules
 from trueup.contract.lint.schemas import refused_at
@@ -25,7 +25,7 @@ _OF_SHAPE = frozenset({"N005", "N006"})
 
 
 class Linted(NamedTuple):
-    """A contract file after lint: the contract, unless an error stops it, its faults, and what examples need."""
+    """A linted contract file: its faults, the data for its examples, and the contract unless an error prevents it."""
 
     contract: Contract | None
     faults: tuple[Fault, ...]
@@ -36,7 +36,7 @@ class Linted(NamedTuple):
 def lint_contract(
     path: "str | os.PathLike[str]", options: dict[str, Any] | None = None, find: Find = anywhere
 ) -> Linted:
-    """Everything that is wrong with a contract file, and the contract if that is not too much. `find` says what may be read."""
+    """The faults of a contract file, and the contract if possible. `find` decides which files may be read."""
     try:
         whole = read_whole(Path(path), find)
     except ContractError as error:
@@ -55,15 +55,15 @@ def lint_contract(
 
 
 def load_contract(path: "str | os.PathLike[str]", options: dict[str, Any] | None = None) -> Contract:
-    """The contract that a file holds; a ContractError says everything that keeps it from being one."""
+    """The contract in a file; raises a ContractError that lists every fault."""
     linted = lint_contract(path, options)
     if linted.contract is None:
         raise ContractError(found for found in linted.faults if found.level == "error")
     return linted.contract
 
 
-def _parts(whole: Whole, schema: Schema | None) -> Iterator[Fault]:
-    """What is wrong with the parts of a contract; of a part whose shape is wrong only what the shape does not say."""
+def _parts(whole: ExtendedFile, schema: Schema | None) -> Iterator[Fault]:
+    """The faults in the parts of a contract; for a part with a wrong shape, only those beyond the shape."""
     data, marks = whole.data, whole.marks
     wrong = {found.path.split(".")[1].split("[")[0] for found in whole.faults if "." in found.path}
     sound = {key: part for key, part in data.items() if key not in wrong}
@@ -72,7 +72,7 @@ def _parts(whole: Whole, schema: Schema | None) -> Iterator[Fault]:
     for found in lint_rules(data.get("rules"), schema, marks, sound.get("input")):
         if "rules" not in wrong or found.code not in _OF_SHAPE:
             yield found
-    # each of these loads the room that it speaks of: only where a contract has such a part
+    # each import loads the room of that part, so only if the contract has the part
     if "reply" in sound:
         from trueup.contract.lint.reply import lint_reply
 
@@ -96,7 +96,7 @@ def _parts(whole: Whole, schema: Schema | None) -> Iterator[Fault]:
         yield from lint_relevance(sound.get("relevance"), sound.get("language"), marks)
 
 
-def _schema(whole: Whole) -> tuple[Schema | None, Iterable[Fault]]:
+def _schema(whole: ExtendedFile) -> tuple[Schema | None, Iterable[Fault]]:
     source = whole.data.get("schema")
     if source is None:
         return None, ()
@@ -108,7 +108,7 @@ def _schema(whole: Whole) -> tuple[Schema | None, Iterable[Fault]]:
 
 
 def _named(source: Any, marks: Any) -> Iterable[Fault]:
-    """What is wrong with `x-grounded`, for a schema that has it."""
+    """The faults in `x-grounded`, if the schema has it."""
     if not any("x-grounded" in here for here in subschemas(source)):
         return ()
     from trueup.contract.lint.grounded import lint_named  # as above
@@ -116,8 +116,8 @@ def _named(source: Any, marks: Any) -> Iterable[Fault]:
     return lint_named(source, marks)
 
 
-def _refused(error: Exception, whole: Whole) -> Fault:
-    """What a part of the contract says against its own options, placed at the part where it names itself."""
+def _refused(error: Exception, whole: ExtendedFile) -> Fault:
+    """A conflict between the contract's own options, placed at the part that the message names."""
     from trueup.contract.lint.reply import placed  # as above
 
     path, message = placed(str(error))

@@ -1,4 +1,4 @@
-"""Lint of tools: definitions and patterns that cannot be used, and names in `order` and `calls` that no tool has."""
+"""Lint of tools: unusable definitions and patterns, and unknown names in `order` and `calls`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 from trueup.checks.unknown_names import pattern_fault
 from trueup.conform.schema import SchemaError, refuse_bad_schema
 from trueup.contract.files.extends import Origins
-from trueup.contract.files.faults import Fault, Place, fault
+from trueup.contract.files.faults import Fault, FilePlace, fault
 from trueup.contract.lint.nearest import did_you_mean
 from trueup.read.definitions import definitions
 from trueup.verdict.paths import Parts
 
 
 def offered(tools: Any) -> list[str] | None:
-    """The names of the tools that a contract offers; None where it has none, or they cannot be read."""
+    """The names of the tools that a contract offers; None if it has no tools, or they cannot be read."""
     try:
         return None if tools is None else [tool.name for tool in definitions(tools)]
     except ValueError:
@@ -21,15 +21,15 @@ def offered(tools: Any) -> list[str] | None:
 
 
 def lint_tools(data: dict[str, Any], marks: Origins, names: list[str] | None) -> Iterator[Fault]:
-    """What is wrong with the tools of a contract, and with the names that its order and its claims use."""
+    """The faults in the tools of a contract, and in the names that its order and its claims use."""
     yield from _bad_tools(data.get("tools"), marks)
     yield from _bad_patterns(data.get("calls"), marks)
     for path, name, place in _used(data, marks):
         yield from unknown_tool(name, path, place, names)
 
 
-def unknown_tool(name: str, path: Parts, place: Place, names: list[str] | None) -> Iterator[Fault]:
-    """A fault where a name is that of no tool; nothing where the tools are not known."""
+def unknown_tool(name: str, path: Parts, place: FilePlace, names: list[str] | None) -> Iterator[Fault]:
+    """A fault if a name is not a tool; nothing if the tools are unknown."""
     if names is not None and name not in names:
         hint = did_you_mean(name, names, f"The contract offers {', '.join(names[:20]) or 'none'}.")
         yield fault("N010", place, path, f"{name!r} is not a tool of this contract", hint)
@@ -52,7 +52,7 @@ def _bad_tools(tools: Any, marks: Origins) -> Iterator[Fault]:
             continue
         for tool in found:
             if tool.name in seen:
-                yield fault("N009", place, path, f"two tools are named {tool.name!r}", "Give each a name of its own.")
+                yield fault("N009", place, path, f"two tools are named {tool.name!r}", "Give each its own name.")
             seen.add(tool.name)
 
 
@@ -67,8 +67,8 @@ def _bad_patterns(calls: Any, marks: Origins) -> Iterator[Fault]:
             yield fault("N014", marks.value(path), path, f"the pattern cannot be used: {reason}")
 
 
-def _used(data: dict[str, Any], marks: Origins) -> Iterator[tuple[Parts, str, Place]]:
-    """Every name of a tool that `order` and `calls.claims` use, with its place."""
+def _used(data: dict[str, Any], marks: Origins) -> Iterator[tuple[Parts, str, FilePlace]]:
+    """Every tool name that `order` and `calls.claims` use, with its position."""
     calls = data.get("calls")
     claims = calls.get("claims") if isinstance(calls, dict) else None
     for name in claims if isinstance(claims, dict) else ():
@@ -88,7 +88,7 @@ def _used(data: dict[str, Any], marks: Origins) -> Iterator[tuple[Parts, str, Pl
                     yield from _listed(others, (*base, name), marks)
 
 
-def _listed(names: list[Any], base: Parts, marks: Origins) -> Iterator[tuple[Parts, str, Place]]:
+def _listed(names: list[Any], base: Parts, marks: Origins) -> Iterator[tuple[Parts, str, FilePlace]]:
     for index, name in enumerate(names):
         path = (*base, index)
         yield path, name, marks.value(path)

@@ -1,7 +1,7 @@
-"""Values that a field never has: the literals that expressions compare fields with, and what the schema allows there.
+"""Values that a field never has: compares the literals in expressions with the values that the schema allows.
 
-An expression and a schema enter; comparisons with a value outside of the field's enum leave, with their column. Only fields that are
-named directly are looked at: what a loop runs over is left alone.
+Takes an expression and a schema; returns the comparisons with a value outside the field's enum, with their columns.
+Only fields that are named directly are examined; loop variables are ignored.
 """
 
 import ast
@@ -15,7 +15,7 @@ _OF_TYPE: dict[str, list[Any]] = {"null": [None], "boolean": [True, False]}
 Lookup = Callable[[Parts], list[Any] | None]
 
 
-class Compared(NamedTuple):
+class ComparedValue(NamedTuple):
     """A field that an expression compares with a value; `column` counts the characters before the value, from 1."""
 
     path: Parts
@@ -23,7 +23,7 @@ class Compared(NamedTuple):
     column: int
 
 
-def compared(source: str) -> Iterator[Compared]:
+def compared(source: str) -> Iterator[ComparedValue]:
     """Every field that an expression compares with a literal.
 
     >>> [(one.path, one.value, one.column) for one in compared("tone == 'warm' and a.kind in ('x', 'y')")]
@@ -48,7 +48,7 @@ def compared(source: str) -> Iterator[Compared]:
             for field, value in _sides(left, sign, right):
                 path = _path(field)
                 if path and path[0] not in loops:
-                    yield Compared(path, value.value, before + _column(source.strip(), value))
+                    yield ComparedValue(path, value.value, before + _column(source.strip(), value))
 
 
 def _sides(left: ast.expr, sign: ast.cmpop, right: ast.expr) -> Iterator[tuple[ast.expr, ast.Constant]]:
@@ -62,7 +62,7 @@ def _sides(left: ast.expr, sign: ast.cmpop, right: ast.expr) -> Iterator[tuple[a
 
 
 def _path(node: ast.expr) -> Parts:
-    """The path of a field, or nothing if it is not one."""
+    """The path of a field; empty if it is not one."""
     if isinstance(node, ast.Name):
         return (node.id,)
     inner = _path(node.value) if isinstance(node, ast.Attribute | ast.Subscript) else ()
@@ -132,8 +132,8 @@ def _resolved(reference: str, root: Any) -> Any:
     return node
 
 
-def never_given(source: str, lookup: Lookup) -> Iterator[tuple[Compared, list[Any]]]:
-    """The comparisons of an expression with values that the field never has, each with those that it has."""
+def never_given(source: str, lookup: Lookup) -> Iterator[tuple[ComparedValue, list[Any]]]:
+    """The comparisons of an expression with values that the field never has, each with the values that it has."""
     for one in compared(source):
         values = lookup(one.path)
         if values is not None and not any(_is_same(one.value, value) for value in values):

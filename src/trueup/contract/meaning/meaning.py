@@ -19,12 +19,12 @@ from trueup.verdict.tool import Tool
 from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
-    from trueup.checks.current_state import Standing
+    from trueup.checks.current_state import CurrentState
     from trueup.checks.quality import Scored
     from trueup.checks.reply import Worth
     from trueup.checks.state import Situation
     from trueup.conform.schema import Schema
-    from trueup.contract.meaning.outcome import Outcome
+    from trueup.contract.meaning.outcome import CheckOutcome
     from trueup.grounding.check import Grounded
 
 Context = Mapping[str, Any]
@@ -67,7 +67,7 @@ class StateCheck(Protocol):
 
     def check(self, reply: Reply, calls: Sequence[ToolCall], context: Context) -> list[Finding]: ...
 
-    def standing(self, context: Context) -> "Standing": ...
+    def standing(self, context: Context) -> "CurrentState": ...
 
     def situation(self, context: Context) -> "Situation": ...
 
@@ -114,7 +114,7 @@ class UserCheck(Protocol):
     @property
     def awaits(self) -> bool: ...
 
-    def judge(self, verdict: Verdict, context: Context) -> "Steps[Outcome]": ...
+    def judge(self, verdict: Verdict, context: Context) -> "Steps[CheckOutcome]": ...
 
 
 class Meaning:

@@ -7,7 +7,7 @@ import msgspec
 from trueup.verdict.facts import Finding
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class CheckOutcome(msgspec.Struct, frozen=True):
     """What a check finds, and the metrics it adds."""
 
     findings: list[Finding]

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from trueup.checks.conversation import visible
 from trueup.checks.steps import Steps
 from trueup.contract.meaning.meaning import prose
-from trueup.contract.meaning.outcome import Outcome
-from trueup.contract.meaning.strings import Leaf, Strings, leaves_of
-from trueup.shelf.options import COMMON, BadOption, Options
-from trueup.shelf.reading import Reading
-from trueup.shelf.subject import MOST, NOT_JUDGED, Seen, Told, not_judged
+from trueup.contract.meaning.outcome import CheckOutcome
+from trueup.contract.meaning.strings import ScalarText, Strings, leaves_of
+from trueup.shelf.options import COMMON, BadOption, OptionReader
+from trueup.shelf.reading import ReadText
+from trueup.shelf.subject import MOST, NOT_JUDGED, CheckedText, ReadyFinding, not_judged
 from trueup.shelf.table import SHELF, Ready, level_of, load, options_of, reads_calls
 from trueup.verdict.catalogue import FINDINGS, FindingKind, Level
 from trueup.verdict.facts import Finding, Span
@@ -26,7 +26,7 @@ from trueup.verdict.reply import ToolCall
 from trueup.verdict.verdict import Verdict
 
 if TYPE_CHECKING:
-    from trueup.contract.files.documents import Source
+    from trueup.contract.files.documents import SourceFile
 
 _MOST_FILE = 1_000_000  # characters of a file of terms
 
@@ -34,7 +34,7 @@ _MOST_FILE = 1_000_000  # characters of a file of terms
 class _Place(NamedTuple):
     """What a check finds, and where."""
 
-    told: Told
+    told: ReadyFinding
     path: str = "$"
     span: Span | None = None
     said: str = ""
@@ -62,20 +62,20 @@ class ShelfCheck:
         """What the fingerprint knows it by."""
         return f"trueup.shelf:{self.name}"
 
-    def judge(self, verdict: Verdict, context: Mapping[str, Any]) -> Steps[Outcome]:
+    def judge(self, verdict: Verdict, context: Mapping[str, Any]) -> Steps[CheckOutcome]:
         """What the check finds; it never waits."""
         yield from ()  # a check is a generator, since others may wait
         places = list(islice(self._places(verdict, context), MOST + 1))
         if len(places) > MOST:
             places[MOST] = _Place(not_judged(f"what comes after the first {MOST} findings of {self.name}"))
-        return Outcome([self._finding(*place[:3]) for place in places])
+        return CheckOutcome([self._finding(*place[:3]) for place in places])
 
-    def _finding(self, told: Told, path: str, span: Span | None) -> Finding:
+    def _finding(self, told: ReadyFinding, path: str, span: Span | None) -> Finding:
         level = "warning" if told.code == NOT_JUDGED else self.level
         return Finding(told.code or self.kind.code, path, told.message, span, dict(told.data), told.hint, level)
 
     def _places(self, verdict: Verdict, context: Mapping[str, Any]) -> Iterator[_Place]:
-        seen = Seen(shown(verdict), context, verdict.data)
+        seen = CheckedText(shown(verdict), context, verdict.data)
         if self.row.plain:
             yield from self._signs(seen)
         else:
@@ -84,7 +84,7 @@ class ShelfCheck:
             for call in verdict.calls if verdict.calls or verdict.refused else verdict.reply.calls:
                 yield from self._in_strings(Strings(_arguments(call)), context)
 
-    def _signs(self, seen: Seen) -> Iterator[_Place]:
+    def _signs(self, seen: CheckedText) -> Iterator[_Place]:
         """What stands in the text and in the strings of the value; what is in both is found once, with its path and its place."""
         in_text = [
             _Place(told, "$", told.span, _said(seen.text, told.span, is_json=True))
@@ -102,15 +102,15 @@ class ShelfCheck:
 
     def _in_strings(self, strings: Strings, context: Mapping[str, Any]) -> Iterator[_Place]:
         """What stands in strings; a place in them is a path, and has none in the text of the reply."""
-        for told in self._look(Seen(strings.text, context)):
+        for told in self._look(CheckedText(strings.text, context)):
             path = render(strings.path(told.span[0])) if told.span else "$"
             yield _Place(told, path, None, _said(strings.text, told.span))
 
-    def _wholes(self, seen: Seen) -> Iterator[_Place]:
+    def _wholes(self, seen: CheckedText) -> Iterator[_Place]:
         """What is wrong with the text as a whole, or with the strings of the value."""
         if isinstance(seen.data, str) and seen.data:
             at = seen.text.find(seen.data)  # the reply is a text, in quotes or not
-            for told in self._look(Seen(seen.data, seen.context)):
+            for told in self._look(CheckedText(seen.data, seen.context)):
                 yield _Place(told, "$", None if at < 0 or not told.span else (at + told.span[0], at + told.span[1]))
         elif seen.data is None:
             yield from () if self._wants else (_Place(told, "$", told.span) for told in self._look(seen))
@@ -122,7 +122,7 @@ class ShelfCheck:
                 yield from map(_Place, self._look(seen._replace(data=[leaf.text for leaf in leaves])))
             else:
                 for leaf in leaves:
-                    part = Seen(leaf.text, seen.context, None if self._wants else leaf.text)
+                    part = CheckedText(leaf.text, seen.context, None if self._wants else leaf.text)
                     yield from (_Place(told, render(leaf.path)) for told in self._look(part))
 
 
@@ -132,10 +132,10 @@ def _is_same(one: str, other: str) -> bool:
 
 
 def _said(text: str, span: Span | None, *, is_json: bool = False) -> str:
-    return "" if span is None else Reading(text[slice(*span)], is_json=is_json).text
+    return "" if span is None else ReadText(text[slice(*span)], is_json=is_json).text
 
 
-def _arguments(call: ToolCall) -> list[Leaf]:
+def _arguments(call: ToolCall) -> list[ScalarText]:
     """What a call is given."""
     return leaves_of(call.raw_args if call.args is None else call.args, ("calls", call.index, "args"))
 
@@ -190,7 +190,7 @@ def _with_file(options: Mapping[str, Any], path: Any) -> dict[str, Any]:
 
 def _grouped(row: Ready, options: Mapping[str, Any]) -> Iterator[ShelfCheck]:
     """The checks of a group; `region` is for telephone numbers, `allow` for e-mail addresses, and the others are for all."""
-    Options(row.name, {key: value for key, value in options.items() if key not in COMMON}, ("region", "allow"))
+    OptionReader(row.name, {key: value for key, value in options.items() if key not in COMMON}, ("region", "allow"))
     own = {"no_phone": "region", "no_email": "allow"}
     for name in row.group:
         mine = {key: value for key, value in options.items() if key in (*COMMON, own.get(name))}
@@ -200,7 +200,7 @@ def _grouped(row: Ready, options: Mapping[str, Any]) -> Iterator[ShelfCheck]:
             raise BadOption(f"{row.name}{str(error).removeprefix(name)}") from None
 
 
-def with_terms(options: Mapping[str, Any], source: "Source") -> dict[str, Any]:
+def with_terms(options: Mapping[str, Any], source: "SourceFile") -> dict[str, Any]:
     """The options of `terms` with those of a file put in: lines of text, or a list or a mapping in JSON, YAML or TOML."""
     try:
         held = _terms_in(source)
@@ -215,7 +215,7 @@ def with_terms(options: Mapping[str, Any], source: "Source") -> dict[str, Any]:
     return merged
 
 
-def _terms_in(source: "Source") -> dict[str, list[str]]:
+def _terms_in(source: "SourceFile") -> dict[str, list[str]]:
     """The terms in a file; ValueError if it holds something else."""
     from trueup.contract.files.documents import KINDS, read_source  # loaded where a contract has terms in a file
     from trueup.contract.files.faults import ContractError

@@ -12,25 +12,25 @@ from trueup.verdict.paths import Parts
 _BETWEEN = "\n\x00\n"  # before each string: no check finds anything across it, and each knows where a string begins
 
 
-class Leaf(NamedTuple):
+class ScalarText(NamedTuple):
     """A string, a number or a name in a value, as text, and its path."""
 
     path: Parts
     text: str
 
 
-def leaves_of(value: Any, before: Parts = (), *, names: bool = True) -> list[Leaf]:
+def leaves_of(value: Any, before: Parts = (), *, names: bool = True) -> list[ScalarText]:
     """Everything in a value that can be read, in order; the name of a member has the path of the member, without `names` they are left out.
 
     >>> leaves_of({"card": 4111, "to": ["ada"]})[1:]
-    [Leaf(path=('card',), text='4111'), Leaf(path=('to',), text='to'), Leaf(path=('to', 0), text='ada')]
+    [ScalarText(path=('card',), text='4111'), ScalarText(path=('to',), text='to'), ScalarText(path=('to', 0), text='ada')]
     """
-    found: list[Leaf] = []
+    found: list[ScalarText] = []
     todo: list[tuple[Parts, Any]] = [(before, value)]
     while todo:
         path, part = todo.pop()
         if isinstance(part, str):
-            found.append(Leaf(path, part))
+            found.append(ScalarText(path, part))
         elif isinstance(part, Mapping):
             for key, member in reversed(list(part.items())):
                 todo.append(((*path, str(key)), member))
@@ -39,7 +39,7 @@ def leaves_of(value: Any, before: Parts = (), *, names: bool = True) -> list[Lea
         elif isinstance(part, list | tuple):
             todo += [((*path, index), part[index]) for index in range(len(part) - 1, -1, -1)]
         elif isinstance(part, int | float) and not isinstance(part, bool):
-            found.append(Leaf(path, _number(part)))
+            found.append(ScalarText(path, _number(part)))
     return found
 
 
@@ -55,7 +55,7 @@ class Strings:
 
     __slots__ = ("_leaves", "_starts", "text")
 
-    def __init__(self, leaves: Iterable[Leaf], wanted: Callable[[Parts], bool] | None = None) -> None:
+    def __init__(self, leaves: Iterable[ScalarText], wanted: Callable[[Parts], bool] | None = None) -> None:
         self._leaves = [leaf for leaf in leaves if wanted is None or wanted(leaf.path)]
         self._starts: list[int] = []
         at = 0

@@ -17,7 +17,7 @@ from trueup.conform.document import SchemaPlace, facets
 from trueup.conform.nodes import Node
 from trueup.conform.survey import subschemas, types_at, unions
 from trueup.recover.envelopes import may_wrap
-from trueup.recover.json.growing import Growing, members
+from trueup.recover.json.growing import GrowingValue, members
 from trueup.verdict.facts import Finding
 from trueup.verdict.paths import Parts, parse, render
 
@@ -53,12 +53,12 @@ class _Level:
         self.doubtful: list[str] = []  # names that are not allowed, but may belong to an envelope
 
 
-class Limits:
+class EarlyLimits:
     """The limits of one contract, each found out when a value first comes to it."""
 
     __slots__ = ("_allowed", "_inside", "_strings", "is_type", "root")
 
-    def __init__(self, root: Node, is_type: bool) -> None:
+    def __init__(self, root: Node, *, is_type: bool) -> None:
         self.root = root
         self.is_type = is_type
         self._allowed: dict[tuple[int, type], _Allowed | None] = {}
@@ -79,7 +79,7 @@ class Limits:
         """What a container at a node may have; None where that is anything."""
         key = (id(node), kind)
         if key not in self._allowed:
-            self._allowed[key] = _items(node, self.is_type) if kind is list else _members(node)
+            self._allowed[key] = _items(node, is_type=self.is_type) if kind is list else _members(node)
         return self._allowed[key]
 
     def string(self, node: Node) -> int:
@@ -95,7 +95,7 @@ class Early:
 
     __slots__ = ("_at", "_contract", "_levels", "_limits", "_most", "_next", "_string", "_told", "_tries", "_turn")
 
-    def __init__(self, contract: "Contract[Any]", limits: Limits) -> None:
+    def __init__(self, contract: "Contract[Any]", limits: EarlyLimits) -> None:
         self._contract = contract
         self._limits = limits
         self._levels: list[_Level] = []
@@ -107,7 +107,7 @@ class Early:
         self._told: set[Parts] = set()
         self._tries: Counter[Parts] = Counter()  # how often something was not certain yet
 
-    def look(self, growing: Growing) -> list[Finding]:
+    def look(self, growing: GrowingValue) -> list[Finding]:
         """What has become certain since the last look."""
         if growing.lost or growing.root is None:
             return []
@@ -126,7 +126,7 @@ class Early:
             found += self._too_long(growing)
         return [one for one in found if self._is_certain(one, growing)] if found else found
 
-    def _follow(self, growing: Growing) -> list[_Level]:
+    def _follow(self, growing: GrowingValue) -> list[_Level]:
         """Take in which containers are open; those to look at leave, a root that has closed too."""
         levels = self._levels
         opened = growing.containers or [growing.root]
@@ -148,7 +148,7 @@ class Early:
 
     # -- members -------------------------------------------------------------------------------
 
-    def _members(self, level: _Level, allowed: _Allowed, growing: Growing) -> Iterator[Finding]:
+    def _members(self, level: _Level, allowed: _Allowed, growing: GrowingValue) -> Iterator[Finding]:
         raw, names, most = level.raw, allowed.names, allowed.most
         if most is not None and len(raw) > most and not self._may_shrink(level) and self._closed(level, growing) > most:
             yield words.wrong_size(level.path, "maxItems" if isinstance(raw, list) else "maxProperties", most, most + 1)
@@ -163,7 +163,7 @@ class Early:
                 if level.path or not may_wrap(key, names):
                     yield words.unknown_key((*level.path, key), sorted(names.difference(raw)))
 
-    def _closed(self, level: _Level, growing: Growing) -> int:
+    def _closed(self, level: _Level, growing: GrowingValue) -> int:
         """How many members are there for certain: those that have closed, and a container that has opened behind them."""
         if level is not self._levels[-1]:
             return len(level.raw)
@@ -198,13 +198,13 @@ class Early:
         self._at, self._most = at, sys.maxsize if child is None else self._limits.string(child)
         self._next = self._most + 1
 
-    def _too_long(self, growing: Growing) -> Iterator[Finding]:
+    def _too_long(self, growing: GrowingValue) -> Iterator[Finding]:
         self._next = growing.string_size * 5 // 4  # what is looked at again has grown by then
         if len(growing.first_line().rstrip(_AT_THE_END)) > self._most:
             yield words.wrong_size(self._at, "maxLength", self._most, self._most + 1)
         self._string = growing.open_string  # to look at it may have shown it anew
 
-    def _is_certain(self, found: Finding, growing: Growing) -> bool:
+    def _is_certain(self, found: Finding, growing: GrowingValue) -> bool:
         """Whether the contract itself says so of what has come; each is said once."""
         path = parse(found.path)
         if path in self._told:
@@ -228,14 +228,14 @@ class Early:
         return any(one.path == inside and one.code in _CODES for one in errors)
 
 
-def limits_of(contract: "Contract[Any]") -> Limits | None:
+def limits_of(contract: "Contract[Any]") -> EarlyLimits | None:
     """The limits that `Early` looks for; None where nothing can be certain early."""
     schema = contract.schema
     if contract.accept == "lossy":
         return None  # a part of a broken value may be taken for it
     if schema is None or not _has_limits(schema.source) or schema.own_code.before_some:
         return None
-    return Limits(root_node(schema, contract.options).compiled(), schema.is_type)
+    return EarlyLimits(root_node(schema, contract.options).compiled(), is_type=schema.is_type)
 
 
 def _has_limits(schema: Any) -> bool:
@@ -253,7 +253,7 @@ def _members(node: Node) -> _Allowed | None:
     return None if names is None and most is None else _Allowed(names, most)
 
 
-def _items(node: Node, is_type: bool) -> _Allowed | None:
+def _items(node: Node, *, is_type: bool) -> _Allowed | None:
     """What a list may have; in a set of a Python type, equal items are one."""
     is_set = is_type and any(here.rules.get("uniqueItems") for here in facets(node.places))
     most = None if is_set else _limit(node.places, "array", "maxItems")

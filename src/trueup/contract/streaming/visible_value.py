@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from trueup.conform.members import UNBUILT, Settled
 from trueup.contract.partial import Partial
 from trueup.contract.streaming.copy_on_write import Lent
-from trueup.recover.json.growing import Growing, members
+from trueup.recover.json.growing import GrowingValue, members
 
 # A closed container is judged with what is inside it, so that each level of nesting costs as much again; up to here it is done.
 _HIGHEST = 12
@@ -75,7 +75,7 @@ class _Level:
         return Partial(data, values, label=guide.label, fields=guide.names, opened=self.field(slot))
 
 
-class Shown:
+class VisibleValue:
     """What is shown of one growing value; `root` guides it."""
 
     __slots__ = ("_closed", "_fields", "_last", "_levels", "_raw", "_root", "_seen", "_tail", "_turn")
@@ -99,7 +99,7 @@ class Shown:
 
     # -- following -----------------------------------------------------------------------------
 
-    def follow(self, growing: Growing) -> None:
+    def follow(self, growing: GrowingValue) -> None:
         """Take in how far the value has grown."""
         if growing.turn != self._turn:
             self._turn = growing.turn
@@ -125,7 +125,7 @@ class Shown:
         more, self._seen = self._raw is not None and seen != self._seen, seen
         return more
 
-    def _follow(self, growing: Growing) -> None:
+    def _follow(self, growing: GrowingValue) -> None:
         if growing.root is not self._raw:
             self._raw, self._levels, self._closed = growing.root, [], None
             if self._raw is not None:

@@ -33,7 +33,7 @@ _SEVERAL = "the arguments hold several objects that differ, and nothing says whi
 _SHORTER = "Give shorter arguments, or raise the output limit."
 
 
-class Outcome(NamedTuple):
+class ArgumentsResult(NamedTuple):
     """What came of the arguments: an object, or None where there is none to pass on.
 
     `made` is what the tool's own annotations made of them, where the tool is a function or a class.
@@ -77,10 +77,10 @@ class ArgumentJudge:
         self._accept = accept
         self._checks: dict[str, Check] = {}
 
-    def judge(self, call: ToolCall, tool: Tool, index: int, finish: str) -> Outcome:
+    def judge(self, call: ToolCall, tool: Tool, index: int, finish: str) -> ArgumentsResult:
         """Bring the arguments of a call to the tool's schema."""
         if call.origin != "native" and call.parse_error:
-            return Outcome(None, [_unread(call, index, call.parse_error)], [])
+            return ArgumentsResult(None, [_unread(call, index, call.parse_error)], [])
         check = self._checks.get(tool.name)
         if check is None:
             check = self._checks[tool.name] = self._make_check(tool)
@@ -98,21 +98,21 @@ class ArgumentJudge:
         except (TypeError, UnicodeEncodeError, RecursionError) as error:
             if bug_of(error) is not None:  # the tool's own validator raised it
                 raise
-            return Outcome(None, [_unread(call, index, _NOT_JSON)], [])
+            return ArgumentsResult(None, [_unread(call, index, _NOT_JSON)], [])
         if any(f.code == "W010" for f in verdict.fixes):
-            return Outcome(None, [_unread(call, index, _SEVERAL)], [])
+            return ArgumentsResult(None, [_unread(call, index, _SEVERAL)], [])
         if type(args) is dict and "null" in call.raw_args and not _finite(args):
-            return Outcome(None, [_unread(call, index, _NOT_JSON)], [])
+            return ArgumentsResult(None, [_unread(call, index, _NOT_JSON)], [])
         fixes += [_moved(f, place) for f in verdict.fixes]
         problems = [*_problems(verdict, call, index, finish), *_remarks(fixes, self._accept)]
         if self._types == "warning":
             problems = [demoted(problem) if problem.code == "V001" else problem for problem in problems]
         if type(args) is not dict:
-            return Outcome(None, problems, fixes)
+            return ArgumentsResult(None, problems, fixes)
         meant = {f.data.get("similar") for f in problems}
         unknown = [f for f in unknown_arguments(args, tool, place) if f.data["argument"] not in meant]
         made = verdict.value if tool.function is not None and verdict.ok and args is verdict.data else None
-        return Outcome(args, [*problems, *unknown], fixes, made)
+        return ArgumentsResult(args, [*problems, *unknown], fixes, made)
 
     def _unwrapped(self, args: Any, tool: Tool, check: Check, place: str, fixes: list[Fix]) -> Verdict | None:
         """`{"arguments": {…}}`: the verdict on what is inside, when only that fits the tool."""

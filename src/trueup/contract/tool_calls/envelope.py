@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from trueup.contract.judging.merge import Judged
+from trueup.contract.judging.merge import JudgedCalls
 from trueup.verdict.codec import written
 from trueup.verdict.reply import Reply, ToolCall
 from trueup.verdict.verdict import Verdict
@@ -52,13 +52,13 @@ WITH_CALL: Final[dict[str, Any]] = {  # the same where a call is required
 
 
 def enclosed(
-    reply: Reply, judged: Judged, read: Callable[[str], dict[str, Any] | None] | None = None
+    reply: Reply, judged: JudgedCalls, read: Callable[[str], dict[str, Any] | None] | None = None
 ) -> dict[str, Any]:
     """An envelope around calls that a model wrote in another way or in several envelopes, with everything said beside them.
 
     `read` finds an envelope without calls in the words between them.
 
-    >>> enclosed(Reply(), Judged((ToolCall("ping", {}),), (), [], []))
+    >>> enclosed(Reply(), JudgedCalls((ToolCall("ping", {}),), (), [], []))
     {'toolCalls': [{'name': 'ping', 'arguments': {}}]}
     """
     from trueup.contract.tool_calls.rest_of_reply import beside  # of use only where a call was written into a text
@@ -79,14 +79,14 @@ def lists_calls(data: Any) -> bool:
     return isinstance(data, dict) and isinstance(data.get("toolCalls"), list)
 
 
-def with_passed(data: Any, judged: Judged) -> Any:
+def with_passed(data: Any, judged: JudgedCalls) -> Any:
     """An envelope whose calls are what passed of them: with the tool's own name, and arguments brought to its schema.
 
     Native calls that the model made beside its envelope are added.
 
     >>> from trueup.verdict.facts import fix
     >>> changes = [fix("C001", "$.calls[0].args.n", None, "1", 1)]
-    >>> passed = Judged((ToolCall("ping", {"n": 1}),), (), [], changes)
+    >>> passed = JudgedCalls((ToolCall("ping", {"n": 1}),), (), [], changes)
     >>> with_passed({"toolCalls": [{"name": "ping", "arguments": {"n": "1"}}]}, passed)
     {'toolCalls': [{'name': 'ping', 'arguments': {'n': 1}}]}
     """

@@ -25,7 +25,7 @@ _NEAR = 2_000  # characters in which an object may begin before its calls
 _DEPTH = 100
 
 
-class Beside(NamedTuple):
+class RestOfReply(NamedTuple):
     """The text for the user, and the other fields of the objects that hold calls."""
 
     text: str
@@ -38,7 +38,7 @@ def is_written(verdict: Verdict) -> bool:
     return any(call.origin != "native" for call in calls)
 
 
-def beside(verdict: Verdict, read: Callable[[str], dict[str, Any] | None] | None = None) -> Beside:
+def beside(verdict: Verdict, read: Callable[[str], dict[str, Any] | None] | None = None) -> RestOfReply:
     """What a reply says beside its calls; `read` may find an object with words and fields in the text between them.
 
     >>> from trueup import Contract
@@ -46,12 +46,12 @@ def beside(verdict: Verdict, read: Callable[[str], dict[str, Any] | None] | None
     >>> beside(
     ...     ping.check('```json\\n{"toolCalls": [{"name": "ping", "arguments": {}}], "content": "One moment."}\\n```')
     ... )
-    Beside(text='One moment.', fields={})
+    RestOfReply(text='One moment.', fields={})
     >>> beside(ping.check('Wait. <tool_call>{"name": "ping", "arguments": {}}</tool_call> Thanks.')).text
     'Wait. Thanks.'
     """
     if not is_written(verdict):
-        return Beside(verdict.reply.text, {})
+        return RestOfReply(verdict.reply.text, {})
     text = verdict.reply.text
     fields: dict[str, Any] = {}
     parts: list[str] = []
@@ -75,7 +75,7 @@ def beside(verdict: Verdict, read: Callable[[str], dict[str, Any] | None] | None
         take(said)
     take_words(text[at:])
     first = parts[0] if parts[0].strip() else ""  # a stream may have shown how it begins
-    return Beside(first[: len(first) - len(first.lstrip())] + _joined(parts), fields)
+    return RestOfReply(first[: len(first) - len(first.lstrip())] + _joined(parts), fields)
 
 
 def held(verdict: Verdict) -> dict[Span, dict[str, Any]]:
@@ -122,16 +122,16 @@ def _said(text: str, span: Span, names: set[str]) -> tuple[Span, dict[str, Any]]
     return (min(start, begin), max(stop, read.end)), around(read.value, said)
 
 
-def parted(said: dict[str, Any]) -> Beside:
+def parted(said: dict[str, Any]) -> RestOfReply:
     """The words of an envelope, and its fields beside them and beside its calls.
 
     >>> parted({"content": "Hello", "toolCalls": None, "mood": "kind"})
-    Beside(text='Hello', fields={'mood': 'kind'})
+    RestOfReply(text='Hello', fields={'mood': 'kind'})
     """
     content = said.get("content")
     text = content if isinstance(content, str) else ""
     gone = {"toolCalls", "content"} if isinstance(content, str | None) else {"toolCalls"}
-    return Beside(text, {key: value for key, value in said.items() if key not in gone})
+    return RestOfReply(text, {key: value for key, value in said.items() if key not in gone})
 
 
 def without_calls(text: str) -> str:

@@ -16,19 +16,19 @@ _MOST_FIELD = 16_384  # bytes of one header
 _FULL = 262_144  # unread bytes after which reading from the socket pauses
 
 
-class Broken(OSError):
+class BrokenResponse(OSError):
     """An answer could not be read completely; its subclasses say why."""
 
 
-class Closed(Broken):
+class Closed(BrokenResponse):
     """The connection was closed before an answer came."""
 
 
-class CutOff(Broken):
+class CutOff(BrokenResponse):
     """The answer was cut off."""
 
 
-class Garbled(Broken):
+class GarbledResponse(BrokenResponse):
     """The bytes are not an HTTP/1 answer."""
 
 
@@ -63,7 +63,7 @@ class Link(asyncio.Protocol):
         self.complete = False  # the whole body has arrived
         self._pieces: list[bytes] = []
         self._size = self._around = self._body = 0
-        self._error: Broken | None = None
+        self._error: BrokenResponse | None = None
         self._paused = self._keep = self._partial = False
 
     # -- what the pool and a reply use ---------------------------------------------------------
@@ -167,15 +167,15 @@ class Link(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade:
-            self._fail(Garbled("another protocol"))
+            self._fail(GarbledResponse("another protocol"))
         except HttpParserError as error:
             if self.complete:
                 self._keep = False  # extra data after the answer: the answer is valid, the connection is not
             else:
-                self._fail(Garbled(type(error).__name__))
+                self._fail(GarbledResponse(type(error).__name__))
         if self._error is None and not self.complete:
             if self._around - self._body > _MOST_AROUND + 8 * self._body:
-                self._fail(Garbled("endless head"))
+                self._fail(GarbledResponse("endless head"))
             elif self._size > _FULL and not self._paused:
                 self._paused = True
                 self._transport.pause_reading()
@@ -210,7 +210,7 @@ class Link(asyncio.Protocol):
         elif self.ended:
             waiter.set_result(None)
 
-    def _fail(self, error: Broken) -> None:
+    def _fail(self, error: BrokenResponse) -> None:
         self._error = error
         self.cut()
 

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
-from trueup.ask.clients.request import Failure, TransportFailure
+from trueup.ask.clients.request import CallFailure, TransportFailure
 from trueup.gateway.client.addresses import Forbidden, Unresolved
 from trueup.gateway.client.inflate import BadEncoding, Inflater, TooLarge
 from trueup.gateway.client.link import Closed, CutOff, Link
@@ -23,7 +23,7 @@ from trueup.gateway.client.memory import LARGE, give_back
 from trueup.gateway.client.pool import NoConnection, Origin, Pool
 from trueup.gateway.client.proxies import ProxyRefused, proxy_for
 from trueup.gateway.config import Upstream
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import RefusedRequest
 
 PASSED_ON = frozenset({"accept", "anthropic-version", "anthropic-beta", "openai-beta"})
 # The answer's headers that reach the client; all others, including cookies and hop-by-hop headers, do not.
@@ -35,7 +35,7 @@ _MOST_STARTS = 1000
 _LONGEST_START = 4096  # bytes; longer heads come from headers that rarely repeat
 
 
-class Reply:
+class UpstreamResponse:
     """An answer whose head has arrived; its body is read whole or in pieces, and must be closed."""
 
     __slots__ = (
@@ -152,7 +152,7 @@ class Reply:
                 give_back(link.held)
 
 
-class Parcel(NamedTuple):
+class ForwardRequest(NamedTuple):
     """A request to forward unchanged, with our own key and headers."""
 
     method: str
@@ -163,7 +163,7 @@ class Parcel(NamedTuple):
     limit: int = 0  # bytes of the answer; 0: the common limit
 
 
-class Line:
+class UpstreamConnections:
     """The connections to all upstreams."""
 
     def __init__(
@@ -181,11 +181,13 @@ class Line:
         self._heads = {name: _own_headers(upstream) for name, upstream in upstreams.items()}
         self._starts: dict[tuple[object, ...], bytes] = {}
 
-    async def send(self, upstream: Upstream, path: str, body: bytes | None, given: Mapping[str, str]) -> Reply:
+    async def send(
+        self, upstream: Upstream, path: str, body: bytes | None, given: Mapping[str, str]
+    ) -> UpstreamResponse:
         """Send one request; failures of the connection are a TransportFailure that says why."""
         return await self._sent(upstream, self._head(upstream, path, body, given), body or b"", self._limit)
 
-    async def forward(self, upstream: Upstream, parcel: Parcel, given: Mapping[str, str]) -> Reply:
+    async def forward(self, upstream: Upstream, parcel: ForwardRequest, given: Mapping[str, str]) -> UpstreamResponse:
         """Send a request of any method and kind of body; a streamed body is not held in memory."""
         headers = {name: given[name] for name in PASSED_ON & given.keys()}
         if parcel.content_type:
@@ -202,7 +204,9 @@ class Line:
             body = _chunked(body)
         return await self._sent(upstream, head, body or b"", parcel.limit or self._limit)
 
-    async def _sent(self, upstream: Upstream, head: bytes, body: bytes | AsyncIterator[bytes], limit: int) -> Reply:
+    async def _sent(
+        self, upstream: Upstream, head: bytes, body: bytes | AsyncIterator[bytes], limit: int
+    ) -> UpstreamResponse:
         pool = self._pool
         origin = self._origins[upstream.name]
         link = pool.idle(origin)
@@ -212,7 +216,7 @@ class Line:
                 if link is None:
                     link = await pool.take(origin)
                 await (link.ask(head, body) if isinstance(body, bytes) else link.upload(head, body))
-                return Reply(link, pool, limit, self._secrets[upstream.name])
+                return UpstreamResponse(link, pool, limit, self._secrets[upstream.name])
             except BaseException as error:
                 if link is not None:
                     link.cut()
@@ -270,7 +274,7 @@ async def _chunked(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 def _one_line(text: str) -> str:
     """A header line, which must stay one line."""
     if any(sign in text for sign in "\r\n\0") or not text.isprintable():
-        raise Refused(400, f"a header cannot be sent on: {text.partition(':')[0][:100]!r}", code="invalid_value")
+        raise RefusedRequest(400, f"a header cannot be sent on: {text.partition(':')[0][:100]!r}", code="invalid_value")
     return text
 
 
@@ -283,10 +287,10 @@ def _origin(upstream: Upstream, environ: Mapping[str, str]) -> Origin:
     except UnicodeError:
         host = host.encode("ascii", "replace").decode()  # which cannot be resolved
     port = address.port or (443 if secure else 80)
-    return Origin(host, port, secure, upstream.tls, proxy_for(host, port, secure, environ))
+    return Origin(host, port, secure, upstream.tls, proxy_for(host, port, environ, secure=secure))
 
 
-def broken(upstream: Upstream, error: Exception) -> Failure:
+def broken(upstream: Upstream, error: Exception) -> CallFailure:
     """The failure of an answer that could not be read completely."""
     return _failure(upstream, error)
 
@@ -312,7 +316,7 @@ def _own_headers(upstream: Upstream) -> dict[str, str]:
     return {**headers, **{name.lower(): value for name, value in upstream.headers.items()}}
 
 
-def _failure(upstream: Upstream, error: Exception) -> Failure:
+def _failure(upstream: Upstream, error: Exception) -> CallFailure:
     """A broken connection in words; an address or a key in the error's own text is not repeated."""
     kind = "transient"
     cause = error.__cause__
@@ -332,7 +336,7 @@ def _failure(upstream: Upstream, error: Exception) -> Failure:
         said = "the connection was closed"
     else:
         said = f"the answer cannot be read ({type(error).__name__})"
-    return Failure(f"upstream {upstream.name!r}: {said}", kind, code=type(error).__name__)  # type: ignore[arg-type]
+    return CallFailure(f"upstream {upstream.name!r}: {said}", kind, code=type(error).__name__)  # type: ignore[arg-type]
 
 
 def _why(error: BaseException) -> str:

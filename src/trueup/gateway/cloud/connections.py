@@ -11,13 +11,13 @@ from urllib.parse import quote
 
 import msgspec
 
-from trueup.ask.clients.request import Failure, TransportFailure
-from trueup.gateway.client.upstream import PASSED_ON, Line, Parcel, Reply
+from trueup.ask.clients.request import CallFailure, TransportFailure
+from trueup.gateway.client.upstream import PASSED_ON, ForwardRequest, UpstreamConnections, UpstreamResponse
 from trueup.gateway.cloud.eventstream import Frames
-from trueup.gateway.cloud.sigv4 import Place, signed
+from trueup.gateway.cloud.sigv4 import SignedAddress, signed
 from trueup.gateway.cloud.tokens import Tokens, bearer_of, members_of
 from trueup.gateway.config import Access, AwsKeys, Upstream
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import RefusedRequest
 
 _METADATA = "http://metadata.google.internal"
 _METADATA_PATH = "/computeMetadata/v1/instance/service-accounts/default/token"
@@ -35,7 +35,7 @@ class _Sent(NamedTuple):
     is_stream: bool = False
 
 
-class CloudLine(Line):
+class CloudLine(UpstreamConnections):
     """The connections to all upstreams, some of them in a cloud."""
 
     def __init__(self, upstreams: Mapping[str, Upstream], limit: int, connections: int = 1000) -> None:
@@ -48,7 +48,9 @@ class CloudLine(Line):
                 server = inner.get(_metadata(name))
                 self._tokens[name] = Tokens(source, None if server is None else _Asking(self, server))
 
-    async def send(self, upstream: Upstream, path: str, body: bytes | None, given: Mapping[str, str]) -> Reply:
+    async def send(
+        self, upstream: Upstream, path: str, body: bytes | None, given: Mapping[str, str]
+    ) -> UpstreamResponse:
         access = upstream.access
         if access is None or body is None:
             return await super().send(upstream, path, body, given)
@@ -58,12 +60,12 @@ class CloudLine(Line):
         head = b"%scontent-length: %d\r\n\r\n" % (start, len(made.body))
         reply = await self._sent(upstream, head, made.body, self._limit)
         reply.hide(made.secrets)
-        return Framed(reply) if made.is_stream and reply.status < 300 else reply
+        return EventStreamReply(reply) if made.is_stream and reply.status < 300 else reply
 
-    async def forward(self, upstream: Upstream, parcel: Parcel, given: Mapping[str, str]) -> Reply:
+    async def forward(self, upstream: Upstream, parcel: ForwardRequest, given: Mapping[str, str]) -> UpstreamResponse:
         if upstream.access is not None:
             said = f"the upstream {upstream.name!r} is used for chat completions and messages only"
-            raise Refused(404, said, code="not_found")
+            raise RefusedRequest(404, said, code="not_found")
         return await super().forward(upstream, parcel, given)
 
     async def _made(
@@ -74,7 +76,7 @@ class CloudLine(Line):
             return _azure(access, path, body, bearer_of(token))
         if access.kind == "vertex":
             return _vertex(access, upstream, path, body, bearer_of(token))
-        return _bedrock(access, upstream, path, body, token, given, self._host(upstream))
+        return _bedrock(access, upstream, path, body, printed=token, given=given, host=self._host(upstream))
 
     def _host(self, upstream: Upstream) -> str:
         """The host as in the request's header."""
@@ -83,13 +85,13 @@ class CloudLine(Line):
         return host if origin.port == (443 if origin.secure else 80) else f"{host}:{origin.port}"
 
 
-class Framed(Reply):
+class EventStreamReply(UpstreamResponse):
     """A Bedrock stream, as server-sent events."""
 
     __slots__ = ("_frames",)
 
-    def __init__(self, reply: Reply) -> None:
-        for name in Reply.__slots__:
+    def __init__(self, reply: UpstreamResponse) -> None:
+        for name in UpstreamResponse.__slots__:
             setattr(self, name, getattr(reply, name))
         self._frames = Frames()
         self.is_stream = True
@@ -109,15 +111,15 @@ class Framed(Reply):
 class _Asking:
     """Asks a metadata server for a token."""
 
-    def __init__(self, line: Line, server: Upstream) -> None:
+    def __init__(self, line: UpstreamConnections, server: Upstream) -> None:
         self._line = line
         self._server = server
 
     async def __call__(self) -> str:
-        reply = await Line.send(self._line, self._server, _METADATA_PATH, None, {})
+        reply = await UpstreamConnections.send(self._line, self._server, _METADATA_PATH, None, {})
         try:
             if reply.status != 200:
-                raise TransportFailure(Failure(f"the metadata server answers with status {reply.status}"))
+                raise TransportFailure(CallFailure(f"the metadata server answers with status {reply.status}"))
             return (await reply.read()).decode("utf-8", "replace")
         finally:
             reply.close()
@@ -152,7 +154,7 @@ def _vertex(access: Access, upstream: Upstream, path: str, body: bytes, token: s
 
 
 def _bedrock(
-    access: Access, upstream: Upstream, path: str, body: bytes, printed: str, given: Mapping[str, str], host: str
+    access: Access, upstream: Upstream, path: str, body: bytes, *, printed: str, given: Mapping[str, str], host: str
 ) -> _Sent:
     """Bedrock: Anthropic's messages by InvokeModel, all others at the OpenAI-compatible endpoint."""
     is_stream = False
@@ -172,7 +174,7 @@ def _bedrock(
         return _Sent(path, body, {"authorization": f"Bearer {access.key}"}, (), is_stream)
     keys = _keys(printed, upstream.name) if printed else access.aws
     assert keys is not None, "a bedrock upstream has a key, keys of AWS, or a command that prints them"
-    headers = signed(Place(host, path, access.region), body, {}, keys, datetime.now(UTC))
+    headers = signed(SignedAddress(host, path, access.region), body, {}, keys, datetime.now(UTC))
     return _Sent(path, body, headers, (keys.secret_key, keys.session_token), is_stream)
 
 
@@ -184,14 +186,14 @@ def _keys(printed: str, upstream: str) -> AwsKeys:
     )
     if not keys.access_key or not keys.secret_key:
         said = f"upstream {upstream!r}: no token (its command printed no AccessKeyId and SecretAccessKey)"
-        raise TransportFailure(Failure(said, code="token", unsent=True))
+        raise TransportFailure(CallFailure(said, code="token", unsent=True))
     return keys
 
 
 def _model(body: dict[str, Any]) -> str:
     model = body.get("model")
     if not isinstance(model, str) or not model:
-        raise Refused(400, "'model' must be the name of a model", code="missing_required_parameter")
+        raise RefusedRequest(400, "'model' must be the name of a model", code="missing_required_parameter")
     return model
 
 

@@ -14,7 +14,7 @@ _ALGORITHM = "AWS4-HMAC-SHA256"
 _PLAIN = "/-_.~"
 
 
-class Place(msgspec.Struct, frozen=True):
+class SignedAddress(msgspec.Struct, frozen=True):
     """Where a request goes: the host as in its header, and the path as it is sent, without a query."""
 
     host: str
@@ -24,7 +24,9 @@ class Place(msgspec.Struct, frozen=True):
     method: str = "POST"
 
 
-def signed(place: Place, body: bytes, headers: Mapping[str, str], keys: AwsKeys, at: datetime) -> dict[str, str]:
+def signed(
+    place: SignedAddress, body: bytes, headers: Mapping[str, str], keys: AwsKeys, at: datetime
+) -> dict[str, str]:
     """The headers that sign a request of the time `at`; `headers` are signed with it, beside the host and the date."""
     stamp = at.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     found = {"host": place.host, "x-amz-date": stamp, **{name.lower(): value for name, value in headers.items()}}

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueup.ask.clients.request import Failure, TransportFailure
+from trueup.ask.clients.request import CallFailure, TransportFailure
 from trueup.gateway.config import TokenSource
 
 log = logging.getLogger("trueup.gateway")
@@ -26,7 +26,7 @@ _ENDS = ("expires_on", "expiresOn", "Expiration", "expiration", "expires_at", "e
 _decode = msgspec.json.Decoder().decode
 
 
-class Token(NamedTuple):
+class AccessToken(NamedTuple):
     """A token as it was printed, and when it expires in wall-clock time."""
 
     text: str
@@ -39,7 +39,7 @@ class Tokens:
     def __init__(self, source: TokenSource, fetch: Callable[[], Awaitable[str]] | None = None) -> None:
         self._source = source
         self._fetch = fetch
-        self._kept: Token | None = None
+        self._kept: AccessToken | None = None
         self._lock: asyncio.Lock | None = None
 
     async def get(self, upstream: str) -> str:
@@ -59,8 +59,8 @@ class Tokens:
                     log.warning("upstream %r: its token could not be fetched again (%s)", upstream, _why(error))
                     return kept.text
                 said = f"upstream {upstream!r}: no token ({_why(error)})"
-                raise TransportFailure(Failure(said, code="token", unsent=True)) from None
-            self._kept = Token(text, until_of(text, self._source.seconds, time.time()))
+                raise TransportFailure(CallFailure(said, code="token", unsent=True)) from None
+            self._kept = AccessToken(text, until_of(text, self._source.seconds, time.time()))
             return text
 
     async def _fetched(self) -> str:

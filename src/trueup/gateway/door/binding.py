@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trueup.gateway.config import Config, Route
-from trueup.gateway.errors import NO_RETRY, Refused
+from trueup.gateway.errors import NO_RETRY, RefusedRequest
 from trueup.gateway.protocols.protocol import no_model
 
 _KEY = b'"model"'
@@ -31,7 +31,7 @@ def refuse_unbound(config: Config, route: Route | None, model: str) -> None:
         said += "ask for a model of that route, or add a route for this one to the gateway's file"
     else:
         said += "leave the other route out of the path"
-    raise Refused(403, said, "permission_error", "contract_bound", headers=NO_RETRY)
+    raise RefusedRequest(403, said, "permission_error", "contract_bound", headers=NO_RETRY)
 
 
 def _lacks(route: Route | None, bound: Route) -> bool:
@@ -67,5 +67,7 @@ def _keys(raw: bytes) -> list[str]:
     return keys
 
 
-def _two_models(key: str) -> Refused:
-    return Refused(400, f"the request names two models; send 'model' once, and no {key!r} beside it", code="two_models")
+def _two_models(key: str) -> RefusedRequest:
+    return RefusedRequest(
+        400, f"the request names two models; send 'model' once, and no {key!r} beside it", code="two_models"
+    )

@@ -12,11 +12,11 @@ from trueup.contract.contract import Contract
 from trueup.gateway.config import Caller, Config, Route, Upstream
 from trueup.gateway.door.binding import refuse_two_models, refuse_unbound
 from trueup.gateway.door.visit import Visit
-from trueup.gateway.errors import NO_RETRY, Refused, not_json
+from trueup.gateway.errors import NO_RETRY, RefusedRequest, not_json
 from trueup.gateway.keys import Keyring, permit
 from trueup.gateway.protocols.protocol import MOST_NAME, Body, Speaking, a_name, encode
-from trueup.gateway.replies.progress import Progress
-from trueup.gateway.replies.rungs import Rung, rungs_of
+from trueup.gateway.replies.progress import RequestProgress
+from trueup.gateway.replies.rungs import UpstreamRung, rungs_of
 from trueup.store.records import new_id
 
 T = TypeVar("T")
@@ -67,13 +67,13 @@ class Exchange(msgspec.Struct):
     context: dict[str, Any]
     began: float
     verdict_id: str = ""
-    rungs: tuple[Rung, ...] = ()  # the upstreams to try, in order; `upstream` is the current one
+    rungs: tuple[UpstreamRung, ...] = ()  # the upstreams to try, in order; `upstream` is the current one
     left_out: tuple[str, ...] = ()  # parts of the request that the current upstream's protocol lacks
     waited: float = 0.0  # seconds spent waiting for the upstream
     span: Any = None  # an OpenTelemetry span, if spans are wanted
     parsed: dict[str, Any] | None = None  # the body, if it was read whole
     native: bool = False  # the client offers functions, so it gets calls as native calls
-    progress: Progress | None = None  # if the client asked for it
+    progress: RequestProgress | None = None  # if the client asked for it
     tried: tuple[
         tuple[str, str], ...
     ] = ()  # the model of each call that was passed through, and why it failed, if it did
@@ -118,7 +118,7 @@ class Door:
         self._judges = bool(config.contracts) or config.binds
         self._one_model = config.binds or any(caller.models for caller in config.clients)
         self._tenants = any(upstream.tenant not in ("", "*") for upstream in config.upstreams.values())
-        self._ways: dict[tuple[str, str, str], tuple[Route | None, tuple[Rung, ...]]] = {}
+        self._ways: dict[tuple[str, str, str], tuple[Route | None, tuple[UpstreamRung, ...]]] = {}
 
     def caller(self, headers: Mapping[str, str]) -> Caller | None:
         """The caller; if callers are configured, nobody else is admitted."""
@@ -132,7 +132,7 @@ class Door:
         self, protocol: Speaking, name: str, headers: dict[str, str], raw: bytes, caller: Caller | None, visit: Visit
     ) -> Exchange:
         """The exchange of a request, or a refusal."""
-        head, parsed = _read(raw, self._judges or self._one_model)
+        head, parsed = _read(raw, whole=self._judges or self._one_model)
         if self._one_model and parsed is not None:
             refuse_two_models(raw, parsed)
         visit.model = model = a_name(head.model, "model") if isinstance(head.model, str) else ""
@@ -156,21 +156,23 @@ class Door:
             progress=self._progress(headers, given),
         )  # fmt: skip
 
-    def _progress(self, headers: Mapping[str, str], given: Mapping[str, Any]) -> Progress | None:
+    def _progress(self, headers: Mapping[str, str], given: Mapping[str, Any]) -> RequestProgress | None:
         wanted = _yes(headers.get("x-trueup-progress", given.get("progress", self._config.progress)))
-        return Progress() if wanted else None
+        return RequestProgress() if wanted else None
 
-    def _way(self, name: str, model: str, speaks: str, caller: Caller | None) -> tuple[Route | None, tuple[Rung, ...]]:
+    def _way(
+        self, name: str, model: str, speaks: str, caller: Caller | None
+    ) -> tuple[Route | None, tuple[UpstreamRung, ...]]:
         """The route and the upstream of a request; cached for the next request like it."""
         config = self._config
         route = config.route(name) if name else config.route_for(model)
         if name and route is None:
-            raise Refused(404, f"there is no route {name!r}", code="not_found")
+            raise RefusedRequest(404, f"there is no route {name!r}", code="not_found")
         permit(caller, route, model)  # a key that is not for the route learns nothing about contracts
         refuse_unbound(config, route, model)
         rungs = rungs_of(config, route, model, speaks)  # type: ignore[arg-type]
         if not rungs:
-            raise Refused(404, f"no upstream here speaks {speaks}", code="not_found")
+            raise RefusedRequest(404, f"no upstream here speaks {speaks}", code="not_found")
         if len(self._ways) >= _MOST_WAYS:
             self._ways.clear()
         self._ways[name, model, speaks] = (route, rungs)
@@ -184,11 +186,11 @@ class Door:
             return None
         contract = self._config.contracts.get(wanted) if isinstance(wanted, str) else None
         if contract is None:
-            raise Refused(400, f"there is no contract {str(wanted)[:100]!r} here", code="unknown_contract")
+            raise RefusedRequest(400, f"there is no contract {str(wanted)[:100]!r} here", code="unknown_contract")
         return contract
 
 
-def _read(raw: bytes, whole: bool) -> tuple[Head, dict[str, Any] | None]:
+def _read(raw: bytes, *, whole: bool) -> tuple[Head, dict[str, Any] | None]:
     """The head of a body, and all of it where a contract may need it."""
     if not whole:
         return _decoded(_head, raw), None
@@ -208,14 +210,14 @@ def _decoded(decoder: "msgspec.json.Decoder[T]", raw: bytes) -> T:
 def refuse_odd_context(given: Any, place: str, most: int) -> None:
     """Refuse a context that is not an object or is too large; a history has the limits of a request."""
     if not isinstance(given, dict):
-        raise Refused(400, f"'{place}' must be an object", code="invalid_value")
+        raise RefusedRequest(400, f"'{place}' must be an object", code="invalid_value")
     _refuse_large(len(encode({name: value for name, value in given.items() if name != "history"})), place, most)
 
 
 def _refuse_large(size: int, place: str, most: int) -> None:
     if size > most:
         said = f"'{place}' has more than {most:,} bytes; send less, or raise `limits.context` in the gateway's file"
-        raise Refused(400, said, code="context_too_large")
+        raise RefusedRequest(400, said, code="context_too_large")
 
 
 def refuse_bad_source(contract: Contract, context: Mapping[str, Any]) -> None:
@@ -225,13 +227,13 @@ def refuse_bad_source(contract: Contract, context: Mapping[str, Any]) -> None:
         try:
             grounding.refuse_bad(context)
         except TypeError as error:
-            raise Refused(400, f"the context cannot be used: {error}", code="invalid_value") from None
+            raise RefusedRequest(400, f"the context cannot be used: {error}", code="invalid_value") from None
 
 
-def other_tenant() -> Refused:
+def other_tenant() -> RefusedRequest:
     """The refusal for a tenant that may not use an upstream."""
     said = "the upstream for this request is for another tenant"
-    return Refused(403, said, "permission_error", "tenant_not_allowed", headers=NO_RETRY)
+    return RefusedRequest(403, said, "permission_error", "tenant_not_allowed", headers=NO_RETRY)
 
 
 def who(caller: Caller | None, headers: Mapping[str, str], given: Mapping[str, Any]) -> tuple[str, str]:
@@ -264,10 +266,12 @@ def _right(context: dict[str, Any]) -> dict[str, Any]:
     a_name(context.get("conversation"), "conversation")
     for name, kind, what in _KINDS:
         if name in context and not isinstance(context[name], kind):
-            raise Refused(400, f"'{name}' of the context must be {what}", code="invalid_value")
+            raise RefusedRequest(400, f"'{name}' of the context must be {what}", code="invalid_value")
     for listed in _NAMES:
         if not all(isinstance(name, str) for name in context.get(listed, ())):
-            raise Refused(400, f"'{listed}' of the context must be a list of names of tools", code="invalid_value")
+            raise RefusedRequest(
+                400, f"'{listed}' of the context must be a list of names of tools", code="invalid_value"
+            )
     return context
 
 
@@ -292,7 +296,7 @@ def _said_context(said: str) -> dict[str, Any]:
         found = _whole.decode(said.encode("latin-1"))
     except (ValueError, RecursionError) as error:
         message = f"the header x-trueup-context is not a JSON object: {str(error)[:100]}"
-        raise Refused(400, message, code="invalid_value") from None
+        raise RefusedRequest(400, message, code="invalid_value") from None
     return _of_checks(found)
 
 

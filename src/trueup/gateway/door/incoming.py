@@ -15,7 +15,7 @@ from typing import Any
 from trueup.contract.contract import Contract
 from trueup.gateway.door.exchange import Exchange, conversation_of
 from trueup.gateway.door.visit import Visit
-from trueup.gateway.errors import NO_RETRY, Refused
+from trueup.gateway.errors import NO_RETRY, RefusedRequest
 from trueup.gateway.protocols.protocol import Body, encode
 from trueup.gateway.replies.judging import bug_found, bug_refusal, in_thread
 from trueup.gateway.watching.logged import verdict_fields
@@ -69,7 +69,7 @@ def _messages(body: Body, path: str) -> list[Any]:
     if isinstance(given, str):
         return [{"role": "user", "content": given}]
     if not isinstance(given, list):
-        raise Refused(400, f"'{name}' must be a list of messages", code="invalid_value")
+        raise RefusedRequest(400, f"'{name}' must be a list of messages", code="invalid_value")
     return given
 
 
@@ -136,7 +136,7 @@ def _refuse_odd_keys(part: dict[str, Any]) -> None:
     for key in part:
         if key not in _READ and key.casefold() in _READ:
             said = f"the key {key[:100]!r} must be spelled {key.casefold()!r}"
-            raise Refused(400, said, code="invalid_value", headers=NO_RETRY)
+            raise RefusedRequest(400, said, code="invalid_value", headers=NO_RETRY)
 
 
 def _context(exchange: Exchange, contract: Contract, messages: list[Any]) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def _record(store: Store, exchange: Exchange, contract: Contract, verdict: Verdi
         log.error("a verdict could not be stored: %s", error)  # noqa: TRY400 - the sentence says it all
 
 
-def _refusal(exchange: Exchange, verdict: Verdict, at: int, *, stored: bool) -> Refused:
+def _refusal(exchange: Exchange, verdict: Verdict, at: int, *, stored: bool) -> RefusedRequest:
     """The error for the client; it may quote the text, which is the client's own."""
     errors = [found for found in verdict.findings if found.level == "error"]
     said = f"the request was refused: {errors[0].code} {errors[0].message}" if errors else "the request was refused"
@@ -189,7 +189,7 @@ def _refusal(exchange: Exchange, verdict: Verdict, at: int, *, stored: bool) -> 
     if stored:
         headers["x-trueup-verdict"] = exchange.verdict_id
     more = {"message_index": at, "findings": [found.to_dict() for found in errors]}
-    return Refused(400, said, code=OUTCOME, headers=headers, more=more)
+    return RefusedRequest(400, said, code=OUTCOME, headers=headers, more=more)
 
 
 def _model(exchange: Exchange) -> str:

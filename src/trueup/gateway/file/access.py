@@ -7,7 +7,7 @@ from trueup.gateway.config import Access, AwsKeys, TokenSource
 from trueup.verdict.paths import Parts
 
 if TYPE_CHECKING:
-    from trueup.gateway.settings import Desk
+    from trueup.gateway.settings import SettingsReader
 
 _KINDS = {
     "azure": ("kind", "version", "token"),
@@ -18,7 +18,7 @@ _SOURCE = ("command", "file", "metadata", "seconds")
 _AWS = {"access_key": "AWS_ACCESS_KEY_ID", "secret_key": "AWS_SECRET_ACCESS_KEY", "session_token": "AWS_SESSION_TOKEN"}
 
 
-def read_access(desk: "Desk", data: Any, path: Parts, key: str, key_path: Parts) -> Access | None:
+def read_access(desk: "SettingsReader", data: Any, path: Parts, key: str, key_path: Parts) -> Access | None:
     """How to address a cloud upstream and sign its requests; None if there is no `auth`."""
     if data is None:
         return None
@@ -43,7 +43,7 @@ def base_of(access: Access | None) -> str:
     return ""
 
 
-def _azure(desk: "Desk", part: dict[str, Any], path: Parts, key: str, key_path: Parts) -> Access:
+def _azure(desk: "SettingsReader", part: dict[str, Any], path: Parts, key: str, key_path: Parts) -> Access:
     token = _source(desk, part.get("token"), (*path, "token"))
     if not key and token is None:
         desk.say(
@@ -57,7 +57,7 @@ def _azure(desk: "Desk", part: dict[str, Any], path: Parts, key: str, key_path: 
     return Access("azure", key=key, version=desk.text(part.get("version", ""), (*path, "version")), token=token)
 
 
-def _vertex(desk: "Desk", part: dict[str, Any], path: Parts, key: str, key_path: Parts) -> Access:
+def _vertex(desk: "SettingsReader", part: dict[str, Any], path: Parts, key: str, key_path: Parts) -> Access:
     if key:
         desk.say(
             "N006", key_path, "vertex takes no key", "Give `token: {command: [gcloud, auth, print-access-token]}`."
@@ -74,7 +74,7 @@ def _vertex(desk: "Desk", part: dict[str, Any], path: Parts, key: str, key_path:
     )
 
 
-def _bedrock(desk: "Desk", part: dict[str, Any], path: Parts, key: str, key_path: Parts) -> Access:  # noqa: ARG001 - as the others
+def _bedrock(desk: "SettingsReader", part: dict[str, Any], path: Parts, key: str, key_path: Parts) -> Access:  # noqa: ARG001 - as the others
     region = desk.text(part.get("region") or desk.environ.get("AWS_REGION"), (*path, "region"), needed=True)
     source = _source(desk, part.get("credentials"), (*path, "credentials"))
     if key or source is not None:
@@ -92,7 +92,7 @@ def _bedrock(desk: "Desk", part: dict[str, Any], path: Parts, key: str, key_path
     return Access("bedrock", region=region, aws=AwsKeys(**given))
 
 
-def _source(desk: "Desk", data: Any, path: Parts) -> TokenSource | None:
+def _source(desk: "SettingsReader", data: Any, path: Parts) -> TokenSource | None:
     """The source of a token."""
     if data is None:
         return None

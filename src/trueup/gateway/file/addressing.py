@@ -18,7 +18,7 @@ from trueup.store.open import file_of
 from trueup.verdict.paths import Parts
 
 if TYPE_CHECKING:
-    from trueup.gateway.settings import Desk
+    from trueup.gateway.settings import SettingsReader
 
 # Paths that the gateway adds itself. Words that a base URL may also end in count only after a version.
 _ENDPOINT = re.compile(
@@ -28,7 +28,7 @@ _ENDPOINT = re.compile(
 )
 
 
-def read_url(desk: "Desk", data: Any, path: Parts) -> str:
+def read_url(desk: "SettingsReader", data: Any, path: Parts) -> str:
     """The base URL of an upstream, without `/v1`."""
     given = desk.text(data, path, needed=True)
     if not given:
@@ -55,7 +55,7 @@ def read_url(desk: "Desk", data: Any, path: Parts) -> str:
     return base.geturl()
 
 
-def check_private(desk: "Desk", url: str, private: bool, path: Parts) -> None:
+def check_private(desk: "SettingsReader", url: str, path: Parts, *, private: bool) -> None:
     """Report an address of this machine or a private network that the file does not allow."""
     host = (urlsplit(url).hostname or "") if url else ""
     written = literal(host)
@@ -64,12 +64,12 @@ def check_private(desk: "Desk", url: str, private: bool, path: Parts) -> None:
         desk.say("N006", path, said, "Add `private: true` to this upstream if that is where it is.")
 
 
-def check_proxy(desk: "Desk", url: str, path: Parts) -> None:
+def check_proxy(desk: "SettingsReader", url: str, path: Parts) -> None:
     """Report a proxy of the environment that cannot be used for an upstream."""
     address = urlsplit(url)
     secure = address.scheme == "https"
     try:
-        proxy_for(address.hostname or "", address.port or (443 if secure else 80), secure, desk.environ)
+        proxy_for(address.hostname or "", address.port or (443 if secure else 80), desk.environ, secure=secure)
     except ValueError as error:
         desk.say(
             "N006",
@@ -79,7 +79,7 @@ def check_proxy(desk: "Desk", url: str, path: Parts) -> None:
         )
 
 
-def read_tls(desk: "Desk", data: Any, path: Parts) -> Tls:
+def read_tls(desk: "SettingsReader", data: Any, path: Parts) -> Tls:
     """The TLS options of an upstream, with readable files; their paths are relative to the configuration's folder."""
     if data is None:
         return Tls()
@@ -103,7 +103,7 @@ def read_tls(desk: "Desk", data: Any, path: Parts) -> Tls:
     return found
 
 
-def read_store(desk: "Desk", data: Any, path: Parts) -> str:
+def read_store(desk: "SettingsReader", data: Any, path: Parts) -> str:
     """The path or address of a store; empty if there is none."""
     url = desk.secret(data, path, "store")
     if not url:

@@ -17,7 +17,7 @@ from trueup.store.limits import ANY
 from trueup.verdict.paths import Parts
 
 if TYPE_CHECKING:
-    from trueup.gateway.settings import Desk
+    from trueup.gateway.settings import SettingsReader
 
 _ONE = ("name", "key", "hash", "expires")
 _CLIENT = (*_ONE, "tenant", "user", "keys", "routes", "models", "limits")
@@ -32,7 +32,7 @@ def now() -> float:
     return time.time()
 
 
-def read_clients(desk: "Desk", data: Any, routes: Iterable[str], quota: bool) -> tuple[Caller, ...]:
+def read_clients(desk: "SettingsReader", data: Any, routes: Iterable[str], *, quota: bool) -> tuple[Caller, ...]:
     """The callers of a file whose routes have these names; `quota` says whether limits can be counted."""
     known = dict.fromkeys(routes)
     found: list[Caller] = []
@@ -53,7 +53,7 @@ def read_clients(desk: "Desk", data: Any, routes: Iterable[str], quota: bool) ->
     return tuple(found)
 
 
-def refuse_open_door(desk: "Desk", top: dict[str, Any], host: str) -> None:
+def refuse_open_door(desk: "SettingsReader", top: dict[str, Any], host: str) -> None:
     """Report an empty list of clients; warn about an address that others can reach if there are no clients."""
     if "clients" in top and not top["clients"]:
         said = "clients is empty, and without clients everyone has access"
@@ -77,7 +77,7 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _shared(desk: "Desk", part: dict[str, Any], here: Parts, routes: dict[str, None]) -> dict[str, Any]:
+def _shared(desk: "SettingsReader", part: dict[str, Any], here: Parts, routes: dict[str, None]) -> dict[str, Any]:
     """The settings that all keys of an entry share."""
     tenant = desk.text(part.get("tenant"), (*here, "tenant"), needed=True)
     for what in ("tenant", "user"):
@@ -96,7 +96,7 @@ def _shared(desk: "Desk", part: dict[str, Any], here: Parts, routes: dict[str, N
     }  # fmt: skip
 
 
-def _list(desk: "Desk", part: dict[str, Any], here: Parts, name: str) -> list[Any]:
+def _list(desk: "SettingsReader", part: dict[str, Any], here: Parts, name: str) -> list[Any]:
     """A list of names, or a single name. An empty list is a fault: it could be taken for all names."""
     given = part.get(name)
     if name in part and not given:
@@ -104,7 +104,7 @@ def _list(desk: "Desk", part: dict[str, Any], here: Parts, name: str) -> list[An
     return [given] if isinstance(given, str) else desk.items(given or None, (*here, name))
 
 
-def _keys(desk: "Desk", part: dict[str, Any], here: Parts) -> list[tuple[Parts, dict[str, Any]]]:
+def _keys(desk: "SettingsReader", part: dict[str, Any], here: Parts) -> list[tuple[Parts, dict[str, Any]]]:
     """Each key of an entry, with its place."""
     if "keys" not in part:
         return [(here, part)]
@@ -117,7 +117,7 @@ def _keys(desk: "Desk", part: dict[str, Any], here: Parts) -> list[tuple[Parts, 
     return [((*here, "keys", at), desk.mapping(each, (*here, "keys", at), _ONE)) for at, each in enumerate(listed)]
 
 
-def _caller(desk: "Desk", key: dict[str, Any], here: Parts, shared: dict[str, Any]) -> Caller:
+def _caller(desk: "SettingsReader", key: dict[str, Any], here: Parts, shared: dict[str, Any]) -> Caller:
     hashed = desk.secret(key.get("hash", ""), (*here, "hash"), "hash")
     plain = desk.sent(key.get("key", ""), (*here, "key"), "key")
     if ("key" in key) == ("hash" in key):
@@ -133,7 +133,7 @@ def _caller(desk: "Desk", key: dict[str, Any], here: Parts, shared: dict[str, An
     return Caller(plain, hash=hashed, expires=expires, **{**shared, "name": name})
 
 
-def read_expires(desk: "Desk", data: Any, path: Parts, name: str) -> float | None:
+def read_expires(desk: "SettingsReader", data: Any, path: Parts, name: str) -> float | None:
     """When a key stops working; warns if that is soon."""
     if data is None:
         return None
@@ -157,7 +157,7 @@ def read_expires(desk: "Desk", data: Any, path: Parts, name: str) -> float | Non
     return until
 
 
-def _limits(desk: "Desk", data: Any, path: Parts) -> tuple[tuple[Allowance, ...], int]:
+def _limits(desk: "SettingsReader", data: Any, path: Parts) -> tuple[tuple[Allowance, ...], int]:
     if data is None:
         return (), 0
     part = desk.mapping(data, path, _LIMITS)
@@ -191,7 +191,7 @@ def _allowance(unit: str, text: Any) -> Allowance | None:
     return Allowance(unit, match[2] or match[3], amount) if amount <= MOST else None  # type: ignore[arg-type]
 
 
-def _refuse_same(desk: "Desk", callers: list[Caller], places: list[Parts]) -> None:
+def _refuse_same(desk: "SettingsReader", callers: list[Caller], places: list[Parts]) -> None:
     seen: set[str] = set()
     for caller, place in zip(callers, places, strict=True):
         hashed = caller.hash.lower() or (hash_of(caller.key) if caller.key else "")
@@ -201,7 +201,7 @@ def _refuse_same(desk: "Desk", callers: list[Caller], places: list[Parts]) -> No
         seen.add(hashed)
 
 
-def _refuse_disagreeing(desk: "Desk", callers: list[Caller], places: list[Parts]) -> None:
+def _refuse_disagreeing(desk: "SettingsReader", callers: list[Caller], places: list[Parts]) -> None:
     """Report contradictory limits of one tenant, user or client: it would be unclear which one applies."""
     amounts: dict[tuple[str, ...], int] = {}
     for caller, place in zip(callers, places, strict=True):

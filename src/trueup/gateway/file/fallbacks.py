@@ -6,12 +6,14 @@ from trueup.gateway.config import Spare, Upstream
 from trueup.verdict.paths import Parts
 
 if TYPE_CHECKING:
-    from trueup.gateway.settings import Desk
+    from trueup.gateway.settings import SettingsReader
 
 _SPARE = ("upstream", "model", "share")
 
 
-def read_fallback(desk: "Desk", part: dict[str, Any], path: Parts, upstreams: dict[str, Upstream]) -> tuple[Spare, ...]:
+def read_fallback(
+    desk: "SettingsReader", part: dict[str, Any], path: Parts, upstreams: dict[str, Upstream]
+) -> tuple[Spare, ...]:
     """The upstreams that a route asks next; the shares must leave time for all of them."""
     found: list[Spare] = []
     for at, each in enumerate(desk.items(part.get("fallback"), (*path, "fallback"))):
@@ -29,7 +31,7 @@ def read_fallback(desk: "Desk", part: dict[str, Any], path: Parts, upstreams: di
     return tuple(found)
 
 
-def read_share(desk: "Desk", data: Any, path: Parts) -> float | None:
+def read_share(desk: "SettingsReader", data: Any, path: Parts) -> float | None:
     """A share of the time, if one is given."""
     if data is None:
         return None

@@ -11,10 +11,10 @@ from trueup.gateway.config import Route, fits
 from trueup.verdict.paths import Parts
 
 if TYPE_CHECKING:
-    from trueup.gateway.settings import Desk
+    from trueup.gateway.settings import SettingsReader
 
 
-def warn_of_shadows(desk: "Desk", routes: Sequence[Route], path: Parts) -> None:
+def warn_of_shadows(desk: "SettingsReader", routes: Sequence[Route], path: Parts) -> None:
     """Report the patterns of the last route that earlier routes take."""
     *earlier, last = routes
     for pattern in last.models:

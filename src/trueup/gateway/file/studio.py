@@ -14,7 +14,7 @@ from trueup.store.limits import ANY
 from trueup.verdict.paths import Parts
 
 if TYPE_CHECKING:
-    from trueup.gateway.settings import Desk
+    from trueup.gateway.settings import SettingsReader
 
 NAME = "studio"  # the section, and the first part of the paths
 _SECTION = ("keys", "folders", "hosts", "secret")
@@ -25,7 +25,7 @@ _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]")
 
 
 def read_studio(
-    desk: "Desk", data: Any, clients: Iterable[Caller], routes: Iterable[Route]
+    desk: "SettingsReader", data: Any, clients: Iterable[Caller], routes: Iterable[Route]
 ) -> StudioSection | None:  # fmt: skip
     """The section of a file with these clients and routes; None if there is none."""
     if data is None:
@@ -50,7 +50,7 @@ def read_studio(
     )  # fmt: skip
 
 
-def _keys(desk: "Desk", data: Any, path: Parts, clients: Iterable[Caller]) -> tuple[StudioKey, ...]:
+def _keys(desk: "SettingsReader", data: Any, path: Parts, clients: Iterable[Caller]) -> tuple[StudioKey, ...]:
     listed = desk.items(data, path)
     if not listed:
         hint = "Give `keys: [{name: ana, role: editor, hash: sha256:…}]`; `trueup keys new --role editor` makes one."
@@ -72,7 +72,7 @@ def _keys(desk: "Desk", data: Any, path: Parts, clients: Iterable[Caller]) -> tu
     return tuple(found)
 
 
-def _key(desk: "Desk", part: dict[str, Any], here: Parts) -> StudioKey:
+def _key(desk: "SettingsReader", part: dict[str, Any], here: Parts) -> StudioKey:
     name = desk.text(part.get("name"), (*here, "name"), needed=True)
     role = desk.word(part.get("role"), (*here, "role"), _ROLES)
     hashed = desk.secret(part.get("hash", ""), (*here, "hash"), "hash")
@@ -100,7 +100,7 @@ def _key(desk: "Desk", part: dict[str, Any], here: Parts) -> StudioKey:
     return StudioKey(name, role, plain, hashed, tenant, expires)  # type: ignore[arg-type]  # one of the roles
 
 
-def _folders(desk: "Desk", data: Any, path: Parts) -> tuple[str, ...]:
+def _folders(desk: "SettingsReader", data: Any, path: Parts) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for at, each in enumerate(desk.items(data, path)):
         name = desk.text(each, (*path, at), needed=True)
@@ -112,7 +112,7 @@ def _folders(desk: "Desk", data: Any, path: Parts) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _hosts(desk: "Desk", data: Any, path: Parts) -> tuple[str, ...]:
+def _hosts(desk: "SettingsReader", data: Any, path: Parts) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for at, each in enumerate(desk.items(data, path)):
         name = desk.text(each, (*path, at), needed=True).lower()

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from trueup.contract.judging.incoming import without_surrogates
-from trueup.gateway.errors import Refused, not_json
+from trueup.gateway.errors import RefusedRequest, not_json
 from trueup.verdict.likeness import nearest
 
 _object = msgspec.json.Decoder(dict[str, Any])
@@ -27,7 +27,7 @@ def object_in(raw: bytes, keys: Sequence[str]) -> dict[str, Any]:
         if name not in keys:
             near = nearest(name, keys)
             known = f"did you mean {near!r}?" if near else f"it takes {', '.join(keys)}"
-            raise Refused(400, f"unknown key {name[:100]!r}; {known}", code="unknown_key")
+            raise RefusedRequest(400, f"unknown key {name[:100]!r}; {known}", code="unknown_key")
     return body
 
 

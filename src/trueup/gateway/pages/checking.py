@@ -18,7 +18,7 @@ from trueup.contract.judging.conversation import completed
 from trueup.gateway.config import Caller, Config, Route
 from trueup.gateway.door.exchange import checked_context, refuse_bad_source, refuse_odd_context, who
 from trueup.gateway.door.visit import Visit
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import RefusedRequest
 from trueup.gateway.keys import permit
 from trueup.gateway.pages.bodies import object_in
 from trueup.gateway.protocols.protocol import a_name
@@ -67,7 +67,7 @@ class _Asked(NamedTuple):
     visit: Visit
 
 
-class Checking:
+class CheckPage:
     """This path of one gateway; `store` returns the open store, or None."""
 
     def __init__(self, config: Config, metrics: Metrics, store: Callable[[], Store | None]) -> None:
@@ -84,11 +84,11 @@ class Checking:
     def open(
         self, route_name: str, visit: Visit, headers: dict[str, str], raw: bytes, caller: Caller | None
     ) -> Work:  # fmt: skip
-        """The work that a request asks for; a request that cannot be judged raises `Refused`."""
+        """The work that a request asks for; a request that cannot be judged raises `RefusedRequest`."""
         body = object_in(raw, KEYS)
         route = self._config.route(route_name) if route_name else None
         if route_name and route is None:
-            raise Refused(404, f"there is no route {route_name!r}", code="not_found")
+            raise RefusedRequest(404, f"there is no route {route_name!r}", code="not_found")
         visit.route, visit.model = route_name, _text(body, "model")
         permit(caller, route, None)
         contract = self._contract(route, body.get("contract"), headers.get("x-trueup-contract"))
@@ -102,7 +102,7 @@ class Checking:
             tenant=(whose := who(caller, headers, body))[0], user=whose[1],
         )  # fmt: skip
         if body.get("record", True) is not True and body["record"] is not False:
-            raise Refused(400, "'record' must be true or false", code="invalid_value")
+            raise RefusedRequest(400, "'record' must be true or false", code="invalid_value")
         store = self._store() if body.get("record", True) else None
         if store is not None and store.crowded:
             raise unavailable()
@@ -164,20 +164,22 @@ class Checking:
         if wanted and found is None:
             known = f"it has {', '.join(names)}" if names else "it has none"
             message = f"this gateway has no contract {str(wanted)[:100]!r}; {known}"
-            raise Refused(400, message, code="unknown_contract")
+            raise RefusedRequest(400, message, code="unknown_contract")
         if route is not None and bound is not None and found is not bound:
             message = f"the route {route.name!r} has another contract than {wanted!r}; send the request to {PATH}"
-            raise Refused(400, message, code="bound_contract")
+            raise RefusedRequest(400, message, code="bound_contract")
         if found is not None:
             return found
         only = {id(contract): contract for contract in self._contracts.values()}
         if len(only) == 1:
             return next(iter(only.values()))
         if not only:
-            raise Refused(
+            raise RefusedRequest(
                 400, "this gateway has no contract; add one to `contracts` in its file", code="unknown_contract"
             )
-        raise Refused(400, f'name the contract: "contract" is one of {", ".join(names)}', code="missing_contract")
+        raise RefusedRequest(
+            400, f'name the contract: "contract" is one of {", ".join(names)}', code="missing_contract"
+        )
 
 
 def route_of(path: str, end: str = PATH) -> str | None:
@@ -198,15 +200,19 @@ def _source(body: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     if messages is not None:
         listed = isinstance(messages, list) and messages and all(isinstance(each, dict) for each in messages)
         if not listed:
-            raise Refused(400, "'messages' must be a list of messages, such as [{\"role\": …}]", code="invalid_value")
+            raise RefusedRequest(
+                400, "'messages' must be a list of messages, such as [{\"role\": …}]", code="invalid_value"
+            )
     if "reply" not in body:
         if messages is None:
             said = "there is nothing to judge; send 'reply' (a text or a provider's response) or 'messages'"
-            raise Refused(400, said, code="missing_reply")
+            raise RefusedRequest(400, said, code="missing_reply")
         return messages, {}
     reply = body["reply"]
     if not isinstance(reply, str | dict | list):
-        raise Refused(400, "'reply' must be a text, a provider's response or a list of messages", code="invalid_value")
+        raise RefusedRequest(
+            400, "'reply' must be a text, a provider's response or a list of messages", code="invalid_value"
+        )
     return reply, {} if messages is None else {"history": messages}
 
 

@@ -15,10 +15,10 @@ from urllib.parse import quote
 import msgspec
 
 from trueup.ask.clients.request import TransportFailure
-from trueup.gateway.client.upstream import READING, Line, broken
+from trueup.gateway.client.upstream import READING, UpstreamConnections, broken
 from trueup.gateway.config import Caller, Config, Route, Speaks, Upstream
 from trueup.gateway.door.exchange import who
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import RefusedRequest
 from trueup.gateway.keys import permit
 from trueup.gateway.replies.rungs import rungs_of
 
@@ -30,7 +30,7 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 Row = dict[str, Any]
 
 
-class Listed(NamedTuple):
+class ModelList(NamedTuple):
     """An answer: its body, and the upstreams that could not be asked."""
 
     body: Row
@@ -38,16 +38,16 @@ class Listed(NamedTuple):
 
 
 async def models(
-    config: Config, line: Line, headers: Mapping[str, str], caller: Caller | None, route_name: str = ""
-) -> Listed:
+    config: Config, line: UpstreamConnections, headers: Mapping[str, str], caller: Caller | None, route_name: str = ""
+) -> ModelList:
     """All models that a client can request with its key; with `route_name`, those of this route."""
     speaks, route = _spoken(headers), _route(config, route_name)
     rows = {name: _row(name, speaks) for name in _names(config, speaks, route)}
     asked = _upstreams(config, speaks, route)
     results = await asyncio.gather(*(_of(config, line, each, headers) for each in asked), return_exceptions=True)
-    refusals: dict[str, Refused] = {}
+    refusals: dict[str, RefusedRequest] = {}
     for upstream, result in zip(asked, results, strict=True):
-        if isinstance(result, Refused):
+        if isinstance(result, RefusedRequest):
             refusals[upstream.name] = result
         elif isinstance(result, BaseException):
             raise result
@@ -61,18 +61,23 @@ async def models(
             raise refused
         log.warning("%s; /v1/models lists the other models", refused.message)
     shown = [row for name, row in rows.items() if _may_ask(config, headers, caller, route, name)]
-    return Listed(_list(shown, speaks), tuple(refusals))
+    return ModelList(_list(shown, speaks), tuple(refusals))
 
 
 async def model(
-    config: Config, line: Line, headers: Mapping[str, str], caller: Caller | None, name: str, route_name: str = ""
-) -> Listed:
+    config: Config,
+    line: UpstreamConnections,
+    headers: Mapping[str, str],
+    caller: Caller | None,
+    name: str,
+    route_name: str = "",
+) -> ModelList:
     """One model by its name; with `route_name`, one of this route."""
     speaks, route = _spoken(headers), _route(config, route_name)
     if not _may_ask(config, headers, caller, route, name):
         raise _unknown(name)
     if name in _names(config, speaks, route):
-        return Listed(_row(name, speaks))
+        return ModelList(_row(name, speaks))
     path = _path_of(name)
     upstream = _leads_to(config, speaks, route, name)
     if upstream is None:
@@ -84,7 +89,7 @@ async def model(
         raise _unknown(name)
     if status != 200:
         raise _refused(upstream, f"the model cannot be looked up (status {status})")
-    return Listed(body)
+    return ModelList(body)
 
 
 def _may_ask(config: Config, headers: Mapping[str, str], caller: Caller | None, route: Route | None, name: str) -> bool:
@@ -92,7 +97,7 @@ def _may_ask(config: Config, headers: Mapping[str, str], caller: Caller | None, 
     on = route or config.route_for(name)
     try:
         permit(caller, on, name)
-    except Refused:
+    except RefusedRequest:
         return False
     tenant, _ = who(caller, headers, {})
     return any(rung.upstream.takes_from(tenant) for rung in rungs_of(config, on, name, _spoken(headers)))
@@ -106,7 +111,7 @@ def _spoken(headers: Mapping[str, str]) -> Speaks:
 def _route(config: Config, name: str) -> Route | None:
     route = config.route(name) if name else None
     if name and route is None:
-        raise Refused(404, f"there is no route {name[:100]!r}", code="not_found")
+        raise RefusedRequest(404, f"there is no route {name[:100]!r}", code="not_found")
     return route
 
 
@@ -145,7 +150,7 @@ def _upstreams(config: Config, speaks: Speaks, route: Route | None) -> list[Upst
     return [each for each in found if each.access is None]  # clouds list deployments elsewhere
 
 
-async def _of(config: Config, line: Line, upstream: Upstream, headers: Mapping[str, str]) -> list[Row]:
+async def _of(config: Config, line: UpstreamConnections, upstream: Upstream, headers: Mapping[str, str]) -> list[Row]:
     """An upstream's models, as it describes them."""
     path = "/v1/models?limit=1000" if upstream.protocol == "anthropic" else "/v1/models"
     status, body = await _fetched(config, line, upstream, path, headers)
@@ -157,7 +162,7 @@ async def _of(config: Config, line: Line, upstream: Upstream, headers: Mapping[s
 
 
 async def _fetched(
-    config: Config, line: Line, upstream: Upstream, path: str, headers: Mapping[str, str]
+    config: Config, line: UpstreamConnections, upstream: Upstream, path: str, headers: Mapping[str, str]
 ) -> tuple[int, Row]:
     """The status and the body of an answer; a body counts only if the status is a success."""
     seconds = min(_SECONDS, config.limits.total_seconds)
@@ -171,14 +176,14 @@ async def _fetched(
             finally:
                 reply.close()
     except TransportFailure as failed:
-        raise Refused(502, failed.failure.reason, "server_error", "upstream_failed") from None
+        raise RefusedRequest(502, failed.failure.reason, "server_error", "upstream_failed") from None
     except TimeoutError:
         said = f"upstream {upstream.name!r} did not list its models within {seconds:g} s"
-        raise Refused(504, said, "server_error", "upstream_timeout") from None
+        raise RefusedRequest(504, said, "server_error", "upstream_timeout") from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise _refused(upstream, "the list of models is not a JSON object") from None
     except (*READING,) as error:
-        raise Refused(502, broken(upstream, error).reason, "server_error", "upstream_failed") from None
+        raise RefusedRequest(502, broken(upstream, error).reason, "server_error", "upstream_failed") from None
 
 
 def _path_of(name: str) -> str:
@@ -190,12 +195,12 @@ def _path_of(name: str) -> str:
     return f"/v1/models/{quote(name, safe='/:@')}"
 
 
-def _unknown(name: str) -> Refused:
-    return Refused(404, f"there is no model {name[:100]!r}", code="model_not_found")
+def _unknown(name: str) -> RefusedRequest:
+    return RefusedRequest(404, f"there is no model {name[:100]!r}", code="model_not_found")
 
 
-def _refused(upstream: Upstream, said: str) -> Refused:
-    return Refused(502, f"upstream {upstream.name!r}: {said}", "server_error", "upstream_failed")
+def _refused(upstream: Upstream, said: str) -> RefusedRequest:
+    return RefusedRequest(502, f"upstream {upstream.name!r}: {said}", "server_error", "upstream_failed")
 
 
 def _row(name: str, speaks: Speaks) -> Row:

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from trueup import __version__
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import RefusedRequest
 from trueup.gateway.pages.models import model, models
 from trueup.gateway.pages.openapi import document
 from trueup.gateway.pages.status import HEADERS, Status, contract_names, is_local, key_headers, page
@@ -81,13 +81,13 @@ class Pages:
         headers = {name.lower(): value for name, value in request.headers.items()}
         try:
             caller = gateway.door.caller(key_headers(headers))
-        except Refused as refused:
+        except RefusedRequest as refused:
             if refused.status == 401:
                 refused.headers["www-authenticate"] = 'Basic realm="trueup: any user, a client key as password"'
             return _told(refused)
         if caller is None and not is_local(headers.get("host", ""), config):
             said = "this page needs client keys if it is opened under a name; open it by its address, or configure `clients`"
-            return _told(Refused(403, said, "permission_error", "unknown_host"))
+            return _told(RefusedRequest(403, said, "permission_error", "unknown_host"))
         shown = Status(
             __version__, time.monotonic() - self._began, await self._problems(),
             [route for route in config.routes if caller is None or not caller.routes or route.name in caller.routes], contract_names(config),
@@ -129,12 +129,12 @@ class Pages:
                 if name
                 else models(config, line, headers, caller, route)
             )
-        except Refused as refused:
+        except RefusedRequest as refused:
             return _told(refused)
         return JSONResponse(listed.body, headers={INCOMPLETE: ", ".join(listed.without)} if listed.without else None)
 
 
-def _told(refused: Refused) -> Response:
+def _told(refused: RefusedRequest) -> Response:
     error = {"message": refused.message, "type": refused.kind, "param": None, "code": refused.code or None}
     return JSONResponse({"error": error}, refused.status, refused.headers)
 
@@ -142,13 +142,13 @@ def _told(refused: Refused) -> Response:
 async def _missing(request: Request, error: Any) -> Response:
     if getattr(error, "status_code", 404) == 405:
         return _not_allowed((error.headers or {}).get("Allow", "GET"))
-    return _told(Refused(404, f"there is nothing at {request.url.path[:200]!r}", code="not_found"))
+    return _told(RefusedRequest(404, f"there is nothing at {request.url.path[:200]!r}", code="not_found"))
 
 
 def _not_allowed(allowed: str) -> Response:
     said = f"this path takes {allowed.replace(', ', ' or ')}"
-    return _told(Refused(405, said, code="method_not_allowed", headers={"allow": allowed}))
+    return _told(RefusedRequest(405, said, code="method_not_allowed", headers={"allow": allowed}))
 
 
 async def _failed(request: Request, error: Any) -> Response:  # noqa: ARG001 - starlette's signature
-    return _told(Refused(500, "the gateway failed", "server_error", "internal"))
+    return _told(RefusedRequest(500, "the gateway failed", "server_error", "internal"))

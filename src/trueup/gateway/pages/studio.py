@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from trueup.gateway.config import Config
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import RefusedRequest
 from trueup.gateway.file.studio import NAME
 from trueup.gateway.serving.wire import JSON, Receive, Scope, Send
 from trueup.verdict.codec import spelled
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOUNT = f"/{NAME}"
 
 
-class Mounted(Protocol):
+class StudioApp(Protocol):
     """An application at `/studio`; its paths begin with that."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
@@ -35,7 +35,7 @@ class Mounted(Protocol):
         """Close what was opened."""
 
 
-Offer = Callable[["Gateway"], Mounted]
+Offer = Callable[["Gateway"], StudioApp]
 
 
 class StudioPages:
@@ -43,7 +43,7 @@ class StudioPages:
 
     def __init__(self, gateway: "Gateway") -> None:
         self._gateway = gateway
-        self._mounted: Mounted | None = None
+        self._mounted: StudioApp | None = None
         self.offer: Offer | None = None
 
     async def follow(self, config: Config) -> None:
@@ -74,12 +74,12 @@ class StudioPages:
         mounted = self._mounted
         if mounted is None or self._gateway.stopping:
             said = "the gateway is stopping" if self._gateway.stopping else "this gateway was started without a studio"
-            await _refuse(send, Refused(503, said, "server_error", "not_running"))
+            await _refuse(send, RefusedRequest(503, said, "server_error", "not_running"))
             return
         await mounted(scope, receive, send)
 
 
-async def _refuse(send: Send, refused: Refused) -> None:
+async def _refuse(send: Send, refused: RefusedRequest) -> None:
     body = spelled({"error": {"code": refused.code, "message": refused.message, "hint": ""}})
     headers = [JSON, (b"content-length", b"%d" % len(body)), (b"cache-control", b"no-store")]
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from trueup.gateway.config import Speaks
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import RefusedRequest
 
 Carries = Literal["nothing", "json", "form", "upload"]
 _ID = re.compile(r"[A-Za-z0-9_:-][A-Za-z0-9_.:-]{0,199}")
@@ -59,12 +59,12 @@ ENDPOINTS = (
     Endpoint("batches", "GET", "batches", kept=True, query=_PAGES),
     Endpoint("batches", "GET", "batches/*", kept=True),
     Endpoint("batches", "POST", "batches/*/cancel", kept=True),
-    Endpoint("batches", "POST", "messages/batches", "json", "anthropic", True, True, query=("beta",), many=True),
+    Endpoint("batches", "POST", "messages/batches", "json", "anthropic", generates=True, kept=True, query=("beta",), many=True),
     Endpoint("batches", "GET", "messages/batches", "nothing", "anthropic", kept=True, query=("beta", *_PAGES)),
     Endpoint("batches", "GET", "messages/batches/*", "nothing", "anthropic", kept=True, query=("beta",)),
     Endpoint("batches", "DELETE", "messages/batches/*", "nothing", "anthropic", kept=True, query=("beta",)),
     Endpoint("batches", "POST", "messages/batches/*/cancel", "nothing", "anthropic", kept=True, query=("beta",)),
-    Endpoint("batches", "GET", "messages/batches/*/results", "nothing", "anthropic", True, True, True, ("beta",)),
+    Endpoint("batches", "GET", "messages/batches/*/results", "nothing", "anthropic", generates=True, kept=True, large=True, query=("beta",)),
     Endpoint("responses", "GET", "responses/*", generates=True, kept=True,
              query=("include", "include[]", "stream", "starting_after", "include_obfuscation")),
     Endpoint("responses", "DELETE", "responses/*", kept=True),
@@ -78,7 +78,7 @@ for _each in ENDPOINTS:
     _TABLE.setdefault(_each.path, {})[_each.method] = _each
 
 
-class Place(NamedTuple):
+class MatchedPath(NamedTuple):
     """A path that matches an endpoint."""
 
     route: str  # the name of the route in the path; empty: none
@@ -86,7 +86,7 @@ class Place(NamedTuple):
     methods: dict[str, Endpoint]
 
 
-def place_of(path: str) -> Place | None:
+def place_of(path: str) -> MatchedPath | None:
     """The endpoint that a path names: `/v1/…`, or `/NAME/v1/…`; None if there is none.
 
     >>> place_of("/salon/v1/files/file-1/content").path, place_of("/v1/files/../admin"), place_of("/v1/models")
@@ -103,7 +103,7 @@ def place_of(path: str) -> Place | None:
     for form in ("/".join(rest), *_forms(rest)):
         methods = _TABLE.get(form)
         if methods is not None:
-            return Place(name, f"/v1/{'/'.join(rest)}", methods)
+            return MatchedPath(name, f"/v1/{'/'.join(rest)}", methods)
     return None
 
 
@@ -117,13 +117,15 @@ def query_of(endpoint: Endpoint, raw: bytes) -> str:
     if not raw:
         return ""
     if len(raw) > _MOST_QUERY:
-        raise Refused(400, f"the query has more than {_MOST_QUERY:,} bytes", code="invalid_value")
+        raise RefusedRequest(400, f"the query has more than {_MOST_QUERY:,} bytes", code="invalid_value")
     try:
         pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, strict_parsing=True, max_num_fields=50)
     except ValueError as error:
-        raise Refused(400, f"the query cannot be read: {str(error)[:100]}", code="invalid_value") from None
+        raise RefusedRequest(400, f"the query cannot be read: {str(error)[:100]}", code="invalid_value") from None
     for name, _ in pairs:
         if name not in endpoint.query:
             known = f"it takes {', '.join(endpoint.query)}" if endpoint.query else "it takes none"
-            raise Refused(400, f"unknown parameter {name[:100]!r} in the query; {known}", code="unknown_parameter")
+            raise RefusedRequest(
+                400, f"unknown parameter {name[:100]!r} in the query; {known}", code="unknown_parameter"
+            )
     return f"?{urlencode(pairs)}" if pairs else ""

@@ -11,25 +11,25 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueup.ask.clients.request import Failure, Request, TransportFailure, failure_in, retry_after
+from trueup.ask.clients.request import CallFailure, Request, TransportFailure, failure_in, retry_after
 from trueup.ask.drivers.clock import SYSTEM
 from trueup.ask.shapes.parts import MessageError
 from trueup.gateway.client.link import CutOff
 from trueup.gateway.client.time_limit import Within
-from trueup.gateway.client.upstream import READING, Line, Reply, broken
+from trueup.gateway.client.upstream import READING, UpstreamConnections, UpstreamResponse, broken
 from trueup.gateway.config import POLICY
 from trueup.gateway.door.exchange import Exchange
-from trueup.gateway.errors import NO_RETRY, Refused
+from trueup.gateway.errors import NO_RETRY, RefusedRequest
 from trueup.gateway.passing.passing import break_off, overhead, pass_through, shown_headers, told
-from trueup.gateway.protocols.protocol import Said, encode
+from trueup.gateway.protocols.protocol import OutgoingReply, encode
 from trueup.gateway.protocols.sse import Ending, Reader, TooLong
 from trueup.gateway.replies.lanes import Lanes
 from trueup.gateway.replies.naming import renamed
 from trueup.gateway.replies.rendering import failed_refusal
-from trueup.gateway.replies.rungs import Rung
+from trueup.gateway.replies.rungs import UpstreamRung
 from trueup.gateway.replies.tab import Tab
 from trueup.gateway.replies.translating import UNTRANSLATABLE, instructed, target_of, translated
-from trueup.gateway.serving.wire import EVENTS, JSON, Out, Stream
+from trueup.gateway.serving.wire import EVENTS, JSON, Out, ResponseStream
 from trueup.read.reader import read
 
 _decode = msgspec.json.Decoder().decode
@@ -55,20 +55,22 @@ class _Answer(NamedTuple):
     status: int
     headers: list[tuple[bytes, bytes]]
     body: bytes
-    reply: Reply | None = None  # the rest of a stream
+    reply: UpstreamResponse | None = None  # the rest of a stream
     pieces: Any = None
 
 
 class _Failed(Exception):
     """A rung that did not answer; `answer` is an error of the client's own protocol."""
 
-    def __init__(self, failure: Failure, answer: _Answer | None = None) -> None:
+    def __init__(self, failure: CallFailure, answer: _Answer | None = None) -> None:
         super().__init__(failure.reason)
         self.failure = failure
         self.answer = answer
 
 
-async def passed(exchange: Exchange, lanes: Lanes, line: Line, out: Out, tab: Tab, seconds: float) -> tuple[int, int]:
+async def passed(
+    exchange: Exchange, lanes: Lanes, line: UpstreamConnections, out: Out, tab: Tab, seconds: float
+) -> tuple[int, int]:
     """Pass a request through; return how many calls that took, and the status that the client got."""
     rungs = exchange.rungs
     if len(rungs) == 1 and target_of(exchange.protocol, rungs[0].upstream) is exchange.protocol:
@@ -81,7 +83,7 @@ async def passed(exchange: Exchange, lanes: Lanes, line: Line, out: Out, tab: Ta
 class Falling:
     """One request that several upstreams may answer."""
 
-    def __init__(self, exchange: Exchange, lanes: Lanes, line: Line, out: Out, tab: Tab) -> None:
+    def __init__(self, exchange: Exchange, lanes: Lanes, line: UpstreamConnections, out: Out, tab: Tab) -> None:
         self._exchange = exchange
         self._lanes = lanes
         self._line = line
@@ -109,13 +111,13 @@ class Falling:
             return await self._give(answer, over)
         if last is None:
             said = f"no upstream answered within {seconds:g} s"
-            raise Refused(504, said, "server_error", "upstream_timeout", headers=NO_RETRY)
+            raise RefusedRequest(504, said, "server_error", "upstream_timeout", headers=NO_RETRY)
         if last.answer is not None:
             final = [*last.answer.headers, *((k.encode(), v.encode()) for k, v in NO_RETRY.items() if self.calls > 1)]
             return await self._give(last.answer._replace(headers=final), over)
         raise failed_refusal(last.failure, self._exchange, self.calls)
 
-    def _order(self) -> list[Rung]:
+    def _order(self) -> list[UpstreamRung]:
         """The rungs, those with an open breaker last: they are asked only if no other answers."""
         rungs, breakers = self._exchange.rungs, self._lanes.memory.breakers
         if not breakers or not self._policy.breaker:
@@ -123,7 +125,7 @@ class Falling:
         now = SYSTEM.now()
         return sorted(rungs, key=lambda rung: breakers.rest(rung.place, now))
 
-    async def _asked(self, rung: Rung, seconds: float) -> _Answer:
+    async def _asked(self, rung: UpstreamRung, seconds: float) -> _Answer:
         """The answer of a rung, which its breaker is informed of."""
         exchange, policy, breakers = self._exchange, self._policy, self._lanes.memory.breakers
         exchange.upstream = rung.upstream
@@ -146,12 +148,12 @@ class Falling:
         self._tried(rung, "" if answer.status < 400 else str(answer.status))
         return answer
 
-    def _tried(self, rung: Rung, reason: str) -> None:
+    def _tried(self, rung: UpstreamRung, reason: str) -> None:
         """Record a call for the rates of its model."""
         exchange = self._exchange
         exchange.tried += ((rung.model or str(exchange.head.model or ""), reason),)
 
-    async def _fetched(self, rung: Rung, seconds: float) -> _Answer:
+    async def _fetched(self, rung: UpstreamRung, seconds: float) -> _Answer:
         exchange = self._exchange
         native = target_of(exchange.protocol, rung.upstream) is exchange.protocol
         try:
@@ -159,16 +161,16 @@ class Falling:
                 return await (self._native(rung) if native else self._foreign(rung))
         except TransportFailure as failed:
             raise _Failed(failed.failure) from None
-        except (MessageError, Refused) as error:
+        except (MessageError, RefusedRequest) as error:
             said = f"the request cannot be sent to the upstream {rung.upstream.name!r}: {error}"
-            raise _Failed(Failure(said, "fatal", 400, code=UNTRANSLATABLE, unsent=True)) from None
+            raise _Failed(CallFailure(said, "fatal", 400, code=UNTRANSLATABLE, unsent=True)) from None
         except TimeoutError:
             said = f"upstream {rung.upstream.name!r} did not answer within {seconds:g} s"
-            raise _Failed(Failure(said, code="timeout")) from None
+            raise _Failed(CallFailure(said, code="timeout")) from None
         except READING as error:
             raise _Failed(broken(rung.upstream, error)) from None
 
-    async def _native(self, rung: Rung) -> _Answer:
+    async def _native(self, rung: UpstreamRung) -> _Answer:
         exchange = self._exchange
         exchange.left_out = ()
         body = encode(exchange.body()) if exchange.extended else exchange.raw
@@ -181,7 +183,7 @@ class Falling:
                 raise _Failed(_failure(said, reply), _Answer(reply.status, headers, said))
             if 300 <= reply.status < 400:
                 said_so = f"upstream {rung.upstream.name!r} wants to send the request elsewhere"
-                raise _Failed(Failure(said_so, "fatal", code="redirect"))
+                raise _Failed(CallFailure(said_so, "fatal", code="redirect"))
             if not reply.is_stream:
                 said = await reply.read()
                 if reply.status < 300:
@@ -195,7 +197,7 @@ class Falling:
             if not keep:
                 reply.close()
 
-    async def _foreign(self, rung: Rung) -> _Answer:
+    async def _foreign(self, rung: UpstreamRung) -> _Answer:
         """The reply of an upstream of another protocol, in the client's protocol."""
         exchange = self._exchange
         protocol, target = exchange.protocol, target_of(exchange.protocol, rung.upstream)
@@ -218,25 +220,25 @@ class Falling:
                 raise _Failed(failure)
             memory.reject(key, rung.model, {failure.feature})
             request = request.replace(without=request.without | {failure.feature})
-        return self._rewritten(raw, body, asked.stream)
+        return self._rewritten(raw, body, streams=asked.stream)
 
-    def _rewritten(self, raw: bytes, body: dict[str, Any], streams: bool) -> _Answer:
+    def _rewritten(self, raw: bytes, body: dict[str, Any], *, streams: bool) -> _Answer:
         name, protocol = self._exchange.upstream.name, self._exchange.protocol
         try:
             reading = read(_decode(raw))
         except (msgspec.MsgspecError, ValueError, RecursionError):
-            raise _Failed(Failure(f"upstream {name!r}: the answer is not JSON")) from None
+            raise _Failed(CallFailure(f"upstream {name!r}: the answer is not JSON")) from None
         wrong = next((found for found in reading.findings if found.level == "error"), None)
         if wrong is not None:
-            raise _Failed(Failure(f"upstream {name!r}: {wrong.message}"))
+            raise _Failed(CallFailure(f"upstream {name!r}: {wrong.message}"))
         reply = reading.reply
-        said = Said(reply.text or reply.refusal, reply.calls, reply.model, reply.usage, finish=reply.finish)
+        said = OutgoingReply(reply.text or reply.refusal, reply.calls, reply.model, reply.usage, finish=reply.finish)
         composed = protocol.composed(said)
         if not streams:
             return _Answer(200, [JSON], encode(composed))
         return _Answer(200, list(EVENTS), b"".join(protocol.events(composed, body)))
 
-    async def _send(self, rung: Rung, path: str, body: bytes) -> Reply:
+    async def _send(self, rung: UpstreamRung, path: str, body: bytes) -> UpstreamResponse:
         self.calls += 1
         return await self._line.send(rung.upstream, path, body, self._exchange.headers)
 
@@ -245,13 +247,13 @@ class Falling:
         exchange, tab, reply = self._exchange, self._tab, answer.reply
         headers = [*answer.headers, *told(exchange, "passed", self.calls, clock=False)]
         if reply is None:
-            await tab.settle(answer.status < 300, headers, answer.body)
+            await tab.settle(headers, answer.body, charged=answer.status < 300)
             await self._out.whole(answer.status, answer.body, [*headers, overhead(exchange)])
             return answer.status
-        stream = Stream(self._out, answer.status, headers, tab.copy(headers, exchange.protocol.error_event))
+        stream = ResponseStream(self._out, answer.status, headers, tab.copy(headers, exchange.protocol.error_event))
         ending = Ending(exchange.protocol.path)
         try:
-            await tab.settle(answer.status < 300)
+            await tab.settle(charged=answer.status < 300)
             ending.feed(answer.body)
             await stream.write(answer.body)
             with Within(max(0.001, over - time.perf_counter())):
@@ -262,17 +264,17 @@ class Falling:
                 raise CutOff("the stream ended before its end")
         except TimeoutError:
             said = f"upstream {exchange.upstream.name!r} took too long"
-            await break_off(exchange, stream, Refused(504, said, "server_error", "upstream_timeout"))
+            await break_off(exchange, stream, RefusedRequest(504, said, "server_error", "upstream_timeout"))
         except READING as error:
             said = broken(exchange.upstream, error).reason
-            await break_off(exchange, stream, Refused(502, said, "server_error", "upstream_failed"))
+            await break_off(exchange, stream, RefusedRequest(502, said, "server_error", "upstream_failed"))
         finally:
             reply.close()
         await stream.end()
         return answer.status
 
 
-async def _first_event(pieces: AsyncIterator[bytes], reply: Reply, rung: Rung) -> bytes:
+async def _first_event(pieces: AsyncIterator[bytes], reply: UpstreamResponse, rung: UpstreamRung) -> bytes:
     """The bytes of a stream up to its first meaningful event; a stream that begins with an error has failed."""
     reader, held = Reader(), []
     async for piece in pieces:
@@ -291,21 +293,21 @@ async def _first_event(pieces: AsyncIterator[bytes], reply: Reply, rung: Rung) -
     return b"".join(held)
 
 
-def _refuse_error(said: bytes, reply: Reply, rung: Rung) -> None:
+def _refuse_error(said: bytes, reply: UpstreamResponse, rung: UpstreamRung) -> None:
     """Whether there is an error instead of a reply, or something that is not a reply, under a status that promises one."""
     try:
         envelope = _envelope(said)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        raise _Failed(Failure(f"upstream {rung.upstream.name!r}: the answer is not JSON")) from None
+        raise _Failed(CallFailure(f"upstream {rung.upstream.name!r}: the answer is not JSON")) from None
     if envelope.error or envelope.type == "error":
         found = read(_decode(said)).findings
         wrong = next((each for each in found if each.code == "R002"), None)
         after = retry_after(reply.headers)
         said_so = f"upstream {rung.upstream.name!r} sent an error in place of a reply"
-        raise _Failed(Failure(said_so, retry_after=after) if wrong is None else failure_in(wrong, "text", after))
+        raise _Failed(CallFailure(said_so, retry_after=after) if wrong is None else failure_in(wrong, "text", after))
 
 
-def _failure(body: bytes, reply: Reply) -> Failure:
+def _failure(body: bytes, reply: UpstreamResponse) -> CallFailure:
     """An error of an upstream as a failure."""
     try:
         said: Any = _decode(body)

@@ -8,7 +8,7 @@ opened.
 import re
 from typing import NamedTuple
 
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import RefusedRequest
 
 _BOUNDARY = re.compile(
     r"multipart/form-data\s*;\s*boundary=(?:\"([0-9A-Za-z'()+_,./:=? -]{1,70})\"|([0-9A-Za-z'()+_,./:=?-]{1,70}))\s*",
@@ -31,7 +31,7 @@ def boundary_of(content_type: str) -> bytes:
     found = _BOUNDARY.fullmatch(content_type.strip())
     if found is None:
         said = "the body must be multipart/form-data with a boundary, and its content type must say so"
-        raise Refused(400, said, code="invalid_content_type")
+        raise RefusedRequest(400, said, code="invalid_content_type")
     return (found[1] or found[2]).encode()
 
 
@@ -87,5 +87,5 @@ def _part(part: bytes, mark: bytes) -> tuple[bytes, int]:
     return named[0], end + 4
 
 
-def _odd(said: str) -> Refused:
-    return Refused(400, f"the form cannot be passed on: {said}", code="invalid_form")
+def _odd(said: str) -> RefusedRequest:
+    return RefusedRequest(400, f"the form cannot be passed on: {said}", code="invalid_form")

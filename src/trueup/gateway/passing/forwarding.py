@@ -14,22 +14,22 @@ import msgspec
 
 from trueup.ask.clients.request import TransportFailure
 from trueup.gateway.client.time_limit import Within
-from trueup.gateway.client.upstream import READING, Parcel, Reply, broken
+from trueup.gateway.client.upstream import READING, ForwardRequest, UpstreamResponse, broken
 from trueup.gateway.config import Caller, Config, Route, Speaks, Upstream
 from trueup.gateway.door.binding import refuse_two_models
 from trueup.gateway.door.exchange import other_tenant, who
 from trueup.gateway.door.visit import FAILED, Visit
-from trueup.gateway.errors import NO_RETRY, Refused, not_json
+from trueup.gateway.errors import NO_RETRY, RefusedRequest, not_json
 from trueup.gateway.keys import permit
 from trueup.gateway.pages.checking import Work
-from trueup.gateway.passing.endpoints import Endpoint, Place, query_of
+from trueup.gateway.passing.endpoints import Endpoint, MatchedPath, query_of
 from trueup.gateway.passing.forms import Named, boundary_of, model_in
 from trueup.gateway.passing.passing import shown_headers
 from trueup.gateway.protocols.chat import Chat
 from trueup.gateway.protocols.protocol import a_name, encode, no_model
 from trueup.gateway.replies.naming import renamed
 from trueup.gateway.replies.tab import NO_TAB, Tab, metered
-from trueup.gateway.serving.wire import Out, Receive, Stream, Upload, upload
+from trueup.gateway.serving.wire import Out, Receive, ResponseStream, Upload, upload
 from trueup.gateway.watching.metrics import ASKED, ATTEMPTS, FAILURES, Metrics
 from trueup.store.store import Store
 
@@ -45,7 +45,7 @@ class _Sent(NamedTuple):
 
     endpoint: Endpoint
     upstream: Upstream
-    parcel: Parcel
+    parcel: ForwardRequest
     headers: dict[str, str]
     tab: Tab
     model: str  # requested from the upstream; empty: unknown
@@ -84,18 +84,17 @@ class Forwarding:
         self._store = store
 
     def open(
-        self, place: Place, endpoint: Endpoint, receive: Receive, visit: Visit, headers: dict[str, str], raw: bytes,
-        caller: Caller | None,
+        self, place: MatchedPath, endpoint: Endpoint, receive: Receive, visit: Visit, *, headers: dict[str, str], raw: bytes, caller: Caller | None,
     ) -> Work:  # fmt: skip
-        """The work that a request asks for; a request that may not be passed on raises `Refused`."""
+        """The work that a request asks for; a request that may not be passed on raises `RefusedRequest`."""
         config = visit.runtime.config
         if endpoint.group not in config.endpoints:
             said = (
                 f"this endpoint is turned off here; `endpoints: [{endpoint.group}]` in the gateway's file turns it on"
             )
-            raise Refused(404, said, code="endpoint_off", headers=NO_RETRY)
+            raise RefusedRequest(404, said, code="endpoint_off", headers=NO_RETRY)
         one_model = config.binds or (caller is not None and bool(caller.models))
-        body = _read(endpoint, headers, raw, one_model)
+        body = _read(endpoint, headers, raw, one_model=one_model)
         tenant, user = who(caller, headers, body.given)
         route = _route(config, place.route, body.model)
         visit.model, visit.tenant = body.model, tenant
@@ -113,7 +112,7 @@ class Forwarding:
         path = place.path + query_of(endpoint, visit.scope.get("query_string", b""))
         limit = config.limits.file if endpoint.large else 0
         alias = route.model if route is not None and body.model else ""
-        parcel = Parcel(
+        parcel = ForwardRequest(
             endpoint.method,
             path,
             body.asking_for(alias),
@@ -140,7 +139,7 @@ class Forwarding:
         """Pass a request on, and count its outcome."""
         try:
             await self._pass(visit, sent, out)
-        except Refused as refused:
+        except RefusedRequest as refused:
             self._count(visit, sent, refused.status, refused.code)
             raise
         status = visit.out.status
@@ -158,7 +157,7 @@ class Forwarding:
 
     async def _pass(self, visit: Visit, sent: _Sent, out: Out) -> None:
         seconds = visit.runtime.config.limits.total_seconds
-        reply: Reply | None = None
+        reply: UpstreamResponse | None = None
         if sent.uploaded is not None:
             await sent.uploaded.admit()
         async with sent.tab:
@@ -170,43 +169,43 @@ class Forwarding:
                     visit.waited = time.perf_counter() - start
                     if 300 <= reply.status < 400:
                         said = "the upstream wants to send the request elsewhere"
-                        raise Refused(502, said, "server_error", "upstream_redirects")
+                        raise RefusedRequest(502, said, "server_error", "upstream_redirects")
                     await _pass_on(visit, reply, sent.tab, out)
             except TransportFailure as failed:
-                raise Refused(502, failed.failure.reason, "server_error", "upstream_failed") from None
+                raise RefusedRequest(502, failed.failure.reason, "server_error", "upstream_failed") from None
             except TimeoutError:
                 said = f"the upstream did not answer within {seconds:g} s"
-                raise Refused(504, said, "server_error", "upstream_timeout") from None
+                raise RefusedRequest(504, said, "server_error", "upstream_timeout") from None
             except READING as error:
                 said = broken(sent.upstream, error).reason
-                raise Refused(502, said, "server_error", "upstream_failed") from None
+                raise RefusedRequest(502, said, "server_error", "upstream_failed") from None
             finally:
                 if reply is not None:
                     reply.close()
         visit.outcome = "passed"
 
 
-async def _pass_on(visit: Visit, reply: Reply, tab: Tab, out: Out) -> None:
+async def _pass_on(visit: Visit, reply: UpstreamResponse, tab: Tab, out: Out) -> None:
     """Send an answer to the client: a small one whole, any other as it arrives. It is charged before its first byte is sent."""
     headers = [*shown_headers(reply), *_INERT, (b"x-trueup-outcome", b"passed"), (b"x-trueup-attempts", b"1")]
     overhead = (b"x-trueup-overhead-ms", b"%.3f" % ((time.perf_counter() - visit.began - visit.waited) * 1000))
     good = reply.status < 300
     if 0 < reply.size <= _SMALL and not reply.is_stream:
         body = await reply.read()
-        await tab.settle(good, headers, body)
+        await tab.settle(headers, body, charged=good)
         await out.whole(reply.status, body, [*headers, overhead])
         return
     copy = tab.copy(headers, _PLAIN.error_event) if reply.is_stream else None
-    stream = Stream(out, reply.status, [*headers, overhead], copy)
+    stream = ResponseStream(out, reply.status, [*headers, overhead], copy)
     async for piece in reply.pieces():
         if not stream.started:
-            await tab.settle(good)
+            await tab.settle(charged=good)
         await stream.write(piece)
-    await tab.settle(good)
+    await tab.settle(charged=good)
     await stream.end()
 
 
-def _read(endpoint: Endpoint, headers: dict[str, str], raw: bytes, one_model: bool) -> _Body:
+def _read(endpoint: Endpoint, headers: dict[str, str], raw: bytes, *, one_model: bool) -> _Body:
     """The part of a body that is read, and the body to pass on; with `one_model`, it must not name two."""
     kind = headers.get("content-type", "")
     if endpoint.carries == "nothing":
@@ -225,7 +224,7 @@ def _read(endpoint: Endpoint, headers: dict[str, str], raw: bytes, one_model: bo
         refuse_two_models(raw, body)
     given = body.pop("trueup", None)
     if given is not None and not isinstance(given, dict):
-        raise Refused(400, "'trueup' must be an object", code="invalid_value")
+        raise RefusedRequest(400, "'trueup' must be an object", code="invalid_value")
     user = body.get("user")
     # Where a contract could be bound, a duplicate key is sent once, with the value that was read.
     anew = given is not None or endpoint.generates
@@ -244,7 +243,7 @@ def _models(body: dict[str, Any]) -> tuple[str, ...]:
     if not isinstance(rows, list) or not all(
         isinstance(row, dict) and isinstance(row.get("params"), dict) for row in rows
     ):
-        raise Refused(400, "'requests' must be a list of requests with their 'params'", code="invalid_value")
+        raise RefusedRequest(400, "'requests' must be a list of requests with their 'params'", code="invalid_value")
     for row in rows:
         refuse_two_models(b"", row["params"])
     return tuple({a_name(row["params"].get("model"), "model"): None for row in rows})
@@ -253,7 +252,7 @@ def _models(body: dict[str, Any]) -> tuple[str, ...]:
 def _route(config: Config, name: str, model: str) -> Route | None:
     route = config.route(name) if name else config.route_for(model) if model else None
     if name and route is None:
-        raise Refused(404, f"there is no route {name[:100]!r}", code="not_found")
+        raise RefusedRequest(404, f"there is no route {name[:100]!r}", code="not_found")
     return route
 
 
@@ -261,12 +260,12 @@ def _refuse_unjudged(endpoint: Endpoint, route: Route | None, headers: dict[str,
     """Refuse what a contract would have to judge: no contract can read these replies and requests."""
     use = "use chat completions, responses or messages"
     if headers.get("x-trueup-contract") or body.given.get("contract"):
-        raise Refused(400, f"no contract can judge this endpoint; {use}", code="not_judged", headers=NO_RETRY)
+        raise RefusedRequest(400, f"no contract can judge this endpoint; {use}", code="not_judged", headers=NO_RETRY)
     if route is None:
         return
     if route.request is not None or (route.contract is not None and endpoint.generates):
         message = f"the route {route.name!r} has a contract that cannot judge this endpoint; {use}"
-        raise Refused(403, message, "permission_error", "contract_bound", headers=NO_RETRY)
+        raise RefusedRequest(403, message, "permission_error", "contract_bound", headers=NO_RETRY)
 
 
 def _upstream(
@@ -278,10 +277,10 @@ def _upstream(
         of_it = [each for each in config.upstreams.values() if each.protocol == speaks and each.keeps_for(tenant)]
         upstream = of_it[0] if of_it else upstream
     if upstream is None or upstream.protocol != speaks:
-        raise Refused(404, f"no upstream here speaks {speaks}", code="not_found")
+        raise RefusedRequest(404, f"no upstream here speaks {speaks}", code="not_found")
     if endpoint.kept and not upstream.keeps_for(tenant):
         said = "no upstream here keeps files, batches or responses for this tenant; `tenant` of an upstream says for whom it does"
-        raise Refused(403, said, "permission_error", "tenant_not_allowed", headers=NO_RETRY)
+        raise RefusedRequest(403, said, "permission_error", "tenant_not_allowed", headers=NO_RETRY)
     if not upstream.takes_from(tenant):
         raise other_tenant()
     return upstream

@@ -9,25 +9,25 @@ import time
 from trueup.ask.clients.request import TransportFailure, retry_after
 from trueup.gateway.client.link import CutOff
 from trueup.gateway.client.time_limit import Within
-from trueup.gateway.client.upstream import READING, Line, Reply, broken
+from trueup.gateway.client.upstream import READING, UpstreamConnections, UpstreamResponse, broken
 from trueup.gateway.door.exchange import Exchange
-from trueup.gateway.errors import NO_RETRY, Refused, whole_seconds
+from trueup.gateway.errors import NO_RETRY, RefusedRequest, whole_seconds
 from trueup.gateway.protocols.protocol import encode
 from trueup.gateway.protocols.sse import Ending
 from trueup.gateway.replies.naming import renamed
 from trueup.gateway.replies.tab import Tab
-from trueup.gateway.serving.wire import Out, Stream
+from trueup.gateway.serving.wire import Out, ResponseStream
 
 _MOST_HEADER = 1000
 
 
-async def pass_through(exchange: Exchange, line: Line, out: Out, seconds: float, tab: Tab) -> int:
+async def pass_through(exchange: Exchange, line: UpstreamConnections, out: Out, seconds: float, tab: Tab) -> int:
     """Send a request to its only upstream and the answer back; return its status."""
     body = encode(exchange.body()) if exchange.extended else exchange.raw
     if exchange.rungs[0].model:
         body = renamed(body, exchange.rungs[0].model)
-    stream: Stream | None = None
-    reply: Reply | None = None
+    stream: ResponseStream | None = None
+    reply: UpstreamResponse | None = None
     try:
         with Within(seconds):
             start = time.perf_counter()
@@ -36,24 +36,24 @@ async def pass_through(exchange: Exchange, line: Line, out: Out, seconds: float,
                 return await _whole(exchange, reply, out, start, tab)
             exchange.waited = time.perf_counter() - start
             headers = [*shown_headers(reply), *told(exchange, "passed", 1, clock=False)]
-            stream = Stream(out, reply.status, headers, tab.copy(headers, exchange.protocol.error_event))
+            stream = ResponseStream(out, reply.status, headers, tab.copy(headers, exchange.protocol.error_event))
             ending = Ending(exchange.protocol.path)
             async for piece in reply.pieces():
                 if not stream.started:
-                    await tab.settle(reply.status < 300)
+                    await tab.settle(charged=reply.status < 300)
                 ending.feed(piece)
                 await stream.write(piece)
             if reply.status < 300 and not ending.seen:
                 raise CutOff("the stream ended before its end")
     except TransportFailure as failed:
-        raise Refused(502, failed.failure.reason, "server_error", "upstream_failed") from None
+        raise RefusedRequest(502, failed.failure.reason, "server_error", "upstream_failed") from None
     except TimeoutError:
         said = f"the upstream did not answer within {seconds:g} s"
-        late = Refused(504, said, "server_error", "upstream_timeout", headers=NO_RETRY)
+        late = RefusedRequest(504, said, "server_error", "upstream_timeout", headers=NO_RETRY)
         await break_off(exchange, stream, late)
     except READING as error:
         said = broken(exchange.upstream, error).reason
-        await break_off(exchange, stream, Refused(502, said, "server_error", "upstream_failed"))
+        await break_off(exchange, stream, RefusedRequest(502, said, "server_error", "upstream_failed"))
     finally:
         if reply is not None:
             reply.close()
@@ -62,25 +62,27 @@ async def pass_through(exchange: Exchange, line: Line, out: Out, seconds: float,
     return stream.status
 
 
-async def _whole(exchange: Exchange, reply: Reply, out: Out, start: float, tab: Tab) -> int:
+async def _whole(exchange: Exchange, reply: UpstreamResponse, out: Out, start: float, tab: Tab) -> int:
     body = await reply.read()
     exchange.waited = time.perf_counter() - start
     if 300 <= reply.status < 400:
-        raise Refused(502, "the upstream wants to send the request elsewhere", "server_error", "upstream_redirects")
+        raise RefusedRequest(
+            502, "the upstream wants to send the request elsewhere", "server_error", "upstream_redirects"
+        )
     headers = [*shown_headers(reply), *told(exchange, "passed", 1, clock=False)]
-    await tab.settle(reply.status < 300, headers, body)
+    await tab.settle(headers, body, charged=reply.status < 300)
     await out.whole(reply.status, body, [*headers, overhead(exchange)])
     return reply.status
 
 
-async def break_off(exchange: Exchange, stream: Stream | None, refused: Refused) -> None:
+async def break_off(exchange: Exchange, stream: ResponseStream | None, refused: RefusedRequest) -> None:
     """A stream that ends too early ends with an error; before its first byte it is only an error."""
     if stream is None or not stream.started:
         raise refused from None
     await stream.write(b"\n\n" + exchange.protocol.error_event(refused))
 
 
-def shown_headers(reply: Reply) -> list[tuple[bytes, bytes]]:
+def shown_headers(reply: UpstreamResponse) -> list[tuple[bytes, bytes]]:
     """The headers of an upstream that the client may see; a wait is a whole number of seconds, or left out."""
     found = reply.let_through()
     if not any(name == b"retry-after" for name, _ in found):
@@ -100,7 +102,7 @@ def told_rung(exchange: Exchange) -> list[tuple[bytes, bytes]]:
     return found
 
 
-def told(exchange: Exchange, outcome: str, attempts: int, clock: bool = True) -> list[tuple[bytes, bytes]]:
+def told(exchange: Exchange, outcome: str, attempts: int, *, clock: bool = True) -> list[tuple[bytes, bytes]]:
     """The headers with the outcome of a request."""
     found = [(b"x-trueup-outcome", outcome.encode()), (b"x-trueup-attempts", b"%d" % attempts)]
     if exchange.contract is not None:

@@ -9,13 +9,13 @@ from typing import Any
 
 from trueup.ask.clients.parameters import response_format
 from trueup.ask.clients.request import Request
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import RefusedRequest
 from trueup.gateway.protocols.field_filter import clean, keep
 from trueup.gateway.protocols.fields import CHAT
 from trueup.gateway.protocols.protocol import (
-    Asked,
     Body,
-    Said,
+    OutgoingReply,
+    RequestParts,
     a_name,
     arguments,
     encode,
@@ -43,12 +43,12 @@ class Chat:
     speaks = "openai"
     holds = True
 
-    def read(self, body: Body) -> Asked:
+    def read(self, body: Body) -> RequestParts:
         if body.get("n") not in (None, 1):
-            raise Refused(400, "'n' must be 1: one reply is judged at a time", code="unsupported_value")
+            raise RefusedRequest(400, "'n' must be 1: one reply is judged at a time", code="unsupported_value")
         form = body.get("response_format")
         own = isinstance(form, dict) and form.get("type") not in (None, "text")
-        return Asked(
+        return RequestParts(
             model_of(body),
             messages_in(body),
             is_on(body, "stream"),
@@ -57,7 +57,7 @@ class Chat:
             offers_functions(body) and not own,
         )
 
-    def request(self, body: Body, request: Request, asked: Asked) -> Body:
+    def request(self, body: Body, request: Request, asked: RequestParts) -> Body:
         new = {**body, "messages": request.messages, "model": request.model or asked.model}
         if request.temperature is not None:
             new["temperature"] = request.temperature
@@ -94,7 +94,7 @@ class Chat:
             and not message.get("function_call")
         )
 
-    def composed(self, said: Said, frame: Body | None = None) -> Body:
+    def composed(self, said: OutgoingReply, frame: Body | None = None) -> Body:
         kept = {} if frame is None else frame
         choices = kept.get("choices")
         choice: Body = {"index": 0, "logprobs": None, **((choices[0] if choices else None) or {})}
@@ -129,14 +129,14 @@ class Chat:
         choice = raw["choices"][0]
         return {**raw, "choices": [{**choice, "message": {**choice["message"], "content": None}}]}
 
-    def error(self, refused: Refused) -> Body:
+    def error(self, refused: RefusedRequest) -> Body:
         error = {"message": refused.message, "type": refused.kind, "param": None, "code": refused.code or None}
         return {"error": {**error, **refused.more}}
 
-    def error_event(self, refused: Refused) -> bytes:
+    def error_event(self, refused: RefusedRequest) -> bytes:
         return written(encode(self.error(refused)))
 
-    def events(self, reply: Body, body: Body, started: bool = False, in_text: bool = False) -> list[bytes]:  # noqa: ARG002 - as all protocols
+    def events(self, reply: Body, body: Body, *, started: bool = False, in_text: bool = False) -> list[bytes]:  # noqa: ARG002 - as all protocols
         head = {"object": "chat.completion.chunk", **{name: reply[name] for name in _IN_CHUNKS if name in reply}}
         choice = reply["choices"][0]
         message = choice["message"]

@@ -12,7 +12,18 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from trueup.gateway.protocols.fields import FLAG, JUDGED, NAME, NUMBER, OWN, Blocks, Fate, Rule, Texts, Words
+from trueup.gateway.protocols.fields import (
+    FLAG,
+    JUDGED,
+    NAME,
+    NUMBER,
+    OWN,
+    AllowedWords,
+    Blocks,
+    Fate,
+    JudgedTexts,
+    Rule,
+)
 
 _NAME = r"[A-Za-z0-9_\-.:/@+=]{1,200}"
 _NUMBERS = frozenset({int, float})
@@ -57,7 +68,7 @@ def keep(rules: Mapping[str, Rule], source: Any, dropped: set[str], own: Mapping
             if (said := own.get(name)) is not None or value is None:
                 out[name] = said
         elif value is not None and type(rule) is not Fate:
-            _inner(rule, name, value, out, dropped, own, place)
+            _inner(rule, name, value, out=out, dropped=dropped, own=own, place=place)
         elif value in _EMPTY:
             out[name] = value
         else:
@@ -66,19 +77,19 @@ def keep(rules: Mapping[str, Rule], source: Any, dropped: set[str], own: Mapping
 
 
 def _inner(
-    rule: Rule, name: str, value: Any, out: dict[str, Any], dropped: set[str], own: Mapping[str, Any], place: str
+    rule: Rule, name: str, value: Any, *, out: dict[str, Any], dropped: set[str], own: Mapping[str, Any], place: str
 ) -> None:
     """A field that is a word, or that has its own fields."""
     if type(rule) is dict:
         out[name] = keep(rule, value, dropped, own, f"{place}{name}.")
-    elif type(rule) is Words:
+    elif type(rule) is AllowedWords:
         if type(value) is str and (value in rule or not value):
             out[name] = value
         else:
             dropped.add(place + name)
     elif type(rule) is list:
         out[name] = _first(rule[0], value, dropped, own, place + name)
-    elif type(rule) is Texts:
+    elif type(rule) is JudgedTexts:
         if type(value) is not str:
             _blocks(rule.parts, value, dropped, own, place + name)
     else:
@@ -122,7 +133,7 @@ _TYPES: dict[Fate, Any] = {
 def clean(rules: Mapping[str, Rule]) -> Callable[[Any], bool]:
     """A quick test whether an object may be sent whole if its texts are the judged ones.
 
-    >>> is_clean = clean({"id": NAME, "text": Texts()})
+    >>> is_clean = clean({"id": NAME, "text": JudgedTexts()})
     >>> is_clean({"id": "a-1", "text": "x"}), is_clean({"id": "a 1"}), is_clean({"text": "x", "note": ""})
     (True, False, False)
     """
@@ -156,9 +167,9 @@ def _type(rule: Rule) -> Any:
         return _struct(rule) | None
     if type(rule) is list:
         return Annotated[list[_struct(rule[0])], msgspec.Meta(max_length=1)]  # type: ignore[misc]  # made at run time
-    if type(rule) is Words:
+    if type(rule) is AllowedWords:
         return Literal[("", *sorted(rule))] | None
-    if type(rule) is Texts:
+    if type(rule) is JudgedTexts:
         return str | None
     either = reduce(or_, (_struct(fields, kind) for kind, fields in rule.items() if kind))
     return list[either] | None  # type: ignore[valid-type]  # as above

@@ -29,7 +29,7 @@ class Fate(Enum):
 JUDGED, NUMBER, FLAG, NAME, OWN, DROPPED = Fate
 
 
-class Words(frozenset[str]):
+class AllowedWords(frozenset[str]):
     """Kept if it is one of these words."""
 
 
@@ -37,7 +37,7 @@ class Blocks(dict[str, Any]):
     """A list of objects, each with the fields of its `type`; an object of any other type is dropped."""
 
 
-class Texts:
+class JudgedTexts:
     """A judged text, or a list of parts with such texts."""
 
     def __init__(self, parts: Blocks | None = None) -> None:
@@ -48,11 +48,11 @@ class Texts:
 # dropped.
 Rule = Any
 
-_TIERS = Words(
+_TIERS = AllowedWords(
     ("auto", "default", "flex", "scale", "priority", "standard", "batch", "on_demand", "performance", "standard_only")
 )
-_ASSISTANT = Words(("assistant",))
-_STATUS = Words(("completed", "in_progress", "incomplete", "failed", "cancelled", "queued", "searching"))
+_ASSISTANT = AllowedWords(("assistant",))
+_STATUS = AllowedWords(("completed", "in_progress", "incomplete", "failed", "cancelled", "queued", "searching"))
 
 # -- counts ------------------------------------------------------------------------------------
 
@@ -82,20 +82,20 @@ _CHAT_CALL = {
     "custom": {"name": JUDGED, "input": JUDGED},
 }  # fmt: skip
 _CHAT_MESSAGE: dict[str, Rule] = {
-    "role": _ASSISTANT, "content": Texts(_PARTS), "tool_calls": Blocks({"function": _CHAT_CALL, "custom": _CHAT_CALL, "": _CHAT_CALL}),
+    "role": _ASSISTANT, "content": JudgedTexts(_PARTS), "tool_calls": Blocks({"function": _CHAT_CALL, "custom": _CHAT_CALL, "": _CHAT_CALL}),
     "function_call": {"name": JUDGED, "arguments": JUDGED}, "refusal": DROPPED, "reasoning_content": DROPPED, "reasoning": DROPPED,
     "thinking": DROPPED, "reasoning_details": DROPPED, "thinking_blocks": DROPPED, "audio": DROPPED, "annotations": DROPPED,
     "citations": DROPPED, "images": DROPPED, "channel": DROPPED, "name": DROPPED, "tool_call_id": DROPPED, "context": DROPPED,
     "provider_specific_fields": DROPPED, "executed_tools": DROPPED, "parsed": DROPPED,
 }  # fmt: skip
-CHAT_FINISH = Words(("stop", "length", "tool_calls", "content_filter", "function_call"))
+CHAT_FINISH = AllowedWords(("stop", "length", "tool_calls", "content_filter", "function_call"))
 _CHOICE: dict[str, Rule] = {
     "index": NUMBER, "finish_reason": CHAT_FINISH, "logprobs": DROPPED, "stop_reason": NUMBER, "seed": NUMBER, "text": JUDGED,
     "native_finish_reason": DROPPED, "content_filter_results": DROPPED, "token_ids": DROPPED, "routed_experts": DROPPED,
     "error": DROPPED, "usage": DROPPED, "matched_stop": DROPPED,
 }  # fmt: skip
 _CHAT: dict[str, Rule] = {
-    "id": NAME, "object": Words(("chat.completion", "chat.completion.chunk")), "created": NUMBER, "model": NAME, "system_fingerprint": NAME, "service_tier": _TIERS, "usage": USAGE,
+    "id": NAME, "object": AllowedWords(("chat.completion", "chat.completion.chunk")), "created": NUMBER, "model": NAME, "system_fingerprint": NAME, "service_tier": _TIERS, "usage": USAGE,
     "provider": DROPPED, "request_id": NAME, "metadata": DROPPED, "metrics": DROPPED, "prompt": DROPPED, "prompt_text": DROPPED,
     "prompt_logprobs": DROPPED, "prompt_token_ids": DROPPED, "prompt_filter_results": DROPPED, "kv_transfer_params": DROPPED,
     "time_info": {**_SECONDS, "created": NUMBER}, "timings": DROPPED, "usage_breakdown": DROPPED, "citations": DROPPED,
@@ -109,15 +109,15 @@ CHUNK: dict[str, Rule] = {**_CHAT, "choices": [{**_CHOICE, "delta": _CHAT_MESSAG
 
 _CONTENT = Blocks(
     {
-        "text": {"type": JUDGED, "text": Texts(), "citations": DROPPED},
+        "text": {"type": JUDGED, "text": JudgedTexts(), "citations": DROPPED},
         "tool_use": {"type": JUDGED, "id": JUDGED, "name": JUDGED, "input": JUDGED, "caller": {"type": DROPPED}},
     }
 )
-MESSAGE_STOP = Words(
+MESSAGE_STOP = AllowedWords(
     ("end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded")
 )
 MESSAGE: dict[str, Rule] = {
-    "id": NAME, "type": Words(("message",)), "role": _ASSISTANT, "model": NAME, "content": _CONTENT, "stop_reason": MESSAGE_STOP, "stop_sequence": OWN,
+    "id": NAME, "type": AllowedWords(("message",)), "role": _ASSISTANT, "model": NAME, "content": _CONTENT, "stop_reason": MESSAGE_STOP, "stop_sequence": OWN,
     "stop_details": DROPPED, "usage": USAGE, "container": DROPPED, "context_management": DROPPED, "trueup": DROPPED,
 }  # fmt: skip
 _BLOCK: dict[str, Rule] = {"type": JUDGED, "index": NUMBER}
@@ -161,7 +161,7 @@ OUTPUT = Blocks(
         "message": {
             **_ITEM,
             "role": _ASSISTANT,
-            "phase": Words(("final_answer", "commentary")),
+            "phase": AllowedWords(("final_answer", "commentary")),
             "content": _OUTPUT_PARTS,
         },
         "function_call": {**_ITEM, "call_id": JUDGED, "name": JUDGED, "arguments": JUDGED, "namespace": DROPPED},
@@ -170,12 +170,12 @@ OUTPUT = Blocks(
     }
 )
 RESPONSE: dict[str, Rule] = {
-    "id": NAME, "object": Words(("response",)), "created_at": NUMBER, "completed_at": NUMBER, "status": _STATUS, "model": NAME, "output": OUTPUT,
+    "id": NAME, "object": AllowedWords(("response",)), "created_at": NUMBER, "completed_at": NUMBER, "status": _STATUS, "model": NAME, "output": OUTPUT,
     "output_text": JUDGED, "usage": USAGE, "service_tier": _TIERS, "background": FLAG, "store": FLAG, "parallel_tool_calls": FLAG,
     "temperature": NUMBER, "top_p": NUMBER, "top_logprobs": NUMBER, "frequency_penalty": NUMBER, "presence_penalty": NUMBER,
-    "max_output_tokens": NUMBER, "max_tool_calls": NUMBER, "truncation": Words(("auto", "disabled")),
-    "incomplete_details": {"reason": Words(("max_output_tokens", "content_filter", "max_messages", "steered"))},
-    "previous_response_id": NAME, "prompt_cache_retention": Words(("24h", "in_memory", "in-memory")),
+    "max_output_tokens": NUMBER, "max_tool_calls": NUMBER, "truncation": AllowedWords(("auto", "disabled")),
+    "incomplete_details": {"reason": AllowedWords(("max_output_tokens", "content_filter", "max_messages", "steered"))},
+    "previous_response_id": NAME, "prompt_cache_retention": AllowedWords(("24h", "in_memory", "in-memory")),
     "instructions": OWN, "metadata": OWN, "text": OWN, "tools": OWN, "tool_choice": OWN, "user": OWN, "reasoning": OWN,
     "safety_identifier": OWN, "prompt_cache_key": OWN, "prompt": OWN, "conversation": {"id": NAME}, "include": OWN,
     "error": DROPPED, "billing": DROPPED, "content_filters": DROPPED, "moderation": DROPPED, "tool_usage": DROPPED, "input": DROPPED,

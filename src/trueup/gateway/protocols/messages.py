@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from trueup.ask.clients.request import Request
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import RefusedRequest
 from trueup.gateway.protocols.field_filter import clean, keep
 from trueup.gateway.protocols.fields import MESSAGE
 from trueup.gateway.protocols.protocol import (
-    Asked,
     Body,
-    Said,
+    OutgoingReply,
+    RequestParts,
     a_name,
     arguments,
     encode,
@@ -45,7 +45,7 @@ class Messages:
     speaks = "anthropic"
     holds = True
 
-    def read(self, body: Body) -> Asked:
+    def read(self, body: Body) -> RequestParts:
         messages = messages_in(body)
         system = body.get("system")
         if system is not None and type(system) is not str:
@@ -56,9 +56,11 @@ class Messages:
         named = a_name(metadata.get("user_id") if isinstance(metadata, dict) else None, "metadata.user_id")
         config = body.get("output_config")
         own = bool(body.get("output_format") or (isinstance(config, dict) and config.get("format")))
-        return Asked(model_of(body), messages, is_on(body, "stream"), own, named, offers_functions(body) and not own)
+        return RequestParts(
+            model_of(body), messages, is_on(body, "stream"), own, named, offers_functions(body) and not own
+        )
 
-    def request(self, body: Body, request: Request, asked: Asked) -> Body:
+    def request(self, body: Body, request: Request, asked: RequestParts) -> Body:
         system = [m for m in request.messages if isinstance(m, dict) and m.get("role") == "system"]
         rest = [m for m in request.messages if not (isinstance(m, dict) and m.get("role") == "system")]
         new = {**body, "messages": rest, "model": request.model or asked.model}
@@ -92,7 +94,7 @@ class Messages:
             return False
         return bool(content[0]["type"] == "text" and content[0].get("text") == text)
 
-    def composed(self, said: Said, frame: Body | None = None) -> Body:
+    def composed(self, said: OutgoingReply, frame: Body | None = None) -> Body:
         kept = {} if frame is None else frame
         blocks: list[Body] = [{"type": "text", "text": said.text}] if said.text or not said.calls else []
         stop = kept.get("stop_reason")
@@ -117,15 +119,15 @@ class Messages:
     def without_text(self, raw: Body) -> Body:
         return {**raw, "content": [block for block in raw["content"] if block.get("type") != "text"]}
 
-    def error(self, refused: Refused) -> Body:
+    def error(self, refused: RefusedRequest) -> Body:
         kind = _KINDS.get(refused.status, "api_error" if refused.status >= 500 else "invalid_request_error")
         code = {"code": refused.code} if refused.code else {}
         return {"type": "error", "error": {"type": kind, "message": refused.message, **code, **refused.more}}
 
-    def error_event(self, refused: Refused) -> bytes:
+    def error_event(self, refused: RefusedRequest) -> bytes:
         return written(encode(self.error(refused)), "error")
 
-    def events(self, reply: Body, body: Body, started: bool = False, in_text: bool = False) -> list[bytes]:  # noqa: ARG002 - as all protocols
+    def events(self, reply: Body, body: Body, *, started: bool = False, in_text: bool = False) -> list[bytes]:  # noqa: ARG002 - as all protocols
         """The reply as events; `started` means that the message has begun, `in_text` that its block 0 is an open text."""
         usage = reply.get("usage") or {}
         begun = {**reply, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 0}}
@@ -135,7 +137,7 @@ class Messages:
         if in_text and not (blocks and blocks[0].get("type") == "text"):
             blocks.insert(0, {"type": "text", "text": ""})
         for at, block in enumerate(blocks):
-            out += _block(at, block, in_text and at == 0)
+            out += _block(at, block, started=in_text and at == 0)
         delta = {"stop_reason": reply.get("stop_reason"), "stop_sequence": reply.get("stop_sequence")}
         more = {"trueup": reply["trueup"]} if "trueup" in reply else {}
         out.append(
@@ -157,7 +159,7 @@ def event_of(kind: str, body: Body) -> bytes:
     return written(encode({"type": kind, **body}), kind)
 
 
-def _block(at: int, block: Body, started: bool) -> list[bytes]:
+def _block(at: int, block: Body, *, started: bool) -> list[bytes]:
     kind = block.get("type")
     if kind == "tool_use":
         opened, delta = (

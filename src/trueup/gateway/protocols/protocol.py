@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from trueup.ask.clients.request import Request
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import RefusedRequest
 from trueup.verdict.reply import ToolCall
 
 encode = msgspec.json.Encoder().encode
@@ -15,7 +15,7 @@ MOST_NAME = 256  # characters of a model, user, tenant, state or key; the longes
 _FUNCTIONS = (None, "function", "custom")
 
 
-class Asked(NamedTuple):
+class RequestParts(NamedTuple):
     """The parts of a request that matter here."""
 
     model: str
@@ -26,7 +26,7 @@ class Asked(NamedTuple):
     native: bool = False  # the client offers functions and sets no format, so it gets calls as native calls
 
 
-class Said(NamedTuple):
+class OutgoingReply(NamedTuple):
     """A reply to be written in a protocol: its text and calls, how it ended, and its usage."""
 
     text: str
@@ -46,9 +46,9 @@ class Speaking(Protocol):
     speaks: str
     holds: bool  # its streams can be held back piece by piece
 
-    def read(self, body: Body) -> Asked: ...
+    def read(self, body: Body) -> RequestParts: ...
 
-    def request(self, body: Body, request: Request, asked: Asked) -> Body: ...
+    def request(self, body: Body, request: Request, asked: RequestParts) -> Body: ...
 
     def frame(self, raw: Body, body: Body, dropped: set[str]) -> Body:
         """The parts of an upstream's reply that may be kept besides its text and calls; places of dropped parts are added to
@@ -60,7 +60,7 @@ class Speaking(Protocol):
         """Whether a reply has only a judged text and kept fields, so that it may be sent unchanged."""
         ...
 
-    def composed(self, said: Said, frame: Body | None = None) -> Body:
+    def composed(self, said: OutgoingReply, frame: Body | None = None) -> Body:
         """A reply that contains only `said`, in the `frame` of an upstream's reply if there is one."""
         ...
 
@@ -68,11 +68,11 @@ class Speaking(Protocol):
 
     def without_text(self, raw: Body) -> Body: ...
 
-    def error(self, refused: Refused) -> Body: ...
+    def error(self, refused: RefusedRequest) -> Body: ...
 
-    def events(self, reply: Body, body: Body, started: bool = False, in_text: bool = False) -> list[bytes]: ...
+    def events(self, reply: Body, body: Body, *, started: bool = False, in_text: bool = False) -> list[bytes]: ...
 
-    def error_event(self, refused: Refused) -> bytes: ...
+    def error_event(self, refused: RefusedRequest) -> bytes: ...
 
 
 def arguments(call: ToolCall) -> str:
@@ -128,12 +128,12 @@ def messages_in(body: Body, name: str = "messages") -> list[Any]:
     """The messages of a request: a non-empty list of objects, each with a role and content that a model could read."""
     value = body.get(name)
     if not isinstance(value, list) or not value:
-        raise Refused(400, f"'{name}' must be a list with at least one item", code="invalid_value")
+        raise RefusedRequest(400, f"'{name}' must be a list with at least one item", code="invalid_value")
     for at, message in enumerate(value):
         if type(message) is not dict:
-            raise Refused(400, f"'{name}[{at}]' must be an object", code="invalid_value")
+            raise RefusedRequest(400, f"'{name}[{at}]' must be an object", code="invalid_value")
         if type(message.get("role", "")) is not str or type(message.get("type", "")) is not str:
-            raise Refused(400, f"'{name}[{at}]': role and type must be texts", code="invalid_value")
+            raise RefusedRequest(400, f"'{name}[{at}]': role and type must be texts", code="invalid_value")
         content = message.get("content")
         if content is not None and type(content) is not str:
             refuse_odd_blocks(content, f"{name}[{at}].content")
@@ -143,7 +143,9 @@ def messages_in(body: Body, name: str = "messages") -> list[Any]:
 def refuse_odd_blocks(content: Any, place: str) -> None:
     """Refuse content that is neither a string nor a list of objects, each with a type that is a string."""
     if type(content) is not list or not all(type(b) is dict and type(b.get("type")) is str for b in content):
-        raise Refused(400, f"'{place}' must be a text or a list of objects that have a type", code="invalid_value")
+        raise RefusedRequest(
+            400, f"'{place}' must be a text or a list of objects that have a type", code="invalid_value"
+        )
 
 
 def a_name(value: Any, what: str) -> str:
@@ -153,7 +155,7 @@ def a_name(value: Any, what: str) -> str:
     if value is None:
         return ""
     if type(value) is not str or len(value) > MOST_NAME:
-        raise Refused(400, f"'{what}' must be a text of at most {MOST_NAME} characters", code="invalid_value")
+        raise RefusedRequest(400, f"'{what}' must be a text of at most {MOST_NAME} characters", code="invalid_value")
     return value
 
 
@@ -165,9 +167,9 @@ def model_of(body: Body) -> str:
     return a_name(model, "model")
 
 
-def no_model() -> Refused:
+def no_model() -> RefusedRequest:
     """The refusal for a request that names no model."""
-    return Refused(400, "'model' must be the name of a model", code="missing_required_parameter")
+    return RefusedRequest(400, "'model' must be the name of a model", code="missing_required_parameter")
 
 
 def is_on(body: Body, name: str) -> bool:
@@ -175,4 +177,4 @@ def is_on(body: Body, name: str) -> bool:
     value = body.get(name)
     if value is None or value is True or value is False:
         return value is True
-    raise Refused(400, f"'{name}' must be true or false", code="invalid_value")
+    raise RefusedRequest(400, f"'{name}' must be true or false", code="invalid_value")

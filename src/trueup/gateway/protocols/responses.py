@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from trueup.ask.clients.request import Request
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import RefusedRequest
 from trueup.gateway.protocols.field_filter import keep
 from trueup.gateway.protocols.fields import RESPONSE
 from trueup.gateway.protocols.protocol import (
-    Asked,
     Body,
-    Said,
+    OutgoingReply,
+    RequestParts,
     a_name,
     arguments,
     encode,
@@ -38,23 +38,27 @@ class Responses:
     speaks = "openai"
     holds = False  # its events number each other, so they are kept until the reply is complete
 
-    def read(self, body: Body) -> Asked:
+    def read(self, body: Body) -> RequestParts:
         given = body.get("input")
         if isinstance(given, str) and given:
             items: list[Any] = [{"role": "user", "content": given}]
         elif isinstance(given, list) and given:
             items = messages_in(body, "input")
         else:
-            raise Refused(400, "'input' must be a text or a list with at least one item", code="invalid_value")
+            raise RefusedRequest(400, "'input' must be a text or a list with at least one item", code="invalid_value")
         if is_on(body, "background"):
-            raise Refused(400, "'background' must be off: a reply is judged when it is given", code="unsupported_value")
+            raise RefusedRequest(
+                400, "'background' must be off: a reply is judged when it is given", code="unsupported_value"
+            )
         form = body.get("text")
         inner = form.get("format") if isinstance(form, dict) else None
         own = isinstance(inner, dict) and inner.get("type") not in (None, "text")
         named = a_name(body.get("user"), "user")
-        return Asked(model_of(body), items, is_on(body, "stream"), own, named, offers_functions(body) and not own)
+        return RequestParts(
+            model_of(body), items, is_on(body, "stream"), own, named, offers_functions(body) and not own
+        )
 
-    def request(self, body: Body, request: Request, asked: Asked) -> Body:
+    def request(self, body: Body, request: Request, asked: RequestParts) -> Body:
         new = {**body, "input": [item for message in request.messages for item in _items(message)]}
         new["model"] = request.model or asked.model
         if request.temperature is not None:
@@ -82,7 +86,7 @@ class Responses:
     def says(self, raw: Body, text: str) -> bool:  # noqa: ARG002 - as all protocols
         return False  # much of it repeats the request
 
-    def composed(self, said: Said, frame: Body | None = None) -> Body:
+    def composed(self, said: OutgoingReply, frame: Body | None = None) -> Body:
         kept = {} if frame is None else frame
         items = [_message(said.text)] if said.text or not said.calls else []
         cut = _ENDS.get(said.finish)
@@ -110,11 +114,11 @@ class Responses:
     def without_text(self, raw: Body) -> Body:
         return {**raw, "output": [item for item in raw["output"] if item.get("type") != "message"]}
 
-    def error(self, refused: Refused) -> Body:
+    def error(self, refused: RefusedRequest) -> Body:
         error = {"message": refused.message, "type": refused.kind, "param": None, "code": refused.code or None}
         return {"error": {**error, **refused.more}}
 
-    def error_event(self, refused: Refused) -> bytes:
+    def error_event(self, refused: RefusedRequest) -> bytes:
         body = {
             "type": "error",
             "code": refused.code or None,
@@ -124,7 +128,7 @@ class Responses:
         }
         return written(encode({**body, **refused.more}), "error")
 
-    def events(self, reply: Body, body: Body, started: bool = False, in_text: bool = False) -> list[bytes]:  # noqa: ARG002 - as all protocols
+    def events(self, reply: Body, body: Body, *, started: bool = False, in_text: bool = False) -> list[bytes]:  # noqa: ARG002 - as all protocols
         out: list[bytes] = []
 
         def event(kind: str, more: Body) -> None:

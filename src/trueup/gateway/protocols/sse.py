@@ -11,7 +11,7 @@ _BREAK = re.compile(rb"\r\n|\n|\r(?!\n|\Z)")
 _ENDS = re.compile(r"\r\n|\r|\n")
 
 
-class Event(NamedTuple):
+class ServerSentEvent(NamedTuple):
     """One event: its name, its data, and its original bytes."""
 
     name: str
@@ -28,7 +28,7 @@ class Reader:
 
     >>> reader = Reader()
     >>> reader.feed(b"event: ping\\ndata: {}\\n\\ndata: [DO"), [e.data for e in reader.feed(b"NE]\\n\\n")]
-    ([Event(name='ping', data=b'{}', raw=b'event: ping\\ndata: {}\\n\\n')], [b'[DONE]'])
+    ([ServerSentEvent(name='ping', data=b'{}', raw=b'event: ping\\ndata: {}\\n\\n')], [b'[DONE]'])
     """
 
     __slots__ = ("_held", "_lines", "_most", "_raw", "_size")
@@ -40,7 +40,7 @@ class Reader:
         self._raw: list[bytes] = []
         self._size = 0
 
-    def feed(self, chunk: bytes) -> list[Event]:
+    def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         """Add the next bytes; return the events that they complete."""
         self._size += len(chunk)
         if b"\n" not in chunk and b"\r" not in chunk and not (self._held and self._held[-1].endswith(b"\r")):
@@ -67,12 +67,12 @@ class Reader:
             raise TooLong(f"an event of the stream has more than {self._most:,} bytes")
         return events
 
-    def end(self) -> list[Event]:
+    def end(self) -> list[ServerSentEvent]:
         """The rest when the stream has ended: an event without its blank line still counts, if it has content."""
         last = self.feed(b"\n\n") if self._held or self._lines else []
         return [event for event in last if event.data]
 
-    def _close(self) -> Event | None:
+    def _close(self) -> ServerSentEvent | None:
         lines, raw = self._lines, b"".join(self._raw)
         self._lines, self._raw = [], []
         if not lines:
@@ -85,7 +85,7 @@ class Reader:
                 data.append(value)
             elif field == b"event":
                 name = value.decode("utf-8", "replace")
-        return Event(name, b"\n".join(data), raw)
+        return ServerSentEvent(name, b"\n".join(data), raw)
 
 
 # The text that marks the end of a stream, by the path of its protocol. Quotes and line breaks in a string are escaped, so no

@@ -13,17 +13,16 @@ from typing import Any, TypeVar
 import msgspec
 
 from trueup.ask.answer import Answer
-from trueup.ask.clients.request import Failure, Request, TransportFailure, failure_in, retry_after
+from trueup.ask.clients.request import CallFailure, Request, TransportFailure, failure_in, retry_after
 from trueup.ask.loop.loop import Loop, known
 from trueup.ask.loop.plan import Finish, Send, Step
 from trueup.ask.replies.faults import unplaced
 from trueup.ask.shapes.parts import MessageError
 from trueup.gateway.client.time_limit import Within
-from trueup.gateway.client.upstream import READING, Line, broken
-from trueup.gateway.client.upstream import Reply as Answered
+from trueup.gateway.client.upstream import READING, UpstreamConnections, UpstreamResponse, broken
 from trueup.gateway.door.exchange import Exchange, refuse_bad_source
-from trueup.gateway.errors import NO_RETRY, Refused
-from trueup.gateway.protocols.protocol import Asked, Body, Speaking, encode, offered_names
+from trueup.gateway.errors import NO_RETRY, RefusedRequest
+from trueup.gateway.protocols.protocol import Body, RequestParts, Speaking, encode, offered_names
 from trueup.gateway.replies.disclosure import unknown_state
 from trueup.gateway.replies.judging import bug_found, in_thread
 from trueup.gateway.replies.lanes import Lanes
@@ -75,7 +74,7 @@ class Asking:
         self,
         exchange: Exchange,
         lanes: Lanes,
-        line: Line,
+        line: UpstreamConnections,
         on_event: Callable[[Event], object] | None = None,
     ) -> None:
         assert exchange.contract is not None
@@ -84,7 +83,7 @@ class Asking:
         self._line = line
         self.tab = Tab(None)
         self.body: Body = exchange.body()
-        self.asked: Asked = exchange.protocol.read(self.body)
+        self.asked: RequestParts = exchange.protocol.read(self.body)
         self.raw: Any = None  # the upstream's last answer, decoded
         self.bytes = b""  # and its bytes
         self.heard: list[Any] = []  # events of the current stream
@@ -215,10 +214,10 @@ class Asking:
         """The reply is not in the client's protocol, so it is rewritten from what was read."""
         self.raw, self.bytes = None, b""
 
-    async def _fetch(self, request: Request, send: Send) -> Failure | None:
+    async def _fetch(self, request: Request, send: Send) -> CallFailure | None:
         """Send a request and read the body of its answer; return why there is none, if there is none."""
         start = time.perf_counter()
-        failed: Failure | None
+        failed: CallFailure | None
         try:
             with Within(request.timeout):
                 reply = await self.send(request, send)
@@ -233,14 +232,14 @@ class Asking:
         self.exchange.waited += time.perf_counter() - start
         return failed
 
-    def _decoded(self) -> Failure | None:
+    def _decoded(self) -> CallFailure | None:
         """Parse the body; return why it is not a reply, if it is not."""
         try:
             self.raw = _decode(self.bytes)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             self.raw = None
             if not self.bytes.startswith((b"data:", b"event:", b":")):
-                return Failure(f"upstream {self.exchange.upstream.name!r}: the answer is not JSON")
+                return CallFailure(f"upstream {self.exchange.upstream.name!r}: the answer is not JSON")
         return None
 
     async def paid(self, send: Send, step: Step) -> Step:
@@ -251,7 +250,7 @@ class Asking:
             cost = self._guess(Reply() if last.verdict is None else last.verdict.reply, last.model)
         if cost and await self.tab.spend(send.attempt, cost) and not isinstance(step, Finish):
             said = "the cost budget is used up"
-            raise Refused(429, said, "insufficient_quota", "insufficient_quota", headers=NO_RETRY)
+            raise RefusedRequest(429, said, "insufficient_quota", "insufficient_quota", headers=NO_RETRY)
         return step
 
     @property
@@ -270,7 +269,7 @@ class Asking:
         """The estimated cost of an attempt whose cost the upstream did not report."""
         return self.loop.policy.cost(model or reply.model or self.asked.model, self.loop.spent(reply))
 
-    async def send(self, request: Request, send: Send) -> Answered:
+    async def send(self, request: Request, send: Send) -> UpstreamResponse:
         """Send the request of a step to the upstream of its rung."""
         exchange = self.exchange
         exchange.upstream = exchange.rungs[send.client].upstream
@@ -296,7 +295,7 @@ class Asking:
                 new = translated(self.body, instructed(request, self.body), asked, exchange.protocol, protocol)
             except MessageError as error:
                 said = f"the request cannot be sent to the upstream {exchange.upstream.name!r}: {error}"
-                raise TransportFailure(Failure(said, "fatal", code=UNTRANSLATABLE, unsent=True)) from None
+                raise TransportFailure(CallFailure(said, "fatal", code=UNTRANSLATABLE, unsent=True)) from None
             exchange.left_out = new.left_out
             return encode(new.body)
         exchange.left_out = ()
@@ -310,14 +309,14 @@ class Asking:
             return renamed(exchange.raw, request.model) if request.model else exchange.raw
         return encode(protocol.request(self.body, request, asked))
 
-    async def failure(self, reply: Answered, request: Request) -> Failure | None:
+    async def failure(self, reply: UpstreamResponse, request: Request) -> CallFailure | None:
         """Convert an answer that is not a reply to a failure."""
         if reply.status < 300:
             return None
         self._unpaid = None
         name = self.exchange.upstream.name
         if reply.status < 400:
-            return Failure(
+            return CallFailure(
                 f"upstream {name!r} wants to send the request elsewhere", "fatal", reply.status, code="redirect"
             )
         body = await reply.read()
@@ -328,12 +327,12 @@ class Asking:
         found = read(said, reply.status).findings[0]
         return failure_in(found, request.mode, retry_after(reply.headers))
 
-    def failure_of(self, error: BaseException, request: Request) -> Failure:
+    def failure_of(self, error: BaseException, request: Request) -> CallFailure:
         if isinstance(error, TransportFailure):
             return error.failure
         if isinstance(error, TimeoutError):
             said = f"upstream {self.exchange.upstream.name!r} did not answer within {request.timeout or 0:g} s"
-            return Failure(said, code="timeout")
+            return CallFailure(said, code="timeout")
         assert isinstance(error, Exception)
         return broken(self.exchange.upstream, error)
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from trueup.conform.survey import all_keys
 from trueup.contract.contract import Contract
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import RefusedRequest
 from trueup.gateway.protocols.protocol import Body
 from trueup.verdict.catalogue import FINDINGS
 from trueup.verdict.facts import Finding, Fix
@@ -48,11 +48,11 @@ def sentence(found: Finding) -> str:
     return "The reply breaks a rule of its contract." if kind is None else kind.title
 
 
-def unknown_state(contract: Contract | None, found: Sequence[Finding]) -> Refused:
+def unknown_state(contract: Contract | None, found: Sequence[Finding]) -> RefusedRequest:
     """The error for a request whose state the contract does not know."""
     said = f"the upstream was not asked: {found[0].code} {sentence(found[0])}"
     more = {"findings": [told_finding(contract, each) for each in found]}
-    return Refused(400, said, "invalid_request_error", "unknown_state", more=more)
+    return RefusedRequest(400, said, "invalid_request_error", "unknown_state", more=more)
 
 
 def told_path(contract: Contract | None, path: str) -> str:

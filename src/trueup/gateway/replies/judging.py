@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from trueup.gateway.errors import NO_RETRY, Refused
+from trueup.gateway.errors import NO_RETRY, RefusedRequest
 from trueup.verdict.bugs import bug_of
 from trueup.verdict.facts import Finding
 
@@ -29,10 +29,10 @@ def bug_found(error: BaseException) -> Finding:
     return found
 
 
-def bug_refusal(found: Finding, more: dict[str, Any] | None = None) -> Refused:
+def bug_refusal(found: Finding, more: dict[str, Any] | None = None) -> RefusedRequest:
     """The error that a client gets for a bug in the contract."""
     message = f"the reply could not be judged: {found.code} {found.message}"
-    return Refused(500, message, "server_error", "contract_bug", headers=dict(NO_RETRY), more=more)
+    return RefusedRequest(500, message, "server_error", "contract_bug", headers=dict(NO_RETRY), more=more)
 
 
 async def in_thread(judge: Callable[..., R], *given: Any) -> R:

@@ -15,7 +15,7 @@ from trueup.ask.rungs import Rung
 from trueup.contract.contract import Contract
 from trueup.gateway.config import POLICY, Route
 from trueup.gateway.door.exchange import Exchange
-from trueup.gateway.protocols.protocol import Asked
+from trueup.gateway.protocols.protocol import RequestParts
 from trueup.gateway.replies.retrying import RetryBudget
 from trueup.gateway.replies.translating import target_of
 
@@ -42,7 +42,7 @@ class Lanes:
         self._deadline = deadline
         self._lanes: dict[tuple[str, str, tuple[tuple[str, str], ...], str, str, bool], Lane] = {}
 
-    def of(self, exchange: Exchange, asked: Asked) -> Lane:
+    def of(self, exchange: Exchange, asked: RequestParts) -> Lane:
         """The lane of a request."""
         route, contract = exchange.route, exchange.contract
         assert contract is not None
@@ -80,7 +80,7 @@ class Lanes:
         return self.memory.known(rung.client.key, rung.model)
 
 
-def _rungs(exchange: Exchange, asked: Asked) -> tuple[Rung, ...]:
+def _rungs(exchange: Exchange, asked: RequestParts) -> tuple[Rung, ...]:
     """The rungs of a request as the loop sees them, in the same order."""
     found = []
     for rung in exchange.rungs:
@@ -94,7 +94,7 @@ def _rungs(exchange: Exchange, asked: Asked) -> tuple[Rung, ...]:
     return tuple(found)
 
 
-def _fitted(policy: Policy, asked: Asked, deadline: float) -> Policy:
+def _fitted(policy: Policy, asked: RequestParts, deadline: float) -> Policy:
     """The policy of one request: its deadline within the gateway's, its models as rungs, and no unlimited retries."""
     changes: dict[str, Any] = {"raw": 0} if policy.raw else {}  # events are sent to traces, without any text
     if policy.models:

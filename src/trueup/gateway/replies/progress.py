@@ -15,10 +15,10 @@ _MOST = 20  # events in a header
 _TOLD = (events.Waiting, events.Repairing, events.Regenerating, events.SteppedDown, events.FellBack)
 
 
-class Progress:
+class RequestProgress:
     """The progress of one request; it listens to the events of its ask.
 
-    >>> progress = Progress()
+    >>> progress = RequestProgress()
     >>> progress(events.Repairing(attempt=2, limit=12, nth=1, most=2, reason="format"))
     >>> progress.comments()[:46], progress.comments()
     (b': trueup {"event":"repairing","attempt":2,"lim', b'')

@@ -15,7 +15,7 @@ from trueup.gateway.protocols.messages import event_of, own_stop
 from trueup.gateway.protocols.protocol import Body
 
 
-class Seen(NamedTuple):
+class RelayedEvent(NamedTuple):
     """The role of an event, its text, and for a head the client's event that begins the same."""
 
     role: Literal["head", "text", "rest"]
@@ -23,7 +23,7 @@ class Seen(NamedTuple):
     event: bytes = b""
 
 
-_REST = Seen("rest")
+_REST = RelayedEvent("rest")
 _ENDING = ("stop_reason", "stop_sequence")
 
 
@@ -37,7 +37,7 @@ class Relay(ABC):
         self._body = body
 
     @abstractmethod
-    def see(self, data: Body) -> Seen:
+    def see(self, data: Body) -> RelayedEvent:
         """The role of an event."""
 
     @abstractmethod
@@ -50,7 +50,7 @@ class ChatRelay(Relay):
 
     _begun = False
 
-    def see(self, data: Body) -> Seen:
+    def see(self, data: Body) -> RelayedEvent:
         kept = keep(CHUNK, data, self.dropped, self._body)
         usage, choices = kept.get("usage"), kept.get("choices")
         frame = self.frame = self.frame or {name: value for name, value in kept.items() if name != "choices"}
@@ -60,7 +60,7 @@ class ChatRelay(Relay):
             frame["choices"] = choices
         return self._role(data.get("choices"))
 
-    def _role(self, choices: Any) -> Seen:
+    def _role(self, choices: Any) -> RelayedEvent:
         if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
             return _REST
         choice = choices[0]
@@ -72,9 +72,11 @@ class ChatRelay(Relay):
         said = {key for key, value in delta.items() if value not in (None, "", [])}
         if said <= {"role"}:
             begun, self._begun = self._begun, True
-            return Seen("head", "", b"" if begun else chunk_of(self.frame, {"role": "assistant", "content": ""}))
+            return RelayedEvent(
+                "head", "", b"" if begun else chunk_of(self.frame, {"role": "assistant", "content": ""})
+            )
         text = delta.get("content")
-        return Seen("text", text) if said <= {"role", "content"} and isinstance(text, str) else _REST
+        return RelayedEvent("text", text) if said <= {"role", "content"} and isinstance(text, str) else _REST
 
     def said(self, text: str) -> bytes:
         return chunk_of(self.frame, {"content": text})
@@ -83,7 +85,7 @@ class ChatRelay(Relay):
 class MessagesRelay(Relay):
     """Events of a message: its start, and the start of a leading text, are heads."""
 
-    def see(self, data: Body) -> Seen:
+    def see(self, data: Body) -> RelayedEvent:
         kind = data.get("type")
         rules = MESSAGE_EVENTS.get(kind) if isinstance(kind, str) else None
         if rules is None:
@@ -93,14 +95,14 @@ class MessagesRelay(Relay):
         if kind == "message_start":
             return self._start(data.get("message"), kept.get("message"))
         if kind == "ping":
-            return Seen("head", "", event_of("ping", {}))
+            return RelayedEvent("head", "", event_of("ping", {}))
         if kind == "message_delta":
             self.frame.update({name: value for name, value in (kept.get("delta") or {}).items() if value is not None})
             self.frame["usage"] = {**(self.frame.get("usage") or {}), **(kept.get("usage") or {})}
             return _REST
         return self._role(kind, data) if data.get("index") == 0 else _REST
 
-    def _start(self, message: Any, kept: Body | None) -> Seen:
+    def _start(self, message: Any, kept: Body | None) -> RelayedEvent:
         if self.frame:
             return _REST
         self.frame = {name: value for name, value in (kept or {}).items() if name not in _ENDING}
@@ -110,18 +112,18 @@ class MessagesRelay(Relay):
             "type": "message", "role": "assistant", "content": [], "stop_reason": None, "stop_sequence": None,
             "usage": {"input_tokens": 0, "output_tokens": 0},
         }  # fmt: skip
-        return Seen("head", "", event_of("message_start", {"message": {**begun, **self.frame}}))
+        return RelayedEvent("head", "", event_of("message_start", {"message": {**begun, **self.frame}}))
 
-    def _role(self, kind: Any, data: Body) -> Seen:
+    def _role(self, kind: Any, data: Body) -> RelayedEvent:
         block: Any = data.get("content_block")
         if kind == "content_block_start" and isinstance(block, dict) and block.get("type") == "text":
             self.in_text = not block.get("text")
             opened = {"index": 0, "content_block": {"type": "text", "text": ""}}
-            return Seen("head", "", event_of(kind, opened)) if self.in_text else _REST
+            return RelayedEvent("head", "", event_of(kind, opened)) if self.in_text else _REST
         delta: Any = data.get("delta")
         if kind == "content_block_delta" and self.in_text and isinstance(delta, dict):
             text = delta.get("text")
-            return Seen("text", text) if delta.get("type") == "text_delta" and isinstance(text, str) else _REST
+            return RelayedEvent("text", text) if delta.get("type") == "text_delta" and isinstance(text, str) else _REST
         return _REST
 
     def said(self, text: str) -> bytes:
@@ -131,7 +133,7 @@ class MessagesRelay(Relay):
 class ResponsesRelay(Relay):
     """Events of a response: they number each other, so all of them wait."""
 
-    def see(self, data: Body) -> Seen:
+    def see(self, data: Body) -> RelayedEvent:
         kind = data.get("type")
         rules = RESPONSE_EVENTS.get(kind) if isinstance(kind, str) else None
         if rules is None:

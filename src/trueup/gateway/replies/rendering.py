@@ -7,11 +7,11 @@ codes and places, and quotes nothing.
 from typing import Any
 
 from trueup.ask.answer import Answer
-from trueup.ask.clients.request import Failure
+from trueup.ask.clients.request import CallFailure
 from trueup.gateway.door.exchange import Exchange
-from trueup.gateway.errors import NO_RETRY, Refused, whole_seconds
+from trueup.gateway.errors import NO_RETRY, RefusedRequest, whole_seconds
 from trueup.gateway.protocols.field_filter import is_name
-from trueup.gateway.protocols.protocol import Body, Said, encode
+from trueup.gateway.protocols.protocol import Body, OutgoingReply, encode
 from trueup.gateway.replies.disclosure import sentence, told_finding, told_fix, told_path
 from trueup.gateway.replies.judging import bug_refusal
 from trueup.gateway.replies.shape import OWN, composed_calls, composed_text, is_ours, judged_fields, shape_of
@@ -40,7 +40,7 @@ def reply_of(exchange: Exchange, answer: Answer, frame: Body | None, dropped: se
     shape = shape_of(exchange, answer)
     own = bool(frame) and not is_ours(answer)
     model = answer.attempts[-1].model if answer.attempts else ""
-    said = Said(
+    said = OutgoingReply(
         composed_text(exchange, answer, shape), composed_calls(exchange, answer, shape),
         verdict.reply.model if is_name(verdict.reply.model) else model or str(exchange.head.model or ""),
         answer.usage if not own or len(answer.attempts) > 1 else {}, finish="" if is_ours(answer) else verdict.reply.finish,
@@ -74,7 +74,7 @@ def is_given(answer: Answer) -> bool:
     return answer.outcome in _GIVEN
 
 
-def refusal_of(exchange: Exchange, answer: Answer) -> Refused:
+def refusal_of(exchange: Exchange, answer: Answer) -> RefusedRequest:
     """Why there is no reply."""
     refused = _refusal_of(exchange, answer)
     if refused.status not in _PASSING:
@@ -82,7 +82,7 @@ def refusal_of(exchange: Exchange, answer: Answer) -> Refused:
     return refused
 
 
-def _refusal_of(exchange: Exchange, answer: Answer) -> Refused:
+def _refusal_of(exchange: Exchange, answer: Answer) -> RefusedRequest:
     failures = [a.failure for a in answer.attempts if a.failure is not None]
     if failures and len(failures) == len(answer.attempts):
         told = [failure for failure in failures if failure.code != UNTRANSLATABLE] or failures
@@ -97,14 +97,14 @@ def _refusal_of(exchange: Exchange, answer: Answer) -> Refused:
         return bug_refusal(first, more)
     if answer.reason == "context":
         said = f"the upstream was not asked{said}"
-        return Refused(400, said, "invalid_request_error", "unknown_state", more=more)
+        return RefusedRequest(400, said, "invalid_request_error", "unknown_state", more=more)
     message = f"no reply of the model kept the contract in {len(answer.attempts)} attempts{said}"
     if answer.outcome == "failed" and answer.reason == "deadline":
-        return Refused(504, message, "server_error", "deadline_exceeded", more=more)
-    return Refused(422, message, "contract_violation", "contract_violation", more=more)
+        return RefusedRequest(504, message, "server_error", "deadline_exceeded", more=more)
+    return RefusedRequest(422, message, "contract_violation", "contract_violation", more=more)
 
 
-def failed_refusal(failure: Failure, exchange: Exchange, calls: int, reason: str = "") -> Refused:
+def failed_refusal(failure: CallFailure, exchange: Exchange, calls: int, reason: str = "") -> RefusedRequest:
     """The error for upstreams that gave no reply at all; a fault in the client's own request is reported as such.
 
     Clients are told not to try again if the gateway has already done so, or if its worker has no retries left.
@@ -115,7 +115,7 @@ def failed_refusal(failure: Failure, exchange: Exchange, calls: int, reason: str
     return refused
 
 
-def _failed(failure: Failure, exchange: Exchange) -> Refused:
+def _failed(failure: CallFailure, exchange: Exchange) -> RefusedRequest:
     """The error by cause. An HTTP error about the request is quoted. An error inside a reply is not, and neither is a
     server's failure under a contract: some servers quote the model's text.
     """
@@ -131,13 +131,13 @@ def _failed(failure: Failure, exchange: Exchange) -> Refused:
     after = {"retry-after": whole_seconds(failure.retry_after)} if failure.retry_after is not None else {}
     if status in (401, 403):
         said = f"upstream {exchange.upstream.name!r} refuses our key"
-        return Refused(502, said, "server_error", "upstream_refused", headers=dict(NO_RETRY))
+        return RefusedRequest(502, said, "server_error", "upstream_refused", headers=dict(NO_RETRY))
     if status in (400, 404, 409, 413, 422):
-        return Refused(status, message, "invalid_request_error", own or "upstream_refused")
+        return RefusedRequest(status, message, "invalid_request_error", own or "upstream_refused")
     if status == 429:
-        return Refused(429, message, "rate_limit_error", own or "rate_limit_exceeded", headers=after)
+        return RefusedRequest(429, message, "rate_limit_error", own or "rate_limit_exceeded", headers=after)
     code = "upstream_timeout" if status == 504 else "upstream_failed"
-    return Refused(status if status in (503, 504, 529) else 502, message, "server_error", code, headers=after)
+    return RefusedRequest(status if status in (503, 504, 529) else 502, message, "server_error", code, headers=after)
 
 
 def _short(exchange: Exchange, answer: Answer) -> Body:

@@ -13,7 +13,7 @@ from trueup.gateway.config import Caller
 from trueup.gateway.door.exchange import Exchange
 from trueup.gateway.door.incoming import admit
 from trueup.gateway.door.visit import FAILED, Visit
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import RefusedRequest
 from trueup.gateway.pages.checking import Work
 from trueup.gateway.passing.fallback import passed
 from trueup.gateway.passing.passing import overhead, told
@@ -21,9 +21,9 @@ from trueup.gateway.protocols.protocol import Speaking
 from trueup.gateway.replies.asking import Asking
 from trueup.gateway.replies.recording import record, state_of
 from trueup.gateway.replies.rendering import is_given, refusal_of, rendered
-from trueup.gateway.replies.streaming import CHARGED, Broken, Streaming
+from trueup.gateway.replies.streaming import CHARGED, IncompleteReply, Streaming
 from trueup.gateway.replies.tab import NO_TAB, Replayed, Tab, metered, unavailable
-from trueup.gateway.serving.wire import EVENTS, JSON, Out, Stream
+from trueup.gateway.serving.wire import EVENTS, JSON, Out, ResponseStream
 from trueup.gateway.watching.counting import count_attempts, count_passed
 from trueup.gateway.watching.logged import log_verdicts
 from trueup.gateway.watching.tracing import Tracing
@@ -112,7 +112,7 @@ class Replying:
                 visit.attempts, visit.status = await passed(
                     exchange, runtime.lanes, runtime.line, out, tab, config.limits.total_seconds
                 )
-        except Refused as refused:
+        except RefusedRequest as refused:
             if visit.outcome == FAILED:
                 count_passed(self._metrics, exchange, visit.model, refused.code or str(refused.status))
             raise
@@ -128,20 +128,20 @@ class Replying:
         body = rendered(exchange, answer, asking.raw, asking.body)
         headers = [JSON, *told(exchange, answer.outcome, len(answer.attempts), clock=False)]
         if tab.charges:
-            await tab.settle(answer.outcome in CHARGED, headers, body)
+            await tab.settle(headers, body, charged=answer.outcome in CHARGED)
         await visit.out.whole(200, body, [*headers, overhead(exchange)])
 
     async def _streamed(self, visit: Visit, asking: Asking, tab: Tab) -> None:
         exchange = asking.exchange
         headers = [*EVENTS, *told(exchange, "streamed", 1, clock=False)]
-        stream = Stream(visit.out, 200, headers, tab.copy(headers, exchange.protocol.error_event))
+        stream = ResponseStream(visit.out, 200, headers, tab.copy(headers, exchange.protocol.error_event))
         streaming = Streaming(asking, tab, stream)
         try:
             await streaming.run()
             return
-        except Broken as broken:
+        except IncompleteReply as broken:
             refused = _broken(asking, broken)
-        except Refused as error:
+        except RefusedRequest as error:
             refused = error
         except asyncio.CancelledError:
             await streaming.settle(left=not self._gateway.stopping)
@@ -183,13 +183,13 @@ def _both(one: Subscriber | None, other: Subscriber | None) -> Subscriber | None
     return tell
 
 
-def _with_outcome(refused: Refused, exchange: Exchange, answer: Answer) -> Refused:
+def _with_outcome(refused: RefusedRequest, exchange: Exchange, answer: Answer) -> RefusedRequest:
     """A refusal with the headers about the request's outcome."""
     refused.headers.update({k.decode(): v.decode() for k, v in told(exchange, answer.outcome, len(answer.attempts))})
     return refused
 
 
-def _broken(asking: Asking, broken: Broken) -> Refused:
+def _broken(asking: Asking, broken: IncompleteReply) -> RefusedRequest:
     if broken.failure is not None:
-        return Refused(502, f"the reply broke off: {broken.failure.reason}", "server_error", "upstream_failed")
+        return RefusedRequest(502, f"the reply broke off: {broken.failure.reason}", "server_error", "upstream_failed")
     return refusal_of(asking.exchange, asking.answer_so_far())

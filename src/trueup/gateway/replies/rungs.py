@@ -10,7 +10,7 @@ from typing import NamedTuple
 from trueup.gateway.config import Config, Route, Speaks, Upstream
 
 
-class Rung(NamedTuple):
+class UpstreamRung(NamedTuple):
     """One upstream that a request may be sent to."""
 
     upstream: Upstream
@@ -22,13 +22,13 @@ class Rung(NamedTuple):
     )  # of its circuit breaker: the upstream, plus the model if several rungs share one
 
 
-def rungs_of(config: Config, route: Route | None, model: str, speaks: Speaks) -> tuple[Rung, ...]:
+def rungs_of(config: Config, route: Route | None, model: str, speaks: Speaks) -> tuple[UpstreamRung, ...]:
     """The rungs for a `model` on a route; empty if no upstream can be asked."""
     first = config.upstream_for(model, speaks, route)
     if first is None:
         return ()
     if route is None:
-        return (Rung(first, place=(first.name, "")),)
+        return (UpstreamRung(first, place=(first.name, "")),)
     rows: list[tuple[Upstream, str, float | None]] = [(first, route.model, route.share)]
     others = (name for name in route.policy.models if name != (route.model or model))
     rows += [(config.upstream_for(name, speaks, route) or first, name, None) for name in others]
@@ -36,7 +36,7 @@ def rungs_of(config: Config, route: Route | None, model: str, speaks: Speaks) ->
     shares = shared([share for _, _, share in rows])
     often = Counter(upstream.name for upstream, _, _ in rows)
     return tuple(
-        Rung(upstream, name, share, (upstream.name, (name or model) if often[upstream.name] > 1 else ""))
+        UpstreamRung(upstream, name, share, (upstream.name, (name or model) if often[upstream.name] > 1 else ""))
         for (upstream, name, _), share in zip(rows, shares, strict=True)
     )
 

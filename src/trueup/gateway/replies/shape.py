@@ -25,7 +25,7 @@ _OURS = frozenset({"fallback", "degraded"})  # the client gets something other t
 _CALL = frozenset({"name", "arguments", "id"})
 
 
-class Shape(NamedTuple):
+class ReplyShape(NamedTuple):
     """Text, calls and other fields for a client; None passes the model's own on."""
 
     text: str | None = None
@@ -33,7 +33,7 @@ class Shape(NamedTuple):
     fields: dict[str, Any] = {}
 
 
-OWN = Shape()  # the model's own text and calls
+OWN = ReplyShape()  # the model's own text and calls
 
 
 def holds_calls(contract: Contract | None) -> bool:
@@ -42,25 +42,25 @@ def holds_calls(contract: Contract | None) -> bool:
     return options is not None and options.envelope
 
 
-def shape_of(exchange: Exchange, answer: Answer) -> Shape:
+def shape_of(exchange: Exchange, answer: Answer) -> ReplyShape:
     """The shape of an answer for the client of an exchange."""
     contract, verdict = exchange.contract, answer.verdict
     inside, data = holds_calls(contract), verdict.data
     if inside and not exchange.native and verdict.reply.calls and verdict.calls:
-        return Shape(written(_enclosed(verdict) if data is None else data).decode(), ())
+        return ReplyShape(written(_enclosed(verdict) if data is None else data).decode(), ())
     if inside and exchange.native and isinstance(data, dict):
         text, fields = parted(data)
-        return Shape(text, _named(verdict.calls), fields | _in_calls(data))
+        return ReplyShape(text, _named(verdict.calls), fields | _in_calls(data))
     if contract is not None and contract.schema is not None and data is not None:
         anew = bool(verdict.fixes) or answer.outcome == "degraded"
-        return Shape(written(data).decode()) if anew else OWN
+        return ReplyShape(written(data).decode()) if anew else OWN
     if is_written(verdict):
         text, fields = beside(verdict)
-        return Shape(spoken(text), _named(verdict.calls), fields)
+        return ReplyShape(spoken(text), _named(verdict.calls), fields)
     return OWN
 
 
-def composed_text(exchange: Exchange, answer: Answer, shape: Shape) -> str:
+def composed_text(exchange: Exchange, answer: Answer, shape: ReplyShape) -> str:
     """The text of a reply that the gateway writes itself."""
     if shape.text is not None:
         return shape.text
@@ -70,7 +70,7 @@ def composed_text(exchange: Exchange, answer: Answer, shape: Shape) -> str:
     return text if is_value or answer.outcome == "fallback" else spoken(text)
 
 
-def composed_calls(exchange: Exchange, answer: Answer, shape: Shape) -> tuple[ToolCall, ...]:
+def composed_calls(exchange: Exchange, answer: Answer, shape: ReplyShape) -> tuple[ToolCall, ...]:
     """The calls of a reply that the gateway writes itself: those that passed and wait for the client."""
     if shape.calls is not None or answer.outcome == "fallback":
         return shape.calls or ()

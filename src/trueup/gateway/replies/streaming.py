@@ -13,23 +13,23 @@ from typing import Any
 import msgspec
 
 from trueup.ask.answer import Answer
-from trueup.ask.clients.request import Failure, Request, TransportFailure
+from trueup.ask.clients.request import CallFailure, Request, TransportFailure
 from trueup.ask.loop.plan import Send, Step
 from trueup.contract.streaming.holding_back import Holder, Way, hold
 from trueup.gateway.client.time_limit import Within
-from trueup.gateway.client.upstream import READING, Reply
-from trueup.gateway.errors import Refused
+from trueup.gateway.client.upstream import READING, UpstreamResponse
+from trueup.gateway.errors import RefusedRequest
 from trueup.gateway.passing.passing import told_rung
-from trueup.gateway.protocols.sse import Event, Reader, TooLong
+from trueup.gateway.protocols.sse import Reader, ServerSentEvent, TooLong
 from trueup.gateway.replies.asking import Asking, carry_out
 from trueup.gateway.replies.relays import Relay, relay_for
 from trueup.gateway.replies.rendering import is_given, refusal_of, reply_of
 from trueup.gateway.replies.shape import holds_calls
 from trueup.gateway.replies.tab import Tab
-from trueup.gateway.serving.wire import Stream
+from trueup.gateway.serving.wire import ResponseStream
 from trueup.read.reader import read
 from trueup.verdict.facts import Findings
-from trueup.verdict.reply import Reply as Said
+from trueup.verdict.reply import Reply as ModelReply
 from trueup.verdict.verdict import Verdict
 
 _decode = msgspec.json.Decoder().decode
@@ -37,15 +37,15 @@ CHARGED = frozenset({"accepted", "repaired", "regenerated"})
 LEAST = 40  # the least characters of text to show first, so that a reply without content is known before
 
 
-class Broken(Exception):
+class IncompleteReply(Exception):
     """A partly shown reply cannot be completed; `failure` if the connection broke."""
 
-    def __init__(self, failure: Failure | None = None) -> None:
+    def __init__(self, failure: CallFailure | None = None) -> None:
         super().__init__("the reply broke off")
         self.failure = failure
 
 
-class Attempt:
+class AttemptEvents:
     """The events of one attempt, and which of them may be shown before the verdict."""
 
     __slots__ = ("decoded", "fits", "holder", "relay", "shown", "time", "verdict_given", "waits")
@@ -72,12 +72,12 @@ class Attempt:
 class Streaming:
     """One streamed request under a contract."""
 
-    def __init__(self, asking: Asking, tab: Tab, stream: Stream) -> None:
+    def __init__(self, asking: Asking, tab: Tab, stream: ResponseStream) -> None:
         self._asking = asking
         self._tab = tab
         self._stream = stream
         self._begun: Relay | None = None  # its heads have been shown
-        self._last: Attempt | None = None
+        self._last: AttemptEvents | None = None
         self._worth = False  # a whole valid reply is known
 
     async def run(self) -> Answer:
@@ -87,17 +87,17 @@ class Streaming:
         if not is_given(answer):
             raise refusal_of(self._asking.exchange, answer)
         self._worth = answer.outcome in CHARGED
-        await self._stream.finish(self._rest(answer), partial(self._tab.settle_known, self._worth))
+        await self._stream.finish(self._rest(answer), partial(self._tab.settle_known, charged=self._worth))
         return answer
 
-    async def settle(self, left: bool = False) -> None:
+    async def settle(self, *, left: bool = False) -> None:
         """Settle an incomplete stream, once: the part that was sent is charged if it is worth that. `left`: the client went
         away.
         """
-        if not self._tab.captured or not self._stream.started or not await self._is_worth_it(left):
+        if not self._tab.captured or not self._stream.started or not await self._is_worth_it(left=left):
             await self._tab.give_back()
 
-    async def _is_worth_it(self, left: bool) -> bool:
+    async def _is_worth_it(self, *, left: bool) -> bool:
         """Whether the part that was sent keeps the contract on its own."""
         attempt, contract = self._last, self._asking.exchange.contract
         if self._worth:
@@ -108,7 +108,7 @@ class Streaming:
             return attempt.verdict_given.ok and attempt.fits
         if left and contract.schema is not None:
             return attempt.shown  # each shown member kept the schema; the client itself cut the rest
-        sent = Said(attempt.holder.shown, finish="stop")
+        sent = ModelReply(attempt.holder.shown, finish="stop")
         verdict = await self._asking.verdict(lambda reply: contract.check(reply, self._asking.exchange.context), sent)
         return verdict.ok
 
@@ -118,7 +118,7 @@ class Streaming:
         if progress is not None:
             await self._stream.write(progress.comments())
 
-    def broken(self, refused: Refused) -> bytes:
+    def broken(self, refused: RefusedRequest) -> bytes:
         """An error as the last event of a stream that has begun."""
         event: bytes = self._asking.exchange.protocol.error_event(refused)
         return event
@@ -138,7 +138,7 @@ class Streaming:
             await asking.unpaid()
             if attempt.shown:
                 asking.loop.failed(failed, heard=attempt.decoded)
-                raise Broken(failed)
+                raise IncompleteReply(failed)
             return asking.loop.failed(failed, heard=attempt.decoded)
         verdict = await asking.verdict(lambda _: attempt.verdict(asking.loop.judge), attempt.decoded or b"")
         book = partial(asking.loop.judged, whole=not attempt.holder.doomed)
@@ -146,10 +146,10 @@ class Streaming:
         attempt.fits = not attempt.shown or attempt.holder.tail(verdict, verdict.reply.text) is not None
         step = await asking.paid(send, await asking.judging(book, verdict))
         if attempt.shown and not (verdict.ok and attempt.fits):
-            raise Broken
+            raise IncompleteReply
         return step
 
-    def _opened(self) -> Attempt:
+    def _opened(self) -> AttemptEvents:
         """A new attempt: the first is shown piece by piece where possible, later ones whole."""
         exchange = self._asking.exchange
         relay = relay_for(exchange.protocol.path, self._asking.body)
@@ -158,9 +158,9 @@ class Streaming:
         way: Way = "auto" if exchange.route is None else exchange.route.hold
         if waits or holds_calls(exchange.contract):  # calls always wait for the verdict
             way = "whole"
-        return Attempt(relay, hold(exchange.contract, way, exchange.context, LEAST), waits=waits)
+        return AttemptEvents(relay, hold(exchange.contract, way, exchange.context, LEAST), waits=waits)
 
-    async def _receive(self, attempt: Attempt, request: Request, send: Send) -> Failure | None:
+    async def _receive(self, attempt: AttemptEvents, request: Request, send: Send) -> CallFailure | None:
         asking = self._asking
         try:
             with (within := Within(request.timeout)):
@@ -173,14 +173,14 @@ class Streaming:
                 finally:
                     reply.close()
         except TooLong as error:
-            return Failure(str(error), "fatal")
+            return CallFailure(str(error), "fatal")
         except (TransportFailure, TimeoutError, *READING) as error:
             if attempt.shown and isinstance(error, TimeoutError):
-                return Failure(f"upstream {asking.exchange.upstream.name!r} took too long", code="timeout")
+                return CallFailure(f"upstream {asking.exchange.upstream.name!r} took too long", code="timeout")
             return asking.failure_of(error, request)
         return failed
 
-    def _take_all_time(self, attempt: Attempt) -> None:
+    def _take_all_time(self, attempt: AttemptEvents) -> None:
         """No other upstream can be asked any more, so this one gets the time kept for them."""
         loop = self._asking.loop
         if attempt.time is None or loop.left is None:
@@ -190,7 +190,7 @@ class Streaming:
         own = math.inf if timeout is None else began + timeout - time.perf_counter()
         within.extend(min(loop.left, own))
 
-    async def _read(self, reply: Reply, attempt: Attempt) -> None:
+    async def _read(self, reply: UpstreamResponse, attempt: AttemptEvents) -> None:
         """Read the events, showing what may be shown. A doomed reply is not read further."""
         reader = Reader()
         async for piece in reply.pieces():
@@ -201,7 +201,7 @@ class Streaming:
         for event in reader.end():
             await self._take(event, attempt)
 
-    async def _take(self, event: Event, attempt: Attempt) -> None:
+    async def _take(self, event: ServerSentEvent, attempt: AttemptEvents) -> None:
         if not event.data:  # a comment, which is not needed
             return
         data: Any = None
@@ -226,7 +226,7 @@ class Streaming:
         elif ready := attempt.holder.feed(seen.text):
             await self._show(attempt, ready)
 
-    async def _show(self, attempt: Attempt, text: str) -> None:
+    async def _show(self, attempt: AttemptEvents, text: str) -> None:
         if not attempt.shown:
             await self._tab.settle(charged=True)
             attempt.shown = True
@@ -253,5 +253,5 @@ class Streaming:
         if exchange.progress is not None:
             pieces.append(exchange.progress.lost(exchange.dropped))
         in_text = begun is not None and begun.in_text
-        pieces += exchange.protocol.events(reply, self._asking.body, begun is not None, in_text)
+        pieces += exchange.protocol.events(reply, self._asking.body, started=begun is not None, in_text=in_text)
         return pieces

@@ -16,11 +16,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from trueup.gateway.config import Config, Route
-from trueup.gateway.errors import NO_RETRY, Refused
-from trueup.gateway.serving.wire import Headers, Out, Stream
+from trueup.gateway.errors import NO_RETRY, RefusedRequest
+from trueup.gateway.serving.wire import Headers, Out, ResponseStream
 from trueup.store.errors import KeyReused, NotHeld, QuotaExceeded, StoreError
 from trueup.store.quota import Quota, Reservation
-from trueup.store.replays import Replay
+from trueup.store.replays import SentReply
 from trueup.store.store import Store
 
 MICRO = 1_000_000
@@ -31,7 +31,7 @@ AGAIN = (b"x-trueup-replayed", b"true")
 class Replayed(Exception):
     """A request that was answered and charged before; it gets the same reply again."""
 
-    def __init__(self, replay: Replay) -> None:
+    def __init__(self, replay: SentReply) -> None:
         super().__init__("this request was answered before")
         self._replay = replay
 
@@ -42,7 +42,7 @@ class Replayed(Exception):
         if not self._replay.stream:
             await out.whole(200, self._replay.body, headers)
             return
-        stream = Stream(out, 200, headers)
+        stream = ResponseStream(out, 200, headers)
         await stream.write(self._replay.body)
         await stream.end()
 
@@ -61,7 +61,7 @@ def metered(
     if store.trouble is not None:
         raise unavailable()
     digest = _digest(request) if key else ""
-    return Tab(store.quota, tenant, key, user, model, digest, config.limits)
+    return Tab(store.quota, tenant=tenant, key=key, user=user, model=model, digest=digest, limits=config.limits)
 
 
 class Copy:
@@ -69,7 +69,7 @@ class Copy:
 
     __slots__ = ("_error", "_left", "_pieces", "_tab", "headers")
 
-    def __init__(self, tab: "Tab", headers: Headers, error: Callable[[Refused], bytes], most: int) -> None:
+    def __init__(self, tab: "Tab", headers: Headers, error: Callable[[RefusedRequest], bytes], most: int) -> None:
         self._tab = tab
         self.headers = headers
         self._error = error
@@ -88,13 +88,13 @@ class Copy:
         else:
             self._pieces.clear()
 
-    def body(self, whole: bool) -> bytes | None:
+    def body(self, *, whole: bool) -> bytes | None:
         """Everything that was sent, followed by an error if the end is missing; None if that is too large."""
         if self._left < 0:
             return None
         if not whole:
             said = "this reply broke off when it was first sent, and was charged for what was sent of it"
-            self._pieces += [b"\n\n", self._error(Refused(502, said, "server_error", "reply_cut"))]
+            self._pieces += [b"\n\n", self._error(RefusedRequest(502, said, "server_error", "reply_cut"))]
         return b"".join(self._pieces)
 
 
@@ -106,8 +106,7 @@ class Tab:
     )  # fmt: skip
 
     def __init__(
-        self, quota: Quota | None, tenant: str = "", key: str = "", user: str = "", model: str = "", digest: str = "",
-        limits: Any = None,
+        self, quota: Quota | None, *, tenant: str = "", key: str = "", user: str = "", model: str = "", digest: str = "", limits: Any = None,
     ) -> None:  # fmt: skip
         self._quota = quota
         self._tenant, self._key, self._user, self._model = tenant, key, user, model
@@ -145,7 +144,7 @@ class Tab:
         except QuotaExceeded as full:
             raise _used_up(full) from None
         except KeyReused as reused:
-            raise Refused(409, str(reused), code="idempotency_key_reused", headers=NO_RETRY) from None
+            raise RefusedRequest(409, str(reused), code="idempotency_key_reused", headers=NO_RETRY) from None
         except StoreError:
             raise unavailable() from None
         if not held.fresh:
@@ -156,7 +155,7 @@ class Tab:
         """The key was used before: send its reply again, or say why not."""
         if held.state == "held" or held.sending:
             said = "a request with this idempotency key is being answered; ask again in a moment"
-            raise Refused(409, said, code="idempotency_key_in_use", headers=SOON)
+            raise RefusedRequest(409, said, code="idempotency_key_in_use", headers=SOON)
         try:
             replay = await quota.areplay(held)
         except StoreError:
@@ -164,7 +163,7 @@ class Tab:
         if replay is not None:
             raise Replayed(replay)
         said = "a request with this idempotency key was answered before, and its reply is not kept; use a new key"
-        raise Refused(409, said, code="idempotency_key_used", headers=NO_RETRY)
+        raise RefusedRequest(409, said, code="idempotency_key_used", headers=NO_RETRY)
 
     async def spend(self, attempt: int, cost: float | None) -> bool:
         """Count the cost of an attempt, whether or not its reply is used; return True if a cost budget is used up."""
@@ -175,7 +174,7 @@ class Tab:
         except StoreError:
             raise unavailable() from None
 
-    async def settle(self, charged: bool, headers: Headers | None = None, body: bytes = b"") -> None:
+    async def settle(self, headers: Headers | None = None, body: bytes = b"", *, charged: bool) -> None:
         """Capture or give back before the reply is sent, so that a repetition with the same key finds it settled.
 
         `headers` and `body` are a reply of one piece, kept for a client that asks again; None: it is a stream.
@@ -186,49 +185,49 @@ class Tab:
             await self.give_back()
             return
         replay = None if headers is None or not self._key else self._kept(headers, body, stream=False)
-        await self._capture(replay, bool(self._key) and headers is None)
+        await self._capture(replay, is_open=bool(self._key) and headers is None)
 
-    async def settle_known(self, charged: bool) -> None:
+    async def settle_known(self, *, charged: bool) -> None:
         """The same for a stream whose whole output is known; it is kept in the same commit."""
         if charged and self._held is not None and not self.captured:
             await self._capture(self._copied(whole=True), is_open=False)
             return
-        await self.settle(charged)
+        await self.settle(charged=charged)
         await self.finish()
 
-    async def _capture(self, replay: Replay | None, is_open: bool) -> None:
+    async def _capture(self, replay: SentReply | None, *, is_open: bool) -> None:
         """Capture the hold; no reply may be sent before that."""
         assert self._quota is not None
         assert self._held is not None
         try:
             await self._quota.acapture(self._held, replay=replay, sending=is_open)
         except NotHeld as late:
-            raise Refused(
+            raise RefusedRequest(
                 503, f"the quota for this reply was not kept: {late.state}", "server_error", "quota_lost"
             ) from None
         except StoreError:
             raise unavailable() from None
         self.captured, self._open = True, is_open
 
-    def copy(self, headers: Headers, error: Callable[[Refused], bytes]) -> Copy | None:
+    def copy(self, headers: Headers, error: Callable[[RefusedRequest], bytes]) -> Copy | None:
         """Where the pieces of a stream are kept, if they are; `error` writes an error in place of a missing end."""
         if self._held is not None and self._key and self._quota is not None and self._quota.keeps:
             self._copy = Copy(self, headers, error, self._limits.replay)
         return self._copy
 
-    async def finish(self, whole: bool = True) -> None:
+    async def finish(self, *, whole: bool = True) -> None:
         """A stream has ended, or broken off; the sent part is kept for a client that asks again."""
         if not self._open or self._held is None or self._quota is None:
             return
         self._open = False
-        replay = self._copied(whole)
+        replay = self._copied(whole=whole)
         with contextlib.suppress(StoreError):  # the reply was paid for and sent; the store logs its own troubles
             await self._quota.afinish(self._held, replay)
 
-    def _copied(self, whole: bool) -> Replay | None:
+    def _copied(self, *, whole: bool) -> SentReply | None:
         """The sent part of a stream, as it may be kept."""
         copy = self._copy
-        body = None if copy is None else copy.body(whole)
+        body = None if copy is None else copy.body(whole=whole)
         return None if copy is None or body is None else self._kept(copy.headers, body, stream=True)
 
     async def give_back(self) -> None:
@@ -241,11 +240,11 @@ class Tab:
         with contextlib.suppress(StoreError):  # expired, or taken over; or the store does it as soon as it can
             await self._quota.arefund(held)
 
-    def _kept(self, headers: Headers, body: bytes, stream: bool) -> Replay | None:
+    def _kept(self, headers: Headers, body: bytes, *, stream: bool) -> SentReply | None:
         assert self._quota is not None
         if len(body) > self._limits.replay or not self._quota.may_keep(body, stream):
             return None
-        return Replay([(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers], body, stream)
+        return SentReply([(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers], body, stream)
 
 
 NO_TAB = Tab(None)
@@ -260,12 +259,14 @@ def _digest(request: Iterable[bytes | str]) -> str:
     return found.hexdigest()
 
 
-def _used_up(full: QuotaExceeded) -> Refused:
+def _used_up(full: QuotaExceeded) -> RefusedRequest:
     facts = {"scope": full.scope, "unit": full.unit, "period": full.period, "limit": full.limit, "used": full.used}
-    return Refused(429, str(full), "insufficient_quota", "insufficient_quota", headers=NO_RETRY, more={"quota": facts})
+    return RefusedRequest(
+        429, str(full), "insufficient_quota", "insufficient_quota", headers=NO_RETRY, more={"quota": facts}
+    )
 
 
-def unavailable() -> Refused:
+def unavailable() -> RefusedRequest:
     """A store that cannot do its work, as an error for the client; the store logs the details."""
     said = "verdicts and quota cannot be stored at the moment; try again later"
-    return Refused(503, said, "server_error", "store_unavailable", headers={"retry-after": "1"})
+    return RefusedRequest(503, said, "server_error", "store_unavailable", headers={"retry-after": "1"})

@@ -20,7 +20,7 @@ from trueup.ask.shapes.parts import MessageError, refused
 from trueup.gateway.config import Upstream
 from trueup.gateway.protocols.chat import Chat
 from trueup.gateway.protocols.messages import Messages
-from trueup.gateway.protocols.protocol import Asked, Body, Speaking
+from trueup.gateway.protocols.protocol import Body, RequestParts, Speaking
 from trueup.read.definitions import DefinitionError, definitions
 from trueup.verdict.tool import Tool
 
@@ -89,7 +89,7 @@ def instructed(request: Request, body: Body) -> Request:
     return request.replace(messages=[{"role": "system", "content": said}, *request.messages])
 
 
-def translated(body: Body, request: Request, asked: Asked, source: Speaking, target: Speaking) -> Translated:
+def translated(body: Body, request: Request, asked: RequestParts, source: Speaking, target: Speaking) -> Translated:
     """The body for an upstream; `request` is the request of the contract's loop, or only the messages."""
     wanted = _READERS[source.path](body)
     needed = sorted(name for name in _NEEDED & body.keys() if body[name] not in (None, False, [], ["text"]))
@@ -105,7 +105,7 @@ def translated(body: Body, request: Request, asked: Asked, source: Speaking, tar
     return Translated(new, tuple(dict.fromkeys(map(_shown, left_out)))[:_MOST_NAMES])
 
 
-def _joined(request: Request, wanted: _Wanted, asked: Asked) -> Request:
+def _joined(request: Request, wanted: _Wanted, asked: RequestParts) -> Request:
     """The loop's request with the client's options; the loop wins, as it does where nothing is translated."""
     names = {tool.name for tool in request.tools}
     tools = tuple(tool for tool in wanted.tools if tool.name in names) or tuple(wanted.tools)

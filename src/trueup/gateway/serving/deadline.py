@@ -22,7 +22,7 @@ _STATUS = {each.value: f"HTTP/1.1 {each.value} {each.phrase}\r\n".encode() for e
 TURN = "trueup.turn"
 
 
-class Turn:
+class RequestTurn:
     """One request: its body if it has arrived, its client's departure, and a whole reply sent in one step.
 
     The gateway finds it among the extensions of ASGI. ASGI's own way is slower: it takes one or two more tasks per request.
@@ -107,7 +107,7 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._disarm()
         super().on_headers_complete()
-        self.scope["extensions"] = {TURN: Turn(self, self.cycle)}  # type: ignore[dict-item]
+        self.scope["extensions"] = {TURN: RequestTurn(self, self.cycle)}  # type: ignore[dict-item]
 
     def shutdown(self) -> None:
         if Connection.ending is not None:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from trueup.gateway.client.time_limit import Within
 from trueup.gateway.config import Limits
-from trueup.gateway.errors import Gone, Refused
+from trueup.gateway.errors import Gone, RefusedRequest
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -42,10 +42,10 @@ def _refuse_contradictions(given: Iterable[tuple[bytes, bytes]], found: dict[str
         name = str(raw, "latin-1")
         if name.startswith("x-trueup-") and found[name] != str(value, "latin-1"):
             said = f"the header {name[:100]} stands twice, with different values; send it once"
-            raise Refused(400, said, code="two_values")
+            raise RefusedRequest(400, said, code="two_values")
 
 
-class Turn(Protocol):
+class ServerTurn(Protocol):
     """One request as our own server knows it, beyond what ASGI says; see `deadline.py`."""
 
     leaving: "set[asyncio.Task[Any]]"  # tasks to cancel when the client leaves; a cancelled one is removed
@@ -60,7 +60,7 @@ class Turn(Protocol):
         """Cut the connection, if possible."""
 
 
-def body_of(turn: Turn, limits: Limits) -> bytes | None:
+def body_of(turn: ServerTurn, limits: Limits) -> bytes | None:
     """The whole body of a request, if it has already arrived; or a refusal."""
     body = turn.body()
     if body is not None and len(body) > limits.request:
@@ -159,12 +159,14 @@ async def _next(receive: Receive, seconds: float | None) -> MutableMapping[str, 
     return message
 
 
-def _too_large(most: int) -> Refused:
-    return Refused(413, f"the request has more than {most:,} bytes", code="request_too_large", headers=CLOSE)
+def _too_large(most: int) -> RefusedRequest:
+    return RefusedRequest(413, f"the request has more than {most:,} bytes", code="request_too_large", headers=CLOSE)
 
 
-def _too_slow(seconds: float) -> Refused:
-    return Refused(408, f"the request did not arrive within {seconds:g} s", code="request_timeout", headers=CLOSE)
+def _too_slow(seconds: float) -> RefusedRequest:
+    return RefusedRequest(
+        408, f"the request did not arrive within {seconds:g} s", code="request_timeout", headers=CLOSE
+    )
 
 
 CLOSE = {"connection": "close"}
@@ -175,7 +177,7 @@ class Out:
 
     __slots__ = ("_send", "_turn", "size", "started", "status")
 
-    def __init__(self, send: Send, turn: Turn | None = None) -> None:
+    def __init__(self, send: Send, turn: ServerTurn | None = None) -> None:
         self._send = send
         self._turn = turn
         self.started = False
@@ -216,7 +218,7 @@ class Copying(Protocol):
     async def finish(self) -> None: ...
 
 
-class Stream:
+class ResponseStream:
     """A reply of many pieces: started with the first, ended once."""
 
     __slots__ = ("_copy", "_headers", "_send", "ended", "started", "status")

@@ -12,7 +12,7 @@ from typing import Any
 from trueup.ask.answer import Answer
 from trueup.gateway.door.exchange import Exchange
 from trueup.gateway.door.visit import Visit
-from trueup.gateway.watching.logs import Fields, Lines
+from trueup.gateway.watching.logs import Fields, LogWriter
 from trueup.grounding.report import without_source
 from trueup.store.redaction import Redaction
 from trueup.verdict.events import checked, cut
@@ -23,7 +23,7 @@ _MOST_FOUND = 20  # violations of one line
 _MOST_TEXT = 100_000  # characters of a reply that are looked through for secrets
 
 
-def log_access(lines: Lines, visit: Visit) -> None:
+def log_access(lines: LogWriter, visit: Visit) -> None:
     """Write the line of a finished request."""
     lines.put(partial(access_fields, visit, time.time(), time.perf_counter() - visit.began))
 
@@ -42,7 +42,7 @@ def access_fields(visit: Visit, now: float, seconds: float) -> Fields:
 
 
 def log_verdicts(
-    lines: Lines, exchange: Exchange, model: str, state: str, answer: Answer, redaction: Redaction
+    lines: LogWriter, exchange: Exchange, model: str, state: str, answer: Answer, redaction: Redaction
 ) -> None:
     """Write a line for each judged reply of a request, the last one with the request's outcome."""
     began = time.time() - answer.seconds

@@ -32,7 +32,7 @@ _LINGER = 0.02  # seconds in which more lines may come
 _BATCH = 65_536
 
 
-class Lines:
+class LogWriter:
     """One log: events are queued, and its thread writes them as lines."""
 
     def __init__(self, path: str, form: str, dropped: Callable[[int], object]) -> None:
@@ -139,8 +139,8 @@ class LogBook:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._logs = Logs()
-        self.access: Lines | None = None
-        self.verdicts: Lines | None = None
+        self.access: LogWriter | None = None
+        self.verdicts: LogWriter | None = None
 
     def follow(self, logs: Logs) -> None:
         """Write with these settings from now on; a file that cannot be opened raises OSError, and nothing changes."""
@@ -163,11 +163,11 @@ class LogBook:
         """Write what is queued."""
         self.follow(Logs())
 
-    def _made(self, name: str, logs: Logs) -> Lines | None:
+    def _made(self, name: str, logs: Logs) -> LogWriter | None:
         path = getattr(logs, name)
         if not path:
             return None
-        return Lines(path, logs.format, lambda n: self._metrics.count("trueup_log_dropped_total", n, log=name))
+        return LogWriter(path, logs.format, lambda n: self._metrics.count("trueup_log_dropped_total", n, log=name))
 
 
 def line_of(fields: Fields, form: str) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 
 from trueup.ask.answer import Answer
 from trueup.gateway.door.exchange import Exchange
-from trueup.gateway.errors import Refused
+from trueup.gateway.errors import RefusedRequest
 from trueup.verdict.events import Event
 from trueup.watch.missing import needed
 from trueup.watch.telemetry import telemetry_events
@@ -85,7 +85,7 @@ class Tracing:
 
     def end(self, span: Any, error: BaseException | None) -> None:
         """The request is over."""
-        if isinstance(error, Refused):
+        if isinstance(error, RefusedRequest):
             span.set_attribute("http.response.status_code", error.status)
             span.set_status(self._trace.StatusCode.ERROR, error.code or error.kind)
         elif error is not None:

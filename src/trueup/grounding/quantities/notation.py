@@ -141,7 +141,10 @@ def _single(chain: str) -> list[DigitGroup]:
         if len(behind) == 3 and len(before) <= 3:
             return [DigitGroup(0, size, (joined(before + behind),), amount=True)]
         at = len(before)
-        return [DigitGroup(0, at, (joined(before),), amount=False), DigitGroup(at + 1, size, (joined(behind),), amount=False)]
+        return [
+            DigitGroup(0, at, (joined(before),), amount=False),
+            DigitGroup(at + 1, size, (joined(behind),), amount=False),
+        ]
     before, _, behind = chain.replace(",", ".").partition(".")
     value = joined(before, behind)
     if len(behind) == 3 and len(before) <= 3 and latin(before[0]) != "0":
@@ -149,7 +152,11 @@ def _single(chain: str) -> list[DigitGroup]:
     whole = DigitGroup(0, size, (value,), len(behind) == 2)
     if len(before) == 2 and latin(before[0]) == "0":  # 05.03 is a day rather than a number
         at = len(before)
-        return [whole, DigitGroup(0, at, (joined(before),), amount=False), DigitGroup(at + 1, size, (joined(behind),), amount=False)]
+        return [
+            whole,
+            DigitGroup(0, at, (joined(before),), amount=False),
+            DigitGroup(at + 1, size, (joined(behind),), amount=False),
+        ]
     return [whole]
 
 

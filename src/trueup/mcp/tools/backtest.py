@@ -5,15 +5,15 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from trueup.mcp.answer import Answer, Row, Section
-from trueup.mcp.desk import Desk
+from trueup.mcp.answer import AnswerSection, Row, ToolAnswer
+from trueup.mcp.desk import Workspace
 from trueup.mcp.fence import Fenced, name
-from trueup.mcp.tool import Long, Tool
-from trueup.mcp.tools.replies import Chosen, address_for, limit_of, selection_of
+from trueup.mcp.tool import Long, McpTool
+from trueup.mcp.tools.replies import ReplySelection, address_for, limit_of, selection_of
 from trueup.studio.contracts.drafts import contract_of
 from trueup.studio.contracts.files import called
 from trueup.studio.contracts.stored import has_judged
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 from trueup.studio.working.folders import told_of
 
 RECORDED, SAVED = "recorded", "saved"
@@ -23,7 +23,7 @@ _FIGURES = (
 )  # fmt: skip
 
 
-class Backtesting(Chosen, frozen=True, kw_only=True):
+class Backtesting(ReplySelection, frozen=True, kw_only=True):
     """A contract, what it is compared with, and the replies to judge."""
 
     contract: Annotated[str, Meta(description="The name of the contract file.")] = ""
@@ -32,20 +32,22 @@ class Backtesting(Chosen, frozen=True, kw_only=True):
     judged_by: Annotated[str | None, Meta(description="Only replies that the contract of this name judged. Left out: the contract's own name. Empty: replies of every contract.")] = None  # fmt: skip
 
 
-def backtest(desk: Desk, asked: Backtesting) -> Answer | Long:
+def backtest(desk: Workspace, asked: Backtesting) -> ToolAnswer | Long:
     """Judge stored replies again by a contract or a draft, and show which decisions would change.
 
     Counts replies that would be newly refused, newly accepted or get another value, with confidence intervals, and lists such replies. Nothing is
     changed and no model is asked. Try a draft here before `edit`. Can take minutes for many replies; `limit` makes it shorter.
     """
     if not asked.contract:
-        raise Refusal(400, "contract is missing.", hint="`lint` without arguments lists the contract files.")
+        raise RequestRefused(400, "contract is missing.", hint="`lint` without arguments lists the contract files.")
     saved = desk.contract(asked.contract).text
     against = asked.against or (SAVED if asked.text else RECORDED)
     return started(desk, asked, new=asked.text or saved, old=_old(desk, against, saved), is_stored=_is_stored(against))
 
 
-def started(desk: Desk, asked: Backtesting, *, new: str, old: str | None, is_stored: bool = False) -> Answer | Long:
+def started(
+    desk: Workspace, asked: Backtesting, *, new: str, old: str | None, is_stored: bool = False
+) -> ToolAnswer | Long:
     """A backtest of two texts of a contract file; it has its result at once if they decide alike."""
     draft = contract_of(desk.settings, new, asked.contract)
     if (
@@ -53,7 +55,7 @@ def started(desk: Desk, asked: Backtesting, *, new: str, old: str | None, is_sto
         and not is_stored
         and contract_of(desk.settings, old, asked.contract).fingerprint == draft.fingerprint
     ):
-        return Answer({"conclusion": "Nothing can flip: both texts decide alike.", "same_fingerprint": True})
+        return ToolAnswer({"conclusion": "Nothing can flip: both texts decide alike.", "same_fingerprint": True})
     spec: dict[str, Any] = {
         **told_of(desk.settings), "sources": desk.sources(asked.sources), "store": address_for(desk, asked.sources),
         "file": asked.contract, "text": new, "old": old, "old_stored": is_stored, "sample": limit_of(asked.limit),
@@ -62,7 +64,7 @@ def started(desk: Desk, asked: Backtesting, *, new: str, old: str | None, is_sto
     return Long(desk.works.start("backtest", spec), backtest_answer)
 
 
-def backtest_answer(result: dict[str, Any]) -> Answer:
+def backtest_answer(result: dict[str, Any]) -> ToolAnswer:
     """The figures of a backtest, its flips and its groups."""
     facts = {key: result[key] for key in _FIGURES if key in result}
     facts["rates"] = {
@@ -77,10 +79,10 @@ def backtest_answer(result: dict[str, Any]) -> Answer:
         }
     groups = result.get("groups", {})
     sections = (
-        Section("flips", [_flip(row) for row in result["flips"]]),
-        Section("groups", [_group(kind, row) for kind, rows in groups.items() for row in rows]),
+        AnswerSection("flips", [_flip(row) for row in result["flips"]]),
+        AnswerSection("groups", [_group(kind, row) for kind, rows in groups.items() for row in rows]),
     )
-    return Answer(facts, tuple(section for section in sections if section.content))
+    return ToolAnswer(facts, tuple(section for section in sections if section.content))
 
 
 def _flip(row: dict[str, Any]) -> Row:
@@ -105,12 +107,12 @@ def _group(kind: str, row: dict[str, Any]) -> Row:
     }
 
 
-def _old(desk: Desk, against: str, saved: str) -> str | None:
+def _old(desk: Workspace, against: str, saved: str) -> str | None:
     if against in (SAVED, RECORDED):
         return saved if against == SAVED else None
     text = desk.store.contract_text(against)
     if text is None:
-        raise Refusal(
+        raise RequestRefused(
             404, f"against is {against[:40]!r}, which is not the fingerprint of a stored version.", code="no_version",
             hint=f"Give {SAVED}, {RECORDED}, or a fingerprint that `stats` with `by: rules` lists.",
         )  # fmt: skip
@@ -121,7 +123,7 @@ def _is_stored(against: str) -> bool:
     return against not in (SAVED, RECORDED)
 
 
-def _judged_by(desk: Desk, asked: Backtesting, draft: str) -> str:
+def _judged_by(desk: Workspace, asked: Backtesting, draft: str) -> str:
     """The contract whose replies are judged; replies of files are taken whatever judged them."""
     if asked.judged_by is not None:
         return asked.judged_by
@@ -133,4 +135,4 @@ def _judged_by(desk: Desk, asked: Backtesting, draft: str) -> str:
     return own if has_judged(desk.store, own) else ""
 
 
-BACKTEST = Tool("backtest", "Backtest a contract", Backtesting, backtest)
+BACKTEST = McpTool("backtest", "Backtest a contract", Backtesting, backtest)

@@ -5,13 +5,13 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from trueup.mcp.answer import Answer, Section
-from trueup.mcp.desk import Desk
+from trueup.mcp.answer import AnswerSection, ToolAnswer
+from trueup.mcp.desk import Workspace
 from trueup.mcp.fence import Fenced, name
 from trueup.mcp.findings import counts_of, fault_rows, verdict_facts, verdict_sections
-from trueup.mcp.tool import Continued, Tool
+from trueup.mcp.tool import Continued, McpTool
 from trueup.studio.api.judging import Judge, judge_reply
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 from trueup.studio.verdicts.detail import again
 
 
@@ -28,7 +28,7 @@ class Checking(Continued, frozen=True, kw_only=True):
     response: Annotated[bool | Literal["auto"], Meta(description="true if `reply` is a provider's response as JSON, or the body of a stream.")] = False  # fmt: skip
 
 
-def check(desk: Desk, asked: Checking) -> Answer:
+def check(desk: Workspace, asked: Checking) -> ToolAnswer:
     """Judge a language model's reply by a contract.
 
     Says whether the reply is accepted, which value it has, each fix that was needed to read it (lossless, guess or lossy) and each finding that
@@ -38,7 +38,7 @@ def check(desk: Desk, asked: Checking) -> Answer:
     if asked.verdict:
         return _stored(desk, asked.verdict)
     if asked.reply is None:
-        raise Refusal(
+        raise RequestRefused(
             400, "reply is missing.", hint="Give the text of a reply, or `verdict` with the id of a stored one."
         )
     text = asked.text
@@ -55,27 +55,27 @@ def check(desk: Desk, asked: Checking) -> Answer:
     )  # fmt: skip
     faults = judged["faults"]
     if judged["verdict"] is None:
-        return Answer(
+        return ToolAnswer(
             {"error": "The contract or the context cannot be used. The faults say why.", **counts_of(faults)},
-            (Section("faults", fault_rows(faults)),),
+            (AnswerSection("faults", fault_rows(faults)),),
             is_error=True,
         )
     contract = judged["contract"] or {}
     about = {"contract": name(contract.get("name") or asked.contract), "fingerprint": contract.get("fingerprint", "")}
-    more = (Section("contract_faults", fault_rows(faults)),) if faults else ()
-    return Answer(
+    more = (AnswerSection("contract_faults", fault_rows(faults)),) if faults else ()
+    return ToolAnswer(
         {**verdict_facts(judged["verdict"]), **about, "read_as": judged["read"]},
         (*verdict_sections(judged["verdict"]), *more),
     )
 
 
-def _stored(desk: Desk, verdict: str) -> Answer:
+def _stored(desk: Workspace, verdict: str) -> ToolAnswer:
     found = again(desk, verdict, desk.who)
     if found["verdict"] is None:
-        raise Refusal(410, f"This reply cannot be judged again. {found['why']}", code="not_judged")
+        raise RequestRefused(410, f"This reply cannot be judged again. {found['why']}", code="not_judged")
     contract = {"contract": name(found["contract"]["file"])}
-    reply = Section("reply", Fenced(found["reply"]))
-    return Answer({**verdict_facts(found["verdict"]), **contract}, (*verdict_sections(found["verdict"]), reply))
+    reply = AnswerSection("reply", Fenced(found["reply"]))
+    return ToolAnswer({**verdict_facts(found["verdict"]), **contract}, (*verdict_sections(found["verdict"]), reply))
 
 
-CHECK = Tool("check", "Check a reply", Checking, check)
+CHECK = McpTool("check", "Check a reply", Checking, check)

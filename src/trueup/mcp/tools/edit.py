@@ -5,18 +5,18 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from trueup.mcp.answer import Answer, Section
-from trueup.mcp.desk import Desk
+from trueup.mcp.answer import AnswerSection, ToolAnswer
+from trueup.mcp.desk import Workspace
 from trueup.mcp.fence import Fenced, name
 from trueup.mcp.findings import counts_of, fault_rows
-from trueup.mcp.tool import Long, Tool
+from trueup.mcp.tool import Long, McpTool
 from trueup.mcp.tools.backtest import Backtesting, backtest_answer, started
 from trueup.mcp.tools.replies import Since
 from trueup.studio.api.contracts import Saving, save_file
 from trueup.studio.contracts.drafts import contract_of, lint_draft
 from trueup.studio.contracts.saving import Changed
 from trueup.studio.contracts.versions import diff_between
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 
 _REPLIES = 2_000  # of a backtest, if no limit is given
 
@@ -34,14 +34,14 @@ class Editing(msgspec.Struct, frozen=True, kw_only=True):
     judged_by: Annotated[str | None, Meta(description="The backtest takes replies that the contract of this name judged. Left out: the contract's own name. Empty: replies of every contract.")] = None  # fmt: skip
 
 
-def edit(desk: Desk, asked: Editing) -> Answer | Long:
+def edit(desk: Workspace, asked: Editing) -> ToolAnswer | Long:
     """Change a contract file, and show what lint and a backtest say about the change.
 
     Needs the file's `hash` from `lint`, so that nobody's change is lost. A text with errors is refused and nothing is written. The file is replaced in
     one step. Give `old` and `new` for a change in one place, or `text` for the whole file. Try a draft first with `backtest` and `text`.
     """
     if not desk.allow_edit:
-        raise Refusal(403, "This server is read-only.", code="read_only", hint="Start it with --allow-edit.")
+        raise RequestRefused(403, "This server is read-only.", code="read_only", hint="Start it with --allow-edit.")
     opened = desk.contract(asked.contract)
     if opened.hash != asked.hash:
         raise _changed(asked.contract, opened.hash)
@@ -59,56 +59,63 @@ def edit(desk: Desk, asked: Editing) -> Answer | Long:
     }  # fmt: skip
     if saved["broken"]:
         facts["broken"] = [each for each in saved["broken"][:10] if not isinstance(name(each), Fenced)]
-    parts = (Section("diff", Fenced(diff_between(opened.text, text) or "")), Section("faults", fault_rows(faults)))
+    parts = (
+        AnswerSection("diff", Fenced(diff_between(opened.text, text) or "")),
+        AnswerSection("faults", fault_rows(faults)),
+    )
 
-    def both(backtested: Answer) -> Answer:
+    def both(backtested: ToolAnswer) -> ToolAnswer:
         sections = (*parts[1:], *backtested.sections, parts[0])
-        return Answer({**facts, "backtest": backtested.facts}, tuple(each for each in sections if each.content))
+        return ToolAnswer({**facts, "backtest": backtested.facts}, tuple(each for each in sections if each.content))
 
     if before is not None and before.fingerprint == draft.fingerprint:
-        return both(Answer({"conclusion": "Nothing can flip: both texts decide alike."}))
+        return both(ToolAnswer({"conclusion": "Nothing can flip: both texts decide alike."}))
     why = _no_backtest(desk, asked)
     if why:
-        return both(Answer({"not_done": why}))
+        return both(ToolAnswer({"not_done": why}))
     wanted = Backtesting(contract=asked.contract, since=asked.since, limit=asked.limit, judged_by=asked.judged_by)
     try:
         work = started(desk, wanted, new=text, old=None if before is None else opened.text)
-    except Refusal as refusal:  # the file is saved: that is the news
-        return both(Answer({"not_done": f"{refusal.message} Call `backtest` later."}))
-    if isinstance(work, Answer):
+    except RequestRefused as refusal:  # the file is saved: that is the news
+        return both(ToolAnswer({"not_done": f"{refusal.message} Call `backtest` later."}))
+    if isinstance(work, ToolAnswer):
         return both(work)
-    return Long(work.work, lambda result: both(backtest_answer(result)), lambda said: both(Answer({"not_done": said})))
+    return Long(
+        work.work, lambda result: both(backtest_answer(result)), lambda said: both(ToolAnswer({"not_done": said}))
+    )
 
 
 def _edited(asked: Editing, text: str) -> str:
     """The new text of the file."""
     if asked.text and (asked.old or asked.new):
-        raise Refusal(400, "Both `text` and `old` are given.", hint="Give `text`, or `old` with `new`.")
+        raise RequestRefused(400, "Both `text` and `old` are given.", hint="Give `text`, or `old` with `new`.")
     if asked.text:
         return asked.text
     if not asked.old:
-        raise Refusal(400, "Neither `text` nor `old` is given.", hint="Give `old` with `new`, or the whole `text`.")
+        raise RequestRefused(
+            400, "Neither `text` nor `old` is given.", hint="Give `old` with `new`, or the whole `text`."
+        )
     count = text.count(asked.old)
     if count != 1:
         many = "is not in the file" if not count else f"is in the file {count} times"
-        raise Refusal(
+        raise RequestRefused(
             409, f"`old` {many}. Nothing was written.", code="no_match",
             hint="Give a passage that is there once, with its exact spaces. `lint` shows the text.",
         )  # fmt: skip
     return text.replace(asked.old, asked.new)
 
 
-def _no_backtest(desk: Desk, asked: Editing) -> str:
+def _no_backtest(desk: Workspace, asked: Editing) -> str:
     if not asked.limit:
         return "limit is 0."
     return "" if desk.has_store else "No store is open; the server was started without --store."
 
 
-def _changed(file: str, now: str) -> Refusal:
-    return Refusal(
+def _changed(file: str, now: str) -> RequestRefused:
+    return RequestRefused(
         409, f"{file} has another hash now: {now}. Nothing was written.", code="changed",
         hint="Read it again with `lint`, then make your change to that text.",
     )  # fmt: skip
 
 
-EDIT = Tool("edit", "Edit a contract", Editing, edit, is_edit=True)
+EDIT = McpTool("edit", "Edit a contract", Editing, edit, is_edit=True)

@@ -5,10 +5,10 @@ from typing import Annotated
 from msgspec import Meta
 
 from trueup.contract.codes import ALL, describe, family_of, find_kinds, own_kinds, page_of
-from trueup.mcp.answer import Answer, Row, Section
-from trueup.mcp.desk import Desk
+from trueup.mcp.answer import AnswerSection, Row, ToolAnswer
+from trueup.mcp.desk import Workspace
 from trueup.mcp.fence import Fenced
-from trueup.mcp.tool import Continued, Tool
+from trueup.mcp.tool import Continued, McpTool
 from trueup.studio.api.judging import Code
 from trueup.studio.api.judging import explain as explained
 from trueup.verdict.catalogue import FixKind
@@ -20,21 +20,22 @@ class Explaining(Continued, frozen=True, kw_only=True):
     code: Annotated[str, Meta(description="A code such as V001, or a name such as trailing-comma. Empty: list every code.")] = ""  # fmt: skip
 
 
-def explain(desk: Desk, asked: Explaining) -> Answer:
+def explain(desk: Workspace, asked: Explaining) -> ToolAnswer:
     """Say what a code of a finding, fix or fault means, with replies that trigger it and replies that do not.
 
     Without `code`, list every code with one sentence.
     """
     if not asked.code:
         rows: list[Row] = [_row(kind) for kind in (*ALL, *own_kinds())]
-        return Answer({"codes_in_all": len(rows)}, (Section("codes", rows),))
+        return ToolAnswer({"codes_in_all": len(rows)}, (AnswerSection("codes", rows),))
     explained(desk, Code(asked.code), desk.who)  # refuses an unknown code with the nearest ones
     kinds = find_kinds(asked.code)
     page = "\n\n".join(page_of(kind) for kind in kinds)
     if any(family_of(kind) == "own" for kind in kinds):  # written by another package
         page = Fenced(page)
-    return Answer(
-        {"codes_in_all": len(kinds)}, (Section("codes", [_row(kind) for kind in kinds]), Section("page", page))
+    return ToolAnswer(
+        {"codes_in_all": len(kinds)},
+        (AnswerSection("codes", [_row(kind) for kind in kinds]), AnswerSection("page", page)),
     )
 
 
@@ -44,4 +45,4 @@ def _row(kind: object) -> Row:
     return {"code": told["code"], "name": told["name"], **word, "title": told["title"]}
 
 
-EXPLAIN = Tool("explain", "Explain a code", Explaining, explain)
+EXPLAIN = McpTool("explain", "Explain a code", Explaining, explain)

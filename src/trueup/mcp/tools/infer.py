@@ -5,15 +5,15 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from trueup.mcp.answer import Answer, Section
-from trueup.mcp.desk import Desk
+from trueup.mcp.answer import AnswerSection, ToolAnswer
+from trueup.mcp.desk import Workspace
 from trueup.mcp.fence import Fenced
-from trueup.mcp.tool import Long, Tool
-from trueup.mcp.tools.replies import Chosen, address_for, limit_of, selection_of
+from trueup.mcp.tool import Long, McpTool
+from trueup.mcp.tools.replies import ReplySelection, address_for, limit_of, selection_of
 from trueup.studio.working.folders import told_of
 
 
-class Inferring(Chosen, frozen=True, kw_only=True):
+class Inferring(ReplySelection, frozen=True, kw_only=True):
     """The replies to draft from."""
 
     judged_by: Annotated[str, Meta(description="Only replies that the contract of this name judged.")] = ""
@@ -24,7 +24,7 @@ class Inferring(Chosen, frozen=True, kw_only=True):
     operation: Annotated[str, Meta(description="The operation of an OpenAPI file whose answer is drafted.")] = ""
 
 
-def infer(desk: Desk, asked: Inferring) -> Long:
+def infer(desk: Workspace, asked: Inferring) -> Long:
     """Draft a contract from replies or from an OpenAPI file.
 
     Every line of the draft carries its evidence as a comment. A share of the replies is held out, and the report says how many of those pass.
@@ -39,14 +39,14 @@ def infer(desk: Desk, asked: Inferring) -> Long:
     return Long(desk.works.start("infer", spec), _answer)
 
 
-def _answer(result: dict[str, Any]) -> Answer:
+def _answer(result: dict[str, Any]) -> ToolAnswer:
     report = result["report"]
     facts = {
         "ok": report["ok"], "replies": report["cases"], "used": report["used"], "held_out": report["held"]["total"],
         "held_out_whole": report["held"]["whole"], "held_out_accepted": report["held"]["accepted"],
     }  # fmt: skip
     report_text = Fenced("\n".join(result["sentences"]))
-    return Answer(facts, (Section("report", report_text), Section("contract", Fenced(result["yaml"]))))
+    return ToolAnswer(facts, (AnswerSection("report", report_text), AnswerSection("contract", Fenced(result["yaml"]))))
 
 
-INFER = Tool("infer", "Draft a contract", Inferring, infer)
+INFER = McpTool("infer", "Draft a contract", Inferring, infer)

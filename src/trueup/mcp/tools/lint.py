@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from trueup.mcp.answer import Answer, Row, Section
-from trueup.mcp.desk import Desk
+from trueup.mcp.answer import AnswerSection, Row, ToolAnswer
+from trueup.mcp.desk import Workspace
 from trueup.mcp.fence import Fenced, inert, name
 from trueup.mcp.findings import counts_of, fault_rows
-from trueup.mcp.tool import Continued, Tool
+from trueup.mcp.tool import Continued, McpTool
 from trueup.studio.api.contracts import OneFile, contract_file, contracts
 from trueup.studio.api.judging import Written, run_examples
 from trueup.studio.endpoint import Nothing
@@ -21,7 +21,7 @@ class Linting(Continued, frozen=True, kw_only=True):
     text: Annotated[str, Meta(description="The text of a draft (YAML). With `contract`: a draft that takes the place of that file.")] = ""  # fmt: skip
 
 
-def lint(desk: Desk, asked: Linting) -> Answer:
+def lint(desk: Workspace, asked: Linting) -> ToolAnswer:
     """Find faults in a contract file or a draft, run the examples inside it, and read its text.
 
     Gives each fault with its line and column, and the file's text and `hash`, which `edit` needs. Without arguments, list the contract files in
@@ -51,14 +51,14 @@ def lint(desk: Desk, asked: Linting) -> Answer:
     if inert(text) != text:
         facts["escaped"] = "Some characters of the text are shown as escapes such as \\x1b; do not copy those lines."
     sections = (
-        Section("faults", fault_rows(faults)),
-        Section("failing_examples", [_failing(each) for each in failing]),
-        Section("text", shown),
+        AnswerSection("faults", fault_rows(faults)),
+        AnswerSection("failing_examples", [_failing(each) for each in failing]),
+        AnswerSection("text", shown),
     )
-    return Answer(facts, tuple(section for section in sections if section.content))
+    return ToolAnswer(facts, tuple(section for section in sections if section.content))
 
 
-def _list(desk: Desk) -> Answer:
+def _list(desk: Workspace) -> ToolAnswer:
     found = contracts(desk, Nothing(), desk.who)
     rows: list[Row] = [
         {
@@ -74,8 +74,8 @@ def _list(desk: Desk) -> Answer:
         {"name": name(each["name"]), "verdicts": each["verdicts"], "refused": each["refused"]}
         for each in found["stored"]
     ]
-    sections = (Section("files", rows), Section("only_in_store", stored))
-    return Answer(facts, tuple(section for section in sections if section.content))
+    sections = (AnswerSection("files", rows), AnswerSection("only_in_store", stored))
+    return ToolAnswer(facts, tuple(section for section in sections if section.content))
 
 
 def _failing(example: dict[str, Any]) -> Row:
@@ -83,4 +83,4 @@ def _failing(example: dict[str, Any]) -> Row:
     return {"example": name(example["name"]), "why": Fenced("\n".join(messages))}
 
 
-LINT = Tool("lint", "Lint a contract", Linting, lint)
+LINT = McpTool("lint", "Lint a contract", Linting, lint)

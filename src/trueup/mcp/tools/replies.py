@@ -5,10 +5,10 @@ from typing import Annotated
 from msgspec import Meta
 
 from trueup.material.selection import Selection
-from trueup.mcp.desk import Desk
+from trueup.mcp.desk import Workspace
 from trueup.mcp.tool import Continued
 from trueup.studio.moments import moment
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 
 Since = Annotated[str, Meta(description="From when: 90m, 24h, 7d, 2w, or a date such as 2026-01-31 (UTC).")]
 Until = Annotated[str, Meta(description="Until when, in the same forms.")]
@@ -23,7 +23,7 @@ Sources = Annotated[
 ]
 
 
-class Chosen(Continued, frozen=True, kw_only=True):
+class ReplySelection(Continued, frozen=True, kw_only=True):
     """Which stored replies are taken."""
 
     sources: Sources = []
@@ -34,7 +34,7 @@ class Chosen(Continued, frozen=True, kw_only=True):
     limit: Limit = None
 
 
-def selection_of(asked: Chosen, contract: str = "") -> Selection:
+def selection_of(asked: ReplySelection, contract: str = "") -> Selection:
     """The replies that are meant."""
     return Selection(
         since=moment("since", asked.since), until=moment("until", asked.until), model=asked.model or None,
@@ -45,18 +45,18 @@ def selection_of(asked: Chosen, contract: str = "") -> Selection:
 def limit_of(limit: int | None) -> int | None:
     """How many replies are read at most; a Refusal for less than one."""
     if limit is not None and limit < 1:
-        raise Refusal(400, f"limit is {limit}.", hint="Give a number of replies, 1 or more.")
+        raise RequestRefused(400, f"limit is {limit}.", hint="Give a number of replies, 1 or more.")
     return limit
 
 
-def address_for(desk: Desk, sources: list[str]) -> str:
+def address_for(desk: Workspace, sources: list[str]) -> str:
     """The address of the store where no other source is named."""
     from trueup.studio.working.addresses import address_of
 
     if sources:
         return ""
     if not desk.has_store:
-        raise Refusal(
+        raise RequestRefused(
             404, "No store is open, and `sources` is empty.", code="no_store",
             hint="Name files of replies in `sources`, or start the server with --store verdicts.db.",
         )  # fmt: skip

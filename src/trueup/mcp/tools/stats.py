@@ -5,14 +5,14 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from trueup.mcp.answer import Answer, Row, Section
-from trueup.mcp.desk import Desk
+from trueup.mcp.answer import AnswerSection, Row, ToolAnswer
+from trueup.mcp.desk import Workspace
 from trueup.mcp.fence import Fenced, name
-from trueup.mcp.tool import Continued, Tool
+from trueup.mcp.tool import Continued, McpTool
 from trueup.mcp.tools.replies import Model, Since
 from trueup.store.stats import warnings
 from trueup.studio.moments import moment
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 
 _MOST_REASONS = 8
 
@@ -26,7 +26,7 @@ class Counting(Continued, frozen=True, kw_only=True):
     contract: Annotated[str, Meta(description="Only this contract, by its name.")] = ""
 
 
-def stats(desk: Desk, asked: Counting) -> Answer:
+def stats(desk: Workspace, asked: Counting) -> ToolAnswer:
     """Count how often the replies of each model failed or had to be asked for again, and why.
 
     `by: rules` lists the versions of each contract with their fingerprints and how many replies each refused.
@@ -35,10 +35,11 @@ def stats(desk: Desk, asked: Counting) -> Answer:
     contract = asked.contract or None
     if asked.by == "rules":
         if asked.model:
-            raise Refusal(400, "`by: rules` counts all models.", hint="Leave out `model`.")
+            raise RequestRefused(400, "`by: rules` counts all models.", hint="Leave out `model`.")
         versions = desk.store.rules(contract=contract, since=since)
-        return Answer(
-            {"versions": len(versions)}, (Section("rules", [_version(each.to_dict()) for each in reversed(versions)]),)
+        return ToolAnswer(
+            {"versions": len(versions)},
+            (AnswerSection("rules", [_version(each.to_dict()) for each in reversed(versions)]),),
         )
     options: dict[str, Any] = {"since": since, "model": asked.model or None, "contract": contract}
     rates = desk.store.stats(by=asked.by, **options)
@@ -46,7 +47,9 @@ def stats(desk: Desk, asked: Counting) -> Answer:
     facts: dict[str, Any] = {"rows": len(rates), "asked": sum(rate.asked for rate in whole)}
     rows = [_rate(rate.to_dict(), is_timed=asked.by != "all") for rate in reversed(rates)]
     said: list[Row] = [{"warning": Fenced(each)} for each in warnings(whole)]
-    return Answer(facts, tuple(each for each in (Section("rates", rows), Section("warnings", said)) if each.content))
+    return ToolAnswer(
+        facts, tuple(each for each in (AnswerSection("rates", rows), AnswerSection("warnings", said)) if each.content)
+    )
 
 
 def _rate(rate: dict[str, Any], *, is_timed: bool) -> Row:
@@ -76,4 +79,4 @@ def _time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
 
 
-STATS = Tool("stats", "Count failures", Counting, stats)
+STATS = McpTool("stats", "Count failures", Counting, stats)

@@ -7,7 +7,7 @@ tokens, brackets and quotes have no meaning here, because no words are left that
 from trueup.recover.calls import json, python
 from trueup.recover.calls.arguments import string_at
 from trueup.recover.calls.dialects import NAME, RESULT
-from trueup.recover.calls.source import Source, Value, answer_start, past
+from trueup.recover.calls.source import CallReader, Value, answer_start, past
 from trueup.recover.calls.values import Leak
 from trueup.recover.json.parser import MOST_CALLS, TooMany
 from trueup.recover.marks import OPENS_REASONING, SPECIAL_TOKEN
@@ -21,7 +21,7 @@ _ENDS = frozenset(")]}'\"`>;,*")
 _NAMED = lazy_regex(rf"([\"'`]?)({NAME})\1\s*,\s*(?=\{{)")
 
 
-def calls_alone(source: Source) -> list[Leak]:
+def calls_alone(source: CallReader) -> list[Leak]:
     """The calls of a text that contains nothing else."""
     text = source.text
     if text.rstrip()[-1:] not in _ENDS:
@@ -39,7 +39,7 @@ def calls_alone(source: Source) -> list[Leak]:
     return leaks
 
 
-def _group(source: Source, at: int) -> list[Leak]:
+def _group(source: CallReader, at: int) -> list[Leak]:
     """The calls of one value, one list or one line."""
     text = source.text
     named = _NAMED.match(text, at)

@@ -8,7 +8,7 @@ import re
 
 from trueup.recover.calls import dialects, json, lines, python, tags
 from trueup.recover.calls.json import Read
-from trueup.recover.calls.source import Source, past
+from trueup.recover.calls.source import CallReader, past
 from trueup.recover.calls.values import Leak
 from trueup.recover.json.parser import MOST_CALLS, TooMany
 from trueup.verdict.patterns import lazy_regex
@@ -23,7 +23,7 @@ _LANGUAGES = frozenset(
 _PARALLEL = "multi_tool_use.parallel"
 
 
-def mark_body(source: Source, start: int, stop: int) -> Read:
+def mark_body(source: CallReader, start: int, stop: int) -> Read:
     """The calls after a mark; a tag may also be the name of a tool."""
     read = after_mark(source, start, stop)
     if not read[0] and (named := dialects.COLON_TAG.fullmatch(source.text, start, stop)) and source.offered(named[1]):
@@ -33,7 +33,7 @@ def mark_body(source: Source, start: int, stop: int) -> Read:
     return read
 
 
-def after_mark(source: Source, start: int, at: int, dialect: str = "tool_call") -> Read:
+def after_mark(source: CallReader, start: int, at: int, dialect: str = "tool_call") -> Read:
     """Every call that directly follows a mark, one after the other."""
     leaks: list[Leak] = []
     while True:
@@ -51,7 +51,7 @@ def after_mark(source: Source, start: int, at: int, dialect: str = "tool_call") 
         at = past(dialects.BETWEEN, source.text, start)
 
 
-def _one(source: Source, start: int, at: int, dialect: str) -> Read | None:
+def _one(source: CallReader, start: int, at: int, dialect: str) -> Read | None:
     """The call, or the list of calls, that starts here."""
     text = source.text
     if at >= len(text) or dialects.RESULT.match(text, at):
@@ -71,14 +71,14 @@ def _one(source: Source, start: int, at: int, dialect: str) -> Read | None:
     return read or lines.fields(source, start, at, dialect)
 
 
-def _layered(source: Source, start: int, at: int, dialect: str) -> Read:
+def _layered(source: CallReader, start: int, at: int, dialect: str) -> Read:
     """Python calls inside quotes or several brackets; JSON strings are read as JSON."""
     value = source.value(at) if python.QUOTED_LIST.match(source.text, at) else None
     read = python.quoted(source, value, start, at, dialect) if value else ([], at)
     return read if read[0] else python.calls_at(source, start, at, dialect)
 
 
-def _named(source: Source, start: int, named: re.Match[str], dialect: str) -> Read | None:
+def _named(source: CallReader, start: int, named: re.Match[str], dialect: str) -> Read | None:
     """A name, then its arguments: as JSON, in Gemma's format, as keys and values, or none."""
     text = source.text
     name = source.own(named[3])
@@ -112,7 +112,7 @@ def _named(source: Source, start: int, named: re.Match[str], dialect: str) -> Re
     return [Leak(name, {}, "", start, stop, dialect, id=call_id, cut=closing is None)], stop
 
 
-def _wrapped(source: Source, name: str, start: int, at: int, dialect: str, call_id: str) -> Read:
+def _wrapped(source: CallReader, name: str, start: int, at: int, dialect: str, call_id: str) -> Read:
     """`<tool>f</tool><tool_input>…</tool_input>`: the arguments in a separate element."""
     read = source.value(at)
     if read is None:
@@ -122,7 +122,7 @@ def _wrapped(source: Source, name: str, start: int, at: int, dialect: str, call_
     return json.with_arguments(source, name, read, start, at, dialect, call_id=call_id)
 
 
-def addressed(source: Source, start: int, at: int) -> Read:
+def addressed(source: CallReader, start: int, at: int) -> Read:
     """`to=functions.f … {…}`, gpt-oss's format for a call; it starts at the channel if one is named."""
     text = source.text
     address = dialects.ADDRESS.match(text, at)
@@ -147,7 +147,7 @@ def addressed(source: Source, start: int, at: int) -> Read:
     return json.with_arguments(source, name, source.value(rest.end()), start, rest.end(), "harmony")
 
 
-def unmarked(source: Source, at: int, *, inline: bool = False) -> Read:
+def unmarked(source: CallReader, at: int, *, inline: bool = False) -> Read:
     """A call on a line that starts here: JSON, Python, a name before its JSON, or an element named like the tool."""
     text = source.text
     if text[at] == "[" and not inline and python.LAYERED.match(text, at):

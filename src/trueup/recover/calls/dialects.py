@@ -34,7 +34,7 @@ _TOLD = (
 ASSIGNED = r"(?:print\(|await |(?:(?:const|let|var) )?[a-z_]\w{0,30} = (?:await )?)?"
 
 
-class Dialect(NamedTuple):
+class CallDialect(NamedTuple):
     """One way to mark calls: the reader, the beginning and the rest of the mark, the models that write it, and the end.
 
     The beginning is separate and plain text, so that a search is fast and a text without it needs no pattern.
@@ -48,49 +48,49 @@ class Dialect(NamedTuple):
 
 
 DIALECTS = (
-    *(Dialect("think", token, "", row["models"]) for row in TABLE["reasoning"]["tokens"] for token in row["open"] if token[0] != "<"),
-    Dialect("xtml", "<", r"\|open\|>(?:tools)?call tool=\"", "Kimi K3"),
-    Dialect(  # the tag itself names the tool: `<invoke name="f">`, `<function=f>`, `<tool_call name="f">`
+    *(CallDialect("think", token, "", row["models"]) for row in TABLE["reasoning"]["tokens"] for token in row["open"] if token[0] != "<"),
+    CallDialect("xtml", "<", r"\|open\|>(?:tools)?call tool=\"", "Kimi K3"),
+    CallDialect(  # the tag itself names the tool: `<invoke name="f">`, `<function=f>`, `<tool_call name="f">`
         "tag", "<",
         rf"{NS}{_CALL_TAG}(?:=|\s+(?:(?:tool_?|function_?)?name|tool|function)\s*=\s*)[\"']?"
         rf"(?={NAME}[\"']?(?:[^<>\n]{{0,200}}>|[,\s(\[]{{0,4}}\{{|[ \t\r]{{0,4}}\n\s{{0,9}}<))",
         "Claude, Llama 3, Qwen3-Coder, MiniMax M2, DeepSeek V3.2, Step 3, Seed-OSS, Grok",
         rf"</{NS}[\w▁-]{{0,40}}?{_WORD}[\w▁:-]{{0,40}}>",
     ),
-    Dialect("told", "<", _TOLD, "any model that makes up what a tool gave back"),
-    Dialect("told", "[TOOL_RESULT", r"S?\]", "Mistral"),
-    Dialect("told", "✿RE", r"(?:SULT|TURN)✿:?", "Qwen-Agent"),
-    Dialect("behind", "[ARGS]", r"(?=\s{0,4}\{)", "Mistral, its first token lost"),
-    Dialect("behind", "<", r"\|tool_call_argument_begin\|>|(?:longcat_)?arg_key>", "Kimi K2, GLM and LongCat, their first token lost"),
-    Dialect(
+    CallDialect("told", "<", _TOLD, "any model that makes up what a tool gave back"),
+    CallDialect("told", "[TOOL_RESULT", r"S?\]", "Mistral"),
+    CallDialect("told", "✿RE", r"(?:SULT|TURN)✿:?", "Qwen-Agent"),
+    CallDialect("behind", "[ARGS]", r"(?=\s{0,4}\{)", "Mistral, its first token lost"),
+    CallDialect("behind", "<", r"\|tool_call_argument_begin\|>|(?:longcat_)?arg_key>", "Kimi K2, GLM and LongCat, their first token lost"),
+    CallDialect(
         "any", "<", _TOKEN,
         "Hermes, Qwen, Granite, Jamba, Nemotron, InternLM, DeepSeek, Kimi K2, Gemma 4, Command R, Apertus, LFM2, Olmo 3, Hunyuan",
         rf"(?!{closes_reasoning})<[|｜][\w▁:]{{0,40}}(?:end|END|suffix|call)\b[\w▁]{{0,40}}[|｜]?>|<tool_call\|>|<end_function_call>|<\|eo[mt]_id\|>",
     ),
-    Dialect("any", "<", "<function>>", "Gorilla"),
-    Dialect("think", "<", rf"(?<=(?={opens_reasoning})<)", "the tags and tokens of marks.toml"),
-    Dialect("any", "[TOOL_CALL", r"S?\]", "Mistral", r"\[/TOOL_CALLS?\]"),
-    Dialect("any", "[tool_call", r"s?\]", "Mistral", r"\[/tool_calls?\]"),
-    Dialect("any", "[TOOL_REQUEST]", "", "LM Studio", r"\[END_TOOL_REQUEST\]"),
-    Dialect("any", "[Calling ", rf"(?:tool|function)s?:?\s?(?={NAME}\()", "transcripts of agents"),
-    Dialect("any", "[Tool call", rf"s?:?\s?(?={NAME}\()", "transcripts of agents"),
-    Dialect("any", "TOOL_CALL", r"(?<!\wTOOL_CALL)S?\b(?=\s{0,2}\[\s{0,4}\{)", "Mistral, its token written as a word"),
-    Dialect("any", "functools", r"(?<!\wfunctools)(?=\s?\[)", "Phi-4 mini"),
-    Dialect("any", "function", r"(?<!\wfunction)(?=<[|｜]tool[▁_]sep[|｜]>)", "DeepSeek, its first token lost"),
-    Dialect("any", "function call", r"(?<!\wfunction call)(?:<\|role_sep\|>)?(?=\s{0,4}\{)", "GigaChat"),
-    Dialect("named", "functions.", rf"(?<!\wfunctions\.)(?={NAME}:\d{{1,4}}\s{{0,4}}\{{)", "Kimi K2, its tokens lost"),
-    Dialect("any", "✿FUNCTION✿:", "", "Qwen-Agent"),
-    Dialect("any", ">>>", rf"(?={NAME}\s?\n\s{{0,4}}\{{)", "Functionary v3"),
-    Dialect("any", "```", r"(?<!````)`{0,6}(?:tool_code|tool_calls?|tool_use|function_calls?)\b", "Gemini, Gemma 3"),
-    Dialect("to", "to=", rf"(?<!\wto=)(?:functions\.)?(?={NAME})", "gpt-oss", r"<\|call\|>"),
+    CallDialect("any", "<", "<function>>", "Gorilla"),
+    CallDialect("think", "<", rf"(?<=(?={opens_reasoning})<)", "the tags and tokens of marks.toml"),
+    CallDialect("any", "[TOOL_CALL", r"S?\]", "Mistral", r"\[/TOOL_CALLS?\]"),
+    CallDialect("any", "[tool_call", r"s?\]", "Mistral", r"\[/tool_calls?\]"),
+    CallDialect("any", "[TOOL_REQUEST]", "", "LM Studio", r"\[END_TOOL_REQUEST\]"),
+    CallDialect("any", "[Calling ", rf"(?:tool|function)s?:?\s?(?={NAME}\()", "transcripts of agents"),
+    CallDialect("any", "[Tool call", rf"s?:?\s?(?={NAME}\()", "transcripts of agents"),
+    CallDialect("any", "TOOL_CALL", r"(?<!\wTOOL_CALL)S?\b(?=\s{0,2}\[\s{0,4}\{)", "Mistral, its token written as a word"),
+    CallDialect("any", "functools", r"(?<!\wfunctools)(?=\s?\[)", "Phi-4 mini"),
+    CallDialect("any", "function", r"(?<!\wfunction)(?=<[|｜]tool[▁_]sep[|｜]>)", "DeepSeek, its first token lost"),
+    CallDialect("any", "function call", r"(?<!\wfunction call)(?:<\|role_sep\|>)?(?=\s{0,4}\{)", "GigaChat"),
+    CallDialect("named", "functions.", rf"(?<!\wfunctions\.)(?={NAME}:\d{{1,4}}\s{{0,4}}\{{)", "Kimi K2, its tokens lost"),
+    CallDialect("any", "✿FUNCTION✿:", "", "Qwen-Agent"),
+    CallDialect("any", ">>>", rf"(?={NAME}\s?\n\s{{0,4}}\{{)", "Functionary v3"),
+    CallDialect("any", "```", r"(?<!````)`{0,6}(?:tool_code|tool_calls?|tool_use|function_calls?)\b", "Gemini, Gemma 3"),
+    CallDialect("to", "to=", rf"(?<!\wto=)(?:functions\.)?(?={NAME})", "gpt-oss", r"<\|call\|>"),
 )  # fmt: skip
 # Beginnings of a line, with or without the marks of a code block before them.
 LINES = (
-    Dialect("react", "", r"(?:\*\*)?(?:[Aa]ction(?: \d{1,3})?|Tool):(?:\*\*)?", "ReAct prompts"),
-    Dialect("recipient", "", r">>>(?![ \t])", "Functionary v3"),
-    Dialect("raven", "", "Call:", "NexusRaven", "<bot_end>"),
-    Dialect("seen", "", r"(?:\*\*)?Observation(?: \d{1,3})?:(?:\*\*)?", "ReAct prompts"),
-    Dialect(  # a call without a mark: JSON, Python, a name before its JSON or a block of code, an element
+    CallDialect("react", "", r"(?:\*\*)?(?:[Aa]ction(?: \d{1,3})?|Tool):(?:\*\*)?", "ReAct prompts"),
+    CallDialect("recipient", "", r">>>(?![ \t])", "Functionary v3"),
+    CallDialect("raven", "", "Call:", "NexusRaven", "<bot_end>"),
+    CallDialect("seen", "", r"(?:\*\*)?Observation(?: \d{1,3})?:(?:\*\*)?", "ReAct prompts"),
+    CallDialect(  # a call without a mark: JSON, Python, a name before its JSON or a block of code, an element
         "unmarked", "",
         rf"(?=[{{\[]|{ASSIGNED}{_WHOLE}\s?\(|{_WHOLE}[ \t]*\r?\n?[ \t]*(?:\{{|`{{3,9}}\w{{0,9}}\s{{1,4}}tool_call\()|<[^\W\d][\w.\-]{{0,119}}[>\s/])",
         "every model",

@@ -7,7 +7,7 @@ that was cut off before a name gives the complete calls before it.
 from json import dumps
 
 from trueup.recover.calls.dialects import BETWEEN
-from trueup.recover.calls.source import Source, Value, past
+from trueup.recover.calls.source import CallReader, Value, past
 from trueup.recover.calls.values import CALL_KEYS, Leak, ValueCall, calls_in
 from trueup.recover.json.parser import Node, Parser, Record, TooDeep, parts_of
 from trueup.verdict.patterns import lazy_regex
@@ -20,7 +20,7 @@ _BRACE = lazy_regex(r"\s*\}?")
 _GEMMA = lazy_regex(r"(?P<quote><\|\"\|>|<escape>)|[{}\[\]]")
 
 
-def calls_at(source: Source, start: int, at: int, dialect: str, *, marked: bool = True) -> Read:
+def calls_at(source: CallReader, start: int, at: int, dialect: str, *, marked: bool = True) -> Read:
     """The calls in the value here."""
     read = source.value(at)
     if read is None:
@@ -37,7 +37,7 @@ def calls_at(source: Source, start: int, at: int, dialect: str, *, marked: bool 
 
 
 def calls_of(
-    source: Source, read: Value, start: int, at: int, dialect: str, *, marked: bool = True, alone: bool = False
+    source: CallReader, read: Value, start: int, at: int, dialect: str, *, marked: bool = True, alone: bool = False
 ) -> Read:
     """The calls in a value that was read from here on."""
     calls = list(calls_in(read.value, source.offered, marked=marked, alone=alone))
@@ -89,7 +89,7 @@ def _records_of(read: Value, call: ValueCall, *, last: bool, dropped: bool) -> t
 
 
 def with_arguments(
-    source: Source, name: str, read: Value | None, start: int, at: int, dialect: str, *, call_id: str = ""
+    source: CallReader, name: str, read: Value | None, start: int, at: int, dialect: str, *, call_id: str = ""
 ) -> Read:
     """The call of a name, with a value that was read from here on as its arguments."""
     if read is None:
@@ -102,7 +102,7 @@ def with_arguments(
     return [Leak(name, read.value, raw, start, stop, dialect, read.records, call_id, cut=cut)], stop
 
 
-def unmarked(source: Source, at: int, *, inline: bool) -> Read:
+def unmarked(source: CallReader, at: int, *, inline: bool) -> Read:
     """The calls in a value without a mark, and in further objects right after it."""
     key = FIRST_KEY.match(source.text, at)
     if inline and (key is None or key[1] not in CALL_KEYS):
@@ -122,7 +122,7 @@ def unmarked(source: Source, at: int, *, inline: bool) -> Read:
     return leaks, stop
 
 
-def gemma(source: Source, at: int) -> Value:
+def gemma(source: CallReader, at: int) -> Value:
     """`{a:1,s:<|"|>txt<|"|>}`: strings between special marks, keys without quotes."""
     text, start = source.text, at
     out: list[str] = []

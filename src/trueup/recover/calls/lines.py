@@ -12,10 +12,10 @@ from trueup.recover.calls import json, python
 from trueup.recover.calls.arguments import Arguments
 from trueup.recover.calls.dialects import CLOSE, NAME, NAMED, NOISE, REACT_BRACKET, REACT_INPUT, REACT_PLACE
 from trueup.recover.calls.json import FIRST_KEY, Read
-from trueup.recover.calls.source import NOT_JSON, Source, Value, json_value, past
+from trueup.recover.calls.source import NOT_JSON, CallReader, Value, json_value, past
 from trueup.recover.calls.values import CALL_KEYS, Leak, TextValue
-from trueup.recover.forms.blocks import Block, NotFields
-from trueup.recover.forms.outline import Keys, lines_of
+from trueup.recover.forms.blocks import BlockReader, NotFields
+from trueup.recover.forms.outline import KeyFinder, lines_of
 from trueup.recover.json.parser import Parser, Record, TooDeep
 from trueup.verdict.patterns import lazy_regex
 
@@ -43,7 +43,7 @@ def fields_in(text: str, start: int, stop: int, max_depth: int) -> tuple[dict[st
     ({'city': 'Oslo', 'days': 3}, [])
     """
     lines = lines_of(text, start, stop)
-    block = Block(text, lines, Keys(()), frozenset(), max_depth, free=True)
+    block = BlockReader(text, lines, KeyFinder(()), frozenset(), max_depth, free=True)
     block.stop = len(lines)
     try:
         values = block.mapping(-1, None, None, 0)
@@ -71,7 +71,7 @@ def named_arguments(line: str, known: Container[str]) -> tuple[dict[str, Any], b
     return None if found is None or found[1] else (found[0], True)
 
 
-def fields(source: Source, start: int, at: int, dialect: str) -> Read | None:
+def fields(source: CallReader, start: int, at: int, dialect: str) -> Read | None:
     """`name: f`, `arguments:` and the lines below, up to the next mark; None if there are no such fields here."""
     key = FIRST_KEY.match(source.text, at)
     if key is None or not (key[1] in CALL_KEYS or source.offered(key[1])):
@@ -84,7 +84,7 @@ def fields(source: Source, start: int, at: int, dialect: str) -> Read | None:
     return (leaks, stop) if leaks else None
 
 
-def _members(source: Source, at: int) -> Value | None:
+def _members(source: CallReader, at: int) -> Value | None:
     """`"name": "f", "arguments": {…}`: the members of an object whose opening brace is missing."""
     end = source.stop_after(at)[0]
     try:
@@ -97,7 +97,7 @@ def _members(source: Source, at: int) -> Value | None:
     return Value(outcome.value, end, (("S006", at, at, "{", None), *records))
 
 
-def lines_at(source: Source, at: int) -> Value | None:
+def lines_at(source: CallReader, at: int) -> Value | None:
     """The fields in the lines from an offset to the next mark; None if any of these lines is not a field."""
     end = source.stop_after(at)[0]
     source.budget -= end - at
@@ -108,7 +108,7 @@ def lines_at(source: Source, at: int) -> Value | None:
     return Value(found[0], end, (*found[1], *((("S005", end, end, "", None),) if cut else ())), cut)
 
 
-def named_fields(source: Source, name: str, start: int, at: int, dialect: str, call_id: str) -> Read | None:
+def named_fields(source: CallReader, name: str, start: int, at: int, dialect: str, call_id: str) -> Read | None:
     """The arguments of a name as fields in the lines below it."""
     found = _FIELDS.match(source.text, at)
     read = lines_at(source, found.end()) if found else None
@@ -119,7 +119,7 @@ def named_fields(source: Source, name: str, start: int, at: int, dialect: str, c
     return [Leak(name, read.value, raw, start, stop, dialect, (), call_id, cut=read.cut)], stop
 
 
-def arrowed(source: Source, start: int, at: int, dialect: str) -> Read | None:
+def arrowed(source: CallReader, start: int, at: int, dialect: str) -> Read | None:
     """A tool and its arguments after arrows; None if there is none here."""
     found = _ARROWED.match(source.text, at)
     if found is None or not source.offered(found[1]):
@@ -136,7 +136,7 @@ def arrowed(source: Source, start: int, at: int, dialect: str) -> Read | None:
     return [Leak(found[1], arguments, raw, start, stop, dialect, untyped=True, cut=ended is None)], stop
 
 
-def coded(source: Source, found: re.Match[str]) -> Read:
+def coded(source: CallReader, found: re.Match[str]) -> Read:
     """A name, with its arguments in a call of `tool_call` in the block of code below."""
     name = source.own(found[1])
     if not source.offered(name):
@@ -147,7 +147,7 @@ def coded(source: Source, found: re.Match[str]) -> Read:
     return [leak._replace(stop=stop)], stop
 
 
-def react(source: Source, start: int, at: int) -> Read:
+def react(source: CallReader, start: int, at: int) -> Read:
     """`Action: f`, then `Action Input:` with JSON or a line of text; or an action as JSON."""
     text = source.text
     thought = _THOUGHT.search(text, max(0, start - 400), start)
@@ -179,7 +179,7 @@ def react(source: Source, start: int, at: int) -> Read:
     return [Leak(name, line or {}, line, start, stop, "react", cut=not line and stop >= len(text.rstrip()))], stop
 
 
-def text_arguments(source: Source, name: str, start: int, at: int, closing: re.Pattern[str], call_id: str) -> Read:
+def text_arguments(source: CallReader, name: str, start: int, at: int, closing: re.Pattern[str], call_id: str) -> Read:
     """Arguments as text in a separate element: `<tool_input>Oslo</tool_input>`."""
     ended = closing.search(source.text, at, at + _LONGEST_TEXT)
     stop = ended.start() if ended else min(at + _LONGEST_TEXT, len(source.text))

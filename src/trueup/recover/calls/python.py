@@ -7,7 +7,7 @@ layers without a meaning. Inside them every name has to be an offered one.
 from trueup.recover.calls.arguments import Arguments
 from trueup.recover.calls.dialects import ASSIGNED, NAME
 from trueup.recover.calls.json import Read
-from trueup.recover.calls.source import Source, Value, past
+from trueup.recover.calls.source import CallReader, Value, past
 from trueup.recover.calls.values import Leak
 from trueup.recover.json.parser import MOST_CALLS, TooMany
 from trueup.verdict.catalogue import GRADE
@@ -32,7 +32,7 @@ _NEAR = 200
 _DEEPEST = 12
 
 
-def calls_at(source: Source, start: int, at: int, dialect: str = "pythonic") -> Read:
+def calls_at(source: CallReader, start: int, at: int, dialect: str = "pythonic") -> Read:
     """The calls here, one after the other, with or without brackets and quotes around them."""
     text = source.text
     opened = LAYERED.match(text, at)
@@ -88,7 +88,7 @@ def _peeled(text: str, at: int, layers: list[str]) -> int:
     return at
 
 
-def call(source: Source, name: str, start: int, at: int, dialect: str, *, quoted: bool = False) -> Leak:
+def call(source: CallReader, name: str, start: int, at: int, dialect: str, *, quoted: bool = False) -> Leak:
     """The call whose arguments start here."""
     text = source.text
     # a string may contain a mark; after too many unsuccessful readings, only nearby text is read
@@ -109,7 +109,7 @@ def call(source: Source, name: str, start: int, at: int, dialect: str, *, quoted
     )  # fmt: skip
 
 
-def _nested(source: Source, given: Arguments) -> str:
+def _nested(source: CallReader, given: Arguments) -> str:
     """The reason why a call cannot be run yet: one of its arguments is a call of another tool."""
     for key, at in given.nested.items():
         found = _NESTED.match(source.text, at)
@@ -119,7 +119,7 @@ def _nested(source: Source, given: Arguments) -> str:
     return ""
 
 
-def quoted(source: Source, read: Value, start: int, at: int, dialect: str = "pythonic") -> Read:
+def quoted(source: CallReader, read: Value, start: int, at: int, dialect: str = "pythonic") -> Read:
     """The calls in the strings of a list, `["f(a=1)", "g()"]`, if reading the list took no guess."""
     texts = read.value if isinstance(read.value, list) else [read.value]
     if read.cut or not all(GRADE[record[0]] == "lossless" or record[0] == "S023" for record in read.records):
@@ -128,7 +128,7 @@ def quoted(source: Source, read: Value, start: int, at: int, dialect: str = "pyt
     leaks: list[Leak] = []
     for inner in texts:
         calls, end = (
-            calls_at(Source(inner, source.offered, source.max_depth), 0, 0) if isinstance(inner, str) else ([], 0)
+            calls_at(CallReader(inner, source.offered, source.max_depth), 0, 0) if isinstance(inner, str) else ([], 0)
         )
         if not calls or calls[-1].lost or inner[end:].strip(" \t\r\n;"):
             return [], at + 1

@@ -16,7 +16,7 @@ from trueup.recover.calls.alone import calls_alone
 from trueup.recover.calls.dialects import NO_NAME, RESULT_EDGE, RESULT_PAIRS, normalized
 from trueup.recover.calls.json import Read
 from trueup.recover.calls.signs import Sign, Signs, mark_at, may_mark
-from trueup.recover.calls.source import Source, Value
+from trueup.recover.calls.source import CallReader, Value
 from trueup.recover.calls.values import Leak, calls_in
 from trueup.recover.json.lexer import SURROGATE
 from trueup.recover.json.parser import MOST_CALLS, MOST_PLACES, TooMany
@@ -33,7 +33,7 @@ _NEAR = 200
 _decode = msgspec.json.Decoder().decode
 _ESCAPED = lazy_regex(r"\s*(\"?)(?=[{\[]\s*[{\[]?\s*\\\"\w|<[|\w])")
 # The reader of the calls after each kind of mark.
-_READERS: dict[str, Callable[[Source, int, int], Read]] = {
+_READERS: dict[str, Callable[[CallReader, int, int], Read]] = {
     "any": bodies.mark_body,
     "told": bodies.mark_body,
     "behind": bodies.mark_body,
@@ -75,7 +75,7 @@ class _Search:
     def __init__(self, searched: _Text, offered: Callable[[str], bool], max_depth: int) -> None:
         self.text = searched.text
         self.signs = searched.signs
-        self.source = Source(searched.text, offered, max_depth, searched.values)
+        self.source = CallReader(searched.text, offered, max_depth, searched.values)
         self.leaks: list[Leak] = []
         self.thinking = False  # inside reasoning that never ends, where only marked calls count
         self.acting = False  # whether the reply makes the last call

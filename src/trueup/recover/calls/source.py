@@ -46,7 +46,7 @@ class Value(NamedTuple):
         return self.cut and any(record[0] in _CUT for record in self.records)
 
 
-class Source:
+class CallReader:
     """Reads values at given places of one text for the offered names."""
 
     __slots__ = ("_broken", "_stop", "_values", "budget", "max_depth", "offered", "text")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from trueup.recover.calls import dialects, json, lines
 from trueup.recover.calls.json import Read
-from trueup.recover.calls.source import NOT_JSON, Source, json_value, past
+from trueup.recover.calls.source import NOT_JSON, CallReader, json_value, past
 from trueup.recover.calls.values import Leak, TextValue
 from trueup.verdict.patterns import lazy_regex
 
@@ -35,7 +35,7 @@ class TagArguments(NamedTuple):
     closed: bool
 
 
-def named_tag(source: Source, start: int, at: int) -> Read:
+def named_tag(source: CallReader, start: int, at: int) -> Read:
     """`<invoke name="f">` or `<function=f>`: parameter tags, JSON, or elements up to the closing tag."""
     text = source.text
     slip = dialects.TAG_SLIP.match(text, at)
@@ -57,7 +57,7 @@ def named_tag(source: Source, start: int, at: int) -> Read:
     return tag_body(source, name, start, at)
 
 
-def tag_body(source: Source, name: str, start: int, at: int) -> Read:
+def tag_body(source: CallReader, name: str, start: int, at: int) -> Read:
     """The call of a name whose arguments follow its tag."""
     text = source.text
     wrapped = dialects.WRAP_OPEN.match(text, at)
@@ -79,7 +79,7 @@ def tag_body(source: Source, name: str, start: int, at: int) -> Read:
     return [Leak(name, {}, "", start, len(text), "tag", cut=True)], len(text)
 
 
-def tagged_call(source: Source, name: str, tagged: TagArguments, start: int, at: int, dialect: str) -> Read:
+def tagged_call(source: CallReader, name: str, tagged: TagArguments, start: int, at: int, dialect: str) -> Read:
     """The call of a name whose arguments were read from tags."""
     text = source.text
     stop = source.closed(tagged.stop)
@@ -91,7 +91,7 @@ def tagged_call(source: Source, name: str, tagged: TagArguments, start: int, at:
     return [leak], stop
 
 
-def xtml(source: Source, start: int, at: int) -> Read:
+def xtml(source: CallReader, start: int, at: int) -> Read:
     """`<|open|>call tool="f" …<|sep|>`: Kimi K3's format."""
     text = source.text
     named = dialects.ADDRESS.match(text, at)
@@ -106,7 +106,7 @@ def xtml(source: Source, start: int, at: int) -> Read:
     return [leak], tagged.stop
 
 
-def name_element(source: Source, start: int, at: int) -> Read | None:
+def name_element(source: CallReader, start: int, at: int) -> Read | None:
     """`<tool_name>f</tool_name>`, then the arguments in a separate element."""
     found = dialects.ELEMENT_NAME.match(source.text, at)
     if found is None or not source.offered(found[1]):
@@ -114,7 +114,7 @@ def name_element(source: Source, start: int, at: int) -> Read | None:
     return tag_body(source, found[1], start, found.end())
 
 
-def tool_element(source: Source, at: int) -> Read:
+def tool_element(source: CallReader, at: int) -> Read:
     """`<f><a>1</a></f>`: an element with exactly the name of an offered tool, with elements or JSON inside."""
     text = source.text
     found = _ELEMENT.match(text, at)
@@ -139,7 +139,7 @@ def tool_element(source: Source, at: int) -> Read:
     return [Leak(found[1], arguments, raw, at, stop, "element", untyped=True, cut=cut)], stop
 
 
-def _bare_element(source: Source, found: re.Match[str], at: int) -> Read | None:
+def _bare_element(source: CallReader, found: re.Match[str], at: int) -> Read | None:
     """`<f a="1"/>`, `<f></f>`: an element with its arguments inside its tag, or without any."""
     begin = found.end(1)
     given, stop = attributes(source.text, begin)

@@ -12,7 +12,7 @@ from typing import Any
 
 from trueup.recover.candidate import Candidate
 from trueup.recover.forms import tables
-from trueup.recover.forms.outline import FENCE, ROW, RULE, TEXT, Keys, Line
+from trueup.recover.forms.outline import FENCE, ROW, RULE, TEXT, KeyFinder, OutlineLine
 from trueup.recover.forms.values import LIST_ONLY, PAIRS, TEXT_ONLY, common_end, inline, parts_of_list
 from trueup.recover.json.parser import Node, Parser, Record, parts_of
 from trueup.verdict.catalogue import GRADE
@@ -40,7 +40,7 @@ class NotFields(Exception):
     """These lines are not fields: a bracket stays open, or they nest too deep."""
 
 
-class Block:
+class BlockReader:
     """Reads the values of fields from a stretch of lines; `at` is the next line to take."""
 
     __slots__ = (
@@ -48,7 +48,7 @@ class Block:
     )  # fmt: skip
 
     def __init__(
-        self, text: str, lines: list[Line], keys: Keys, known: frozenset[str], max_depth: int, *, free: bool
+        self, text: str, lines: list[OutlineLine], keys: KeyFinder, known: frozenset[str], max_depth: int, *, free: bool
     ) -> None:
         self.text = text
         self.lines = lines
@@ -75,7 +75,7 @@ class Block:
 
     # -- fields --------------------------------------------------------------------------------
 
-    def field(self, line: Line, node: Node, want: frozenset[str], depth: int, *, loose: bool) -> Any:
+    def field(self, line: OutlineLine, node: Node, want: frozenset[str], depth: int, *, loose: bool) -> Any:
         """The value of the field on a line; with `loose`, text below it does not have to be indented."""
         if depth > self.max_depth:
             raise NotFields
@@ -90,7 +90,7 @@ class Block:
         self.places.append((node, start, stop))
         return value
 
-    def beside(self, line: Line, node: Node, want: frozenset[str], depth: int) -> Any:
+    def beside(self, line: OutlineLine, node: Node, want: frozenset[str], depth: int) -> Any:
         """The value that starts on the line of its key."""
         below = self.lines[self.at] if self.at < self.stop else None
         mark = _BLOCK_MARK.match(line.value)
@@ -108,7 +108,7 @@ class Block:
         text = folded(self.text[line.value_at : self.lines[self.at - 1].end])
         return (want and want <= LIST_ONLY and items_of(text)) or text
 
-    def continues(self, line: Line, below: Line, want: frozenset[str]) -> bool:
+    def continues(self, line: OutlineLine, below: OutlineLine, want: frozenset[str]) -> bool:
         """Whether a line below a scalar is part of it: it is indented, or it continues a list after a comma."""
         if below.gap or below.bullet or below.kind != TEXT or self.keys.get(below.label) is not None:
             return False
@@ -116,7 +116,7 @@ class Block:
         listed = bool(want) and want <= LIST_ONLY and self.text.startswith(",", before.end - 1)
         return below.indent > line.indent or (listed and below.indent == line.indent)
 
-    def below(self, line: Line, node: Node, want: frozenset[str], depth: int, *, loose: bool) -> Any:
+    def below(self, line: OutlineLine, node: Node, want: frozenset[str], depth: int, *, loose: bool) -> Any:
         """The value under a line with only a key or a bullet."""
         if self.at >= self.stop:
             return None
@@ -145,13 +145,13 @@ class Block:
             return (listed and items_of(text)) or inline(text, want, self.ends)
         return [item.rstrip(",") for item in text.split("\n")] if listed and "\n\n" not in text else text
 
-    def inside(self, line: Line, below: Line) -> bool:
+    def inside(self, line: OutlineLine, below: OutlineLine) -> bool:
         """Whether a line belongs to the line above it by its indentation."""
         if line.alone and not line.bullet:
             return True
         return below.indent > line.indent or (bool(below.bullet) and not line.bullet and below.indent == line.indent)
 
-    def names(self, line: Line) -> bool:
+    def names(self, line: OutlineLine) -> bool:
         """Whether a line is a field of a map."""
         if line.opaque or not line.sep:
             return False
@@ -161,7 +161,7 @@ class Block:
         return self.free and line.generic
 
     def row(
-        self, table: "tables.Table", cells: list[Span], node: Node, depth: int, wants: Wants = any_type
+        self, table: "tables.TextTable", cells: list[Span], node: Node, depth: int, wants: Wants = any_type
     ) -> dict[str, Any]:
         """One row of a table as an object; an empty cell is null."""
         out: dict[str, Any] = {}
@@ -174,7 +174,7 @@ class Block:
 
     # -- maps and lists ------------------------------------------------------------------------
 
-    def mapping(self, floor: int, first: Line | None, node: Node, depth: int) -> dict[str, Any]:
+    def mapping(self, floor: int, first: OutlineLine | None, node: Node, depth: int) -> dict[str, Any]:
         """The fields that are indented more than `floor`; `first` is a field on the same line as a bullet."""
         if depth > self.max_depth:
             raise NotFields
@@ -195,7 +195,7 @@ class Block:
             out[key] = self.field(line, (node, key), frozenset(), depth, loose=False)
             line = None
 
-    def sequence(self, indent: int, node: Node, depth: int, first: Line | None = None) -> list[Any]:
+    def sequence(self, indent: int, node: Node, depth: int, first: OutlineLine | None = None) -> list[Any]:
         """The bullets at one indentation; `first` is an item on the same line as an outer bullet."""
         if depth > self.max_depth:
             raise NotFields
@@ -216,7 +216,7 @@ class Block:
             self.places.append((place, line.body_at, self.lines[self.at - 1].end))
         return out
 
-    def bullets(self, indent: int) -> Iterator[Line]:
+    def bullets(self, indent: int) -> Iterator[OutlineLine]:
         """The lines of the next bullets at one indentation."""
         for at in range(self.at, self.stop):
             line = self.lines[at]
@@ -225,7 +225,7 @@ class Block:
             if line.indent == indent:
                 yield line
 
-    def item(self, line: Line, node: Node, depth: int) -> Any:
+    def item(self, line: OutlineLine, node: Node, depth: int) -> Any:
         """The item after a bullet."""
         if line.body_at >= line.end:
             return self.below(line, node, frozenset(), depth, loose=False)
@@ -245,7 +245,7 @@ class Block:
 
     # -- text ----------------------------------------------------------------------------------
 
-    def paragraphs(self, line: Line, *, inside: bool) -> str:
+    def paragraphs(self, line: OutlineLine, *, inside: bool) -> str:
         """Text under a key: all of it if it is indented, under a heading or before another key, otherwise one paragraph."""
         first = self.at
         # under the last key, the next paragraph may be a closing remark
@@ -294,7 +294,7 @@ class Block:
         self.at = end + 1 if end else self.stop
         return self.text[start : max(start, stop)].removesuffix("\n")
 
-    def literal(self, line: Line, mark: re.Match[str]) -> str:
+    def literal(self, line: OutlineLine, mark: re.Match[str]) -> str:
         """A block scalar: `|` keeps its line breaks, `>` folds them."""
         first = self.lines[self.at]
         while self.at < self.stop and self.lines[self.at].indent > line.indent:
@@ -307,7 +307,7 @@ class Block:
 
     # -- scalars -------------------------------------------------------------------------------
 
-    def flow(self, line: Line, node: Node, depth: int) -> tuple[Any] | None:
+    def flow(self, line: OutlineLine, node: Node, depth: int) -> tuple[Any] | None:
         """A list or an object in brackets, on one or several lines; None if it is text that starts like one."""
         start = line.value_at
         value = line.value.rstrip(_AFTER_FLOW)
@@ -364,7 +364,7 @@ class Block:
         return (want and want <= LIST_ONLY and items_of(raw)) or inline(raw, want, self.ends)
 
 
-def is_open(line: Line) -> bool:
+def is_open(line: OutlineLine) -> bool:
     """Whether the value of a field is below its line."""
     return not line.value or _BLOCK_MARK.match(line.value) is not None
 

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from trueup.recover.candidate import Candidate
-from trueup.recover.forms.blocks import Block, NotFields, Span, Wants, is_open
-from trueup.recover.forms.outline import FENCE, ROW, RULE, Keys, Line, is_divider
+from trueup.recover.forms.blocks import BlockReader, NotFields, Span, Wants, is_open
+from trueup.recover.forms.outline import FENCE, ROW, RULE, KeyFinder, OutlineLine, is_divider
 from trueup.recover.forms.tables import fields_in_rows
 from trueup.recover.forms.values import PAIRS, common_end
 from trueup.recover.json.parser import Node
@@ -37,7 +37,7 @@ def labelled(text: str, start: int, keys: frozenset[str]) -> bool:
     (True, False)
     """
     before = _LABEL.search(text, max(0, start - _MAX_BEFORE), start) if keys and start else None
-    return before is not None and Keys(keys).get(before[1].strip()) is not None
+    return before is not None and KeyFinder(keys).get(before[1].strip()) is not None
 
 
 class Way(NamedTuple):
@@ -52,7 +52,7 @@ class Way(NamedTuple):
 _WAYS = (Way(), Way(free=True), Way(join=False), Way(flat=True), Way(bare=True))
 
 
-class Field(NamedTuple):
+class LineField(NamedTuple):
     """A field: its key, its first line, and the line after its last."""
 
     key: str
@@ -60,9 +60,9 @@ class Field(NamedTuple):
     stop: int
 
 
-def readings(top: Keys, block: Block, wants: Wants, *, items: bool) -> Iterator[list[Candidate]]:
+def readings(top: KeyFinder, block: BlockReader, wants: Wants, *, items: bool) -> Iterator[list[Candidate]]:
     """The objects, or the one list of them, in some lines: one list of candidates for each way."""
-    sheet = Sheet(top, block, wants, items=items)
+    sheet = LineSheet(top, block, wants, items=items)
     last: Any = None
     enough = min(2, len(top))
     for way in _WAYS:
@@ -81,10 +81,10 @@ def readings(top: Keys, block: Block, wants: Wants, *, items: bool) -> Iterator[
             yield candidates
 
 
-class Sheet:
+class LineSheet:
     """The lines of one document, read in one way; `value`, `spans` and `node` belong to the current object."""
 
-    def __init__(self, top: Keys, block: Block, wants: Wants, *, items: bool) -> None:
+    def __init__(self, top: KeyFinder, block: BlockReader, wants: Wants, *, items: bool) -> None:
         self.block = block
         self.text = block.text
         self.lines = block.lines
@@ -111,10 +111,10 @@ class Sheet:
 
     # -- which lines are fields ----------------------------------------------------------------
 
-    def fields(self) -> list[Field]:
+    def fields(self) -> list[LineField]:
         """Every line with a field of the object that the schema wants."""
         starts: list[tuple[str, int]] = []
-        before: Line | None = None
+        before: OutlineLine | None = None
         for index, line in enumerate(self.lines):
             key = self.key_of(line, before) if not line.opaque and index not in self.rows else None
             if key is not None:
@@ -122,9 +122,9 @@ class Sheet:
                 before = line
         self.first = starts[0][1] if starts else -1
         edges = [index for _, index in starts] + [len(self.lines)]
-        return [Field(key, index, edges[place]) for place, (key, index) in enumerate(starts, 1)]
+        return [LineField(key, index, edges[place]) for place, (key, index) in enumerate(starts, 1)]
 
-    def key_of(self, line: Line, before: Line | None) -> str | None:
+    def key_of(self, line: OutlineLine, before: OutlineLine | None) -> str | None:
         """The key of a line that is a separate field, rather than part of the field before it."""
         key = self.top.get(line.label) if line.label else None
         if key is None:
@@ -147,13 +147,13 @@ class Sheet:
 
     # -- grouping fields into objects ----------------------------------------------------------
 
-    def groups(self) -> list[list[Field]]:
+    def groups(self) -> list[list[LineField]]:
         """Runs of fields without a repeated key; items of a list are also separated by bullets, rules and headings."""
         fields = self.fields()
         first = self.lines[fields[0].at] if fields else None
         # each bullet starts an object, whose other fields have no bullets
         bulleted = self.items and first and first.bullet and any(not self.lines[f.at].bullet for f in fields)
-        out: list[list[Field]] = []
+        out: list[list[LineField]] = []
         keys: set[str] = set()
         for field in fields:
             line = self.lines[field.at]
@@ -166,9 +166,9 @@ class Sheet:
             keys.add(field.key)
         return out
 
-    def with_repeats(self, groups: list[list[Field]], enough: int) -> list[list[Field]]:
+    def with_repeats(self, groups: list[list[LineField]], enough: int) -> list[list[LineField]]:
         """The runs that are objects; a few repeated fields right below an object belong to it."""
-        out: list[list[Field]] = []
+        out: list[list[LineField]] = []
         for group in groups:
             if len(group) >= enough:
                 out.append(group)
@@ -176,7 +176,7 @@ class Sheet:
                 out[-1] += group
         return out
 
-    def tail(self, group: list[Field], field: Field) -> list[Field]:
+    def tail(self, group: list[LineField], field: LineField) -> list[LineField]:
         """The fields right before this one in the same paragraph, which belong to the next object."""
         keep = len(group)
         following = field
@@ -191,13 +191,13 @@ class Sheet:
 
     # -- reading a group -----------------------------------------------------------------------
 
-    def alone(self, group: list[Field]) -> Candidate:
+    def alone(self, group: list[LineField]) -> Candidate:
         """A group as a separate value."""
         self.block.begin([])
         self.read(group, None)
         return self.block.candidate(self.value, self.spans)
 
-    def listed(self, groups: list[list[Field]]) -> Candidate:
+    def listed(self, groups: list[list[LineField]]) -> Candidate:
         """Groups as the items of one list."""
         self.block.begin([])
         values: list[Any] = []
@@ -210,7 +210,7 @@ class Sheet:
             spans += self.spans
         return self.block.candidate(values, spans)
 
-    def read(self, group: list[Field], node: Node) -> None:
+    def read(self, group: list[LineField], node: Node) -> None:
         """Read a group as an object."""
         self.value, self.spans, self.node = {}, [], node
         self.block.ends = common_end([self.lines[field.at] for field in group], self.text)
@@ -246,7 +246,7 @@ class Sheet:
 
     # -- lines after a value -------------------------------------------------------------------
 
-    def rest(self, field: Field, *, between: bool) -> None:
+    def rest(self, field: LineField, *, between: bool) -> None:
         """Assign the lines up to the next field: more of a text, fields with unknown names, comments, remarks."""
         key, own, at = field.key, self.lines[field.at], self.block.at
         near, over = True, False  # whether there was no blank line before the line; whether the text has ended
@@ -272,20 +272,20 @@ class Sheet:
                     self.note("F009", at, at + 1, "", (self.node, key))
             at = max(end, at + 1)
 
-    def is_sibling(self, line: Line, own: Line) -> bool:
+    def is_sibling(self, line: OutlineLine, own: OutlineLine) -> bool:
         """Whether a line between two fields is a field itself, with a name that the schema does not have."""
         if line.kind == ROW and own.kind == ROW:
             return line.sep == "|" and bool(line.label)
         alike = line.marked == own.marked and bool(line.bullet) == bool(own.bullet) and line.indent <= own.indent
         return line.generic and alike and not line.opaque and (bool(line.value) or " " not in line.label)
 
-    def is_noise(self, line: Line, *, between: bool) -> bool:
+    def is_noise(self, line: OutlineLine, *, between: bool) -> bool:
         """Whether a line has no content: a rule, part of a table, a single tag."""
         if line.kind == RULE or (line.kind == ROW and (not between or is_divider(self.text, line))):
             return True
         return not line.opaque and _LONE_TAG.match(self.text, line.body_at, line.end) is not None
 
-    def text_end(self, at: int, key: str, own: Line, stop: int, *, between: bool) -> int:
+    def text_end(self, at: int, key: str, own: OutlineLine, stop: int, *, between: bool) -> int:
         """The line after the last one that is part of the text above it; `at` if there is none."""
         text = self.value[key]
         quoted = own.value[:1] in PAIRS and own.value and text != own.value
@@ -306,7 +306,7 @@ class Sheet:
         self.unclear = self.unclear or end > at
         return end if self.way.join else at
 
-    def ends_text(self, at: int, own: Line, stop: int, *, between: bool) -> bool:
+    def ends_text(self, at: int, own: OutlineLine, stop: int, *, between: bool) -> bool:
         """Whether a line is not part of the text above it."""
         line = self.lines[at]
         if line.opaque or line.kind == FENCE:

@@ -7,8 +7,8 @@ them refuses an answer. Words without any mark are items unless they look like a
 from itertools import takewhile
 
 from trueup.recover.candidate import Candidate
-from trueup.recover.forms.blocks import Block, NotFields, Span, listing
-from trueup.recover.forms.outline import FENCE, RULE, TEXT, Keys, Line
+from trueup.recover.forms.blocks import BlockReader, NotFields, Span, listing
+from trueup.recover.forms.outline import FENCE, RULE, TEXT, KeyFinder, OutlineLine
 from trueup.recover.forms.values import bare, common_end, inline
 from trueup.recover.json.parser import Parser
 from trueup.recover.sentences import bounds
@@ -32,7 +32,7 @@ _NUMBERS = lazy_regex(r"(?![0-9]{1,3}(?: [0-9]{3})+\Z)[-+]?[0-9][0-9.]*(?: +[-+]
 _MAX_ITEM, _MAX_WORDS, _FEW_WORDS, _LONGEST_LEAD = 80, 6, 2, 3
 
 
-def candidates(text: str, lines: list[Line], max_depth: int, *, words: bool) -> list[Candidate]:
+def candidates(text: str, lines: list[OutlineLine], max_depth: int, *, words: bool) -> list[Candidate]:
     """The list in a document, in the first shape that matches; `words` allows words without any mark."""
     own = [line for line in lines if line.kind not in (FENCE, RULE)]
     if not own or _refuses(text, own[0]) or _refuses(text, own[-1]):
@@ -42,15 +42,15 @@ def candidates(text: str, lines: list[Line], max_depth: int, *, words: bool) -> 
     )
 
 
-def _refuses(text: str, line: Line) -> bool:
+def _refuses(text: str, line: OutlineLine) -> bool:
     """Whether a line other than an item says that there is no answer."""
     return not line.bullet and pattern("<scalar.refuses>").search(small(text[line.start : line.end])) is not None
 
 
-def bullets(text: str, lines: list[Line], max_depth: int) -> list[Candidate]:
+def bullets(text: str, lines: list[OutlineLine], max_depth: int) -> list[Candidate]:
     """A list with a bullet or a number before each item; numbers count up."""
     lead = list(takewhile(lambda line: not line.bullet or line.kind != TEXT or line.opaque, lines))
-    block = Block(text, lines, Keys(()), frozenset(), max_depth, free=False)
+    block = BlockReader(text, lines, KeyFinder(()), frozenset(), max_depth, free=False)
     block.at = first = len(lead)
     if first == len(lines) or not _leads_in(text, lead):
         return []
@@ -69,7 +69,7 @@ def bullets(text: str, lines: list[Line], max_depth: int) -> list[Candidate]:
     return [block.candidate(items, [span])]
 
 
-def _in_brackets(text: str, lines: list[Line], max_depth: int) -> list[Candidate]:
+def _in_brackets(text: str, lines: list[OutlineLine], max_depth: int) -> list[Candidate]:
     """Words in square brackets, over several lines or with a remark after them; the only list of this kind."""
     start, stop = lines[0].start, lines[-1].end
     found = list(_IN_BRACKETS.finditer(text, start, stop))
@@ -87,7 +87,7 @@ def _in_brackets(text: str, lines: list[Line], max_depth: int) -> list[Candidate
     return [Candidate(items, [span], outcome.records, "lines")]
 
 
-def _without_marks(text: str, lines: list[Line], *, words: bool) -> list[Candidate]:
+def _without_marks(text: str, lines: list[OutlineLine], *, words: bool) -> list[Candidate]:
     """Strings, words or numbers between commas, or one per line: the first paragraph after an introduction."""
     first = 1 if len(lines) > 1 and text[lines[0].start : lines[0].end].rstrip("*_").endswith(_COLONS) else 0
     strings = all(text.startswith(('"', "'"), line.body_at) for line in lines)
@@ -103,7 +103,7 @@ def _without_marks(text: str, lines: list[Line], *, words: bool) -> list[Candida
     return [listing("F010", (spans[0][0], spans[-1][1]), items, spans, "lines")]
 
 
-def _items(text: str, lines: list[Line]) -> list[Span]:
+def _items(text: str, lines: list[OutlineLine]) -> list[Span]:
     """The spans of the items: one on each line, or several on one line and on the lines that continue it after a comma."""
     start = lines[0].value_at if len(lines) == 1 and lines[0].generic and not lines[0].quoted else lines[0].body_at
     stop = lines[-1].end
@@ -154,13 +154,13 @@ def _is_phrase(items: list[str], *, one_line: bool) -> bool:
     )
 
 
-def _leads_in(text: str, lines: list[Line]) -> bool:
+def _leads_in(text: str, lines: list[OutlineLine]) -> bool:
     """Whether lines only introduce a list: one line, or a few lines that end with a colon."""
     lead = [text[line.start : line.end].rstrip("*_") for line in lines if line.kind not in (FENCE, RULE)]
     return len(lead) <= 1 or (len(lead) <= _LONGEST_LEAD and lead[-1].endswith(_COLONS))
 
 
-def _follows(lines: list[Line]) -> bool:
+def _follows(lines: list[OutlineLine]) -> bool:
     """Whether lines are only a remark after a list: one line, or one separate paragraph."""
     remark = [line for line in lines if line.kind not in (FENCE, RULE)]
     return len(remark) <= 1 or (remark[0].gap > 0 and not any(line.gap or line.bullet for line in remark[1:]))

@@ -1,7 +1,7 @@
 """Reads a text as lines, the way people and models write fields: indentation, bullets, headings, keys, fences, table rows.
 
-Takes a text; returns one `Line` for each line that is not blank. It does not decide which keys are fields: the schema's
-names do, which `Keys` looks up regardless of case, spacing, accents and punctuation.
+Takes a text; returns one `OutlineLine` for each line that is not blank. It does not decide which keys are fields: the schema's
+names do, which `KeyFinder` looks up regardless of case, spacing, accents and punctuation.
 """
 
 import re
@@ -46,7 +46,7 @@ _BLANK = lazy_regex(r"[ \t]+")
 FENCE, RULE, ROW, TEXT = "fence", "rule", "row", "text"
 
 
-class Keys:
+class KeyFinder:
     """Names of a schema, found by similar spellings; the exact spelling distinguishes similar names."""
 
     __slots__ = ("_exact", "_loose", "_seen")
@@ -61,7 +61,7 @@ class Keys:
     def get(self, label: str) -> str | None:
         """The name for a label.
 
-        >>> keys = Keys(["título", "unit_price"])
+        >>> keys = KeyFinder(["título", "unit_price"])
         >>> keys.get("TITULO"), keys.get("Unit price (EUR)"), keys.get("other")
         ('título', 'unit_price', None)
         """
@@ -76,7 +76,10 @@ class Keys:
     def may_occur_in(self, text: str) -> bool:
         """Whether a text may contain one of the names; a quick test that is True in case of doubt.
 
-        >>> Keys(["unit_price"]).may_occur_in("The Unit Price is 5"), Keys(["unit_price"]).may_occur_in("I am sorry.")
+        >>> (
+        ...     KeyFinder(["unit_price"]).may_occur_in("The Unit Price is 5"),
+        ...     KeyFinder(["unit_price"]).may_occur_in("I am sorry."),
+        ... )
         (True, False)
         """
         if len(text) > _MOST_FOLDED or not text.isascii():
@@ -105,7 +108,7 @@ def _loose(label: str) -> str:
     return fold("".join(c for c in unicodedata.normalize("NFKD", label) if not unicodedata.combining(c)))
 
 
-class Line:
+class OutlineLine:
     """One line: its place, its indentation, its marks, and its key and value, if it has any.
 
     `indent` is the column of the first mark, `col` the column of the text after bullets; `gap` counts the blank lines before.
@@ -134,9 +137,9 @@ class Line:
         return self.sep in (":", "：", "=") and not self.alone and len(self.label.split()) <= _MAX_WORDS
 
 
-def lines_of(text: str, start: int, stop: int) -> list[Line]:
+def lines_of(text: str, start: int, stop: int) -> list[OutlineLine]:
     """The lines of a stretch of text that are not blank; lines inside a fence are opaque."""
-    lines: list[Line] = []
+    lines: list[OutlineLine] = []
     gap = 0
     fence = ""  # the marks of the open fence
     for found in _LINE.finditer(text, start, stop):
@@ -144,7 +147,7 @@ def lines_of(text: str, start: int, stop: int) -> list[Line]:
         if raw.isspace():
             gap += 1
             continue
-        line = Line(found.start(), found.end(), gap)
+        line = OutlineLine(found.start(), found.end(), gap)
         _read(text, line, raw)
         gap = 0
         mark = _FENCE.match(text, line.body_at) if line.kind == FENCE else None
@@ -158,7 +161,7 @@ def lines_of(text: str, start: int, stop: int) -> list[Line]:
     return lines
 
 
-def _read(text: str, line: Line, raw: str) -> None:
+def _read(text: str, line: OutlineLine, raw: str) -> None:
     line.end = line.start + len(raw.rstrip())
     if raw[0].isalpha() and raw[1:2] != ")":
         _read_key(text, line)
@@ -189,7 +192,7 @@ def _read(text: str, line: Line, raw: str) -> None:
         _read_key(text, line)
 
 
-def _read_key(text: str, line: Line) -> None:
+def _read_key(text: str, line: OutlineLine) -> None:
     """Look for `key: value`, or for a line that is only a label."""
     found = _KEY.match(text, line.body_at, line.end)
     if found is None or _is_quoted(found):
@@ -221,14 +224,14 @@ def _is_quoted(found: re.Match[str]) -> bool:
     return found["open"][-1:] in _QUOTES and found["shut"][:1] not in _QUOTES
 
 
-def is_divider(text: str, line: Line) -> bool:
+def is_divider(text: str, line: OutlineLine) -> bool:
     """Whether a line is the row of dashes under a table's header."""
     return line.end - line.start <= 2000 and _DIVIDER.match(text, line.start, line.end) is not None
 
 
-def split_fields(text: str, lines: list[Line], keys: Keys) -> list[Line]:
+def split_fields(text: str, lines: list[OutlineLine], keys: KeyFinder) -> list[OutlineLine]:
     """The lines with each line of several fields split at the separators, `name: Ada, age: 36`; empty if there is none."""
-    out: list[Line] = []
+    out: list[OutlineLine] = []
     for line in lines:
         starts: list[tuple[int, int]] = []
         if line.sep and not line.opaque and keys.get(line.label) is not None:
@@ -239,7 +242,7 @@ def split_fields(text: str, lines: list[Line], keys: Keys) -> list[Line]:
             continue
         edges = [(line.start, line.start), *starts]
         for (_, start), stop in zip(edges, [*(edge for edge, _ in starts), line.stop], strict=True):
-            piece = Line(start, stop, line.gap if start == line.start else 0)
+            piece = OutlineLine(start, stop, line.gap if start == line.start else 0)
             _read(text, piece, text[start:stop])
             if start > line.start:
                 piece.indent, piece.col, piece.bullet = line.indent, line.col, ""
@@ -249,7 +252,7 @@ def split_fields(text: str, lines: list[Line], keys: Keys) -> list[Line]:
     return out if len(out) > len(lines) else []
 
 
-def spaced_fields(text: str, lines: list[Line], keys: Keys) -> list[Line]:
+def spaced_fields(text: str, lines: list[OutlineLine], keys: KeyFinder) -> list[OutlineLine]:
     """The lines with one paragraph read as keys and values without any sign between them: `name Ada`.
 
     The result is empty unless every line of the paragraph is such a field.
@@ -264,7 +267,7 @@ def spaced_fields(text: str, lines: list[Line], keys: Keys) -> list[Line]:
     return []
 
 
-def _spaced(text: str, line: Line, keys: Keys) -> Line | None:
+def _spaced(text: str, line: OutlineLine, keys: KeyFinder) -> OutlineLine | None:
     """A line as a key and a value with blanks between them; a value of many words is a sentence, not a field."""
     if line.sep or line.kind != TEXT or line.end - line.start > _MAX_SPACED or text[line.end - 1] in ".!?:":
         return None
@@ -280,7 +283,7 @@ def _spaced(text: str, line: Line, keys: Keys) -> Line | None:
             continue
         # a word in lower case may only follow a key with exactly the schema's spelling
         if len(blank[0]) > 1 or ((key == label or not text[at].islower()) and _SPACED_VALUE.match(text, at, line.end)):
-            piece = Line(line.start, line.stop, line.gap)
+            piece = OutlineLine(line.start, line.stop, line.gap)
             piece.end, piece.indent, piece.col, piece.body_at = line.end, line.indent, line.col, line.body_at
             piece.label, piece.sep, piece.marked = label, " ", line.marked
             piece.value_at, piece.value = at, text[at : line.end]
@@ -288,7 +291,7 @@ def _spaced(text: str, line: Line, keys: Keys) -> Line | None:
     return None
 
 
-def fenced(lines: list[Line]) -> list[tuple[int, int]]:
+def fenced(lines: list[OutlineLine]) -> list[tuple[int, int]]:
     """The runs of lines inside fences, as indexes."""
     runs = [list(run) for opaque, run in groupby(range(len(lines)), lambda at: lines[at].opaque) if opaque]
     return [(run[0], run[-1] + 1) for run in runs]

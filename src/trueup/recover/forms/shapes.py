@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from trueup.recover.candidate import Candidate
 from trueup.recover.forms import lines, lists, tables, tags, toml
-from trueup.recover.forms.blocks import Block
+from trueup.recover.forms.blocks import BlockReader
 from trueup.recover.forms.lines import labelled
-from trueup.recover.forms.outline import Keys, Line, fenced, lines_of, spaced_fields, split_fields
+from trueup.recover.forms.outline import KeyFinder, OutlineLine, fenced, lines_of, spaced_fields, split_fields
 from trueup.recover.forms.unbraced import calls, in_parentheses, members, printed
 from trueup.recover.json.parser import MOST_PLACES, TooMany
 from trueup.recover.marks import ANSWER_TAG
@@ -79,14 +79,14 @@ def written_out(text: str, aims: "Aims") -> Iterator[list[Candidate]]:
         return
     if text.count("\n") > MOST_PLACES:
         raise TooMany("lines", MOST_PLACES)
-    if not plain_list and not Keys(aims.root_keys | items).may_occur_in(text):
+    if not plain_list and not KeyFinder(aims.root_keys | items).may_occur_in(text):
         return
     whole = lines_of(text, 0, len(text))
     spans = [(whole[start].start, whole[stop - 1].stop) for start, stop in fenced(whole)]
     documents = [lines_of(text, *span) for span in [*spans, *_answer(text)]]
-    known, item, root = Keys(aims.known), Keys(items), Keys(aims.root_keys)
+    known, item, root = KeyFinder(aims.known), KeyFinder(items), KeyFinder(aims.root_keys)
 
-    def in_one(document: list[Line]) -> Iterator[list[Candidate]]:
+    def in_one(document: list[OutlineLine]) -> Iterator[list[Candidate]]:
         """The readings of one document: as a list, as an object, or both, as the schema allows."""
         if len(item):
             yield from _fields(text, document, item, known, aims, listed=True)
@@ -109,12 +109,12 @@ def _answer(text: str) -> list[tuple[int, int]]:
 
 
 def _fields(
-    text: str, document: list[Line], top: Keys, known: Keys, aims: "Aims", *, listed: bool
+    text: str, document: list[OutlineLine], top: KeyFinder, known: KeyFinder, aims: "Aims", *, listed: bool
 ) -> Iterator[list[Candidate]]:
     """Tables, fields in lines, several fields in one line, and fields without a sign after their keys."""
 
-    def block(of: list[Line]) -> Block:
-        return Block(text, of, known, aims.known, min(aims.max_depth, _MAX_NESTING), free=False)
+    def block(of: list[OutlineLine]) -> BlockReader:
+        return BlockReader(text, of, known, aims.known, min(aims.max_depth, _MAX_NESTING), free=False)
 
     in_tables = tables.candidates(block(document), top, aims.wants, listed=listed)
     if listed:

@@ -1,6 +1,6 @@
 """Reads tables whose header names the schema's fields: Markdown tables, and values between commas, semicolons or tabs.
 
-Takes lines and the schema's names; returns a `Table`, with a key for each column and the span of each cell, and candidates.
+Takes lines and the schema's names; returns a `TextTable`, with a key for each column and the span of each cell, and candidates.
 A column that only counts the rows has no key. An unknown column keeps its header as its key, like a JSON member. A table of
 two columns without such a header has one field in each row.
 """
@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from trueup.recover.candidate import Candidate
-from trueup.recover.forms.outline import FENCE, ROW, TEXT, Keys, Line, is_divider
+from trueup.recover.forms.outline import FENCE, ROW, TEXT, KeyFinder, OutlineLine, is_divider
 from trueup.recover.json.parser import Node, Record
 from trueup.verdict.patterns import lazy_regex
 
 if TYPE_CHECKING:
-    from trueup.recover.forms.blocks import Block, Wants
+    from trueup.recover.forms.blocks import BlockReader, Wants
 
 # A cell up to its separator; text between double quotes is part of it.
 _CELLS = {sign: lazy_regex(rf'[ ]*(?:"(?:[^"]|"")*+"[^{sign}]*|[^{sign}]*)') for sign in ("\t", ";", ",", "|")}
@@ -28,7 +28,7 @@ _MAX_COLUMNS, _LONGEST_HEAD = 200, 2000
 Cell = tuple[int, int]
 
 
-class Table(NamedTuple):
+class TextTable(NamedTuple):
     """A table: the key of each column, the cells of each row, its first line and the line after it."""
 
     keys: list[str | None]
@@ -37,7 +37,7 @@ class Table(NamedTuple):
     stop: int
 
 
-def candidates(block: "Block", top: Keys, wants: "Wants", *, listed: bool) -> list[Candidate]:
+def candidates(block: "BlockReader", top: KeyFinder, wants: "Wants", *, listed: bool) -> list[Candidate]:
     """The tables among lines as lists of objects; if the schema wants one object, only tables of one row."""
     out: list[Candidate] = []
     for table in _tables(block.text, block.lines, top):
@@ -58,10 +58,10 @@ def candidates(block: "Block", top: Keys, wants: "Wants", *, listed: bool) -> li
     return out
 
 
-def _tables(text: str, lines: list[Line], keys: Keys) -> list[Table]:
+def _tables(text: str, lines: list[OutlineLine], keys: KeyFinder) -> list[TextTable]:
     """The Markdown tables among lines whose header names fields; if there are none, tables with other separators."""
     bars = [table for at, _ in _runs(text, lines) if (table := table_at(text, lines, at, len(lines), keys))]
-    out: list[Table] = []
+    out: list[TextTable] = []
     for at in range(len(lines)) if not bars else ():
         if not out or at >= out[-1].stop:
             table = _separated_at(text, lines, at, keys)
@@ -69,7 +69,7 @@ def _tables(text: str, lines: list[Line], keys: Keys) -> list[Table]:
     return bars or out
 
 
-def _runs(text: str, lines: list[Line]) -> Iterator[tuple[int, int]]:
+def _runs(text: str, lines: list[OutlineLine]) -> Iterator[tuple[int, int]]:
     """The runs of consecutive rows between bars."""
     at = 0 if "|" in text else len(lines)
     while at < len(lines):
@@ -79,14 +79,14 @@ def _runs(text: str, lines: list[Line]) -> Iterator[tuple[int, int]]:
         at = max(end, at + 1)
 
 
-def _run_end(lines: list[Line], at: int, stop: int) -> int:
+def _run_end(lines: list[OutlineLine], at: int, stop: int) -> int:
     end = at + 1
     while end < stop and lines[end].kind == ROW and not lines[end].gap:
         end += 1
     return end
 
 
-def table_at(text: str, lines: list[Line], at: int, stop: int, keys: Keys) -> Table | None:
+def table_at(text: str, lines: list[OutlineLine], at: int, stop: int, keys: KeyFinder) -> TextTable | None:
     """The Markdown table that starts at a line: two cells of its header, or its only one, name fields."""
     head, end = cells_of(text, lines[at]), _run_end(lines, at, stop)
     body = at + 1 + (at + 1 < end and is_divider(text, lines[at + 1]))
@@ -102,10 +102,10 @@ def table_at(text: str, lines: list[Line], at: int, stop: int, keys: Keys) -> Ta
     columns: list[str | None] = [key or label for key, label in zip(named, labels, strict=True)]
     counts = [text[slice(*row[0])].strip(".#) ") for row in rows]
     counting = counts in ([str(i + first) for i in range(len(rows))] for first in (0, 1)) or not any(counts)
-    return Table([None, *columns[1:]] if labels[0].lower() in _COUNTERS and counting else columns, rows, at, end)
+    return TextTable([None, *columns[1:]] if labels[0].lower() in _COUNTERS and counting else columns, rows, at, end)
 
 
-def fields_in_rows(text: str, lines: list[Line], keys: Keys) -> set[int]:
+def fields_in_rows(text: str, lines: list[OutlineLine], keys: KeyFinder) -> set[int]:
     """Turn rows of two cells into fields, in place; returns the lines of tables whose header names the fields."""
     headed: set[int] = set()
     for at, end in _runs(text, lines):
@@ -120,14 +120,14 @@ def fields_in_rows(text: str, lines: list[Line], keys: Keys) -> set[int]:
     return headed
 
 
-def cells_of(text: str, line: Line) -> list[Cell]:
+def cells_of(text: str, line: OutlineLine) -> list[Cell]:
     """The spans of the cells of a row between bars."""
     start = line.body_at + text.startswith("|", line.body_at)
     closed = text[line.end - 1] == "|" and line.end > start and text[line.end - 2] != "\\"
     return _split(text, start, line.end - closed, _BARS)
 
 
-def _separated_at(text: str, lines: list[Line], at: int, keys: Keys) -> Table | None:
+def _separated_at(text: str, lines: list[OutlineLine], at: int, keys: KeyFinder) -> TextTable | None:
     """The table of separated values that starts at a line: every cell of its header names a field."""
     line = lines[at]
     if line.opaque or line.kind not in (TEXT, ROW) or line.end - line.start > _LONGEST_HEAD:
@@ -143,7 +143,9 @@ def _separated_at(text: str, lines: list[Line], at: int, keys: Keys) -> Table | 
     return None
 
 
-def _rows_below(text: str, lines: list[Line], at: int, cell: re.Pattern[str], keys: list[str | None]) -> Table | None:
+def _rows_below(
+    text: str, lines: list[OutlineLine], at: int, cell: re.Pattern[str], keys: list[str | None]
+) -> TextTable | None:
     rows: list[list[Cell]] = []
     end = at + 1
     while end < len(lines) and lines[end].kind != FENCE and not lines[end].gap:
@@ -155,7 +157,7 @@ def _rows_below(text: str, lines: list[Line], at: int, cell: re.Pattern[str], ke
                 return None
             rows.append(cells)
         end += 1
-    return Table(keys, rows, at, end) if rows else None
+    return TextTable(keys, rows, at, end) if rows else None
 
 
 def _split(text: str, start: int, stop: int, cell: re.Pattern[str]) -> list[Cell]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from trueup.recover.candidate import Candidate
 from trueup.recover.forms.blocks import Place, Wants, by_path, listing
-from trueup.recover.forms.outline import Keys, lines_of
+from trueup.recover.forms.outline import KeyFinder, lines_of
 from trueup.recover.forms.values import LIST_ONLY, TEXT_ONLY, parts_of_list
 from trueup.recover.json.parser import Node, Record
 from trueup.verdict.paths import Parts
@@ -118,7 +118,7 @@ def elements(text: str, known: frozenset[str], wants: Wants) -> Iterator[list[Ca
     """Groups of sibling elements named after known keys; then the same with inner tags kept as text."""
     if "<" not in text or ">" not in text or not known:
         return
-    keys = Keys(known)
+    keys = KeyFinder(known)
     if (_PAGE if keys.get("html") is None else _WHOLE_PAGE).search(text):
         return
     root = _Tree(text, keys).read() if _may_match(text, keys) else None
@@ -131,13 +131,13 @@ def elements(text: str, known: frozenset[str], wants: Wants) -> Iterator[list[Ca
         yield reader.candidates(root)
 
 
-def _may_match(text: str, keys: Keys) -> bool:
+def _may_match(text: str, keys: KeyFinder) -> bool:
     """Whether a tag is named after a key, or may name one in an attribute; otherwise no tree is built."""
     names = {found[1] for found in _TAG_NAME.finditer(text)}
     return any(_key(name, keys) is not None for name in names) or _ATTRIBUTED.search(text) is not None
 
 
-def _key(name: str, keys: Keys) -> str | None:
+def _key(name: str, keys: KeyFinder) -> str | None:
     """The key for the name of an element, with or without a namespace."""
     return keys.get(name) or keys.get(name.rpartition(":")[2])
 
@@ -172,7 +172,7 @@ def _items(text: str) -> list[str]:
 class _Tree:
     """Builds the tree of elements; `read` returns None if it is too deep."""
 
-    def __init__(self, text: str, keys: Keys) -> None:
+    def __init__(self, text: str, keys: KeyFinder) -> None:
         self.text = text
         self.keys = keys
         self.root = _Element("", 0, 0, "")
@@ -252,7 +252,7 @@ class _Tree:
 class _Values:
     """Turns elements into values; `raw` keeps tags without a key as text."""
 
-    def __init__(self, text: str, keys: Keys, wants: Wants) -> None:
+    def __init__(self, text: str, keys: KeyFinder, wants: Wants) -> None:
         self.text = text
         self.keys = keys
         self.wants = lru_cache(maxsize=1000)(wants)

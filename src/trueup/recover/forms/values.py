@@ -6,7 +6,7 @@ Takes a stretch of a line and the types that the schema wants; returns its value
 import re
 from typing import Any
 
-from trueup.recover.forms.outline import Line
+from trueup.recover.forms.outline import OutlineLine
 from trueup.recover.json.parser import Parser
 from trueup.recover.json.tokens import read_token
 from trueup.verdict.patterns import lazy_regex
@@ -76,7 +76,7 @@ def grouped_number(text: str, *, with_fraction: bool) -> int | float | None:
     return float(digits) if found[1] else int(digits)
 
 
-def common_end(lines: list[Line], text: str) -> str:
+def common_end(lines: list[OutlineLine], text: str) -> str:
     """The comma or semicolon that all of some lines end with; the last line may lack the comma."""
     signs = [text[line.start : line.end].rstrip()[-1:] for line in lines]
     first = signs[0] if len(signs) > 1 else ""

@@ -139,7 +139,7 @@ def without_stray(raw: str) -> str | None:
     return raw[1:] if raw[0] == '"' and not raw[1].isspace() else None
 
 
-class Quotation:
+class QuoteTracker:
     """Tracks which quotes inside a list item belong together: an opening quote directly precedes a word."""
 
     __slots__ = ("astray", "opened", "text")

@@ -58,7 +58,7 @@ _MAX_TAIL = 16_384  # what has not ended after this many characters is read at t
 _KEPT = 4096  # from this length on, text that was read is dropped
 
 
-class Growing:
+class GrowingValue:
     """The value so far of a text that is still arriving; `known` are the schema's keys."""
 
     __slots__ = (

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from trueup.recover.json.doubts import (
     InnerObject,
-    Quotation,
+    QuoteTracker,
     doubt_of,
     is_half_escaped,
     is_half_quoted,
@@ -261,7 +261,7 @@ def read_string(
     first = True
     odd = False
     inner: InnerObject | None = None
-    quoted: Quotation | None = None
+    quoted: QuoteTracker | None = None
     ended = -1  # the first quote that could have ended an item, but closed a quotation inside it
     while True:
         at = up_to.match(text, at, end).end()  # type: ignore[union-attr]
@@ -281,7 +281,7 @@ def read_string(
         cut = _next_member(text, body, at, known if place is not LIST_ITEM else _NONE, open_closers, first=first)
         if cut is None and place is LIST_ITEM and first:
             cut = _next_item(text, body, at, end, open_closers)
-            quoted = Quotation(text)
+            quoted = QuoteTracker(text)
         if cut is not None:
             return _finish(text, body, cut, cut, (*style, "S013", *doubt_of(inner)))
         if quoted is not None:

@@ -344,7 +344,7 @@ class _Places:
         self.containers.append((start, stop, node))
 
 
-class Tree:
+class ValueTree:
     """The tree of one value in one stretch of text; `is_json` says that the stretch is valid JSON."""
 
     __slots__ = ("_all", "_asked", "_cache", "_containers", "_is_json", "_spans", "_what")

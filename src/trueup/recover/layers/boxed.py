@@ -5,7 +5,7 @@ in a box stays unchanged.
 """
 
 from trueup.recover.candidate import Candidate
-from trueup.recover.layers.view import Pieces, View, refold
+from trueup.recover.layers.view import LayerView, ViewPieces, refold
 from trueup.verdict.patterns import lazy_regex
 
 _SIGN = lazy_regex(r"\\(?:boxed|fbox|framebox)\s{0,4}\{|\\[\s\S]|[{}]")
@@ -25,7 +25,7 @@ class Box:
 
     __slots__ = ("alone", "rivals", "span", "view")
 
-    def __init__(self, view: View, span: tuple[int, int], *, alone: bool, rivals: bool) -> None:
+    def __init__(self, view: LayerView, span: tuple[int, int], *, alone: bool, rivals: bool) -> None:
         self.view = view
         self.span = span
         self.alone = alone
@@ -77,9 +77,9 @@ def _boxes(text: str) -> list[tuple[int, int, int]]:
     return boxes
 
 
-def _plain(text: str, start: int, stop: int) -> View:
+def _plain(text: str, start: int, stop: int) -> LayerView:
     """A view of a stretch of LaTeX as plain text."""
-    pieces = Pieces()
+    pieces = ViewPieces()
     at = start
     if _RAW.match(text, start, stop):
         pieces.add(text[start:stop], start, 1)

@@ -4,7 +4,7 @@ Takes a text; returns a view without one level of escapes, or None if nothing wa
 """
 
 from trueup.recover.json.lexer import ESCAPE, SIMPLE_ESCAPES
-from trueup.recover.layers.view import Pieces, View, without
+from trueup.recover.layers.view import LayerView, ViewPieces, without
 from trueup.verdict.patterns import lazy_regex
 
 ESCAPED_START = lazy_regex(r"""[{\[](?:\\[nrt]|[\s{\[]){0,60}\\{1,8}["']""")
@@ -16,7 +16,7 @@ _DOUBLED_START = lazy_regex(r"""\{\{\s*(?:["'“][^"'”\n{}]{1,80}["'”]|\w{1,
 _DOUBLED_TWICE = 4
 
 
-def unfold(text: str, start: int, stop: int) -> View:
+def unfold(text: str, start: int, stop: int) -> LayerView:
     r"""Remove one level of escapes from a stretch of text.
 
     >>> unfold(r"{\"a\": 1}", 0, 10).text
@@ -24,12 +24,12 @@ def unfold(text: str, start: int, stop: int) -> View:
     """
     stretch = text[start:stop]
     if stretch.count("\\") == stretch.count('\\"'):  # only quotes are escaped, as in nearly every case
-        return View(stretch.replace('\\"', '"'), lambda: _unfolded(text, start, stop))
+        return LayerView(stretch.replace('\\"', '"'), lambda: _unfolded(text, start, stop))
     return _unfolded(text, start, stop).whole()
 
 
-def _unfolded(text: str, start: int, stop: int) -> Pieces:
-    pieces = Pieces()
+def _unfolded(text: str, start: int, stop: int) -> ViewPieces:
+    pieces = ViewPieces()
     at = start
     for match in ESCAPE.finditer(text, start, stop):
         pieces.add(text[at : match.start()], at, 1)
@@ -45,7 +45,7 @@ def _unfolded(text: str, start: int, stop: int) -> Pieces:
     return pieces
 
 
-def unbreak(text: str) -> View | None:
+def unbreak(text: str) -> LayerView | None:
     """Decode escaped line breaks between tokens; None if none follows an opening bracket."""
     opened = _BREAK_START.search(text) if "\\" in text else None
     if opened is None or ((first := ESCAPED_START.search(text)) and first.start() < opened.start()):
@@ -53,7 +53,7 @@ def unbreak(text: str) -> View | None:
     return without(_BREAK, text, lambda match: match[0] if match[0][0] == '"' else " ")
 
 
-def undouble(text: str) -> View | None:
+def undouble(text: str) -> LayerView | None:
     """Halve doubled braces, as in a template; None if any brace is single, or only the outermost are doubled."""
     if "{{" not in text or not _DOUBLED_START.search(text):
         return None

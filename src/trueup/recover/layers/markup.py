@@ -5,7 +5,7 @@ Takes a text; returns a view without HTML entities or Markdown's backslashes, or
 
 import re
 
-from trueup.recover.layers.view import View, without
+from trueup.recover.layers.view import LayerView, without
 from trueup.verdict.patterns import lazy_regex
 
 _ENTITY = lazy_regex(
@@ -19,7 +19,7 @@ _MARKS = ("\\[", "\\]", "\\{", "\\}", "\\_")
 _MARKED_START = lazy_regex(r'"(?:[^"\\\n]|\\[^\n])*"?|(?<!\\)\\[\[\]{}]|[{,]\s*\w*\\_')
 
 
-def unentity(text: str) -> View | None:
+def unentity(text: str) -> LayerView | None:
     """Decode HTML entities in JSON that was escaped for a page; None if none follows an opening bracket.
 
     >>> unentity("{&quot;a&quot;: 1}").text
@@ -32,7 +32,7 @@ def unentity(text: str) -> View | None:
     return without(_ENTITY, text, lambda match: html.unescape(match[0]))
 
 
-def unmark(text: str) -> View | None:
+def unmark(text: str) -> LayerView | None:
     """Remove Markdown's backslashes before brackets and underscores outside strings; None if there are none."""
     if "\\" not in text or not any(mark in text for mark in _MARKS):
         return None

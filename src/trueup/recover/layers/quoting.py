@@ -3,7 +3,7 @@
 Takes a text; returns a view without those marks, or None if there are none.
 """
 
-from trueup.recover.layers.view import Pieces, View, without
+from trueup.recover.layers.view import LayerView, ViewPieces, without
 from trueup.verdict.patterns import lazy_regex
 
 _QUOTED_BRACKET = lazy_regex(r"(?m)^[ \t]{0,3}>[ \t]*[{}\[\]\"']")
@@ -16,7 +16,7 @@ _MARK_OF = {"//": "//", ">>>": ">", "...": ">", "+": "+", "#": "#", "*": "*", "|
 _LEAST_LINES = 3
 
 
-def unquote(text: str) -> View | None:
+def unquote(text: str) -> LayerView | None:
     """Remove the `>` marks of a Markdown quotation; None unless it has two marked lines and a bracket."""
     marks = list(_QUOTE_MARK.finditer(text)) if ">" in text else []
     if len(marks) < 2 or not _QUOTED_BRACKET.search(text):
@@ -24,7 +24,7 @@ def unquote(text: str) -> View | None:
     return without(_QUOTE_MARK, text, lambda _: "")
 
 
-def unlined(text: str) -> View | None:
+def unlined(text: str) -> LayerView | None:
     r"""Remove the numbers or marks from the lines of a value: `1: {`, `+ {`, `# {`, `>>> {`; None if there are none.
 
     >>> unlined('1: {\n2:   "a": 1\n3: }').text
@@ -34,7 +34,7 @@ def unlined(text: str) -> View | None:
     if first is None:
         return None
     kind, number = _MARK_OF[first[2]] if first[2] else "", int(first[1] or 0)
-    pieces = Pieces()
+    pieces = ViewPieces()
     pieces.add(text[: first.start()], 0, 1)
     at, last = first.start(), ""
     count = 0

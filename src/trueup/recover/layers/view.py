@@ -12,7 +12,7 @@ from trueup.recover.candidate import Candidate
 from trueup.recover.json.frames import Record
 
 
-class View:
+class LayerView:
     """A text without one of its layers; `back` maps an offset to the original.
 
     >>> without(re.compile("-"), "a-b", lambda _: "").back(1)
@@ -21,10 +21,10 @@ class View:
 
     __slots__ = ("_found", "_pieces", "text")
 
-    def __init__(self, text: str, pieces: "Callable[[], Pieces]") -> None:
+    def __init__(self, text: str, pieces: "Callable[[], ViewPieces]") -> None:
         self.text = text
         self._pieces = pieces  # computed when an offset is first mapped back
-        self._found: Pieces | None = None
+        self._found: ViewPieces | None = None
 
     def back(self, at: int) -> int:
         """The offset in the original text for an offset in this one."""
@@ -36,7 +36,7 @@ class View:
         return pieces.sources[piece] + (at - pieces.places[piece]) * pieces.steps[piece]
 
 
-class Pieces:
+class ViewPieces:
     """The pieces of a view: where each begins in the view, and where it was in the original."""
 
     __slots__ = ("length", "out", "places", "sources", "steps")
@@ -56,14 +56,14 @@ class Pieces:
         self.steps.append(step)
         self.length += len(piece)
 
-    def whole(self) -> View:
+    def whole(self) -> LayerView:
         """The view that the pieces make."""
-        return View("".join(self.out), lambda: self)
+        return LayerView("".join(self.out), lambda: self)
 
 
-def without(layer: re.Pattern[str], text: str, meaning: Callable[[re.Match[str]], str]) -> View:
+def without(layer: re.Pattern[str], text: str, meaning: Callable[[re.Match[str]], str]) -> LayerView:
     """A view of the text with each match of a layer replaced by its meaning."""
-    pieces = Pieces()
+    pieces = ViewPieces()
     at = 0
     for match in layer.finditer(text):
         plain = meaning(match)
@@ -76,7 +76,7 @@ def without(layer: re.Pattern[str], text: str, meaning: Callable[[re.Match[str]]
     return pieces.whole()
 
 
-def refold(inner: Candidate, view: View, code: str) -> Candidate:
+def refold(inner: Candidate, view: LayerView, code: str) -> Candidate:
     """A candidate of a view, as a candidate of the original text; `code` names the layer that was removed."""
     back = view.back
     spans = [(back(a), back(b)) for a, b in inner.spans]

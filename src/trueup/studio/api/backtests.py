@@ -10,9 +10,9 @@ from trueup.material.selection import Selection
 from trueup.studio.contracts.drafts import contract_of, lint_draft, place_of
 from trueup.studio.contracts.files import called, open_contract
 from trueup.studio.contracts.stored import has_judged
-from trueup.studio.endpoint import TEXTS, Endpoint, Stream
+from trueup.studio.endpoint import TEXTS, Endpoint, JsonLines
 from trueup.studio.moments import moment
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 from trueup.studio.settings import Key
 from trueup.studio.studio import Studio
 from trueup.studio.verdicts.asking import tenant_for
@@ -62,21 +62,21 @@ class Applying(Replies, frozen=True, kw_only=True):
     """Add the deciding replies to the file's examples."""
 
 
-def backtest(studio: Studio, asked: Backtesting, who: Key) -> Stream:
+def backtest(studio: Studio, asked: Backtesting, who: Key) -> JsonLines:
     """Judge stored replies under a draft and under the saved file: estimates as it goes, then the result with its flips."""
     draft = contract_of(studio.settings, asked.text, asked.file)
     old, stored = _old(studio, asked)
     before = _contract(studio, asked, old, stored=stored)
     if before is not None and before.fingerprint == draft.fingerprint:
-        return Stream(iter([{"result": _same(draft.name, "that version" if stored else "the saved contract")}]))
+        return JsonLines(iter([{"result": _same(draft.name, "that version" if stored else "the saved contract")}]))
     selection = _selection(studio, asked, who, (before and before.name) or draft.name)
     if asked.limit is not None and asked.limit < 1:
-        raise Refusal(400, "`limit` must be a number of replies, 1 or more.")
+        raise RequestRefused(400, "`limit` must be a number of replies, 1 or more.")
     spec: dict[str, Any] = {
         **told_of(studio.settings), "store": address_of(studio), "file": asked.file, "text": asked.text, "old": old,
         "old_stored": stored, "selection": msgspec.to_builtins(selection), "sample": asked.limit,
     }  # fmt: skip
-    return Stream(studio.works.start("backtest", spec))
+    return JsonLines(studio.works.start("backtest", spec))
 
 
 def _selection(studio: Studio, asked: Replies, who: Key, name: str) -> Selection:
@@ -97,9 +97,9 @@ def _selection(studio: Studio, asked: Replies, who: Key, name: str) -> Selection
     )  # fmt: skip
 
 
-def tune(studio: Studio, asked: Replies, who: Key) -> Stream:
+def tune(studio: Studio, asked: Replies, who: Key) -> JsonLines:
     """Measure the rules of a contract file on labelled replies: progress, then suggestions for the file, each with its backtest."""
-    return Stream(studio.works.start("tune", _tuning(studio, asked, who)))
+    return JsonLines(studio.works.start("tune", _tuning(studio, asked, who)))
 
 
 def apply(studio: Studio, asked: Applying, who: Key) -> Any:
@@ -134,7 +134,9 @@ def flip(studio: Studio, asked: OneFlip, who: Key) -> dict[str, Any]:
         raise _no_verdict(asked.id)
     case = case_of_stored(stored)
     if case.unjudgeable is not None:
-        raise Refusal(410, f"This reply cannot be judged again: {REASONS[case.unjudgeable]}.", code=case.unjudgeable)
+        raise RequestRefused(
+            410, f"This reply cannot be judged again: {REASONS[case.unjudgeable]}.", code=case.unjudgeable
+        )
     sides = [None if contract is None else judged(contract, case) for contract in (before, draft)]
     return {
         "old": None if sides[0] is None else drawn(sides[0]), "new": None if sides[1] is None else drawn(sides[1]),
@@ -142,8 +144,8 @@ def flip(studio: Studio, asked: OneFlip, who: Key) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _no_verdict(name: str) -> Refusal:
-    return Refusal(404, f"There is no verdict {name[:100]!r}.", code="no_verdict")
+def _no_verdict(name: str) -> RequestRefused:
+    return RequestRefused(404, f"There is no verdict {name[:100]!r}.", code="no_verdict")
 
 
 def _old(studio: Studio, asked: Backtesting | OneFlip) -> tuple[str | None, bool]:
@@ -153,7 +155,7 @@ def _old(studio: Studio, asked: Backtesting | OneFlip) -> tuple[str | None, bool
         return (None if lint_draft(studio.settings, saved, asked.file).contract is None else saved), False
     text = studio.store.contract_text(asked.against)
     if text is None:
-        raise Refusal(404, f"The store has no version {asked.against[:40]!r}.", code="no_version")
+        raise RequestRefused(404, f"The store has no version {asked.against[:40]!r}.", code="no_version")
     return text, True
 
 
@@ -170,7 +172,7 @@ def _contract(
     try:
         return rebuilt(old)
     except ValueError as error:
-        raise Refusal(422, f"This version cannot be used again: {error}", code="not_portable") from None
+        raise RequestRefused(422, f"This version cannot be used again: {error}", code="not_portable") from None
 
 
 def _same(name: str, other: str) -> dict[str, Any]:

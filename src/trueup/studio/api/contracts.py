@@ -7,9 +7,9 @@ from typing import Any, Literal
 import msgspec
 
 from trueup.studio.contracts.codes import codes_over_time
-from trueup.studio.contracts.drafts import Faulty, faults_of, lint_draft
+from trueup.studio.contracts.drafts import FaultyDraft, faults_of, lint_draft
 from trueup.studio.contracts.files import (
-    Opened,
+    ContractFileState,
     bases_of,
     called,
     extenders,
@@ -20,7 +20,7 @@ from trueup.studio.contracts.files import (
 )
 from trueup.studio.contracts.precision import precision
 from trueup.studio.contracts.saving import create, save
-from trueup.studio.contracts.stored import Known, history, known_contracts
+from trueup.studio.contracts.stored import StoredContract, history, known_contracts
 from trueup.studio.endpoint import TEXTS, Endpoint, Nothing
 from trueup.studio.moments import moment
 from trueup.studio.settings import Key
@@ -79,13 +79,13 @@ def contracts(studio: Studio, asked: Nothing, who: Key) -> dict[str, Any]:  # no
     return {"files": files, "complete": complete, "stored": stored}
 
 
-def _known(studio: Studio, who: Key) -> list[Known]:
+def _known(studio: Studio, who: Key) -> list[StoredContract]:
     store = studio.store_or_none
     return [] if store is None else known_contracts(store, who.tenant)
 
 
-def _counts(known: Known | None) -> dict[str, Any]:
-    known = Known() if known is None else known
+def _counts(known: StoredContract | None) -> dict[str, Any]:
+    known = StoredContract() if known is None else known
     counts = msgspec.structs.asdict(known)
     shown = ("verdicts", "capped", "refused", "estimated", "first", "last", "versions", "labelled")
     return {name: counts[name] for name in shown}
@@ -111,7 +111,7 @@ def save_file(studio: Studio, asked: Saving, who: Key) -> dict[str, Any]:  # noq
     linted = lint_draft(studio.settings, asked.text, asked.file)
     faults = faults_of(linted, asked.file, asked.text)
     if linted.contract is None and not asked.force:
-        raise Faulty(asked.file, faults)
+        raise FaultyDraft(asked.file, faults)
     if asked.create:
         opened = create(studio.settings, asked.file, asked.text)
     else:
@@ -122,7 +122,7 @@ def save_file(studio: Studio, asked: Saving, who: Key) -> dict[str, Any]:  # noq
     return {**told, "broken": [name for (name, _, _), health in pairs if health is not None and health.errors]}
 
 
-def _told(studio: Studio, opened: Opened) -> dict[str, Any]:
+def _told(studio: Studio, opened: ContractFileState) -> dict[str, Any]:
     linted = lint_draft(studio.settings, opened.text, opened.name)
     contract = linted.contract
     return {
@@ -133,7 +133,7 @@ def _told(studio: Studio, opened: Opened) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _is_read_only(opened: Opened) -> bool:
+def _is_read_only(opened: ContractFileState) -> bool:
     try:
         return not (opened.path.stat().st_mode & 0o222 and os.access(opened.path.parent, os.W_OK))
     except OSError:  # deleted a moment ago

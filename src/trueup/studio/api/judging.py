@@ -10,7 +10,7 @@ from trueup.contract.contract import Contract
 from trueup.studio.api.answers import Judged
 from trueup.studio.endpoint import TEXTS, Endpoint, Nothing
 from trueup.studio.judging.completing import complete
-from trueup.studio.judging.drafts import Draft, draft, faults
+from trueup.studio.judging.drafts import LintedDraft, draft, faults
 from trueup.studio.judging.drawing import drawn
 from trueup.studio.judging.evidence import evidence_of, grounding_of
 from trueup.studio.judging.examples import examples
@@ -18,7 +18,7 @@ from trueup.studio.judging.explaining import explained, listed
 from trueup.studio.judging.hovering import hover
 from trueup.studio.judging.judge import BadContext, context_fault, fault_of, judge, read_context, streamed, told
 from trueup.studio.judging.replaying import replay, steps
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 from trueup.studio.settings import Key
 from trueup.studio.studio import Studio
 
@@ -95,7 +95,7 @@ def judge_reply(studio: Studio, asked: Judge, who: Key) -> dict[str, Any]:  # no
     }  # fmt: skip
     if contract is None or context is None:
         return answer
-    judged = judge(contract, asked.reply, context, asked.response)
+    judged = judge(contract, asked.reply, context, response=asked.response)
     said += judged.faults
     answer |= {"took": judged.took, "read": judged.read}
     if judged.verdict is not None:
@@ -110,7 +110,9 @@ def replay_reply(studio: Studio, asked: Replay, who: Key) -> dict[str, Any]:  # 
     """Read a reply as a stream, up to one of its characters."""
     _, contract, context, _ = _given(studio, asked)
     if contract is None or context is None:
-        raise Refusal(422, "The contract or the context cannot be used.", code="faulty", hint="Judge the reply first.")
+        raise RequestRefused(
+            422, "The contract or the context cannot be used.", code="faulty", hint="Judge the reply first."
+        )
     text = streamed(asked.reply, asked.response)
     try:
         answer = replay(contract, text, context, asked.upto)
@@ -119,7 +121,7 @@ def replay_reply(studio: Studio, asked: Replay, who: Key) -> dict[str, Any]:  # 
         TypeError,
         ValueError,
     ) as error:  # a schema of a tool, or a context, that is only refused when the reply is read
-        raise Refusal(422, str(error), code="faulty", hint="Judge the reply first.") from None
+        raise RequestRefused(422, str(error), code="faulty", hint="Judge the reply first.") from None
 
 
 def instruct(studio: Studio, asked: Instruct, who: Key) -> dict[str, Any]:  # noqa: ARG001 - as above
@@ -157,7 +159,7 @@ def explain(studio: Studio, asked: Code, who: Key) -> dict[str, Any]:  # noqa: A
         return explained(find_kinds(asked.code[:100])[0])
     except NoSuchCode as error:
         near = " or ".join(f"{kind.code} ({kind.name})" for kind in error.near)
-        raise Refusal(
+        raise RequestRefused(
             404, f"{str(error).capitalize()}.", code="no_code", hint=f"Did you mean {near}?" if near else ""
         ) from None
 
@@ -169,12 +171,12 @@ def codes(studio: Studio, asked: Nothing, who: Key) -> dict[str, Any]:  # noqa: 
 
 def _given(
     studio: Studio, asked: Judge
-) -> tuple[Draft, Contract[Any] | None, dict[str, Any] | None, list[dict[str, Any]]]:
+) -> tuple[LintedDraft, Contract[Any] | None, dict[str, Any] | None, list[dict[str, Any]]]:
     """The draft of the contract, the contract and the context if they can be used, and their problems."""
     most = MOST_IN_GATEWAY if studio.settings.mount else MOST_REPLY
     for name, text in (("reply", asked.reply), ("source", asked.source)):
         if len(text) > most:
-            raise Refusal(
+            raise RequestRefused(
                 413, f"The {name} is longer than {most:,} characters.", code="too_large",
                 hint="Judge large files with `trueup check` or `trueup sift`.",
             )  # fmt: skip
@@ -186,7 +188,7 @@ def _given(
         return drafted, drafted.linted.contract, None, [*said, context_fault(error)]
 
 
-def _about(drafted: Draft) -> dict[str, Any] | None:
+def _about(drafted: LintedDraft) -> dict[str, Any] | None:
     contract: Contract[Any] | None = drafted.linted.contract
     if contract is None:
         return None

@@ -13,18 +13,18 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from trueup.batch.pipeline.rundir.logs import RUN_LOG, TRACE_LOG
-from trueup.batch.siftdir.directory import Missing
-from trueup.studio.endpoint import Endpoint, Nothing, Stream
+from trueup.batch.siftdir.directory import NotASift
+from trueup.studio.endpoint import Endpoint, JsonLines, Nothing
 from trueup.studio.places import named
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 from trueup.studio.runs import acting
 from trueup.studio.runs.causes import causes_of
 from trueup.studio.runs.comparing import compared
-from trueup.studio.runs.finding import Place, all_in, place_of
+from trueup.studio.runs.finding import RunPlace, all_in, place_of
 from trueup.studio.runs.guarding import FAULTS, cut, open_plain
 from trueup.studio.runs.pictures import in_list, picture
 from trueup.studio.runs.unit import unit_of
-from trueup.studio.runs.units import MOST, Wanted, page_of
+from trueup.studio.runs.units import MOST, UnitSelection, page_of
 from trueup.studio.settings import Key
 from trueup.studio.studio import Studio
 
@@ -122,7 +122,7 @@ def units(studio: Studio, asked: Units, who: Key) -> Row:
     `searched.complete` is false if the time ran out before the page was full: continue with `next`.
     """
     place = _place(studio, asked.run, who)
-    wanted = Wanted(asked.kind, asked.step, asked.code, asked.path, asked.text)
+    wanted = UnitSelection(asked.kind, asked.step, asked.code, asked.path, asked.text)
     return _readable(studio, lambda: page_of(place, wanted, asked.cursor, asked.limit))
 
 
@@ -130,7 +130,7 @@ def unit(studio: Studio, asked: OneUnit, who: Key) -> Row:
     """One unit in full: its input, its prompt, and each reply with its verdict."""
     place = _place(studio, asked.run, who)
     if not asked.unit and not asked.at:
-        raise Refusal(400, "Give a unit: its id, or its place.")
+        raise RequestRefused(400, "Give a unit: its id, or its place.")
     return _readable(studio, lambda: unit_of(place, asked.unit, asked.at, asked.step))
 
 
@@ -146,16 +146,16 @@ def log(studio: Studio, asked: Log, who: Key) -> Row:
         return {"text": "", "size": 0, "cut": False}
     except (OSError, ValueError) as error:
         said = getattr(error, "strerror", None) or named(studio.settings, str(error))
-        raise Refusal(409, f"The log cannot be read: {cut(said, 200)}", code="damaged") from None
+        raise RequestRefused(409, f"The log cannot be read: {cut(said, 200)}", code="damaged") from None
     if size > _TAIL:
         text = text.partition("\n")[2]
     return {"text": named(studio.settings, text), "size": size, "cut": size > _TAIL}
 
 
-def compare(studio: Studio, asked: Compare, who: Key) -> Stream:
+def compare(studio: Studio, asked: Compare, who: Key) -> JsonLines:
     """Compare two runs or sifts: units that flip, values and findings that differ, and the costs."""
     a, b = (_place(studio, name, who) for name in (asked.a, asked.b))
-    return Stream(compared(studio, a, b))
+    return JsonLines(compared(studio, a, b))
 
 
 def retry(studio: Studio, asked: Retry, who: Key) -> Row:
@@ -184,15 +184,15 @@ def kill(studio: Studio, asked: OneRun, who: Key) -> Row:
 def _all_tenants(who: Key) -> None:
     """Runs do not belong to tenants, so a key of one tenant sees none of them."""
     if who.tenant is not None:
-        raise Refusal(403, "Your key is for one tenant, and runs are not divided by tenant.", code="no_right")
+        raise RequestRefused(403, "Your key is for one tenant, and runs are not divided by tenant.", code="no_right")
 
 
-def _place(studio: Studio, name: str, who: Key) -> Place:
+def _place(studio: Studio, name: str, who: Key) -> RunPlace:
     _all_tenants(who)
     return place_of(studio.settings, name)
 
 
-def _logs(place: Place) -> list[Row]:
+def _logs(place: RunPlace) -> list[Row]:
     found = []
     for which, name in _LOGS.items():
         try:
@@ -207,11 +207,11 @@ def _readable(studio: Studio, read: Callable[[], Row]) -> Row:
     """The result of `read`; a damaged run is a Refusal that says what is wrong."""
     try:
         return read()
-    except Missing as error:
-        raise Refusal(409, cut(named(studio.settings, str(error))), code="not_ready") from None
+    except NotASift as error:
+        raise RequestRefused(409, cut(named(studio.settings, str(error))), code="not_ready") from None
     except FAULTS as error:
         said = named(studio.settings, str(error)) or type(error).__name__
-        raise Refusal(409, f"The run cannot be read: {cut(said)}", code="damaged") from None
+        raise RequestRefused(409, f"The run cannot be read: {cut(said)}", code="damaged") from None
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (

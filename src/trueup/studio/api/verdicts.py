@@ -14,7 +14,7 @@ from trueup.store.browsing import Count, count_after, page, seconds
 from trueup.store.facets import counts, times, values
 from trueup.studio.api.answers import Detail
 from trueup.studio.endpoint import Endpoint
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 from trueup.studio.settings import Key
 from trueup.studio.studio import Studio
 from trueup.studio.verdicts import labelling, queueing
@@ -39,7 +39,7 @@ class Rows(Wanted, frozen=True, kw_only=True):
     limit: int = 100
 
 
-class Counted(Wanted, frozen=True, kw_only=True):
+class CountQuery(Wanted, frozen=True, kw_only=True):
     """Verdicts to count."""
 
     patient: bool = False
@@ -75,7 +75,7 @@ class Labels(msgspec.Struct, frozen=True):
 class Undo(msgspec.Struct, frozen=True):
     """Labels to take back, as returned by `POST /labels`."""
 
-    items: tuple[labelling.Given, ...]
+    items: tuple[labelling.StoredLabel, ...]
 
 
 class Queued(Wanted, frozen=True, kw_only=True):
@@ -90,7 +90,7 @@ def list_verdicts(studio: Studio, asked: Rows, who: Key) -> dict[str, Any]:
     """Stored verdicts, newest first."""
     filters, before = filters_of(asked, who), place_of(asked.cursor)
     if not 1 <= asked.limit <= _MOST_ROWS:
-        raise Refusal(400, f"`limit` must be a number from 1 to {_MOST_ROWS}.")
+        raise RequestRefused(400, f"`limit` must be a number from 1 to {_MOST_ROWS}.")
 
     def look(session: Any) -> dict[str, Any]:
         found = page(session, filters, before, asked.limit, seconds(_PATIENCE))
@@ -104,7 +104,7 @@ def list_verdicts(studio: Studio, asked: Rows, who: Key) -> dict[str, Any]:
     return studio.store.read(look)
 
 
-def count_verdicts(studio: Studio, asked: Counted, who: Key) -> dict[str, Any]:
+def count_verdicts(studio: Studio, asked: CountQuery, who: Key) -> dict[str, Any]:
     """The numbers of verdicts: in total, by model, contract, code etc.; `hurried` if `patient` may give better ones."""
     filters = filters_of(asked, who)
     patience = seconds(_COUNT_PATIENCE if asked.patient else _PATIENCE * 0.5)
@@ -127,7 +127,7 @@ def count_news(studio: Studio, asked: News, who: Key) -> dict[str, Any]:
     """How many verdicts have arrived after a place."""
     filters, after = filters_of(asked, who), place_of(asked.after)
     if after is None:
-        raise Refusal(400, "`after` must be the place of a row.")
+        raise RequestRefused(400, "`after` must be the place of a row.")
     return _counted(
         studio.store.read(lambda session: count_after(session, filters, after, _MOST_NEWS, seconds(_PATIENCE)))
     )
@@ -177,7 +177,7 @@ def show_queue(studio: Studio, asked: Queued, who: Key) -> dict[str, Any]:
     """The verdicts to label next: the least certain decisions, and a random sample of accepted replies."""
     filters = filters_of(asked, who)
     if not 1 <= asked.limit <= _MOST_ROWS:
-        raise Refusal(400, f"`limit` must be a number from 1 to {_MOST_ROWS}.")
+        raise RequestRefused(400, f"`limit` must be a number from 1 to {_MOST_ROWS}.")
     return studio.store.read(
         lambda session: queueing.chosen(session, filters, who.name, asked.limit, asked.seed, seconds(_QUEUE_PATIENCE))
     )
@@ -185,7 +185,7 @@ def show_queue(studio: Studio, asked: Queued, who: Key) -> dict[str, Any]:
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("GET", "/verdicts", "read", list_verdicts, Rows),
-    Endpoint("GET", "/verdicts/counts", "read", count_verdicts, Counted),
+    Endpoint("GET", "/verdicts/counts", "read", count_verdicts, CountQuery),
     Endpoint("GET", "/verdicts/news", "read", count_news, News),
     Endpoint("GET", "/verdicts/values", "read", list_values, Values),
     Endpoint("GET", "/verdicts/times", "read", list_times, Wanted),

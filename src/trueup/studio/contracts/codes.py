@@ -15,7 +15,7 @@ from trueup.store.cells import pack
 from trueup.store.errors import MICROS
 from trueup.store.session import Session
 from trueup.store.store import Store
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 from trueup.verdict.catalogue import FINDINGS, OWN
 
 By = Literal["hour", "day"]
@@ -35,7 +35,7 @@ def codes_over_time(
     end = time.time() if until is None else until
     start = int(since // step * step)
     if end <= start or (end - start) / step > _MOST_TIMES:
-        raise Refusal(
+        raise RequestRefused(
             400, f"The time range is longer than {_MOST_TIMES:,} {by}s.", hint="Give a later `since`, or by=day."
         )
     times = list(range(start, int(end) + 1, step))

@@ -17,8 +17,8 @@ from trueup.contract.files.faults import ContractError
 from trueup.studio.contracts.drafts import lint_draft
 from trueup.studio.contracts.kinds import extended_by, is_contract_file
 from trueup.studio.places import find, name_of, top_of, walk
-from trueup.studio.refusal import Refusal
-from trueup.studio.settings import Settings
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.settings import StudioSettings
 
 MOST_FILES = 500  # files in a list
 _LOOKING, _PATIENCE = 2.0, 1.0  # seconds of looking at files, and of linting, for one list
@@ -26,7 +26,7 @@ _MOST_KEPT = 25_000  # a few hundred bytes each
 _BOM = b"\xef\xbb\xbf"
 
 
-class Opened(NamedTuple):
+class ContractFileState(NamedTuple):
     """The current state of a contract file."""
 
     name: str
@@ -69,7 +69,7 @@ Listed = tuple[str, Path, Look]
 """A file: its name, its path, and facts about it."""
 
 
-class Health(NamedTuple):
+class LintReport(NamedTuple):
     """The linter's report on a file."""
 
     errors: int
@@ -101,7 +101,7 @@ class _Kept:
 _looks, _healths = _Kept(), _Kept()
 
 
-def open_contract(settings: Settings, name: str) -> Opened:
+def open_contract(settings: StudioSettings, name: str) -> ContractFileState:
     """The contract file with a name; a Refusal if it does not exist, or is not a contract."""
     path = find(settings, name)
     if not path.is_file() or path.suffix.lower() not in KINDS:
@@ -121,7 +121,7 @@ def called(path: Path, *names: Any) -> str:
     return next((name for name in names if name and isinstance(name, str)), path.stem)
 
 
-def list_contracts(settings: Settings) -> tuple[list[Listed], bool]:
+def list_contracts(settings: StudioSettings) -> tuple[list[Listed], bool]:
     """The contract files in the folders by name, and whether the list is complete.
 
     Very many files take several requests.
@@ -142,11 +142,11 @@ def list_contracts(settings: Settings) -> tuple[list[Listed], bool]:
     return found, complete
 
 
-def healths(settings: Settings, listed: list[Listed]) -> Iterator[Health | None]:
+def healths(settings: StudioSettings, listed: list[Listed]) -> Iterator[LintReport | None]:
     """The linter's report on each file; None for files that there was no time for."""
     until = time.monotonic() + _PATIENCE
     for name, path, _ in listed:
-        known: tuple[Any, Health | None] | None = _healths.get(name, str(path))
+        known: tuple[Any, LintReport | None] | None = _healths.get(name, str(path))
         if known is not None and known[0] == _marks(path for path, _ in known[0]):
             yield known[1]
         else:
@@ -157,7 +157,7 @@ Bases = Mapping[str, set[str]]
 """The contracts that extend each file, by its name."""
 
 
-def bases_of(settings: Settings, listed: list[Listed]) -> Bases:
+def bases_of(settings: StudioSettings, listed: list[Listed]) -> Bases:
     """The files that each contract extends."""
     bases: dict[str, set[str]] = {}
     for name, path, look in listed:
@@ -191,23 +191,23 @@ def line_ends(raw: bytes) -> str:
     return "mixed" if returns else "lf"
 
 
-def _opened(name: str, path: Path) -> Opened:
+def _opened(name: str, path: Path) -> ContractFileState:
     most = LIMITS[path.suffix.lower()] * 4
     try:
         with path.open("rb") as opened:
             raw = opened.read(most + 1)
     except OSError as error:
-        raise Refusal(404, f"{name} cannot be read: {error.strerror}.", code="no_file") from None
+        raise RequestRefused(404, f"{name} cannot be read: {error.strerror}.", code="no_file") from None
     if len(raw) > most:
-        raise Refusal(413, f"{name} is too large for a contract.", code="too_large")
+        raise RequestRefused(413, f"{name} is too large for a contract.", code="too_large")
     try:
         text = raw.removeprefix(_BOM).decode().replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
-        raise Refusal(422, f"{name} is not UTF-8.", code="not_utf8", hint="Save it as UTF-8.") from None
-    return Opened(name, path, raw, text)
+        raise RequestRefused(422, f"{name} is not UTF-8.", code="not_utf8", hint="Save it as UTF-8.") from None
+    return ContractFileState(name, path, raw, text)
 
 
-def _look(settings: Settings, name: str, path: Path, until: float) -> Look | None:
+def _look(settings: StudioSettings, name: str, path: Path, until: float) -> Look | None:
     mark = _mark(path)
     known: Look | None = _looks.get(str(path), mark)
     if known is None and time.monotonic() < until:
@@ -216,10 +216,10 @@ def _look(settings: Settings, name: str, path: Path, until: float) -> Look | Non
     return known
 
 
-def _looked(settings: Settings, name: str, path: Path) -> Look:
+def _looked(settings: StudioSettings, name: str, path: Path) -> Look:
     try:
         opened = _opened(name, path)
-    except Refusal:
+    except RequestRefused:
         return Look(is_contract=False)
     if not is_contract_file(path, opened.text, top_of(settings, path)):
         return Look(is_contract=False)
@@ -232,17 +232,17 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _health(settings: Settings, name: str, path: Path) -> Health | None:
+def _health(settings: StudioSettings, name: str, path: Path) -> LintReport | None:
     read: set[Path] = {path}
     try:
         linted = lint_draft(settings, _opened(name, path).text, name, read)
-    except Refusal:
+    except RequestRefused:
         return None
     marks = _marks(sorted(read))
     errors = sum(each.level == "error" for each in linted.faults)
     contract = linted.contract
     fingerprint, called = ("", "") if contract is None else (contract.fingerprint, contract.name)
-    health = Health(errors, len(linted.faults) - errors, fingerprint, called)
+    health = LintReport(errors, len(linted.faults) - errors, fingerprint, called)
     _healths.put(name, str(path), (marks, health))
     return health
 
@@ -260,8 +260,8 @@ def _mark(path: Path) -> Any:
     return (found.st_mtime_ns, found.st_size, found.st_ino)
 
 
-def _not_a_contract(name: str) -> Refusal:
-    return Refusal(
+def _not_a_contract(name: str) -> RequestRefused:
+    return RequestRefused(
         404, f"{name[:200]} is not a contract file.", code="not_a_contract",
         hint=f"A contract ends in {', '.join(KINDS[:-1])} or {KINDS[-1]} and has a part such as schema, rules or states.",
     )  # fmt: skip

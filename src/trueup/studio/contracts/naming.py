@@ -12,12 +12,12 @@ from trueup.contract.files.documents import KINDS, LIMITS, Barred, parse_documen
 from trueup.contract.files.faults import ContractError
 from trueup.studio.contracts.kinds import PIPELINE
 from trueup.studio.places import top_of
-from trueup.studio.settings import Settings
+from trueup.studio.settings import StudioSettings
 
 _SETTINGS = "upstreams"  # the key that every gateway file has
 
 
-def bar_private(settings: Settings, path: Path) -> None:
+def bar_private(settings: StudioSettings, path: Path) -> None:
     """Raise Barred for a file of a run, and for the settings of a pipeline or a gateway."""
     if not os.path.isfile(path):  # noqa: PTH113 - which says no for a name that is too long, where a Path raises
         return

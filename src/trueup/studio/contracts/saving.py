@@ -20,11 +20,11 @@ from typing import Any
 
 from trueup.contract.files.documents import KINDS, LIMITS
 from trueup.studio.contracts.drafts import place_of
-from trueup.studio.contracts.files import Opened, line_ends, open_contract
+from trueup.studio.contracts.files import ContractFileState, line_ends, open_contract
 from trueup.studio.contracts.kinds import in_pipeline, is_contract
 from trueup.studio.places import top_of
-from trueup.studio.refusal import Refusal
-from trueup.studio.settings import Settings
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.settings import StudioSettings
 
 _BOM = b"\xef\xbb\xbf"
 _PATIENCE = 5.0  # seconds to wait for another save in the same folder
@@ -34,7 +34,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
-class Changed(Refusal):
+class Changed(RequestRefused):
     """The file has changed since it was read; contains its current state."""
 
     def __init__(self, name: str, now: str) -> None:
@@ -49,7 +49,7 @@ class Changed(Refusal):
         return {"error": {"code": self.code, "message": self.message, "hint": self.hint, "hash": self.hash}}
 
 
-def save(settings: Settings, name: str, text: str, known: str) -> Opened:
+def save(settings: StudioSettings, name: str, text: str, known: str) -> ContractFileState:
     """Write a text to a contract file that still has the hash `known`."""
     _refuse_text(name, text)
     opened = open_contract(settings, name)
@@ -66,13 +66,15 @@ def save(settings: Settings, name: str, text: str, known: str) -> Opened:
     return open_contract(settings, name)
 
 
-def create(settings: Settings, name: str, text: str) -> Opened:
+def create(settings: StudioSettings, name: str, text: str) -> ContractFileState:
     """Create a new contract file; an existing one is never replaced."""
     _refuse_text(name, text)
     path = place_of(settings, name)
     _refuse_name(settings, name, path)
     if path.exists() or path.is_symlink():
-        raise Refusal(409, f"{name} already exists. Nothing was saved.", code="exists", hint="Choose another name.")
+        raise RequestRefused(
+            409, f"{name} already exists. Nothing was saved.", code="exists", hint="Choose another name."
+        )
     with turn(path.parent, name):
         _write(path, text.encode(), name, new=True)
     return open_contract(settings, name)
@@ -131,38 +133,38 @@ def _refuse_text(name: str, text: str) -> None:
     kind = f".{name.rpartition('.')[2].lower()}"
     if kind in KINDS and len(text) > LIMITS[kind]:
         most = f"{LIMITS[kind]:,}"
-        raise Refusal(
+        raise RequestRefused(
             413, f"The text is longer than the {most} characters that a {kind} contract may have.", code="too_large"
         )
     try:
         text.encode()
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
-        raise Refusal(
+        raise RequestRefused(
             400, f"Line {line} contains half a surrogate pair, which is not a character.", code="not_text"
         ) from None
     if kind in KINDS and not is_contract(text, kind):
-        raise Refusal(
+        raise RequestRefused(
             422, "This text is not a contract. Nothing was saved.", code="not_a_contract",
             hint="A contract has a part such as schema, rules, reply or states.",
         )  # fmt: skip
 
 
-def _refuse_name(settings: Settings, name: str, path: Path) -> None:
+def _refuse_name(settings: StudioSettings, name: str, path: Path) -> None:
     last = name.rpartition("/")[2]
     top = top_of(settings, path)
     odd = last.startswith(".") or not last.isprintable() or len(last.encode()) > 200 or "\\" in last
     if odd or path.suffix.lower() not in KINDS or last == "config.yaml" or in_pipeline(path, top):
-        raise Refusal(
+        raise RequestRefused(
             400, f"{last[:100]!r} is not a name for a contract.", code="bad_name",
             hint=f"Choose a name that ends in {', '.join(KINDS[:-1])} or {KINDS[-1]}, in a folder that is not a pipeline's.",
         )  # fmt: skip
 
 
-def _refuse_read_only(opened: Opened) -> None:
+def _refuse_read_only(opened: ContractFileState) -> None:
     """A rename would replace even a read-only file, against its owner's intention."""
     if not opened.path.stat().st_mode & 0o222:
-        raise Refusal(
+        raise RequestRefused(
             403, f"{opened.name} is read-only. Nothing was saved.", code="read_only", hint="Make the file writable."
         )
 
@@ -184,7 +186,7 @@ def turn(folder: Path, name: str) -> Iterator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() > until:
-                    raise Refusal(
+                    raise RequestRefused(
                         503, f"Someone else is saving in the folder of {name}. Try again.", code="busy"
                     ) from None
                 time.sleep(0.005)
@@ -216,7 +218,7 @@ def _write(path: Path, content: bytes, name: str, *, new: bool = False) -> None:
             part.replace(path)
         _settle(path.parent)
     except FileExistsError:
-        raise Refusal(409, f"{name} already exists. Nothing was saved.", code="exists") from None
+        raise RequestRefused(409, f"{name} already exists. Nothing was saved.", code="exists") from None
     except OSError as error:
         raise _told(error, name) from None
     finally:
@@ -247,14 +249,14 @@ def _escaped(name: str) -> str:
     return re.sub(r"([*?\[])", r"[\1]", name)
 
 
-def _told(error: OSError, name: str) -> Refusal:
+def _told(error: OSError, name: str) -> RequestRefused:
     if error.errno in _FULL:
-        return Refusal(
+        return RequestRefused(
             507, f"The disk is full. {name} is unchanged.", code="disk_full", hint="Free some space and save again."
         )
     if error.errno in _DENIED:
-        return Refusal(
+        return RequestRefused(
             403, f"{name} may not be written here. It is unchanged.", code="read_only",
             hint="Check the permissions of its folder.",
         )  # fmt: skip
-    return Refusal(500, f"{name} could not be written: {error.strerror}. It is unchanged.", code="not_written")
+    return RequestRefused(500, f"{name} could not be written: {error.strerror}. It is unchanged.", code="not_written")

@@ -27,7 +27,7 @@ _LABELLED = (
 _TENANTS = 5_000  # verdicts of a tenant that are read
 
 
-class Counted(msgspec.Struct):
+class BoundedCount(msgspec.Struct):
     """A number of verdicts, as far as was counted."""
 
     verdicts: int = 0
@@ -40,7 +40,7 @@ class Counted(msgspec.Struct):
     last: float | None = None
 
 
-class Known(Counted):
+class StoredContract(BoundedCount):
     """A contract in the store."""
 
     name: str = ""
@@ -49,7 +49,7 @@ class Known(Counted):
     """Verdicts with a label; None if they were not counted."""
 
 
-def known_contracts(store: Store, tenant: str | None = None) -> list[Known]:
+def known_contracts(store: Store, tenant: str | None = None) -> list[StoredContract]:
     """All contracts that have verdicts in the store, by name."""
     is_over = seconds(_PATIENCE)
     if tenant is not None:
@@ -64,10 +64,10 @@ def has_judged(store: Store, name: str) -> bool:
     return bool(store.read(lambda session: session.run(sql, (cell,))))
 
 
-def _all(session: Session, is_over: Patience) -> list[Known]:
+def _all(session: Session, is_over: Patience) -> list[StoredContract]:
     versions = {unpack(name): int(n) for name, n in session.run("SELECT name, count(*) FROM contracts GROUP BY name")}
     labelled = {unpack(name): int(n) for name, n in session.run(_LABELLED)}
-    found: list[Known] = []
+    found: list[StoredContract] = []
     cell = ""
     while len(found) < _MOST_NAMES:  # jump from one name to the next, past all its verdicts
         rows = session.run(
@@ -78,9 +78,9 @@ def _all(session: Session, is_over: Patience) -> list[Known]:
             break
         cell = rows[0][0]
         name = unpack(cell)
-        counted = Counted() if is_over() else _counted(session, *indexed("contract", name))
+        counted = BoundedCount() if is_over() else _counted(session, *indexed("contract", name))
         found.append(
-            Known(
+            StoredContract(
                 **msgspec.structs.asdict(counted),
                 name=name,
                 versions=versions.get(name, 0),
@@ -90,21 +90,21 @@ def _all(session: Session, is_over: Patience) -> list[Known]:
     return found
 
 
-def _of_tenant(session: Session, tenant: str, is_over: Patience) -> list[Known]:
+def _of_tenant(session: Session, tenant: str, is_over: Patience) -> list[StoredContract]:
     search = Search(session, Filters(tenant=tenant), columns=("contract", "ok", "fingerprint"), is_over=is_over)
-    known: dict[str, Known] = {}
+    known: dict[str, StoredContract] = {}
     marks: dict[str, set[str]] = {}
     for at, _, contract, ok, mark in search.rows(_TENANTS):
         name = unpack(contract)
         if name:
-            _add(known.setdefault(name, Known(name=name)), at, ok)
+            _add(known.setdefault(name, StoredContract(name=name)), at, ok)
             marks.setdefault(name, set()).add(mark)
     for name, each in known.items():
         each.versions, each.capped = len(marks[name] - {""}), not search.is_done
     return sorted(known.values(), key=lambda each: each.name)
 
 
-def _add(counted: Counted, at: int, ok: int) -> None:
+def _add(counted: BoundedCount, at: int, ok: int) -> None:
     when = at / MICROS
     counted.verdicts += 1
     counted.refused += not ok
@@ -112,19 +112,19 @@ def _add(counted: Counted, at: int, ok: int) -> None:
     counted.last = when if counted.last is None else max(counted.last, when)
 
 
-def _counted(session: Session, terms: tuple[str, ...], *cells: str) -> Counted:
+def _counted(session: Session, terms: tuple[str, ...], *cells: str) -> BoundedCount:
     """Counts along one index."""
     where = f"FROM verdicts v WHERE {' AND '.join(terms)}"
     n = int(session.run(f"SELECT count(*) FROM (SELECT 1 {where} LIMIT {MOST_COUNTED + 1}) n", cells)[0][0])  # noqa: S608 - our own words, as below
     if not n:
-        return Counted()
+        return BoundedCount()
     newest = f"SELECT v.ok AS ok {where} ORDER BY v.at DESC LIMIT {_SAMPLE}"
     looked, passed = session.run(f"SELECT count(*), sum(ok) FROM ({newest}) n", cells)[0]  # noqa: S608
     ends = [session.run(f"SELECT v.at {where} ORDER BY v.at {way} LIMIT 1", cells)[0][0] for way in ("ASC", "DESC")]
     counted = min(n, MOST_COUNTED)
     estimated = counted > int(looked)
     refused = round((1 - int(passed) / int(looked)) * counted) if estimated else int(looked) - int(passed)
-    return Counted(counted, n > MOST_COUNTED, refused, estimated, ends[0] / MICROS, ends[1] / MICROS)
+    return BoundedCount(counted, n > MOST_COUNTED, refused, estimated, ends[0] / MICROS, ends[1] / MICROS)
 
 
 # -- versions ----------------------------------------------------------------------------------
@@ -188,13 +188,13 @@ def _text(session: Session, mark: str) -> tuple[float, str | None]:
 
 def _of_version(
     session: Session, name: str, mark: str, tenant: str | None, is_over: Patience, *, alone: bool
-) -> Counted:  # fmt: skip
+) -> BoundedCount:  # fmt: skip
     if tenant is None:
         terms, cell = indexed("fingerprint", mark)
         if alone:
             return _counted(session, terms, cell)
         return _counted(session, (*terms, "v.contract = ?"), cell, pack(name))
-    counted = Counted()
+    counted = BoundedCount()
     search = Search(
         session, Filters(contract=name, fingerprint=mark, tenant=tenant), columns=("ok",), is_over=is_over
     )  # fmt: skip

@@ -31,8 +31,8 @@ from trueup.store.store import Store
 from trueup.studio.demo.filling import fill
 from trueup.studio.demo.material import example
 from trueup.studio.demo.pipeline import write_pipeline
-from trueup.studio.demo.traffic import Request, Traffic
-from trueup.studio.settings import Settings
+from trueup.studio.demo.traffic import DemoRequest, Traffic
+from trueup.studio.settings import StudioSettings
 
 log = logging.getLogger("trueup.studio")
 _SEED = 7
@@ -41,7 +41,7 @@ _REPLIES = {"tickets.jsonl": "support/replies.jsonl", "people.jsonl": "replies/p
 
 
 @contextlib.contextmanager
-def demo(settings: Settings, *, size: int = 2600, pause: float = 1.5) -> Iterator[Settings]:
+def demo(settings: StudioSettings, *, size: int = 2600, pause: float = 1.5) -> Iterator[StudioSettings]:
     """The same settings with folders and a store of the demo.
 
     `size` is the number of requests at the beginning, `pause` the seconds between two later ones.
@@ -141,7 +141,7 @@ class _Living:
                 except StoreError as error:  # a store that is busy
                     log.debug("the demo did not store a request: %s", error)
 
-    def _record(self, request: Request) -> None:
+    def _record(self, request: DemoRequest) -> None:
         """Store a request as a gateway does: a hold on the quota, the replies, the charge."""
         last, quota = request.last, self._store.quota
         try:

@@ -26,9 +26,9 @@ from trueup.store.redaction import Redaction
 from trueup.store.session import Session
 from trueup.store.sqlite import Sqlite
 from trueup.store.store import Store
-from trueup.store.texts import Texts
+from trueup.store.texts import StoredTexts
 from trueup.studio.demo.material import text
-from trueup.studio.demo.traffic import Request, Traffic
+from trueup.studio.demo.traffic import DemoRequest, Traffic
 
 _DAY, _HOUR, _MINUTE = 86_400, 3600, 60
 _BACK = 7 * _DAY  # seconds
@@ -45,7 +45,7 @@ class Placed(NamedTuple):
     """A request, and its time (microseconds since 1970)."""
 
     at: int
-    request: Request
+    request: DemoRequest
     label: str = ""
     """A person's label of its last verdict; empty: nobody looked."""
     author: str = ""
@@ -130,7 +130,7 @@ def _reviews(placed: list[Placed], chance: Random, now: int) -> Iterator[Said]:
             yield Said(note.id, user="ada", outcome=outcome, drawn="uncertain", at=(at + 900 * MICROS) / MICROS)
 
 
-def _renamed(placed: Placed, number: int) -> Request:
+def _renamed(placed: Placed, number: int) -> DemoRequest:
     """A request whose ids contain its time, like all ids of a store."""
 
     def name(turn: int, old: str) -> str:
@@ -147,7 +147,7 @@ def _renamed(placed: Placed, number: int) -> Request:
 
 
 def _write(session: Session, clock: Hand, placed: list[Placed]) -> None:
-    texts, redaction, kept = Texts(), Redaction(), bytes_kept(keep=True)
+    texts, redaction, kept = StoredTexts(), Redaction(), bytes_kept(keep=True)
     seen: set[str] = set()
     for at, request, *_ in placed:
         clock.now = at

@@ -81,7 +81,7 @@ _SWAPPED = """{
 _SORRY = "Sorry, I can't do that."
 
 
-class Sample(NamedTuple):
+class SampleReply(NamedTuple):
     """A reply and its contract."""
 
     name: str
@@ -133,14 +133,14 @@ _TABLE = (
 
 
 @functools.cache
-def samples() -> tuple[Sample, ...]:
+def samples() -> tuple[SampleReply, ...]:
     """All samples; the page opens with the first one.
 
     >>> samples()[0].name
     'almost'
     """
     return tuple(
-        Sample(
+        SampleReply(
             row.name, row.title, text(row.reply) if _is_name(row.reply) else row.reply, _contract(row.contract), ".yaml",
             row.state, row.source, row.gives,
         )

@@ -50,7 +50,7 @@ _SORRY = (
 )  # fmt: skip
 
 
-class Said(NamedTuple):
+class SceneReply(NamedTuple):
     """A reply that is not judged yet."""
 
     reply: str | dict[str, Any]
@@ -62,11 +62,11 @@ class Scene(NamedTuple):
 
     contract: str
     """The name of its example file."""
-    say: Callable[[Random, Kind, str], Said]
+    say: Callable[[Random, Kind, str], SceneReply]
     states: tuple[str, ...] = ()
 
 
-def _profile(chance: Random, kind: Kind, state: str) -> Said:  # noqa: ARG001 - every scene's signature
+def _profile(chance: Random, kind: Kind, state: str) -> SceneReply:  # noqa: ARG001 - every scene's signature
     value: dict[str, Any] = {
         "name": chance.choice(_NAMES),
         "age": chance.randint(19, 97),
@@ -79,8 +79,8 @@ def _profile(chance: Random, kind: Kind, state: str) -> Said:  # noqa: ARG001 - 
     if chance.random() < 0.5:
         value["bio"] = chance.choice(_BIOS)
     if kind == "good":
-        return Said(json.dumps(value, ensure_ascii=False), {})
-    return Said(_messed(chance, value) if kind == "messy" else _wronged(chance, value), {})
+        return SceneReply(json.dumps(value, ensure_ascii=False), {})
+    return SceneReply(_messed(chance, value) if kind == "messy" else _wronged(chance, value), {})
 
 
 _SUPPLIERS = ("Northwind Tools Ltd", "Harbour Paper Ltd", "Alder & Sons Ltd")
@@ -92,7 +92,7 @@ _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "Augu
 _DUE = {14: "fourteen", 30: "thirty", 60: "sixty"}
 
 
-def _invoice(chance: Random, kind: Kind, state: str) -> Said:  # noqa: ARG001
+def _invoice(chance: Random, kind: Kind, state: str) -> SceneReply:  # noqa: ARG001
     """A reply about an invoice, with the text of the invoice as its source."""
     month, day, due = chance.randrange(len(_MONTHS)), chance.randint(1, 28), chance.choice(list(_DUE))
     lines: list[dict[str, Any]] = [
@@ -119,7 +119,7 @@ def _invoice(chance: Random, kind: Kind, state: str) -> Said:  # noqa: ARG001
             {"date": f"2026-{month + 1:02}-{day % 28 + 1:02}"},
         ))  # fmt: skip
     written = _messed(chance, value) if kind == "messy" else json.dumps(value, ensure_ascii=False)
-    return Said(written, {"source": source})
+    return SceneReply(written, {"source": source})
 
 
 def _messed(chance: Random, value: dict[str, Any]) -> str:
@@ -175,23 +175,23 @@ def recorded(name: str) -> Iterator[dict[str, Any]]:
                 yield row
 
 
-def _recorded(name: str) -> Callable[[Random, Kind, str], Said]:
+def _recorded(name: str) -> Callable[[Random, Kind, str], SceneReply]:
     """Replies of a file, for any kind, exactly as recorded."""
     rows = list(recorded(name))
 
-    def say(chance: Random, kind: Kind, state: str) -> Said:  # noqa: ARG001
+    def say(chance: Random, kind: Kind, state: str) -> SceneReply:  # noqa: ARG001
         row = chance.choice(rows)
-        return Said(row["raw_response"], dict(row["input"]))
+        return SceneReply(row["raw_response"], dict(row["input"]))
 
     return say
 
 
-def _dialogue(lines: _Lines, words: Mapping[str, Sequence[Any]]) -> Callable[[Random, Kind, str], Said]:
-    def say(chance: Random, kind: Kind, state: str) -> Said:
+def _dialogue(lines: _Lines, words: Mapping[str, Sequence[Any]]) -> Callable[[Random, Kind, str], SceneReply]:
+    def say(chance: Random, kind: Kind, state: str) -> SceneReply:
         line = chance.choice(lines[state]["wrong" if kind == "wrong" else "good"])
         picked = {name: chance.choice(some) for name, some in words.items()}
         first, second, third = chance.sample(words["who"], 3)
-        return Said(line.format(a=first, b=second, c=third, **picked), {"state": state})
+        return SceneReply(line.format(a=first, b=second, c=third, **picked), {"state": state})
 
     return say
 
@@ -270,7 +270,7 @@ _CLINIC_WORDS = {
 }  # fmt: skip
 
 
-def _helpdesk(chance: Random, kind: Kind, state: str) -> Said:  # noqa: ARG001
+def _helpdesk(chance: Random, kind: Kind, state: str) -> SceneReply:  # noqa: ARG001
     adapter, server = chance.choice(("eth0", "wlan0", "enp3s0")), chance.choice(("192.0.2.53", "198.51.100.7"))
     right: list[tuple[str, dict[str, Any]]] = [
         ("check_adapter_status", {"adapter": adapter}), ("get_ip_config", {"adapter": adapter, "version": chance.choice((4, 6))}),
@@ -283,10 +283,10 @@ def _helpdesk(chance: Random, kind: Kind, state: str) -> Said:  # noqa: ARG001
     name, arguments = chance.choice(wrong if kind == "wrong" else right)
     if kind == "messy":
         leaked = json.dumps({"name": name, "arguments": {key: str(value) for key, value in arguments.items()}})
-        return Said(f"Let me look at that.\n\n<tool_call>\n{leaked}\n</tool_call>", {})
+        return SceneReply(f"Let me look at that.\n\n<tool_call>\n{leaked}\n</tool_call>", {})
     call = {"id": "call_1", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
     message = {"role": "assistant", "content": "Let me look at that.", "tool_calls": [call]}
-    return Said(
+    return SceneReply(
         {"object": "chat.completion", "choices": [{"index": 0, "finish_reason": "tool_calls", "message": message}]}, {}
     )
 

@@ -15,7 +15,7 @@ import msgspec
 from trueup.contract.contract import Contract
 from trueup.store.records import GivenUp, Note, reason_of
 from trueup.studio.demo.material import example, text
-from trueup.studio.demo.scenes import Kind, Said, Scene, recorded, scenes
+from trueup.studio.demo.scenes import Kind, Scene, SceneReply, recorded, scenes
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Verdict
 
@@ -24,7 +24,7 @@ _REDRAWS = 40
 _HOPELESS = 0.025  # share of requests that no model answers
 
 
-class Model(NamedTuple):
+class FictionalModel(NamedTuple):
     """A fictional model: its shares of wrong and messy replies, its seconds per call, and its price per million tokens."""
 
     wrong: float
@@ -35,9 +35,9 @@ class Model(NamedTuple):
 
 
 MODELS = {
-    "maple-large": Model(0.04, 0.12, 1.8, 2.5, 10.0),
-    "maple-mini": Model(0.11, 0.25, 0.7, 0.15, 0.6),
-    "fern-3b": Model(0.34, 0.4, 0.35, 0.02, 0.02),
+    "maple-large": FictionalModel(0.04, 0.12, 1.8, 2.5, 10.0),
+    "maple-mini": FictionalModel(0.11, 0.25, 0.7, 0.15, 0.6),
+    "fern-3b": FictionalModel(0.34, 0.4, 0.35, 0.02, 0.02),
 }
 SPARE = "maple-large"  # asked after another one has failed
 TENANTS = {"north": 5, "harbour": 3, "meadow": 2}
@@ -52,7 +52,7 @@ OLDER = {
 }
 
 
-class Request(NamedTuple):
+class DemoRequest(NamedTuple):
     """One completed request: the records of its replies, the last one final."""
 
     notes: tuple[Note, ...]
@@ -66,7 +66,7 @@ class Request(NamedTuple):
 
 class _Attempt(NamedTuple):
     model: str
-    said: Said
+    said: SceneReply
     verdict: Verdict
     kind: Kind
     seconds: float
@@ -87,7 +87,7 @@ class Traffic:
         self.contracts = {name: Contract.load(example(scene.contract)) for name, scene in self._scenes.items()}
         self.older = {name: _older(name, self._scenes[name], folder) for name in OLDER}
 
-    def conversation(self, *, old: bool = False) -> Iterator[Request]:
+    def conversation(self, *, old: bool = False) -> Iterator[DemoRequest]:
         """The requests of one conversation; most have one request. `old`: judged by the contracts of some days ago."""
         chance = self._chance
         name = chance.choices(list(_SHARES), list(_SHARES.values()))[0]
@@ -101,23 +101,23 @@ class Traffic:
                 scene, contract, state, Note("", Verdict(""), tenant=tenant, model=model, conversation=talk)
             )
 
-    def booking(self) -> Iterator[tuple[str, Request]]:
+    def booking(self) -> Iterator[tuple[str, DemoRequest]]:
         """The recorded replies of a clinic's assistant, each once and with its own id.
 
         `booking/labels.jsonl` refers to these ids.
         """
         contract = Contract.load(example("booking/booking.yaml"))
         for row in recorded("booking/replies.jsonl"):
-            said = Said(row["raw_response"], dict(row["input"]))
+            said = SceneReply(row["raw_response"], dict(row["input"]))
             verdict = contract.check(_with_usage(said.reply), said.context)
             mine = Note(
                 self._id(), verdict, tenant="meadow", model="maple-mini", contract=contract.name, rules=contract, fingerprint=contract.fingerprint,
                 latency=self._seconds("maple-mini"), cost=_cost("maple-mini", verdict), context=said.context, conversation=row["input"]["conversation"],
                 outcome="accepted" if verdict.ok else "failed",
             )  # fmt: skip
-            yield row["unit_id"], Request((mine,), not verdict.ok)
+            yield row["unit_id"], DemoRequest((mine,), not verdict.ok)
 
-    def _request(self, scene: Scene, contract: Contract, state: str, shared: Note) -> Request:
+    def _request(self, scene: Scene, contract: Contract, state: str, shared: Note) -> DemoRequest:
         """Ask, and ask again while the reply is refused: three times, then a fallback, another model, or no reply."""
         model = shared.model
         is_hopeless = self._chance.random() < _HOPELESS
@@ -138,7 +138,7 @@ class Traffic:
         shared: Note,
         attempts: "list[_Attempt]",
         given_up: tuple[GivenUp, ...],
-    ) -> Request:
+    ) -> DemoRequest:
         """The records of a request, as the gateway writes them."""
         last, request = attempts[-1], self._id()
         fallback = None if last.verdict.ok else contract.fallback(last.said.context)
@@ -163,7 +163,7 @@ class Traffic:
             verdict=last.verdict if fallback is None else contract.check(fallback, last.said.context),
             attempt=len(attempts) if fallback is None else 0, outcome=_outcome(attempts, state, fallback),
         )  # fmt: skip
-        return Request((*notes, final), last.kind == "wrong" and fallback is None)
+        return DemoRequest((*notes, final), last.kind == "wrong" and fallback is None)
 
     def _attempt(
         self, scene: Scene, contract: Contract, state: str, model: str, number: int, *, is_hopeless: bool
@@ -177,7 +177,7 @@ class Traffic:
             said = scene.say(self._chance, kind, state)
         return _Attempt(model, said, self._judged(contract, said, state), kind, self._seconds(model))
 
-    def _judged(self, contract: Contract, said: Said, state: str) -> Verdict:
+    def _judged(self, contract: Contract, said: SceneReply, state: str) -> Verdict:
         """The verdict of a reply; the same reply in the same situation is judged only once."""
         place = (contract.fingerprint, str(said), state)
         verdict = self._verdicts.get(place)

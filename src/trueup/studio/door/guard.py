@@ -15,8 +15,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from trueup.studio.door.attempts import Attempts
 from trueup.studio.door.sessions import LASTS, Codes, by_cookie, by_secret, cookie_name, cookie_value, cookies_of
-from trueup.studio.refusal import Refusal
-from trueup.studio.settings import Key, Settings
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.settings import Key, StudioSettings
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -39,7 +39,7 @@ _OURS = frozenset({"same-origin", "none"})
 class Guard:
     """The guarded application; `settings` returns the current ones."""
 
-    def __init__(self, app: Application, settings: Callable[[], Settings], *, version: str = "") -> None:
+    def __init__(self, app: Application, settings: Callable[[], StudioSettings], *, version: str = "") -> None:
         self._app = app
         self._settings = settings
         self._version = version
@@ -61,7 +61,7 @@ class Guard:
 
         try:
             answer = self._admit(scope)
-        except Refusal as refusal:
+        except RequestRefused as refusal:
             answer = JSONResponse(refusal.to_dict(), refusal.status, refusal.headers)
         if answer is None:
             scope[NONCE] = nonce
@@ -76,7 +76,7 @@ class Guard:
         """
         address = f"{way} {(scope.get('client') or ('',))[0]}"
         if seconds := self.attempts.wait(address):
-            raise Refusal(
+            raise RequestRefused(
                 429, "Too many wrong keys came from this address.", code="too_many_attempts",
                 hint=f"Try again in {seconds} seconds.", headers={"retry-after": str(seconds)},
             )  # fmt: skip
@@ -109,7 +109,7 @@ class Guard:
         headers = headers_of(scope)
         host = headers.get("host", "")
         if not is_known(host, settings):
-            raise Refusal(
+            raise RequestRefused(
                 403, f"This studio does not accept the host {host[:100]!r}.", code="unknown_host",
                 hint="Open it by the address it printed on startup, or add the name: `--host NAME`, or `hosts` in the gateway's file.",
             )  # fmt: skip
@@ -128,7 +128,7 @@ class Guard:
         if not by_header and (writes or path.startswith("/api/")):
             refuse_other_origin(headers, host)
             if writes and WRITE_HEADER not in headers:
-                raise Refusal(
+                raise RequestRefused(
                     403, f"A write with a cookie needs the header {WRITE_HEADER}.", code="no_write_header",
                     hint=f"Send `{WRITE_HEADER}: 1`, or the key as `Authorization: Bearer KEY`.",
                 )  # fmt: skip
@@ -150,7 +150,7 @@ class Guard:
             return Response()
         opened = headers.get("sec-fetch-mode", "navigate") == "navigate"
         if not opened or headers.get("sec-fetch-dest", "document") != "document":
-            raise Refusal(403, "This URL is for the address bar only.", code="cross_origin")
+            raise RequestRefused(403, "This URL is for the address bar only.", code="cross_origin")
         key = self.codes.take(unquote_plus(given[0].removeprefix("token=")))
         rest = "&".join(part for part in parts if part not in given)
         here = f"{self._settings().mount}{_address(scope, self._settings().mount)}" + (f"?{rest}" if rest else "")
@@ -164,7 +164,7 @@ class Guard:
     def _without_key(self, scope: Scope, path: str) -> Response:
         """Ask for a key; afterwards the browser returns to the same page."""
         if path.startswith("/api/") or scope["method"] not in _SAFE:
-            raise Refusal(
+            raise RequestRefused(
                 401, "This needs a key.", code="no_key",
                 hint="In a browser, sign in: your key may have expired, or the studio was restarted. A program sends `Authorization: Bearer KEY`.",
             )  # fmt: skip
@@ -224,7 +224,7 @@ def headers_of(scope: Scope) -> dict[str, str]:
         if name == "cookie" and name in found:
             found[name] += f"; {text}"  # HTTP/2 splits cookies
         elif name in found and name in _ONCE:
-            raise Refusal(400, f"The header {name} was sent twice.", code="two_values")
+            raise RequestRefused(400, f"The header {name} was sent twice.", code="two_values")
         else:
             found[name] = text
     return found
@@ -242,7 +242,7 @@ def _split(host: str) -> tuple[str, str]:
     return name.lower(), port
 
 
-def is_known(host: str, settings: Settings) -> bool:
+def is_known(host: str, settings: StudioSettings) -> bool:
     """Whether a studio accepts the name in a Host header."""
     name, port = _split(host)
     if port and not (port.isascii() and port.isdigit()):
@@ -263,7 +263,7 @@ def refuse_other_origin(headers: dict[str, str], host: str) -> None:
     origin = headers.get("origin")
     other = origin is not None and origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}")
     if other or headers.get("sec-fetch-site", "same-origin") not in _OURS:
-        raise Refusal(
+        raise RequestRefused(
             403, "Requests from other sites are refused.", code="cross_origin",
             hint="If this is your own browser, the proxy in front of the studio must pass on the Host header unchanged.",
         )  # fmt: skip

@@ -16,13 +16,13 @@ from trueup.contract.files.extends import read_whole
 from trueup.contract.files.faults import ContractError
 from trueup.studio.judging.cursor import Cursor, last_of, locate
 from trueup.studio.judging.drafts import Finder, place_of
-from trueup.studio.judging.names import Known, Names, is_expression, names_at, properties
+from trueup.studio.judging.names import Names, NamesInContract, is_expression, names_at, properties
 from trueup.studio.judging.shapes import Shape, describes, keys, kind_of, shapes, zone
-from trueup.studio.judging.units import Units
+from trueup.studio.judging.units import OffsetUnits
 from trueup.studio.judging.vocabulary import FORMATS, FUNCTIONS, KEYWORDS, OWN_KEYWORDS, REPLY_NAMES, SWITCHES, TYPES
 from trueup.studio.places import find
-from trueup.studio.refusal import Refusal
-from trueup.studio.settings import Settings
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.settings import StudioSettings
 from trueup.verdict.paths import Parts
 
 Item = dict[str, str]
@@ -34,17 +34,17 @@ _PLAIN = re.compile(r"(?!(?i:null|true|false)\Z)[A-Za-z_$][\w$./ -]*\Z")  # text
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")  # a key of TOML without quotes
 _NAME = re.compile(r"\w*\Z")
 
-_read: "OrderedDict[bytes, Known]" = OrderedDict()
+_read: "OrderedDict[bytes, NamesInContract]" = OrderedDict()
 _lock = Lock()
 
 
-def complete(settings: Settings, text: str, kind: str, file: str, line: int, column: int) -> dict[str, Any]:
+def complete(settings: StudioSettings, text: str, kind: str, file: str, line: int, column: int) -> dict[str, Any]:
     """The completions at a line and a column, both from 1, the column in UTF-16 units."""
     if is_too_long(text, kind):
         return {"from": {"line": 1, "column": 1}, "items": []}
     lines = text.split("\n")
     row = min(max(line, 1), len(lines)) - 1
-    units = Units(lines[row])
+    units = OffsetUnits(lines[row])
     cursor = locate(text, kind.lower(), row, units.points(max(column, 1) - 1))
     known = known_in(settings, text, kind, file, row, cursor)
     start = cursor.start + len(cursor.word) - len(cursor.text) if "\n" not in cursor.text else cursor.start
@@ -70,7 +70,7 @@ def is_too_long(text: str, kind: str) -> bool:
     return len(text) > LIMITS.get(kind.lower(), LIMITS[".yaml"])
 
 
-def known_in(settings: Settings, text: str, kind: str, file: str, row: int, cursor: Cursor) -> Known:
+def known_in(settings: StudioSettings, text: str, kind: str, file: str, row: int, cursor: Cursor) -> NamesInContract:
     """The names in a text.
 
     If it cannot be read, brackets are closed at the cursor, or its line or all text after it is left out.
@@ -90,23 +90,23 @@ def known_in(settings: Settings, text: str, kind: str, file: str, row: int, curs
                 while len(_read) > _KEPT:
                     _read.popitem(last=False)
             return known
-    return Known(None)
+    return NamesInContract(None)
 
 
-def _known(settings: Settings, text: str, kind: str, file: str) -> Known | None:
+def _known(settings: StudioSettings, text: str, kind: str, file: str) -> NamesInContract | None:
     path, name = place_of(settings, kind, file)
     try:
-        return Known(read_whole(path, Finder(settings, path, name, text, alone=not file)).data)
+        return NamesInContract(read_whole(path, Finder(settings, path, name, text, alone=not file)).data)
     except ContractError:
         pass
     try:  # a file that it extends cannot be read: use at least its own names
         data = parse_document(text, name, path.suffix.lower()).data
     except ContractError:
         return None
-    return Known(data) if isinstance(data, dict) else None
+    return NamesInContract(data) if isinstance(data, dict) else None
 
 
-def _keys(cursor: Cursor, known: Known, kind: str) -> list[Item]:
+def _keys(cursor: Cursor, known: NamesInContract, kind: str) -> list[Item]:
     there = known.at(cursor.path)
     taken = cursor.beside | ({str(key) for key in there} - {cursor.word} if isinstance(there, dict) else set())
     place = zone(cursor.path)
@@ -124,7 +124,7 @@ def _keys(cursor: Cursor, known: Known, kind: str) -> list[Item]:
     return [item for item in found if item["label"] not in taken]
 
 
-def _values(path: Parts, cursor: Cursor, known: Known, kind: str) -> list[Item]:
+def _values(path: Parts, cursor: Cursor, known: NamesInContract, kind: str) -> list[Item]:
     place = zone(path)
     names: Names
     if place is not None and place.what not in ("schema", "names"):
@@ -141,7 +141,7 @@ def _values(path: Parts, cursor: Cursor, known: Known, kind: str) -> list[Item]:
     return [_item(name, "", about, _scalar(name, cursor, kind)) for name, about in names.items()]
 
 
-def _files(settings: Settings, path: Parts, file: str) -> list[str]:
+def _files(settings: StudioSettings, path: Parts, file: str) -> list[str]:
     """The files near the contract that can be named at a path."""
     if not file or not (path in _NAME_FILES or (len(path) == 2 and path[0] == "extends")):
         return []
@@ -151,14 +151,14 @@ def _files(settings: Settings, path: Parts, file: str) -> list[str]:
     return [name for name in beside[:_MOST] if not name.startswith(".") and _is_there(settings, f"{label}/{name}")]
 
 
-def _is_there(settings: Settings, name: str) -> bool:
+def _is_there(settings: StudioSettings, name: str) -> bool:
     try:
         return find(settings, name).is_file()
-    except Refusal:
+    except RequestRefused:
         return False
 
 
-def _schema_values(path: Parts, word: str, start: Parts, known: Known) -> Names:
+def _schema_values(path: Parts, word: str, start: Parts, known: NamesInContract) -> Names:
     """The values of a keyword of JSON Schema."""
     node = path[:-2] if isinstance(path[-1], int) else path[:-1]
     if word == "type":
@@ -180,7 +180,7 @@ def _schema_values(path: Parts, word: str, start: Parts, known: Known) -> Names:
     return {}
 
 
-def _in_expression(cursor: Cursor, known: Known, over: str) -> tuple[int, list[Item]]:
+def _in_expression(cursor: Cursor, known: NamesInContract, over: str) -> tuple[int, list[Item]]:
     """The names in an expression: after a dot, the fields of the member before it."""
     written = last_of(_DOTTED, cursor.text)
     around, dot, last = written.rpartition(".")

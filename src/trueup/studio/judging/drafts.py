@@ -16,15 +16,15 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trueup.contract.files.documents import KINDS, Barred, Source
+from trueup.contract.files.documents import KINDS, Barred, SourceFile
 from trueup.contract.files.faults import Fault
 from trueup.contract.lint.run import Linted, lint_contract
 from trueup.studio.contracts.naming import bar_private
 from trueup.studio.judging.schemas import is_schema, lint_schema
-from trueup.studio.judging.units import Units
+from trueup.studio.judging.units import OffsetUnits
 from trueup.studio.places import find, name_of
-from trueup.studio.refusal import Refusal
-from trueup.studio.settings import Settings
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.settings import StudioSettings
 
 _KEPT = 32  # compiled drafts
 _ANY = "schema: true\n"  # the meaning of an empty text: any JSON value
@@ -41,7 +41,7 @@ _IN_EXPRESSIONS = frozenset({"N012", "N013", "N026", "N040"})
 Stamp = tuple[int, int, int] | None
 
 
-class Draft(NamedTuple):
+class LintedDraft(NamedTuple):
     """A contract text after lint, and its name in faults."""
 
     linted: Linted
@@ -52,7 +52,7 @@ class Draft(NamedTuple):
 class Finder:
     """Decides which files a draft may read, and records which ones it requested."""
 
-    def __init__(self, settings: Settings, path: Path, name: str, text: str, *, alone: bool) -> None:
+    def __init__(self, settings: StudioSettings, path: Path, name: str, text: str, *, alone: bool) -> None:
         self._settings = settings
         self.path = path
         self.name = name
@@ -60,9 +60,9 @@ class Finder:
         self._alone = alone
         self.asked: dict[Path, Stamp] = {}
 
-    def __call__(self, path: Path) -> Source:
+    def __call__(self, path: Path) -> SourceFile:
         if path == self.path:
-            return Source(path, self.name, self._text)
+            return SourceFile(path, self.name, self._text)
         if self._alone:
             raise Barred(_NO_FILE)
         self.asked[path] = _stamp(path)
@@ -71,16 +71,16 @@ class Finder:
             raise Barred(_OUTSIDE)
         try:
             real = find(self._settings, name)
-        except Refusal:
+        except RequestRefused:
             real = path.resolve()
             if os.path.lexists(real):  # hidden, or barred from the studio
                 raise Barred(_OUTSIDE) from None
         bar_private(self._settings, real)
-        return Source(real, self.name, self._text) if real == self.path else Source(real, name)
+        return SourceFile(real, self.name, self._text) if real == self.path else SourceFile(real, name)
 
 
 class _Kept(NamedTuple):
-    draft: Draft
+    draft: LintedDraft
     asked: dict[Path, Stamp]
 
 
@@ -88,7 +88,9 @@ _kept: "OrderedDict[tuple[Any, ...], _Kept]" = OrderedDict()
 _lock = threading.Lock()
 
 
-def draft(settings: Settings, text: str, kind: str = ".yaml", file: str = "", *, tolerant: bool = False) -> Draft:
+def draft(
+    settings: StudioSettings, text: str, kind: str = ".yaml", file: str = "", *, tolerant: bool = False
+) -> LintedDraft:
     """The draft in a text. `file` is the name of its file; `kind` is the suffix if it has no file.
 
     With `tolerant`, a bare JSON Schema is used as the schema of a contract, with a warning.
@@ -111,13 +113,15 @@ def draft(settings: Settings, text: str, kind: str = ".yaml", file: str = "", *,
     return kept.draft
 
 
-def place_of(settings: Settings, kind: str, file: str) -> tuple[Path, str]:
+def place_of(settings: StudioSettings, kind: str, file: str) -> tuple[Path, str]:
     """The path that a text is read at, and its name in faults."""
     if kind.lower() not in KINDS:
-        raise Refusal(400, f"A contract is one of {', '.join(KINDS)}; got {kind[:20]!r}.")
+        raise RequestRefused(400, f"A contract is one of {', '.join(KINDS)}; got {kind[:20]!r}.")
     path = find(settings, file) if file else Path(f"{_UNNAMED}{kind.lower()}")
     if path.suffix.lower() not in KINDS or path.is_dir():
-        raise Refusal(400, f"{file[:200]!r} is not a contract file.", hint=f"Its name ends in {', '.join(KINDS)}.")
+        raise RequestRefused(
+            400, f"{file[:200]!r} is not a contract file.", hint=f"Its name ends in {', '.join(KINDS)}."
+        )
     return path, file or path.name
 
 
@@ -128,7 +132,7 @@ def _compiled(finder: Finder, text: str, *, tolerant: bool) -> _Kept:
     if linted.contract is not None:
         with contextlib.suppress(Exception, SystemExit):  # any problem is reported by the check of the reply
             linted.contract.check("{}")  # the first check compiles the schema
-    return _Kept(Draft(linted, text, finder.name), finder.asked)
+    return _Kept(LintedDraft(linted, text, finder.name), finder.asked)
 
 
 def _any(path: Path) -> str:
@@ -143,7 +147,7 @@ def _stamp(path: Path) -> Stamp:
     return (found.st_ino, found.st_mtime_ns, found.st_size)
 
 
-def faults(drafted: Draft, more: tuple[Fault, ...] = ()) -> list[dict[str, Any]]:
+def faults(drafted: LintedDraft, more: tuple[Fault, ...] = ()) -> list[dict[str, Any]]:
     """The faults of a draft as the page shows them: columns in UTF-16 units, and the end of each fault's place."""
     lines = drafted.text.split("\n")
     return [_shown(one, lines, drafted.name) for one in (*drafted.linted.faults, *more)]
@@ -153,7 +157,7 @@ def _shown(one: Fault, lines: list[str], name: str) -> dict[str, Any]:
     own = one.file == name
     line = lines[one.line - 1] if own and one.line <= len(lines) else ""
     start = min(one.column - 1, len(line)) if own else one.column - 1
-    units = Units(line)
+    units = OffsetUnits(line)
     return {
         "code": one.code, "level": one.level, "message": one.message, "hint": one.hint, "path": one.path,
         "line": one.line, "column": units.of(start) + 1, "end_line": one.line, "end_column": units.of(_end(line, start, one.code)) + 1,

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from trueup.studio.judging.spelling import spell
-from trueup.studio.judging.units import Units
+from trueup.studio.judging.units import OffsetUnits
 from trueup.verdict.catalogue import FINDINGS, OWN
 from trueup.verdict.facts import Finding, Fix, Span
 from trueup.verdict.locate import is_reading, locate
@@ -85,7 +85,7 @@ def _placed(verdict: Verdict) -> list[tuple[Fact, Span | None]]:
 
 
 def _marks(text: str, spans: Iterable[Span | None]) -> list[list[int]]:
-    units = Units(text)
+    units = OffsetUnits(text)
     marks = [[units.of(span[0]), units.of(span[1]), fact] for fact, span in enumerate(spans) if span is not None]
     return sorted(marks, key=lambda mark: (mark[0], -mark[1], mark[2]))
 

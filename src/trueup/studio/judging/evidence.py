@@ -14,10 +14,10 @@ import msgspec
 from trueup.contract.contract import Contract
 from trueup.contract.meaning.meaning import record
 from trueup.grounding.check import Grounding
-from trueup.grounding.documents import Document
+from trueup.grounding.documents import SourceDocument
 from trueup.grounding.sources import BadSource, sources_in
 from trueup.studio.judging.spelling import spell
-from trueup.studio.judging.units import Units
+from trueup.studio.judging.units import OffsetUnits
 from trueup.verdict.evidence import Evidence, Evident, Place
 from trueup.verdict.facts import Span
 from trueup.verdict.locate import Spots
@@ -114,7 +114,10 @@ def evidence_of(
 
 
 def _shown(
-    verdict: Verdict, evidence: Mapping[str, Evidence], given: Sequence[Document], facts: Sequence[Mapping[str, Any]]
+    verdict: Verdict,
+    evidence: Mapping[str, Evidence],
+    given: Sequence[SourceDocument],
+    facts: Sequence[Mapping[str, Any]],
 ) -> EvidenceShown:
     documents = _Documents(given[:_MOST_DOCUMENTS])
     about = _Reply(verdict, facts)
@@ -148,10 +151,10 @@ def _chosen(evidence: Mapping[str, Evidence], about: "_Reply") -> list[str]:
 class _Documents:
     """The shown documents, and the requested places in them."""
 
-    def __init__(self, documents: Sequence[Document]) -> None:
+    def __init__(self, documents: Sequence[SourceDocument]) -> None:
         self._texts = [document.text for document in documents]
         self._names = [document.name for document in documents]
-        self._units = [Units(text) for text in self._texts]
+        self._units = [OffsetUnits(text) for text in self._texts]
         self._spans: list[list[Span]] = [[] for _ in documents]
         self._named: dict[str, list[int]] = defaultdict(list)
         for number, name in enumerate(self._names):
@@ -191,7 +194,7 @@ class _Reply:
     def __init__(self, verdict: Verdict, facts: Sequence[Mapping[str, Any]]) -> None:
         self._verdict = verdict
         self._text = verdict.reply.text
-        self._units = Units(self._text)
+        self._units = OffsetUnits(self._text)
         self._spots = Spots(self._text) if verdict.data is not None and len(self._text) <= _MOST_LOCATED else None
         self._calls: dict[Any, Any] = {call.index: call.args for call in verdict.calls}
         self._facts: dict[Any, int] = {}

@@ -6,13 +6,13 @@ import json
 from typing import Any
 
 from trueup.contract.lint.examples import run_examples
-from trueup.studio.judging.drafts import Draft, faults
+from trueup.studio.judging.drafts import LintedDraft, faults
 from trueup.verdict.paths import Parts, parse
 
 _MOST = 500  # examples that are run together
 
 
-def examples(drafted: Draft) -> list[dict[str, Any]]:
+def examples(drafted: LintedDraft) -> list[dict[str, Any]]:
     """The examples of a contract: the inputs of each, and the faults of those that do not give the expected result."""
     linted = drafted.linted._replace(examples=drafted.linted.examples[:_MOST], faults=())
     against: dict[int, list[dict[str, Any]]] = {}

@@ -14,7 +14,7 @@ from trueup.contract.codes import ALL, FAMILIES, OWN_FAMILY, Kind, describe, fam
 from trueup.contract.files.documents import KINDS
 from trueup.contract.files.shape import file_schema
 from trueup.verdict.catalogue import FixKind
-from trueup.verdict.pages import BadPage, Example, read_example, read_page
+from trueup.verdict.pages import BadPage, PageExample, read_example, read_page
 
 _LINK = re.compile(r"\[([^\]\[]+)\]\([^)\s]+\)")
 _FENCE = re.compile(r"(`{3,})(\w*)")
@@ -102,7 +102,7 @@ def _code(text: str, language: str) -> dict[str, Any]:
     return block
 
 
-def _tried(example: Example) -> dict[str, Any] | None:
+def _tried(example: PageExample) -> dict[str, Any] | None:
     """The inputs of an example; None if it needs Python, or is not about one contract and one reply."""
     options = dict(example.options)
     kind = Path(options.pop("file", "contract.yaml")).suffix

@@ -6,11 +6,11 @@ from typing import Any
 from trueup.contract.codes import NoSuchCode, find_kinds
 from trueup.studio.judging.completing import is_too_long, known_in
 from trueup.studio.judging.cursor import Cursor, locate, word_at
-from trueup.studio.judging.names import Known, about_schema, is_expression, names_at
+from trueup.studio.judging.names import NamesInContract, about_schema, is_expression, names_at
 from trueup.studio.judging.shapes import describes, keys, kind_of, shapes, zone
-from trueup.studio.judging.units import Units
+from trueup.studio.judging.units import OffsetUnits
 from trueup.studio.judging.vocabulary import FUNCTIONS, KEYWORDS, OWN_KEYWORDS, REPLY_NAMES
-from trueup.studio.settings import Settings
+from trueup.studio.settings import StudioSettings
 from trueup.verdict.paths import Parts
 
 _CODE = re.compile(r"[A-Z]{1,3}\d{3}\Z")
@@ -18,7 +18,7 @@ _COLON = re.compile(r"""["']?\s*(?::(?:\s|$)|=(?!=))""")
 _STEP = re.compile(r"[\w]+")
 
 
-def hover(settings: Settings, text: str, kind: str, file: str, line: int, column: int) -> dict[str, Any]:
+def hover(settings: StudioSettings, text: str, kind: str, file: str, line: int, column: int) -> dict[str, Any]:
     """The documentation of the word at a line and a column, both from 1, the column in UTF-16 units.
 
     The text is None if there is none.
@@ -28,7 +28,7 @@ def hover(settings: Settings, text: str, kind: str, file: str, line: int, column
     lines = text.split("\n")
     row = min(max(line, 1), len(lines)) - 1
     here = lines[row]
-    units = Units(here)
+    units = OffsetUnits(here)
     start, end = word_at(here, min(units.points(max(column, 1) - 1), len(here)))
     word = here[start:end]
     if not word:
@@ -59,7 +59,7 @@ def _code(word: str) -> str:
     return f"{kind.code} · {kind.name}\n{kind.title}"
 
 
-def _of_key(cursor: Cursor, known: Known) -> str:
+def _of_key(cursor: Cursor, known: NamesInContract) -> str:
     name = cursor.text.strip()
     place = zone(cursor.path)
     if place is not None and cursor.path and place.what == "schema":
@@ -75,12 +75,12 @@ def _of_key(cursor: Cursor, known: Known) -> str:
     return named or " ".join(dict.fromkeys(describes(one) for one in shapes((*cursor.path, name)) if describes(one)))
 
 
-def _of_schema(path: Parts, known: Known) -> str:
+def _of_schema(path: Parts, known: NamesInContract) -> str:
     place = zone(path)
     return about_schema(known.at(path), known.at(place.start)) if place is not None else ""
 
 
-def _of_value(cursor: Cursor, known: Known, word: str) -> str:
+def _of_value(cursor: Cursor, known: NamesInContract, word: str) -> str:
     path = cursor.path if cursor.role == "value" else cursor.either
     if path is None:
         return ""
@@ -97,7 +97,7 @@ def _of_value(cursor: Cursor, known: Known, word: str) -> str:
     return ""
 
 
-def _in_expression(cursor: Cursor, known: Known, word: str, over: str) -> str:
+def _in_expression(cursor: Cursor, known: NamesInContract, word: str, over: str) -> str:
     if word in FUNCTIONS and word not in known.fields():
         return FUNCTIONS[word]
     if over == "reply":

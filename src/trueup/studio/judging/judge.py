@@ -11,7 +11,7 @@ from trueup.contract.contract import Contract
 from trueup.contract.judging.incoming import is_stream
 from trueup.read.reader import read, read_document
 from trueup.read.reading import Reading
-from trueup.studio.judging.units import Units
+from trueup.studio.judging.units import OffsetUnits
 from trueup.verdict.bugs import bug_of
 from trueup.verdict.verdict import Verdict
 
@@ -19,7 +19,7 @@ As = bool | Literal["auto"]
 _AGAIN = "There is no feedback for the model: the same request is sent again."
 
 
-class Judged(NamedTuple):
+class JudgingResult(NamedTuple):
     """The result of judging: a verdict, or the fault that prevented it."""
 
     verdict: Verdict | None
@@ -47,7 +47,7 @@ def read_context(text: str, state: str = "", source: str = "") -> dict[str, Any]
             context = json.loads(text)
         except json.JSONDecodeError as error:
             line = text.split("\n")[error.lineno - 1]
-            column = Units(line).of(error.colno - 1) + 1
+            column = OffsetUnits(line).of(error.colno - 1) + 1
             raise BadContext(f"The context is not JSON: {error.msg}.", error.lineno, column) from None
         except RecursionError:
             raise BadContext("The context is nested too deeply.") from None
@@ -56,7 +56,7 @@ def read_context(text: str, state: str = "", source: str = "") -> dict[str, Any]
     return context | {name: said for name, said in (("state", state), ("source", source)) if said}
 
 
-def judge(contract: Contract[Any], reply: str, context: dict[str, Any], response: As = False) -> Judged:
+def judge(contract: Contract[Any], reply: str, context: dict[str, Any], *, response: As = False) -> JudgingResult:
     """The verdict on a reply. A bug in an installed check, or a context that the contract cannot take, is a fault."""
     reading = read_response(reply, sure=response is True) if response else None
     source: Any = reply if reading is None else reading
@@ -67,17 +67,17 @@ def judge(contract: Contract[Any], reply: str, context: dict[str, Any], response
         verdict.fixes  # noqa: B018 - they are made when somebody looks, and the page does
         took = perf_counter() - started
     except SchemaError as error:
-        return Judged(None, [fault_of(f"The schema of a tool cannot be used: {error}")], 0.0, read_as)
+        return JudgingResult(None, [fault_of(f"The schema of a tool cannot be used: {error}")], 0.0, read_as)
     except (TypeError, ValueError) as error:
         bug = bug_of(error)
         said = fault_of(str(bug)) if bug is not None else fault_of(str(error), "context")
-        return Judged(None, [said], 0.0, read_as)
+        return JudgingResult(None, [said], 0.0, read_as)
     except (Exception, SystemExit) as error:
         bug = bug_of(error)
         if bug is None:
             raise
-        return Judged(None, [fault_of(str(bug))], 0.0, read_as)
-    return Judged(verdict, [], took, verdict.reply.provider or read_as)
+        return JudgingResult(None, [fault_of(str(bug))], 0.0, read_as)
+    return JudgingResult(verdict, [], took, verdict.reply.provider or read_as)
 
 
 def read_response(text: str, *, sure: bool) -> Reading | None:

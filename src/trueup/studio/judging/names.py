@@ -44,7 +44,7 @@ _MOST_SCHEMAS = 300  # schemas from which members are collected; each may be ins
 _ANY = "*"
 
 
-class Known:
+class NamesInContract:
     """The names in the data of a contract."""
 
     def __init__(self, data: Any) -> None:
@@ -237,50 +237,50 @@ def _listed(body: Any) -> str:
     return ", ".join(words)
 
 
-Source = Callable[[Known], Names]
+Source = Callable[[NamesInContract], Names]
 _FIELDS: Source = lambda known: known.fields()  # noqa: E731 - one of the table below
 # Places of names: a path, with * for any part, and whether names are keys of the mapping there or values.
 PLACES: tuple[tuple[str, tuple[str, ...], Source], ...] = (
     ("key", ("tools", _ANY), lambda _: _TOOL),
     ("key", ("tools", _ANY, "function"), lambda _: _TOOL),
     ("key", ("tools", _ANY, "parameters", _ANY), lambda _: _PARAMETER),
-    ("value", ("order", _ANY), Known.tools),
-    ("value", ("order", "sequence", _ANY), Known.tools),
-    ("value", ("order", "expected_sequence", _ANY), Known.tools),
-    ("value", ("order", "only_once", _ANY), Known.tools),
-    ("key", ("order", "requires"), Known.tools),
-    ("value", ("order", "requires", _ANY, _ANY), Known.tools),
-    ("key", ("order", "at_most"), Known.tools),
-    ("key", ("order", "never_with"), Known.tools),
-    ("value", ("order", "never_with", _ANY, _ANY), Known.tools),
-    ("key", ("calls", "claims"), Known.tools),
-    ("key", ("states", "claims"), Known.tools),
-    ("value", ("states", _ANY, "tools"), Known.tools),
-    ("value", ("states", _ANY, "tools", _ANY), Known.tools),
-    ("value", ("states", "start"), Known.states),
-    ("value", ("states", _ANY, "next"), Known.states),
-    ("value", ("states", _ANY, "next", _ANY), Known.states),
-    ("key", ("fallbacks",), Known.states),
-    ("value", ("examples", _ANY, "state"), Known.states),
-    ("value", ("examples", _ANY, "context", "state"), Known.states),
-    ("value", ("examples", _ANY, "gives", _ANY), Known.codes),
-    ("value", ("states", _ANY, "forbid"), Known.groups),
-    ("value", ("states", _ANY, "forbid", _ANY), Known.groups),
-    ("value", ("states", _ANY, "forbid", _ANY, "group"), Known.groups),
-    ("value", ("states", _ANY, "forbid", _ANY, "groups", _ANY), Known.groups),
-    ("value", ("states", _ANY, "forbid", _ANY, "except", _ANY), Known.excuses),
-    ("value", ("states", _ANY, "allow", _ANY), Known.excuses),
-    ("value", ("states", "groups", _ANY, "except", _ANY), Known.excuses),
-    ("value", ("checks", _ANY), Known.checks),
-    ("key", ("checks", _ANY), Known.checks),
+    ("value", ("order", _ANY), NamesInContract.tools),
+    ("value", ("order", "sequence", _ANY), NamesInContract.tools),
+    ("value", ("order", "expected_sequence", _ANY), NamesInContract.tools),
+    ("value", ("order", "only_once", _ANY), NamesInContract.tools),
+    ("key", ("order", "requires"), NamesInContract.tools),
+    ("value", ("order", "requires", _ANY, _ANY), NamesInContract.tools),
+    ("key", ("order", "at_most"), NamesInContract.tools),
+    ("key", ("order", "never_with"), NamesInContract.tools),
+    ("value", ("order", "never_with", _ANY, _ANY), NamesInContract.tools),
+    ("key", ("calls", "claims"), NamesInContract.tools),
+    ("key", ("states", "claims"), NamesInContract.tools),
+    ("value", ("states", _ANY, "tools"), NamesInContract.tools),
+    ("value", ("states", _ANY, "tools", _ANY), NamesInContract.tools),
+    ("value", ("states", "start"), NamesInContract.states),
+    ("value", ("states", _ANY, "next"), NamesInContract.states),
+    ("value", ("states", _ANY, "next", _ANY), NamesInContract.states),
+    ("key", ("fallbacks",), NamesInContract.states),
+    ("value", ("examples", _ANY, "state"), NamesInContract.states),
+    ("value", ("examples", _ANY, "context", "state"), NamesInContract.states),
+    ("value", ("examples", _ANY, "gives", _ANY), NamesInContract.codes),
+    ("value", ("states", _ANY, "forbid"), NamesInContract.groups),
+    ("value", ("states", _ANY, "forbid", _ANY), NamesInContract.groups),
+    ("value", ("states", _ANY, "forbid", _ANY, "group"), NamesInContract.groups),
+    ("value", ("states", _ANY, "forbid", _ANY, "groups", _ANY), NamesInContract.groups),
+    ("value", ("states", _ANY, "forbid", _ANY, "except", _ANY), NamesInContract.excuses),
+    ("value", ("states", _ANY, "allow", _ANY), NamesInContract.excuses),
+    ("value", ("states", "groups", _ANY, "except", _ANY), NamesInContract.excuses),
+    ("value", ("checks", _ANY), NamesInContract.checks),
+    ("key", ("checks", _ANY), NamesInContract.checks),
     *(("key", ("checks", _ANY, check), lambda _, known=known: known) for check, known in CHECK_OPTIONS.items()),
     ("value", ("checks", _ANY, _ANY, "level"), lambda _: dict.fromkeys(("error", "warning"), "")),
     ("value", ("checks", _ANY, "code"), lambda _: CODE_LANGUAGES),
     ("value", ("checks", _ANY, "code", _ANY), lambda _: CODE_LANGUAGES),
     ("value", ("checks", _ANY, "code", "code", _ANY), lambda _: CODE_LANGUAGES),
-    *(("value", ("grounded", key, _ANY), Known.places) for key in ("fields", "except", "quotations")),
-    ("key", ("grounded", "patterns"), Known.places),
-    ("value", ("language",), Known.languages),
+    *(("value", ("grounded", key, _ANY), NamesInContract.places) for key in ("fields", "except", "quotations")),
+    ("key", ("grounded", "patterns"), NamesInContract.places),
+    ("value", ("language",), NamesInContract.languages),
     ("value", ("rules", "required", _ANY), _FIELDS),
     ("key", ("rules", "types"), _FIELDS),
     ("key", ("rules", "ranges"), _FIELDS),
@@ -288,7 +288,7 @@ PLACES: tuple[tuple[str, tuple[str, ...], Source], ...] = (
 )  # fmt: skip
 
 
-def names_at(known: Known, path: Parts, role: str) -> Names:
+def names_at(known: NamesInContract, path: Parts, role: str) -> Names:
     """The names that can be used at a path, as keys or as values."""
     found: Names = {}
     for wanted, pattern, source in PLACES:

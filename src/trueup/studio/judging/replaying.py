@@ -10,7 +10,7 @@ from typing import Any
 
 from trueup.contract.contract import Contract
 from trueup.studio.judging.spelling import spell
-from trueup.studio.judging.units import Units
+from trueup.studio.judging.units import OffsetUnits
 from trueup.verdict.bugs import bug_of
 from trueup.verdict.facts import Finding
 from trueup.verdict.paths import render
@@ -29,7 +29,7 @@ def replay(contract: Contract[Any], reply: str, context: dict[str, Any], upto: i
     >>> seen["value"].split(), seen["open"], seen["ended"]
     (['{', '"name":', '"Ad"', '}'], ['$', '$.name'], False)
     """
-    come = Units(reply).points(upto)
+    come = OffsetUnits(reply).points(upto)
     stream = contract.stream(context=context)
     stream.push(reply[:come])
     verdict = _verdict(stream) if come >= len(reply) else None
@@ -59,7 +59,7 @@ def steps(contract: Contract[Any], reply: str, context: dict[str, Any]) -> list[
 
 def _changes(contract: Contract[Any], reply: str, context: dict[str, Any]) -> Iterator[int]:
     size = max(1, -(-len(reply) // MOST_STEPS))
-    units = Units(reply)
+    units = OffsetUnits(reply)
     stream = contract.stream(context=context)
     for start in range(0, len(reply), size):
         stream.push(reply[start : start + size])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from trueup.contract.files.documents import Barred, Source, parse_document
+from trueup.contract.files.documents import Barred, SourceFile, parse_document
 from trueup.contract.files.faults import ContractError, Fault
 from trueup.contract.lint.run import Linted, lint_contract
 
@@ -42,10 +42,10 @@ def lint_schema(text: str, path: Path, name: str) -> Linted:
     kind = path.suffix.lower()
     wrapped, lines, columns = _wrapped(text, kind)
 
-    def find(asked: Path) -> Source:
+    def find(asked: Path) -> SourceFile:
         if asked != path:
             raise Barred(_HINT)
-        return Source(path, name, wrapped)
+        return SourceFile(path, name, wrapped)
 
     linted = Linted(None, ()) if kind == ".toml" else lint_contract(path, find=find)
     faults = [_moved(one, lines, columns) for one in linted.faults]

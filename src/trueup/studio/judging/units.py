@@ -10,10 +10,10 @@ from bisect import bisect_left, bisect_right
 _WIDE = re.compile(r"[\U00010000-\U0010ffff]")
 
 
-class Units:
+class OffsetUnits:
     """The two ways to count one text.
 
-    >>> units = Units("a😀b")
+    >>> units = OffsetUnits("a😀b")
     >>> units.of(2), units.points(3), units.points(2)
     (3, 2, 1)
     """

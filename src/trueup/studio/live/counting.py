@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from trueup.store.alarm import LEAST, RETRY_RATE
 from trueup.store.cells import unpack
 from trueup.store.errors import MICROS
-from trueup.store.recent import EARLIER, Call
-from trueup.store.stats import Rate
+from trueup.store.recent import EARLIER, RecentCall
+from trueup.store.stats import ModelRates
 from trueup.studio.live.windows import Window
 from trueup.verdict.catalogue import FINDINGS, FIXES, OWN
 
@@ -25,14 +25,14 @@ _MOST_MODELS = 50
 class Requests(NamedTuple):
     """Replies by request: the last one of each, and the attempts before them."""
 
-    last: list[Call]
-    earlier: list[Call]
+    last: list[RecentCall]
+    earlier: list[RecentCall]
 
 
-def requests(rows: Iterable[Call]) -> Requests:
+def requests(rows: Iterable[RecentCall]) -> Requests:
     """Sort replies, newest first, into requests and their earlier attempts."""
-    last: list[Call] = []
-    earlier: list[Call] = []
+    last: list[RecentCall] = []
+    earlier: list[RecentCall] = []
     seen: set[str] = set()
     for call in rows:
         name = call.request or call.id
@@ -59,7 +59,7 @@ def latency(values: Iterable[int]) -> dict[str, Any]:
     return {"median": _seconds(percentile(ordered, 50)), "p95": _seconds(percentile(ordered, 95)), "of": len(ordered)}
 
 
-def latencies(window: Window, last: Sequence[Call]) -> dict[str, list[float | None]]:
+def latencies(window: Window, last: Sequence[RecentCall]) -> dict[str, list[float | None]]:
     """The same for each step of a window."""
     steps: list[list[int]] = [[] for _ in window.times]
     for call in last:
@@ -68,14 +68,14 @@ def latencies(window: Window, last: Sequence[Call]) -> dict[str, list[float | No
     return {"median": [each["median"] for each in found], "p95": [each["p95"] for each in found]}
 
 
-def tokens(last: Sequence[Call]) -> dict[str, int]:
+def tokens(last: Sequence[RecentCall]) -> dict[str, int]:
     """Tokens in and out, and the number of requests."""
     return {
         "in": sum(call.tokens_in for call in last), "out": sum(call.tokens_out for call in last), "of": len(last)
     }  # fmt: skip
 
 
-def outcomes(window: Window, last: Sequence[Call]) -> dict[str, list[int]]:
+def outcomes(window: Window, last: Sequence[RecentCall]) -> dict[str, list[int]]:
     """How requests ended, by step."""
     found: dict[str, list[int]] = {}
     for call in last:
@@ -89,13 +89,13 @@ def in_order(series: Mapping[str, list[int]]) -> list[dict[str, Any]]:
     return [{"outcome": unpack(name), "count": sum(series[name]), "counts": series[name]} for name in names]
 
 
-def rates(asked: Requests) -> list[Rate]:
+def rates(asked: Requests) -> list[ModelRates]:
     """Rates of each model, computed from the replies like those of `Store.stats`.
 
     As there, a model that was abandoned for another one counts as asked, retried and failed, but here only if one of
     its replies was judged.
     """
-    before: dict[str, list[Call]] = defaultdict(list)
+    before: dict[str, list[RecentCall]] = defaultdict(list)
     for call in asked.earlier:
         if call.request:
             before[call.request].append(call)
@@ -111,12 +111,12 @@ def rates(asked: Requests) -> list[Rate]:
             cost = sum(each.cost for each in mine)
             sums[model].update({"asked": 1, "retried": 1, "failed": 1, "attempts": len(mine), "cost": cost})
     return [
-        Rate(0.0, unpack(model), n["asked"], n["failed"], n["retried"], n["attempts"], n["cost"], {}, {}, {})
+        ModelRates(0.0, unpack(model), n["asked"], n["failed"], n["retried"], n["attempts"], n["cost"], {}, {}, {})
         for model, n in sums.items()
     ]
 
 
-def models(found: Iterable[Rate], last: Sequence[Call]) -> list[dict[str, Any]]:
+def models(found: Iterable[ModelRates], last: Sequence[RecentCall]) -> list[dict[str, Any]]:
     """A row for each model, the most used first; `warned` if it must be asked again too often, as in `stats.warnings`."""
     times: dict[str, list[int]] = defaultdict(list)
     for call in last:

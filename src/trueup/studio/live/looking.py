@@ -13,7 +13,7 @@ from trueup.store import recent, stats
 from trueup.store.alarm import LEAST, RETRY_RATE
 from trueup.store.cells import unpack
 from trueup.store.errors import MICROS
-from trueup.store.recent import Call
+from trueup.store.recent import RecentCall
 from trueup.store.session import Session
 from trueup.studio.live import counting
 from trueup.studio.live.windows import Window, window
@@ -83,7 +83,7 @@ def _long(session: Session, frame: Window) -> dict[str, Any]:
     }
 
 
-def _timed(frame: Window, last: Sequence[Call]) -> dict[str, Any]:
+def _timed(frame: Window, last: Sequence[RecentCall]) -> dict[str, Any]:
     return {
         "latency": counting.latency(call.latency for call in last),
         "latencies": counting.latencies(frame, last),
@@ -91,7 +91,7 @@ def _timed(frame: Window, last: Sequence[Call]) -> dict[str, Any]:
     }
 
 
-def _codes(rows: Sequence[Call]) -> Counter[str]:
+def _codes(rows: Sequence[RecentCall]) -> Counter[str]:
     return Counter(code for call in rows if not call.ok for code in call.codes.split())
 
 
@@ -99,5 +99,5 @@ def _standing(standing: Any) -> dict[str, Any]:
     return {name: getattr(standing, name) for name in ("tenant", "unit", "period", "used", "held", "limit")}
 
 
-def _refusal(refusal: recent.Refusal) -> dict[str, Any]:
+def _refusal(refusal: recent.RefusedReply) -> dict[str, Any]:
     return {**refusal._asdict(), "id": unpack(refusal.id), "at": refusal.at / MICROS}

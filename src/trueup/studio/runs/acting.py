@@ -18,11 +18,11 @@ from trueup.batch.pipeline.reporting.status import standing
 from trueup.batch.pipeline.rundir.control import NotRunning, kill, pause
 from trueup.batch.pipeline.rundir.lock import is_held
 from trueup.studio.places import named
-from trueup.studio.refusal import Refusal
-from trueup.studio.runs.finding import Place
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.runs.finding import RunPlace
 from trueup.studio.runs.following import following
 from trueup.studio.runs.guarding import FAULTS, GuardedRun, cut
-from trueup.studio.settings import Settings
+from trueup.studio.settings import StudioSettings
 
 LOG = "STUDIO_LOG.txt"
 _STARTING = "studio.lock"
@@ -37,24 +37,26 @@ _EXHAUSTED = re.compile(r"([0-9,]+) units? had all ([0-9]+) attempts")
 Row = dict[str, Any]
 
 
-def retry_run(settings: Settings, place: Place, *, step: str, code: str, path: str, attempts: int | None) -> Row:
+def retry_run(
+    settings: StudioSettings, place: RunPlace, *, step: str, code: str, path: str, attempts: int | None
+) -> Row:
     """Retry failed units, all or those with one cause, and run them."""
     given = {"step": step, "code": code, "path": path}
     for name, value in given.items():
         if "\0" in value or (not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value)):
-            raise Refusal(400, f"The run has no {name} {value[:100]!r}.", hint="Choose one that the run has.")
+            raise RequestRefused(400, f"The run has no {name} {value[:100]!r}.", hint="Choose one that the run has.")
     options = ["--start", *(f"--{name}={value}" for name, value in given.items() if value)]
     if attempts is not None:
         options.append(f"--attempts={attempts}")
     return _start(settings, place, "retry", options)
 
 
-def resume_run(settings: Settings, place: Place) -> Row:
+def resume_run(settings: StudioSettings, place: RunPlace) -> Row:
     """Resume a stopped run."""
     return _start(settings, place, "run", ["--quiet"])
 
 
-def pause_run(settings: Settings, place: Place) -> Row:
+def pause_run(settings: StudioSettings, place: RunPlace) -> Row:
     """Ask a run to stop after its calls in progress."""
     _must_be_run(place)
     try:
@@ -66,7 +68,7 @@ def pause_run(settings: Settings, place: Place) -> Row:
     return {"started": True, "said": "It stops after its calls in progress."}
 
 
-def kill_run(settings: Settings, place: Place) -> Row:
+def kill_run(settings: StudioSettings, place: RunPlace) -> Row:
     """End the process of a run."""
     _must_be_run(place)
     try:
@@ -80,24 +82,26 @@ def kill_run(settings: Settings, place: Place) -> Row:
     return {"started": True, "said": f"Its {said}."}
 
 
-def _must_be_run(place: Place) -> None:
+def _must_be_run(place: RunPlace) -> None:
     if place.kind != "run":
-        raise Refusal(
+        raise RequestRefused(
             400, "This is a sift: the command that started it resumes it.", code="not_a_run",
             hint="Only runs of a pipeline can be started and stopped here.",
         )  # fmt: skip
 
 
-def _start(settings: Settings, place: Place, command: str, options: list[str]) -> Row:
+def _start(settings: StudioSettings, place: RunPlace, command: str, options: list[str]) -> Row:
     """Start a command on a run; if it ends immediately, report why."""
     _must_be_run(place)
     if is_held(place.path):
-        raise Refusal(409, "It is running already.", code="running", hint="Pause it first, or wait until it is done.")
+        raise RequestRefused(
+            409, "It is running already.", code="running", hint="Pause it first, or wait until it is done."
+        )
     cap = _standing(settings, place)["cap_usd"]  # from its last start: it applies to this one too
     handle = _taken(place.path)
     try:
         if is_held(place.path):
-            raise Refusal(409, "Someone has just started it.", code="running")
+            raise RequestRefused(409, "Someone has just started it.", code="running")
         log = _opened_log(place.path)
         try:
             began = os.fstat(log).st_size
@@ -119,7 +123,7 @@ def _start(settings: Settings, place: Place, command: str, options: list[str]) -
     if code == _PAUSED:
         return {"started": False, "said": _why_paused(settings, place)}
     if code not in {0, 1, 130}:
-        raise Refusal(
+        raise RequestRefused(
             409, said or f"`trueup {command}` ended with exit code {code}.", code="not_started",
             hint=f"It was started in the environment of the studio; {LOG} in the run's folder has its output.",
         )  # fmt: skip
@@ -131,14 +135,14 @@ def _start(settings: Settings, place: Place, command: str, options: list[str]) -
     return {"started": is_started, "said": lines[0] if is_started and lines else said, **more}
 
 
-def _why_paused(settings: Settings, place: Place) -> str:
+def _why_paused(settings: StudioSettings, place: RunPlace) -> str:
     """The reason why a run stopped right after its start, and a remedy."""
     found = _standing(settings, place)
     said = f"It stopped: {found['reason'] or 'it was paused'}."
     return said if found["cap_usd"] is None else f"{said} `trueup run {place.name} --max-cost USD` raises the cap."
 
 
-def _standing(settings: Settings, place: Place) -> Row:
+def _standing(settings: StudioSettings, place: RunPlace) -> Row:
     """The state of a run that no process is working on."""
     try:
         with following(place.path) as (state, share):
@@ -156,7 +160,9 @@ def _taken(folder: Path) -> int:
     try:
         handle = os.open(folder / _STARTING, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     except OSError as error:
-        raise Refusal(409, f"The folder of the run cannot be written to: {error.strerror}.", code="read_only") from None
+        raise RequestRefused(
+            409, f"The folder of the run cannot be written to: {error.strerror}.", code="read_only"
+        ) from None
     end = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -165,7 +171,7 @@ def _taken(folder: Path) -> int:
             # its owner is starting something, or about to end; then it is free in a moment
             if is_held(folder) or time.monotonic() > end:
                 os.close(handle)
-                raise Refusal(409, "Someone has just started it.", code="running") from None
+                raise RequestRefused(409, "Someone has just started it.", code="running") from None
             time.sleep(_LOOK)
         else:
             return handle
@@ -194,7 +200,7 @@ def _watched(process: "subprocess.Popen[bytes]", folder: Path) -> int | None:
     return None
 
 
-def _said_since(settings: Settings, folder: Path, began: int) -> list[str]:
+def _said_since(settings: StudioSettings, folder: Path, began: int) -> list[str]:
     """The lines that a command wrote to the log."""
     try:
         with (folder / LOG).open("rb") as opened:
@@ -209,5 +215,5 @@ def _said_since(settings: Settings, folder: Path, began: int) -> list[str]:
     ]
 
 
-def _refused(settings: Settings, said: str) -> Refusal:
-    return Refusal(409, cut(named(settings, said)), code="not_possible")
+def _refused(settings: StudioSettings, said: str) -> RequestRefused:
+    return RequestRefused(409, cut(named(settings, said)), code="not_possible")

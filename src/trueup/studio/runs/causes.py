@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trueup.batch.judging.records import RETRYABLE
-from trueup.studio.runs.finding import Place
+from trueup.studio.runs.finding import RunPlace
 from trueup.studio.runs.guarding import cut
 from trueup.studio.runs.pictures import about_code
-from trueup.studio.runs.pieces import Piece, Record, pieces_of, record_of
+from trueup.studio.runs.pieces import RecordRange, RecordSummary, pieces_of, record_of
 from trueup.verdict.paths import folded
 
 Row = dict[str, Any]
@@ -32,7 +32,7 @@ _VARIABLE = re.compile(r"'[^'\n]{0,400}'|\"[^\"\n]{0,400}\"|`[^`\n]{0,400}`|[-+]
 Key = tuple[str, str, str]
 
 
-class Pattern(NamedTuple):
+class MessagePattern(NamedTuple):
     """Messages that differ only in numbers and quoted texts: their units, the first message, and whether all are equal."""
 
     units: int
@@ -40,7 +40,7 @@ class Pattern(NamedTuple):
     alike: bool = True
 
 
-class Group:
+class FailureGroup:
     """Failures with one cause."""
 
     __slots__ = ("examples", "patterns", "retryable", "stage", "units")
@@ -49,10 +49,10 @@ class Group:
         self.units = 0
         self.retryable = 0
         self.stage = ""
-        self.patterns: dict[str, Pattern] = {}
+        self.patterns: dict[str, MessagePattern] = {}
         self.examples: list[Row] = []
 
-    def add(self, other: "Group") -> None:
+    def add(self, other: "FailureGroup") -> None:
         self.units += other.units
         self.retryable += other.retryable
         self.stage = self.stage or other.stage
@@ -70,14 +70,14 @@ def pattern_of(message: str) -> str:
     return cut(_VARIABLE.sub("…", message[:2000]), _SHOWN)
 
 
-def _count(patterns: dict[str, Pattern], pattern: str, found: Pattern) -> None:
+def _count(patterns: dict[str, MessagePattern], pattern: str, found: MessagePattern) -> None:
     key = pattern if pattern in patterns or len(patterns) < _MOST_PATTERNS else "…"
     known = patterns.get(key)
     if known is None:
         patterns[key] = found
     else:
         alike = known.alike and found.alike and known.message == found.message
-        patterns[key] = Pattern(known.units + found.units, known.message, alike)
+        patterns[key] = MessagePattern(known.units + found.units, known.message, alike)
 
 
 class _Read(NamedTuple):
@@ -87,7 +87,7 @@ class _Read(NamedTuple):
     inode: int
     at: int
     units: int
-    groups: dict[Key, Group]
+    groups: dict[Key, FailureGroup]
 
 
 class _Grouping:
@@ -97,7 +97,9 @@ class _Grouping:
         self._files: dict[str, _Read] = {}
         self._turn = threading.Lock()
 
-    def look(self, place: Place, pieces: list[Piece], seconds: float) -> tuple[dict[Key, Group], int, bool]:
+    def look(
+        self, place: RunPlace, pieces: list[RecordRange], seconds: float
+    ) -> tuple[dict[Key, FailureGroup], int, bool]:
         with self._turn:
             end = time.monotonic() + seconds
             known = {piece.key for piece in pieces}
@@ -110,18 +112,18 @@ class _Grouping:
                         complete = False
                         break
                     complete = time.monotonic() <= end or piece is pieces[-1]
-            total: dict[Key, Group] = {}
+            total: dict[Key, FailureGroup] = {}
             for read in self._files.values():
                 for key, group in read.groups.items():
                     if key in total or len(total) < _MOST_GROUPS:
-                        total.setdefault(key, Group()).add(group)
+                        total.setdefault(key, FailureGroup()).add(group)
             return total, sum(read.units for read in self._files.values()), complete
 
-    def _is_read(self, piece: Piece) -> bool:
+    def _is_read(self, piece: RecordRange) -> bool:
         read = self._files.get(piece.key)
         return read is not None and read.stamp == _stamp(piece.path)
 
-    def _read(self, root: Path, piece: Piece, end: float) -> bool:
+    def _read(self, root: Path, piece: RecordRange, end: float) -> bool:
         """Continue reading a file, at least a few lines; returns whether its end was reached."""
         stamp = _stamp(piece.path)
         read = self._files.get(piece.key)
@@ -153,7 +155,7 @@ def _stamp(file: Path) -> tuple[int, int]:
     return found.st_size, found.st_ino
 
 
-def _note(groups: dict[Key, Group], piece: Piece, offset: int, record: Record) -> None:
+def _note(groups: dict[Key, FailureGroup], piece: RecordRange, offset: int, record: RecordSummary) -> None:
     counted: set[Key] = set()
     may_help = record.failure_stage in RETRYABLE or set(record.tries or ()) == {"transport"}
     for error in record.errors:
@@ -162,14 +164,14 @@ def _note(groups: dict[Key, Group], piece: Piece, offset: int, record: Record) -
         if group is None:
             if len(groups) >= _MOST_GROUPS:
                 continue
-            group = groups[key] = Group()
+            group = groups[key] = FailureGroup()
         if key in counted:
             continue
         counted.add(key)
         group.units += 1
         group.retryable += may_help
         group.stage = group.stage or record.failure_stage
-        _count(group.patterns, pattern_of(error.message), Pattern(1, cut(error.message, 400)))
+        _count(group.patterns, pattern_of(error.message), MessagePattern(1, cut(error.message, 400)))
         if len(group.examples) < _EXAMPLES:
             group.examples.append({
                 "unit": cut(record.unit_id, 200), "at": f"{piece.key}~{offset}", "step": piece.step,
@@ -186,7 +188,7 @@ _groupings: "OrderedDict[tuple[Path, str], _Grouping]" = OrderedDict()
 _turn = threading.Lock()
 
 
-def causes_of(place: Place, step: str = "", seconds: float = 0.4) -> Row:
+def causes_of(place: RunPlace, step: str = "", seconds: float = 0.4) -> Row:
     """The failures by cause, as far as they were read; causes with the most units first."""
     pieces = pieces_of(place, kind="failed", step=step)
     with _turn:
@@ -199,7 +201,7 @@ def causes_of(place: Place, step: str = "", seconds: float = 0.4) -> Row:
     return {"causes": [_row(key, group) for key, group in ranked], "read": read, "complete": complete}
 
 
-def _row(key: Key, group: Group) -> Row:
+def _row(key: Key, group: FailureGroup) -> Row:
     step, code, path = key
     patterns = sorted(group.patterns.values(), key=lambda each: (-each.units, each.message))
     return {

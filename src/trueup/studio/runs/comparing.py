@@ -8,12 +8,12 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from trueup.studio.runs.finding import Place
+from trueup.studio.runs.finding import RunPlace
 from trueup.studio.runs.guarding import bounded, cut
 from trueup.studio.runs.pictures import about_code
 from trueup.studio.studio import Studio
 from trueup.studio.working.folders import told_of
-from trueup.studio.working.work import Work
+from trueup.studio.working.work import LongJob
 from trueup.verdict.codec import spelled
 
 Row = dict[str, Any]
@@ -21,7 +21,7 @@ _EXAMPLES = 50
 _VALUE = 4000
 
 
-def compared(studio: Studio, a: Place, b: Place) -> "Comparing":
+def compared(studio: Studio, a: RunPlace, b: RunPlace) -> "Comparing":
     """Compare two places; ends with a `result`."""
     room = tempfile.TemporaryDirectory(prefix="trueup-compare-")
     spec = {**told_of(studio.settings), "a": str(a.path), "b": str(b.path), "room": room.name, "examples": _EXAMPLES}
@@ -35,7 +35,7 @@ def compared(studio: Studio, a: Place, b: Place) -> "Comparing":
 class Comparing(Iterator[Row]):
     """A running comparison; closing ends it, and removes its temporary files."""
 
-    def __init__(self, work: Work, room: "tempfile.TemporaryDirectory[str]", a: Place, b: Place) -> None:
+    def __init__(self, work: LongJob, room: "tempfile.TemporaryDirectory[str]", a: RunPlace, b: RunPlace) -> None:
         self._work, self._room = work, room
         self._places = (a, b)
         self._began = time.monotonic()
@@ -53,7 +53,7 @@ class Comparing(Iterator[Row]):
         self._room.cleanup()
 
 
-def _shown(found: Row, a: Place, b: Place) -> Row:
+def _shown(found: Row, a: RunPlace, b: RunPlace) -> Row:
     flips = {
         kind: {"units": row["units"], "examples": [_flip(flip) for flip in row["examples"]]}
         for kind, row in found["flips"].items()
@@ -75,7 +75,7 @@ def _shown(found: Row, a: Place, b: Place) -> Row:
     }
 
 
-def _side(row: Row, place: Place) -> Row:
+def _side(row: Row, place: RunPlace) -> Row:
     money = row.pop("money", None)
     cost = None if money is None or not money["calls"] else round(money["usd"] * 1e6)
     row["path"] = place.name

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 from trueup.batch.pipeline.rundir.journal import JOURNAL
 from trueup.batch.siftdir.directory import is_sifted
 from trueup.studio import places
-from trueup.studio.refusal import Refusal
-from trueup.studio.settings import Settings
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.settings import StudioSettings
 
 Kind = Literal["run", "sift"]
 MOST = 1000  # runs in a list
@@ -22,7 +22,7 @@ _DEEPEST = 8
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
 
 
-class Place(NamedTuple):
+class RunPlace(NamedTuple):
     """A run or a sift: its name in the studio, its path, and its kind."""
 
     name: str
@@ -30,10 +30,10 @@ class Place(NamedTuple):
     kind: Kind
 
 
-class Found(NamedTuple):
+class FoundRuns(NamedTuple):
     """The runs and sifts in the folders; `complete` unless there were too many folders to visit all."""
 
-    places: list[Place]
+    places: list[RunPlace]
     complete: bool
 
 
@@ -47,26 +47,26 @@ def kind_of(path: Path) -> Kind | None:
         return None
 
 
-def all_in(settings: Settings) -> Found:
+def all_in(settings: StudioSettings) -> FoundRuns:
     """Every run and sift in the folders of a studio."""
-    found: list[Place] = []
+    found: list[RunPlace] = []
     seen = 0
     waiting = [(label, top, 0) for label, top in places.labelled(settings).items()]
     while waiting:
         name, folder, depth = waiting.pop()
         kind = kind_of(folder)
         if kind is not None:
-            found.append(Place(name, folder, kind))
+            found.append(RunPlace(name, folder, kind))
             if len(found) >= MOST:
-                return Found(found, complete=not waiting)
+                return FoundRuns(found, complete=not waiting)
             continue
         for entry in _folders(folder) if depth < _DEEPEST else ():
             seen += 1
             if seen > _MOST_ENTRIES:
-                return Found(found, complete=False)
+                return FoundRuns(found, complete=False)
             if entry is not None:
                 waiting.append((f"{name}/{entry.name}", Path(entry.path), depth + 1))
-    return Found(found, complete=True)
+    return FoundRuns(found, complete=True)
 
 
 def _folders(folder: Path) -> Iterator["os.DirEntry[str] | None"]:
@@ -80,13 +80,13 @@ def _folders(folder: Path) -> Iterator["os.DirEntry[str] | None"]:
         return
 
 
-def place_of(settings: Settings, name: str) -> Place:
+def place_of(settings: StudioSettings, name: str) -> RunPlace:
     """The run or sift with a name; a Refusal if there is none."""
     path = places.find(settings, name)
     kind = kind_of(path)
     if kind is None:
-        raise Refusal(
+        raise RequestRefused(
             404, f"{name[:200]!r} is neither a run of a pipeline nor the folder of a sift.", code="no_run",
             hint="`trueup run` and `trueup sift` make one.",
         )  # fmt: skip
-    return Place(name, path, kind)
+    return RunPlace(name, path, kind)

@@ -20,13 +20,13 @@ from trueup.batch.pipeline.rundir.directory import MANIFEST
 from trueup.batch.pipeline.rundir.disk import Damaged
 from trueup.batch.pipeline.rundir.journal import JOURNAL
 from trueup.batch.pipeline.rundir.lock import is_held
-from trueup.batch.siftdir.directory import FILES, Missing, Sifted, read_sifted, settled
+from trueup.batch.siftdir.directory import FILES, NotASift, Sifted, read_sifted, settled
 from trueup.batch.siftdir.summary import levels_of
 from trueup.studio.places import named
-from trueup.studio.runs.finding import Place
+from trueup.studio.runs.finding import RunPlace
 from trueup.studio.runs.following import following
 from trueup.studio.runs.guarding import FAULTS, GuardedRun, bounded, check_plain, cut
-from trueup.studio.settings import Settings
+from trueup.studio.settings import StudioSettings
 from trueup.verdict.catalogue import FINDINGS, FIXES, OWN
 
 Row = dict[str, Any]
@@ -58,7 +58,7 @@ _kept: "OrderedDict[Path, _Kept]" = OrderedDict()
 _turn = threading.Lock()
 
 
-def picture(settings: Settings, place: Place) -> Row:
+def picture(settings: StudioSettings, place: RunPlace) -> Row:
     """The current state of a run or a sift; `fault` says why it cannot be read."""
     with suppress(OSError):
         stamps = _stamps(place)
@@ -76,11 +76,11 @@ def picture(settings: Settings, place: Place) -> Row:
     return {**_blank(place), "state": "damaged", "fault": "its files cannot be read, or were deleted"}
 
 
-def _picture(settings: Settings, place: Place) -> Row:
+def _picture(settings: StudioSettings, place: RunPlace) -> Row:
     blank = _blank(place)
     try:
         return {**blank, **(_run(place) if place.kind == "run" else _sift(place))}
-    except Missing as error:
+    except NotASift as error:
         if _is_held(place):
             return {**blank, "state": "starting", "running": True, "reason": "there are no results yet", "fixed": 0}
         return {**blank, "state": "damaged", "fault": cut(named(settings, str(error)))}
@@ -95,7 +95,7 @@ def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _blank(place: Place) -> Row:
+def _blank(place: RunPlace) -> Row:
     return {
         "run": place.name, "kind": place.kind, "title": place.path.name, "pipeline": "", "state": "", "running": False,
         "reason": "", "units": 0, "valid": 0, "failed": 0, "waiting": 0, "done": 0, "total": 0, "rate": None,
@@ -103,7 +103,7 @@ def _blank(place: Place) -> Row:
     }  # fmt: skip
 
 
-def _stamps(place: Place) -> tuple[Any, ...]:
+def _stamps(place: RunPlace) -> tuple[Any, ...]:
     """The stamp of a picture: the owner of the lock, and the files that change with progress."""
     held = _is_held(place)
     if place.kind == "run":
@@ -122,7 +122,7 @@ def _stamp(file: Path) -> tuple[int, int, int] | None:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def _is_held(place: Place) -> bool:
+def _is_held(place: RunPlace) -> bool:
     try:
         return is_held(place.path if place.kind == "run" else place.path / WORK)
     except OSError:
@@ -132,7 +132,7 @@ def _is_held(place: Place) -> bool:
 # Runs of a pipeline ---------------------------------------------------------------------------------------------------
 
 
-def _run(place: Place) -> Row:
+def _run(place: RunPlace) -> Row:
     running = is_held(place.path)
     check_plain(place.path, place.path / MANIFEST)
     with following(place.path) as (state, share):
@@ -267,7 +267,7 @@ def _seconds(stamp: Any) -> float | None:
 # Sifts ----------------------------------------------------------------------------------------------------------------
 
 
-def sifted_at(place: Place) -> Sifted:
+def sifted_at(place: RunPlace) -> Sifted:
     """The sift at a place, after a check of its files."""
     check_plain(place.path, place.path / SUMMARY, _MOST_SUMMARY)
     if (place.path / WORK).is_symlink():
@@ -275,7 +275,7 @@ def sifted_at(place: Place) -> Sifted:
     return settled(lambda: read_sifted(place.path))
 
 
-def _sift(place: Place) -> Row:
+def _sift(place: RunPlace) -> Row:
     running = _is_held(place)
     sifted = sifted_at(place)
     summary = sifted.summary
@@ -322,7 +322,7 @@ def _touched(folder: Path, names: Iterable[str]) -> float | None:
     return max((stamp[0] / 1e9 for stamp in stamps), default=None)
 
 
-def _progress(place: Place, sifted: Sifted, *, running: bool) -> Row:
+def _progress(place: RunPlace, sifted: Sifted, *, running: bool) -> Row:
     """The progress of a sift: the share of its input's bytes that is judged."""
     facts, judged = _noted(place.path / WORK / "manifest.db")
     total = sum(size for size in facts.get("sizes", ()) if isinstance(size, int))
@@ -396,4 +396,4 @@ def _sift_facts(summary: Row) -> list[Row]:
 
 def in_list(row: Row) -> Row:
     """A picture as a row of the list."""
-    return {name: row[name] for name in _blank(Place("", Path(), "run")) if name != "steps"}
+    return {name: row[name] for name in _blank(RunPlace("", Path(), "run")) if name != "steps"}

@@ -14,8 +14,8 @@ import msgspec
 from trueup.batch.pipeline.rundir.disk import Damaged, decode
 from trueup.batch.pipeline.running.metadata import notes_of
 from trueup.batch.pipeline.running.results import final_file
-from trueup.studio.refusal import Refusal
-from trueup.studio.runs.finding import Place
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.runs.finding import RunPlace
 from trueup.studio.runs.following import following
 from trueup.studio.runs.guarding import GuardedRun, open_plain
 from trueup.studio.runs.pictures import sifted_at
@@ -24,7 +24,7 @@ Row = dict[str, Any]
 MOST_LINE = 64 << 20
 
 
-class Piece(NamedTuple):
+class RecordRange(NamedTuple):
     """A range of a file with records of one kind; `stop` is -1 for the end of the file."""
 
     kind: str
@@ -57,7 +57,7 @@ class Piece(NamedTuple):
                 at += len(line)
 
 
-def pieces_of(place: Place, *, kind: str = "", step: str = "") -> list[Piece]:
+def pieces_of(place: RunPlace, *, kind: str = "", step: str = "") -> list[RecordRange]:
     """The pieces of a run or a sift, of one kind or all, and of one step or all."""
     found = _of_run(place, step) if place.kind == "run" else _of_sift(place)
     return sorted(
@@ -65,8 +65,8 @@ def pieces_of(place: Place, *, kind: str = "", step: str = "") -> list[Piece]:
     )
 
 
-def _of_run(place: Place, step: str) -> list[Piece]:
-    found: list[Piece] = []
+def _of_run(place: RunPlace, step: str) -> list[RecordRange]:
+    found: list[RecordRange] = []
     with following(place.path) as (state, _):
         run = GuardedRun(place.path, state)
         for chunk in state.ordered():
@@ -74,12 +74,12 @@ def _of_run(place: Place, step: str) -> list[Piece]:
                 if step and name != step:
                     continue
                 if done.failures:
-                    found.append(Piece("failed", chunk.name, name, _file(run, chunk.name, name, "failures")))
+                    found.append(RecordRange("failed", chunk.name, name, _file(run, chunk.name, name, "failures")))
                 if step and done.valid:
-                    found.append(Piece("valid", chunk.name, name, _file(run, chunk.name, name, "validated")))
+                    found.append(RecordRange("valid", chunk.name, name, _file(run, chunk.name, name, "validated")))
             last = None if step else final_file(_Unchecked(run), chunk)
             if last is not None:
-                found.append(Piece("valid", chunk.name, state.steps[-1], last, whole=True))
+                found.append(RecordRange("valid", chunk.name, state.steps[-1], last, whole=True))
     return found
 
 
@@ -103,16 +103,16 @@ def _plain(name: str) -> str:
     return name
 
 
-def _of_sift(place: Place) -> list[Piece]:
+def _of_sift(place: RunPlace) -> list[RecordRange]:
     sifted = sifted_at(place)
-    return [Piece(each.kind, each.path.name, "", each.path, each.start, each.stop) for each in sifted.pieces]
+    return [RecordRange(each.kind, each.path.name, "", each.path, each.start, each.stop) for each in sifted.pieces]
 
 
 def split_place(at: str) -> tuple[str, int]:
     """The key of a piece and an offset, from a place."""
     key, _, offset = at.rpartition("~")
     if key.count("~") != 2 or not offset.isdigit() or len(offset) > 15:
-        raise Refusal(400, "That is not a place in a run.", code="bad_place")
+        raise RequestRefused(400, "That is not a place in a run.", code="bad_place")
     return key, int(offset)
 
 
@@ -127,7 +127,7 @@ class Fact(msgspec.Struct):
     message: str = ""
 
 
-class Record(msgspec.Struct):
+class RecordSummary(msgspec.Struct):
     """The parts of a record that a list shows."""
 
     unit_id: str
@@ -140,22 +140,22 @@ class Record(msgspec.Struct):
     metadata: dict[str, Any] = msgspec.field(name="_metadata", default_factory=dict)
 
 
-_quick = msgspec.json.Decoder(Record).decode
+_quick = msgspec.json.Decoder(RecordSummary).decode
 
 
-def record_of(line: bytes) -> Record | None:
+def record_of(line: bytes) -> RecordSummary | None:
     """A line as a record; None if it is not one."""
     try:
         return _quick(line)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         pass
     try:  # half a surrogate pair, which this decoder refuses
-        return msgspec.convert(decode(line), Record)
+        return msgspec.convert(decode(line), RecordSummary)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
 
 
-def codes_of(record: Record, piece: Piece) -> list[str]:
+def codes_of(record: RecordSummary, piece: RecordRange) -> list[str]:
     """The counted codes of a unit: a run counts warnings and fixes of units that passed, a sift those of all."""
     facts = [*record.errors]
     if piece.kind == "valid" or not piece.step:
@@ -176,7 +176,7 @@ _OURS = frozenset({
 _OF_SIFT = _OURS | {"retry_count", "place"}
 
 
-def fields_of(record: Row, piece: Piece) -> Row:
+def fields_of(record: Row, piece: RecordRange) -> Row:
     """The fields of a record that belong to the unit."""
     ours = _OURS if piece.step else _OF_SIFT
     return {name: value for name, value in record.items() if name not in ours}

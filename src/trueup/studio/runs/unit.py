@@ -14,11 +14,11 @@ import msgspec
 from trueup.batch.pipeline.viewing.inspecting import JudgedReply, unit_in
 from trueup.batch.pipeline.viewing.unitlist import UnitRow
 from trueup.studio.judging.drawing import drawn
-from trueup.studio.refusal import Refusal
-from trueup.studio.runs.finding import Place
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.runs.finding import RunPlace
 from trueup.studio.runs.following import following
 from trueup.studio.runs.guarding import FAULTS, GuardedRun, bounded, cut
-from trueup.studio.runs.pieces import Piece, fields_of, full_record, pieces_of, split_place
+from trueup.studio.runs.pieces import RecordRange, fields_of, full_record, pieces_of, split_place
 from trueup.verdict.facts import Finding, Findings, Fix
 from trueup.verdict.reply import Reply
 from trueup.verdict.verdict import Verdict
@@ -29,7 +29,7 @@ _MOST_REPLIES = 20
 _SECONDS = 3.0  # seconds of a search for a unit by its id
 
 
-def unit_of(place: Place, unit: str, at: str = "", step: str = "") -> Row:
+def unit_of(place: RunPlace, unit: str, at: str = "", step: str = "") -> Row:
     """A unit in full; `at` is its last known place, and it is searched for if it is no longer there."""
     piece, record = _record(place, unit, at, step)
     told = _told(record, piece)
@@ -56,7 +56,7 @@ def unit_of(place: Place, unit: str, at: str = "", step: str = "") -> Row:
     }
 
 
-def _record(place: Place, unit: str, at: str, step: str) -> tuple[Piece, Row]:
+def _record(place: RunPlace, unit: str, at: str, step: str) -> tuple[RecordRange, Row]:
     """The record of a unit, at its last known or its current place."""
     pieces = pieces_of(place, step=step)
     if at:
@@ -74,19 +74,19 @@ def _record(place: Place, unit: str, at: str, step: str) -> tuple[Piece, Row]:
     for piece in pieces if unit else ():
         for number, (_, line) in enumerate(piece.lines(place.path)):
             if number % 1024 == 0 and time.monotonic() > end:
-                raise Refusal(404, f"The unit {unit[:200]!r} was not found in time.", code="no_unit")
+                raise RequestRefused(404, f"The unit {unit[:200]!r} was not found in time.", code="no_unit")
             if plain not in line and wanted not in line:
                 continue
             record = full_record(line)
             if record is not None and record["unit_id"] == unit:
                 return piece, record
-    raise Refusal(
+    raise RequestRefused(
         404, f"There is no unit {unit[:200]!r} among the failed and valid ones.", code="no_unit",
         hint="Units are listed once their chunk has finished a step; a retry removes them from the list.",
     )  # fmt: skip
 
 
-def _told(record: Row, piece: Piece) -> Row:
+def _told(record: Row, piece: RecordRange) -> Row:
     """The data in the record of a unit."""
     errors = record.get("errors")
     fields = fields_of(record, piece)

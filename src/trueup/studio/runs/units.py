@@ -8,11 +8,20 @@ import json
 import time
 from typing import Any, NamedTuple
 
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 from trueup.studio.runs.causes import excerpt
-from trueup.studio.runs.finding import Place
+from trueup.studio.runs.finding import RunPlace
 from trueup.studio.runs.guarding import cut
-from trueup.studio.runs.pieces import Piece, Record, codes_of, fields_of, full_record, pieces_of, record_of, split_place
+from trueup.studio.runs.pieces import (
+    RecordRange,
+    RecordSummary,
+    codes_of,
+    fields_of,
+    full_record,
+    pieces_of,
+    record_of,
+    split_place,
+)
 from trueup.verdict.paths import folded
 
 Row = dict[str, Any]
@@ -23,7 +32,7 @@ _KNOWN = ("unit_id", "_metadata")  # a row shows the one, and lists do not need 
 _MOST_LINE = 64 << 10  # bytes of a record that is decoded for the line in a list
 
 
-class Wanted(NamedTuple):
+class UnitSelection(NamedTuple):
     """A selection of units; an empty value matches all. The step of a sift is the stage at which a unit failed."""
 
     kind: str = ""
@@ -33,7 +42,7 @@ class Wanted(NamedTuple):
     text: str = ""
 
 
-def page_of(place: Place, wanted: Wanted, cursor: str = "", limit: int = 50) -> Row:
+def page_of(place: RunPlace, wanted: UnitSelection, cursor: str = "", limit: int = 50) -> Row:
     """A page of units: failed ones first."""
     pieces = pieces_of(place, kind=wanted.kind, step=wanted.step)
     first, offset = _start(pieces, cursor)
@@ -59,17 +68,17 @@ def _page(rows: list[Row], after: str | None, read: int, damaged: int, *, comple
     return {"rows": rows, "next": after, "searched": {"complete": complete, "read": read, "damaged": damaged}}
 
 
-def _start(pieces: list[Piece], cursor: str) -> tuple[int, int]:
+def _start(pieces: list[RecordRange], cursor: str) -> tuple[int, int]:
     if not cursor:
         return 0, 0
     key, offset = split_place(cursor)
     for number, piece in enumerate(pieces):
         if piece.key == key:
             return number, offset
-    raise Refusal(409, "The units have changed since then; start from the top.", code="changed")
+    raise RequestRefused(409, "The units have changed since then; start from the top.", code="changed")
 
 
-def _fits(record: Record, piece: Piece, wanted: Wanted) -> bool:
+def _fits(record: RecordSummary, piece: RecordRange, wanted: UnitSelection) -> bool:
     if wanted.step and not piece.step and record.failure_stage != wanted.step:
         return False
     if wanted.code and wanted.code not in codes_of(record, piece):
@@ -88,7 +97,7 @@ def _fits(record: Record, piece: Piece, wanted: Wanted) -> bool:
     )
 
 
-def _row(record: Record, piece: Piece, at: int, line: bytes) -> Row:
+def _row(record: RecordSummary, piece: RecordRange, at: int, line: bytes) -> Row:
     shown = record.raw_response or _value(line, piece)
     codes = [error.code for error in record.errors] if piece.kind == "failed" else codes_of(record, piece)
     return {
@@ -99,7 +108,7 @@ def _row(record: Record, piece: Piece, at: int, line: bytes) -> Row:
     }  # fmt: skip
 
 
-def _value(line: bytes, piece: Piece) -> str:
+def _value(line: bytes, piece: RecordRange) -> str:
     """The excerpt of a record without a reply: the unit's own fields, or its input."""
     record = full_record(line) if len(line) <= _MOST_LINE else None
     if record is None:

@@ -9,7 +9,7 @@ import msgspec
 from trueup.store.browsing import Filters
 from trueup.store.selecting import Place
 from trueup.studio.moments import moment
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 from trueup.studio.settings import Key
 
 _SAME = ("model", "contract", "fingerprint", "state", "tenant", "conversation", "code", "rule", "outcome", "ok", "label", "labelled", "text")  # fmt: skip
@@ -43,7 +43,7 @@ def filters_of(wanted: Wanted, who: Key) -> Filters:
     given: dict[str, Any] = {name: getattr(wanted, name) for name in _SAME}
     for name, value in given.items():
         if isinstance(value, str) and len(value) > _MOST:
-            raise Refusal(400, f"{name} has at most {_MOST:,} characters.")
+            raise RequestRefused(400, f"{name} has at most {_MOST:,} characters.")
     given["tenant"] = tenant_for(wanted.tenant, who)
     if given["text"] is not None and not given["text"].strip():
         given["text"] = None
@@ -55,7 +55,7 @@ def tenant_for(wanted: str | None, who: Key) -> str | None:
     if who.tenant is None:
         return wanted
     if wanted not in (None, who.tenant):
-        raise Refusal(
+        raise RequestRefused(
             403,
             "Your key sees only the verdicts of one tenant.",
             code="no_right",
@@ -79,5 +79,5 @@ def place_of(cursor: str) -> Place | None:
         return None
     at, dot, name = cursor.partition(".")
     if not (dot and at.isascii() and at.isdigit() and len(at) < 18 and "\0" not in name and name.isprintable()):
-        raise Refusal(400, "This cursor was not made by the studio.", hint="Begin again without it.")
+        raise RequestRefused(400, "This cursor was not made by the studio.", hint="Begin again without it.")
     return int(at), name

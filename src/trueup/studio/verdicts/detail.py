@@ -12,7 +12,7 @@ from trueup.contract.text import rebuilt
 from trueup.labelling.subjects import subject_of
 from trueup.material.case import REASONS, Reason
 from trueup.material.stored import case_of_stored
-from trueup.store.browsing import Seen, named
+from trueup.store.browsing import VerdictRow, named
 from trueup.store.cells import pack
 from trueup.store.contexts import UNKNOWN
 from trueup.store.errors import MICROS, UnknownVerdict
@@ -26,8 +26,8 @@ from trueup.studio.judging.drawing import drawn
 from trueup.studio.judging.evidence import evidence_of, grounding_of
 from trueup.studio.judging.judge import told
 from trueup.studio.judging.spelling import spell
-from trueup.studio.refusal import Refusal
-from trueup.studio.settings import Key, Settings
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.settings import Key, StudioSettings
 from trueup.studio.studio import Studio
 from trueup.studio.verdicts.rows import drawn_rows
 from trueup.verdict.verdict import Verdict
@@ -45,7 +45,7 @@ def find_verdict(store: Store, name: str, who: Key) -> Stored:
     except (UnknownVerdict, ValueError):
         stored = None
     if stored is None or (who.tenant is not None and stored.tenant != who.tenant):
-        raise Refusal(
+        raise RequestRefused(
             404, f"There is no verdict {name[:100]!r}.", code="no_verdict",
             hint="It may be past its retention, or its id is incomplete.",
         )  # fmt: skip
@@ -81,7 +81,7 @@ def _around(session: Session, stored: Stored, who: Key) -> dict[str, Any]:
     }
 
 
-def _near(session: Session, stored: Stored, same: str, value: str) -> tuple[int, list[Seen]]:
+def _near(session: Session, stored: Stored, same: str, value: str) -> tuple[int, list[VerdictRow]]:
     """The verdicts with the same value around this one, in order, and their total number; none if the value is empty."""
     if not value:
         return 0, []
@@ -182,7 +182,7 @@ def _contract(studio: Studio, stored: Stored, who: Key) -> dict[str, Any]:  # no
     }
 
 
-def current_file(settings: Settings, contract: str, fingerprint: str) -> tuple[str, str]:
+def current_file(settings: StudioSettings, contract: str, fingerprint: str) -> tuple[str, str]:
     """The current file of a contract, with its fingerprint; one with the same contract is preferred.
 
     Empty if there is none.

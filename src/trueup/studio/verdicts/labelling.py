@@ -10,14 +10,14 @@ import msgspec
 from trueup.store.errors import UnknownVerdict
 from trueup.store.labels import MOST, Said, label_rows
 from trueup.store.store import Store
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 from trueup.studio.settings import Key
 
 _MOST_ITEMS = 200
 _MOST_NOTE = 10_000
 
 
-class Before(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PreviousLabel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The previous label by the same person."""
 
     outcome: str
@@ -37,10 +37,10 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     drawn: Literal["", "random", "uncertain"] = ""
 
 
-class Given(Item, frozen=True, forbid_unknown_fields=True):
+class StoredLabel(Item, frozen=True, forbid_unknown_fields=True):
     """A stored label, with the one that it replaced."""
 
-    before: Before | None = None
+    before: PreviousLabel | None = None
 
 
 def add(store: Store, items: tuple[Item, ...], who: Key) -> list[dict[str, Any]]:
@@ -55,7 +55,7 @@ def add(store: Store, items: tuple[Item, ...], who: Key) -> list[dict[str, Any]]
     ]
 
 
-def undo(store: Store, items: tuple[Given, ...], who: Key) -> int:
+def undo(store: Store, items: tuple[StoredLabel, ...], who: Key) -> int:
     """Take labels back, and restore the ones that they replaced.
 
     A label that was changed since then, for example in another tab, stays.
@@ -84,14 +84,14 @@ def undo(store: Store, items: tuple[Given, ...], who: Key) -> int:
 def _said(item: Item, author: str) -> Said:
     outcome = item.outcome.strip()
     if not outcome or (outcome == "comment" and not item.note.strip()):
-        raise Refusal(400, "A label needs an outcome: right, wrong, skipped or your own word.")
+        raise RequestRefused(400, "A label needs an outcome: right, wrong, skipped or your own word.")
     if len(outcome) > MOST or len(item.note) > _MOST_NOTE:
-        raise Refusal(400, f"A label has at most {MOST} characters, and its note {_MOST_NOTE:,}.")
+        raise RequestRefused(400, f"A label has at most {MOST} characters, and its note {_MOST_NOTE:,}.")
     said = Said(item.verdict, note=item.note, user=author, subject=item.subject, outcome=outcome, drawn=item.drawn)
     try:
         said.refuse_odd()
     except ValueError as error:
-        raise Refusal(400, str(error)) from None
+        raise RequestRefused(400, str(error)) from None
     return said.plain()
 
 
@@ -113,12 +113,14 @@ def _record(store: Store, said: list[Said], who: Key) -> None:
         raise _missing(unknown) from None
 
 
-def _missing(unknown: UnknownVerdict) -> Refusal:
-    return Refusal(404, f"There is no verdict {str(unknown.args[-1])[:100]!r}; nothing was stored.", code="no_verdict")
+def _missing(unknown: UnknownVerdict) -> RequestRefused:
+    return RequestRefused(
+        404, f"There is no verdict {str(unknown.args[-1])[:100]!r}; nothing was stored.", code="no_verdict"
+    )
 
 
 def _limit(items: int) -> None:
     if not items:
-        raise Refusal(400, "Give at least one label.")
+        raise RequestRefused(400, "Give at least one label.")
     if items > _MOST_ITEMS:
-        raise Refusal(400, f"Give at most {_MOST_ITEMS} labels at once.")
+        raise RequestRefused(400, f"Give at most {_MOST_ITEMS} labels at once.")

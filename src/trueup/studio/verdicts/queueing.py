@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.labelling.queue import Entry, Queue, queue
+from trueup.labelling.queue import Queue, QueueEntry, queue
 from trueup.material.case import REASONS, Case, Label
 from trueup.material.stored import case_of_row
 from trueup.store.browsing import Filters, Patience, Search, raws, seen
@@ -66,7 +66,7 @@ def chosen(session: Session, filters: Filters, author: str, size: int, seed: int
     }
 
 
-def _entries(session: Session, entries: list[Entry], author: str) -> list[dict[str, Any]]:
+def _entries(session: Session, entries: list[QueueEntry], author: str) -> list[dict[str, Any]]:
     rows = seen(session, [(0, entry.case.id) for entry in entries])
     drawn = {row["id"]: row for row in drawn_rows(session, rows, author)}
     return [

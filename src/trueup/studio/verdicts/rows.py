@@ -6,15 +6,15 @@ from typing import Any
 from msgspec.structs import asdict
 
 from trueup.labelling.subjects import DECISIONS, SKIPPED, WHOLE
-from trueup.store.browsing import Seen
+from trueup.store.browsing import VerdictRow
 from trueup.store.labels import label_rows
 from trueup.store.session import Session
-from trueup.studio.judging.units import Units
+from trueup.studio.judging.units import OffsetUnits
 
 _MOST_NAME = 300  # letters of a name in a table
 
 
-def drawn_rows(session: Session, rows: Sequence[Seen], author: str) -> list[dict[str, Any]]:
+def drawn_rows(session: Session, rows: Sequence[VerdictRow], author: str) -> list[dict[str, Any]]:
     """Rows of the table; `mine` is the user's own label of the verdict as a whole."""
     said: dict[str, list[dict[str, Any]]] = {}
     for label in label_rows(session, verdicts=[row.id for row in rows]) if rows else ():
@@ -22,14 +22,14 @@ def drawn_rows(session: Session, rows: Sequence[Seen], author: str) -> list[dict
     return [_row(row, said.get(row.id, ()), author) for row in rows]
 
 
-def _row(row: Seen, labels: Iterable[dict[str, Any]], author: str) -> dict[str, Any]:
+def _row(row: VerdictRow, labels: Iterable[dict[str, Any]], author: str) -> dict[str, Any]:
     whole = [each for each in labels if each["subject"] == WHOLE]
     decided = dict.fromkeys(each["outcome"] for each in whole if each["outcome"] in DECISIONS)
     others = dict.fromkeys(each["outcome"] for each in whole)
     mine = [each["outcome"] for each in whole if each["author"] == author and each["outcome"] in (*DECISIONS, SKIPPED)]
     found = row.found
     if found is not None and row.excerpt is not None:
-        units = Units(row.excerpt)
+        units = OffsetUnits(row.excerpt)
         found = (units.of(found[0]), units.of(found[1]))
     shown = {name: value[:_MOST_NAME] if isinstance(value, str) else value for name, value in asdict(row).items()}
     return {

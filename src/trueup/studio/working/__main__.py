@@ -10,7 +10,7 @@ import signal
 import sys
 from typing import Any, NoReturn
 
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 from trueup.verdict.codec import spelled
 
 _LOOK = 1.0  # seconds between two checks that the server is still running
@@ -33,7 +33,7 @@ def main() -> int:
 
     try:
         _work(spec["work"])(spec, tell)
-    except Refusal as refusal:
+    except RequestRefused as refusal:
         tell({**refusal.to_dict(), "status": refusal.status})
     except BrokenPipeError:
         return 1

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from trueup.store.open import file_of
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 from trueup.studio.studio import Studio
 
 
@@ -15,6 +15,6 @@ def address_of(studio: Studio) -> str:
         return str(Path(path).absolute())
     given = studio.settings.store or getattr(store.backend, "url", "")
     if not given:
-        raise Refusal(503, "The address of the store is not known here.", code="store_unavailable")
+        raise RequestRefused(503, "The address of the store is not known here.", code="store_unavailable")
     known = file_of(given)
     return given if known is None else str(known.absolute())

@@ -16,13 +16,13 @@ from trueup.batch.judging.work import EngineFailed
 from trueup.contract.text import rebuilt
 from trueup.material.case import REASONS
 from trueup.material.selection import Selection
-from trueup.material.sources import Missing, SourceName
+from trueup.material.sources import SourceError, SourceName
 from trueup.store.errors import StoreError, UnknownVerdict
 from trueup.store.open import open_store
 from trueup.studio.contracts.drafts import contract_of
 from trueup.studio.places import named
-from trueup.studio.refusal import Refusal
-from trueup.studio.settings import Settings
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.settings import StudioSettings
 from trueup.studio.stores import unavailable
 from trueup.studio.working.flips import drawn_flip, plain_flip
 from trueup.studio.working.folders import settings_of
@@ -68,12 +68,12 @@ def backtest(given: dict[str, Any], tell: Tell) -> None:
             new, [SourceName(each) for each in spec.sources or (spec.store,)], against=old, selection=spec.selection, sample=spec.sample, examples=MOST_FLIPS,
             on_progress=teller,
         )  # fmt: skip
-    except (Missing, StoreError) as error:
+    except (SourceError, StoreError) as error:
         if spec.sources:
-            raise Refusal(422, named(settings, str(error)), code="no_replies") from None
+            raise RequestRefused(422, named(settings, str(error)), code="no_replies") from None
         raise unavailable(error, spec.store) from None
     except EngineFailed as error:
-        raise Refusal(500, str(error), code="work_failed") from None
+        raise RequestRefused(500, str(error), code="work_failed") from None
     teller.last(found)
     rows = balanced(found.examples, MOST_FLIPS)
     rows.sort(key=lambda row: teller.places.get(row["id"], MOST_FLIPS))  # flips that are already shown stay in place
@@ -163,7 +163,7 @@ def _drawn(store: str, rows: list[dict[str, Any]], new: Any, old: Any) -> Iterat
             yield plain_flip(row) if flip is None else flip
 
 
-def _old(settings: Settings, spec: Spec) -> Any:
+def _old(settings: StudioSettings, spec: Spec) -> Any:
     """The contract to compare with; None for the recorded outcomes."""
     if spec.old is None:
         return None

@@ -8,7 +8,7 @@ import msgspec
 
 from trueup.batch.compare import compare as compare_sides
 from trueup.studio.places import named
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 from trueup.studio.working.folders import settings_of
 
 Tell = Callable[[Any], None]
@@ -37,5 +37,5 @@ def compare(given: dict[str, Any], tell: Tell) -> None:
         found = compare_sides(spec.a, spec.b, examples=spec.examples)
     except (ValueError, KeyError, TypeError, OSError, ImportError) as error:  # one of them is damaged, or was deleted
         said = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
-        raise Refusal(409, named(settings_of(spec.folders), said)[:2000], code="not_comparable") from None
+        raise RequestRefused(409, named(settings_of(spec.folders), said)[:2000], code="not_comparable") from None
     tell({"result": found.to_dict()})

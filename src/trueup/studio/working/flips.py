@@ -9,7 +9,7 @@ from trueup.material.case import Case
 from trueup.material.stored import case_of_stored
 from trueup.store.records import Stored
 from trueup.studio.judging.drawing import drawn
-from trueup.studio.judging.units import Units
+from trueup.studio.judging.units import OffsetUnits
 from trueup.verdict.verdict import Verdict
 
 MOST_TEXT = 600  # characters of a reply in a list
@@ -20,7 +20,7 @@ Flip = dict[str, Any]
 def plain_flip(row: dict[str, Any]) -> Flip:
     """A flip as recorded by the backtest: with the one place that decided."""
     text, span = row["text"], row["span"]
-    units = Units(text)
+    units = OffsetUnits(text)
     marks = [[units.of(span[0]), units.of(span[1])]] if span else []
     accepted = row["kind"] == "newly_accepted"
     codes = row["codes"]
@@ -79,12 +79,12 @@ def _stretch(text: str, row: dict[str, Any], old: Flip | None, new: Flip) -> tup
     inner = shown.removeprefix("…") if not text.startswith(shown[:20]) else shown
     start = text.find(inner.removesuffix("…") if not text.endswith(inner[-20:]) else inner)
     lead = len(shown) - len(inner)
-    return shown, Units(text).of(max(0, start)) - lead, True
+    return shown, OffsetUnits(text).of(max(0, start)) - lead, True
 
 
 def _marks(page: Flip, text: str, shift: int) -> list[list[Any]]:
     """The places of findings (errors first), then of fixes: start, end (UTF-16 units of the shown text), code and kind."""
-    size = Units(text).of(len(text))
+    size = OffsetUnits(text).of(len(text))
     found: list[list[Any]] = []
     for start, end, number in page["marks"]:
         fact = page["facts"][number]

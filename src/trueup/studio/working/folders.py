@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from trueup.studio.settings import Settings
+from trueup.studio.settings import StudioSettings
 
 
-def told_of(settings: Settings) -> dict[str, Any]:
+def told_of(settings: StudioSettings) -> dict[str, Any]:
     """A description of the folders for another process."""
     return {
         "folders": [str(each) for each in settings.folders],
@@ -15,6 +15,6 @@ def told_of(settings: Settings) -> dict[str, Any]:
     }
 
 
-def settings_of(folders: Iterable[str], hidden: Iterable[str] = ()) -> Settings:
+def settings_of(folders: Iterable[str], hidden: Iterable[str] = ()) -> StudioSettings:
     """The settings of a studio with these folders, for reading files in them."""
-    return Settings(keys=(), folders=tuple(map(Path, folders)), hidden=frozenset(map(Path, hidden)))
+    return StudioSettings(keys=(), folders=tuple(map(Path, folders)), hidden=frozenset(map(Path, hidden)))

@@ -15,11 +15,11 @@ from trueup.inferring.infer import NothingToLearn
 from trueup.inferring.infer import infer as draft
 from trueup.inferring.openapi import BadDescription
 from trueup.material.selection import Selection
-from trueup.material.sources import Missing
+from trueup.material.sources import SourceError
 from trueup.store.errors import StoreError
 from trueup.studio.places import named
-from trueup.studio.refusal import Refusal
-from trueup.studio.settings import Settings
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.settings import StudioSettings
 from trueup.studio.stores import unavailable
 from trueup.studio.working.folders import settings_of
 
@@ -57,13 +57,13 @@ def infer(given: dict[str, Any], tell: Tell) -> None:
         )  # fmt: skip
     except StoreError as error:
         raise unavailable(error, sources[0]) from None
-    except (NothingToLearn, Mixed, BadDescription, Missing) as error:
-        raise Refusal(422, _without_paths(settings, spec, str(error)), code="no_draft") from None
+    except (NothingToLearn, Mixed, BadDescription, SourceError) as error:
+        raise RequestRefused(422, _without_paths(settings, spec, str(error)), code="no_draft") from None
     report = drafted.report.to_dict()
     tell({"result": {"yaml": drafted.yaml, "report": report, "sentences": told(drafted.report)}})
 
 
-def _without_paths(settings: Settings, spec: Spec, message: str) -> str:
+def _without_paths(settings: StudioSettings, spec: Spec, message: str) -> str:
     """A message that shows neither where the folders are nor the address of the store."""
     text = named(settings, message)
     return text.replace(spec.store, "the store") if spec.store else text

@@ -6,8 +6,8 @@ A page may cancel a job and immediately start another; that moment lets the firs
 
 import threading
 
-from trueup.studio.refusal import Refusal
-from trueup.studio.working.work import Work
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.working.work import LongJob
 
 MOST = 2
 _PATIENCE = 1.5  # seconds
@@ -19,25 +19,25 @@ class Slots:
     def __init__(self, most: int = MOST, patience: float = _PATIENCE) -> None:
         self._most, self._patience = most, patience
         self._free = threading.Condition()
-        self._works: set[Work] = set()
+        self._works: set[LongJob] = set()
         self._closed = False
 
-    def start(self, kind: str, spec: dict[str, object]) -> Work:
+    def start(self, kind: str, spec: dict[str, object]) -> LongJob:
         """Start a job; it ends when it is done or closed."""
-        work = Work(kind, spec, self._ended)
+        work = LongJob(kind, spec, self._ended)
         with self._free:
             if not self._free.wait_for(lambda: self._closed or len(self._works) < self._most, self._patience):
-                raise Refusal(
+                raise RequestRefused(
                     429, f"{self._most} backtests, tunings or comparisons are already running here, which is the limit. Try again when one is done.",
                     code="too_much_work",
                 )  # fmt: skip
             if self._closed:
-                raise Refusal(503, "The studio is stopping.", code="stopping")
+                raise RequestRefused(503, "The studio is stopping.", code="stopping")
             self._works.add(work)
         return work
 
     @property
-    def works(self) -> list[Work]:
+    def works(self) -> list[LongJob]:
         """The running jobs."""
         with self._free:
             return list(self._works)
@@ -49,7 +49,7 @@ class Slots:
         for work in self.works:
             work.close()
 
-    def _ended(self, work: Work) -> None:
+    def _ended(self, work: LongJob) -> None:
         with self._free:
             self._works.discard(work)
             self._free.notify()

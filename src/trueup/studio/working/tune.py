@@ -18,7 +18,7 @@ import msgspec
 from trueup.material.blocks import cases_in
 from trueup.material.case import REASONS, Case
 from trueup.material.selection import Selection
-from trueup.material.sources import Missing, SourceName, open_material
+from trueup.material.sources import SourceError, SourceName, open_material
 from trueup.store.browsing import Filters
 from trueup.store.errors import StoreError
 from trueup.store.open import open_store
@@ -27,8 +27,8 @@ from trueup.studio.contracts.files import open_contract
 from trueup.studio.contracts.labelled import cases_of, labelled_ids
 from trueup.studio.contracts.saving import Changed, turn
 from trueup.studio.places import name_of, named
-from trueup.studio.refusal import Refusal
-from trueup.studio.settings import Settings
+from trueup.studio.refusal import RequestRefused
+from trueup.studio.settings import StudioSettings
 from trueup.studio.stores import unavailable
 from trueup.studio.working.folders import settings_of
 from trueup.tuning.applying import CannotApply
@@ -81,7 +81,7 @@ class _Run:
     def __init__(self, spec: Spec, tell: Tell) -> None:
         self._spec = spec
         self._tell = tell
-        self._settings: Settings = settings_of(spec.folders, spec.hidden)
+        self._settings: StudioSettings = settings_of(spec.folders, spec.hidden)
         self._opened = open_contract(self._settings, spec.file)
         self._began = time.monotonic()
         self._told = 0.0
@@ -95,7 +95,7 @@ class _Run:
             return measure(
                 self._opened.path, self._cases(), most=MOST_OTHERS, backtest=backtest, on_progress=self._tried
             )
-        except (Missing, StoreError) as error:
+        except (SourceError, StoreError) as error:
             raise unavailable(error, self._spec.store) from None
 
     def refuse_changed(self) -> None:
@@ -118,7 +118,7 @@ class _Run:
         known = {identity(each): each.number for each in tuning.suggestions}
         numbers = [known.get(each, 0) for each in self._spec.suggestions]
         if not all(numbers):
-            raise Refusal(
+            raise RequestRefused(
                 409, "The labels have changed and no longer support this suggestion. Nothing was written.", code="gone",
                 hint="Run the tuning again.",
             )  # fmt: skip
@@ -130,9 +130,9 @@ class _Run:
                 done = write(tuning, numbers, examples=self._spec.examples)
             except CannotApply as error:
                 said = named(self._settings, str(error))
-                raise Refusal(422, f"{_sentence(said)}.", code="cannot_apply") from None
+                raise RequestRefused(422, f"{_sentence(said)}.", code="cannot_apply") from None
             except OSError as error:
-                raise Refusal(507 if error.errno == 28 else 403, f"{self._spec.file} could not be written: {error.strerror}.", code="not_written") from None  # fmt: skip
+                raise RequestRefused(507 if error.errno == 28 else 403, f"{self._spec.file} could not be written: {error.strerror}.", code="not_written") from None  # fmt: skip
         return {
             "files": [self._named(file) for file in done.files], "examples": done.examples, "left_out": done.left_out,
             "note": named(self._settings, done.note), "hash": open_contract(self._settings, self._spec.file).hash,

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import IO, Any, Self
 
-from trueup.studio.refusal import Refusal
+from trueup.studio.refusal import RequestRefused
 
 log = logging.getLogger("trueup.studio")
 _SILENCE = 0.2  # seconds of silence after which an event says that the work continues
@@ -27,7 +27,7 @@ _MOST_SAID = 20_000  # bytes of standard error that are logged
 _COMMAND = (sys.executable, "-P", "-m", "trueup.studio.working")
 
 
-class Told(Refusal):
+class ReportedRefusal(RequestRefused):
     """A refusal that the process reported."""
 
     def __init__(self, status: int, error: dict[str, Any]) -> None:
@@ -39,10 +39,10 @@ class Told(Refusal):
         return {"error": self._error}
 
 
-class Work(Iterator[Any]):
+class LongJob(Iterator[Any]):
     """One long job. It starts when the first event is requested."""
 
-    def __init__(self, kind: str, spec: dict[str, Any], ended: "Callable[[Work], object]" = id) -> None:
+    def __init__(self, kind: str, spec: dict[str, Any], ended: "Callable[[LongJob], object]" = id) -> None:
         self._spec = json.dumps(
             {**spec, "work": kind, "parent": os.getpid()}
         ).encode()  # half a surrogate pair stays unchanged
@@ -80,7 +80,7 @@ class Work(Iterator[Any]):
             raise StopIteration
         if "error" in event:
             self.close()
-            raise Told(event["status"], event["error"])
+            raise ReportedRefusal(event["status"], event["error"])
         return event
 
     def result(self) -> Any:
@@ -89,7 +89,7 @@ class Work(Iterator[Any]):
             for event in self:
                 if "result" in event:
                     return event["result"]
-        raise Refusal(500, f"The {self._kind} ended before it was done.", code="work_failed")
+        raise RequestRefused(500, f"The {self._kind} ended before it was done.", code="work_failed")
 
     def close(self) -> None:
         """End the work, whether it is done or not."""
@@ -147,7 +147,7 @@ class Work(Iterator[Any]):
             if code == -signal.SIGKILL
             else "See the studio's log for the reason."
         )
-        raise Refusal(500, f"The {self._kind} ended before it was done.", code="work_failed", hint=why)
+        raise RequestRefused(500, f"The {self._kind} ended before it was done.", code="work_failed", hint=why)
 
     def _kill(self, process: "subprocess.Popen[bytes]") -> None:
         with contextlib.suppress(OSError):

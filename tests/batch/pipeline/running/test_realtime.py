@@ -31,7 +31,7 @@ from trueup.batch.pipeline.providers.choose import NoProvider
 from trueup.batch.pipeline.providers.rate_limits import _Bucket
 from trueup.batch.pipeline.rundir.control import NotRunning, kill, pause
 from trueup.batch.pipeline.rundir.directory import OwnedRun, RunDir
-from trueup.batch.pipeline.rundir.lock import Busy, Fenced, Lock
+from trueup.batch.pipeline.rundir.lock import Busy, Lock, RunTakenOver
 from trueup.batch.pipeline.running.run import RunOptions, execute
 from trueup.batch.pipeline.running.stop import Stop
 from trueup.testing.script import Cut, Fail, Raw, Reset, Say, Slow
@@ -353,7 +353,7 @@ def test_an_owner_whose_lock_file_is_taken_away_stops_before_it_writes(tmp_path:
     (path / "run.lock").unlink()
     second = OwnedRun.open(path)
     assert second.lock.term > first.lock.term
-    with pytest.raises(Fenced):
+    with pytest.raises(RunTakenOver):
         first.commit("began", mode="realtime")
     second.commit("began", mode="realtime")
     second.close()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 Row = Mapping[str, Any]
 
 
-class Work(NamedTuple):
+class StepForecast(NamedTuple):
     """The outcomes of one step: the known ones, and those still to come."""
 
     row: Row
@@ -18,7 +18,7 @@ class Work(NamedTuple):
     to_come: int
 
 
-def work_of(rows: Iterable[Row]) -> list[Work]:
+def work_of(rows: Iterable[Row]) -> list[StepForecast]:
     """The work of each step, as far as it is known. Units that wait for a step also wait for the steps after it.
 
     >>> first = {"valid": 2, "failed": 1, "retried": 0, "pending": 1}
@@ -30,7 +30,7 @@ def work_of(rows: Iterable[Row]) -> list[Work]:
     for row in rows:
         settled = row["valid"] + row["failed"] + row["retried"]
         whole = max(settled + row["pending"], coming)
-        found.append(Work(row, settled, whole - settled))
+        found.append(StepForecast(row, settled, whole - settled))
         coming = whole - row["failed"] - row["retried"]
     return found
 

@@ -54,7 +54,7 @@ def _of_problem(pipeline: Pipeline, problem: Problem, base: Parts) -> Fault:
     hint = f"Did you mean {problem.suggestion!r}?" if problem.suggestion else ""
     if path[-1] in _EXPRESSIONS:
         return fault("N012", inside(marks.value(path), problem.column), path, problem.message, hint)
-    unknown = problem.message.startswith("there is no key")
+    unknown = problem.message.startswith("unknown key")
     return fault(
         "N005" if unknown else "N006", marks.key(path) if unknown else marks.value(path), path, problem.message, hint
     )

@@ -23,7 +23,7 @@ from trueup.batch.pipeline.units.items_file import items_fault, read_items
 from trueup.conform.schema import Schema, SchemaError, compile_schema
 from trueup.contract.files.documents import parse_document
 from trueup.contract.files.extends import Origins
-from trueup.contract.files.faults import ContractError, Fault, Place, fault
+from trueup.contract.files.faults import ContractError, Fault, FilePlace, fault
 from trueup.contract.lint.grounded import lint_grounded
 from trueup.contract.lint.impossible import impossible
 from trueup.contract.lint.nearest import did_you_mean
@@ -77,7 +77,7 @@ def _sections(pipeline: Pipeline) -> Iterator[Fault]:
     for name in SECTIONS:
         if name not in pipeline.data:
             near = did_you_mean(name, [key for key in pipeline.data if key not in _KNOWN], "")
-            yield fault("N030", Place(pipeline.marks.file), (), f"section {name!r} is missing", near)
+            yield fault("N030", FilePlace(pipeline.marks.file), (), f"section {name!r} is missing", near)
     for name in pipeline.data:
         if name not in _KNOWN:
             hint = did_you_mean(name, [*SECTIONS, "validation", "post_process"], "This section is not used.")
@@ -237,7 +237,7 @@ def _template(
             yield pipeline.fault("N032", path, str(error))
         else:
             broken = pipeline.folder / pipeline.template_dir / (error.template or step.template)
-            place = Place(broken.as_posix(), error.line, 1)
+            place = FilePlace(broken.as_posix(), error.line, 1)
             yield fault("N032", place, path, f"the template does not parse: {error}")
         return
     except ValueError as error:
@@ -250,14 +250,14 @@ def _template(
             yield fault("N037", place, path, f"no item, expression or earlier step has {name!r}", hint)
 
 
-def _place_of(name: str, template: Path) -> Place:
+def _place_of(name: str, template: Path) -> FilePlace:
     """The place where a template uses a name."""
     import re
 
     source = template.read_text("utf-8", "replace")
     found = re.search(rf"(?<![\w.]){re.escape(name)}\b", source)
     at = found.start() if found else 0
-    return Place(template.as_posix(), source.count("\n", 0, at) + 1, at - source.rfind("\n", 0, at))
+    return FilePlace(template.as_posix(), source.count("\n", 0, at) + 1, at - source.rfind("\n", 0, at))
 
 
 def _schema(pipeline: Pipeline, step: PipelineStep) -> tuple[Schema | None, list[Fault]]:

@@ -8,7 +8,7 @@ from trueup.batch.pipeline.lint.fields import Fields, KnownFields
 from trueup.batch.pipeline.steps.expression import HIDDEN
 from trueup.batch.pipeline.steps.fan_out import INDEX, PARENT, FanOut
 from trueup.batch.pipeline.units.seeds import Dice, step_seed
-from trueup.contract.files.faults import Fault, Place, fault
+from trueup.contract.files.faults import Fault, FilePlace, fault
 from trueup.expressions.errors import ExpressionError
 from trueup.expressions.language import compile_expression
 from trueup.verdict.paths import Parts
@@ -67,7 +67,7 @@ def _expressions(
 def _fault(pipeline: Pipeline, path: Parts, error: ExpressionError, known: KnownFields | None, code: str) -> Fault:
     place = pipeline.marks.value(path)
     if place.inner and error.column:
-        place = Place(place.file, place.line, place.inner + error.column - 1)
+        place = FilePlace(place.file, place.line, place.inner + error.column - 1)
     hint = f"Did you mean {error.suggestion!r}?" if error.suggestion else ""
     if known is not None and error.message.startswith("there is no field "):
         hint = known.hint(error.message.rpartition("field ")[2].strip("'\""), hint)

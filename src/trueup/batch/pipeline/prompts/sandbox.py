@@ -169,7 +169,7 @@ def _replace(text: Any, old: str, new: str, count: int | None = None) -> str:
 
 
 # Templates pass the options by position: `indent(4, true)`.
-def _indent(text: Any, width: int = 4, first: object = False, blank: object = False) -> str:
+def _indent(text: Any, width: int = 4, first: object = False, blank: object = False) -> str:  # noqa: FBT002 - as above
     if not 0 <= width <= 100:
         raise TooMuch("indent takes at most 100")
     pad = " " * width

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueup.ask.clients.request import Failure, failure_in
+from trueup.ask.clients.request import CallFailure, failure_in
 from trueup.ask.policy import Mode
 from trueup.batch.pipeline.prompts.templates import PromptError
 from trueup.batch.pipeline.providers.batches import Requests
@@ -101,7 +101,7 @@ def sorted_out(lines: Iterable[bytes], owners: Container[str], mode: Mode = "tex
     return found, odd
 
 
-def _failure(failure: Failure) -> Recorded:
+def _failure(failure: CallFailure) -> Recorded:
     """An error line. An error that may pass next time is a transport failure; any other ends the asking."""
     plain = msgspec.to_builtins(failure)
     again = failure.kind in {"rate", "transient"} or failure.code in {

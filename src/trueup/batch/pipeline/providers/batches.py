@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
-from trueup.ask.clients.request import Failure, Request, TransportFailure
+from trueup.ask.clients.request import CallFailure, Request, TransportFailure
 from trueup.batch.pipeline.providers.choose import NoProvider, address, key_of
 from trueup.batch.pipeline.providers.http import MOST_FILE, HttpSession
 from trueup.batch.pipeline.providers.replay import ReplayProvider, reply_to
@@ -51,7 +51,7 @@ def _named(answer: Mapping[str, Any], key: str) -> str:
     """The provider's name for an object that it created. An answer without it is not valid."""
     name = answer.get(key)
     if not isinstance(name, str) or not name:
-        raise TransportFailure(Failure(f"the provider's answer has no {key!r}: {str(answer)[:200]}", "fatal"))
+        raise TransportFailure(CallFailure(f"the provider's answer has no {key!r}: {str(answer)[:200]}", "fatal"))
     return name
 
 
@@ -257,7 +257,7 @@ class ReplayBatches:
 
     async def look(self, batch: str) -> BatchStatus:
         if batch not in self._done:
-            raise TransportFailure(Failure(f"unknown batch {batch}", "fatal", 404))
+            raise TransportFailure(CallFailure(f"unknown batch {batch}", "fatal", 404))
         return BatchStatus("ended", "completed", len(self._done[batch]), len(self._done[batch]))
 
     async def results(self, batch: str) -> AsyncIterator[bytes]:

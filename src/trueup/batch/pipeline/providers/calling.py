@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trueup.ask.clients.request import Failure, Request, failure_in, failure_of
+from trueup.ask.clients.request import CallFailure, Request, failure_in, failure_of
 from trueup.batch.pipeline.estimating.cost import FREE, Prices, Purse
 from trueup.batch.pipeline.providers.http import page_of
 from trueup.batch.pipeline.providers.provider import Provider
@@ -140,19 +140,19 @@ class ProviderCaller:
         await self._stop.sleep(wait)
         return None
 
-    def _tell(self, job: ChunkJob, failure: Failure, what: str) -> None:
+    def _tell(self, job: ChunkJob, failure: CallFailure, what: str) -> None:
         """Write to the log why the run does not progress, from time to time rather than for every call."""
         now = time.monotonic()
         if now - self._told_at >= _TOLD_EVERY:
             self._told_at = now
             job.run.log.say(f"{self.name}: {failure.reason[:200]}; {what}")
 
-    def _not_counted(self, job: ChunkJob, unit_id: str, failure: Failure) -> None:
+    def _not_counted(self, job: ChunkJob, unit_id: str, failure: CallFailure) -> None:
         """Handle a call without a reply, for a reason that does not concern the unit."""
         if not self._free:
             job.refused(unit_id, failure.kind)
 
-    def _close_gate(self, job: ChunkJob, failure: Failure, burst: int) -> None:
+    def _close_gate(self, job: ChunkJob, failure: CallFailure, burst: int) -> None:
         wait = self._gate.refused(burst, failure.retry_after)
         if wait is None:
             self._stop.ask("provider", f"{self.name} has answered nothing but errors for too long: {failure.reason}")
@@ -181,7 +181,7 @@ class ProviderCaller:
 class _Missing(NamedTuple):
     """The reason why there is no reply, and what the server sent instead."""
 
-    failure: Failure
+    failure: CallFailure
     page: str = ""
 
 

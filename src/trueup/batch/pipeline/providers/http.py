@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.ask.clients.request import Failure, Request, TransportFailure, failure_in, retry_after
+from trueup.ask.clients.request import CallFailure, Request, TransportFailure, failure_in, retry_after
 from trueup.ask.secrets import spellings
 from trueup.batch.pipeline.providers.wire import body_of, headers_of
 from trueup.read.reader import read
@@ -53,7 +53,7 @@ class HttpSession:
 
         url = path if path.startswith(("http://", "https://")) else f"{self.base}{path}"
         if not url.startswith(self.base):
-            raise TransportFailure(Failure(f"the provider names another host: {url[:200]}", "fatal"))
+            raise TransportFailure(CallFailure(f"the provider names another host: {url[:200]}", "fatal"))
         given: dict[str, Any] = {"allow_redirects": False}
         if body is not None:
             given |= {"data": msgspec.json.encode(body), "headers": {"content-type": "application/json"}}
@@ -65,12 +65,12 @@ class HttpSession:
                 async for piece in response.content.iter_chunked(1 << 18):
                     size += len(piece)
                     if size > most:
-                        raise TransportFailure(Failure(f"the answer is longer than {most:,} bytes", "fatal"))
+                        raise TransportFailure(CallFailure(f"the answer is longer than {most:,} bytes", "fatal"))
                     pieces.append(piece)
                 return self._checked(response.status, response.headers, self._scrubbed(b"".join(pieces)), mode)
         except aiohttp.ClientError as error:
             reason = masked(str(error), self._secrets) or type(error).__name__
-            raise TransportFailure(Failure(reason, "transient", code=type(error).__name__)) from None
+            raise TransportFailure(CallFailure(reason, "transient", code=type(error).__name__)) from None
 
     def _scrubbed(self, body: bytes) -> bytes:
         for secret in map(str.encode, self._secrets):
@@ -83,13 +83,13 @@ class HttpSession:
             return body
         page = page_of(body)
         if status < 400:
-            raise TransportFailure(Failure(f"a redirect ({status}) is not followed", "fatal", status), page)
+            raise TransportFailure(CallFailure(f"a redirect ({status}) is not followed", "fatal", status), page)
         findings = read(body, status).findings
         after = retry_after({key.lower(): value for key, value in headers.items()})
         if findings:
             raise TransportFailure(failure_in(findings[0], mode, after), page)  # type: ignore[arg-type]  # a mode of the plan
         kind = "rate" if status == 429 else "transient" if status >= 500 else "fatal"
-        raise TransportFailure(Failure(f"status {status}", kind, status, after), page)  # type: ignore[arg-type]
+        raise TransportFailure(CallFailure(f"status {status}", kind, status, after), page)  # type: ignore[arg-type]
 
     async def json(self, method: str, path: str, body: Any = None, **more: Any) -> dict[str, Any]:
         """The same, parsed."""
@@ -97,10 +97,10 @@ class HttpSession:
         try:
             found = msgspec.json.decode(raw)
         except (msgspec.DecodeError, RecursionError):
-            failure = Failure("the body of the answer is not JSON, or was cut off", code="cut")
+            failure = CallFailure("the body of the answer is not JSON, or was cut off", code="cut")
             raise TransportFailure(failure, page_of(raw)) from None
         if not isinstance(found, dict):
-            raise TransportFailure(Failure("the body of the answer is not a JSON object", "fatal"), page_of(raw))
+            raise TransportFailure(CallFailure("the body of the answer is not a JSON object", "fatal"), page_of(raw))
         return found
 
     async def close(self) -> None:

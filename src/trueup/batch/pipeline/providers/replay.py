@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from trueup.ask.clients.request import Failure, Request, TransportFailure
+from trueup.ask.clients.request import CallFailure, Request, TransportFailure
 from trueup.batch.pipeline.rundir.disk import Damaged, read_lines
 from trueup.batch.pipeline.rundir.replies import kind_of
 from trueup.verdict.reply import Reply
@@ -58,10 +58,10 @@ def reply_to(rows: list[dict[str, Any]], step: str, unit_id: str, number: int) -
     """The recorded reply with that number, or a failure that says what is missing."""
     if not rows:
         message = f"no reply is recorded for unit {unit_id!r} in step {step!r}"
-        raise TransportFailure(Failure(message, "fatal", code="not_recorded"))
+        raise TransportFailure(CallFailure(message, "fatal", code="not_recorded"))
     row = rows[min(number, len(rows) - 1)]
     if "failure" in row:
-        raise TransportFailure(msgspec.convert(row["failure"], Failure))
+        raise TransportFailure(msgspec.convert(row["failure"], CallFailure))
     usage, finish = row.get("usage"), row.get("finish")
     if not usage and not finish:
         return row["raw_response"]

@@ -13,7 +13,7 @@ import msgspec
 
 from trueup import __version__
 from trueup.batch.counting.groups import Seen
-from trueup.batch.counting.tally import Tally
+from trueup.batch.counting.tally import UnitTally
 from trueup.batch.pipeline.estimating.cost import shown
 from trueup.batch.pipeline.reporting.status import standing, status
 from trueup.batch.pipeline.rundir.directory import RunDir
@@ -106,9 +106,9 @@ def _records(run: RunDir) -> Iterator[tuple[str, Row]]:
         yield from ((kind if can_show(row) else "damaged", row) for row in rows)
 
 
-def _tallies(run: RunDir) -> tuple[Tally, dict[str, Tally], int]:
+def _tallies(run: RunDir) -> tuple[UnitTally, dict[str, UnitTally], int]:
     """The findings and fixes of the whole run and of each step, and how many lines are not records."""
-    total, by_step = Tally(), {step: Tally() for step in run.state.steps}
+    total, by_step = UnitTally(), {step: UnitTally() for step in run.state.steps}
     seen: Seen = {}
     fixed, warned = set[str](), set[str]()
     damaged = 0
@@ -125,7 +125,7 @@ def _tallies(run: RunDir) -> tuple[Tally, dict[str, Tally], int]:
     return total, by_step, damaged
 
 
-def _summary(run: RunDir, found: Row, tally: Tally) -> Row:
+def _summary(run: RunDir, found: Row, tally: UnitTally) -> Row:
     """A summary with the same fields as a sift's."""
     for step in found["steps"]:
         for stage, number in step["stages"].items():

@@ -20,7 +20,7 @@ class Busy(RuntimeError):
     """Another process owns the run."""
 
 
-class Fenced(RuntimeError):
+class RunTakenOver(RuntimeError):
     """This process no longer owns the run."""
 
 
@@ -63,13 +63,13 @@ class Lock:
             self._write()
 
     def check(self) -> None:
-        """Raise `Fenced` unless the lock is still ours."""
+        """Raise `RunTakenOver` unless the lock is still ours."""
         try:
             there, ours = self._path.stat(), os.fstat(self._handle)
         except FileNotFoundError:
-            raise Fenced(f"{self._path} was deleted under this run; nothing more was written") from None
+            raise RunTakenOver(f"{self._path} was deleted under this run; nothing more was written") from None
         if (there.st_ino, there.st_dev) != (ours.st_ino, ours.st_dev):
-            raise Fenced(f"{self._path} was replaced: another process owns the run; nothing more was written")
+            raise RunTakenOver(f"{self._path} was replaced: another process owns the run; nothing more was written")
 
     def release(self) -> None:
         if self._handle >= 0:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Literal
 
-from trueup.ask.clients.request import Failure, TransportFailure
+from trueup.ask.clients.request import CallFailure, TransportFailure
 from trueup.batch.pipeline.estimating.cost import Prices, Purse
 from trueup.batch.pipeline.providers.batch_requests import custom_id, requests_of, sorted_out
 from trueup.batch.pipeline.providers.batches import Batches
@@ -182,7 +182,7 @@ class BatchEngine(Engine):
     def _waits(self) -> list[float]:
         return [min(60.0, self._poll * 2.0**number) for number in range(_TRIES)]
 
-    async def _again(self, failure: Failure, wait: float, provider: Batches) -> None:
+    async def _again(self, failure: CallFailure, wait: float, provider: Batches) -> None:
         """Wait before the next try. Errors that will not pass are raised."""
         if failure.kind not in {"rate", "transient"}:
             raise TransportFailure(failure)
@@ -254,7 +254,7 @@ class BatchEngine(Engine):
                 return [raw async for raw in provider.results(batch.id)]
             except TransportFailure as error:
                 await self._again(error.failure, wait, provider)
-        raise TransportFailure(Failure(f"the results of {batch.id} could not be fetched"))
+        raise TransportFailure(CallFailure(f"the results of {batch.id} could not be fetched"))
 
     def _take_answer(
         self, job: ChunkJob, asks: dict[int, UnitAsk], place: int, cid: str, record: dict[str, Any]

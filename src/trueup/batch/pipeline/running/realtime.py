@@ -18,7 +18,7 @@ from trueup.batch.disk.full_disk import is_full
 from trueup.batch.pipeline.providers.calling import ProviderCaller
 from trueup.batch.pipeline.providers.reply_cache import ReplyCache
 from trueup.batch.pipeline.rundir.directory import OwnedRun
-from trueup.batch.pipeline.rundir.lock import Fenced
+from trueup.batch.pipeline.rundir.lock import RunTakenOver
 from trueup.batch.pipeline.rundir.state import Chunk, StepOutcome
 from trueup.batch.pipeline.running.jobs import ChunkJob
 from trueup.batch.pipeline.running.local_steps import LocalSteps
@@ -134,7 +134,7 @@ class Engine:
                 raise
             self.run.free_reserve()
             self.stop.ask("disk", no_room(self.run.path, error))
-        except Fenced as error:
+        except RunTakenOver as error:
             self.stop.ask("fenced", str(error))
         finally:
             self._wake.set()

@@ -26,7 +26,7 @@ from trueup.batch.pipeline.providers.reply_cache import ReplyCache
 from trueup.batch.pipeline.reporting.live import Live
 from trueup.batch.pipeline.rundir.directory import OwnedRun
 from trueup.batch.pipeline.rundir.disk import Disk
-from trueup.batch.pipeline.rundir.lock import Fenced
+from trueup.batch.pipeline.rundir.lock import RunTakenOver
 from trueup.batch.pipeline.rundir.state import Chunk
 from trueup.batch.pipeline.running.post_processing import post_process
 from trueup.batch.pipeline.running.realtime import Engine
@@ -90,7 +90,7 @@ def execute(
         if not is_full(error):
             raise
         return RunEnd("paused", no_room(run.path, error), _CODES["disk"])
-    except Fenced as error:
+    except RunTakenOver as error:
         return RunEnd("paused", str(error), _CODES["fenced"])
     finally:
         run.close()
@@ -130,7 +130,7 @@ def _by_batch(run: OwnedRun, *, asked: bool | None) -> bool:
 async def _carry_on(run: OwnedRun, options: RunOptions, opened: "_Providers", stop: Stop, live: Live) -> None:
     try:
         await _drive(run, options, opened, stop, live)
-    except Fenced:
+    except RunTakenOver:
         raise
     except Exception as error:
         if is_full(error):

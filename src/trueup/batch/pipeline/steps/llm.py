@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from trueup.ask.clients.request import Failure, Request
+from trueup.ask.clients.request import CallFailure, Request
 from trueup.ask.loop.loop import Loop
 from trueup.ask.loop.plan import Finish, Send, Wait
 from trueup.ask.memory import Memory
@@ -144,7 +144,7 @@ class UnitAsk:
         failure = record.get("failure")
         self._page = record.get("page", "")
         if failure is not None:
-            self._step = self._loop.failed(msgspec.convert(failure, Failure))
+            self._step = self._loop.failed(msgspec.convert(failure, CallFailure))
         else:
             self._seen[METADATA] = metadata(self.unit, self._name, record)
             verdict = self._loop.judge(reply_of(record))

@@ -14,7 +14,7 @@ from trueup.batch.input.units import given_twice
 from trueup.batch.pipeline.config import Pipeline
 from trueup.batch.pipeline.units.items import ItemsError
 from trueup.contract.files.documents import LIMITS, parse_document
-from trueup.contract.files.faults import ContractError, Fault, Place, fault
+from trueup.contract.files.faults import ContractError, Fault, FilePlace, fault
 from trueup.contract.lint.nearest import did_you_mean
 from trueup.verdict.paths import Parts
 
@@ -54,7 +54,7 @@ def items_fault(pipeline: Pipeline, error: ItemsError) -> Fault:
     return fault("N033", place_of(pipeline, error.item), _SOURCE, str(error), error.hint)
 
 
-def place_of(pipeline: Pipeline, item: Parts) -> Place:
+def place_of(pipeline: Pipeline, item: Parts) -> FilePlace:
     """The place of an item in the file of the items; the file alone if it is too large."""
     name = _name(pipeline)
     kind = Path(name).suffix.lower()
@@ -62,9 +62,9 @@ def place_of(pipeline: Pipeline, item: Parts) -> Place:
     if kind == ".jsonl":
         lines = [number for number, line in enumerate(raw.splitlines(), 1) if line.strip()]
         index = item[0] if item else 0
-        return Place(name, lines[index] if isinstance(index, int) and index < len(lines) else 1)
+        return FilePlace(name, lines[index] if isinstance(index, int) and index < len(lines) else 1)
     if len(raw) > LIMITS.get(kind, LIMITS[".yaml"]):
-        return Place(name)
+        return FilePlace(name)
     return parse_document(raw.decode(), name, ".json" if kind == ".json" else ".yaml").marks.value(item)
 
 
@@ -111,7 +111,7 @@ def _lines(raw: bytes, name: str) -> list[Any]:
             items.append(item)
             twice = given_twice(item, line) if isinstance(item, dict) else ""
             if twice:
-                faults.append(fault("N004", Place(name, number), _SOURCE, twice[0].lower() + twice[1:], _KEEP_ONE))
+                faults.append(fault("N004", FilePlace(name, number), _SOURCE, twice[0].lower() + twice[1:], _KEEP_ONE))
         if len(faults) == _MOST_FAULTS:
             break
     if faults:
@@ -133,7 +133,7 @@ def _twice(text: str, name: str) -> list[Fault]:
     """The keys that a file has twice; one fault without a line if the file is too large."""
     if len(text) <= LIMITS[".json"]:
         return parse_document(text, name, ".json").faults[:_MOST_FAULTS]
-    return [fault("N004", Place(name), _SOURCE, "an object of the file has a key twice", _KEEP_ONE)]
+    return [fault("N004", FilePlace(name), _SOURCE, "an object of the file has a key twice", _KEEP_ONE)]
 
 
 def _not_json(raw: bytes, error: Exception, name: str, first: int, what: str) -> Fault:
@@ -145,15 +145,15 @@ def _not_json(raw: bytes, error: Exception, name: str, first: int, what: str) ->
     try:
         json.loads(text)
     except json.JSONDecodeError as found:
-        place = Place(name, first + found.lineno - 1, found.colno)
+        place = FilePlace(name, first + found.lineno - 1, found.colno)
         return fault("N002", place, _SOURCE, f"{what} is not JSON: {found.msg}")
     except (ValueError, RecursionError):
         pass
     reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-    return fault("N002", Place(name, first), _SOURCE, f"{what} is not JSON: {reason}")
+    return fault("N002", FilePlace(name, first), _SOURCE, f"{what} is not JSON: {reason}")
 
 
 def _not_utf8(raw: bytes, error: UnicodeDecodeError, name: str, first: int = 1) -> Fault:
     line = raw.count(b"\n", 0, error.start) + first
     column = error.start - raw.rfind(b"\n", 0, error.start)
-    return fault("N001", Place(name, line, column), _SOURCE, "the file is not UTF-8 here", "Save it as UTF-8.")
+    return fault("N001", FilePlace(name, line, column), _SOURCE, "the file is not UTF-8 here", "Save it as UTF-8.")
