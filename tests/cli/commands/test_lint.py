@@ -67,9 +67,15 @@ def test_what_a_file_says_cannot_move_the_cursor(run: Run, desk: Path) -> None:
     assert out.count("\n") == 2
 
 
-def test_the_editor_schema_is_printed(run: Run) -> None:
-    done = run("lint", "--editor-schema")
-    assert json.loads(done.out)["title"] == "trueup contract"
+@pytest.mark.parametrize("kind", ["contract", "pipeline", "gateway"])
+def test_the_editor_schema_is_printed(run: Run, kind: str) -> None:
+    done = run("lint", "--editor-schema", kind)
+    assert json.loads(done.out)["title"] == f"trueup {kind}"
+
+
+def test_the_default_editor_schema_is_for_contracts(run: Run) -> None:
+    assert run("lint", "--editor-schema").out == run("lint", "--editor-schema", "contract").out
+    assert "'gateway'" in run("lint", "--editor-schema", "gatway").err
 
 
 def test_check_takes_a_contract_file_and_a_state(run: Run, desk: Path) -> None:
@@ -160,7 +166,7 @@ def test_slips_in_the_words_of_a_schema_are_warned_of(run: Run, desk: Path) -> N
     done = run("lint", "slip.yaml")
     assert done.code == 0
     assert done.out.splitlines()[0] == (
-        "slip.yaml:3:3: warning[N023] 'requried' is no keyword of JSON Schema, so it asks for nothing. Did you mean 'required'?"
+        "slip.yaml:3:3: warning[N023] 'requried' is not a JSON Schema keyword, so it has no effect. Did you mean 'required'?"
     )
     assert run("lint", "--strict", "slip.yaml").code == 1
 

@@ -1,4 +1,4 @@
-"""`trueup lint`: contract files, pipelines and a gateway's file in, everything that is wrong with them out, one line each with file, line and column."""
+"""`trueup lint`: check contract files, pipelines and gateway files; print each error with its file, line and column."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,8 +13,16 @@ if TYPE_CHECKING:
     from trueup.contract.files.faults import Fault
 
 
+# The kinds of files that editors can complete, and the package with the JSON Schema of each.
+SCHEMAS = {
+    "contract": "trueup.contract.files",
+    "pipeline": "trueup.batch.pipeline.lint",
+    "gateway": "trueup.gateway.file",
+}
+
+
 class Looked(NamedTuple):
-    """What was found in one file, and how many of its examples were run."""
+    """The faults in one file, and how many of its examples were run."""
 
     file: str
     faults: "tuple[Fault, ...]"
@@ -23,10 +31,16 @@ class Looked(NamedTuple):
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="FILES...")
-@click.option("--run", "run_them", is_flag=True, help="Run the examples inside each contract, too.")
-@click.option("--strict", is_flag=True, help="Let warnings fail as well.")
+@click.option("--run", "run_them", is_flag=True, help="Also run the examples inside each contract.")
+@click.option("--strict", is_flag=True, help="Fail on warnings, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the faults as one JSON document.")
-@click.option("--editor-schema", is_flag=True, help="Print the JSON Schema of contract files, for an editor.")
+@click.option(
+    "--editor-schema",
+    type=click.Choice(list(SCHEMAS)),
+    is_flag=False,
+    flag_value="contract",
+    help="Print the JSON Schema of contract, pipeline or gateway files, for an editor.  [default: contract]",
+)
 @click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),
@@ -34,11 +48,14 @@ class Looked(NamedTuple):
     show_default=True,
     help="Colour; auto means on a terminal, unless NO_COLOR is set.",
 )
-def lint(files: tuple[str, ...], run_them: bool, strict: bool, as_json: bool, editor_schema: bool, color: Color) -> int:
-    """Find what is wrong with contract FILES, folders of them, pipeline folders and a gateway's file, before any reply comes in.
+def lint(
+    files: tuple[str, ...], *, run_them: bool, strict: bool, as_json: bool, editor_schema: str | None, color: Color
+) -> int:
+    """Find errors in contract FILES, folders of contracts, pipeline folders and gateway files, before any reply
+    arrives.
 
-    Each fault is one line: file, line, column, code and what to do. Exit code 0: nothing wrong (warnings aside,
-    unless --strict), 1: something is wrong, 2: a file cannot be read, or the command is wrong.
+    Each fault is one line: file, line, column, code and what to do. Exit code 0: no errors (and with --strict, no
+    warnings), 1: at least one error, 2: a file cannot be read, or the command is wrong.
 
     \b
       trueup lint contracts/*.yaml
@@ -50,19 +67,19 @@ def lint(files: tuple[str, ...], run_them: bool, strict: bool, as_json: bool, ed
     from trueup.cli.terminal.output import is_terminal, write
 
     if editor_schema:
-        from trueup.contract.files.shape import file_schema
+        from importlib.resources import files as data_of
 
-        write(document(file_schema(), indented=True) + "\n")
+        write((data_of(SCHEMAS[editor_schema]) / f"{editor_schema}.schema.json").read_text("utf-8"))
         return 0
     if not files:
-        raise click.UsageError("no file to look at: name one or more contracts")
+        raise click.UsageError("no files: name at least one contract")
     files = tuple(name for file in files for name in _inside(file))
-    looked = [_look(file, run_them) for file in files]
+    looked = [_look(file, run_them=run_them) for file in files]
     failed = any(found.level == "error" or strict for each in looked for found in each.faults)
     if as_json:
-        write(document(_report(looked, failed), indented=is_terminal()) + "\n")
+        write(document(_report(looked, failed=failed), indented=is_terminal()) + "\n")
     else:
-        _show(looked, run_them, failed, color)
+        _show(looked, color, run_them=run_them, failed=failed)
     names = {*files, *(f"{file.rstrip('/')}/config.yaml" for file in files)}
     if any(found.code == "N001" and found.file in names for each in looked for found in each.faults):
         return 2
@@ -70,7 +87,7 @@ def lint(files: tuple[str, ...], run_them: bool, strict: bool, as_json: bool, ed
 
 
 def _inside(file: str) -> list[str]:
-    """The contracts of a folder; a pipeline's folder, as a file, is what it is."""
+    """The contracts in a folder. A pipeline's folder and a file are returned unchanged."""
     folder = Path(file)
     if not folder.is_dir() or (folder / "config.yaml").exists():
         return [file]
@@ -78,7 +95,7 @@ def _inside(file: str) -> list[str]:
     return [str(inner) for inner in found] or [file]
 
 
-def _look(file: str, run_them: bool) -> Looked:
+def _look(file: str, *, run_them: bool) -> Looked:
     if Path(file).is_dir() or Path(file).name == "config.yaml":
         from trueup.batch.pipeline.lint.run import lint_pipeline
         from trueup.batch.pipeline.prompts.templates import PromptError
@@ -106,7 +123,7 @@ def _look(file: str, run_them: bool) -> Looked:
 
 
 def _is_gateway(file: Path) -> bool:
-    """Whether a file names upstreams, as that of a gateway does and no contract; most are not read twice for that."""
+    """Whether a file names upstreams, which only a gateway's file does. Most files are not read twice for this."""
     from trueup.contract.files.documents import read_document
     from trueup.contract.files.faults import ContractError
 
@@ -119,7 +136,7 @@ def _is_gateway(file: Path) -> bool:
     return isinstance(data, dict) and "upstreams" in data
 
 
-def _report(looked: list[Looked], failed: bool) -> dict[str, Any]:
+def _report(looked: list[Looked], *, failed: bool) -> dict[str, Any]:
     return {
         "ok": not failed,
         "files": [{"file": each.file, "examples": each.examples} for each in looked],
@@ -127,7 +144,7 @@ def _report(looked: list[Looked], failed: bool) -> dict[str, Any]:
     }
 
 
-def _show(looked: list[Looked], run_them: bool, failed: bool, color: Color) -> None:
+def _show(looked: list[Looked], color: Color, *, run_them: bool, failed: bool) -> None:
     from rich.text import Text
 
     from trueup.cli.terminal.layout import count
