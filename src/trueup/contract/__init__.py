@@ -1,1 +1,1 @@
-"""What a valid reply is, and the one place where the line from text to verdict is put together."""
+"""Contracts: they define a valid reply, and here the steps from text to verdict are combined."""

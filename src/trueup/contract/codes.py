@@ -1,6 +1,6 @@
-"""Codes: a code or a name enters, its row of the catalogue and its page leave; those of installed checks too.
+"""Codes: looks up a code or a name and returns its row in the catalogue and its page, also for installed checks.
 
-The pages are data of the package, `findings/<CODE>-<name>.md`. A check of one's own brings its page along.
+The pages are package data, `findings/<CODE>-<name>.md`. A custom check provides its own page.
 """
 
 from importlib.resources import files
@@ -14,32 +14,32 @@ Kind = FixKind | FindingKind
 ALL: list[Kind] = [*FIXES.values(), *FINDINGS.values()]
 
 FAMILIES = {
-    "W": "Wrappers: what stood around the value",
+    "W": "Wrappers: what surrounded the value",
     "S": "Syntax: how the value was written",
-    "F": "Forms: shapes that are not JSON",
+    "F": "Forms: formats other than JSON",
     "K": "Calls: how a tool call was given",
-    "C": "Coercions: a value brought to the schema's type",
+    "C": "Coercions: values converted to the schema's types",
     "R": "Replies: what a provider sent",
-    "P": "Reading: what the text cannot give",
+    "P": "Reading: information that the text does not contain",
     "L": "Limits",
     "G": "Grades",
-    "V": "Schema: what the value breaks",
-    "T": "Tools: what is wrong with calls, and with words about them",
-    "A": "Asking: why it ended without a valid reply",
-    "B": "Rules: what the data breaks",
-    "E": "Evidence: what the sources do not say",
-    "Q": "Worth: what makes a reply worth its price",
-    "H": "Shelf: what ready checks find",
-    "D": "Dialogue: what does not fit the state of the conversation",
-    "U": "Units: what is wrong with a line of a batch",
-    "X": "Bugs: what is wrong with the code of a contract",
-    "N": "Files: what is wrong with a contract or a pipeline",
+    "V": "Schema: where the value breaks the schema",
+    "T": "Tools: problems with calls, and with text about them",
+    "A": "Asking: reasons why it ended without a valid reply",
+    "B": "Rules: rules that the data breaks",
+    "E": "Evidence: values that the sources do not support",
+    "Q": "Worth: whether a reply is worth its price",
+    "H": "Shelf: findings of ready checks",
+    "D": "Dialogue: text that does not fit the state of the conversation",
+    "U": "Units: problems with a line of a batch",
+    "X": "Bugs: problems in the code of a contract",
+    "N": "Files: problems with a contract or a pipeline",
 }
 OWN_FAMILY = "Custom checks of installed packages"
 
 
 class NoSuchCode(ValueError):
-    """Nothing has that code or name; `near` are the ones that come close."""
+    """The code or name is unknown; `near` lists similar ones."""
 
     def __init__(self, word: str, near: list[Kind]) -> None:
         super().__init__(f"no code or name {word!r}")
@@ -47,7 +47,7 @@ class NoSuchCode(ValueError):
 
 
 def find_kinds(word: str) -> list[Kind]:
-    """The kinds of a code or a name, in any case; a name may belong to a fix and to its finding.
+    """The kinds with a code or a name, in any case; a fix and its finding may share a name.
 
     >>> [kind.code for kind in find_kinds("Trailing-Comma")]
     ['S001']
@@ -68,7 +68,7 @@ def find_kinds(word: str) -> list[Kind]:
 
 
 def family_of(kind: Kind) -> str:
-    """The letter of a kind's family; `own` for a check of an installed package."""
+    """The letter of a kind's family, or `own` for a check of an installed package."""
     return kind.code[0] if kind.code in FINDINGS or kind.code in FIXES else "own"
 
 
@@ -78,7 +78,7 @@ def describe(kind: Kind) -> dict[str, Any]:
 
 
 def own_kinds() -> list[Kind]:
-    """What the custom checks of installed packages find."""
+    """The findings of the custom checks of installed packages."""
     return [check.kind for check in installed().values()]
 
 

@@ -1,9 +1,9 @@
-"""A contract's fingerprint: takes what the contract was made of, gives 16 hexadecimal digits.
+"""A contract's fingerprint: takes the options of a contract, returns 16 hexadecimal digits.
 
-Equal rules have equal fingerprints, in any order of their keys, from a file or from Python. A function counts by its name, source,
-defaults and the values it closes over; a type by its JSON Schema and the source of its classes and validators; another object by its
-type and its public plain attributes.
-Memory addresses and paths do not count, and neither does what a function calls or reads elsewhere.
+Equal rules have equal fingerprints, with keys in any order, from a file or from Python. A function counts by its name,
+source, defaults and the values it closes over; a type by its JSON Schema and the source of its classes and validators;
+another object by its type and its plain public attributes. Memory addresses and paths do not count, and neither does
+anything that a function calls or reads elsewhere.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _MOST_DEPTH = 100
 
 
 class Fingerprint:
-    """The fingerprint of one contract; computed again only when the environment has changed its rules."""
+    """The fingerprint of one contract; recomputed only if the environment has changed its rules."""
 
     __slots__ = ("_given", "_settings", "_written")
 
@@ -70,10 +70,10 @@ def _hashed(contract: "Contract[Any]", given: Mapping[str, Any], settings: Any) 
 
 
 def _code_of(schema: Any) -> list[Any]:
-    """The classes and validators of a Python type, whose code a JSON Schema does not show; none of any other schema."""
+    """The classes and validators of a Python type, because a JSON Schema does not show their code."""
     if schema is None or isinstance(schema, dict | bool | str | os.PathLike | Schema):
         return []
-    from trueup.conform.annotations import code_in  # loaded where a contract is a type
+    from trueup.conform.annotations import code_in  # loaded only if a contract is a type
 
     return code_in(schema)
 
@@ -85,7 +85,7 @@ def _reply(settings: Any) -> Any:
 
 
 def _quality(options: Mapping[str, Any]) -> Any:
-    """The options of the learned score; a model counts by its content, without the path it came from."""
+    """The options of the learned score; a model counts by its content, without its path."""
     model = hashlib.sha256(msgspec.json.encode(options["model"])).hexdigest()
     return _plain({**options, "model": model})
 
@@ -121,7 +121,7 @@ def _plain(value: Any, seen: tuple[int, ...] = ()) -> Any:
 
 
 def _named(value: Any, seen: tuple[int, ...]) -> Any:
-    """A function by its name, its source and what it holds; another object by its type and its public plain attributes."""
+    """A function by its name, source and values; another object by its type and its plain public attributes."""
     if isinstance(value, partial):
         return [_plain(part, seen) for part in (value.func, value.args, value.keywords)]
     if inspect.ismethod(value):
@@ -134,7 +134,7 @@ def _named(value: Any, seen: tuple[int, ...]) -> Any:
 
 
 def _held(function: Any) -> list[Any]:
-    """The values that a function brings with it: defaults, and what it closes over."""
+    """The values that belong to a function: its defaults, and the values it closes over."""
     defaults = [part for name in ("__defaults__", "__kwdefaults__") if (part := getattr(function, name, None))]
     cells = getattr(function, "__closure__", None) or ()
     return defaults + [cell.cell_contents for cell in cells if not _is_empty(cell)]

@@ -1,7 +1,8 @@
-"""Items: a list in a reply, item by item while the reply comes in.
+"""Items: a list in a reply, item by item while the reply arrives.
 
-A contract and a source of chunks enter; each item of the list leaves as soon as it has closed, as the contract's type makes it. An
-item that is not valid, or that its sources do not have, does not leave: it is kept with its findings. The verdict of the whole reply comes last.
+Takes a contract and a source of chunks, and yields each item of the list as soon as it closes, converted by the
+contract's type. An item that is not valid, or that the sources do not support, is not yielded but kept with its
+findings. The verdict of the whole reply comes last.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -26,23 +27,23 @@ _LIST = frozenset({"array", "null"})
 
 
 class RefusedItem(msgspec.Struct, frozen=True):
-    """An item that is not valid: its position in the list, its data, and what is wrong with it."""
+    """An item that is not valid: its position in the list, its data, and its findings."""
 
     index: int
     """The position of the item in the list, from 0."""
     data: Any
     """The plain data of the item."""
     findings: tuple[Finding, ...]
-    """What is wrong with it."""
+    """The findings about the item."""
 
 
 class Items(Generic[X]):
     """The items of a list, each as soon as it has closed; `Contract.items()` makes one. Iterate with `for` or `async for`.
 
-    `refused` holds the items that are not valid. `withdrawn` holds items that were given before the reply turned to another list: the
-    items of that list follow. `verdict` is the verdict of the whole reply, after the last item: an item that
-    was valid by itself does not say that the rest of the reply is. `contract` is the contract of the whole reply; `source`, `path` and
-    `context` are those of `Contract.items`.
+    `refused` contains the items that are not valid. `withdrawn` contains items that were given before the reply
+    switched to another list; the items of that list follow. `verdict` is the verdict of the whole reply, available
+    after the last item: a valid item does not mean that the rest of the reply is valid. `contract` is the contract of
+    the whole reply; `source`, `path` and `context` are the same as for `Contract.items`.
     """
 
     __slots__ = (
@@ -68,15 +69,15 @@ class Items(Generic[X]):
         self._context = context
         self._grounding = None if contract.meaning is None else contract.meaning.grounding
         self._known = completed([], context or {}) if self._grounding is not None else {}
-        self._begun = 0  # how often what had come turned out to be reasoning
-        self._taken: list[Any] = []  # the data of the items that were looked at
+        self._begun = 0  # how many times everything so far turned out to be reasoning
+        self._taken: list[Any] = []  # the data of the items that were judged
         self._given: list[X] = []
         self.refused: list[RefusedItem] = []
         self.withdrawn: list[X] = []
 
     @property
     def verdict(self) -> Verdict[Any]:
-        """The verdict of the whole reply, once its last item was taken."""
+        """The verdict of the whole reply, once the last item has been taken."""
         return self._stream.verdict
 
     def __iter__(self) -> Iterator[X]:
@@ -99,12 +100,12 @@ class Items(Generic[X]):
             yield from self._judged(index, data)
 
     def _withdraw(self) -> None:
-        """What was given belongs to another list than the one that counts."""
+        """Withdraw the items that were given: they belong to a list that does not count."""
         self.withdrawn += self._given
         self._given, self._taken, self.refused = [], [], []
 
     def _left(self) -> Iterator[X]:
-        """What only the whole reply has shown; where it is refused, an item may be the beginning of one that was cut off."""
+        """Compare with the whole reply; if it is refused, the last item may be the start of a truncated one."""
         verdict = self._stream.verdict
         here = verdict.data if verdict.ok else None
         for slot in self._path:
@@ -134,7 +135,7 @@ class Items(Generic[X]):
             self.refused.append(RefusedItem(index, verdict.data, tuple(found)))
 
     def _unfounded(self, index: int, data: Any) -> tuple[Finding, ...]:
-        """What a grounded contract finds wrong in an item by itself; the verdict of the whole compares it with the others."""
+        """The findings of a grounded contract about an item alone; the verdict of the whole reply compares items."""
         if self._grounding is None:
             return ()
         found = self._grounding.judge_part((*self._path, index), data, self._known)
@@ -147,7 +148,7 @@ def _read(path: str) -> Parts:
 
 
 def _known(contract: "Contract[Any]", path: Parts) -> Parts:
-    """The path, where the contract may have a list there."""
+    """The path, if the contract may have a list there."""
     schema = contract.schema
     if schema is None or not path:
         return path
@@ -164,10 +165,10 @@ def _known(contract: "Contract[Any]", path: Parts) -> Parts:
 
 
 def _list_in(contract: "Contract[Any]") -> Parts:
-    """Where a contract has its list: the root, or the only member that is one."""
+    """The path of the list in a contract: the root, or the only member that is a list."""
     schema = contract.schema
     if schema is None:
-        raise ValueError("items are of a list in JSON: give the contract a schema, such as list[Model]")
+        raise ValueError("`items` needs a list in JSON: give the contract a schema, such as list[Model]")
     if "array" in schema.types:
         return ()
     lists = [name for name in sorted(schema.root_keys) if _is_list(types_along(schema.place, (name,)))]

@@ -1,1 +1,1 @@
-"""Contract files: YAML, TOML or JSON with the place of everything in it, what it extends, what it may say."""
+"""Contract files: read YAML, TOML or JSON with the position of everything, apply `extends`, and check the keys."""

@@ -1,6 +1,6 @@
-"""The shapes of the parts of a contract that speak of meaning: rules, the reply's worth, scores, states.
+"""The shapes of the parts of a contract that concern meaning: rules, the reply's worth, scores, states.
 
-A test compares their keys with those that the rooms themselves take, so that the two cannot drift apart.
+A test compares their keys with the keys that the rooms themselves accept, so that the two agree.
 """
 
 from typing import Any
@@ -19,18 +19,18 @@ SWITCH: Shape = {"type": "boolean"}
 
 
 def mapping(properties: dict[str, Shape], description: str = "", **more: Any) -> Shape:
-    """An object with these keys and no others."""
+    """An object with exactly these keys."""
     about = {"description": description} if description else {}
     return {"type": "object", **about, "properties": properties, "additionalProperties": False, **more}
 
 
 def some(shape: Shape) -> Shape:
-    """One of a shape, or a list of them."""
+    """One value of a shape, or a list of them."""
     return {"anyOf": [shape, {"type": "array", "items": shape}]}
 
 
 def said(shape: Shape, description: str, **more: Any) -> Shape:
-    """A shape with a sentence for editors, and its `default` if it has one."""
+    """A shape with a sentence for editors, and its `default` if there is one."""
     return {**shape, "description": description, **more}
 
 
@@ -79,7 +79,7 @@ RULES: Shape = {
                     "additionalProperties": {"type": "array"},
                     "description": "The values that each field may have; upper and lower case are the same.",
                 },
-                "rules": {"type": "array", "items": RULE, "description": "What must hold between fields."},
+                "rules": {"type": "array", "items": RULE, "description": "Rules between fields."},
                 "budget": {
                     "type": "integer",
                     "minimum": 1,
@@ -95,10 +95,12 @@ RULES: Shape = {
 REPLY_RULE: Shape = mapping(
     {
         "name": said(TEXT, "The rule's name in logs."),
-        "expr": said(TEXT, "What must be true of the reply: text, length, calls, first, question, state, data."),
-        "reason": said(TEXT, "Why a reply that breaks it is refused."),
-        "hint": said(TEXT, "What to tell the model."),
-        "on": said(SWITCH, "Whether it is switched on.", default=True),
+        "expr": said(
+            TEXT, "An expression that must be true of the reply: text, length, calls, first, question, state, data."
+        ),
+        "reason": said(TEXT, "The reason that is reported if a reply breaks the rule."),
+        "hint": said(TEXT, "The hint that is sent to the model."),
+        "on": said(SWITCH, "Whether the rule is switched on.", default=True),
     },
     "A rule of your own.",
     required=["name", "expr"],
@@ -128,7 +130,7 @@ REPLY: Shape = {
                     "default": "load",
                 },
             },
-            "Each rule by itself.",
+            "The setting of each rule.",
         ),
     ],
 }
@@ -141,7 +143,7 @@ QUALITY: Shape = mapping(
             "anyOf": [TEXT, {"type": "object"}],
             "description": "The model that `trueup learn` wrote: the path of its file, or the model itself.",
         },
-        "below": said(BELOW, "The score below which a reply is found wanting.", default=LOW_QUALITY),
+        "below": said(BELOW, "The score below which a reply gets a finding.", default=LOW_QUALITY),
         "level": SCORE_LEVEL,
         "shadow": said(SWITCH, "Whether the score is only recorded, without a finding.", default=False),
     },
@@ -172,7 +174,7 @@ GROUNDED: Shape = {
                 "patterns": {
                     "type": "object",
                     "additionalProperties": {"type": "object", "additionalProperties": TEXTS},
-                    "description": "For each field, and each value of it, what shows the value in a source: phrases, or /expressions/.",
+                    "description": "For each field, and each value of it, the text that shows the value in a source: phrases, or /expressions/.",
                 },
                 "level": LEVEL,
                 "least": {
@@ -180,20 +182,20 @@ GROUNDED: Shape = {
                     "description": "The weakest evidence that counts.",
                     "default": "fuzzy",
                 },
-                "source": said(TEXT, "The field of a unit's input that holds the source.", default="source"),
+                "source": said(TEXT, "The field of a unit's input that contains the source.", default="source"),
                 "roles": {
                     "type": "array",
                     "items": {"enum": ["user", "assistant", "tool"]},
-                    "description": "Whose messages are a source if the conversation is; by default all three.",
+                    "description": "The roles whose messages are a source if the conversation is one; by default all three.",
                 },
                 "kinds": {
                     "type": "object",
                     "additionalProperties": TEXT,
-                    "description": "For replies in prose: regular expressions of what else must be in the source, by name.",
+                    "description": "For replies in prose: regular expressions, by name, for other text that must be in the source.",
                 },
                 "calls": said(SWITCH, "Whether the arguments of tool calls are looked up too.", default=False),
             },
-            "What is looked up, and where.",
+            "Which values are looked up, and where.",
         ),
     ],
 }
@@ -203,12 +205,12 @@ _CONTENT: dict[str, Shape] = {
     "term": said(TEXTS, "The same, for one."),
     "patterns": said(
         TEXTS,
-        "Regular expressions of the linear-time engine; {name} stands for any term or pattern of the group of that name.",
+        "Regular expressions of the linear-time engine; {name} stands for any term or pattern of the group with that name.",
     ),
     "pattern": said(TEXTS, "The same, for one."),
     "timed": {
         "type": "number",
-        "description": "Seconds that a pattern for the backtracking engine may take, up to 1; without it, patterns are for the linear-time engine.",
+        "description": "The time limit in seconds, up to 1, for patterns of the backtracking engine; without it, patterns use the linear-time engine.",
     },
 }
 _GROUPS: dict[str, Shape] = {
@@ -225,18 +227,18 @@ EXCUSES: Shape = said(
                         **_CONTENT,
                         **_GROUPS,
                         "within": said(TEXTS, "Patterns of longer phrases; a match inside one of them does not count."),
-                        "names": said(TEXTS, "Fields of the context with names."),
+                        "names": said(TEXTS, "Fields of the context's data that contain names of people."),
                     },
                 ),
             ]
         }
     ),
-    "When it does not count: negated, question, conditional, quoted, addressed, a group, terms, patterns, within a phrase, or names from the context.",
+    "Exceptions: negated, question, conditional, quoted, addressed, a group, terms, patterns, within a phrase, or names from the context.",
 )
 _SAYING: dict[str, Shape] = {
     "except": EXCUSES,
-    "why": said(TEXT, "What is wrong with it, for people."),
-    "hint": said(TEXT, "What to tell the model."),
+    "why": said(TEXT, "The problem with it, for people."),
+    "hint": said(TEXT, "The hint that is sent to the model."),
     "note": {"description": "For readers of the contract only."},
 }
 FORBIDDEN: Shape = mapping(
@@ -244,26 +246,26 @@ FORBIDDEN: Shape = mapping(
         **_CONTENT,
         **_GROUPS,
         **_SAYING,
-        "unless": said(TEXTS, "Fields of the context's data that lift it once they are filled."),
+        "unless": said(TEXTS, "Fields of the context's data; once all are known, this is allowed."),
         "level": LEVEL,
         "name": said(TEXT, "Its name in logs."),
     },
-    "Something that must not be said.",
+    "Text that is forbidden.",
 )
 STATE: Shape = {
     "anyOf": [
         {"type": "null"},
         mapping(
             {
-                "forbid": said(some({"anyOf": [TEXT, FORBIDDEN]}), "What must not be said in this state."),
+                "forbid": said(some({"anyOf": [TEXT, FORBIDDEN]}), "Text that is forbidden in this state."),
                 "allow": EXCUSES,
                 "tools": said(TEXTS, "The tools that may be called in this state; without it, all."),
-                "fallback": said(TEXT, "The text to send when no reply passes; it must pass by itself."),
-                "hint": said(TEXT, "What to tell the model when a reply does not fit the state."),
+                "fallback": said(TEXT, "The text to send if no reply passes; it must pass too."),
+                "hint": said(TEXT, "The hint that is sent to the model if a reply does not fit the state."),
                 "next": said(TEXTS, "The states that may follow."),
                 "note": {"description": "For readers of the contract only."},
             },
-            "One state: what it forbids, its tools, its fallback.",
+            "One state: forbidden text, its tools, its fallback.",
         ),
     ]
 }
@@ -274,20 +276,20 @@ STATES: Shape = {
             TEXT,
             "The first state, in which a reply is judged if the context names none; without it, such replies are refused.",
         ),
-        "names": said(TEXTS, "Fields of the context's data that hold names of people."),
+        "names": said(TEXTS, "Fields of the context's data that contain names of people."),
         "correction": said(
-            TEXT, "What the model is told when another reply is asked for; {state}, {hint} and others are filled in."
+            TEXT, "The message that asks the model for another reply; {state}, {hint} and others are filled in."
         ),
         "groups": {
             "type": "object",
             "additionalProperties": {"anyOf": [TEXTS, mapping({**_CONTENT, **_SAYING}, "A group.")]},
-            "description": "Terms and patterns under one name, to be used by states.",
+            "description": "Terms and patterns under one name, which states can use.",
         },
-        "always": said(STATE, "What is forbidden and allowed in every state."),
+        "always": said(STATE, "Text that is forbidden and allowed in every state."),
         "claims": {
             "type": "object",
             "additionalProperties": {"anyOf": [TEXTS, FORBIDDEN]},
-            "description": "For each tool, the words that say it was used.",
+            "description": "For each tool, text that claims it was used.",
         },
     },
     "additionalProperties": STATE,

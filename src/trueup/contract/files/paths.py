@@ -1,7 +1,7 @@
-"""Files that a contract names: a schema, tools or a quality model given as a path enter, their data leaves.
+"""Files that a contract names: takes the path of a schema, tools or a quality model, and returns its data.
 
-A path is relative to the file that names it. Nothing is fetched from an address, and no Python is imported: a contract
-file is data. What may be read at all is for the `find` of the reading to say.
+A path is relative to the file that names it. Nothing is fetched from the network, and no Python is imported: a contract
+file is data. The reader's `find` decides which files may be read.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ _ADDRESS = lazy_regex(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 def resolved(
     data: dict[str, Any], marks: Marks, folder: Path, faults: list[Fault], find: Find = anywhere
 ) -> dict[str, Any]:
-    """The data of a contract file with the files that it names read in; what cannot be read goes to `faults`."""
+    """The data of a contract file with its named files read in; files that cannot be read are added to `faults`."""
     reading = _Reading(marks, folder, faults, find)
     out = dict(data)
     for key, code in NAMED.items():
@@ -33,7 +33,7 @@ def resolved(
 
 
 class _Reading(NamedTuple):
-    """What is needed to read the files that one contract file names."""
+    """Everything needed to read the files that one contract file names."""
 
     marks: Marks
     folder: Path
@@ -41,8 +41,8 @@ class _Reading(NamedTuple):
     find: Find
 
     def model(self, given: Any) -> Any:
-        """The quality model that a contract names or holds; None where it cannot be used."""
-        from trueup.checks.scoring import BadModel, read_model  # loaded where a contract has a score
+        """The quality model that a contract names or contains; None if it cannot be used."""
+        from trueup.checks.scoring import BadModel, read_model  # loaded only if a contract has a score
         from trueup.contract.meaning.scores import load_model
 
         path, hint = ("quality", "model"), ""
@@ -62,12 +62,12 @@ class _Reading(NamedTuple):
         return None
 
     def check(self, item: Any, index: int) -> Any:
-        """A check that a contract names, with the terms of the file that it names put in."""
+        """A check from a contract, with the terms from the file that it names filled in."""
         options: Any = item.get("terms") if isinstance(item, dict) else None
         given = options.get("file") if isinstance(options, dict) else None
         if not isinstance(given, str):
             return item
-        from trueup.contract.meaning.ready_checks import with_terms  # loaded where a contract has terms in a file
+        from trueup.contract.meaning.ready_checks import with_terms  # loaded only if a contract has terms in a file
         from trueup.shelf.options import BadOption
 
         path, hint = ("checks", index, "terms", "file"), "A path is relative to the file that names it."
@@ -84,22 +84,22 @@ class _Reading(NamedTuple):
         return {"terms": {**{key: value for key, value in options.items() if key != "file"}, "forbid": ["-"]}}
 
     def document(self, given: str, key: str, code: str) -> Any:
-        """The data of a file that a key names; None where it cannot be read."""
+        """The data of a file that a key names; None if it cannot be read."""
         problem = hint = ""
         if _ADDRESS.match(given):
             problem, hint = (
                 f"{given!r} is an address; nothing is fetched",
-                "Save it beside the contract and name that file.",
+                "Save it next to the contract and name that file.",
             )
         elif given.lstrip()[:1] in ("{", "["):
-            problem, hint = f"{key} is JSON in a text", "Write it as a mapping, or name a file."
+            problem, hint = f"{key} is text that contains JSON", "Write it as a mapping, or name a file."
         else:
             try:
                 found = read_source(self.find(self.folder / given))
                 self.faults.extend(found.faults)
-                if not isinstance(found.data, str):  # a text would be taken for the path of another file
+                if not isinstance(found.data, str):  # a text would be read as the path of another file
                     return found.data
-                problem = f"{key} file {given!r} holds a text"
+                problem = f"{key} file {given!r} contains a text"
             except Barred as barred:
                 problem, hint = f"there is no {key} file {given!r}", str(barred)
             except ContractError as error:

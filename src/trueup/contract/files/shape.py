@@ -1,7 +1,8 @@
-"""The shape of a contract file: every key it may have, what each takes, and a sentence for editors.
+"""The shape of a contract file: every key it may have, the values of each, and a sentence for editors.
 
-Lint and loading judge files by it, and the JSON Schema that ships for editors (`contract.schema.json`) is written from it. The keys
-and their sentences are declared in `contract/options.py`; here is what a file may give for each.
+Lint and loading check files against it, and the JSON Schema that is shipped for editors (`contract.schema.json`) is
+written from it. The keys and their sentences are declared in `contract/options.py`; this module defines the values that
+a file may give for each.
 """
 
 from functools import cache
@@ -19,12 +20,12 @@ TEXTS: Shape = {"type": "array", "items": TEXT}
 
 EXAMPLE: Shape = {
     "type": "object",
-    "description": "One reply and what must come of it; `trueup lint --run` runs it.",
+    "description": "One reply and its expected result; `trueup lint --run` judges it.",
     "properties": {
-        "name": {"type": "string", "description": "What the example shows."},
+        "name": {"type": "string", "description": "A name that says what the example shows."},
         "reply": {"description": "The reply: its text, or a provider's message as an object or a list."},
         "state": {"type": "string", "description": "Short for `context: {state: …}`."},
-        "context": {"type": "object", "description": "What the conversation knows beside the reply."},
+        "context": {"type": "object", "description": "The context in which the reply is judged."},
         "ok": {"type": "boolean", "description": "Whether the reply must pass."},
         "gives": {
             "type": "array",
@@ -58,7 +59,7 @@ CHECK: Shape = {
 }
 
 
-# What each key takes. The keys themselves, their sentences, defaults and limits are declared with the options.
+# The values of each key. The keys themselves, their sentences, defaults and limits are declared with the options.
 TAKES: dict[str, Shape] = {
     "$schema": TEXT,
     "name": TEXT,
@@ -89,7 +90,7 @@ TAKES: dict[str, Shape] = {
 
 
 def _key(name: str, option: Option) -> Shape:
-    """What a key takes, with everything that its declaration says."""
+    """The shape of a key's values, with everything in its declaration."""
     default = None if option.default == "" else option.default
     limits = {"minimum": option.least, "maximum": option.most, "default": default}
     given = {word: limit for word, limit in limits.items() if limit is not None}
@@ -107,7 +108,7 @@ def _parts() -> dict[str, Shape]:
     from trueup.contract.calls import CallOptions
 
     _, found = msgspec.json.schema_components([Order, CallOptions, Options])
-    found["Options"]["additionalProperties"] = False  # the struct forgives, a file does not
+    found["Options"]["additionalProperties"] = False  # the struct ignores unknown keys, a file does not
     for part in found.values():
         part["description"], _, listed = cleandoc(part["description"]).partition("\n\n- ")
         for item in listed.split("\n- ") if listed else ():
@@ -119,7 +120,7 @@ def _parts() -> dict[str, Shape]:
 
 @cache
 def file_schema() -> Shape:
-    """The JSON Schema of a contract file, for editors and for ourselves.
+    """The JSON Schema of a contract file, for editors and for this package.
 
     >>> list(file_schema()["properties"])[:3]
     ['$schema', 'name', 'version']
@@ -127,7 +128,7 @@ def file_schema() -> Shape:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "trueup contract",
-        "description": "What a valid reply of a language model is.",
+        "description": "A definition of a valid reply from a language model.",
         "type": "object",
         "properties": {name: _key(name, FILE_KEYS[name]) for name in TAKES},
         "additionalProperties": False,
@@ -137,5 +138,5 @@ def file_schema() -> Shape:
 
 @cache
 def compiled() -> Schema:
-    """The same schema, ready to judge."""
+    """The same schema, compiled."""
     return compile_schema(file_schema())

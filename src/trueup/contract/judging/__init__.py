@@ -1,1 +1,1 @@
-"""The way of a reply through a contract: what may be given, the fast path, the full one, one verdict."""
+"""Judging a reply under a contract: the accepted inputs, the fast path, the full path, and one verdict."""

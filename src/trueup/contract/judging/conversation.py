@@ -1,7 +1,9 @@
-"""The conversation around a reply: the messages before it, the user's question, whether the model has spoken before.
+"""The conversation around a reply: the messages before it, the user's question, and whether the model has spoken
+before.
 
-`completed` takes what is checked and the caller's context, and gives the context with these three; what the caller says wins.
-`arrived` takes the findings about a stream that broke off, and gives them as warnings if what arrived is to be judged by itself.
+`completed` takes what is checked and the caller's context, and returns the context with these three; values from the
+caller take precedence. `arrived` takes the findings about an interrupted stream, and returns them as warnings if the
+part that arrived is judged alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +13,11 @@ from trueup.verdict.facts import Finding, demoted
 from trueup.verdict.reply import Reply
 
 _KNOWN = ("history", "question", "first")
-_CUT = frozenset({"R003", "R004"})  # a stream that broke off, a conversation in which the model has not spoken
+_CUT = frozenset({"R003", "R004"})  # an interrupted stream; a conversation in which the model has not spoken
 
 
 def history_in(context: Mapping[str, Any]) -> Any:
-    """The history of a context, None where it has none; what is not a list of messages is refused."""
+    """The history of a context, None if it has none; anything but a list of messages is refused."""
     history = context.get("history")
     if history is not None and not isinstance(history, list | tuple):
         raise TypeError(f"history is a list of the messages before the reply; got {type(history).__name__}")
@@ -36,7 +38,7 @@ def completed(source: Any, context: dict[str, Any]) -> dict[str, Any]:
         return {"history": [], "question": "", "first": True, **context}
     if all(name in context for name in _KNOWN):
         return context
-    from trueup.read.messages import before_reply, in_history  # a room of its own, not needed for plain text
+    from trueup.read.messages import before_reply, in_history  # a separate room, not needed for plain text
 
     before = before_reply(messages)
     past = in_history(history) if history else before
@@ -44,7 +46,7 @@ def completed(source: Any, context: dict[str, Any]) -> dict[str, Any]:
 
 
 def _messages(source: Any) -> Sequence[Any]:
-    """The messages that are checked, also if they were read already; none if something else is checked."""
+    """The messages that are checked, even if they were read already; empty if something else is checked."""
     reply = getattr(source, "reply", source)  # a Reading has one
     given = reply.raw if isinstance(reply, Reply) else source
     if type(given) is dict:
@@ -53,9 +55,10 @@ def _messages(source: Any) -> Sequence[Any]:
 
 
 def arrived(reply: Reply, findings: tuple[Finding, ...], *, judges_calls: bool) -> tuple[Finding, ...]:
-    """The findings about a stream that broke off, as warnings: what arrived is judged by itself, even if that is nothing.
+    """The findings about an interrupted stream, as warnings: the part that arrived is judged alone, even if it is
+    empty.
 
-    They stay errors if the provider failed before any text or withheld the rest, or if a call may have been cut.
+    They stay errors if the provider failed before any text or withheld the rest, or if a call may be incomplete.
     """
     broken_off = all(found.code in _CUT or (found.code == "R002" and reply.text) for found in findings)
     cut_call = judges_calls and any(not call.answered for call in reply.calls)

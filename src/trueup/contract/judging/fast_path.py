@@ -1,7 +1,8 @@
-"""The short way of a clean reply: a text enters, its value leaves as JSON, or None where `Contract.check` has to look.
+"""The fast path for clean replies: takes a text and returns its value as JSON, or None if `Contract.check` must judge
+it.
 
-Most replies of a large file are clean, so this decides how fast files are sifted: no verdict is made, nothing is judged twice,
-and the fields of a unit are only asked for where a rule can see them.
+Most replies of a large file are clean, so this path decides how fast files are sifted. It makes no verdict, judges
+nothing twice, and reads a unit's fields only if a rule can see them.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,9 +24,9 @@ _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeEncodeError, TypeErr
 
 
 class ShortWay(NamedTuple):
-    """How clean replies are judged under one contract.
+    """Judges clean replies under one contract.
 
-    `judge` takes a text and the fields of its unit; without `sees_fields` it does not look at the latter.
+    `judge` takes a text and the fields of its unit; it ignores the fields unless `sees_fields` is true.
     """
 
     judge: Callable[[str, Mapping[str, Any]], bytes | None]
@@ -35,7 +36,7 @@ class ShortWay(NamedTuple):
 def short_way(
     schema: "Schema", integral: "Test | None", meaning: Meaning | None, size: int, depth: int | None
 ) -> ShortWay:
-    """The short way of one contract; `size` and `depth` limit a text, None: any depth that can be written."""
+    """The fast path of one contract; `size` and `depth` limit a text, and without `depth` any depth is allowed."""
     is_valid = schema.is_valid
     rules = None if meaning is None else meaning.rules
     keeps = None if meaning is None or rules is None else meaning.keeps_rules
@@ -66,7 +67,8 @@ def short_way(
 
 
 def sees_fields(schema: "Schema | None", meaning: Meaning | None) -> bool:
-    """Whether a rule may see a field of the unit: it names one that a valid reply may lack, or that is the unit's own.
+    """Whether a rule may see a field of the unit: the rule names a field that a valid reply may lack, or one that only
+    the unit has.
 
     >>> from trueup import Contract
     >>> contract = Contract({"required": ["n"], "properties": {"m": {}}}, rules=["n > 0"])

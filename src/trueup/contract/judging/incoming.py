@@ -1,7 +1,7 @@
-"""What a caller may hand to a check, as one Reply: text, bytes, a provider's shape, messages.
+"""Convert anything that a caller may check to one Reply: text, bytes, a provider's shape, messages.
 
-Bytes that are not UTF-8 and halves of surrogate pairs are replaced by U+FFFD, each with a record, so that
-everything behind this point reads text that can be encoded.
+Bytes that are not UTF-8 and halves of surrogate pairs are replaced by U+FFFD, each with a record, so that all later
+code gets text that can be encoded.
 """
 
 import codecs
@@ -22,8 +22,8 @@ _HALF = lazy_regex(r"[\ud800-\udfff]")
 _DAMAGED = lazy_regex(r"[\ud800-\udfff]+")
 _MOST = 1_000
 _NEXT_LINE = lazy_regex(r"\}\r?\n\{")
-WHOLE = frozenset({str, bytes, dict, list, Reply})  # what is certainly no stream that has to be read first
-# The first letters of a stream's body but for `{`, which most values have too.
+WHOLE = frozenset({str, bytes, dict, list, Reply})  # certainly not a stream that must be read first
+# The first letters of a stream's body, except `{`, with which most values start.
 STREAM_STARTS = frozenset("deir:f0g9b\0\ufeff\r\n ")
 _STARTS = ("data:", "event:", "id:", "retry:", ":", "f:{", '0:"', 'g:"', "9:{", "b:{", "\0")
 _BLANK = "\ufeff\r\n "
@@ -42,7 +42,7 @@ def is_stream(text: str) -> bool:
 
 
 def incoming(source: Any) -> "tuple[Reply, tuple[Finding, ...], list[Record]]":
-    """What was handed in as one Reply, what is wrong with its shape, and records of what had to be replaced in it."""
+    """The given reply as one Reply, the findings about its shape, and records of the replacements in it."""
     if type(source) is dict:
         reading = _reader()(source)
         return reading.reply, reading.findings, []
@@ -50,7 +50,7 @@ def incoming(source: Any) -> "tuple[Reply, tuple[Finding, ...], list[Record]]":
         return source, (), []
     if isinstance(source, str):
         if not is_stream(source):
-            return Reply(text=str.__str__(source)), (), []  # of a subclass, such as LangChain's, the plain text
+            return Reply(text=str.__str__(source)), (), []  # for a subclass, such as LangChain's, the plain text
     elif isinstance(source, bytes | bytearray | memoryview):
         text, damage = _decoded(bytes(source))
         if damage and is_stream(text) and (arrived := _until_cut(bytes(source))):
@@ -63,16 +63,16 @@ def incoming(source: Any) -> "tuple[Reply, tuple[Finding, ...], list[Record]]":
 
 @cache
 def _reader() -> "Callable[[Any], Reading]":
-    from trueup.read.reader import read  # a room of its own, not needed for plain text
+    from trueup.read.reader import read  # a separate room, not needed for plain text
 
     return read
 
 
 def called_before(history: Any) -> "list[Earlier]":
-    """The messages of the model before this reply, in order, with what came of their calls."""
+    """The model's messages before this reply, in order, with the results of their calls."""
     if not history or not isinstance(history, list | tuple):
         return []
-    from trueup.read.history import earlier  # as above: needed where there is a history
+    from trueup.read.history import earlier  # as above: needed only if there is a history
 
     return earlier(history, _reader())
 
@@ -86,7 +86,7 @@ def _decoded(raw: bytes) -> "tuple[str, list[Record]]":
 
 
 def _until_cut(raw: bytes) -> str:
-    """The text of a stream that was cut inside its last character; empty if other bytes are damaged too."""
+    """The rest of a stream that was cut inside its last character; empty if other bytes are damaged too."""
     try:
         return codecs.getincrementaldecoder("utf-8")().decode(raw)
     except UnicodeDecodeError:
@@ -99,7 +99,7 @@ def without_surrogates(text: str) -> "tuple[str, list[Record]]":
 
 
 def _damage(text: str, code: str) -> "list[Record]":
-    """A record for each damaged place; where there are more than anybody will read, the last one covers all the rest."""
+    """A record for each damaged place; beyond a sensible number, the last record covers all the others."""
     records: list[Record] = []
     for run in _DAMAGED.finditer(text):
         if len(records) == _MOST:

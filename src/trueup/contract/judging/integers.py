@@ -1,7 +1,7 @@
-"""Where a schema asks for integers: found once, so that `5.0` in such a place is seen without walking every value.
+"""The places where a schema asks for integers: found once, so that `5.0` there is noticed without walking every value.
 
-A schema enters; a test for valid values leaves. JSON Schema calls 5.0 an integer, so only a float in one of these
-places tells that the value still has to be brought to its type.
+Takes a schema and returns a test for valid values. JSON Schema counts 5.0 as an integer, so only a float in one of
+these places shows that the value still has to be converted.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ from trueup.conform.names import fold
 from trueup.recover.json.clean import has_integral
 from trueup.verdict.codec import written
 
-# Words that send a value to another schema: beyond them places are not followed.
+# Keywords that refer to another schema; places are not followed beyond them.
 _ELSEWHERE = frozenset(
     ("$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "if", "patternProperties", "prefixItems", "dependentSchemas")
 )
@@ -20,7 +20,7 @@ Test = Callable[[Any], bool]
 
 
 class _Place:
-    """The integers at and below one place: keys that hold one, keys to look into, what every item is."""
+    """The integers at and below one place: keys with an integer, keys to look into, and the items."""
 
     __slots__ = ("inside", "integers", "item", "items_are_integers")
 
@@ -31,7 +31,7 @@ class _Place:
         self.items_are_integers = False
 
     def holds_float(self, value: Any) -> bool:
-        """Whether a float stands where an integer should. It is on the path of every clean check: loops, no generators."""
+        """Whether there is a float in place of an integer. Every clean check calls this: loops, no generators."""
         kind = type(value)
         if kind is dict:
             for key in self.integers:
@@ -48,7 +48,7 @@ class _Place:
         return False
 
     def any_holds_float(self, values: list[Any]) -> bool:
-        """The same for every item of a list; flat objects are looked at here."""
+        """The same for every item of a list; flat objects are handled here."""
         if self.inside or self.item is not None or self.items_are_integers:
             return any(self.holds_float(value) for value in values)
         for value in values:
@@ -59,10 +59,10 @@ class _Place:
         return False
 
 
-def integral_test(source: Any, has_integer: bool) -> Test | None:
-    """A test whether a valid value may hold `5.0` for an integer; None when the schema asks for none.
+def integral_test(source: Any, *, has_integer: bool) -> Test | None:
+    """A test for a valid value that may contain `5.0` for an integer; None if the schema asks for no integers.
 
-    >>> test = integral_test({"properties": {"n": {"type": "integer"}}}, True)
+    >>> test = integral_test({"properties": {"n": {"type": "integer"}}}, has_integer=True)
     >>> test({"n": 5.0}), test({"n": 5})
     (True, False)
     """
@@ -76,7 +76,7 @@ def integral_test(source: Any, has_integer: bool) -> Test | None:
 
 
 def _flat_test(integers: tuple[str, ...]) -> Test:
-    """The test of an object with one integer, the most usual case: a look at one key."""
+    """The test for an object with one integer, the most common case: it looks at one key."""
     (key,) = integers
 
     def holds_float(value: Any) -> bool:
@@ -86,7 +86,7 @@ def _flat_test(integers: tuple[str, ...]) -> Test:
 
 
 def alias_test(aliases: Mapping[str, Sequence[str]], keys: frozenset[str]) -> Test | None:
-    """A test whether a valid value may hold a key under another name that was given for it; None when none was.
+    """A test for a valid value that may have a key under one of its aliases; None if no aliases were given.
 
     >>> test = alias_test({"level": ["nivel"]}, frozenset({"level"}))
     >>> test({"a": [{"Nivel": 1}]}), test({"level": "nivel"})
@@ -112,7 +112,7 @@ def alias_test(aliases: Mapping[str, Sequence[str]], keys: frozenset[str]) -> Te
 
 
 def either(first: Test | None, second: Test | None) -> Test | None:
-    """A test whether one of two applies."""
+    """A test that passes if one of two tests does."""
     if first is None or second is None:
         return first or second
     return lambda value: first(value) or second(value)
@@ -123,7 +123,7 @@ def _anywhere(value: Any) -> bool:
 
 
 def _place(schema: Any) -> _Place | None:
-    """The integers of a plain schema; None when it is not plain enough to tell."""
+    """The integers of a plain schema; None if it is too complex."""
     place = _Place()
     if isinstance(schema, bool):
         return place
@@ -152,6 +152,6 @@ def _place(schema: Any) -> _Place | None:
 
 
 def _is_integer(schema: Any) -> bool:
-    """Whether a schema takes integers and nothing that is a float otherwise."""
+    """Whether a schema allows integers and no other value that is a float."""
     kind = schema.get("type") if isinstance(schema, dict) else None
     return kind == "integer" or (isinstance(kind, list) and "integer" in kind and "number" not in kind)

@@ -1,8 +1,8 @@
-"""A model that repeats itself without end: the same words, characters or blanks over and over, until the limit cuts it off.
+"""A model that repeats itself endlessly: the same words, characters or blanks over and over, until the limit stops it.
 
-Pieces of text enter; a finding leaves once the end of the text has repeated for so long that nobody can have meant it. Only exact
-repetition counts, and much of it, since tables, refrains, zeros and pictures of characters repeat as well. The cost is linear: the end
-of the text is looked at now and then, and what is kept of it is bounded.
+Takes pieces of text; returns a finding once the end of the text has repeated for so long that it cannot be intended.
+Only exact and very long repetition counts, because tables, refrains, zeros and ASCII art repeat as well. The cost is
+linear: the end of the text is examined now and then, and only a bounded part of it is kept.
 """
 
 from typing import NamedTuple
@@ -13,28 +13,28 @@ from trueup.verdict.patterns import lazy_regex
 
 _WORDED = lazy_regex(
     r"[^\W\d_]\S*\s|\s\S*[^\W\d_]|[\u2e80-\u9fff\uac00-\ud7af]"
-)  # words with blanks, or of a script without
+)  # words with blanks, or in a script without blanks
 _MEANS = lazy_regex(r"[\w\s]")
 _LETTER = lazy_regex(r"[^\W\d_]")
-_ESCAPED = lazy_regex(r"[nrt]?(?:\\[nrt]|\s)+\\?")  # blanks as they are written in a string
-EVERY = 2048  # characters after which the end is looked at again
+_ESCAPED = lazy_regex(r"[nrt]?(?:\\[nrt]|\s)+\\?")  # blanks in their escaped form in a string
+EVERY = 2048  # characters after which the end is examined again
 _BLANKS, _BLANKS_IN_TEXT = 2_000, 4_000
-_REPEATED = 6_000  # characters of words that repeat
-_ALIKE = 20_000  # characters of members of a list that are alike, or of one sign
-_RUN = 40_000  # characters of a run without blanks, as there are in encoded data
-_SIGNS = 60_000  # characters of digits, or of signs in lines, as there are in lists of zeros and in pictures
+_REPEATED = 6_000  # characters of repeated words
+_ALIKE = 20_000  # characters of equal members of a list, or of one sign
+_RUN = 40_000  # characters of a run without blanks, as in encoded data
+_SIGNS = 60_000  # characters of digits, or of lines of signs, as in lists of zeros and in ASCII art
 _LEAST_TIMES = 10
 
 
 class _Loop(NamedTuple):
-    """What is repeated, and for how many characters at the least."""
+    """The repeated unit, and the least number of characters in the repetition."""
 
     unit: str
     size: int
 
 
 class Looping:
-    """Watches one text; `is_data` says that it is JSON, in which blanks mean less.
+    """Watches one text; `is_data` means that it is JSON, in which blanks matter less.
 
     >>> looping = Looping()
     >>> [looping.feed("I am sorry. " * 100) is None for _ in range(4)], looping.feed("I am sorry. " * 200).code
@@ -46,13 +46,13 @@ class Looping:
     def __init__(self, *, is_data: bool = False) -> None:
         self._blanks = _BLANKS if is_data else _BLANKS_IN_TEXT
         self._end: list[str] = []
-        self._length = 0  # of the pieces of the end
+        self._length = 0  # of the pieces at the end
         self._fresh = 0  # characters since it was looked at
         self._unit = ""  # what repeats at the end, if something does
-        self._size = 0  # for how many characters
+        self._size = 0  # for this many characters
 
     def feed(self, piece: str) -> Finding | None:
-        """Take a piece; what is found where it has become certain that the text loops."""
+        """Take a piece; returns a finding once it is certain that the text loops."""
         self._end.append(piece)
         self._length += len(piece)
         self._fresh += len(piece)
@@ -66,7 +66,7 @@ class Looping:
         return None if loop is None else _said(loop)
 
     def _loop(self, text: str, fresh: int) -> _Loop | None:
-        """The loop at the end of a text, of which so many characters are new."""
+        """The loop at the end of a text; `new` of its characters are new."""
         blank = len(text) - len(text.rstrip())
         if blank == len(text) and self._unit.isspace():
             self._size += fresh
@@ -79,14 +79,14 @@ class Looping:
             self._unit, self._size = "", 0
             return None
         if size == len(text) and len(unit) == len(self._unit):
-            size = max(size, self._size + fresh)  # the same goes on
+            size = max(size, self._size + fresh)  # the same loop continues
         self._unit, self._size = unit, size
         least = self._blanks if _ESCAPED.fullmatch(unit * 2) else max(_least(unit), _LEAST_TIMES * len(unit))
         return _Loop(unit, size) if size >= least else None
 
 
 def _least(unit: str) -> int:
-    """For how many characters something may be repeated by a model that means it."""
+    """The number of characters for which a model may repeat something intentionally."""
     if '"' in unit or not _MEANS.search(unit):
         return _ALIKE
     if _WORDED.search(unit + unit):

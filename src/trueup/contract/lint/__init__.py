@@ -1,1 +1,1 @@
-"""Lint: a contract file enters, everything that is wrong with it leaves, each with file, line and column."""
+"""Lint: takes a contract file and returns its faults, each with file, line and column."""

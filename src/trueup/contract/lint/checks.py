@@ -1,4 +1,4 @@
-"""Lint of checks: names that neither the shelf nor an installed package has, checks that cannot be imported, bad options."""
+"""Lint of checks: unknown names, checks that cannot be imported, bad options."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from trueup.verdict.paths import Parts
 
 
 def lint_checks(checks: Any, marks: Origins) -> Iterator[Fault]:
-    """What is wrong with the checks that a contract names."""
+    """The faults in the checks that a contract names."""
     for index, item in enumerate(checks if isinstance(checks, list) else ()):
         named = {item: None} if isinstance(item, str) else item
         for name, options in named.items() if isinstance(named, dict) else ():

@@ -1,6 +1,6 @@
-"""Examples inside a contract: each reply is judged, and what comes of it is compared with what the example says.
+"""Examples inside a contract: each reply is judged, and the result is compared with the one in the example.
 
-An example that says nothing of the outcome says that its reply passes without a finding.
+An example without an expected result expects its reply to pass without a finding.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ from trueup.verdict.verdict import Verdict
 
 
 def run_examples(linted: Linted) -> Iterator[Fault]:
-    """A fault for each example of a contract that does not give what it says."""
+    """A fault for each example of a contract with an unexpected result."""
     contract, marks = linted.contract, linted.marks
     if contract is None or marks is None:
         return
@@ -44,7 +44,7 @@ def _run(contract: Contract, example: dict[str, Any], path: Parts, marks: Origin
 
 
 def _differences(verdict: Verdict, example: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What differs from what the example says: its key, and a sentence."""
+    """The differences from the expected result: the example's key, and a sentence."""
     expected = example.get("gives", [] if "ok" not in example else None)
     if expected is not None:
         real = [f"{f.code} {f.path}" for f in verdict.findings]
@@ -62,7 +62,8 @@ def _differences(verdict: Verdict, example: dict[str, Any]) -> Iterator[tuple[st
 
 
 def _compared(expected: list[str], real: list[str]) -> tuple[list[str], list[str]]:
-    """What was expected and is not there, and what is there and was not expected; a bare code fits any path.
+    """The findings that were expected but are missing, and the ones that were not expected; a bare code matches any
+    path.
 
     >>> _compared(["V001 $.a", "B001"], ["V001 $.a", "B001 $", "B002 $"])
     ([], ['B002 $'])

@@ -24,7 +24,7 @@ _LISTS = ("fields", "except", "quotations")
 
 
 def lint_grounded(spec: Any, schema: Schema | None, marks: Origins, base: Parts = ("grounded",)) -> Iterator[Fault]:
-    """What is wrong with the grounding of a contract, which stands at `base`."""
+    """The faults in a contract's `grounded`, which is at `base`."""
     if spec is None or isinstance(spec, bool):
         return
     try:
@@ -44,7 +44,7 @@ def lint_grounded(spec: Any, schema: Schema | None, marks: Origins, base: Parts 
 
 
 def lint_named(schema: Any, marks: Origins) -> Iterator[Fault]:
-    """What is wrong with `x-grounded` in the schema of a contract file, each at its place."""
+    """The faults in each `x-grounded` in the schema of a contract file."""
     for path, here in placed_schemas(schema):
         if KEYWORD in here:
             try:
@@ -56,7 +56,7 @@ def lint_named(schema: Any, marks: Origins) -> Iterator[Fault]:
 
 
 def _fields(spec: Any, base: Parts) -> Iterator[tuple[Parts, str]]:
-    """The fields that a table names, each with its place in the file."""
+    """The fields that a table names, each with its path in the file."""
     if isinstance(spec, list):
         yield from (((*base, index), name) for index, name in enumerate(spec))
         return
@@ -69,7 +69,7 @@ def _fields(spec: Any, base: Parts) -> Iterator[tuple[Parts, str]]:
 
 
 def _unknown(schema: Schema, field: FieldPattern) -> tuple[str, str | None] | None:
-    """The first step of a field that the schema does not have, with the name that was likely meant; None if it may have all."""
+    """The first step of a field that is not in the schema, and the name that was probably meant; None if all may be."""
     path: Parts = ()
     for step in field:
         here = places_along(schema.place, path)

@@ -1,7 +1,7 @@
-"""Schemas that no value fits: a schema enters; where it contradicts itself leaves, or None.
+"""Schemas that no value fits: takes a schema and returns its first contradiction, or None.
 
-Only plain contradictions are seen: `false`, bounds that cross, an empty enum, a required field that is not allowed. A schema that
-passes here may still refuse everything.
+Only simple contradictions are found: `false`, bounds that cross, an empty enum, a required field that is not allowed. A
+schema without one may still refuse everything.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ Contradiction = tuple[Parts, str]
 
 
 def impossible(schema: Any, path: Parts = (), depth: int = 0) -> Contradiction | None:
-    """Where a schema contradicts itself, and how.
+    """The place and the kind of a contradiction in a schema.
 
     >>> impossible({"required": ["a"], "properties": {"a": {"type": "integer", "minimum": 5, "maximum": 1}}})
     (('properties', 'a', 'minimum'), 'minimum 5 is above maximum 1')
@@ -72,7 +72,7 @@ def _required(schema: dict[str, Any], path: Parts, depth: int) -> Contradiction 
 
 
 def _parts(schema: dict[str, Any], path: Parts, depth: int) -> Contradiction | None:
-    """A contradiction in what must hold beside the rest: one part of `allOf`, or every part of `anyOf` or `oneOf`."""
+    """A contradiction in the further conditions: in one part of `allOf`, or in every part of `anyOf` or `oneOf`."""
     for index, part in enumerate(schema["allOf"] if isinstance(schema.get("allOf"), list) else ()):
         found = impossible(part, (*path, "allOf", index), depth + 1)
         if found is not None:

@@ -1,4 +1,4 @@
-"""The name that was likely meant, as a hint."""
+"""The name that was probably meant, as a hint."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ from trueup.verdict.likeness import nearest
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """A question that names the nearest of the known names, or another hint where none is near.
+    """A question with the nearest known name, or another hint if no name is near.
 
     >>> did_you_mean("max_ph", ["hp", "max_hp"])
     "Did you mean 'max_hp'?"

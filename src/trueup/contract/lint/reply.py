@@ -1,4 +1,4 @@
-"""Lint of reply rules: what they refuse, at the place that their own words name."""
+"""Lint of reply rules: reports the refusals of `checks.reply`, at the places that their messages name."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _WHERE = lazy_regex(r"([a-z_]+(?:\.[\w-]+|\[\d+\])*): (.*)", re.DOTALL)
 
 
 def lint_reply(spec: Any, marks: Origins) -> Iterator[Fault]:
-    """What is wrong with the reply rules of a contract, whatever the environment says."""
+    """The faults in the reply rules of a contract, independent of the environment."""
     if spec is None:
         return
     try:
@@ -26,7 +26,7 @@ def lint_reply(spec: Any, marks: Origins) -> Iterator[Fault]:
 
 
 def placed(message: str, otherwise: Parts = ()) -> tuple[Parts, str]:
-    """The path that a message begins with, and the rest of it.
+    """The path at the start of a message, and the rest of the message.
 
     >>> placed("reply.rules[0].expr: there is no 'txt' here")
     (('reply', 'rules', 0, 'expr'), "there is no 'txt' here")

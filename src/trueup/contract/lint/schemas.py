@@ -1,4 +1,4 @@
-"""Where a schema is refused: the message of a `SchemaError` enters, the path that it names leaves."""
+"""The place of a bad schema: takes the message of a `SchemaError` and returns the path that it names."""
 
 from trueup.verdict.paths import Parts, parse
 from trueup.verdict.patterns import lazy_regex
@@ -7,7 +7,7 @@ _WHERE = lazy_regex(r" at (\$(?:\.[\w-]+|\[\d+\])*)[: ]")
 
 
 def refused_at(message: str) -> Parts:
-    """The path inside a schema that a refusal names; the root if it names none.
+    """The path inside a schema that a refusal names; the root if there is none.
 
     >>> refused_at("the schema is not valid JSON Schema at $.properties.a.type: 'objekt' is no type")
     ('properties', 'a', 'type')

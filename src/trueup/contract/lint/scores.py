@@ -1,4 +1,4 @@
-"""Lint of scores: a model that is only recorded, relevance in a language that it does not know, a missing extra."""
+"""Lint of scores: a model that is only recorded, relevance in an unsupported language, a missing extra."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from trueup.contract.lint.reply import placed
 
 
 def lint_quality(spec: Any, marks: Origins) -> Iterator[Fault]:
-    """What is wrong with the learned score of a contract; a model that cannot be read is reported where it is read."""
+    """The faults in the learned score of a contract; a model that cannot be read is reported elsewhere."""
     if not isinstance(spec, dict) or spec.get("model", spec) is None:
         return
     try:
@@ -27,14 +27,14 @@ def lint_quality(spec: Any, marks: Origins) -> Iterator[Fault]:
 
 
 def lint_relevance(spec: Any, language: Any, marks: Origins) -> Iterator[Fault]:
-    """What is wrong with the relevance score of a contract."""
+    """The faults in the relevance score of a contract."""
     if spec is None or spec is False:
         return
-    from trueup.checks.relevance import compile_relevance, speaks_english  # loaded where a contract asks for it
+    from trueup.checks.relevance import compile_relevance, speaks_english  # loaded only if a contract asks for it
 
     if isinstance(language, str) and not speaks_english(language):
-        message = f"relevance works for English only, and the language of this contract is {language!r}"
-        yield fault("N027", marks.value(("relevance",)), ("relevance",), message, "Take `relevance` out.")
+        message = f"relevance supports only English; the language of this contract is {language!r}"
+        yield fault("N027", marks.value(("relevance",)), ("relevance",), message, "Remove `relevance`.")
         return
     try:
         compile_relevance(spec)

@@ -1,6 +1,6 @@
-"""Lint of states: what the states themselves refuse, states nobody reaches, fallbacks that are missing or refused.
+"""Lint of states: refused states, states that are never reached, and missing or refused fallbacks.
 
-The room that judges states reads and judges them here too; this module only gives its words a code and a place.
+The room that judges states also reads them here; this module only adds a code and a position to its messages.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ _MOST = 50  # faults of one contract
 
 
 def lint_states(data: dict[str, Any], marks: Origins, names: list[str] | None) -> Iterator[Fault]:
-    """What is wrong with the states of a contract; `names` are the tools it offers."""
+    """The faults in the states of a contract; `names` are the tools it offers."""
     spec = data.get("states")
     if not isinstance(spec, dict):
         return
@@ -58,7 +58,7 @@ def lint_states(data: dict[str, Any], marks: Origins, names: list[str] | None) -
 
 
 def _patterns(part: Any, path: Parts) -> Iterator[tuple[Parts, str]]:
-    """The patterns for folded text in a part of the states, each with its path; timed ones see the text as it stands."""
+    """The patterns for folded text in a part of the states, each with its path; timed patterns see the original text."""
     if isinstance(part, list):
         for index, item in enumerate(part):
             yield from _patterns(item, (*path, index))
@@ -76,7 +76,7 @@ def _patterns(part: Any, path: Parts) -> Iterator[tuple[Parts, str]]:
 
 
 def _fallback_place(path: Parts, spec: dict[str, Any]) -> Parts:
-    """Where a fallback really stands: in its state, or in `fallbacks`."""
+    """The path of a fallback in the file: in its state, or in `fallbacks`."""
     if len(path) == 3 and path[2] == "fallback":
         body = spec.get(str(path[1]))
         if not isinstance(body, dict) or body.get("fallback") is None:
@@ -85,7 +85,7 @@ def _fallback_place(path: Parts, spec: dict[str, Any]) -> Parts:
 
 
 def _refused(spec: dict[str, Any], marks: Origins) -> Iterator[Fault]:
-    """What the states refuse, one after the other: what is wrong is taken out of a copy, and the rest is read again."""
+    """The refusals of the states, one after another: each fault is removed from a copy, which is then read again."""
     spec = deepcopy(spec)
     seen: set[Parts] = set()
     while len(seen) < _MOST:
@@ -103,7 +103,7 @@ def _refused(spec: dict[str, Any], marks: Origins) -> Iterator[Fault]:
 
 
 def _take_out(spec: dict[str, Any], path: Parts) -> None:
-    """Put something harmless in the place of what a path leads to, or of the last thing on the way that is there."""
+    """Replace the value at a path, or at the last existing part of the path, by something harmless."""
     at: Any = spec
     steps: tuple[Any, ...] = (*path, None)
     for step, following in pairwise(steps):
@@ -113,7 +113,7 @@ def _take_out(spec: dict[str, Any], path: Parts) -> None:
         ):
             at = inner
             continue
-        if isinstance(at, list):  # what follows in the list keeps its place
+        if isinstance(at, list):  # later items of the list keep their index
             at[step] = "x" if len(path) > 1 and path[-2] in _TEXTS else {"terms": ["x"]}
         elif step in _TEXTS:
             at[step] = ["x"]

@@ -1,7 +1,7 @@
-"""Slips in the words of a JSON Schema: a schema enters, each key that is no keyword but looks like one leaves.
+"""Misspelled keywords in a JSON Schema: takes a schema and returns each unknown key that looks like a keyword.
 
-JSON Schema lets every unknown key pass, so `requried: [name]` asks for nothing and nobody hears of it. Keys that look
-like no keyword are left alone: they are notes of somebody's own. Nothing is judged here but the spelling.
+JSON Schema ignores unknown keys, so `requried: [name]` silently requires nothing. Keys that do not look like a keyword
+are treated as the author's notes. Only the spelling is judged here.
 """
 
 from collections.abc import Iterator
@@ -25,18 +25,19 @@ _PLAIN = frozenset({
     "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxContains", "minContains", "maxProperties", "minProperties",
     "required", "dependentRequired", "dependencies", "title", "description", "default", "deprecated", "readOnly", "writeOnly",
     "examples", "format", "contentMediaType", "contentEncoding",
-    # OpenAPI's, and what SDKs add for their providers
+    # OpenAPI's, and additions of SDKs for their providers
     "nullable", "discriminator", "example", "xml", "externalDocs", "propertyOrdering", "enumNames", "enumDescriptions",
 })  # fmt: skip
 KEYWORDS = ONE | LISTS | NAMED | _PLAIN
-_OURS, _NEAR_OURS = "x-grounded", 2  # the keyword that is trueup's own, and how far a slip may be from it
-# Never offered: a word of somebody's own is one letter away from them too easily (`note`, `cost`, `names`).
+_OURS, _NEAR_OURS = "x-grounded", 2  # trueup's own keyword, and the largest distance of a misspelling
+# Never suggested: they are too often one letter away from an author's own word (`note`, `cost`, `names`).
 _NEVER = frozenset({"not", "if", "then", "else", "const", "id", "xml", "example", "definitions"})
 _OFFERED = tuple(sorted(word for word in KEYWORDS - _NEVER if word[0] != "$"))
 
 
 def strange_words(schema: Any) -> Iterator[tuple[Parts, str]]:
-    """The path of each key that is no keyword but nearly one, with that one; for a schema without any keyword, with ''.
+    """The path of each key that is not a keyword but nearly one, with that keyword; for a schema without any keyword,
+    ''.
 
     >>> list(strange_words({"type": "object", "requried": ["a"], "properties": {"note": {"tpye": "string"}}}))
     [(('properties', 'note', 'tpye'), 'type'), (('requried',), 'required')]
@@ -74,23 +75,23 @@ def placed_schemas(schema: Any) -> Iterator[tuple[Parts, dict[str, Any]]]:
 
 
 def lint_words(schema: Any, marks: "Origins") -> "Iterator[Fault]":
-    """The slips in the schema of a contract file, each at its key."""
-    from trueup.contract.files.faults import fault  # what reads files is loaded where files are read
+    """The misspelled keywords in the schema of a contract file, each at its key."""
+    from trueup.contract.files.faults import fault  # the file readers are loaded only if a file is read
 
     for path, near in strange_words(schema):
         whole: Parts = ("schema", *path)
-        message = f"{path[-1]!r} is no keyword of JSON Schema, so it asks for nothing" if path else _NONE
+        message = f"{path[-1]!r} is not a JSON Schema keyword, so it has no effect" if path else _NONE
         yield fault("N023", marks.key(whole), whole, message, f"Did you mean {near!r}?" if near else "")
 
 
-_NONE = "none of its keys is a keyword of JSON Schema, so any value fits"
+_NONE = "none of its keys is a JSON Schema keyword, so any value fits"
 
 
 def _near(word: str) -> str:
-    """The keyword that was meant, or '' where it may well be a word of somebody's own."""
+    """The keyword that was meant, or '' if the key may be the author's own word."""
     if word.startswith("$") or len(word) < 3 or word == _OURS:
         return ""
-    from rapidfuzz.distance import OSA  # loaded where there is a strange word
+    from rapidfuzz.distance import OSA  # loaded only if there is an unknown key
 
     if word.startswith(("x-", "x_")):
         return _OURS if OSA.distance(word.replace("_", "-"), _OURS) <= _NEAR_OURS else ""
