@@ -177,8 +177,8 @@ def test_the_findings_say_what_to_do() -> None:
 BAD = [
     ({"sequense": ["a"]}, "sequense"),
     ({"at_most": {"a": "two"}}, "at_most"),
-    ({"at_most": {"a": -1}}, "at_most takes numbers from 0 on"),
-    (["a", "a"], "'a' stands twice in the sequence"),
+    ({"at_most": {"a": -1}}, "at_most takes whole numbers from 0 up"),
+    (["a", "a"], "'a' is in the sequence twice"),
     ("a", "order"),
     ([1], "order"),
 ]

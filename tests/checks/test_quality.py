@@ -222,7 +222,7 @@ def test_a_file_without_a_model_is_refused(tmp_path: Path) -> None:
     ("options", "said"),
     [
         ({}, "quality: has no model"),
-        ({"model": RUDE, "blow": 1}, "quality.blow: not known here"),
+        ({"model": RUDE, "blow": 1}, "quality.blow: unknown option"),
         ({"model": RUDE, "below": 7}, "quality.below: takes a number between 0 and 1"),
         ({"model": RUDE, "below": True}, "quality.below"),
         ({"model": RUDE, "level": "info"}, "quality.level: takes warning or error"),

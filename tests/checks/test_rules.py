@@ -186,7 +186,7 @@ def test_any_record_is_judged_and_none_is_changed(record: dict[str, Any]) -> Non
 
 BAD: list[tuple[Any, list[tuple[tuple[str | int, ...], str]]]] = [
     ("hp > 0", [((), "rules are a list")]),
-    ({"requird": ["a"]}, [(("requird",), "no key 'requird'")]),
+    ({"requird": ["a"]}, [(("requird",), "unknown key 'requird'")]),
     ({"required": "a"}, [(("required",), "list of field names")]),
     ({"required": [1]}, [(("required", 0), "text")]),
     ({"types": {"a": "strin"}}, [(("types", "a"), "no type")]),
@@ -203,7 +203,7 @@ BAD: list[tuple[Any, list[tuple[tuple[str | int, ...], str]]]] = [
     ([{"name": "x"}], [(("rules", 0), "has an expr")]),
     ([{"expr": True}], [(("rules", 0, "expr"), "text"), (("rules", 0, "name"), "text")]),
     ([{"expr": "1 +"}], [(("rules", 0, "expr"), "not a valid expression")]),
-    ([{"expr": "1", "wen": "1"}], [(("rules", 0, "wen"), "no key")]),
+    ([{"expr": "1", "wen": "1"}], [(("rules", 0, "wen"), "unknown key")]),
     ([{"expr": "1", "when": "lenn(x)"}], [(("rules", 0, "when"), "no function")]),
     ([{"expr": "1", "level": "fatal"}], [(("rules", 0, "level"), "error or warning")]),
     ([{"expr": "1", "error": 3}], [(("rules", 0, "error"), "text")]),
@@ -234,7 +234,7 @@ def test_problems_have_columns_and_suggestions() -> None:
     key, call = caught.value.problems
     assert (key.suggestion, call.column, call.suggestion) == ("types", 6, "len")
     assert str(caught.value) == (
-        "type: there is no key 'type' here; known are required, types, ranges, enums, rules, budget; did you mean 'types'?"
+        "type: unknown key 'type'; the keys are required, types, ranges, enums, rules, budget; did you mean 'types'?"
         "; rules[0].expr: there is no function 'lenn' (column 6); did you mean 'len'?"
     )
 

@@ -58,7 +58,7 @@ def test_a_default_fallback_is_sent_where_no_state_is_known(desk: Open, stream: 
 def test_the_key_that_was_found_is_named(desk: Open) -> None:
     with desk([], BARE, then="Hello!") as d:
         found = d.chat(trueup={"estado": "ASKING"}).json()["error"]["findings"][0]
-        assert "it has 'estado', and the key is 'state'" in found["message"]
+        assert "it has 'estado' instead of 'state'" in found["message"]
 
 
 def test_without_a_state_the_start_is_judged_by(desk: Open) -> None:

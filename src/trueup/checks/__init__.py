@@ -1,1 +1,1 @@
-"""Small pure checks: a reply or a value and what the contract asks of it in, findings out."""
+"""Small pure checks: each takes a reply or a value and a part of the contract, and returns findings."""

@@ -1,7 +1,7 @@
-"""What a reply says, and which tools were called before it: the parts of a conversation that a state is judged by.
+"""The parts of a conversation that a state is judged by: the texts of a reply, and the tools called before it.
 
-A reply, or the messages before it, enter; texts with their places, or names of tools, leave. Calls that stand in the text of
-a message count as calls.
+Takes a reply, or the messages before it; returns texts with their positions, or names of tools. Calls that are written
+in the text of a message count as calls.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,8 @@ _ESCAPE = lazy_regex(r"\\u([0-9a-fA-F]{4})")
 
 
 def visible(text: str) -> str:
-    """A message without the reasoning that it opens with, which is not for the user; left open, it is all of the message.
+    """A message without its opening reasoning, which is not for the user. Reasoning that is never closed is the whole
+    message.
 
     >>> visible("<think>Is she asking for more?</think>Yes"), visible("<think>Is she ask")
     ('Yes', '')
@@ -34,7 +35,7 @@ def visible(text: str) -> str:
 
 
 def spoken_texts(reply: Reply) -> Iterator[tuple[str, int | None]]:
-    """The texts that a user would see, each with its place in the reply's text, or None where it has none.
+    """The texts that a user would see, each with its position in the reply's text, or None if it is not in there.
 
     >>> list(spoken_texts(Reply(text="hi")))
     [('hi', 0)]
@@ -54,17 +55,17 @@ def _plain(text: str, place: int | None) -> Iterator[tuple[str, int | None]]:
     if not text:
         return
     yield text, place
-    if "\\u" in text:  # JSON may spell its letters as escapes; a reader of the value sees the letters
+    if "\\u" in text:  # JSON may escape letters; a reader of the value sees the letters
         read = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
         if read != text:
             yield read, None
 
 
 def called_in(history: Any, tools: Toolset) -> frozenset[str]:
-    """The names of the tools that were called in the messages before and did not fail, as they are offered."""
+    """The tools that were called in earlier messages and did not fail, by the names that the contract offers."""
     if not history or not isinstance(history, list | tuple):
         return frozenset()
-    from trueup.read.history import earlier  # large rooms, needed only where a claim is looked into
+    from trueup.read.history import earlier  # large modules, needed only to check a claim
     from trueup.read.reader import read
     from trueup.recover.calls.search import leaked_calls
     from trueup.recover.json.parser import TooMany
@@ -73,7 +74,7 @@ def called_in(history: Any, tools: Toolset) -> frozenset[str]:
     for reply, _ in earlier(history, read):
         said = [call.name for call in reply.calls if not call.failed]
         if not reply.calls and reply.text:
-            with suppress(TooMany):  # nobody could tell what was called there
+            with suppress(TooMany):  # nobody knows what was called there
                 said = [leak.name for leak in leaked_calls(reply.text, tools.offers)]
         names.update(map(tools.meant, said))
     return frozenset(names)

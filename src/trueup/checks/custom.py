@@ -1,8 +1,9 @@
 """Custom reply rules: Python functions or expressions of the contract, each with a reason and a switch.
 
-Takes the `rules:` of a contract's `reply:`; gives rules that judge one reply at a time. A rule may be asynchronous and may add
-metrics. A function that raises a ValueError or an AssertionError, and an expression that cannot be evaluated, refuse the reply;
-any other exception is a bug in the function, and is raised with a note that names its line.
+Takes the `rules:` of a contract's `reply:`; returns rules that judge one reply at a time. A rule may be asynchronous
+and may add metrics. A function that raises a ValueError or an AssertionError refuses the reply, and so does an
+expression that cannot be evaluated. Any other exception is a bug in the function; it is raised with a note that names
+the function's line.
 """
 
 import re
@@ -26,7 +27,7 @@ FIELDS = ("text", "length", "messages", "calls", "first", "question", "state", "
 
 
 class Opinion(msgspec.Struct, frozen=True):
-    """What a rule says about a reply: why it is refused, or why it passes; either may be empty."""
+    """A rule's answer about a reply: why it is refused, or why it passes; either may be empty."""
 
     refused: str = ""
     passed: str = ""
@@ -37,7 +38,7 @@ _PASSES = Opinion()
 
 
 class Custom(NamedTuple):
-    """One rule: its name, how it is asked, and why it refuses a reply."""
+    """One rule: its name, how to ask it, and why it refuses a reply."""
 
     name: str
     ask: Callable[[Reply, Mapping[str, Any], Mapping[str, Any]], Any]
@@ -47,7 +48,7 @@ class Custom(NamedTuple):
     source: Any = None  # the function or the expression that the contract gives
 
     def opinion(self, reply: Reply, context: Mapping[str, Any], metrics: Mapping[str, Any]) -> Steps[Opinion]:
-        """What the rule says. By raising it may refuse the reply; a bug is raised as it is, with a note."""
+        """The rule's answer. A rule may raise to refuse the reply; a bug is raised unchanged, with a note."""
         try:
             try:
                 answer = self.ask(reply, context, metrics)
@@ -56,7 +57,7 @@ class Custom(NamedTuple):
                 awaited = pending(answer)
                 if awaited is not None:
                     answer = yield awaited
-            except ExpressionError as error:  # the data of this reply does not suit the expression
+            except ExpressionError as error:  # the data of this reply does not fit the expression
                 return Opinion(f"The rule {self.name!r} cannot be evaluated: {error}"[:300])
             except Exception as error:
                 if not is_fault(error):
@@ -93,13 +94,13 @@ class Custom(NamedTuple):
 
 
 def scalar(value: Any) -> Any:
-    """A scalar of numpy, torch or the like as the Python value it holds; any other value as it is."""
+    """A scalar of numpy, torch or a similar library as a plain Python value; any other value unchanged."""
     item = getattr(value, "item", None)
     return item() if callable(item) else value
 
 
 def checked_metrics(metrics: Any, known: Mapping[str, Any]) -> dict[str, Any]:
-    """The metrics that a check adds; an error if one cannot be stored, or if its name is taken.
+    """The metrics that a check adds; raises an error if one cannot be stored or if its name is taken.
 
     >>> checked_metrics({"quality": 0.9}, {"total_text_length": 3})
     {'quality': 0.9}
@@ -122,7 +123,7 @@ def checked_metrics(metrics: Any, known: Mapping[str, Any]) -> dict[str, Any]:
 def read_custom(
     source: Any, environ: Mapping[str, str], switch: Callable[[str, Any], bool], refuse: type[ValueError]
 ) -> tuple[Custom, ...]:
-    """The rules that are switched on; `VALIDATE_<NAME>` of the environment has the last word."""
+    """The rules that are switched on; `VALIDATE_<NAME>` in the environment overrides the contract."""
     if not isinstance(source, list | tuple):
         raise refuse(f"reply.rules: takes a list of rules; got {source!r:.60}")
     rules: dict[str, Custom] = {}
@@ -139,7 +140,7 @@ def read_custom(
 
 
 def switches_of(source: Any) -> tuple[str, ...]:
-    """The variables that switch the rules of a list."""
+    """The environment variables that switch the rules of a list."""
     names = [item.get("name", "") if isinstance(item, Mapping) else _name_of(item) for item in source]
     return tuple(map(_variable, names))
 
@@ -160,7 +161,7 @@ def _read(item: Any, place: str, refuse: type[ValueError]) -> tuple[Custom, bool
     unknown = [key for key in item if key not in _KEYS]
     if unknown:
         near = closest(unknown[0], _KEYS)
-        raise refuse(f"{place}.{unknown[0]}: not known here; it takes {', '.join(_KEYS)}{near}")
+        raise refuse(f"{place}.{unknown[0]}: unknown option; it takes {', '.join(_KEYS)}{near}")
     if ("expr" in item) == ("check" in item):
         raise refuse(f"{place}: a rule has either expr or check")
     name = item.get("name")
@@ -182,7 +183,7 @@ def _function(function: Any, place: str, refuse: type[ValueError]) -> Callable[.
 
 
 def _expression(source: Any, place: str, refuse: type[ValueError]) -> Callable[..., Any]:
-    from trueup.expressions.language import compile_expression  # only contracts with such a rule need the language
+    from trueup.expressions.language import compile_expression  # only for such rules
 
     try:
         expression = compile_expression(source)

@@ -1,6 +1,6 @@
-"""What the fixes themselves give cause to say: grades that are not accepted, values that JSON cannot hold.
+"""Findings from the fixes of a reply: grades that are not accepted, values that JSON cannot represent.
 
-Fixes enter; findings leave. A fix that is accepted and harmless yields nothing.
+Takes fixes; returns findings. A fix that is accepted and harmless gives no finding.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _SAID_OF = {
     ),
     "S043": (
         "P011",
-        "The reply ends right behind {before}, which may have gone on",
+        "The reply ends right after {before}, which may be incomplete",
         "The reply was cut off: give a shorter reply or raise the output limit.",
     ),
     "S039": ("P007", "Bytes {before} are not UTF-8", "Send the reply as UTF-8."),
@@ -49,9 +49,9 @@ def remarks(fixes: tuple[Fix, ...], accept: str) -> Iterator[Finding]:
 
 
 def too_many(limit: Exception) -> Finding:
-    """The finding of a reply that holds more of something than is looked at; the exception carries what and the limit."""
+    """The finding for a reply with too many parts; the exception has the name of the parts and their limit."""
     what, most = limit.args
-    message = f"The reply holds more than {most:,} {what}, and was not read on"
+    message = f"The reply has more than {most:,} {what}; reading stopped there"
     return finding("L003", "$", message, None, {"what": what, "limit": most}, "Give one value, as plain JSON.")
 
 

@@ -1,8 +1,8 @@
-r"""Folding: a text as it is matched: without case, accents, invisible characters and look-alike letters.
+r"""Folding: the form in which text is matched, without case, accents, invisible characters and look-alike letters.
 
-Text enters; bytes of ASCII leave, with a way back to the places in the original. All letters of all scripts are word
-characters in these bytes (other letters as a code of five capitals, `ñ` as `N`) and no other sign is one, so that `\b`
-and `\w` of an engine that knows ASCII alone mean what they should. Nothing is refused: any text can be folded.
+Takes text; returns ASCII bytes, with a way back to the positions in the original. In these bytes, the letters of all
+scripts are word characters (a letter outside ASCII becomes a code of five capitals; `ñ` becomes `N`) and other signs
+are not, so that `\b` and `\w` of an ASCII-only engine work as they should. Nothing is refused: any text can be folded.
 """
 
 import re
@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 
 from trueup.verdict.patterns import lazy_regex
 
-# Letters that look like Latin ones, by their small form; NFKD and names take care of the rest.
+# Small letters that look like Latin ones; NFKD and character names take care of the rest.
 _TWINS = dict(
     zip(
         "авекмнорстухіѕԁӏԛԝһјѵαβγεικνορτυχωηıɡɩɑօսհոցʃꞵꬲ",
@@ -37,11 +37,11 @@ _LATIN = lazy_regex(r"(?:NEGATIVE )?(?:SQUARED |CIRCLED )?LATIN (?:SMALL |CAPITA
 _MAYBE_LATIN = lazy_regex(
     "[\u0080-\u02ff\u1d00-\u1eff\u2c60-\u2c7f\ua720-\uab6f\U0001df00-\U0001dfff\U0001f100-\U0001f1ff]"
 )
-# Marks that are written over a letter and may be left out: accents, Hebrew points, Arabic vowels; then what nobody sees.
+# Marks over letters that may be left out: accents, Hebrew points, Arabic vowels. Then the invisible characters.
 MARKS = lazy_regex("[\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")  # fmt: skip
 UNSEEN = lazy_regex("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")  # fmt: skip
 _SPECIAL = lazy_regex(f"{_MAYBE_LATIN.pattern}|{MARKS.pattern}")
-# Where words are not parted by spaces: no edge is asked for at these letters.
+# Scripts that do not put spaces between words: next to these letters, no word edge is required.
 UNSPACED = lazy_regex(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
 )
@@ -52,11 +52,11 @@ _STAND_INS = {letter: chr(0x80 + i) for i, letter in enumerate(LEADS + TAILS + S
 _KEPT_CONTROLS = b"\t\n\r"
 _DROPPED = bytes(c for c in range(0x20) if c not in _KEPT_CONTROLS) + b"\x7f\xad"
 _C1 = bytes(range(0x80, 0xA0))
-# What is not one byte for one character: other scripts and signs, three Latin letters, and a decomposed ñ.
+# Everything that is not one byte per character: other scripts and signs, three Latin letters, and a decomposed ñ.
 _IRREGULAR = lazy_regex("[ßæÆ]|[^\x00-\x7f\xa0-\xff]{1,256}")
 _SHIFTING = lazy_regex("[nN]\u0303|" + _IRREGULAR.pattern + "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\xad]+")
 _LAST_CODED = 0x3FFFF
-_PLAINEST = frozenset({"Lo", "Co", "Cn"})  # most of Unicode: what has no case, no accents and, as a rule, no twin
+_PLAINEST = frozenset({"Lo", "Co", "Cn"})  # most of Unicode: no case, no accents and usually no twin
 
 
 _PAIRS = [a + b for a in TAILS for b in TAILS]
@@ -64,7 +64,7 @@ _TRIPLES = [a + b + c for a in SIGN_TAILS for b in SIGN_TAILS for c in SIGN_TAIL
 
 
 def _coded(char: str) -> str:
-    """The code of a sign outside ASCII: word characters and others are told apart by their letters."""
+    """The code of a sign outside ASCII; the letters of the code show whether it is a word character."""
     category = unicodedata.category(char)
     point = ord(char) if ord(char) <= _LAST_CODED and category != "Cs" else 0xFFFD
     if category[0] in "LNM":
@@ -77,7 +77,7 @@ def _coded(char: str) -> str:
 
 
 def _folded(char: str) -> str:
-    """One character as it is matched, in its final form."""
+    """One character in the form in which it is matched."""
     if char in "ñÑ":
         return "N"
     if char in "\t\n\r":
@@ -110,11 +110,11 @@ def _sign(piece: str) -> str:
 
 
 class _Table(dict[int, str]):
-    """A table for `str.translate` that fills itself as characters are met.
+    """A table for `str.translate` that is filled as characters are met.
 
-    What is regular stays. Beyond the last code there is next to nothing, and all of it is one sign: it is not
-    remembered, so that no text can fill the table with what other texts have no use for. Whoever sends all of the
-    rest of Unicode makes it 40 MB large.
+    Regular characters are not changed. The few characters after the last code all become the same sign. They are not
+    stored, so that a text cannot fill the table with characters that other texts never use. All the rest of Unicode
+    makes the table 40 MB large.
     """
 
     def __missing__(self, point: int) -> str:
@@ -131,8 +131,8 @@ _UNKNOWN = _coded("\U00040000").translate(_TO_STAND_INS)
 _table = _Table()
 
 
-def _plain_bytes(stand_ins: bool) -> bytes:
-    """The table of the 256 bytes; where there are stand-ins, these become the letters that they stand for."""
+def _plain_bytes(*, stand_ins: bool) -> bytes:
+    """The table of the 256 bytes; it can also turn the substitute characters into the letters that they represent."""
     table = bytearray(range(256))
     for byte in range(256):
         folded = _folded(chr(byte))
@@ -148,7 +148,7 @@ _DROPPED_PLAIN = _DROPPED + _C1
 
 
 def _run(found: re.Match[str]) -> str:
-    """A run of irregular characters, in stand-ins that one more pass turns into their final form."""
+    """A run of irregular characters, as substitutes. One more pass turns these into their final form."""
     return _translated(found[0])
 
 
@@ -161,7 +161,7 @@ _LONG = 20_000
 
 
 class Folded:
-    """A text and the bytes it is matched as.
+    """A text, and the bytes that are searched.
 
     >>> Folded("Perfecto, MARÍA").data
     b'perfecto, maria'
@@ -190,7 +190,7 @@ class Folded:
         return _Places(self.text)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The place in the original of a stretch of the folded bytes."""
+        """The position in the original of a stretch of the folded bytes."""
         if self._regular:
             return start, end
         first = self._original(start)
@@ -214,7 +214,7 @@ class Folded:
 
 
 class _Places:
-    """Where the folded text shifts against the original; found as far as somebody asks."""
+    """The places where the folded text shifts against the original, computed as far as they are needed."""
 
     __slots__ = ("_folded", "_original", "_rest", "_runs", "_shift")
 
@@ -224,7 +224,7 @@ class _Places:
         self._shift = 0
 
     def at(self, place: int) -> tuple[str, int, int]:
-        """The run that a folded place is in (none: text that is folded one to one), where it begins, how far in it is."""
+        """The run at a folded position (empty where text is folded one to one), its beginning, and the offset in it."""
         while self._folded[-1] <= place:
             found = next(self._rest, None)
             if found is None:
@@ -245,7 +245,7 @@ def _length(run: str) -> int:
 
 
 def fold(text: str) -> str:
-    """A text as it is matched.
+    """A text in the form in which it is matched.
 
     >>> fold("Mañana, “MARI\u0301A”"), fold("А\u200bnа")
     ('maNana, "maria"', 'ana')
@@ -259,7 +259,7 @@ def words(text: str) -> Iterator[str]:
 
 
 def apart(text: str) -> str:
-    """A text with spaces around the letters of scripts that part no words, so that each of these is a word of its own.
+    """A text with spaces around each letter of a script without word spaces, so that each letter is a word.
 
     >>> apart("東京 Tokyo")
     ' 東  京  Tokyo'
@@ -268,7 +268,7 @@ def apart(text: str) -> str:
 
 
 def is_spaced(char: str) -> bool:
-    """Whether a word that begins or ends with this letter stands between spaces.
+    """Whether a word that begins or ends with this letter has spaces around it.
 
     >>> is_spaced("a"), is_spaced("時"), is_spaced("!")
     (True, False, False)

@@ -1,7 +1,8 @@
 r"""Groups inside patterns: `{days}` in a pattern matches any term or pattern of the group `days`.
 
-Takes the groups of a contract and a pattern; returns the pattern with each reference written out. Terms match as
-whole words. A reference to an unknown group, to itself, or one that grows too long is refused; `\{` is a plain brace.
+Takes the groups of a contract and a pattern; returns the pattern with each reference written out. Terms match as whole
+words. It refuses a reference to an unknown group or to the group itself, and a pattern that grows too long. `\{` is a
+plain brace.
 """
 
 import re
@@ -13,7 +14,7 @@ from trueup.checks.problems import closest
 from trueup.verdict.patterns import lazy_regex
 
 _REFERENCE = lazy_regex(r"\\[pPx]\{[^{}]*\}|\\.|\{([^\W\d]\w*)\}", re.DOTALL)  # \p{L} is a class, not a group
-_LONGEST = 50_000  # characters of a pattern with everything written out
+_LONGEST = 50_000  # characters of a pattern after everything is written out
 _KEYS = (("term", True), ("terms", True), ("pattern", False), ("patterns", False))
 
 
@@ -28,7 +29,7 @@ class Fragments:
         self._groups = groups
 
     def written_out(self, pattern: str, inside: tuple[str, ...] = ()) -> str:
-        """The pattern with each reference replaced; `inside` names the groups that are being written out."""
+        """The pattern with each reference replaced; `inside` has the names of the groups that are being written out."""
 
         def replaced(found: re.Match[str]) -> str:
             name = found[1]

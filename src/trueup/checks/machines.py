@@ -1,7 +1,7 @@
-"""Machines: the name of the state a conversation is in, and its transitions, from whatever keeps them.
+"""Machines: reads the name of a conversation's state, and its transitions, from the object that keeps them.
 
-A name, an enum member, a dict of graph state, or a running machine enters (`transitions`, `python-statemachine`, anything
-with a `state`); names leave. No library is imported: objects are known by what they have.
+Takes a name, an enum member, a dict of graph state, or a running machine (`transitions`, `python-statemachine`,
+anything with a `state`); returns names. It imports none of these libraries: objects are recognized by their attributes.
 """
 
 import enum
@@ -14,9 +14,9 @@ _DEPTH = 4
 
 
 def state_name(source: Any, depth: int = 0, *, by_name: bool = False) -> str | None:
-    """The name of the state that something is in, or None where it does not say.
+    """The name of the state that an object is in, or None if the object does not say.
 
-    A member of an enum stands for its value, if that is a text, or for its name; `by_name`, always for its name.
+    An enum member means its value, if that is a text, or else its name; with `by_name`, always its name.
 
     >>> state_name("BOOKED"), state_name({"messages": [], "current_state": "IDLE"})
     ('BOOKED', 'IDLE')
@@ -28,18 +28,18 @@ def state_name(source: Any, depth: int = 0, *, by_name: bool = False) -> str | N
     if isinstance(source, str):
         return source or None
     if isinstance(source, Mapping):
-        return _of_mapping(source, depth, by_name)
+        return _of_mapping(source, depth, by_name=by_name)
     if isinstance(source, set | frozenset | list | tuple) or type(source).__name__ == "OrderedSet":
         inner = [state_name(item, depth + 1, by_name=by_name) for item in list(source)[:2]]
         return inner[0] if len(inner) == 1 else None
-    return _of_object(source, depth, by_name)
+    return _of_object(source, depth, by_name=by_name)
 
 
 def collected(context: Mapping[str, Any], machine: Any = None) -> Mapping[str, Any]:
-    """The data that a conversation has collected: the context's `data`, or what its state, or the machine, keeps.
+    """The data that a conversation has collected: the context's `data`, or the data in its state or its machine.
 
-    A dict, a machine or any other object that is in a state keeps it as `collected_data`, `data`, `slots` or `context`,
-    or else in its own fields. A unit of a batch may have it among its own fields.
+    A dict, a machine or another object keeps it as `collected_data`, `data`, `slots` or `context`, or else in its own
+    fields. A unit of a batch may have it among its fields.
 
     >>> collected({"state": {"current_state": "ASKING", "collected_data": {"first_name": "Ada"}}})
     {'first_name': 'Ada'}
@@ -56,7 +56,7 @@ def collected(context: Mapping[str, Any], machine: Any = None) -> Mapping[str, A
 
 
 def fields_of(source: Any) -> Mapping[str, Any]:
-    """The fields of what holds data: a mapping as it is, an object by its attributes.
+    """The fields of an object with data: a mapping unchanged, an object by its attributes.
 
     >>> from types import SimpleNamespace
     >>> fields_of(SimpleNamespace(first_name="Ada", _lock=None))
@@ -67,14 +67,14 @@ def fields_of(source: Any) -> Mapping[str, Any]:
     if source is None or isinstance(source, str | bytes | int | float | enum.Enum | type):
         return {}
     names = getattr(type(source), "__struct_fields__", None) or getattr(type(source), "_fields", None)
-    if isinstance(names, tuple):  # msgspec and named tuples have no attributes of their own
+    if isinstance(names, tuple):  # msgspec structs and named tuples have no `__dict__`
         return {name: getattr(source, name, None) for name in names}
     own = getattr(source, "__dict__", None) or {}
     return {name: value for name, value in own.items() if not name.startswith("_")}
 
 
 def _kept_by(source: Any, depth: int = 0) -> Mapping[str, Any]:
-    """What something that is in a state has collected."""
+    """The data that an object with a state has collected."""
     if source is None or depth > _DEPTH or isinstance(source, str | enum.Enum):
         return {}
     if isinstance(source, Mapping):
@@ -96,16 +96,16 @@ def _holds_data(value: Any) -> bool:
     return isinstance(value, Mapping) or (not callable(value) and bool(fields_of(value)))
 
 
-def _of_mapping(source: Mapping[Any, Any], depth: int, by_name: bool) -> str | None:
+def _of_mapping(source: Mapping[Any, Any], depth: int, *, by_name: bool) -> str | None:
     for key in _KEYS:
         if source.get(key) is not None:
             return state_name(source[key], depth + 1, by_name=by_name)
     return None
 
 
-def _of_object(source: Any, depth: int, by_name: bool) -> str | None:
+def _of_object(source: Any, depth: int, *, by_name: bool) -> str | None:
     if _has(source, "current_state_value"):  # python-statemachine; its `current_state` warns
-        return _of_statemachine(source, depth, by_name)
+        return _of_statemachine(source, depth, by_name=by_name)
     values = getattr(source, "values", None)
     if isinstance(values, Mapping) and hasattr(source, "next"):  # a snapshot of LangGraph
         return state_name(values, depth + 1, by_name=by_name) or state_name(
@@ -125,7 +125,7 @@ def _of_object(source: Any, depth: int, by_name: bool) -> str | None:
     return None
 
 
-def _of_statemachine(source: Any, depth: int, by_name: bool) -> str | None:
+def _of_statemachine(source: Any, depth: int, *, by_name: bool) -> str | None:
     value = source.current_state_value
     if isinstance(value, str | enum.Enum):
         return state_name(value, depth + 1, by_name=by_name)
@@ -147,9 +147,9 @@ def _value(state: Any) -> Any:
 
 
 def transitions_of(machine: Any) -> tuple[str | None, dict[str, tuple[str, ...]]] | None:
-    """The first state of a machine and, for each state, those that may follow; None for what is no machine.
+    """The first state of a machine and, for each state, those that may follow; None for objects that are not machines.
 
-    Transitions that lead from everywhere to everywhere (`to_…` of `transitions`) are left out: they say nothing.
+    Transitions from every state to every state (`to_…` of `transitions`) are left out: they carry no information.
     """
     events = getattr(machine, "events", None)
     states = _states(machine)

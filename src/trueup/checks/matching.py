@@ -1,8 +1,8 @@
-"""Matching: which of many expressions occur in a folded text, and where; in time linear in the text, whatever they are.
+"""Matching: which of many expressions occur in a folded text, and where, in time linear in the text.
 
-Sources made by `patterns` enter; indexes and places leave. One pass over all sources says which to look for. That pass
-answers with nothing when its tables outgrow their memory, so an expression that always matches rides along: where even
-that one is missing, or the pass cannot be prepared at all, each source is tried by itself.
+Takes sources made by `patterns`; returns indexes and positions. One pass over all sources says which to look for. That
+pass returns nothing if its tables outgrow their memory, so it includes an expression that always matches. If even that
+one is missing, or the pass cannot be prepared at all, each source is tried separately.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ import re2
 from trueup.checks.patterns import options
 
 _WARMING = b"warm 12:30, as any reply may be.\nnothing of this is meant"
-_WORK = 40_000_000  # bytes that the search for all places of one source may pass over
+_WORK = 40_000_000  # bytes that the search for all positions of one source may scan
 
 
 class Matcher:
@@ -52,7 +52,7 @@ class Matcher:
         return [index for index, one in enumerate(self._each) if one.search(data)]
 
     def places(self, index: int, data: bytes) -> Iterator[tuple[int, int] | None]:
-        """Where a source occurs, from left to right; None at the end says that there may be more than was looked for."""
+        """The positions of a source, from left to right. None at the end means that there may be more."""
         bound = max(10, min(2_000, _WORK // (len(data) + 1)))
         for count, found in enumerate(self._each[index].finditer(data)):
             if count == bound:
@@ -65,7 +65,7 @@ class Matcher:
         return bool(self.which(data))
 
     def covers(self, data: bytes, start: int, end: int) -> bool:
-        """Whether a match of one of the sources covers a place."""
+        """Whether a match of one of the sources covers a position."""
         return any(
             place is not None and place[0] <= start and end <= place[1]
             for index in self.which(data)

@@ -1,7 +1,7 @@
-"""Prose about tools: names that no tool has, and claims to have run one that was not called.
+"""Prose about tools: names that no offered tool has, and claims to have run a tool that was not called.
 
-Takes the reply's text without its calls, the offered tools and the names that were called; yields findings. `unknown_names`
-decides which names count. Code blocks are not prose, but the names that they define are known.
+Takes the reply's text without its calls, the offered tools and the names that were called; yields findings.
+`unknown_names` decides which names count. Code blocks are not prose, but the names that they define are known.
 """
 
 import re
@@ -24,14 +24,14 @@ _CLAIM = lazy_regex(
     rf"\b(?:{_I}{_ALREADY}\s+(?:{_DID}|used)|{_HAVE}{_ALREADY}\s+{_DONE}|(?:ejecuté|llamé|invoqué|utilicé|usé))\s+{_THE}([A-Za-z_][\w-]*)",
     re.IGNORECASE,
 )
-# Verbs whose deed shows in the world; "I've booked the table" claims a call of book_table.
+# Verbs with a visible effect: "I've booked the table" claims a call of book_table.
 _PARTICIPLES = {
     "book": "booked", "send": "sent", "cancel": "cancelled|canceled", "create": "created", "delete": "deleted",
     "schedule": "scheduled", "reschedule": "rescheduled", "order": "ordered", "pay": "paid", "refund": "refunded",
     "update": "updated", "transfer": "transferred", "submit": "submitted", "reserve": "reserved", "remove": "removed",
     "add": "added", "register": "registered", "save": "saved", "purchase": "purchased", "buy": "bought",
 }  # fmt: skip
-# The same for the linear engine, wherever they may match: with these, long texts are looked through in a moment.
+# The same for the linear engine, for every place where they may match: long texts are searched quickly with these.
 _GAP = r"[\s\pZ\x0b\x1c-\x1f\x{85}]+"
 _LOOSE_ALREADY = _ALREADY.replace(r"\s+", _GAP)
 _CLAIM_GATE = (
@@ -39,12 +39,12 @@ _CLAIM_GATE = (
     rf"|ejecuté|llamé|invoqué|utilicé|usé){_GAP}"
 )
 _DEED_GATE = rf"(?i){_HAVE}{_LOOSE_ALREADY}{_GAP}(?:{'|'.join(_PARTICIPLES.values())})"
-# Without one of these words there is no claim; a look for them is cheaper than for the whole pattern.
+# There is no claim without one of these words; searching for them is cheaper than searching for the whole pattern.
 _CLAIMING = (" ran ", "called ", "used ", "invoked ", "executed ", "triggered ", "run ", "ejecut", "llam", "invoc", "invoq",
              "utiliz", "utilic", "usé ", "usado ")  # fmt: skip
 _HAVING = ("'ve ", "’ve ", " have ", "he ", "hemos ")
 _CODE = lazy_regex(r"```[\s\S]*?(?:```|\Z)")
-# What a code block defines; prose beside it speaks of that.
+# The names that a code block defines; the prose around it refers to them.
 _DEFINED = lazy_regex(r"\b(?:def|function|class|fn|func|fun|const|let|var|sub|proc) {1,4}([A-Za-z_]\w{1,80})")
 _DEED = lazy_regex(rf"\b{_HAVE}{_ALREADY}\s+({'|'.join(_PARTICIPLES.values())})\b([^.!?\n]{{0,80}})", re.IGNORECASE)
 _VERB = {form: verb for verb, forms in _PARTICIPLES.items() for form in forms.split("|")}
@@ -58,7 +58,7 @@ def mention_findings(
     claims: Mapping[str, Sequence[str]] | None = None,
     asked: Mentions = USUAL,
 ) -> Iterator[Finding]:
-    """A finding for each undefined tool that the text talks of, and a warning for each defined one it claims to have run."""
+    """A finding for each undefined tool in the text, and a warning for each defined one that it claims to have run."""
     defined: set[str] = set()
     if "```" in text:
         defined = {name for block in _CODE.findall(text) for name in _DEFINED.findall(block)}
@@ -74,7 +74,7 @@ def mention_findings(
 
 
 def claimed_tools(text: str, tools: Toolset) -> dict[str, tuple[int, int]]:
-    """The tools that a text claims to have run, each with the place of the claim."""
+    """The tools that a text claims to have run, each with the position of the claim."""
     claimed: dict[str, tuple[int, int]] = {}
     looked_up: set[str] = set()
     plain = text.lower() if len(text) <= LONG else ""
@@ -90,7 +90,7 @@ def claimed_tools(text: str, tools: Toolset) -> dict[str, tuple[int, int]]:
 
 
 def _holds(text: str, words: Sequence[str]) -> bool:
-    """Whether a text holds one of these words. It is on the path of every clean check: a loop, no generator."""
+    """Whether a text contains one of these words. Every clean check runs this, so it is a loop and not a generator."""
     for word in words:  # noqa: SIM110
         if word in text:
             return True
@@ -98,7 +98,7 @@ def _holds(text: str, words: Sequence[str]) -> bool:
 
 
 def _deeds(text: str, tools: Toolset) -> Iterator[tuple[str, tuple[int, int]]]:
-    """`I've booked the table` says that book_table was run."""
+    """Reads `I've booked the table` as a claim that book_table was run."""
     for deed in matches(_DEED, text, _DEED_GATE):
         verb = _VERB[deed[1].lower()]
         rest = {word.lower() for word in _WORD.findall(deed[2])}
@@ -109,7 +109,7 @@ def _deeds(text: str, tools: Toolset) -> Iterator[tuple[str, tuple[int, int]]]:
 
 
 def _phrases(text: str, claims: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The phrases that a contract says are claims."""
+    """The phrases that the contract defines as claims."""
     if not claims:
         return
     folded = _folded(text)
@@ -126,7 +126,7 @@ def _phrases(text: str, claims: Mapping[str, Sequence[str]]) -> Iterator[tuple[s
 
 
 def _folded(text: str) -> str:
-    """A text without case; a letter that would become two, such as ß, is left as it is, so that places stay right."""
+    """A text without case. A letter that would become two, such as ß, is not changed: positions stay right."""
     folded = text.casefold()
     if len(folded) != len(text):
         folded = "".join(other if len(other := c.casefold()) == 1 else c for c in text)

@@ -1,8 +1,8 @@
-"""Lists in prose: does a name stand in a list or an enumeration beside offered tools?
+"""Lists in prose: is a name in a list or an enumeration together with offered tools?
 
-Takes a text and the position of a name; returns yes or no. If `- ping_gateway: ok` is an item of a list, the other items are names
-of tools as well, and so is each name that is joined to an offered one (`ping_dns and check_cable`). The items of lists are read
-once per text; otherwise only a bounded stretch around the name is read.
+Takes a text and the position of a name; returns yes or no. If `- ping_gateway: ok` is an item of a list, the other
+items are names of tools too, and so is each name that is joined to an offered one (`ping_dns and check_cable`). The
+items of lists are read once per text; apart from that, only a bounded stretch around the name is read.
 """
 
 import re
@@ -17,12 +17,12 @@ _CLOSING, _OPENING = r"[`\"'”’»*]{0,3}(?: ?\([^()\n]{0,80}\))?", r"[`\"'“
 _JOINED = r"(?:\s{0,2}(?:[,、;/&+→]|[-=]>|<scalar.and>|<call.then>|<mention.article>)){1,4}\s{0,2}"
 _BEFORE = rf"(?<![\w.-])({_NAME}){_CLOSING}{_JOINED}{_OPENING}\Z"
 _BEHIND = rf"{_CLOSING}{_JOINED}{_OPENING}({_NAME})"
-# The first name of an item, of a row or of a step: `- **ping_dns**`, `2) ping_dns`, `| ping_dns |`.
+# The first name of an item, a row or a step: `- **ping_dns**`, `2) ping_dns`, `| ping_dns |`.
 _ITEM = lazy_regex(r"^[ \t]*(?:[-*+•|]|\d{1,3}[.)])[ \t]*[*`]{0,3}([A-Za-z][\w.-]{1,60}\b)", re.MULTILINE)
 
 
 class Lists:
-    """The lists of a text. `offers` says whether a name is that of an offered tool."""
+    """The lists of a text. `offers` says whether a name belongs to an offered tool."""
 
     __slots__ = ("_items", "_offers", "_text")
 
@@ -31,7 +31,7 @@ class Lists:
         self._items: frozenset[int] | None = None
 
     def hold(self, start: int, stop: int) -> bool:
-        """Whether a name stands beside an offered tool, or begins an item of a list in which one begins another."""
+        """Whether a name is next to an offered tool, or begins an item of a list that has an offered tool in it."""
         return self._is_beside(start, stop) or start in self._tools_listed()
 
     def _is_beside(self, start: int, stop: int) -> bool:
@@ -43,7 +43,7 @@ class Lists:
         return bool(behind and self._offers(self._text[stop + behind.start(1) : stop + behind.end(1)]))
 
     def _tools_listed(self) -> frozenset[int]:
-        """Where the items of lists begin, if one of them is an offered tool."""
+        """The positions where the items of lists begin, if an offered tool begins one of them."""
         if self._items is None:
             items = list(_ITEM.finditer(self._text))
             tools = any(self._offers(item[1]) for item in items)

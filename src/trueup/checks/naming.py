@@ -1,7 +1,7 @@
-"""How the names of the offered tools are made: their conventions, their verbs, and what other names have in common with them.
+"""How the names of the offered tools are formed: their conventions, their verbs, and how similar other names are.
 
-Takes the offered names once; then compares any other name with them. Does not look at the text around a name. The verbs are
-data: the lists `mention.verbs`, `verbs_or_nouns`, `nouns_or_verbs` and `agents` of `recover/phrases`.
+Takes the offered names once; then compares any other name with them. It does not look at the text around a name. The
+verbs are data: the lists `mention.verbs`, `verbs_or_nouns`, `nouns_or_verbs` and `agents` of `recover/phrases`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,25 +13,26 @@ from trueup.verdict.likeness import name_words
 from trueup.verdict.patterns import lazy_regex
 
 Convention = Literal["snake", "camel", "pascal", "kebab", "dotted", "word"]
-# How much a name looks like a tool's: not at all (0), it names a doer or an action (1), it has a verb (2), it has a verb of the
-# offered names or is nearly one of them (3).
+# How much a name looks like a tool's: not at all (0), it names a doer or an action (1), it has a verb (2), it has a
+# verb of the offered names or almost equals one of them (3).
 Likeness = Literal[0, 1, 2, 3]
 DOER: Likeness = 1
 VERB: Likeness = 2
 SHARED: Likeness = 3
 
-# What only a field is called. Behind a verb it makes a field of the name as well: `create_date`, `ping_interval_sec`.
+# Words for fields only. After a verb they make the name a field too: `create_date`, `ping_interval_sec`.
 _MEASURES = frozenset(
     "id ids at by on count num number date dates time times rate rates size ms sec secs seconds timeout interval limit offset flag "
     "enabled required only max min total reason token threshold ts timestamp factor amount fee retries".split()
 )
-# What only a state is called: `send_failed`.
+# Words for states only: `send_failed`.
 _STATES = frozenset(
     "pending failed done needed error success completed complete expired denied missing invalid unknown".split()
 )
-# Words in the names of tools that work on code. What else such an assistant speaks of are mostly the names of that code.
+# Words in the names of tools that work on code. Most other names that such an assistant mentions are names in that
+# code.
 _OF_CODE = frozenset("code tests repo grep symbol symbols git commit diff patch lint".split())
-# Verbs that ask for such a thing or change it: `get_time`, `check_id`.
+# Verbs that read or change such a field: `get_time`, `check_id`.
 _ASKING = frozenset(
     "get set check fetch find verify validate calculate compute retrieve convert show estimate measure count list".split()
 )
@@ -43,11 +44,11 @@ _DATA = _ATTRIBUTES | frozenset(
     "order code codes status state field fields column columns items item line lines page pages body file files dir log logs result "
     "results summary history text data list table entry entries response options settings config details".split()
 )
-# Behind a verb these make another word: `check_in`, `set-up`, `read-only`, `get_started`.
+# After a verb these make another word: `check_in`, `set-up`, `read-only`, `get_started`.
 _PARTICLES = frozenset(
     "in out up down off over back to of as it this that there started together ended driven based protected ready bye top aside source".split()
 )
-# Two words that are one elsewhere.
+# Compounds: two words that are usually written as one.
 _COMPOUNDS = frozenset(
     "checklist checkbox checkpoint checkmark checksum playlist playground playback turnover turnout showroom watchdog watchlist copyright "
     "printout pushbutton pullover lookout runtime runbook buildup callback payload payroll bookmark startup stopwatch logbook getaway setpoint".split()
@@ -59,20 +60,20 @@ _ADVERBS = frozenset(
     "is has can should must on no not do to allow auto before after max min last first next pre post skip full "
     "type null default total num slow".split()
 )
-# Deeds of programs: `unit_test`, `health_check`.
+# Routine checks of programs: `unit_test`, `health_check`.
 _ROUTINES = frozenset("unit load health smoke spell sanity".split())
 _FILES = frozenset(
     "py js ts tsx jsx md txt json jsonl yaml yml csv doc docx pdf html htm css xml toml ini cfg conf log sh bat exe zip gz tar png jpg "
     "jpeg gif svg sql java go rs c h cpp rb php xls xlsx ppt pptx com org net io dev edu gov lock env ipynb parquet".split()
 )
-# Beginnings of dotted names in programs.
+# First parts of dotted names in programs.
 _MODULES = frozenset(
     "os sys np pd plt df json requests re math random time datetime console document window array object self this cls app router db "
     "session cursor logging logger torch tf nn std fs path http https axios promise response req res request pandas numpy subprocess "
     "shutil asyncio pytest string collections itertools functools client conn connection model objects spec metadata".split()
 )
 _FEW, _SEVERAL = 2, 3
-_TESTS = frozenset({("first", "test")})  # the names of tests in code, unless an offered name begins so
+_TESTS = frozenset({("first", "test")})  # the names of tests in code, unless an offered name begins like that
 _HUMP = lazy_regex(r"[a-z0-9][A-Z]")
 _NEAR = 70.0
 
@@ -100,12 +101,12 @@ def is_file(name: str) -> bool:
 
 
 def has_verb(name: str, likeness: Likeness) -> bool:
-    """Whether a name has a verb or is made of one; the names of tests have one, too."""
+    """Whether a name has a verb or consists of one; the names of tests have one, too."""
     return likeness > 0 or bool(_verbs(name))
 
 
 class Naming:
-    """What the offered names have in common.
+    """The patterns that the offered names share.
 
     >>> net = Naming(["check_adapter_status", "get_ip_config"])
     >>> [net.likeness(name) for name in ("get_route_table", "reset_router", "wifi_scan", "created_at")]
@@ -138,11 +139,11 @@ class Naming:
         return DOER if _is_a_doer(name) or (found and not self.is_about_code) else 0
 
     def is_usual(self, kind: Convention) -> bool:
-        """Whether names of tools are written so: as the offered ones, or in any common way if those are single words."""
+        """Whether tools may be named like this: like the offered ones, or in a common form if those are one word."""
         return kind in self.conventions or (kind in ("snake", "camel") and self.conventions == {"word"})
 
     def ends_alike(self, name: str) -> bool:
-        """Whether a name begins or ends with the word that an offered name begins or ends with."""
+        """Whether the first or last word of a name is the first or last word of an offered name."""
         return not self._ends.isdisjoint(_ends(name))
 
     @cached_property
@@ -152,12 +153,12 @@ class Naming:
 
     @cached_property
     def _spaces(self) -> frozenset[str]:
-        """What stands before the last point of the offered names."""
+        """The part of the offered names before the last dot."""
         return frozenset(name.rpartition(".")[0] for name in self._names if "." in name)
 
     @cached_property
     def _verbs(self) -> frozenset[tuple[str, str]]:
-        """The verbs of the offered names, each with its place."""
+        """The verbs of the offered names, each with its position."""
         return frozenset(verb for name in self._names for verb in _verbs(name))
 
     @cached_property
@@ -166,7 +167,7 @@ class Naming:
 
     @cached_property
     def _all_but_one(self) -> dict[frozenset[str], list[str]]:
-        """The words of the offered names but one, with the missing word; and all words, with nothing."""
+        """The words of each offered name without one word, with that word; and all its words, with nothing."""
         found: dict[frozenset[str], list[str]] = {}
         for name in self._names:
             for rest, word in _parted(name):
@@ -192,13 +193,13 @@ def _parted(name: str) -> Iterator[tuple[frozenset[str], str]]:
 
 
 def _misspelt(word: str, other: str) -> bool:
-    from rapidfuzz import fuzz  # loaded where a name is wrong
+    from rapidfuzz import fuzz  # loaded only for a wrong name
 
     return min(len(word), len(other)) > _SEVERAL and fuzz.ratio(word, other) >= _NEAR
 
 
 def _verbs(name: str) -> frozenset[tuple[str, str]]:
-    """The verb of a name, and where it stands: `get_ip`, `user.create`, `order_cancel`, `github_create_issue`."""
+    """The verb of a name, and its position: `get_ip`, `user.create`, `order_cancel`, `github_create_issue`."""
     names = name_words(name.rpartition(".")[2])
     if not names or (len(names) == 1 and "." not in name):
         return frozenset()
@@ -216,7 +217,7 @@ def _verbs(name: str) -> frozenset[tuple[str, str]]:
 
 
 def _begins_with_a_verb(first: str, last: str) -> bool:
-    """Whether the first word of a name is a verb, as far as the last one shows."""
+    """Whether the first word of a name is a verb, as far as the last word shows."""
     if first in words("mention.verbs"):
         return True
     noun = _ATTRIBUTES if first in words("mention.verbs_or_nouns") else _DATA
@@ -224,7 +225,7 @@ def _begins_with_a_verb(first: str, last: str) -> bool:
 
 
 def _is_a_doer(name: str) -> bool:
-    """Whether a name ends with somebody who does something, or with the deed: `unit_converter`, `wifi_scan`."""
+    """Whether a name ends with a doer or an action: `unit_converter`, `wifi_scan`."""
     names = name_words(name)
     if len(names) < _FEW or names[0] in _ADVERBS or (names[0] in _ROUTINES and names[-1] in ("test", "check")):
         return False

@@ -1,7 +1,9 @@
-"""The order of calls over a conversation: a sequence, places, prerequisites, and bounds on how often and with what.
+"""The order of calls in a conversation: a sequence, fixed positions, prerequisites, and limits on how often and with
+what.
 
-Takes the names of the calls before that worked, and the names called now; yields findings. A refused call does not count: it cannot
-satisfy the prerequisite of a later call. Only in `expected_sequence`, where each call of a reply has its place, a refused one takes one too.
+Takes the names of the earlier calls that worked, and the names called now; yields findings. A refused call does not
+count: it cannot satisfy the prerequisite of a later call. Only in `expected_sequence`, where every call has a position,
+a refused call takes up its position as well.
 """
 
 from collections import Counter
@@ -16,13 +18,13 @@ from trueup.verdict.facts import Finding, finding
 
 
 class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a contract asks of the order of calls: the option `order`.
+    """The rules for the order of calls: the option `order`.
 
     - `sequence`: an order of tools in which steps may be skipped and repeated; empty: any order.
-    - `expected_sequence`: the place of each call of the conversation; empty: no call has a fixed place.
+    - `expected_sequence`: the tool at each position of the conversation; empty: any tool at any position.
     - `requires`: for a tool, the tools that must have been called before it; empty: none.
     - `only_once`: tools that may be called once in a conversation; empty: every tool may be called again.
-    - `at_most`: for a tool, how many calls a conversation may hold; empty: no limits.
+    - `at_most`: for a tool, how many calls a conversation may have; empty: no limits.
     - `never_with`: for a tool, the tools that must not be called in the same reply; empty: none.
     - `level`: the level of a call that is out of `sequence` or `expected_sequence`.
     """
@@ -36,19 +38,19 @@ class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     level: Level = "warning"
 
     def names(self) -> list[str]:
-        """Every tool that the order speaks of."""
+        """Every tool that the order mentions."""
         inner = [name for names in (*self.requires.values(), *self.never_with.values()) for name in names]
         lists = (self.sequence, self.expected_sequence, self.only_once)
         return [*(name for names in lists for name in names), *self.requires, *self.at_most, *self.never_with, *inner]
 
     def chained(self) -> frozenset[str]:
-        """The tools whose calls must come one after the other."""
+        """The tools that must be called one after the other."""
         needs = (name for names in self.requires.values() for name in names)
         return frozenset((*self.sequence, *self.expected_sequence, *self.requires, *needs))
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is asked of the order."""
+        """Whether there are no rules about the order."""
         lists = self.sequence or self.expected_sequence or self.only_once
         return not (lists or self.requires or self.at_most or self.never_with)
 
@@ -69,14 +71,14 @@ def read_order(source: Any) -> Order:
         raise ValueError(f"order: {error}; {takes(source, Order.__struct_fields__)}") from None
     twice = [name for name, count in Counter(order.sequence).items() if count > 1]
     if twice:
-        raise ValueError(f"order: {twice[0]!r} stands twice in the sequence; each step has one place")
+        raise ValueError(f"order: {twice[0]!r} is in the sequence twice; each step has one place")
     if any(limit < 0 for limit in order.at_most.values()):
-        raise ValueError("order: at_most takes numbers from 0 on")
+        raise ValueError("order: at_most takes whole numbers from 0 up")
     return order
 
 
 def with_expected(order: Order, expected: Any) -> Order:
-    """An order with the places that a context gives to calls, if it does.
+    """An order with the positions from a context, if it has any.
 
     >>> with_expected(Order(), ["a", "b"]).expected_sequence
     ('a', 'b')
@@ -89,7 +91,7 @@ def with_expected(order: Order, expected: Any) -> Order:
 
 
 def order_findings(now: Sequence[str], good: Sequence[bool], before: Sequence[str], order: Order) -> Iterator[Finding]:
-    """What is wrong with calling these tools now, after those before; `good` says which calls have no error yet.
+    """The problems of calling these tools now, after the earlier ones; `good` says which calls have no error yet.
 
     >>> [f.code for f in order_findings(["a"], [True], ["b"], read_order(["a", "b"]))]
     ['T007']
@@ -125,7 +127,7 @@ def _too_often(name: str, history: Counter[str], order: Order) -> Iterator[Findi
 
 
 def _together(now: Sequence[str], order: Order) -> dict[str, list[Finding]]:
-    """For each tool called now, what it must not be called with; said of both."""
+    """For each tool called now, the tools that it must not be called with; both get a finding."""
     found: dict[str, list[Finding]] = {}
     names = set(now)
     pairs = {(a, b) for a, others in order.never_with.items() for b in others if a in names and b in names and a != b}
@@ -149,14 +151,14 @@ def _sequence(
         if step < furthest:
             late = sequence[furthest]
             message = f"{name} comes before {late}, which was already called"
-            hint = f"Go on after {late}."
+            hint = f"Continue after {late}."
             yield finding("T007", f"$.calls[{index}]", message, None, {"step": name, "after": late}, hint)
         elif good[index]:
             furthest = step
 
 
 def _places(now: Sequence[str], before: Sequence[str], expected: Sequence[str]) -> Iterator[Finding]:
-    """Calls that are not the ones expected at their places; fewer or more calls than places are fine."""
+    """Calls that are not the expected ones at their positions; fewer or more calls than positions are fine."""
     for index, (name, wanted) in enumerate(zip(now, expected[len(before) :], strict=False)):
         if name != wanted:
             position = len(before) + index

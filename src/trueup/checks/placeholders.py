@@ -1,7 +1,8 @@
-"""Placeholders: `{state}` and its like in texts that a contract has for a model.
+"""Placeholders: `{state}` and others, in the texts that a contract has for a model.
 
-A text and the values that a check knows enter; the text with the values filled in leaves. Each value is put on one line and cut
-short, and braces inside it are not read as placeholders. The reader of a contract refuses unknown names with `unknown_place`.
+Takes a text and the values that a check knows; returns the text with the values filled in. Each value is put on one
+line and shortened, and braces inside it are not read as placeholders. The reader of a contract refuses unknown names
+with `unknown_place`.
 """
 
 import re
@@ -19,7 +20,7 @@ _MOST = 200  # characters of one value of the data
 
 
 def unknown_place(text: str, known: Iterable[str]) -> str:
-    """What is wrong with the first placeholder that is not known, empty where all are.
+    """The problem of the first unknown placeholder; empty if all are known.
 
     >>> unknown_place("{State}: {data.first_name}", HINT)
     "there is no placeholder {State}; did you mean 'state'? Known here are {state}, {found}, {data} and {data.NAME}"
@@ -35,7 +36,8 @@ def unknown_place(text: str, known: Iterable[str]) -> str:
 
 
 def filled(text: str, values: Mapping[str, Any], data: Mapping[str, Any]) -> str:
-    """A text with its values; `{data}` is all that was collected, `{data.NAME}` one field of it, empty where it is missing.
+    """A text with its values; `{data}` is everything that was collected, `{data.NAME}` one field of it, empty if it is
+    missing.
 
     >>> filled("{data.first_name} is in {state}", {"state": "ASKING"}, {"first_name": "Ada"})
     'Ada is in ASKING'

@@ -1,4 +1,4 @@
-"""What is wrong with the rules a contract was given, each with its place, so that a lint can point at the line."""
+"""Mistakes in the rules of a contract, each with its place, so that a lint can point at the line."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ def closest(word: Any, known: Iterable[Any]) -> str:
 
 
 def takes(table: Any, known: Iterable[str]) -> str:
-    """What a table of options takes, and the name that its first unknown key likely means.
+    """The options of a table, and the name that its first unknown key likely means.
 
     >>> takes({"requird": True}, ["required", "types"])
     "it takes required, types; did you mean 'required'?"
@@ -30,7 +30,7 @@ def takes(table: Any, known: Iterable[str]) -> str:
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong: where in the section, what, the column inside an expression, what was likely meant."""
+    """One mistake: its place in the section, a message, the column inside an expression, and what was likely meant."""
 
     where: Where
     message: str
@@ -45,7 +45,7 @@ class Problem(NamedTuple):
 
 
 class BadRules(ValueError):
-    """Rules that cannot be compiled; `problems` has all that is wrong with them."""
+    """Rules that cannot be compiled; `problems` has all mistakes."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("; ".join(map(str, problems[:5])) + (" …" if len(problems) > 5 else ""))

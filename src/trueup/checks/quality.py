@@ -1,7 +1,8 @@
-"""Learned quality: a reply enters, its score leaves as a metric, and a finding where the score is too low.
+"""Learned quality: takes a reply; returns its score as a metric, and a finding if the score is too low.
 
-The options of a contract's `quality:` are read here, with the model already loaded. A model that has not passed its evaluation only
-gives the metric, and so does one with `shadow: true`. Where the model abstains, the metric is None and says why.
+The options of a contract's `quality:` are read here, with the model already loaded. A model that has not passed its
+evaluation gives only the metric, and so does one with `shadow: true`. If the model abstains, the metric is None and
+says why.
 """
 
 from collections.abc import Mapping
@@ -26,14 +27,14 @@ class BadQuality(ValueError):
 
 
 class Scored(NamedTuple):
-    """What a score adds to a verdict."""
+    """The part of a verdict that a score adds."""
 
     findings: list[Finding]
     metrics: dict[str, Any]
 
 
 class Quality:
-    """The learned score of one contract; `is_shadow` says that it gives no finding."""
+    """The learned score of one contract; with `is_shadow`, it gives no finding."""
 
     __slots__ = ("_shadow", "below", "level", "scorer")
 
@@ -50,17 +51,17 @@ class Quality:
 
     @property
     def given(self) -> dict[str, Any]:
-        """The options as a table that needs no file: a contract travels and is fingerprinted by it."""
+        """The options as a table that needs no file, to transport the contract and to compute its fingerprint."""
         shadow = {"shadow": True} if self._shadow else {}
         return {"model": self.scorer.model, "below": self.below, "level": self.level, **shadow}
 
     @property
     def looks_at(self) -> frozenset[str]:
-        """The names of context that the score depends on."""
+        """The names of the context values that the score depends on."""
         return frozenset({"state"} if self.scorer.model.by_state else ())
 
     def judge(self, reply: Reply, context: Mapping[str, Any]) -> Scored:
-        """The score of a reply, and a finding where it counts and is too low."""
+        """The score of a reply, and a finding if the score counts and is too low."""
         text, state = said(reply), state_name(context.get("state")) or ""
         value, abstained = self.scorer.score(text, state)
         if value is None:
@@ -77,7 +78,7 @@ class Quality:
 
 
 def said(reply: Reply) -> str:
-    """What a user sees of a reply: the text of its assistant messages, without reasoning.
+    """The part of a reply that a user sees: the text of its assistant messages, without reasoning.
 
     >>> said(Reply(text="<think>Hm.</think>Yes."))
     'Yes.'
@@ -94,7 +95,7 @@ def question_in(context: Mapping[str, Any]) -> str:
 
 
 def compile_quality(spec: Any) -> Quality:
-    """The learned score from a contract's `quality:`; its model is data or already read.
+    """The learned score from a contract's `quality:`; its model is data or already loaded.
 
     >>> compile_quality({"below": 0.5})
     Traceback (most recent call last):
@@ -122,7 +123,7 @@ def read_table(name: str, spec: Any, options: tuple[str, ...]) -> Mapping[str, A
         raise BadQuality(f"{name}: takes a table with {', '.join(options)}; got {spec!r:.60}")
     unknown = [key for key in spec if key not in options]
     if unknown:
-        raise BadQuality(f"{name}.{unknown[0]}: not known here; {takes(spec, options)}")
+        raise BadQuality(f"{name}.{unknown[0]}: unknown option; {takes(spec, options)}")
     return spec
 
 
@@ -135,7 +136,7 @@ def read_threshold(name: str, table: Mapping[str, Any], default: float) -> float
 
 
 def read_level(name: str, table: Mapping[str, Any]) -> Level:
-    """The `level` of a table; a score warns unless it says otherwise."""
+    """The `level` of a table; warning by default."""
     level = table.get("level", "warning")
     if level not in LEVELS:
         raise BadQuality(f"{name}.level: takes {' or '.join(LEVELS)}; got {level!r:.60}")

@@ -1,7 +1,8 @@
-"""Relevance: whether a reply is about the user's question. Both enter, a score leaves as a metric, and a finding where it is too low.
+"""Relevance: whether a reply is about the user's question. Takes both; returns a score, and a finding if it is too low.
 
-The score compares the mean of the word vectors that ship inside the package `wordllama` (the extra `relevance`). They know English
-only: other languages are not judged. Nothing is fetched; the vectors are read from disk when a contract is made, and kept.
+The score compares the means of the word vectors in the package `wordllama` (the extra `relevance`). They cover English
+only: other languages are not judged. Nothing is downloaded; the vectors are read from disk when a contract is created,
+and kept.
 """
 
 from collections.abc import Mapping
@@ -19,13 +20,13 @@ from trueup.verdict.reply import Reply
 
 BELOW = 0.5
 _OPTIONS = ("below", "level")
-_FEWEST = 5  # words of a question or a reply that can be judged
-_MOST_TEXT = 4_000  # characters of either that are looked at
-MIDDLE, _WIDTH = 0.1, 0.07  # the likeness at which a score is 0.5, and how fast it changes there: bench/quality.py
+_FEWEST = 5  # words that a question or a reply needs to be judged
+_MOST_TEXT = 4_000  # characters of each that are used
+MIDDLE, _WIDTH = 0.1, 0.07  # the similarity at which a score is 0.5, and how fast it changes there: bench/quality.py
 _WEIGHTS, _TOKENS = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
 _HINT = "Answer the question that the user asked."
-_LEAST_ENGLISH = 0.1  # the share of the words below in English text is about a half; fewer in lists and code
-# Frequent short words of English that its neighbours do not have: Dutch has “is” and “we”, Danish “have” and “by”.
+_LEAST_ENGLISH = 0.1  # about half the words of English text are in the list below; fewer in lists and code
+# Frequent short words of English that related languages lack: Dutch has “is” and “we”, Danish “have” and “by”.
 _ENGLISH = frozenset(
     """the and of are were been it its this that these those with from not has you your yours our they their them she his what which who how why when where can could would should do does did than then there here about into after before
     some any each other only also very just because while please yes""".split()
@@ -49,7 +50,7 @@ class Relevance:
 
     @property
     def looks_at(self) -> frozenset[str]:
-        """The names of context that the score depends on: the question may stand in the history."""
+        """The names of the context values that the score depends on: the question may be in the history."""
         return frozenset({"question", "history"})
 
     def judge(self, reply: Reply, context: Mapping[str, Any]) -> Scored:
@@ -81,7 +82,7 @@ def _unjudged(question: str, text: str) -> str:
 
 
 def is_english(found: list[str]) -> bool:
-    """Whether words may well be English: enough of them are short English words.
+    """Whether words may be English: enough of them are short English words.
 
     >>> is_english("what time do you open".split()), is_english("a que hora abre la clinica".split())
     (True, False)
@@ -90,7 +91,7 @@ def is_english(found: list[str]) -> bool:
 
 
 def likeness(question: str, text: str) -> float:
-    """How near two texts are, from -1 to 1."""
+    """The similarity of two texts, from -1 to 1."""
     one, other = _mean(question), _mean(text)
     size = float((one @ one) * (other @ other)) ** 0.5
     return float(one @ other) / size if size else 0.0
@@ -99,14 +100,14 @@ def likeness(question: str, text: str) -> float:
 def _mean(text: str) -> Any:
     """The mean of the vectors of a text's tokens."""
     tokenizer, vectors = load(str(folder()))
-    whole = text.encode("utf-8", "replace").decode()  # a tokenizer does not take lone surrogates
+    whole = text.encode("utf-8", "replace").decode()  # the tokenizer does not accept lone surrogates
     ids = tokenizer.encode(whole, add_special_tokens=False).ids
     return vectors[ids].astype("float32").mean(0)
 
 
 @lru_cache(maxsize=1)
 def load(place: str) -> tuple[Any, Any]:
-    """The tokenizer and the vectors, read once. The package's own loader is not used: it downloads what it does not find."""
+    """The tokenizer and the vectors, read once. The package's own loader is not used: it downloads missing files."""
     try:
         from safetensors import safe_open
         from tokenizers import Tokenizer

@@ -1,10 +1,10 @@
-"""Exact repetition at the end of a text: a text enters, what its end repeats and for how many characters leaves. The cost is linear."""
+"""Exact repetition at the end of a text: which part is repeated, and over how many characters. Takes linear time."""
 
-PROBE = 48  # characters at the end that are looked for before it
+PROBE = 48  # characters at the end to look for earlier in the text
 
 
 def repeated(text: str) -> tuple[str, int]:
-    """What the end of a text repeats, and how many characters of the text do; nothing where it does not repeat.
+    """The part that the end of a text repeats, and how many characters the repetition covers; empty if there is none.
 
     >>> repeated("Well: " + "no, " * 40)
     ('no, ', 161)
@@ -19,8 +19,8 @@ def repeated(text: str) -> tuple[str, int]:
 
 
 def _periodic(text: str, period: int) -> int:
-    """For how many characters at its end a text has a period; halving finds where it begins."""
-    low, high = 0, len(text) - period  # so many characters are known to repeat, and at most so many
+    """How many characters at its end a text has this period for; a binary search finds the beginning."""
+    low, high = 0, len(text) - period  # this many characters are known to repeat, and no more than this many can
     if text.endswith(text[:high]):
         return len(text)
     while low < high - 1:

@@ -1,8 +1,9 @@
-"""Business rules: what must hold between the fields of a record, beyond what a schema can say.
+"""Business rules: conditions between the fields of a record that go beyond a schema.
 
-A `validation:` section (`required`, `types`, `ranges`, `enums`, `rules`), or a list of rules alone, is compiled once;
-a record enters `Rules.check()`, findings leave. A missing required field ends the check; a rule that cannot be
-evaluated has failed; one whose `when` cannot be is skipped with a warning. Records are never changed.
+A `validation:` section (`required`, `types`, `ranges`, `enums`, `rules`), or a list of rules alone, is compiled once.
+`Rules.check()` takes a record and returns findings. A missing required field ends the check. A rule that cannot be
+evaluated counts as failed; a rule whose `when` cannot be evaluated is skipped with a warning. Records are never
+changed.
 """
 
 from collections import Counter
@@ -28,7 +29,7 @@ _COMPUTED_TEXT = 1_000
 
 
 class Rule(NamedTuple):
-    """One rule: what must hold, under which condition, and what to say where it does not."""
+    """One rule: its condition, when it applies, and the message if it fails."""
 
     name: str
     expr: Expression
@@ -41,8 +42,8 @@ class Rule(NamedTuple):
 class Rules:
     """The rules of one contract; `compile_rules` makes them.
 
-    `required` are fields that must be there, `checks` those of types, ranges and enums, `rules` the expressions, and `budget` the steps that
-    one expression may take.
+    `required` are fields that must be present, `checks` the checks of types, ranges and enums, `rules` the expressions,
+    and `budget` the number of steps that one expression may take.
     """
 
     __slots__ = ("_checks", "_required", "_tests", "budget", "rules")
@@ -61,7 +62,7 @@ class Rules:
 
     @property
     def names(self) -> frozenset[str] | None:
-        """Every name that these rules look for in a record; None where that cannot be told beforehand.
+        """Every name that these rules look up in a record; None if that is not known in advance.
 
         >>> sorted(compile_rules({"rules": ["a > b.c"], "required": ["d.e"]}).names)
         ['a', 'b', 'd', 'd.e']
@@ -69,13 +70,13 @@ class Rules:
         found = {name for field in self.fields for name in (field.name, *map(str, field.steps[:1]))}
         for expression in (one for rule in self.rules for one in (rule.expr, rule.when) if one is not None):
             if expression.source.count("dir") != len(expression.tested):
-                return None  # it may ask for a name that another field holds
+                return None  # it may look up a name that is the value of another field
             found |= expression.names
             found.update(str(field.path[0]) for field in expression.tested)
         return frozenset(found)
 
     def hold(self, record: Mapping[str, Any]) -> bool:
-        """Whether nothing is wrong with a `record`: what `check` says, without saying it.
+        """Whether `check` finds nothing wrong with a `record`, without making the findings.
 
         >>> compile_rules(["hp <= max_hp"]).hold({"hp": 12, "max_hp": 10})
         False
@@ -92,7 +93,7 @@ class Rules:
         return True
 
     def check(self, record: Mapping[str, Any]) -> list[Finding]:
-        """What is wrong with a `record`.
+        """The findings about a `record`.
 
         >>> rules = compile_rules([{"name": "alive", "expr": "hp <= max_hp", "error": "{hp} is over {max_hp}"}])
         >>> [str(found) for found in rules.check({"hp": 12, "max_hp": 10})]
@@ -119,7 +120,7 @@ class Rules:
 
 
 def _broken(rule: Rule, record: Mapping[str, Any], budget: int) -> Finding:
-    """A rule that does not hold."""
+    """A rule that is broken."""
     data: dict[str, Any] = {"rule": rule.name, "expr": rule.expr.source}
     computed: Any = MISSING
     try:
@@ -137,13 +138,13 @@ def _broken(rule: Rule, record: Mapping[str, Any], budget: int) -> Finding:
 
 
 def _failed(rule: Rule, error: ExpressionError) -> Finding:
-    """A rule that cannot be evaluated on this record: it counts as broken."""
+    """A rule that cannot be evaluated on this record counts as broken."""
     message = f"{rule.name} cannot be evaluated: {error}"
     return Finding("B006", rule.path, message, None, _why(rule.name, rule.expr, error), "", rule.level)
 
 
 def _skipped(rule: Rule, error: ExpressionError) -> Finding:
-    """A rule whose condition cannot be evaluated: whether it applies is not known."""
+    """A rule whose condition cannot be evaluated: nobody knows whether it applies."""
     assert rule.when is not None
     message = f"{rule.name} was skipped: its condition cannot be evaluated: {error}"
     return Finding("B007", rule.path, message, None, _why(rule.name, rule.when, error), "", "warning")
@@ -154,9 +155,9 @@ def _why(name: str, expression: Expression, error: ExpressionError) -> dict[str,
 
 
 def compile_rules(spec: Any, *, functions: Functions | None = None) -> Rules:
-    """Rules from `spec`: a list of rules, or a mapping of sections. `BadRules` names everything that is wrong with it.
+    """Rules from `spec`: a list of rules, or a mapping of sections. `BadRules` lists all mistakes in it.
 
-    `functions` can be called in expressions beside those of the language; None: only those.
+    `functions` can be called in expressions, in addition to the language's own; None: no additional ones.
 
     >>> compile_rules({"ranges": {"score": [1, 10]}}).check({"score": 11})[0].message
     'score is 11; a number from 1 to 10 is asked for'
@@ -185,7 +186,7 @@ def compile_rules(spec: Any, *, functions: Functions | None = None) -> Rules:
 
 
 def _sorted_out(read: Iterator[Any], problems: list[Problem]) -> list[Any]:
-    """What could be read; what could not goes to the problems."""
+    """The rules that could be read; mistakes are added to the problems."""
     good: list[Any] = []
     for one in read:
         (problems if isinstance(one, Problem) else good).append(one)
@@ -196,9 +197,7 @@ def _unknown_keys(source: Mapping[Any, Any], known: tuple[str, ...], where: Wher
     for key in source:
         if key not in known:
             suggestion = nearest(str(key), list(known))
-            yield Problem(
-                (*where, str(key)), f"there is no key {key!r} here; known are {', '.join(known)}", 0, suggestion
-            )
+            yield Problem((*where, str(key)), f"unknown key {key!r}; the keys are {', '.join(known)}", 0, suggestion)
 
 
 def _read_rules(source: Any, functions: Functions | None) -> Iterator[Rule | Problem]:

@@ -1,6 +1,6 @@
-"""Sentences: the stretch of text around a place, and whether it asks, denies or supposes what is said there.
+"""Sentences: the stretch of text around a place, and whether it questions, denies or supposes something.
 
-Folded text and a place enter; bounds and answers leave. Only a bounded stretch to both sides is looked at. The words of
+Takes folded text and a place; returns bounds and answers. Only a bounded stretch on both sides is read. The words for
 denial and supposition are data: a contract may give its own, in its own language.
 """
 
@@ -30,13 +30,13 @@ _IDIOMS = lazy_regex(
     r"|sin (?:ninguna |lugar a )?dudas?(?: alguna)?|sin problemas?|sin falta|no solo|no solamente|antes de (?:nada|todo)|despues de todo|before anything(?: else)?|after all)\b"
 )
 NEGATED = ("no", "not", "never", "cannot", "without", "nor", "neither", "nunca", "jamás", "tampoco", "ni", "sin", "n't", "nothing", "none", "nobody", "nada", "nadie", "ningún", "ninguna", "ninguno", "almost", "nearly", "casi")  # fmt: skip
-# Words that make a condition where they stand before what is said; "your visit after lunch is booked" has none.
-CONDITIONAL = (
+# Words that make a condition if they come before the claim; "your visit after lunch is booked" has no condition.
+CONDITIONAL = (  # prose: allow so-as-to (the phrases to look for)
     "if", "once", "when", "whenever", "after", "before", "until", "till", "unless", "as soon as", "in order to", "ready to",
     "going to", "need to", "try to", "to get", "get", "gets",
     "si", "cuando", "una vez", "en cuanto", "antes de", "después de", "hasta que", "para que",
 )  # fmt: skip
-# Words before a name that make it the name of the person spoken to: "hello Ana", "muy bien, Ana".
+# Words before a name that show that the person is addressed: "hello Ana", "muy bien, Ana".
 ADDRESSED = (
     "hello", "hi", "hey", "dear", "good morning", "good afternoon", "good evening", "welcome", "welcome back", "thanks",
     "thank you", "great", "perfect", "sure", "of course", "ok", "okay", "all right", "alright", "sorry", "nice to meet you",
@@ -51,15 +51,15 @@ _MODAL = (
     "to be", "will be", "would be", "can be", "could be", "may be", "might be", "should be",
     "será", "sería", "quedará", "estará", "puede ser", "podría ser",
 )  # fmt: skip
-_ONCE = r"(?<!las\s)once(?!\s(?:y|menos|en|de)\b)"  # of Spanish it is eleven: "te espero a las once"
-# A condition behind what is said, in the same clause: "is confirmed once you pay", but not "is confirmed after lunch".
+_ONCE = r"(?<!las\s)once(?!\s(?:y|menos|en|de)\b)"  # Spanish "once" means eleven: "te espero a las once"
+# A condition after the claim, in the same clause: "is confirmed once you pay", but not "is confirmed after lunch".
 _BEHIND = lazy_regex(
     r"\s+(?:(?:only|solo)\s+)?(?:when|after (?:you|we|i|they|he|she|your|the payment)|cuando|despues de que)\b"
     rf"|(?:\s+[^\s,;:.!?]+){{0,5}}?\s+(?:{_ONCE}|as soon as|if|unless|provided|una vez|en cuanto|si|siempre que)\b",
     re.ASCII,
 )
 _NEAR = {"negated": 4, "conditional": 6}  # words
-_NEXT_TO = 12  # characters before a place that a verb's own form may take: "will be | confirmed"
+_NEXT_TO = 12  # characters before a place that an auxiliary verb may take: "will be | confirmed"
 
 
 class Around(NamedTuple):
@@ -71,14 +71,14 @@ class Around(NamedTuple):
 
     @property
     def remark(self) -> str:
-        """The part of the sentence around the place up to a word such as "but", which begins another remark."""
+        """The part of the sentence around the place, up to a word such as "but", which begins another remark."""
         begun = max((found.end() for found in _BUT.finditer(self.sentence, 0, self.start)), default=0)
         stop = _BUT.search(self.sentence, self.end)
         return self.sentence[begun : stop.start() if stop else None]
 
     @property
     def clause(self) -> tuple[str, int]:
-        """The clause in which the place ends, up to there, and where in it the place begins."""
+        """The clause that the place ends in, up to the end of the place, and where the place begins in it."""
         marks = _CLAUSE.finditer(self.sentence, 0, max(self.start, self.end - 1))
         begun = max((found.end() for found in marks), default=0)
         return self.sentence[begun : self.end], max(0, self.start - begun)
@@ -98,7 +98,7 @@ def around(text: str, start: int, end: int) -> Around:
 
 
 def last_sentences(text: str) -> str:
-    """The end of a text that is being judged piece by piece: some hundred characters, from the beginning of a sentence on.
+    """The end of a text that is judged piece by piece: some hundred characters, from the beginning of a sentence.
 
     >>> last_sentences("Hi. " * 500)[:8], last_sentences("Hi. You.")
     (' Hi. Hi.', 'Hi. You.')
@@ -110,7 +110,7 @@ def last_sentences(text: str) -> str:
 
 
 def asks(place: Around) -> bool:
-    """Whether what is said stands in a question; a remark before the question's own clause does not.
+    """Whether the place is part of a question; a remark before the question's own clause is not.
 
     >>> said = "your visit is booked, anything else?"
     >>> asks(around(said, 14, 20)), asks(around("is it booked, or not?", 6, 12))
@@ -118,14 +118,14 @@ def asks(place: Around) -> bool:
     """
     sentence = place.sentence.rstrip(" \"')]*")
     if not _ASKED.search(sentence):
-        return sentence.startswith("\x0e") and sentence[-1:] not in ".!"  # a question that nobody closed
+        return sentence.startswith("\x0e") and sentence[-1:] not in ".!"  # a question without its closing mark
     if sentence.startswith("\x0e") or _ASKING.match(sentence):
         return True
     return not _CLAUSE.search(sentence, place.end)
 
 
 def is_quoted(text: str, start: int, end: int) -> bool:
-    """Whether a place of a folded text is part of somebody's words: two or more of them between quotation marks.
+    """Whether a place of a folded text is part of a quotation: two or more words between quotation marks.
 
     A quotation ends with its sentence, so that a text that is judged sentence by sentence gives the same answer.
 
@@ -146,7 +146,7 @@ _NAME_ENDS = lazy_regex(r"\s*(?:[,.!?:;)\x01]|\Z)")
 
 
 class Addressed:
-    """Whether a name is that of the person spoken to: behind words of greeting, or at the end of a question.
+    """Whether the person with this name is addressed: after a greeting, or at the end of a question.
 
     >>> spoken_to = Addressed(["hello", "very well"])
     >>> [
@@ -173,19 +173,19 @@ class Addressed:
 
 
 class Form:
-    """Words that turn what they stand with into something that is not claimed."""
+    """Words that turn the text near them into something that is not claimed."""
 
     __slots__ = ("_anywhere", "_denies", "_near", "_words")
 
     def __init__(self, kind: str, terms: Sequence[str]) -> None:
         self._words = _any_of(terms)
-        # a denial may stand inside what is said; of conditions only the verb's own forms do
+        # a denial may be inside the place; of the conditions, only auxiliary verbs may be
         self._anywhere = self._words if kind == "negated" else _any_of(_MODAL)
         self._near = _NEAR[kind]
         self._denies = kind == "negated"
 
     def holds(self, place: Around) -> bool:
-        """Whether one of the words stands in the place's clause: a few words before it, or in it."""
+        """Whether one of the words is in the place's clause: a few words before it, or in it."""
         clause, start = place.clause
         clause = _IDIOMS.sub(lambda said: re.sub(r"\w", "x", said[0]), clause)
         before = (found.end() for found in self._words.finditer(clause, 0, start))
@@ -200,7 +200,7 @@ def _any_of(terms: Sequence[str]) -> re.Pattern[str]:
 
 
 def names_in(values: Sequence[object]) -> frozenset[str]:
-    """Names as they are matched: each whole, and each of its words.
+    """Names in folded form: each full name, and each of its words.
 
     >>> sorted(names_in(["María José"]))
     ['jose', 'maria', 'maria jose']

@@ -1,7 +1,7 @@
-"""Steps: checks that may have to wait, written once as generators and driven twice, with and without asyncio.
+"""Steps: checks that may have to wait, written once as generators and run in two ways, with and without asyncio.
 
-A generator yields an awaitable, is sent its result, and returns its own result in the end. An exception of the awaitable is
-raised inside the generator, which decides whether it refuses the reply or is a bug. How to wait is up to the caller.
+A generator yields an awaitable, is sent its result, and finally returns its own result. An exception from the awaitable
+is raised inside the generator, which decides whether it refuses the reply or is a bug. The caller decides how to wait.
 """
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Generator
@@ -37,7 +37,7 @@ def run(steps: Steps[T], wait: Callable[[Awaitable[Any]], Any]) -> T:
 
 
 async def arun(steps: Steps[T], wait: Callable[[Awaitable[Any]], Awaitable[Any]]) -> T:
-    """The same inside a running event loop."""
+    """The same, inside a running event loop."""
     try:
         awaited = next(steps)
         while True:
@@ -61,9 +61,9 @@ def refuse(awaited: Awaitable[Any]) -> Any:
 
 
 def pending(answer: Any, gathered: list[Any] | None = None) -> Awaitable[Any] | None:
-    """The awaitable that gives an answer, or None if the answer is there already.
+    """The awaitable that will give an answer, or None if the answer is already there.
 
-    An async generator becomes a list: `gathered`, which keeps what was yielded before an exception.
+    An async generator becomes a list: `gathered`, which keeps the values that were yielded before an exception.
     """
     if hasattr(answer, "__await__"):  # faster than asking for an Awaitable
         awaitable: Awaitable[Any] = answer
@@ -72,7 +72,7 @@ def pending(answer: Any, gathered: list[Any] | None = None) -> Awaitable[Any] | 
 
 
 async def _gathered(answers: AsyncIterable[Any], gathered: list[Any]) -> list[Any]:
-    """What an async generator yields; one more than allowed is enough to refuse it."""
+    """The values of an async generator, at most one more than allowed: that is enough to refuse it."""
     async for answer in answers:
         gathered.append(answer)
         if len(gathered) > MOST:

@@ -1,7 +1,7 @@
-"""Stretches of a long text in which a slow pattern may match: a text and a gate enter, places leave.
+"""Stretches of a long text in which a slow pattern may match: takes a text and a gate; returns positions.
 
-The gate is a pattern for the linear engine that matches wherever the slow one does, and elsewhere as seldom as it can. A
-short text is one stretch. Stretches overlap by more than any match is long, so that none is cut.
+The gate is a pattern for the linear engine that matches wherever the slow one does, and elsewhere as rarely as
+possible. A short text is one stretch. The stretches overlap by more than the longest match, so that no match is cut.
 """
 
 import re
@@ -14,7 +14,7 @@ _BLOCK, _LAP = 4_096, 1_024
 
 
 def stretches(text: str, gate: str) -> Iterator[tuple[int, int]]:
-    """The stretches of a text that are worth a look.
+    """The stretches of a text that must be searched.
 
     >>> list(stretches("I ran a_b.", "_")), list(stretches("-" * 40_000 + "_", "_"))
     ([(0, 10)], [(36864, 40001)])
@@ -30,7 +30,7 @@ def stretches(text: str, gate: str) -> Iterator[tuple[int, int]]:
 
 
 def matches(pattern: re.Pattern[str], text: str, gate: str) -> Iterator[re.Match[str]]:
-    """What a slow pattern finds in a text; what starts where the next stretch does is left to that one, which sees all of it."""
+    """The matches of a slow pattern in a text. A match that starts in the next stretch is found there, as a whole."""
     for start, stop in stretches(text, gate):
         last = stop if stop == len(text) else stop - _LAP
         for found in pattern.finditer(text, start, stop):

@@ -1,7 +1,7 @@
-"""Tool calls: does the name mean an offered tool, are ids and repeats in order, are all arguments known.
+"""Tool calls: does the name mean an offered tool, are ids and repetitions correct, are all arguments known?
 
-Calls and the offered tools enter; findings leave. Arguments are brought to their schema elsewhere: here only
-what lies beside the schema is judged.
+Takes calls and the offered tools; returns findings. Arguments are fitted to their schema elsewhere: this module only
+checks what the schema does not.
 """
 
 from collections import Counter
@@ -17,15 +17,15 @@ from trueup.verdict.reply import ToolCall
 from trueup.verdict.tool import Tool
 
 _LISTED = 12  # offered tools that a finding names
-_MISSPELT = 75  # of a hundred: nearer than this, the letters alone say which tool was meant
-# Keywords under which a schema may name arguments beside `properties`.
+_MISSPELT = 75  # percent: above this, the letters alone show which tool was meant
+# Keywords under which a schema may name arguments apart from `properties`.
 _ELSEWHERE = frozenset(
     ("anyOf", "oneOf", "allOf", "$ref", "$dynamicRef", "if", "dependentSchemas", "unevaluatedProperties")
 )
 
 
 class Resolved(NamedTuple):
-    """What a name means: the tool, or the finding that says why it means none; `matched` when by convention."""
+    """The meaning of a name: a tool, or a finding that says why not; `matched` if by convention."""
 
     tool: Tool | None
     problem: Finding | None
@@ -63,7 +63,7 @@ def _unknown(name: str, place: str, tools: Toolset) -> Finding:
     message = f"Tool {name!r} is not defined" + (f"; the closest is {closest!r}" if closest else "")
     if closest and tools.misspelt(name, _MISSPELT):
         hint = f"Call {closest!r} instead."
-    elif closest:  # it shares words with the name, and may still be another tool
+    elif closest:  # it shares words with the name, but may be a different tool
         hint = f"Call {closest!r} if you mean it. Use only these tools: {_listed(tools)}."
     else:
         hint = f"Use only these tools: {_listed(tools)}." if tools.tools else "Call no tool."
@@ -71,9 +71,9 @@ def _unknown(name: str, place: str, tools: Toolset) -> Finding:
 
 
 def unoffered(call: ToolCall, offered: Sequence[Any]) -> Finding | None:
-    """What is wrong with a call under a contract without tools; `offered` are the names that a request offers.
+    """Findings about a call under a contract without tools; `offered` are the names that a request offers.
 
-    A call that has its output already was made by whoever runs the tool; it is not one to be run.
+    A call that already has its output was made by the program that runs the tool; nobody has to run it.
 
     >>> unoffered(ToolCall("pay"), ["ping"]).message
     "Tool 'pay' is not defined"
@@ -88,7 +88,7 @@ def _listed(tools: Toolset) -> str:
 
 
 def no_call(tools: Toolset) -> Finding:
-    """What is said of a reply that calls nothing where something must be called.
+    """The finding for a reply without calls if a call is required.
 
     >>> no_call(Toolset([Tool("ping")])).hint
     'Call ping.'
@@ -99,7 +99,7 @@ def no_call(tools: Toolset) -> Finding:
 
 
 def unknown_arguments(args: dict[str, Any], tool: Tool, place: str) -> Iterator[Finding]:
-    """A warning for each argument the tool does not name, where its schema leaves that open."""
+    """A warning for each argument that the tool does not name, if its schema allows such arguments."""
     schema = tool.parameters
     if not isinstance(schema, dict) or "additionalProperties" in schema or "patternProperties" in schema:
         return
@@ -114,10 +114,11 @@ def unknown_arguments(args: dict[str, Any], tool: Tool, place: str) -> Iterator[
             yield finding("T005", place, message, None, {"argument": key, "closest": closest}, hint)
 
 
-def together(calls: Sequence[ToolCall], parallel: bool) -> Iterator[Finding]:
-    """What is wrong with the calls of one reply taken together: repeated ids, twins, more than one where one may be.
+def together(calls: Sequence[ToolCall], *, parallel: bool) -> Iterator[Finding]:
+    """Findings about the calls of one reply together: repeated ids, identical calls, several calls where one is
+    allowed.
 
-    Calls that were answered already belong to turns of their own.
+    Calls that were already answered belong to separate turns.
     """
     if len(calls) < 2:
         return
@@ -143,7 +144,7 @@ def together(calls: Sequence[ToolCall], parallel: bool) -> Iterator[Finding]:
 
 
 def _key(call: ToolCall) -> bytes:
-    """The arguments in one writing, whatever the order of their keys."""
+    """The arguments in a canonical form: the order of their keys does not matter."""
     if call.args is None:
         return call.raw_args.encode("utf-8", "surrogatepass")
     try:

@@ -1,7 +1,7 @@
-"""Toolset: the tools a contract offers, looked up by name, by convention and by likeness.
+"""Toolset: the tools of a contract, looked up by name, by convention and by similarity.
 
-Made once per contract; a look-up costs the same for three tools and for ten thousand. Only a name that means none of
-them is compared with all.
+It is made once per contract; a lookup takes the same time for three tools and for ten thousand. Only a name that means
+none of them is compared with all of them.
 """
 
 import unicodedata
@@ -15,7 +15,7 @@ from trueup.verdict.tool import Tool
 _PREFIXES = ("functions.", "function.", "tools.", "tool.", "proxy_", "default_api.", "default_api_", "mcp__")
 _SPLITS = ("__", ".", "/", ":")
 _PLAIN = lazy_regex(r"[A-Za-z0-9_./:\-]+\Z")
-# Quotes and brackets around a name, and the tokens that gpt-oss leaves behind it.
+# Quotes and brackets around a name, and the tokens that gpt-oss leaves after it.
 _AROUND = lazy_regex(r"\A[\"'`]+|(?:<\|[^\n]{0,80})?(?:\(\))?[\"'`]*\Z")
 _LONG = 200
 _COUNTED = lazy_regex(r"(.+):\d+\Z")
@@ -35,7 +35,7 @@ def fold(name: str) -> str:
 
 
 def skeleton(name: str) -> str:
-    """A name as it looks: compatibility forms, look-alike letters and invisible characters made plain."""
+    """A name as people see it: compatibility forms, look-alike letters and invisible characters made plain."""
     plain = unicodedata.normalize("NFKC", name.translate(_LOOK_ALIKE)).translate(_LOOK_ALIKE)
     kept = (c for c in unicodedata.normalize("NFD", plain) if not unicodedata.combining(c))
     return "".join(c for c in kept if unicodedata.category(c) not in ("Cf", "Cc", "Zs", "Co", "Cn", "Mn"))
@@ -61,8 +61,8 @@ class Toolset:
         self._words: frozenset[str] | None = None
 
     def by_convention(self, name: str) -> list[str]:
-        """The tools that a name means by convention: a prefix, a namespace, another way of writing words."""
-        if not _PLAIN.match(name):  # other letters may only look alike: what is left has to be the very name
+        """The tools that a name means by convention: with a prefix, a namespace, or another way to join words."""
+        if not _PLAIN.match(name):  # other letters may only look alike: the rest must be the exact name
             return next(([form] for form in _forms(name) if form in self.tools), [])
         table = self._by_fold()
         for form in _forms(name):
@@ -95,7 +95,7 @@ class Toolset:
         return found[0] if len(found) == 1 else name
 
     def looks_like(self, name: str) -> str | None:
-        """The offered tool that a name with foreign or invisible characters only looks like."""
+        """The offered tool that a name with foreign or invisible characters looks like."""
         if self._looks is None:
             self._looks = {skeleton(tool): tool for tool in self.tools}
         if name.isascii() and name.isprintable() and " " not in name:
@@ -103,7 +103,7 @@ class Toolset:
         return self._looks.get(skeleton(name))
 
     def closest(self, name: str) -> str | None:
-        """The offered name that was likely meant, if one is near; only ever a suggestion.
+        """The offered name that was likely meant, if one is similar; used only as a suggestion.
 
         >>> Toolset([Tool("check_adapter_status")]).closest("check_adaptor_status")
         'check_adapter_status'
@@ -112,7 +112,7 @@ class Toolset:
         return next((near for form in forms if (near := self._known_names().nearest(form))), None)
 
     def misspelt(self, name: str, least: float) -> str | None:
-        """The offered name that differs from this one by a few letters at most: `least` of a hundred are the same."""
+        """The offered name that differs from this one by a few letters at most: `least` percent must be the same."""
         forms = _forms(name[:_LONG]) if _PLAIN.match(name) else [name[:_LONG]]
         return next((near for form in forms if (near := self._known_names().misspelt(form, least))), None)
 
@@ -123,7 +123,7 @@ class Toolset:
 
     @property
     def naming(self) -> Naming:
-        """How the offered names are made."""
+        """The naming of the offered tools."""
         if self._naming is None:
             self._naming = Naming(self.tools)
         return self._naming
@@ -157,14 +157,14 @@ class Toolset:
 
     @property
     def words(self) -> frozenset[str]:
-        """The words of the tools themselves: names of arguments and values of enums, which are no names of tools."""
+        """The words of the tools themselves: names of arguments and values of enums, which are not names of tools."""
         if self._words is None:
             self._words = frozenset(word for tool in self.tools.values() for word in _words_of(tool.parameters, 0))
         return self._words
 
 
 def _forms(name: str) -> Iterator[str]:
-    """A name, then what is left of it without prefix, counter and namespace."""
+    """A name, then the rest of it without prefix, counter and namespace."""
     yield name
     core = name if _PLAIN.match(name) or len(name) > _LONG else _AROUND.sub("", name)
     for prefix in _PREFIXES:

@@ -98,7 +98,7 @@ PLACES: list[tuple[Any, list[str]]] = [
 def test_the_text_is_found_where_the_document_looks_for_it(response: Any, names: list[str]) -> None:
     result = VALIDATOR.validate_response(response)
     assert result.is_valid
-    assert [warning.split("'")[1] for warning in result.warnings if "speaks of" in warning] == names
+    assert [warning.split("'")[1] for warning in result.warnings if "mentions" in warning] == names
 
 
 def test_a_call_without_a_name_and_one_without_arguments() -> None:
@@ -194,7 +194,7 @@ TEXTS = [
 @pytest.mark.parametrize(("text", "names"), TEXTS)
 def test_names_in_texts(text: str, names: list[str]) -> None:
     warnings = VALIDATOR.validate_response({"content": text}).warnings
-    assert [warning.split("'")[1] for warning in warnings if "speaks of" in warning] == names
+    assert [warning.split("'")[1] for warning in warnings if "mentions" in warning] == names
 
 
 SUGGESTIONS = [
