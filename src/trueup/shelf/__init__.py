@@ -1,1 +1,1 @@
-"""The shelf: ready checks that a contract asks for by name; deterministic, offline, one module per check."""
+"""The shelf: ready checks that a contract uses by name; deterministic, offline, one module per check."""
