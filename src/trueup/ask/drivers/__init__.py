@@ -1,1 +1,1 @@
-"""What carries out the plan: calls, waits and clocks, synchronous and asynchronous."""
+"""The drivers that carry out the plan: calls, waits and clocks, synchronous and asynchronous."""

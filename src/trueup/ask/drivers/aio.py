@@ -1,7 +1,7 @@
-"""The asynchronous driver: carries out the plan's steps as the synchronous one does, and decides nothing.
+"""The asynchronous driver: like the synchronous one, it carries out the plan's steps and makes no decisions.
 
-Cancelling the task ends a wait and a call at once. A call that outlasts its timeout is cancelled and becomes a failure. A client that can
-only block is called in a worker, so that neither the event loop nor the end of the program waits for it.
+Cancelling the task ends a wait or a call immediately. A call that exceeds its timeout is cancelled and becomes a failure. A blocking client
+is called in a worker, so that neither the event loop nor the end of the program waits for it.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ async def aask(
     clock: Clock | None = None,
     wait: Callable[[float], Awaitable[object]] | None = None,
 ) -> Answer[T]:
-    """Ask a model until its reply keeps the contract, or a budget runs out. `Contract.aask` is this."""
+    """Ask a model until its reply satisfies the contract, or a budget runs out. `Contract.aask` calls it."""
     ladder = find_ladder(call, policy)
     options: dict[str, Any] = {
         "context": context,
@@ -64,7 +64,7 @@ async def aask(
                 await (wait or asyncio.sleep)(step.seconds)
                 step = loop.waited()
     except asyncio.CancelledError:
-        loop.cancelled()  # what the call has cost is counted, and told to the subscribers
+        loop.cancelled()  # counts what the call has cost, and informs the subscribers
         raise
     finally:
         ladder.close()

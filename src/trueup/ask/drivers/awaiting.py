@@ -1,7 +1,7 @@
-"""Waiting for asynchronous custom checks: takes an awaitable, gives its result. A check that takes longer than 30 s is a TimeoutError.
+"""Waits for asynchronous custom checks: takes an awaitable, returns its result. A check that takes longer than 30 s raises a TimeoutError.
 
-Inside an event loop the awaitable runs in that loop. Other code gets an event loop of its own for it; if a loop is already
-running in the thread, the new one runs in another thread while this one waits.
+Asynchronous code awaits it in its own event loop. For other code, a new event loop runs it; if the thread already has a
+running loop, the new one runs in another thread while this thread waits.
 """
 
 import asyncio
@@ -14,24 +14,24 @@ SECONDS = 30.0
 
 
 async def bounded(awaited: Awaitable[Any]) -> Any:
-    """The result of an awaitable. Whatever it raises is an Exception, unless the caller itself was cancelled."""
+    """The result of an awaitable. It raises only subclasses of Exception, unless the caller itself was cancelled."""
     limit = asyncio.timeout(SECONDS)
     try:
         async with limit:
             result = await awaited
     except TimeoutError as error:
-        if not limit.expired():  # its own
+        if not limit.expired():  # a TimeoutError of the awaitable itself
             raise
         raise TimeoutError(_late()) from error
-    except SystemExit as error:  # would end the event loop
+    except SystemExit as error:  # it would end the event loop
         raise RuntimeError(f"it called exit({error.code!r})") from error
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
-        raise RuntimeError("it was cancelled") from error  # by what it awaited, not by the caller
+        raise RuntimeError("it was cancelled") from error  # by something that it awaited, not by the caller
     deadline = limit.when()
-    if deadline is not None and asyncio.get_running_loop().time() > deadline:  # it blocked the loop, or ignored the end
+    if deadline is not None and asyncio.get_running_loop().time() > deadline:  # it blocked the loop or ignored this
         raise TimeoutError(_late())
     return result
 

@@ -1,6 +1,6 @@
-"""Time and chance, handed in: the drivers read the real ones, a test its own.
+"""Time and randomness as a parameter: drivers use the real clock, tests use their own.
 
-Nothing else in this room reads a clock or throws dice, except what waits for calls in real time (`worker`, and the local model).
+Nothing else in `ask` reads a clock or makes random numbers, except the code that waits for calls (`worker`, and the local model).
 """
 
 import random
@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Seconds that only go forward, seconds since 1970, and a number from 0 to below 1."""
+    """Monotonic seconds, seconds since 1970, and a random number from 0 to below 1."""
 
     def now(self) -> float: ...
     def date(self) -> float: ...
@@ -17,7 +17,7 @@ class Clock(Protocol):
 
 
 class System:
-    """The clock and the dice of the machine."""
+    """The machine's clock and random numbers."""
 
     __slots__ = ()
 

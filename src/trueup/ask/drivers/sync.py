@@ -1,6 +1,6 @@
-"""The synchronous driver: carries out the plan's steps, one after the other, and decides nothing.
+"""The synchronous driver: carries out the plan's steps, one after the other, and makes no decisions.
 
-A call is made in a worker, so that it ends promptly when its time is over, when `cancel` is set, and on Ctrl-C. So does a wait.
+A call is made in a worker, so that it ends promptly when its time is over, when `cancel` is set, and on Ctrl-C. Waits end in the same way.
 """
 
 import threading
@@ -45,7 +45,7 @@ def ask(
     clock: Clock | None = None,
     wait: Callable[[float], bool] | None = None,
 ) -> Answer[T]:
-    """Ask a model until its reply keeps the contract, or a budget runs out. `Contract.ask` is this."""
+    """Ask a model until its reply satisfies the contract, or a budget runs out. `Contract.ask` calls it."""
     ladder = find_ladder(call, policy, sync=True)
     options: dict[str, Any] = {
         "context": context,
@@ -67,7 +67,7 @@ def ask(
             else:
                 step = loop.cancelled() if waiting(step.seconds) else loop.waited()
     except KeyboardInterrupt:
-        loop.cancelled()  # what the call has cost is counted, and told to the subscribers
+        loop.cancelled()  # counts what the call has cost, and informs the subscribers
         raise
     finally:
         ladder.close()

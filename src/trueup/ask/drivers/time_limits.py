@@ -1,7 +1,7 @@
-"""How long a call may take, and what is told to the loop about one that took longer.
+"""Time limits: how long a call may take, and the failure of a call that took longer.
 
-A call that was stopped is a timeout. One that cannot be stopped, such as a function that sleeps, is abandoned: it is reported as an event and
-in the failure, because it still runs in its thread.
+A call that was stopped is a timeout. A call that cannot be stopped, such as a function that sleeps, is abandoned. An event and the
+failure report this, because the call keeps running in its thread.
 """
 
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ _LEFT = CallFailure(
 
 
 def limit(loop: "Loop", request: Request) -> float | None:
-    """The seconds that a call may take from now on: making the request has taken some of what was left for it."""
+    """The seconds that a call may take from now on; making the request has already taken some of its time."""
     left = loop.left
     if request.timeout is None or left is None:
         return request.timeout
@@ -30,7 +30,7 @@ def limit(loop: "Loop", request: Request) -> float | None:
 
 
 def late(loop: "Loop", seconds: float | None, *, stopped: bool) -> CallFailure:
-    """The failure of a call that took longer than `seconds`; one that could not be stopped is reported."""
+    """The failure of a call that took longer than `seconds`; if the call could not be stopped, an event reports it."""
     if stopped:
         return _LATE
     abandoned(loop, seconds, stopped=stopped)
@@ -38,11 +38,11 @@ def late(loop: "Loop", seconds: float | None, *, stopped: bool) -> CallFailure:
 
 
 async def alate(loop: "Loop", jobs: "Sequence[WorkerJob]", seconds: float | None) -> CallFailure:
-    """The same after a call that was awaited; `jobs` are those that it began in workers."""
+    """The same for a call that was awaited; `jobs` are the jobs that it began in workers."""
     return late(loop, seconds, stopped=all([await job.ais_stopped() for job in jobs]))
 
 
 def abandoned(loop: "Loop", seconds: float | None = None, *, stopped: bool) -> None:
-    """Report a call that was given up, if it could not be stopped."""
+    """Report a call that was abandoned, if it could not be stopped."""
     if not stopped:
         loop.emit(Abandoned, timeout=seconds)

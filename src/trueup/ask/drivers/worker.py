@@ -1,8 +1,8 @@
 """Workers: threads that make blocking calls, so that the caller can stop waiting at any time.
 
-A function enters with the seconds that it may take; its result leaves, or `Late` or `CallCancelled` is raised, promptly, while the function may still
-be running: it is then interrupted, and its worker is used again only when it has really ended. Workers are daemon threads: none keeps a
-process from exiting. A call runs in a copy of its caller's context (`contextvars`).
+Takes a function and a time limit; returns the function's result, or promptly raises `Late` or `CallCancelled` while the function may still
+be running. The function is then interrupted, and its worker is reused only after it has really ended. Workers are daemon threads, so they
+do not keep a process from exiting. A call runs in a copy of its caller's context (`contextvars`).
 """
 
 import os
@@ -19,34 +19,34 @@ from trueup.ask.drivers.interrupt import interrupt
 
 R = TypeVar("R")
 END: Final = object()  # what `Pieces.take` returns after the last piece
-GRACE = 0.04  # seconds that a call is given to end once it was interrupted
-_LOOKS = 8  # at whether it has, meanwhile, in a coroutine
-_SOON = 0.001  # seconds until a call that could not be interrupted, because it was not waiting, is interrupted again
-_AHEAD = 8  # pieces of a stream that are read before they are asked for
+GRACE = 0.04  # seconds that a call has to end after it was interrupted
+_LOOKS = 8  # how many times a coroutine checks during that time whether it has ended
+_SOON = 0.001  # seconds before another attempt to interrupt a call that was not waiting
+_AHEAD = 8  # pieces of a stream that are read in advance
 _IDLE = 30.0  # seconds after which a worker without work ends
-_LOOK = 0.02  # seconds between two looks at `cancel`
-_SIGNAL = 0.1  # seconds between two looks for a signal, which the system may have given to another thread
-_REST = 3600.0  # seconds between two looks at nothing in particular: a lock takes no longer wait than some
-_HUNT = 60.0  # seconds for which a call that was given up is interrupted again and again
+_LOOK = 0.02  # seconds between two checks of `cancel`
+_SIGNAL = 0.1  # seconds between two checks for a signal, which the system may have delivered to another thread
+_REST = 3600.0  # seconds of the longest single wait: locks do not support arbitrarily long waits
+_HUNT = 60.0  # seconds during which a call that was given up is interrupted repeatedly
 _PIECE, _DONE, _RAISED = "piece", "done", "raised"
 _Message = tuple[str, Any]
 
 _idle: deque["_Worker"] = deque()
 _present: ContextVar["WorkerJob | None"] = ContextVar("trueup_call", default=None)
 _seen: ContextVar["list[WorkerJob] | None"] = ContextVar("trueup_calls_seen", default=None)
-if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
+if hasattr(os, "register_at_fork"):  # a child process does not have its parent's threads
     os.register_at_fork(after_in_child=_idle.clear)
 
 
 class Cancel(Protocol):
-    """What can end a wait: a `threading.Event`, or anything like it."""
+    """Something that can end a wait: a `threading.Event`, or an object like it."""
 
     def is_set(self) -> bool: ...
     def wait(self, timeout: float | None = None) -> bool: ...
 
 
 class CallAbandoned(Exception):
-    """A call was not waited for any longer; `job` is what may still be running."""
+    """The caller stopped waiting for a call; `job` may still be running."""
 
     def __init__(self, job: "WorkerJob") -> None:
         super().__init__("the call was given up")
@@ -54,15 +54,15 @@ class CallAbandoned(Exception):
 
 
 class Late(CallAbandoned):
-    """It took longer than it may."""
+    """The call exceeded its time limit."""
 
 
 class CallCancelled(CallAbandoned):
-    """The caller does not want it any more."""
+    """The caller cancelled the call."""
 
 
 class WorkerJob:
-    """One call in a worker: its messages go to `tell`, as they come, in the worker's thread; `last` is the last of them."""
+    """One call in a worker. Its messages are passed to `tell` as they arrive, in the worker's thread; `last` is the last one."""
 
     __slots__ = (
         "_context", "_over", "_room", "_stops", "_tell", "_work", "begun", "ended", "given_up", "last", "reached",
@@ -82,17 +82,17 @@ class WorkerJob:
             for _ in range(_AHEAD):
                 self._room.put(item=True)
         self._stops: list[Callable[[], object]] = []
-        self._over = threading.Lock()  # held until it has ended
+        self._over = threading.Lock()  # locked until the job has ended
         self._over.acquire()
         self.thread = 0
         self.last: _Message = (_DONE, END)
         self.begun = False
         self.ended = False
         self.given_up = False
-        self.reached = False  # it was interrupted: it ends by itself, if not at once
+        self.reached = False  # it was interrupted, and will end soon
 
     def start(self) -> None:
-        """Hand it to a worker that is free, or to a new one."""
+        """Pass the job to an idle worker, or to a new one."""
         self.begun = True
         try:
             worker = _idle.pop()
@@ -101,10 +101,10 @@ class WorkerJob:
         worker.jobs.put(self)
 
     def carry_out(self) -> _Message:
-        """Do the work, in the worker's thread; the last message leaves."""
+        """Do the work, in the worker's thread; return the last message."""
         self.thread = threading.get_ident()
-        context, self._context = self._context, None  # each knows the other: a job that has ended leaves no cycle
-        if context is None or self.given_up:  # before it began
+        context, self._context = self._context, None  # avoids a reference cycle after the job has ended
+        if context is None or self.given_up:  # given up before it began
             return _DONE, END
         try:
             return context.run(self._call if self._room is None else self._pull)
@@ -112,9 +112,9 @@ class WorkerJob:
             return _RAISED, error
 
     def finish(self, last: _Message) -> None:
-        """It has ended: give the last message."""
+        """Note that the job has ended, and pass on the last message."""
         self.last = last
-        self._work = _nothing  # a connection that stays open remembers the context of its call, and with it this job
+        self._work = _nothing  # an open connection keeps the context of its call alive, and so this job
         self.ended = True
         self._over.release()
         self._say(last)
@@ -142,16 +142,16 @@ class WorkerJob:
             return
         try:
             self._tell(message)
-        except RuntimeError:  # the event loop that waited is closed
+        except RuntimeError:  # the waiting event loop is closed
             self.given_up = True
 
     def taken(self) -> None:
-        """A piece was taken: there is room for another."""
+        """Note that a piece was taken, so that another one can be read."""
         if self._room is not None:
             self._room.put(item=True)
 
     def give_up(self) -> None:
-        """Stop it: nobody waits for it any longer. What cannot be stopped is left running and interrupted again later."""
+        """Stop the job, because nobody is waiting for it. If it cannot be stopped, it keeps running and is interrupted again later."""
         if self.ended or self.given_up:
             return
         self.given_up = True
@@ -167,9 +167,9 @@ class WorkerJob:
         return self.ended
 
     def _hunt(self) -> None:
-        """Interrupt it until it ends: it may look up a name now and connect later, or connect once more.
+        """Interrupt the job until it ends, because it may be resolving a name now and connect later, or connect again.
 
-        Soon at first: whoever gave it up may close the client, and a connection that was closed under a reader cannot be shut down.
+        The first attempts are soon, because the caller may close the client, and a connection that was closed cannot be shut down.
         """
         pause, left = _SOON, _HUNT
         while not self.ended and left > 0:
@@ -180,19 +180,19 @@ class WorkerJob:
                 self.reached = interrupt(self.thread, self._is_over) or self.reached
 
     def wait(self, seconds: float) -> bool:
-        """Wait for its end; whether it has come."""
+        """Wait for the job to end; return whether it has."""
         if self._over.acquire(timeout=seconds):
-            self._over.release()  # for whoever waits as well
+            self._over.release()  # for other threads that wait
             return True
         return False
 
     def is_stopped(self) -> bool:
-        """Whether it has ended after it was given up, or will soon, because it was reached; waits for that a moment."""
+        """Whether the job has ended after it was given up, or will end soon because it was interrupted; waits for a moment."""
         return self.wait(GRACE) or self.reached
 
     async def ais_stopped(self) -> bool:
         """The same in a coroutine."""
-        import asyncio  # here and below: whoever asks synchronously does not wait for it to load
+        import asyncio  # imported here and below, so that synchronous callers do not load it
 
         for _ in range(_LOOKS):
             if self.ended:
@@ -202,7 +202,7 @@ class WorkerJob:
 
     @contextmanager
     def stopping(self, stop: Callable[[], object]) -> Iterator[None]:
-        """While this is open, `stop` is called when the call is given up; it must not wait."""
+        """In this context, `stop` is called if the call is given up. `stop` must not block."""
         self._stops.append(stop)
         try:
             if self.given_up:
@@ -213,11 +213,11 @@ class WorkerJob:
 
 
 def _nothing() -> None:
-    """The work of a job that has ended."""
+    """Do nothing: the work of a job that has ended."""
 
 
 class _Worker:
-    """A thread that carries out one job after the other."""
+    """A thread that runs one job after the other."""
 
     __slots__ = ("jobs",)
 
@@ -232,17 +232,17 @@ class _Worker:
             except queue.Empty:
                 try:
                     _idle.remove(self)
-                except ValueError:  # a job is on its way
+                except ValueError:  # a job is about to arrive
                     continue
                 return
             last = job.carry_out()
-            _idle.append(self)  # before the caller knows, so that its next call finds this worker
+            _idle.append(self)  # before the caller is notified, so that its next call finds this worker
             job.finish(last)
             del job, last  # an idle worker keeps nothing alive
 
 
 class _Patience:
-    """What ends a wait for a job before the job does: its time, `cancel`, and the end of the call that it is made in."""
+    """Ends a wait for a job early: when its time is over, when `cancel` is set, or when the enclosing call is given up."""
 
     __slots__ = ("_cancel", "_job", "_outer")
 
@@ -252,7 +252,7 @@ class _Patience:
         self._outer = _present.get()
 
     def wait(self, arrived: Callable[[float], bool], seconds: float | None) -> None:
-        """Begin the job and return when `arrived`, which waits for so many seconds at most, says so; or give the job up, and raise."""
+        """Begin the job, and return when `arrived` returns True; `arrived` waits for at most the given seconds. Or give the job up, and raise."""
         try:
             if not self._job.begun:
                 self._job.start()
@@ -275,20 +275,20 @@ class _Patience:
             left = look if end is None else end - time.monotonic()
 
     def _look(self) -> float:
-        """How often to look at what does not wake this thread."""
+        """The seconds between checks of conditions that do not wake this thread."""
         if self._cancel is not None or self._outer is not None:
             return _LOOK
         return _SIGNAL if threading.get_ident() == threading.main_thread().ident else _REST
 
     def _is_cancelled(self) -> bool:
-        """Whether the caller wants no more, or the call that this one is made in was given up."""
+        """Whether the caller cancelled, or the enclosing call was given up."""
         return (self._cancel is not None and self._cancel.is_set()) or (
             self._outer is not None and self._outer.given_up
         )
 
 
 class ThreadedPieces:
-    """What a blocking iterable yields, taken by a thread that waits; the job begins with the first `take`."""
+    """The items of a blocking iterable, for a thread that waits for them; the job begins with the first `take`."""
 
     def __init__(self, work: Callable[[], Any], cancel: Cancel | None = None) -> None:
         self._messages: queue.SimpleQueue[_Message] = queue.SimpleQueue()
@@ -297,7 +297,7 @@ class ThreadedPieces:
         self._message: _Message = (_DONE, END)
 
     def take(self, seconds: float | None) -> Any:
-        """The next piece, or `END`; waits at most so many seconds."""
+        """The next piece, or `END`; waits at most this number of seconds."""
         self._patience.wait(self._arrived, seconds)
         kind, value = self._message
         if kind == _RAISED:
@@ -313,7 +313,7 @@ class ThreadedPieces:
         return True
 
     def close(self) -> bool:
-        """Give the iterable up, unless it has ended or was given up before; False if it cannot be stopped. It is closed in its own thread."""
+        """Give the iterable up, unless it has already ended; return False if it cannot be stopped. It is closed in its own thread."""
         if not self._job.begun or self._job.given_up:
             return True
         self._job.give_up()
@@ -321,7 +321,7 @@ class ThreadedPieces:
 
 
 class Inline:
-    """The same in the thread of the caller, for as long as it takes."""
+    """The same in the caller's thread, without a time limit."""
 
     def __init__(self, work: Callable[[], Any]) -> None:
         self._work = work
@@ -342,7 +342,7 @@ class Inline:
 
 
 def run(work: Callable[[], R], seconds: float | None = None, cancel: Cancel | None = None) -> R:
-    """What a blocking function returns; raises `Late` after so many seconds and `CallCancelled` as soon as `cancel` is set.
+    """The result of a blocking function; raises `Late` after this number of seconds, and `CallCancelled` as soon as `cancel` is set.
 
     Without either, the function is called in this thread.
 
@@ -361,7 +361,7 @@ def run(work: Callable[[], R], seconds: float | None = None, cancel: Cancel | No
 
 
 def pause(seconds: float, cancel: Cancel | None = None) -> bool:
-    """Do nothing for so many seconds, or until `cancel` is set: whether it was.
+    """Wait for this number of seconds, or until `cancel` is set; return whether it was set.
 
     >>> pause(0.001)
     False
@@ -378,7 +378,7 @@ def pause(seconds: float, cancel: Cancel | None = None) -> bool:
 
 
 async def arun(work: Callable[[], R]) -> R:
-    """What a blocking function returns, awaited; cancelling the task gives the function up."""
+    """The result of a blocking function, awaited; cancelling the task gives the function up."""
     pieces = _Awaited(work, pieces=False)
     try:
         found: R = await pieces.take()
@@ -388,7 +388,7 @@ async def arun(work: Callable[[], R]) -> R:
 
 
 async def apieces_of(work: Callable[[], Iterable[R]]) -> AsyncIterator[R]:
-    """What a blocking iterable yields, awaited piece by piece; closing the iterator gives the iterable up."""
+    """The items of a blocking iterable, awaited one by one; closing the iterator gives the iterable up."""
     pieces = _Awaited(work, pieces=True)
     try:
         while (piece := await pieces.take()) is not END:
@@ -426,7 +426,7 @@ class _Awaited:
 
 
 class seeing:  # noqa: N801 - it reads as a word: `with seeing(jobs): …`
-    """Adds the jobs that are begun by what is awaited in this block: after a timeout, they may still be running."""
+    """Collects the jobs that are begun in this block; after a timeout, they may still be running."""
 
     __slots__ = ("_jobs", "_token")
 
@@ -442,7 +442,7 @@ class seeing:  # noqa: N801 - it reads as a word: `with seeing(jobs): …`
 
 @contextmanager
 def stopping(stop: Callable[[], object]) -> Iterator[None]:
-    """While this is open, `stop` is called when the call that this thread makes is given up; it must not wait."""
+    """In this context, `stop` is called if the call that this thread makes is given up. `stop` must not block."""
     job = _present.get()
     if job is None:
         yield

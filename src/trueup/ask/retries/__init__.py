@@ -1,1 +1,1 @@
-"""What a failed call means: which errors are tried again, how long to wait, when to ask another."""
+"""Failed calls: which of them are repeated, how long to wait, and when to ask another model."""

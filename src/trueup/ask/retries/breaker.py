@@ -1,7 +1,7 @@
-"""Circuit breakers: which addresses and models have failed so often in a row that another should be asked for a while.
+"""Circuit breakers: if an address or model has failed too many times in a row, others are asked for a while.
 
-A place, which is an address and a model, enters with the time of a call and how it went; how long the place should rest leaves. An
-open breaker lets one call through after its cool-down, and closes when that call is answered. Bounded: the oldest is forgotten.
+Takes a place, which is an address and a model, with the time and the result of a call; returns how long the place should rest. An open
+breaker lets one call through after its cool-down, and closes when that call is answered. The size is bounded: the oldest is forgotten.
 """
 
 import threading
@@ -12,13 +12,13 @@ import msgspec
 
 State = Literal["open", "half-open", "closed"]
 Place = tuple[str, str]
-_LONGEST = 3600.0  # seconds that a provider's own wish may keep a breaker open
+_LONGEST = 3600.0  # the most seconds that a provider's `Retry-After` may keep a breaker open
 
 
 class _Breaker(msgspec.Struct):
     failures: int = 0  # in a row
     until: float = 0.0  # when a call may be made again; 0 while it is closed
-    trying: bool = False  # one call is under way to find out
+    trying: bool = False  # one test call is running
 
 
 class Breakers:
@@ -39,17 +39,17 @@ class Breakers:
         self._lock = threading.Lock()
 
     def __bool__(self) -> bool:
-        """Whether any place has failed lately."""
+        """Whether any place has failed recently."""
         return bool(self._kept)
 
     def rest(self, place: Place, now: float) -> float:
-        """Seconds until a place may be asked; 0: at once."""
+        """Seconds until a place may be asked; 0: now."""
         with self._lock:
             known = self._kept.get(place)
             return 0.0 if known is None else max(0.0, known.until - now)
 
     def begin(self, place: Place, now: float, cooldown: float) -> State | None:
-        """A call goes out; the new state where that changes it. While one call tries an open place, others rest for a cool-down."""
+        """Note that a call is sent; return the new state if it changed. While one call tests an open place, others wait for a cool-down."""
         with self._lock:
             known = self._kept.get(place)
             if known is None or not known.until or (known.trying and now < known.until):
@@ -58,7 +58,7 @@ class Breakers:
             return "half-open"
 
     def answered(self, place: Place) -> State | None:
-        """A call was answered, whatever the answer is worth; the new state where that changes it."""
+        """Note that a call was answered, even if the answer is not valid; return the new state if it changed."""
         with self._lock:
             known = self._kept.pop(place, None)
             return "closed" if known is not None and known.until else None
@@ -66,7 +66,7 @@ class Breakers:
     def failed(
         self, place: Place, now: float, *, limit: int, cooldown: float, after: float | None = None
     ) -> State | None:
-        """A call was not answered; the new state where that changes it. The provider may ask for a longer rest, `after`."""
+        """Note that a call was not answered; return the new state if it changed. The provider may ask for a longer rest, `after`."""
         with self._lock:
             known = self._kept.setdefault(place, _Breaker())
             self._kept.move_to_end(place)
@@ -80,12 +80,12 @@ class Breakers:
             return None
 
     def opened(self) -> set[Place]:
-        """The places whose breaker has opened and where no call has been answered since."""
+        """The places with an open breaker that have not answered a call since it opened."""
         with self._lock:
             return {place for place, known in self._kept.items() if known.until > 0}
 
     def failures(self, place: Place) -> int:
-        """How often in a row a place has failed."""
+        """How many times in a row a place has failed."""
         known = self._kept.get(place)
         return 0 if known is None else known.failures
 

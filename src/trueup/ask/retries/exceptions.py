@@ -1,7 +1,7 @@
-"""Exceptions of SDKs and HTTP libraries: what each means for the plan, and the reply that one carries.
+"""Exceptions of SDKs and HTTP libraries: what each means for the plan, and the reply that it may contain.
 
-An exception enters; a failure leaves, None where it is the caller's own bug. Nothing of an SDK is imported: exceptions are known
-by the names of their classes, by the status, body and headers that they hold, and by where in an SDK they were raised.
+Takes an exception; returns a failure, or None if it is a bug in the caller's code. No SDK is imported: exceptions are recognized
+by the names of their classes, by their status, body and headers, and by where in an SDK they were raised.
 """
 
 import json
@@ -33,33 +33,33 @@ _UNREAD = frozenset(
     "APIResponseValidationError ResponseValidationError UnexpectedModelBehavior IncompleteToolCall ResponseParserError"
     " UnknownApiResponseError ParsingError JSONSchemaValidationError StreamError ParserError".split()
 )
-_CARRYING = frozenset({"LengthFinishReasonError"})  # they hold the completion that they refuse to parse
+_CARRYING = frozenset({"LengthFinishReasonError"})  # they contain the completion that the SDK did not parse
 _SDKS = frozenset(
     "openai anthropic google mistralai cohere ollama botocore boto3 pydantic_ai langchain_openai langchain_anthropic"
     " langchain_core litellm".split()
 )
-# Frames of these are passed over: whoever called them with what a provider sent is looked for.
+# Frames of these packages are skipped: the search is for their caller, which had what the provider sent.
 _BELOW = frozenset(
-    "httpx httpx2 httpcore httpcore2 urllib3 requests aiohttp h11 anyio pydantic pydantic_core json jiter email codecs encodings".split()
+    "httpx httpcore httpx2 httpcore2 urllib3 requests aiohttp h11 anyio pydantic json pydantic_core jiter email codecs encodings".split()
 )
-# Functions of SDKs that take in what a provider sent; an exception out of one is about that.
+# Functions of SDKs that read what a provider sent; an exception from one of them is about the provider's data.
 _READING = lazy_regex(
     r"(?i)pars|respon|result|output|chunk|delta|event|construct_type|unmarshal|decod|snapshot|dict_to_message|^_?a?(?:request|iter\w*|stream)$"
     r"|_handle_|^inner$|request_streamed$|^async_generator$|^raise_error|_from_(?:mldev|vertex)$"
 )
-_HELPING = frozenset({"get_value_by_path", "set_text"})  # functions of SDKs that serve requests and replies alike
-# What an SDK stumbles with; errors of pydantic are ValueErrors.
+_HELPING = frozenset({"get_value_by_path", "set_text"})  # functions of SDKs that are used for both requests and replies
+# Built-in exceptions that an SDK raises if it cannot read a reply; pydantic's errors are ValueErrors.
 _PLAIN = (ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError, RecursionError)
 _UNSENT = frozenset(
     "ConnectError ConnectTimeout ConnectTimeoutError ConnectionRefusedError EndpointConnectionError NewConnectionError gaierror"
     " ClientConnectorError ProxyConnectionError".split()
-)  # no connection was made
+)  # raised before a connection was made
 _SHOWN = 300
-_READ = 20_000  # characters of what an exception says; some repeat the whole body
+_READ = 20_000  # characters of an exception's message that are read; some messages repeat the whole body
 
 
 def carried_reply(error: BaseException) -> Any:
-    """The reply that an exception carries, in the provider's shape; None where there is none to judge."""
+    """The reply that an exception contains, in the provider's shape; None if there is no reply to judge."""
     names = {kind.__name__ for kind in type(error).__mro__}
     if not names.isdisjoint(_CARRYING):
         return getattr(error, "completion", None)
@@ -72,7 +72,7 @@ def carried_reply(error: BaseException) -> Any:
 
 
 def failure_in_exception(error: BaseException, mode: Mode = "text") -> CallFailure | None:
-    """An exception as a failure, None where it is not one of a call."""
+    """An exception as a failure; None if it is not the failure of a call."""
     if isinstance(error, TimeoutError):
         return CallFailure(masked(str(error)) or "the call took too long", code="timeout")
     if isinstance(error, BaseExceptionGroup):  # several models were asked, and each failed
@@ -90,14 +90,14 @@ def failure_in_exception(error: BaseException, mode: Mode = "text") -> CallFailu
 
 
 def _without_status(error: BaseException, names: set[str], mode: Mode) -> CallFailure | None:
-    """An exception that no error of HTTP is behind."""
+    """An exception that was not caused by an HTTP error."""
     said = _said_inside(error, names)
     if said is not None:
         return _told(error, said, mode)
     if not names.isdisjoint(_UNREAD) or _home(error) in {"mistralai", "cohere"}:
         return CallFailure(f"the SDK could not read the reply: {_said(error)}"[:_SHOWN], code="cut")
     if "TooManyRedirects" in names:
-        return CallFailure("the server answered with one redirect after another", "fatal")
+        return CallFailure("the server answered with too many redirects", "fatal")
     if isinstance(error, ConnectionError) or not names.isdisjoint(_TRANSPORT):
         return CallFailure(_said(error), code=type(error).__name__, unsent=_is_unsent(error))
     if "APIError" in names:
@@ -110,7 +110,7 @@ def _without_status(error: BaseException, names: set[str], mode: Mode) -> CallFa
 
 
 def _said_inside(error: BaseException, names: set[str]) -> dict[str, Any] | None:
-    """The error object that an exception was made of: AWS's in a stream, Ollama's, or that of a 200 in LangChain."""
+    """The error object that an exception was made from: AWS's in a stream, Ollama's, or the one in a response with status 200 in LangChain."""
     response = getattr(error, "response", None)
     if isinstance(response, dict) and response.get("Error"):
         return {"Error": response["Error"], "ResponseMetadata": {}}
@@ -123,7 +123,7 @@ def _said_inside(error: BaseException, names: set[str]) -> dict[str, Any] | None
 
 
 def _told(error: BaseException, body: Any, mode: Mode) -> CallFailure:
-    """An error that came without a status: what it says decides, and one that says nothing may pass."""
+    """An error without a status. Its message decides; without a message, it may be temporary."""
     findings = read(body).findings if isinstance(body, dict) else ()
     if not findings or findings[0].code != "R002":
         return CallFailure(_said(error), code=type(error).__name__)
@@ -133,7 +133,7 @@ def _told(error: BaseException, body: Any, mode: Mode) -> CallFailure:
 
 
 def _is_unsent(error: BaseException) -> bool:
-    """Whether a call failed before a connection was made: the exception says so, or the one behind it."""
+    """Whether a call failed before a connection was made, according to the exception or its cause."""
     here: BaseException | None = error
     for _ in range(6):
         if here is None:
@@ -153,7 +153,7 @@ def _said(error: BaseException) -> str:
 
 
 def _status(error: BaseException) -> int | None:
-    """The HTTP status that an exception carries, as SDKs and the common HTTP libraries do."""
+    """The HTTP status of an exception, from the attributes that SDKs and the common HTTP libraries use."""
     response = getattr(error, "response", None)
     met = response.get("ResponseMetadata") if isinstance(response, dict) else None  # AWS
     found = [
@@ -162,7 +162,7 @@ def _status(error: BaseException) -> int | None:
         met.get("HTTPStatusCode") if isinstance(met, dict) else None,
     ]
     if any(kind.__name__ == "HttpProcessingError" for held in (error, error.__cause__) for kind in type(held).__mro__):
-        return None  # aiohttp calls bytes that are not HTTP a 400
+        return None  # aiohttp reports bytes that are not HTTP with status 400
     if _home(error) not in {"builtins", "__main__"}:
         found += [getattr(error, name, None) for name in _held(error)]
     numbers = (int(status) for status in found if isinstance(status, int) and not isinstance(status, bool))
@@ -170,12 +170,12 @@ def _status(error: BaseException) -> int | None:
 
 
 def _held(error: BaseException) -> list[str]:
-    """The numbers that an exception has; `code` is left out where it only repeats `status` (and warns, in aiohttp)."""
+    """The numbers in an exception; `code` is left out if it only repeats `status` (and in aiohttp causes a warning)."""
     return ["status"] if isinstance(getattr(error, "status", None), int) else ["status", "code"]
 
 
 def _body(error: BaseException) -> Any:
-    """What the provider said with it: the body that the SDK kept, or that of the response; else the exception's own words."""
+    """The provider's error: the body that the SDK kept, or the response's body; otherwise the exception's message."""
     body = getattr(error, "body", None) or getattr(error, "details", None)
     response = getattr(error, "response", None)
     if not body and isinstance(response, dict):
@@ -189,7 +189,7 @@ def _body(error: BaseException) -> Any:
 
 
 def _asked_wait(error: BaseException) -> float | None:
-    """The wait that the headers of a failed call ask for, wherever an SDK or a wrapper of one keeps them."""
+    """The wait that the headers of a failed call ask for, from any place in which an SDK or its wrapper keeps them."""
     holders = (error, error.__cause__, error.__context__)
     for holder in (holder for holder in holders if holder is not None):
         response = getattr(holder, "response", None) or getattr(holder, "raw_response", None)
@@ -207,13 +207,13 @@ def _asked_wait(error: BaseException) -> float | None:
 
 
 def _stumbled(error: BaseException) -> bool:
-    """Whether an SDK raised it while it took in what a provider sent, and no code of the caller's."""
+    """Whether an SDK raised it while reading what a provider sent, and not the caller's own code."""
     for package, function in reversed(list(_frames(error))):
-        if package in _BELOW or function in _HELPING or function.startswith("__"):  # who called it is looked for
+        if package in _BELOW or function in _HELPING or function.startswith("__"):  # look for its caller
             continue
         if package not in _SDKS:
             return False
-        if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError):  # of what came in
+        if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError):  # about the provider's data
             return True
         known = package == "langchain_core" and isinstance(error, IndexError) and function in {"invoke", "ainvoke"}
         return known or _READING.search(function) is not None

@@ -1,7 +1,7 @@
-"""How the rungs of one ask are doing: what each has rejected, and its circuit breaker; between one loop and the memory.
+"""The health of one ask's rungs: what each has rejected, and its circuit breaker. It connects the loop with the memory.
 
-What came of each call enters; what to leave out, how long rungs rest, and changes of a breaker leave. A rejection is remembered
-once a call without the rejected thing was answered, so that an error which only looked like one is forgotten with the ask.
+Takes the result of each call; returns the features to leave out, how long rungs rest, and changes of a breaker. A rejection is stored
+only after a call without the rejected feature was answered, so that an error that only looked like a rejection is forgotten with the ask.
 """
 
 from hashlib import blake2b
@@ -15,12 +15,12 @@ from trueup.ask.retries.breaker import Place, State
 from trueup.verdict.codec import written
 
 _DOWN = frozenset({401, 402, 403, 404})  # statuses of a rung that will not answer the next call either
-_LOCKED = _DOWN - {404}  # and of all models at its address
-_SCOPED = frozenset({"json_schema", "strict", "tool"})  # a schema may be to blame, not the feature as such
+_LOCKED = _DOWN - {404}  # statuses that apply to all models at its address
+_SCOPED = frozenset({"json_schema", "strict", "tool"})  # the cause may be a schema, and not the feature itself
 
 
 class LadderHealth:
-    """The rungs of one ask as the memory knows them."""
+    """The rungs of one ask, with what the memory knows about them."""
 
     def __init__(
         self, memory: Memory, policy: Policy, keys: tuple[str, ...], schema: Any, places: tuple[Place, ...] = ()
@@ -28,9 +28,9 @@ class LadderHealth:
         self._memory = memory
         self._policy = policy
         self._keys = keys
-        self._places = places  # of the clients' breakers, where a breaker is for all models of an address
+        self._places = places  # the clients' places, if a breaker is for all models of an address
         self._schema = schema
-        self._guards = False  # there is another rung, so that breakers matter
+        self._guards = False  # whether there is another rung, so that breakers are useful
         self._shares = 0.0  # of all rungs together
         self._pending: dict[int, set[str]] = {}
 
@@ -46,23 +46,23 @@ class LadderHealth:
         return plan.PlanRung(model, left, known.difference(ALL_MODES), client, share)
 
     def guard(self, ladder: tuple[plan.PlanRung, ...]) -> None:
-        """The ladder is known: where it has several rungs, breakers are used."""
+        """Use breakers if the ladder has several rungs."""
         self._guards = (len(ladder) > 1 or self._policy.eager) and self._policy.breaker > 0
         self._shares = sum(rung.share or 0.0 for rung in ladder)
 
     def resting(self, ladder: tuple[plan.PlanRung, ...], now: float) -> tuple[float, ...]:
-        """For each rung, the seconds that its breaker keeps it from being asked; empty if there is none."""
+        """For each rung, the seconds until its breaker allows a call; empty if no breaker is open."""
         breakers = self._memory.breakers
         if not self._guards or not breakers:
             return ()
         return tuple(breakers.rest(self._place(rung), now) for rung in ladder)
 
     def sending(self, rung: plan.PlanRung, now: float) -> State | None:
-        """A call to a rung goes out; the new state of its breaker leaves, here and below, if it changed."""
+        """Note that a call to a rung is sent. This and the next two methods return the new state of its breaker if it changed."""
         return self._memory.breakers.begin(self._place(rung), now, self._policy.cooldown) if self._guards else None
 
     def answered(self, index: int, rung: plan.PlanRung) -> State | None:
-        """A call was answered with a reply: what it was made without is remembered, its breaker closes."""
+        """Note that a call was answered with a reply: remember the features that it was sent without, and close the breaker."""
         pending = self._pending.pop(index, None)
         if pending:
             self._memory.reject(self._keys[rung.client], rung.model, pending)
@@ -71,10 +71,10 @@ class LadderHealth:
     def failed(
         self, index: int, rung: plan.PlanRung, send: plan.Send, failure: CallFailure, now: float
     ) -> State | None:
-        """A call was not answered with a reply."""
+        """Note that a call was not answered with a reply."""
         if failure.kind == "mode":
             self._reject(index, send.mode, whole=failure.feature != "schema")
-        elif failure.kind == "feature" and failure.feature in send.without:  # the mode needs it, or it is not to blame
+        elif failure.kind == "feature" and failure.feature in send.without:  # the mode needs it, or it is not the cause
             self._acquit(index, failure.feature)
             if send.mode != "text":
                 self._reject(index, send.mode, whole=failure.feature not in _SCOPED)
@@ -86,7 +86,7 @@ class LadderHealth:
         if self._is_down(failure, send, rung):
             after = failure.retry_after
             return self._memory.breakers.failed(place, now, limit=policy.breaker, cooldown=policy.cooldown, after=after)
-        # It refused this request, and so it works.
+        # It refused this request, so it is running.
         return self._memory.breakers.answered(place) if failure.status is not None else None
 
     def failures(self, rung: plan.PlanRung) -> int:
@@ -94,14 +94,14 @@ class LadderHealth:
         return self._memory.breakers.failures(self._place(rung))
 
     def _is_down(self, failure: CallFailure, send: plan.Send, rung: plan.PlanRung) -> bool:
-        """Whether a failure says that the next call would fail too; a call that the deadline cut short does not."""
+        """Whether a failure shows that the next call would fail too; a call that the deadline cut short does not show this."""
         if failure.code in {"timeout", "abandoned"} and self._was_cut_short(send, rung):
             return False
         refused = failure.kind == "fatal" and failure.status in (_LOCKED if self._places else _DOWN)
         return refused or failure.kind in {"rate", "transient"}
 
     def _was_cut_short(self, send: plan.Send, rung: plan.PlanRung) -> bool:
-        """Whether a call had less time than one may have: than the policy's timeout, or than half of its rung's share."""
+        """Whether a call had less time than the policy's timeout, or less than half of its rung's share."""
         limit = self._policy.timeout
         if rung.share is not None and self._policy.deadline is not None:
             own = self._policy.deadline * rung.share / self._shares / 2
@@ -109,11 +109,11 @@ class LadderHealth:
         return send.timeout is not None and (limit is None or send.timeout < limit)
 
     def _reject(self, index: int, what: str, *, whole: bool) -> None:
-        """Note a rejection; not of the `whole` thing but of this schema only, if that is to blame."""
+        """Note a rejection: of the `whole` feature, or only of this schema."""
         self._pending.setdefault(index, set()).add(what if whole else f"{what} {self._fingerprint()}")
 
     def _acquit(self, index: int, what: str) -> None:
-        """Take a rejection back: the provider says the same of a request without the thing."""
+        """Take a rejection back, because the provider gives the same error for a request without the feature."""
         self._pending.get(index, set()).difference_update({what, f"{what} {self._fingerprint()}"})
 
     def _place(self, rung: plan.PlanRung) -> Place:

@@ -1,6 +1,6 @@
-"""What a provider rejected, read from its words: a mode, one feature of a request, the prompt, or nothing that can be left out.
+"""Reads from an error which part of a request a provider rejected: the mode, a feature, the prompt, or something that cannot be left out.
 
-Status, code and message of an error enter, the kind of the failure and the feature leave. The words are those of OpenAI, Azure,
+Takes the status, code and message of an error; returns the kind of failure and the feature. It knows the messages of OpenAI, Azure,
 Anthropic, Gemini, Mistral, Groq, DeepSeek, Bedrock, vLLM, llama.cpp, Ollama and LiteLLM.
 """
 
@@ -34,7 +34,7 @@ _QUOTA = lazy_regex(r"(?i)insufficient_quota|billing|payment_required")
 
 
 class _Sign(NamedTuple):
-    """How a provider's words name a feature; one that is `certain` needs no further word that says it is not supported."""
+    """A pattern for a feature in a provider's message. If it is `certain`, the message need not say that the feature is not supported."""
 
     feature: Feature
     pattern: "object"
@@ -59,15 +59,18 @@ _SIGNS = (
 )
 
 
-def kind_of(status: int | None, code: str, said: str, retryable: bool, mode: Mode = "text") -> tuple[FailureKind, str]:
-    """What an error means for the plan, and the feature it is about.
+def kind_of(
+    status: int | None, code: str, said: str, mode: Mode = "text", *, retryable: bool
+) -> tuple[FailureKind, str]:
+    """The kind of failure, and the feature that the error is about.
 
-    >>> kind_of(
-    ...     400, "unsupported_parameter", "'max_tokens' is not supported. Use 'max_completion_tokens' instead.", False
-    ... )
+    >>> said = "'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+    >>> kind_of(400, "unsupported_parameter", said, retryable=False)
     ('feature', 'max_tokens')
-    >>> kind_of(429, "rate_limit_exceeded", "Slow down", True), kind_of(401, "", "No such key", False)
-    (('rate', ''), ('fatal', ''))
+    >>> kind_of(429, "rate_limit_exceeded", "Slow down", retryable=True)
+    ('rate', '')
+    >>> kind_of(401, "", "No such key", retryable=False)
+    ('fatal', '')
     """
     words = f"{code} {said}"
     if _QUOTA.search(code):
@@ -84,7 +87,7 @@ def kind_of(status: int | None, code: str, said: str, retryable: bool, mode: Mod
 
 
 def _rejected(words: str, mode: Mode, *, silent: bool) -> tuple[FailureKind, str] | None:
-    """The mode or the feature that a request may do without; of a provider that is `silent`, the mode is tried first."""
+    """The mode or feature to leave out; for a `silent` provider, which does not name it, the mode is tried first."""
     for sign in _SIGNS:
         if sign.pattern.search(words) and (sign.certain or _UNSUPPORTED.search(words)):  # type: ignore[attr-defined]
             return "feature", sign.feature

@@ -1,7 +1,7 @@
-"""How long a provider asks to wait, in the headers of its answer.
+"""How long a provider asks to wait, according to the headers of its answer.
 
-Headers enter, seconds leave, None where they do not say. `Retry-After` and its relatives come first. Where there is none, the
-headers of a rate limit say when the limit that is used up is reset.
+Takes headers; returns seconds, or None if the headers do not say. `Retry-After` and similar headers have priority. Without
+them, the rate limit headers show when an exhausted limit is reset.
 """
 
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ from typing import Any
 from trueup.read.waits import duration
 
 _EPOCH = 1_000_000_000.0  # a number beyond this is a date, in seconds since 1970; beyond a thousand times this, in milliseconds
-_LIMITS = (  # what remains, when it is reset
+_LIMITS = (  # the remaining amount, and the time of the reset
     ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
     ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
     ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
@@ -45,7 +45,7 @@ def retry_after(headers: Any, now: datetime | None = None) -> float | None:
 
 
 def _lowered(headers: Any) -> dict[str, str]:
-    """Headers by their names in small letters; anything else has none."""
+    """Headers by their lowercase names; empty for anything else."""
     items = getattr(headers, "items", None)
     try:
         found = list(items()) if items is not None else list(headers or ())
@@ -72,14 +72,14 @@ def _seconds(said: str, unit: float, now: datetime) -> float | None:
 def _until(date: str, now: datetime) -> float:
     try:
         when = parsedate_to_datetime(date)
-    except (ValueError, OverflowError):  # the second for numbers that are no date of any calendar
+    except (ValueError, OverflowError):  # OverflowError: a number that is not a date
         return -1.0
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return max(0.0, (when - now).total_seconds())
 
 
 def _reset(said: str, now: datetime) -> float | None:
-    """When a limit is reset: a length of time, or a date as a number or in ISO's form."""
+    """The seconds until a limit is reset, from a duration, or from a date as a number or in ISO format."""
     said = said.strip()
     try:
         number = float(said)
