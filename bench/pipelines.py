@@ -16,7 +16,7 @@ from pathlib import Path
 
 from trueup.batch.pipeline.config import read_config
 from trueup.batch.pipeline.rundir.create import create_run
-from trueup.batch.pipeline.running.run import RunOptions, execute
+from trueup.batch.pipeline.running.run import PipelineOptions, execute
 
 STEPS = ("draft", "check", "polish")
 LIMIT = 150.0  # microseconds a unit and step
@@ -75,7 +75,7 @@ def measure(units: int, chunk_size: int = 500) -> dict[str, float]:
         gc.collect()
         memory: list[float] = []
         wall, cpu = time.perf_counter(), time.process_time()
-        result = execute(run, RunOptions(workers=8), on_live=lambda _: memory.append(resident()))
+        result = execute(run, PipelineOptions(workers=8), on_live=lambda _: memory.append(resident()))
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         assert result.code == 0, result
         number = units * len(STEPS)

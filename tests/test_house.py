@@ -83,6 +83,25 @@ def test_no_drawer_for_odds_and_ends() -> None:
     assert not [name_of(p) for p in SRC.rglob("*") if p.stem in drawers]
 
 
+# Parallel parts of the engine: each pair does the same for another provider, protocol, library or server.
+PARALLEL = {
+    "Bedrock", "Chat", "Cohere", "Gemini", "Messages", "Mistral", "Ollama", "Responses",  # a client or a route, and its test server
+    "Connection", "Endpoint",  # of the gateway, and of the studio
+    "ContractOutputParser", "Replies",  # as LangChain and LlamaIndex call theirs; a column of pandas or polars
+    "Request",  # to a provider, and as a scripted server received it: both are public
+}  # fmt: skip
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    """A name that means two things makes readers look up every use of it."""
+    places: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in tree_of(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(name_of(path))
+    assert {name for name, modules in places.items() if len(modules) > 1} == PARALLEL
+
+
 def test_every_code_has_a_page_and_every_page_a_code() -> None:
     kinds = {**FIXES, **FINDINGS}
     assert len(kinds) == len(FIXES) + len(FINDINGS), "a code is both a fix and a finding"

@@ -13,7 +13,7 @@ import pytest
 from tests.store.conftest import Hand, empty_database
 from trueup import Contract
 from trueup.store.open import open_store
-from trueup.store.records import Raw, Stored
+from trueup.store.records import RawRow, Stored
 from trueup.store.selecting import SelectedVerdicts, choose
 from trueup.store.store import _ROWS, Store
 
@@ -112,7 +112,7 @@ def test_rows_travel_and_are_decoded_elsewhere(filled: Store) -> None:
 
     for row in filled.rows(limit=5):
         again = pickle.loads(pickle.dumps(row))
-        assert isinstance(again, Raw)
+        assert isinstance(again, RawRow)
         assert again.stored() == filled.get(row.id)
 
 

@@ -22,7 +22,7 @@ from trueup.batch.pipeline.reporting.status import status
 from trueup.batch.pipeline.rundir.directory import MANIFEST, OwnedRun, RunDir
 from trueup.batch.pipeline.rundir.journal import JOURNAL, read_journal, sealed
 from trueup.batch.pipeline.rundir.state import RunState
-from trueup.batch.pipeline.running.run import RunOptions
+from trueup.batch.pipeline.running.run import PipelineOptions
 from trueup.batch.sift import OutOfTime
 from trueup.studio.door.sessions import digest_of
 from trueup.studio.runs import causes, guarding
@@ -322,11 +322,11 @@ def test_failed_units_are_retried_all_or_by_cause(world: Path, tmp_path: Path, s
 
 @pytest.mark.usefixtures("to_the_end")
 def test_a_start_that_stops_at_once_says_why(tmp_path: Path, served: Callable[..., Desk]) -> None:
-    go(start(pipeline(tmp_path / "p"), tmp_path / "runs" / "poor"), RunOptions(max_cost=0.0001))
+    go(start(pipeline(tmp_path / "p"), tmp_path / "runs" / "poor"), PipelineOptions(max_cost=0.0001))
     one_chunk = write_pipeline(
         tmp_path / "q", [asking("ask", SCORED)], [{"id": f"u{n}"} for n in range(12)], reply("ask", "*", WRONG), api=ONCE, chunk_size=12
     )  # fmt: skip
-    go(start(one_chunk, tmp_path / "runs" / "torn"), RunOptions(max_cost=0.49))
+    go(start(one_chunk, tmp_path / "runs" / "torn"), PipelineOptions(max_cost=0.49))
     dear = {"provider": "openai", "model": "gpt-4o-mini", "base_url": "http://127.0.0.1:9"}
     start(write_pipeline(tmp_path / "r", [asking("ask")], api=dear), tmp_path / "runs" / "locked")
     desk = served(folders=(tmp_path / "runs",))

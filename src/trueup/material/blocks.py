@@ -125,9 +125,9 @@ def case_of_value(value: Any, number: int) -> Case:
         return value
     if type(value).__module__ == "trueup.store.records":
         from trueup.material.stored import case_of_row, case_of_stored
-        from trueup.store.records import Raw, Stored
+        from trueup.store.records import RawRow, Stored
 
-        if isinstance(value, Raw):
+        if isinstance(value, RawRow):
             return case_of_row(value)
         if isinstance(value, Stored):
             return case_of_stored(value)

@@ -17,13 +17,13 @@ from trueup.material.selection import Selection
 from trueup.store import contexts
 from trueup.store.cells import unpack
 from trueup.store.errors import MICROS
-from trueup.store.records import NONE, REDACTED, Raw, Stored
+from trueup.store.records import NONE, REDACTED, RawRow, Stored
 from trueup.store.redaction import MARK
 from trueup.store.selecting import Place
 from trueup.store.store import Store
 from trueup.verdict.reply import Reply
 
-_SLICE = 400  # verdicts in a range: so few that even a slow contract gives a first estimate soon
+_SLICE = 400  # verdicts in a range: few enough for a quick first estimate, even with a slow contract
 _TOGETHER = 500  # cases whose labels are looked up together
 _SHAPE = frozenset({"R001", "R002", "R003", "R004"})  # problems with how a reply arrived
 _FILTERS = (
@@ -87,7 +87,7 @@ def cases_between(
             yield case_of_row(each, tuple(said.get(each.id, ())))
 
 
-def case_of_row(row: Raw, labels: tuple[Label, ...] = ()) -> Case:
+def case_of_row(row: RawRow, labels: tuple[Label, ...] = ()) -> Case:
     """The case of a row of a store."""
     body = row.body
     if body is None:
@@ -96,7 +96,7 @@ def case_of_row(row: Raw, labels: tuple[Label, ...] = ()) -> Case:
     blob = bytes(body)
     try:
         read = _read(blob)
-    # a half surrogate, or an integer with many digits
+    # a lone surrogate, or an integer with many digits
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return case_of_stored(row.stored(), labels)
     codes = tuple(row.codes.split())

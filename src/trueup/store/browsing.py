@@ -13,7 +13,7 @@ import msgspec
 
 from trueup.store.cells import pack, unpack
 from trueup.store.errors import MICROS
-from trueup.store.records import Raw
+from trueup.store.records import RawRow
 from trueup.store.selecting import COLUMNS, MOST, Place, contains, fact, text_of
 from trueup.store.session import Row, Session
 
@@ -386,13 +386,13 @@ def by_ids(session: Session, sql: str, ids: Sequence[str]) -> Iterator[Row]:
 _RAWS = 50
 
 
-def raws(session: Session, ids: Sequence[str]) -> Iterator[Raw]:
+def raws(session: Session, ids: Sequence[str]) -> Iterator[RawRow]:
     """The rows of some verdicts with their bodies, in the same order, a few at a time."""
     sql = f"SELECT {_COLUMNS}, r.body, c.body FROM verdicts v LEFT JOIN replies r ON r.verdict = v.id "  # noqa: S608 - our own words
     sql += "LEFT JOIN contexts c ON c.verdict = v.id WHERE v.id IN ({})"
     for start in range(0, len(ids), _RAWS):
         some = ids[start : start + _RAWS]
-        found = {row[0]: Raw._make(row) for row in by_ids(session, sql, some)}
+        found = {row[0]: RawRow._make(row) for row in by_ids(session, sql, some)}
         yield from (found[name] for name in some if name in found)
 
 

@@ -157,7 +157,7 @@ class Stored(msgspec.Struct, frozen=True):
         return {"expired": "reply_expired", NONE: "reply_not_kept", REDACTED: "reply_redacted"}.get(self.kept, "")
 
 
-class Raw(NamedTuple):
+class RawRow(NamedTuple):
     """One raw row of a store: cheap to read and to send to another process, which decodes it with `stored`.
 
     Times and money are whole: microseconds since 1970, millionths. Texts are packed (`cells.unpack`), and `codes` are
@@ -296,7 +296,7 @@ def read(row: Row) -> Stored:
     body, known = row[len(COLUMNS) :]
     word, _, with_context = values["kept"].partition(" ")
     context, missing = contexts.read(
-        values["context"], values["state"], values["conversation"], known, bool(with_context)
+        values["context"], values["state"], values["conversation"], known, was_kept=bool(with_context)
     )
     if body is None:
         word = NONE if word == NONE else "expired"
@@ -392,7 +392,7 @@ def _bodies(notes: Sequence[Note], redaction: Redaction, keep: int) -> list[Kept
     if is_clean and not keep:
         return [(NONE if body is None else WHOLE, body, None) for body in written]
     return [
-        (NONE, None, None) if body is None else _kept(note, body, redaction, keep, is_clean)
+        (NONE, None, None) if body is None else _kept(note, body, redaction, keep, is_clean=is_clean)
         for note, body in zip(notes, written, strict=True)
     ]
 
@@ -407,7 +407,7 @@ def _unquoted(note: Note) -> Note:
     return msgspec.structs.replace(note, verdict=without_texts(verdict))
 
 
-def _kept(note: Note, body: bytes, redaction: Redaction, keep: int, is_clean: bool) -> Kept:
+def _kept(note: Note, body: bytes, redaction: Redaction, keep: int, *, is_clean: bool) -> Kept:
     """The kept part of one note. Values of redacted fields are removed from both the context and the reply, whichever has
     them.
     """

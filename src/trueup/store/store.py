@@ -22,7 +22,7 @@ from trueup.store.labels import insert as insert_said
 from trueup.store.lease import take_lease
 from trueup.store.quota import Quota
 from trueup.store.readers import Readers
-from trueup.store.records import Note, Raw, Stored, new_id
+from trueup.store.records import Note, RawRow, Stored, new_id
 from trueup.store.redaction import Redaction
 from trueup.store.retention import Retention, prune
 from trueup.store.schema import migrate
@@ -259,14 +259,14 @@ class Store:
         for row in self._chosen(chosen, "v.at, v.request, v.attempt, v.id"):
             yield records.read(row)
 
-    def rows(self, **filters: Any) -> Iterator[Raw]:
+    def rows(self, **filters: Any) -> Iterator[RawRow]:
         """The raw rows of verdicts, by time and id: for callers that read very many, and decode them elsewhere.
 
         The `filters` are those of `verdicts`, plus `after` and `upto`: the rows after one place, up to and including another.
         `ranges` returns places.
         """
         chosen = choose(**filters)
-        return map(Raw._make, self._chosen(chosen, chosen.in_order))
+        return map(RawRow._make, self._chosen(chosen, chosen.in_order))
 
     def ranges(self, size: int, **filters: Any) -> "list[tuple[Place | None, Place]]":
         """Ranges of about `size` verdicts each, as `after` and `upto` of `rows`; together they contain each verdict once.

@@ -20,12 +20,12 @@ from trueup.testing.faults import build, refused
 from trueup.testing.protocols.routes import short, spoken
 from trueup.testing.protocols.shapes import CREATED, CREATED_TEXT, Speaks, json_body
 from trueup.testing.script import Fail, Reel, Script, ScriptError, Step
-from trueup.testing.wire import Connection, Request, Response
+from trueup.testing.wire import ClientConnection, Request, Response
 
 START_SECONDS = 10.0
 
 
-class Exchange(msgspec.Struct):
+class ServedRequest(msgspec.Struct):
     """One request and what became of it: the status, the bytes of body sent, how it ended.
 
     The status and the bytes are written down before they go out, so whoever has the reply finds them here. `ended` is written when the
@@ -74,7 +74,7 @@ class ScriptedServer:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._stop: asyncio.Event
-        self.exchanges: list[Exchange] = []
+        self.exchanges: list[ServedRequest] = []
         self.connections = 0
         """How many connections are open now."""
         self.url = ""
@@ -89,7 +89,7 @@ class ScriptedServer:
         """Steps of the script that nobody has asked for yet."""
         return self._reel.left
 
-    def wait_until(self, test: Callable[[list[Exchange]], bool], timeout: float = 10.0) -> bool:
+    def wait_until(self, test: Callable[[list[ServedRequest]], bool], timeout: float = 10.0) -> bool:
         """Wait until `test` is true of the exchanges; False if it is not within `timeout` seconds."""
         with self._change:
             return self._change.wait_for(lambda: test(self.exchanges), timeout)
@@ -131,7 +131,7 @@ class ScriptedServer:
         tasks: set[asyncio.Task[None]] = set()
 
         def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.ensure_future(self._talk(Connection(reader, writer)))
+            task = asyncio.ensure_future(self._talk(ClientConnection(reader, writer)))
             tasks.add(task)
             task.add_done_callback(ended)
             self._count(1)
@@ -157,11 +157,11 @@ class ScriptedServer:
             self.connections += change
             self._change.notify_all()
 
-    async def _talk(self, line: Connection) -> None:
+    async def _talk(self, line: ClientConnection) -> None:
         """Answer the requests of one connection until either side ends it."""
         try:
             while (request := await line.read()) is not None:
-                exchange = Exchange(request)
+                exchange = ServedRequest(request)
                 self.exchanges.append(exchange)
                 response = self._answer(request, len(self.exchanges))
                 with self._change:
@@ -177,7 +177,7 @@ class ScriptedServer:
         finally:
             await line.close()
 
-    async def _deliver(self, line: Connection, exchange: Exchange, response: Response) -> bool:
+    async def _deliver(self, line: ClientConnection, exchange: ServedRequest, response: Response) -> bool:
         """Send the response unless the client leaves first; whether the connection goes on."""
 
         def told(count: int) -> None:

@@ -97,7 +97,7 @@ class Response(msgspec.Struct, frozen=True):
         return b"".join(self.pieces)
 
 
-class Connection:
+class ClientConnection:
     """One client: requests read one after another, with a buffer of its own so that a client's leaving is noticed."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -181,7 +181,7 @@ class Connection:
         if response.first:
             await asyncio.sleep(response.first)
         if not response.silent:
-            await self._send_pieces(response, told, bare)
+            await self._send_pieces(response, told, bare=bare)
         while response.endless:
             await asyncio.sleep(response.every)
             told(len(response.endless))
@@ -192,7 +192,7 @@ class Connection:
             self.reset()
         return response.end == "keep" and response.framing != "close"
 
-    async def _send_pieces(self, response: Response, told: Callable[[int], None], bare: bool) -> None:
+    async def _send_pieces(self, response: Response, told: Callable[[int], None], *, bare: bool) -> None:
         pieces = [] if bare else [piece for piece in response.pieces if piece]
         waiting = b"" if response.framing == "none" else _head(response)
         if response.slow_head:

@@ -22,7 +22,7 @@ from trueup.ask.memory import Memory
 from trueup.ask.stream import AskStream, AsyncAskStream
 from trueup.testing.misbehaviours import MISBEHAVIOURS
 from trueup.testing.script import Call, Say
-from trueup.testing.server import Exchange, ScriptedServer
+from trueup.testing.server import ScriptedServer, ServedRequest
 
 VALUE = {"name": "Zoë", "age": 36}
 SCHEMA = {
@@ -49,7 +49,7 @@ class Played(NamedTuple):
     """The answer (None if the task was cancelled), what the server saw, and the events."""
 
     answer: Answer[Any] | None
-    exchanges: list[Exchange]
+    exchanges: list[ServedRequest]
     events: Log
     seen_to_end: bool  # the server saw every exchange end before the client was closed
     closed: bool  # no connection was open after the client was closed
@@ -73,15 +73,15 @@ def policy(cell: Cell, expected: Expected) -> Policy:
 
 def play(cell: Cell) -> Played:
     """Ask as the cell says."""
-    warm(cell.kind, cell.streams)
-    expected = expected_of(cell.misbehaviour, cell.kind, cell.streams)
+    warm(cell.kind, streams=cell.streams)
+    expected = expected_of(cell.misbehaviour, cell.kind, streams=cell.streams)
     step = MISBEHAVIOURS[cell.misbehaviour].of(good(expected))
     script, then = ([step], good(expected)) if cell.play == "once" else ([], step)
     return _play(cell, script, then, CALLS if expected.tools else DATA, policy(cell, expected))
 
 
 @functools.cache
-def warm(kind: str, streams: bool) -> None:
+def warm(kind: str, *, streams: bool) -> None:
     """The first call of an SDK loads half of it; that is not the time of a cell."""
     cell = Cell("fenced", kind, streams, "once")
     _play(cell, [], good(EXPECTED["fenced"]), DATA, policy(cell, EXPECTED["fenced"]))

@@ -15,7 +15,7 @@ from trueup.batch.pipeline.rundir.create import RunSettings, create_run
 from trueup.batch.pipeline.rundir.directory import RunDir
 from trueup.batch.pipeline.rundir.disk import Disk
 from trueup.batch.pipeline.rundir.state import Money
-from trueup.batch.pipeline.running.run import RunEnd, RunOptions, execute
+from trueup.batch.pipeline.running.run import PipelineOptions, RunEnd, execute
 from trueup.batch.pipeline.verifying.recheck import recheck
 from trueup.batch.pipeline.verifying.verify import verify
 
@@ -109,12 +109,12 @@ def start(folder: Path, target: Path, disk: Disk | None = None, **wanted: Any) -
     return create_run(read_config(quick if quick.exists() else folder), target, RunSettings(**wanted), disk)
 
 
-def go(path: Path, options: RunOptions | None = None, **more: Any) -> Ran:
+def go(path: Path, options: PipelineOptions | None = None, **more: Any) -> Ran:
     """Continue a run, and return its results."""
     return seen(path, execute(path, options, **more))
 
 
-def run_pipeline(folder: Path, target: Path, options: RunOptions | None = None, **more: Any) -> Ran:
+def run_pipeline(folder: Path, target: Path, options: PipelineOptions | None = None, **more: Any) -> Ran:
     """Make a run and run it to its end."""
     return go(start(folder, target), options, **more)
 

@@ -35,7 +35,7 @@ from trueup.batch.pipeline.providers.replay import read_replay
 from trueup.batch.pipeline.retrying.retry import retry
 from trueup.batch.pipeline.rundir.directory import OwnedRun
 from trueup.batch.pipeline.rundir.disk import Disk
-from trueup.batch.pipeline.running.run import RunOptions
+from trueup.batch.pipeline.running.run import PipelineOptions
 
 SEEDS = 4000 if SOAK else 12
 KILLS = 900 if SOAK else 4  # for real processes
@@ -133,7 +133,7 @@ def test_a_run_that_dies_anywhere_and_often_ends_like_one_that_does_not(
         while True:
             disk = BreakingDisk(chance.randint(1, 90), seed * 1000 + deaths, power=power)
             try:
-                ran = go(path, RunOptions(batch=batch, workers=WORKERS, poll=0.001), disk=disk, provider=provider)
+                ran = go(path, PipelineOptions(batch=batch, workers=WORKERS, poll=0.001), disk=disk, provider=provider)
                 break
             except Crash:
                 deaths += 1
@@ -178,9 +178,9 @@ def test_a_retry_that_dies_anywhere_moves_each_unit_once(folder: Path, pipeline:
 RUNNER = """
 import sys
 from pathlib import Path
-from trueup.batch.pipeline.running.run import RunOptions, execute
+from trueup.batch.pipeline.running.run import PipelineOptions, execute
 print("ready", flush=True)
-execute(Path(sys.argv[1]), RunOptions(workers=4))
+execute(Path(sys.argv[1]), PipelineOptions(workers=4))
 """
 
 
@@ -230,7 +230,7 @@ def test_the_clock_may_jump(folder: Path, pipeline: Path, reference: Ran, monkey
     path = start(pipeline, folder / "run", NoSync())
     for at in (20, 35, 50):
         with pytest.raises(Crash):
-            go(path, RunOptions(workers=WORKERS), disk=BreakingDisk(at, at))
+            go(path, PipelineOptions(workers=WORKERS), disk=BreakingDisk(at, at))
     same(go(path, disk=NoSync()), reference)
 
 

@@ -29,7 +29,7 @@ from trueup.batch.pipeline.retrying.retry import retry
 from trueup.batch.pipeline.rundir.create import CannotCreate
 from trueup.batch.pipeline.rundir.directory import NoRun, OwnedRun, RunDir
 from trueup.batch.pipeline.rundir.disk import Damaged
-from trueup.batch.pipeline.running.run import RunOptions, asking_steps
+from trueup.batch.pipeline.running.run import PipelineOptions, asking_steps
 from trueup.batch.pipeline.units.seeds import base_seed
 from trueup.batch.pipeline.verifying.repair import repair
 from trueup.batch.pipeline.verifying.verify import verify
@@ -52,7 +52,7 @@ def test_the_random_walk_is_the_same_in_every_run(tmp_path: Path) -> None:
 @pytest.mark.spec("B16", "B17")
 @pytest.mark.parametrize("batch", [False, True])
 def test_the_dialogue_runs_on_recorded_replies_in_both_modes(tmp_path: Path, *, batch: bool) -> None:
-    ran = run_pipeline(EXAMPLES / "npc_dialogue", tmp_path / "run", RunOptions(batch=batch, poll=0.001))
+    ran = run_pipeline(EXAMPLES / "npc_dialogue", tmp_path / "run", PipelineOptions(batch=batch, poll=0.001))
     assert ran.ids == (
         ["smith-friendly", "smith-desperate", "elder-friendly", "elder-desperate", "pedlar-friendly"],
         ["pedlar-desperate"],
@@ -136,7 +136,7 @@ def test_when_no_unit_passes_a_step_the_next_does_not_start(tmp_path: Path) -> N
     items = [{"id": str(n)} for n in range(100)]
     pipeline = write_pipeline(tmp_path / "pipeline", [asking("one"), asking("two")], items, rows, chunk_size=25)
     provider = Counting(rows)
-    ran = go(start(pipeline, tmp_path / "run"), RunOptions(workers=4), provider=provider)
+    ran = go(start(pipeline, tmp_path / "run"), PipelineOptions(workers=4), provider=provider)
     assert (ran.result.status, ran.result.code) == ("failed", 1)
     failed = standing(ran.run, running=False)["failed"]
     assert 25 <= failed == len(ran.failed)
@@ -153,12 +153,12 @@ def test_the_reason_of_a_failed_step_counts_each_unit_once(tmp_path: Path) -> No
     items = [{"id": str(n)} for n in range(60)]
     pipeline = write_pipeline(tmp_path / "pipeline", [asking("one")], items, rows, chunk_size=10)
     path = start(pipeline, tmp_path / "run")
-    ran = go(path, RunOptions(workers=1))
+    ran = go(path, PipelineOptions(workers=1))
     assert ran.result.reason.startswith("step one: none of the first 20 units is valid (P001 20)")
     owned = OwnedRun.open(path)
     retry(owned, attempts=5)
     owned.close()
-    ran = go(path, RunOptions(workers=1))
+    ran = go(path, PipelineOptions(workers=1))
     assert ran.result.reason.startswith("step one: none of the first 20 units is valid (P001 20)")
     assert ran.run.state.status == "failed"
 
@@ -263,7 +263,7 @@ def test_a_command_that_finds_nothing_to_do_leaves_the_picture_of_a_stopped_run(
     settings = {"prices": {"*": {"input": 1, "output": 0}}, "retry": {"max_attempts": 1, "initial_delay_seconds": 0}}
     folder = write_pipeline(tmp_path / "p", [asking("ask")], items, rows, api=settings, chunk_size=6)
     path = start(folder, tmp_path / "run")
-    assert go(path, RunOptions(max_cost=3.5, workers=1)).result.code == 3
+    assert go(path, PipelineOptions(max_cost=3.5, workers=1)).result.code == 3
     before = standing(RunDir.look(path), running=False)
     assert (before["failed"], before["steps"][0]["valid"], before["pending"]) == (1, 2, 3)
     if command == "retry":

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trueup.studio.api.judging import Judge, Replay, judge_reply, replay_reply
+from trueup.studio.api.judging import JudgeRequest, Replay, judge_reply, replay_reply
 from trueup.studio.settings import Key, StudioSettings
 from trueup.studio.studio import Studio
 
@@ -21,7 +21,7 @@ class Bench:
         self.studio = Studio(StudioSettings(keys=(), folders=(folder,), **settings))
 
     def judge(self, reply: str = "", contract: str = "", **more: Any) -> dict[str, Any]:
-        return judge_reply(self.studio, Judge(reply=reply, contract=contract, **more), WHO)
+        return judge_reply(self.studio, JudgeRequest(reply=reply, contract=contract, **more), WHO)
 
     def replay(self, reply: str, contract: str = "", **more: Any) -> dict[str, Any]:
         return replay_reply(self.studio, Replay(reply=reply, contract=contract, **more), WHO)

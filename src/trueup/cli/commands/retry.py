@@ -1,4 +1,4 @@
-"""`trueup retry`: a run in; its failed units that may be asked about again go into chunks of their own."""
+"""`trueup retry`: put the failed units of a run that may be retried into new chunks."""
 
 import click
 
@@ -9,27 +9,26 @@ from trueup.cli.options.runs import find_run, told
 @click.argument("run")
 @click.option("--step", metavar="NAME", default="", help="Only the failures of this step.")
 @click.option(
-    "--code", "codes", multiple=True, metavar="CODE", help="Only units that failed with this code; repeatable."
+    "--code", "codes", multiple=True, metavar="CODE", help="Only units that failed with this code; may be repeated."
 )
 @click.option(
     "--path",
     "paths",
     multiple=True,
     metavar="PATH",
-    help="Only units with an error at this path, as $.lines[].price; repeatable.",
+    help="Only units with an error at this path, such as $.lines[].price; may be repeated.",
 )
 @click.option(
     "--attempts",
     type=click.IntRange(min=1),
     metavar="N",
-    help="How many replies a unit may have in all.  [default: as configured]",
+    help="The maximum number of replies per unit, in total.  [default: as configured]",
 )
-@click.option("--start", is_flag=True, help="Run it at once.")
-@click.option(
-    "--max-cost", type=float, metavar="USD", help="With --start: stop before more than this is spent, in all."
-)
+@click.option("--start", is_flag=True, help="Run the retried units immediately.")
+@click.option("--max-cost", type=float, metavar="USD", help="With --start: stop before the total cost exceeds this.")
 def retry(
     run: str,
+    *,
     step: str,
     codes: tuple[str, ...],
     paths: tuple[str, ...],
@@ -37,17 +36,17 @@ def retry(
     start: bool,
     max_cost: float | None,
 ) -> int:
-    """Take the failed units of a RUN that may be asked about again, each with what was wrong as its next prompt.
+    """Prepare the failed units of a RUN for another attempt. The next prompt of each unit says what was wrong.
 
-    Failures at the stages parse, schema_validation and validation are retried, unit by unit, as long as they have attempts
-    left. So are units that never had a reply, and those without a prompt once the template gives one. The others stay.
-    Files of failures are archived as .bak; each new chunk has its requests in the provider's batch format. Exit code 0:
-    something was taken, or nothing had failed; 1: all failures are exhausted or cannot be retried.
+    Failures at the stages parse, schema_validation and validation are retried while the unit has attempts left. Units
+    that never had a reply are retried too, and units without a prompt if the template now gives one. Other failures
+    stay. Files of failures are archived as .bak; each new chunk has its requests in the provider's batch format. Exit
+    code 0: units were taken, or nothing had failed; 1: all failures have used their attempts or cannot be retried.
     """
     from trueup.batch.pipeline.retrying.retry import caused_by
     from trueup.batch.pipeline.retrying.retry import retry as take
     from trueup.batch.pipeline.rundir.directory import OwnedRun
-    from trueup.batch.pipeline.running.run import RunOptions, asking_steps, execute
+    from trueup.batch.pipeline.running.run import PipelineOptions, asking_steps, execute
     from trueup.cli.display.run import print_end
     from trueup.cli.progress.run import Watcher
     from trueup.cli.terminal.layout import count
@@ -82,10 +81,10 @@ def retry(
         write(f"`trueup run {safe_line(str(path))}` asks about them\n")
         return 0
     with told():
-        watcher = Watcher(False)
+        watcher = Watcher(quiet=False)
         try:
-            result = execute(path, RunOptions(max_cost=max_cost), watcher.live, watcher.said)
+            result = execute(path, PipelineOptions(max_cost=max_cost), watcher.live, watcher.said)
         finally:
             watcher.close()
-    print_end(path, result, False)
+    print_end(path, result, as_json=False)
     return result.code

@@ -9,7 +9,7 @@ import click
 from trueup.cli.options.runs import RunUnavailable, find_run, is_run, make_run, over_config, told
 
 if TYPE_CHECKING:
-    from trueup.batch.pipeline.running.run import RunOptions
+    from trueup.batch.pipeline.running.run import PipelineOptions
 
 # Options that apply only when a run is made.
 _AT_START = ("run_dir", "provider", "model", "base_url", "price", "max_units", "repeat", "sample", "by", "seed")
@@ -49,7 +49,7 @@ def run(place: str, *, as_json: bool, quiet: bool, estimate: bool, like: str | N
       trueup run pipelines/reviews --estimate --sample 1000
       trueup run runs/reviews-20250101-120000
     """
-    from trueup.batch.pipeline.running.run import RunOptions, execute
+    from trueup.batch.pipeline.running.run import PipelineOptions, execute
 
     chosen = {name: options.pop(name) for name in _AT_START}
     workers = options.pop("concurrency") or 8
@@ -57,7 +57,7 @@ def run(place: str, *, as_json: bool, quiet: bool, estimate: bool, like: str | N
     _above(options["poll"], "--poll", "seconds, above 0", least=1e-6)
     if like is not None and not estimate:
         raise RunUnavailable("--like names the run that an estimate learns from; give --estimate too")
-    given = RunOptions(
+    given = PipelineOptions(
         options["batch"], workers, options["max_cost"], _seconds(options["timeout"]), options["poll"], options["cache"]
     )
     with told():
@@ -80,7 +80,7 @@ def run(place: str, *, as_json: bool, quiet: bool, estimate: bool, like: str | N
     return result.code
 
 
-def _place(place: str, chosen: dict[str, Any], options: "RunOptions") -> Path:
+def _place(place: str, chosen: dict[str, Any], options: "PipelineOptions") -> Path:
     if not is_run(place):
         return make_run(place, options=options, **chosen)
     said = [f"--{name.replace('_', '-')}" for name, value in chosen.items() if value is not None]

@@ -16,7 +16,7 @@ from trueup.cli.options.references import Unavailable
 if TYPE_CHECKING:
     from trueup.batch.pipeline.config import Pipeline
     from trueup.batch.pipeline.estimating.cost import Prices
-    from trueup.batch.pipeline.running.run import RunOptions
+    from trueup.batch.pipeline.running.run import PipelineOptions
 
 RUNS = Path("runs")
 
@@ -121,7 +121,7 @@ def over_config(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def make_run(pipeline: str, run_dir: str | None, options: "RunOptions | None" = None, **wanted: Any) -> Path:
+def make_run(pipeline: str, run_dir: str | None, options: "PipelineOptions | None" = None, **wanted: Any) -> Path:
     """Lint a pipeline and make a run of it. If the run starts immediately, its `options` are checked before it is
     made.
     """

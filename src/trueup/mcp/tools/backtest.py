@@ -23,7 +23,7 @@ _FIGURES = (
 )  # fmt: skip
 
 
-class Backtesting(ReplySelection, frozen=True, kw_only=True):
+class BacktestInput(ReplySelection, frozen=True, kw_only=True):
     """A contract, what it is compared with, and the replies to judge."""
 
     contract: Annotated[str, Meta(description="The name of the contract file.")] = ""
@@ -32,7 +32,7 @@ class Backtesting(ReplySelection, frozen=True, kw_only=True):
     judged_by: Annotated[str | None, Meta(description="Only replies that the contract of this name judged. Left out: the contract's own name. Empty: replies of every contract.")] = None  # fmt: skip
 
 
-def backtest(desk: Workspace, asked: Backtesting) -> ToolAnswer | Long:
+def backtest(desk: Workspace, asked: BacktestInput) -> ToolAnswer | Long:
     """Judge stored replies again by a contract or a draft, and show which decisions would change.
 
     Counts replies that would be newly refused, newly accepted or get another value, with confidence intervals, and lists such replies. Nothing is
@@ -46,7 +46,7 @@ def backtest(desk: Workspace, asked: Backtesting) -> ToolAnswer | Long:
 
 
 def started(
-    desk: Workspace, asked: Backtesting, *, new: str, old: str | None, is_stored: bool = False
+    desk: Workspace, asked: BacktestInput, *, new: str, old: str | None, is_stored: bool = False
 ) -> ToolAnswer | Long:
     """A backtest of two texts of a contract file; it has its result at once if they decide alike."""
     draft = contract_of(desk.settings, new, asked.contract)
@@ -123,7 +123,7 @@ def _is_stored(against: str) -> bool:
     return against not in (SAVED, RECORDED)
 
 
-def _judged_by(desk: Workspace, asked: Backtesting, draft: str) -> str:
+def _judged_by(desk: Workspace, asked: BacktestInput, draft: str) -> str:
     """The contract whose replies are judged; replies of files are taken whatever judged them."""
     if asked.judged_by is not None:
         return asked.judged_by
@@ -135,4 +135,4 @@ def _judged_by(desk: Workspace, asked: Backtesting, draft: str) -> str:
     return own if has_judged(desk.store, own) else ""
 
 
-BACKTEST = McpTool("backtest", "Backtest a contract", Backtesting, backtest)
+BACKTEST = McpTool("backtest", "Backtest a contract", BacktestInput, backtest)

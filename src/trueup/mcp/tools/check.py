@@ -10,7 +10,7 @@ from trueup.mcp.desk import Workspace
 from trueup.mcp.fence import Fenced, name
 from trueup.mcp.findings import counts_of, fault_rows, verdict_facts, verdict_sections
 from trueup.mcp.tool import Continued, McpTool
-from trueup.studio.api.judging import Judge, judge_reply
+from trueup.studio.api.judging import JudgeRequest, judge_reply
 from trueup.studio.refusal import RequestRefused
 from trueup.studio.verdicts.detail import again
 
@@ -47,7 +47,7 @@ def check(desk: Workspace, asked: Checking) -> ToolAnswer:
         text = text or opened.text
     judged = judge_reply(
         desk,
-        Judge(
+        JudgeRequest(
             reply=asked.reply, contract=text, file=asked.contract, state=asked.state, source=asked.source, response=asked.response,
             context=json.dumps(asked.context) if asked.context else "",
         ),

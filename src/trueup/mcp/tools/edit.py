@@ -10,7 +10,7 @@ from trueup.mcp.desk import Workspace
 from trueup.mcp.fence import Fenced, name
 from trueup.mcp.findings import counts_of, fault_rows
 from trueup.mcp.tool import Long, McpTool
-from trueup.mcp.tools.backtest import Backtesting, backtest_answer, started
+from trueup.mcp.tools.backtest import BacktestInput, backtest_answer, started
 from trueup.mcp.tools.replies import Since
 from trueup.studio.api.contracts import Saving, save_file
 from trueup.studio.contracts.drafts import contract_of, lint_draft
@@ -73,7 +73,7 @@ def edit(desk: Workspace, asked: Editing) -> ToolAnswer | Long:
     why = _no_backtest(desk, asked)
     if why:
         return both(ToolAnswer({"not_done": why}))
-    wanted = Backtesting(contract=asked.contract, since=asked.since, limit=asked.limit, judged_by=asked.judged_by)
+    wanted = BacktestInput(contract=asked.contract, since=asked.since, limit=asked.limit, judged_by=asked.judged_by)
     try:
         work = started(desk, wanted, new=text, old=None if before is None else opened.text)
     except RequestRefused as refusal:  # the file is saved: that is the news

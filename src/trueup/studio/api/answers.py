@@ -71,7 +71,7 @@ class ShownVerdict(msgspec.Struct, frozen=True):
     """The places of each value in the sources; null if the contract is not grounded, or if the source is missing."""
 
 
-class Judged(msgspec.Struct, frozen=True):
+class JudgedAnswer(msgspec.Struct, frozen=True):
     """A judged reply."""
 
     verdict: ShownVerdict | None

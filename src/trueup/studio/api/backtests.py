@@ -20,7 +20,7 @@ from trueup.studio.working.addresses import address_of
 from trueup.studio.working.folders import told_of
 
 
-class Replies(msgspec.Struct, frozen=True):
+class StoredReplies(msgspec.Struct, frozen=True):
     """A contract file, and the stored replies that it is measured on."""
 
     file: str
@@ -33,7 +33,7 @@ class Replies(msgspec.Struct, frozen=True):
     """The name of the contract whose replies are judged; None: the file's own; empty: all contracts."""
 
 
-class Backtesting(Replies, frozen=True, kw_only=True):
+class BacktestRequest(StoredReplies, frozen=True, kw_only=True):
     """A draft of a contract file, and the stored replies to judge again."""
 
     text: str
@@ -52,7 +52,7 @@ class OneFlip(msgspec.Struct, frozen=True):
     """The fingerprint of a stored version to compare with; empty: the saved file."""
 
 
-class Applying(Replies, frozen=True, kw_only=True):
+class Applying(StoredReplies, frozen=True, kw_only=True):
     """Suggestions from a tuning, and the hash of the file that they were made for."""
 
     hash: str
@@ -62,7 +62,7 @@ class Applying(Replies, frozen=True, kw_only=True):
     """Add the deciding replies to the file's examples."""
 
 
-def backtest(studio: Studio, asked: Backtesting, who: Key) -> JsonLines:
+def backtest(studio: Studio, asked: BacktestRequest, who: Key) -> JsonLines:
     """Judge stored replies under a draft and under the saved file: estimates as it goes, then the result with its flips."""
     draft = contract_of(studio.settings, asked.text, asked.file)
     old, stored = _old(studio, asked)
@@ -79,7 +79,7 @@ def backtest(studio: Studio, asked: Backtesting, who: Key) -> JsonLines:
     return JsonLines(studio.works.start("backtest", spec))
 
 
-def _selection(studio: Studio, asked: Replies, who: Key, name: str) -> Selection:
+def _selection(studio: Studio, asked: StoredReplies, who: Key, name: str) -> Selection:
     """The selected replies; a key of one tenant never reaches those of another.
 
     A contract without a name gets the name of its file if the store knows that name; otherwise the replies of all
@@ -97,7 +97,7 @@ def _selection(studio: Studio, asked: Replies, who: Key, name: str) -> Selection
     )  # fmt: skip
 
 
-def tune(studio: Studio, asked: Replies, who: Key) -> JsonLines:
+def tune(studio: Studio, asked: StoredReplies, who: Key) -> JsonLines:
     """Measure the rules of a contract file on labelled replies: progress, then suggestions for the file, each with its backtest."""
     return JsonLines(studio.works.start("tune", _tuning(studio, asked, who)))
 
@@ -108,7 +108,7 @@ def apply(studio: Studio, asked: Applying, who: Key) -> Any:
     return studio.works.start("apply", {**_tuning(studio, asked, who), **more}).result()
 
 
-def _tuning(studio: Studio, asked: Replies, who: Key) -> dict[str, Any]:
+def _tuning(studio: Studio, asked: StoredReplies, who: Key) -> dict[str, Any]:
     name = contract_of(studio.settings, open_contract(studio.settings, asked.file).text, asked.file).name
     return {
         **told_of(studio.settings), "store": address_of(studio), "file": asked.file,
@@ -148,7 +148,7 @@ def _no_verdict(name: str) -> RequestRefused:
     return RequestRefused(404, f"There is no verdict {name[:100]!r}.", code="no_verdict")
 
 
-def _old(studio: Studio, asked: Backtesting | OneFlip) -> tuple[str | None, bool]:
+def _old(studio: Studio, asked: BacktestRequest | OneFlip) -> tuple[str | None, bool]:
     """The text to compare with, and whether it is a stored version; None for the recorded outcomes, if the saved file has errors."""
     if not asked.against:
         saved = open_contract(studio.settings, asked.file).text
@@ -160,7 +160,7 @@ def _old(studio: Studio, asked: Backtesting | OneFlip) -> tuple[str | None, bool
 
 
 def _contract(
-    studio: Studio, asked: Backtesting | OneFlip, old: str | None, *, stored: bool
+    studio: Studio, asked: BacktestRequest | OneFlip, old: str | None, *, stored: bool
 ) -> Contract[Any] | None:  # fmt: skip
     """The contract to compare with; None for recorded outcomes."""
     from trueup.contract.text import rebuilt
@@ -189,8 +189,8 @@ def _same(name: str, other: str) -> dict[str, Any]:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/backtest", "read", backtest, takes=Backtesting, most=TEXTS, streams=True, slow=True),
+    Endpoint("POST", "/backtest", "read", backtest, takes=BacktestRequest, most=TEXTS, streams=True, slow=True),
     Endpoint("POST", "/backtest/flip", "read", flip, takes=OneFlip, most=TEXTS, slow=True),
-    Endpoint("POST", "/tune", "read", tune, takes=Replies, streams=True, slow=True),
+    Endpoint("POST", "/tune", "read", tune, takes=StoredReplies, streams=True, slow=True),
     Endpoint("POST", "/tune/apply", "edit", apply, takes=Applying, slow=True),
 )

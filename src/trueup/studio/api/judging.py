@@ -7,7 +7,7 @@ import msgspec
 from trueup.checks.state import States
 from trueup.contract.codes import NoSuchCode, find_kinds
 from trueup.contract.contract import Contract
-from trueup.studio.api.answers import Judged
+from trueup.studio.api.answers import JudgedAnswer
 from trueup.studio.endpoint import TEXTS, Endpoint, Nothing
 from trueup.studio.judging.completing import complete
 from trueup.studio.judging.drafts import LintedDraft, draft, faults
@@ -26,7 +26,7 @@ MOST_REPLY = 10_000_000  # characters
 MOST_IN_GATEWAY = 1_000_000  # in a gateway's process, where the gateway's requests would have to wait
 
 
-class Judge(msgspec.Struct, frozen=True):
+class JudgeRequest(msgspec.Struct, frozen=True):
     """A reply, with the contract and context to judge it by."""
 
     reply: str = ""
@@ -44,7 +44,7 @@ class Judge(msgspec.Struct, frozen=True):
     """Whether the reply is a provider's response (JSON or the body of a stream); `auto`: only if it looks like one."""
 
 
-class Replay(Judge, frozen=True):
+class Replay(JudgeRequest, frozen=True):
     """The same, at one moment while it is arriving."""
 
     upto: int = 0
@@ -70,7 +70,7 @@ class Written(msgspec.Struct, frozen=True):
     file: str = ""
 
 
-class Place(msgspec.Struct, frozen=True):
+class ContractPlace(msgspec.Struct, frozen=True):
     """A place in the text of a contract."""
 
     text: str = ""
@@ -87,7 +87,7 @@ class Code(msgspec.Struct, frozen=True):
     code: str
 
 
-def judge_reply(studio: Studio, asked: Judge, who: Key) -> dict[str, Any]:  # noqa: ARG001 - every handler's signature
+def judge_reply(studio: Studio, asked: JudgeRequest, who: Key) -> dict[str, Any]:  # noqa: ARG001 - every handler's signature
     """Judge a reply by the text of a contract."""
     drafted, contract, context, said = _given(studio, asked)
     answer: dict[str, Any] = {
@@ -143,12 +143,12 @@ def run_examples(studio: Studio, asked: Written, who: Key) -> dict[str, Any]:  #
     return {"faults": faults(drafted), "examples": examples(drafted)}
 
 
-def complete_text(studio: Studio, asked: Place, who: Key) -> dict[str, Any]:  # noqa: ARG001 - as above
+def complete_text(studio: Studio, asked: ContractPlace, who: Key) -> dict[str, Any]:  # noqa: ARG001 - as above
     """Completions at a place in a contract."""
     return complete(studio.settings, asked.text, asked.kind, asked.file, asked.line, asked.column)
 
 
-def hover_text(studio: Studio, asked: Place, who: Key) -> dict[str, Any]:  # noqa: ARG001 - as above
+def hover_text(studio: Studio, asked: ContractPlace, who: Key) -> dict[str, Any]:  # noqa: ARG001 - as above
     """The documentation of a word in a contract."""
     return hover(studio.settings, asked.text, asked.kind, asked.file, asked.line, asked.column)
 
@@ -170,7 +170,7 @@ def codes(studio: Studio, asked: Nothing, who: Key) -> dict[str, Any]:  # noqa: 
 
 
 def _given(
-    studio: Studio, asked: Judge
+    studio: Studio, asked: JudgeRequest
 ) -> tuple[LintedDraft, Contract[Any] | None, dict[str, Any] | None, list[dict[str, Any]]]:
     """The draft of the contract, the contract and the context if they can be used, and their problems."""
     most = MOST_IN_GATEWAY if studio.settings.mount else MOST_REPLY
@@ -218,12 +218,12 @@ def _takes_context(contract: Contract[Any]) -> bool:
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint("POST", "/judge", "read", judge_reply, Judge, TEXTS, slow=True, gives=Judged),
+    Endpoint("POST", "/judge", "read", judge_reply, JudgeRequest, TEXTS, slow=True, gives=JudgedAnswer),
     Endpoint("POST", "/replay", "read", replay_reply, Replay, TEXTS, slow=True),
     Endpoint("POST", "/examples", "read", run_examples, Written, TEXTS, slow=True),
     Endpoint("POST", "/instructions", "read", instruct, Instruct, TEXTS, slow=True),
-    Endpoint("POST", "/complete", "read", complete_text, Place, TEXTS, slow=True),
-    Endpoint("POST", "/hover", "read", hover_text, Place, TEXTS, slow=True),
+    Endpoint("POST", "/complete", "read", complete_text, ContractPlace, TEXTS, slow=True),
+    Endpoint("POST", "/hover", "read", hover_text, ContractPlace, TEXTS, slow=True),
     Endpoint("GET", "/explain", "read", explain, Code),
     Endpoint("GET", "/codes", "read", codes),
 )

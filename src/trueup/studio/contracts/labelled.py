@@ -8,7 +8,7 @@ from trueup.material.case import Case, Label
 from trueup.material.stored import case_of_row
 from trueup.store.browsing import Filters, Patience, Search, by_ids
 from trueup.store.cells import unpack
-from trueup.store.records import Raw
+from trueup.store.records import RawRow
 from trueup.store.selecting import COLUMNS
 from trueup.store.store import Store
 
@@ -34,5 +34,5 @@ def cases_of(store: Store, ids: Sequence[str], is_over: Patience | None = None) 
         said: dict[str, list[Label]] = {}
         for row in store.labels(verdicts=[unpack(each) for each in some]):
             said.setdefault(row["verdict"], []).append(Label(**row))
-        for each in map(Raw._make, store.read(lambda session: list(by_ids(session, _ROWS, some)))):  # noqa: B023 - called at once
+        for each in map(RawRow._make, store.read(lambda session: list(by_ids(session, _ROWS, some)))):  # noqa: B023 - called at once
             yield case_of_row(each, tuple(said.get(unpack(each.id), ())))

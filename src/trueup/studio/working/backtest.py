@@ -36,7 +36,7 @@ _LEFT_OUT = ("sources", "examples", "verdicts", "new", "old")
 Tell = Callable[[Any], None]
 
 
-class Spec(msgspec.Struct, kw_only=True):
+class BacktestSpec(msgspec.Struct, kw_only=True):
     """The specification of a backtest."""
 
     folders: tuple[str, ...]
@@ -58,7 +58,7 @@ class Spec(msgspec.Struct, kw_only=True):
 
 def backtest(given: dict[str, Any], tell: Tell) -> None:
     """Do a backtest, and report its progress."""
-    spec = msgspec.convert(given, Spec)
+    spec = msgspec.convert(given, BacktestSpec)
     settings = settings_of(spec.folders, spec.hidden)
     new = contract_of(settings, spec.text, spec.file)
     old = _old(settings, spec)
@@ -163,7 +163,7 @@ def _drawn(store: str, rows: list[dict[str, Any]], new: Any, old: Any) -> Iterat
             yield plain_flip(row) if flip is None else flip
 
 
-def _old(settings: StudioSettings, spec: Spec) -> Any:
+def _old(settings: StudioSettings, spec: BacktestSpec) -> Any:
     """The contract to compare with; None for the recorded outcomes."""
     if spec.old is None:
         return None

@@ -14,7 +14,7 @@ from trueup.studio.working.folders import settings_of
 Tell = Callable[[Any], None]
 
 
-class Spec(msgspec.Struct, kw_only=True):
+class ComparisonSpec(msgspec.Struct, kw_only=True):
     """The specification of a comparison."""
 
     folders: tuple[str, ...]
@@ -31,7 +31,7 @@ class Spec(msgspec.Struct, kw_only=True):
 
 def compare(given: dict[str, Any], tell: Tell) -> None:
     """Compare two folders."""
-    spec = msgspec.convert(given, Spec)
+    spec = msgspec.convert(given, ComparisonSpec)
     tempfile.tempdir = spec.room
     try:
         found = compare_sides(spec.a, spec.b, examples=spec.examples)

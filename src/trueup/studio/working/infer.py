@@ -27,7 +27,7 @@ _EVERY = 0.25  # seconds between two reports of progress
 Tell = Callable[[Any], None]
 
 
-class Spec(msgspec.Struct, kw_only=True):
+class InferenceSpec(msgspec.Struct, kw_only=True):
     """The replies to draft from."""
 
     folders: tuple[str, ...]
@@ -47,7 +47,7 @@ class Spec(msgspec.Struct, kw_only=True):
 
 def infer(given: dict[str, Any], tell: Tell) -> None:
     """Draft a contract, and report progress."""
-    spec = msgspec.convert(given, Spec)
+    spec = msgspec.convert(given, InferenceSpec)
     settings = settings_of(spec.folders, spec.hidden)
     sources = spec.sources or (spec.store,)
     try:
@@ -63,7 +63,7 @@ def infer(given: dict[str, Any], tell: Tell) -> None:
     tell({"result": {"yaml": drafted.yaml, "report": report, "sentences": told(drafted.report)}})
 
 
-def _without_paths(settings: StudioSettings, spec: Spec, message: str) -> str:
+def _without_paths(settings: StudioSettings, spec: InferenceSpec, message: str) -> str:
     """A message that shows neither where the folders are nor the address of the store."""
     text = named(settings, message)
     return text.replace(spec.store, "the store") if spec.store else text

@@ -45,7 +45,7 @@ _EXCERPT = 300
 Tell = Callable[[Any], None]
 
 
-class Spec(msgspec.Struct, kw_only=True):
+class TuningSpec(msgspec.Struct, kw_only=True):
     """The specification of a tuning, or of applying suggestions."""
 
     folders: tuple[str, ...]
@@ -63,14 +63,14 @@ class Spec(msgspec.Struct, kw_only=True):
 
 def tune(given: dict[str, Any], tell: Tell) -> None:
     """Measure a contract, and report progress."""
-    run = _Run(msgspec.convert(given, Spec), tell)
+    run = _Run(msgspec.convert(given, TuningSpec), tell)
     tuning = run.tuned(backtest=True)
     tell({"result": run.result(tuning)})
 
 
 def apply(given: dict[str, Any], tell: Tell) -> None:
     """Write suggestions into the file."""
-    run = _Run(msgspec.convert(given, Spec), tell)
+    run = _Run(msgspec.convert(given, TuningSpec), tell)
     run.refuse_changed()
     tell({"result": run.applied(run.tuned(backtest=False))})
 
@@ -78,7 +78,7 @@ def apply(given: dict[str, Any], tell: Tell) -> None:
 class _Run:
     """One run over the replies."""
 
-    def __init__(self, spec: Spec, tell: Tell) -> None:
+    def __init__(self, spec: TuningSpec, tell: Tell) -> None:
         self._spec = spec
         self._tell = tell
         self._settings: StudioSettings = settings_of(spec.folders, spec.hidden)

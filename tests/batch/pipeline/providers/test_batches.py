@@ -29,13 +29,13 @@ from tests.batch.pipeline.making import (
 from trueup.batch.pipeline.providers.batch_requests import sorted_out
 from trueup.batch.pipeline.providers.http import HttpSession
 from trueup.batch.pipeline.rundir.directory import OwnedRun, RunDir
-from trueup.batch.pipeline.running.run import RunOptions
+from trueup.batch.pipeline.running.run import PipelineOptions
 from trueup.testing.batches import Batch
 from trueup.testing.script import Fail, Say
 from trueup.testing.server import ScriptedServer
 from trueup.testing.wire import Request
 
-OPTIONS = RunOptions(batch=True, poll=0.002)
+OPTIONS = PipelineOptions(batch=True, poll=0.002)
 ITEMS = [{"id": f"unit {n:02d}"} for n in range(12)]
 
 
@@ -248,10 +248,10 @@ def test_batches_under_way_are_waited_for_unless_they_are_to_be_left_behind(tmp_
     said = "3 of its batches, with 12 requests, were sent and not collected; "
     with ScriptedServer(answer, batches=[Batch(polls=3)] * 3) as server:
         path = start(write(tmp_path / "pipeline", server.url), tmp_path / "run")
-        ran = go(path, RunOptions(batch=True, timeout=0.001, poll=60))
+        ran = go(path, PipelineOptions(batch=True, timeout=0.001, poll=60))
         assert (ran.result.status, ran.result.code) == ("paused", 3)
         assert created(server) == 3
-        ran = go(path, RunOptions(poll=0.002))
+        ran = go(path, PipelineOptions(poll=0.002))
         assert created(server) == 3 + 2  # the second round of two chunks, for refused replies
     assert len(ran.valid) == 12
     assert f"{said}they are waited for" in (path / "RUN_LOG.txt").read_text("utf-8")
@@ -262,7 +262,7 @@ def test_batches_may_be_left_behind(tmp_path: Path) -> None:
     with ScriptedServer(answer, batches=[Batch(polls=1_000_000)] * 3) as server:
         path = start(write(tmp_path / "pipeline", server.url), tmp_path / "run")
         go(path, OPTIONS._replace(timeout=0.001))
-        ran = go(path, RunOptions(batch=False))
+        ran = go(path, PipelineOptions(batch=False))
         assert created(server) == 3
     assert len(ran.valid) == 12
     assert "they are abandoned, and everything is asked again" in (path / "RUN_LOG.txt").read_text("utf-8")

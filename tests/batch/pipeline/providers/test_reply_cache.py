@@ -21,7 +21,7 @@ from tests.batch.pipeline.making import (
     write_pipeline,
 )
 from tests.cli.running import Run
-from trueup.batch.pipeline.running.run import RunOptions
+from trueup.batch.pipeline.running.run import PipelineOptions
 from trueup.testing.script import Say
 from trueup.testing.server import ScriptedServer
 
@@ -44,7 +44,9 @@ def write(folder: Path, server: ScriptedServer, schema: Any = None, **more: Any)
 
 
 def ran(folder: Path, target: Path, *, batch: bool = False) -> Ran:
-    found = run_pipeline(folder, target, RunOptions(batch=batch, poll=0.002, cache=str(target.parent / "replies.db")))
+    found = run_pipeline(
+        folder, target, PipelineOptions(batch=batch, poll=0.002, cache=str(target.parent / "replies.db"))
+    )
     assert_whole(found.path)
     return found
 
@@ -181,7 +183,7 @@ def test_a_run_that_dies_resumes_and_nothing_is_asked_again(tmp_path: Path, at: 
     with ScriptedServer(lambda _: Say(GOOD)) as server:
         folder = write(tmp_path / "pipeline", server)
         ran(folder, tmp_path / "first")
-        path, options = start(folder, tmp_path / "second"), RunOptions(cache=str(tmp_path / "replies.db"))
+        path, options = start(folder, tmp_path / "second"), PipelineOptions(cache=str(tmp_path / "replies.db"))
         with pytest.raises(Crash):
             go(path, options, disk=BreakingDisk(at, seed=at))
         found = go(path, options)
@@ -197,7 +199,7 @@ def test_a_run_that_dies_with_half_of_its_replies_in_the_file_keeps_the_other_ha
 ) -> None:
     with ScriptedServer(lambda _: Say(GOOD, usage=(100, 10)), batches=()) as server:
         folder = write(tmp_path / "pipeline", server)
-        options = RunOptions(batch=batch, poll=0.002, cache=str(tmp_path / "replies.db"))
+        options = PipelineOptions(batch=batch, poll=0.002, cache=str(tmp_path / "replies.db"))
         first = go(start(folder, tmp_path / "few", max_units=3), options)
         assert (first.money.calls, first.money.cached) == (3, 0)
         path = start(folder, tmp_path / "all")

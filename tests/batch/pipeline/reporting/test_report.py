@@ -10,7 +10,7 @@ from tests.batch.pipeline.making import asking, reply, run_pipeline, start, writ
 from trueup.batch.compare import compare
 from trueup.batch.pipeline.reporting.report import collect_run, report_run
 from trueup.batch.pipeline.rundir.directory import OwnedRun
-from trueup.batch.pipeline.running.run import RunOptions
+from trueup.batch.pipeline.running.run import PipelineOptions
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 LOW = {"rules": [{"name": "low", "expr": "n > 9", "error": "n is {n}", "level": "warning"}]}
@@ -79,7 +79,7 @@ def test_a_run_that_is_not_over_is_shown_as_far_as_it_is(pipeline: Path, tmp_pat
 
 
 def test_a_run_that_was_stopped_is_shown_with_what_it_finished(pipeline: Path, tmp_path: Path) -> None:
-    stopped = run_pipeline(pipeline, tmp_path / "run", RunOptions(workers=1, max_cost=0.05))
+    stopped = run_pipeline(pipeline, tmp_path / "run", PipelineOptions(workers=1, max_cost=0.05))
     assert stopped.result.code == 3
     data = collect_run(stopped.path)
     counts = data["summary"]["counts"]

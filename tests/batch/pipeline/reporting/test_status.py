@@ -14,7 +14,7 @@ from trueup.batch.pipeline.reporting.status import standing, status
 from trueup.batch.pipeline.reporting.words import cost
 from trueup.batch.pipeline.rundir.directory import MANIFEST, OwnedRun, RunDir
 from trueup.batch.pipeline.rundir.journal import JOURNAL
-from trueup.batch.pipeline.running.run import RunOptions, execute
+from trueup.batch.pipeline.running.run import PipelineOptions, execute
 from trueup.testing.script import Hang, Say
 from trueup.testing.server import ScriptedServer
 
@@ -49,7 +49,7 @@ def test_a_chunk_in_the_middle_of_a_step_counts(tmp_path: Path) -> None:
     seen: list[Live] = []
     with ScriptedServer(Held(6)) as server:
         path = start(write(tmp_path / "p", server.url), tmp_path / "run")
-        options = RunOptions(workers=2, max_cost=50.0)
+        options = PipelineOptions(workers=2, max_cost=50.0)
         thread = threading.Thread(target=lambda: execute(path, options, seen.append))
         thread.start()
         wait_for(lambda: seen and seen[-1].done == 6 and seen[-1].status["done"] == 6)
@@ -106,7 +106,7 @@ def test_a_step_that_was_done_since_is_not_counted_twice(tmp_path: Path) -> None
 def test_the_cap_of_a_run_is_kept_with_it(tmp_path: Path) -> None:
     rows = reply("ask", "*", GOOD)
     path = start(write_pipeline(tmp_path / "p", [asking("ask")], replies=rows), tmp_path / "run")
-    go(path, RunOptions(max_cost=2.5))
+    go(path, PipelineOptions(max_cost=2.5))
     assert standing(RunDir.look(path), running=False)["cap_usd"] == 2.5
     assert [row["cap"] for row in lines(path / JOURNAL) if row["kind"] == "began"] == [2.5]
 

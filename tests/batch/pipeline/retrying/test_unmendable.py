@@ -11,7 +11,7 @@ from trueup.batch.pipeline.config import read_config
 from trueup.batch.pipeline.retrying.retry import retry
 from trueup.batch.pipeline.revalidating.revalidate import revalidate
 from trueup.batch.pipeline.rundir.directory import OwnedRun, RunDir
-from trueup.batch.pipeline.running.run import RunOptions
+from trueup.batch.pipeline.running.run import PipelineOptions
 
 SCORE: dict[str, Any] = {
     "type": "object",
@@ -20,10 +20,10 @@ SCORE: dict[str, Any] = {
 }  # fmt: skip
 FINE = '{"points": 4, "n": 2, "code": "7", "more": [1]}'
 BETTER = '{"points": 4, "n": 2, "code": "7", "more": [1], "loose": 4, "either": 4, "maybe": 4, "text": "Over there", "note": "x"}'
-ONE = RunOptions(workers=1)
+ONE = PipelineOptions(workers=1)
 
 
-def ran(folder: Path, expr: str, *texts: str, units: int = 2, options: RunOptions = ONE, **more: Any) -> Ran:
+def ran(folder: Path, expr: str, *texts: str, units: int = 2, options: PipelineOptions = ONE, **more: Any) -> Ran:
     """A run of one step with one rule; every unit gets these replies in turn."""
     names = [f"u{n:02d}" for n in range(units)]
     step = asking(
@@ -131,7 +131,7 @@ def test_a_field_that_an_open_schema_does_not_name_may_still_come(tmp_path: Path
 @pytest.mark.spec("B13", "B15", "B21")
 @pytest.mark.parametrize("batch", [False, True])
 def test_a_run_stops_where_the_configuration_is_to_blame_for_every_unit(tmp_path: Path, *, batch: bool) -> None:
-    done = ran(tmp_path, "pionts > 3", units=40, options=RunOptions(workers=1, batch=batch))
+    done = ran(tmp_path, "pionts > 3", units=40, options=PipelineOptions(workers=1, batch=batch))
     assert (done.result.status, done.result.code) == ("failed", 2)
     assert done.result.reason.startswith(
         "step ask: No reply can pass the rule 'r': neither the schema nor the unit has the field 'pionts'"

@@ -41,7 +41,7 @@ from trueup.batch.pipeline.revalidating.revalidate import revalidate
 from trueup.batch.pipeline.rundir.directory import OwnedRun, RunDir
 from trueup.batch.pipeline.rundir.disk import Disk
 from trueup.batch.pipeline.rundir.replies import replies_in
-from trueup.batch.pipeline.running.run import RunOptions, asking_steps
+from trueup.batch.pipeline.running.run import PipelineOptions, asking_steps
 from trueup.batch.pipeline.verifying.recheck import recheck
 from trueup.batch.pipeline.verifying.repair import repair
 from trueup.batch.pipeline.verifying.verify import verify
@@ -203,7 +203,7 @@ def test_a_retry_of_a_unit_that_an_earlier_step_refuses_now_goes_with_it(folder:
 def test_a_run_in_the_middle_is_adopted_too(folder: Path) -> None:
     path = start(written(folder / "p"), folder / "run", NoSync())
     with pytest.raises(Crash):
-        go(path, RunOptions(workers=3), disk=BreakingDisk(90, 1))
+        go(path, PipelineOptions(workers=3), disk=BreakingDisk(90, 1))
     apply(path, written(folder / "p", most=4))
     ran = go(path, disk=NoSync(), provider=Counting(ROWS))
     assert_whole(path)
@@ -270,7 +270,7 @@ def test_a_reply_that_passes_now_decides_in_the_middle_of_a_step_though_others_c
         assert retry(owned, attempts=4).units == 2
         owned.close()
     with pytest.raises(Crash):
-        go(path, RunOptions(workers=1), disk=NoSync(), provider=Dying(rows))
+        go(path, PipelineOptions(workers=1), disk=NoSync(), provider=Dying(rows))
     apply(path, pipeline(50))
     again = Counting(rows)
     ran = go(path, disk=NoSync(), provider=again)
@@ -452,7 +452,7 @@ class History:
         act = self.chance.randrange(4)
         with contextlib.suppress(Crash, DiskFull):
             if act < 2:
-                go(self.path, RunOptions(batch=act == 1, workers=3, poll=0.001), disk=disk, provider=self.provider)
+                go(self.path, PipelineOptions(batch=act == 1, workers=3, poll=0.001), disk=disk, provider=self.provider)
             elif act == 2:
                 self._own(disk, lambda run: retry(run, attempts=self.chance.randint(3, 7)))
             else:
@@ -478,7 +478,7 @@ class History:
         self.recorded = count
 
     def end(self) -> Ran:
-        ran = go(self.path, RunOptions(workers=3, poll=0.001), disk=NoSync(), provider=self.provider)
+        ran = go(self.path, PipelineOptions(workers=3, poll=0.001), disk=NoSync(), provider=self.provider)
         assert ran.result.status in {"done", "failed"}
         assert_whole(self.path)
         found = status(RunDir.look(self.path).state)

@@ -32,7 +32,7 @@ from trueup.batch.pipeline.providers.rate_limits import _Bucket
 from trueup.batch.pipeline.rundir.control import NotRunning, kill, pause
 from trueup.batch.pipeline.rundir.directory import OwnedRun, RunDir
 from trueup.batch.pipeline.rundir.lock import Busy, Lock, RunTakenOver
-from trueup.batch.pipeline.running.run import RunOptions, execute
+from trueup.batch.pipeline.running.run import PipelineOptions, execute
 from trueup.batch.pipeline.running.stop import Stop
 from trueup.testing.script import Cut, Fail, Raw, Reset, Say, Slow
 from trueup.testing.server import ScriptedServer
@@ -209,11 +209,11 @@ def test_the_cost_cap_is_kept_and_the_run_goes_on_with_a_higher_one(tmp_path: Pa
     with ScriptedServer(lambda _: Say(GOOD, usage=(100, 10))) as server:
         pipeline = write(tmp_path / "pipeline", server.url, max_tokens=10)
         path = start(pipeline, tmp_path / "run")
-        ran = go(path, RunOptions(max_cost=each * 9.5))
+        ran = go(path, PipelineOptions(max_cost=each * 9.5))
         assert ran.result.code == 3
         assert "cost cap" in ran.result.reason
         assert each * 8 <= sum(row["usd"] for row in results(path)) <= each * 9.5
-        again = go(path, RunOptions(max_cost=1.0))
+        again = go(path, PipelineOptions(max_cost=1.0))
         assert len(server.requests) == 20
     assert len(again.valid) == 20
     assert again.money.usd == pytest.approx(20 * each)
@@ -223,7 +223,7 @@ def test_money_that_is_recorded_and_not_yet_booked_counts_against_the_cap(tmp_pa
     with ScriptedServer(lambda _: Say(GOOD, usage=(100, 10))) as server:
         path = start(write(tmp_path / "pipeline", server.url, max_tokens=10), tmp_path / "run")
         for _ in range(3):
-            assert go(path, RunOptions(max_cost=0.0012)).result.code == 3
+            assert go(path, PipelineOptions(max_cost=0.0012)).result.code == 3
         assert len(server.requests) <= 8  # the first wave, before the cost of a call was known
 
 
@@ -240,17 +240,17 @@ def test_the_cost_is_estimated_before_a_list_is_fanned_out(tmp_path: Path) -> No
     pipeline = write_pipeline(tmp_path / "pipeline", steps, [{"id": "a"}], rows, api=settings)
     path = start(pipeline, tmp_path / "run")
     provider = Counting(rows)
-    ran = go(path, RunOptions(max_cost=0.001), provider=provider)
+    ran = go(path, PipelineOptions(max_cost=0.001), provider=provider)
     assert ran.result.code == 3
     assert "1 units became 50: about 50 calls to make for about $0.0" in ran.result.reason
     assert [step for step, _, _ in provider.asked] == ["take"]
-    assert len(go(path, RunOptions(max_cost=1.0)).valid) == 50
+    assert len(go(path, PipelineOptions(max_cost=1.0)).valid) == 50
 
 
 def test_a_cap_without_a_price_is_refused(tmp_path: Path) -> None:
     path = start(write(tmp_path / "pipeline", "http://127.0.0.1:9", prices={}), tmp_path / "run")
     with pytest.raises(NoProvider, match=r"the price of 'm' is not known: give --price"):
-        execute(path, RunOptions(max_cost=1.0))
+        execute(path, PipelineOptions(max_cost=1.0))
 
 
 def test_an_unknown_price_is_shown_as_unknown(tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_rate_limits_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     rows = reply("ask", "*", GOOD)
     slow = {"rate_limit": {"requests_per_minute": 120}}
     pipeline = write_pipeline(tmp_path / "slow", [asking("ask")], items, rows, api=slow)
-    assert len(run_pipeline(pipeline, tmp_path / "slow_run", RunOptions(workers=1)).valid) == 15
+    assert len(run_pipeline(pipeline, tmp_path / "slow_run", PipelineOptions(workers=1)).valid) == 15
     assert passed == pytest.approx([0.0] * 12 + [0.5, 1.0, 1.5])
 
 
@@ -305,7 +305,7 @@ def test_a_run_is_paused_from_outside_and_goes_on(tmp_path: Path) -> None:
     with pytest.raises(NotRunning):
         pause(path)
     found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(execute(path, RunOptions(workers=2))))
+    thread = threading.Thread(target=lambda: found.append(execute(path, PipelineOptions(workers=2))))
     thread.start()
     wait_for(lambda: len(results(path)) > 3)
     with pytest.raises(Busy, match="another process is running it"):
@@ -317,7 +317,7 @@ def test_a_run_is_paused_from_outside_and_goes_on(tmp_path: Path) -> None:
     done = len(results(path))
     assert 3 < done < 200
     settings["replay"]["delay_seconds"] = 0
-    ran = go(path, RunOptions(workers=50))
+    ran = go(path, PipelineOptions(workers=50))
     assert len(ran.valid) == 200
     assert len(results(path)) == 200
     assert_whole(path)
@@ -340,8 +340,8 @@ def test_a_run_that_is_still_starting_can_be_paused(tmp_path: Path, monkeypatch:
 
     with monkeypatch.context() as patch:
         patch.setattr(OwnedRun, "_finish_moves", slow)
-        assert execute(path, RunOptions(workers=2)).status == "paused"
-    assert len(go(path, RunOptions(workers=50)).valid) == 200
+        assert execute(path, PipelineOptions(workers=2)).status == "paused"
+    assert len(go(path, PipelineOptions(workers=50)).valid) == 200
 
 
 @pytest.mark.spec("X47")
@@ -389,7 +389,7 @@ def test_two_processes_started_at_once_on_one_run(tmp_path: Path) -> None:
 
     def one() -> None:
         try:
-            ended.append(execute(path, RunOptions(workers=2), provider=Patient(rows)).status)
+            ended.append(execute(path, PipelineOptions(workers=2), provider=Patient(rows)).status)
         except Busy:
             ended.append("busy")
 
@@ -430,8 +430,8 @@ def test_calls_under_way_when_a_run_is_cut_are_told_as_lost(tmp_path: Path) -> N
     with ScriptedServer(lambda _: Say(GOOD, usage=(10, 10))) as server:
         path = start(write(tmp_path / "pipeline", server.url), tmp_path / "run")
         with pytest.raises(KeyboardInterrupt):
-            execute(path, RunOptions(workers=1), disk=Cutting())
-        ran = go(path, RunOptions(workers=1))
+            execute(path, PipelineOptions(workers=1), disk=Cutting())
+        ran = go(path, PipelineOptions(workers=1))
         assert len(server.requests) == 21
     assert ran.money.lost == 1
     assert ran.money.unpriced == 1
@@ -481,7 +481,7 @@ def test_calls_that_do_not_come_in_do_not_hold_up_the_end(tmp_path: Path, monkey
     settings = {"replay": {"source": "replies.jsonl", "delay_seconds": 3600}}  # this test cannot wait for one
     rows = reply("ask", "*", GOOD)
     path = start(write_pipeline(tmp_path / "p", [asking("ask")], ITEMS, rows, api=settings), tmp_path / "run")
-    ran = go(path, RunOptions(timeout=0.2))
+    ran = go(path, PipelineOptions(timeout=0.2))
     assert ran.result.code == 3
     assert "calls not finished 0.1 seconds after the stop are given up" in (path / "RUN_LOG.txt").read_text("utf-8")
     assert RunDir.look(path).state.step_rows()[0]["pending"] == 20
@@ -498,7 +498,7 @@ def test_a_mode_that_the_provider_refuses_is_stepped_down_from(tmp_path: Path, *
 
     with ScriptedServer(script) as server:
         pipeline = write(tmp_path / "pipeline", server.url, mode="json_schema")
-        ran = run_pipeline(pipeline, tmp_path / "run", RunOptions(batch=batch, poll=0.001))
+        ran = run_pipeline(pipeline, tmp_path / "run", PipelineOptions(batch=batch, poll=0.001))
     assert len(ran.valid) == 20
     assert ran.money.calls == 20
     assert ran.money.lost == 0
@@ -517,8 +517,8 @@ def test_calls_that_were_turned_away_are_not_taken_for_lost_ones(tmp_path: Path)
 
     with ScriptedServer(script) as server:
         path = start(write(tmp_path / "pipeline", server.url), tmp_path / "run")
-        assert go(path, RunOptions(workers=1)).result.code == 3
-        ran = go(path, RunOptions(workers=1))
+        assert go(path, PipelineOptions(workers=1)).result.code == 3
+        ran = go(path, PipelineOptions(workers=1))
     assert len(ran.valid) == 20
     assert (ran.money.calls, ran.money.lost) == (20, 0)
     assert_whole(path)
@@ -530,7 +530,7 @@ def test_what_keeps_a_run_waiting_is_said_at_once(tmp_path: Path) -> None:
     script: list[Any] = [Fail(429, "slow down", retry_after=0.01), *[Say(GOOD)] * 20]
     with ScriptedServer(script) as server:
         run_pipeline(
-            write(tmp_path / "one", server.url), tmp_path / "limited", RunOptions(workers=1), on_log=said.append
+            write(tmp_path / "one", server.url), tmp_path / "limited", PipelineOptions(workers=1), on_log=said.append
         )
     assert [line for line in said if "waiting" in line] == [
         "openai: slow down; waiting 0.01 s; this does not count against any unit"
@@ -538,7 +538,7 @@ def test_what_keeps_a_run_waiting_is_said_at_once(tmp_path: Path) -> None:
     said.clear()
     with ScriptedServer([Reset(), *[Say(GOOD)] * 20]) as server:
         ran = run_pipeline(
-            write(tmp_path / "two", server.url), tmp_path / "cut", RunOptions(workers=1), on_log=said.append
+            write(tmp_path / "two", server.url), tmp_path / "cut", PipelineOptions(workers=1), on_log=said.append
         )
     (told,) = [line for line in said if "trying again" in line]
     assert told.startswith("openai: ")
@@ -553,7 +553,7 @@ def test_the_cost_cap_waits_for_calls_under_way_and_keeps_what_they_bring(
     each = (100 * 2 + 10 * 4) / 1e6
     with ScriptedServer(lambda _: Slow(Say(GOOD, usage=(100, 10)), first=0.3)) as server:
         path = start(write(tmp_path / "pipeline", server.url, max_tokens=10), tmp_path / "run")
-        ran = go(path, RunOptions(max_cost=each * 4.5, workers=4))
+        ran = go(path, PipelineOptions(max_cost=each * 4.5, workers=4))
         sent = len(server.requests)
     assert ran.result.code == 3
     assert "0 calls under way" in ran.result.reason
@@ -567,7 +567,7 @@ def test_a_guess_that_is_too_high_does_not_stop_a_run_below_its_cap(tmp_path: Pa
     """If all money left is reserved for unfinished calls, they are awaited first; then their cost is known."""
     with ScriptedServer(lambda _: Say(GOOD, usage=(1, 1))) as server:
         path = start(write(tmp_path / "pipeline", server.url, max_tokens=1000), tmp_path / "run")
-        ran = go(path, RunOptions(max_cost=0.009, workers=8))  # the estimate of a call is 0.004
+        ran = go(path, PipelineOptions(max_cost=0.009, workers=8))  # the estimate of a call is 0.004
     assert len(ran.valid) == 20
     assert ran.result.code == 0
 
@@ -585,7 +585,7 @@ def test_a_stopped_run_has_its_failures_so_far_and_the_counts_agree(tmp_path: Pa
     with ScriptedServer(script) as server:
         settings = {"max_tokens": 10, "retry": {"max_attempts": 1, "initial_delay_seconds": 0}}
         path = start(write(tmp_path / "pipeline", server.url, **settings), tmp_path / "run")
-        ran = go(path, RunOptions(max_cost=each * 12.5, workers=workers))
+        ran = go(path, PipelineOptions(max_cost=each * 12.5, workers=workers))
         assert ran.result.code == 3
         found = status_of(path)
         assert found["failed"] == len(ran.failed) > 3
@@ -594,7 +594,7 @@ def test_a_stopped_run_has_its_failures_so_far_and_the_counts_agree(tmp_path: Pa
         assert found["steps"][0]["pending"] == 20 - 12
         assert sum(found["steps"][0]["codes"].values()) == len(ran.failed)
         assert found["money"]["usd"] == pytest.approx(12 * each)
-        again = go(path, RunOptions(max_cost=1.0))
+        again = go(path, PipelineOptions(max_cost=1.0))
     assert len(again.valid) == len(again.failed) == 10
     assert [row["unit_id"] for row in again.failed] == sorted(row["unit_id"] for row in again.failed)
     assert_whole(path)

@@ -15,7 +15,7 @@ from tests.batch.pipeline.making import GOOD, Counting, asking, assert_whole, go
 from tests.waiting import wait_for
 from trueup.batch.pipeline.rundir.directory import RunDir
 from trueup.batch.pipeline.rundir.disk import Appender, Disk
-from trueup.batch.pipeline.running.run import RunOptions
+from trueup.batch.pipeline.running.run import PipelineOptions
 
 SLOW = (
     "import os, pathlib, sys, time\n"
@@ -113,7 +113,7 @@ def slow_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Cou
 
 def test_replies_that_the_disk_does_not_keep_stop_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, provider = slow_run(tmp_path, monkeypatch)
-    ran = go(path, RunOptions(workers=2), disk=Forgetful(), provider=provider)
+    ran = go(path, PipelineOptions(workers=2), disk=Forgetful(), provider=provider)
     assert (ran.result.status, ran.result.code) == ("paused", 3)
     assert "cannot be synced: Input/output error" in ran.result.reason
     assert len(provider.asked) < 100
@@ -132,7 +132,7 @@ def test_a_screen_that_breaks_stops_the_run_and_says_so(tmp_path: Path, monkeypa
         if len(shown) > 1:
             raise RuntimeError("no terminal")
 
-    ran = go(path, RunOptions(workers=2), on_live=show, provider=provider)
+    ran = go(path, PipelineOptions(workers=2), on_live=show, provider=provider)
     assert (ran.result.status, ran.result.code) == ("paused", 3)
     assert "RuntimeError: no terminal" in ran.result.reason
     assert len(go(path, provider=provider).valid) == 100

@@ -53,7 +53,7 @@ _CODES = {
 }
 
 
-class RunOptions(NamedTuple):
+class PipelineOptions(NamedTuple):
     """How to run this time. If `batches` is not set, batches that were sent are waited for."""
 
     batch: bool | None = None
@@ -74,14 +74,14 @@ class RunEnd(NamedTuple):
 
 def execute(
     path: Path,
-    options: RunOptions | None = None,
+    options: PipelineOptions | None = None,
     on_live: Callable[[Live], None] | None = None,
     on_log: Callable[[str], None] | None = None,
     disk: Disk | None = None,
     provider: Provider | None = None,
 ) -> RunEnd:
     """Run until everything is done or something stops it. `provider` replaces the configured providers."""
-    options = options or RunOptions()
+    options = options or PipelineOptions()
     run = OwnedRun.open(path, disk)
     run.log.listener = on_log
     try:
@@ -97,7 +97,7 @@ def execute(
 
 
 async def _execute(
-    run: OwnedRun, options: RunOptions, on_live: Callable[[Live], None] | None, provider: Provider | None
+    run: OwnedRun, options: PipelineOptions, on_live: Callable[[Live], None] | None, provider: Provider | None
 ) -> RunEnd:
     stop = Stop()
     options = options._replace(batch=_by_batch(run, asked=options.batch))
@@ -127,7 +127,7 @@ def _by_batch(run: OwnedRun, *, asked: bool | None) -> bool:
     return bool(left) if asked is None else asked
 
 
-async def _carry_on(run: OwnedRun, options: RunOptions, opened: "_Providers", stop: Stop, live: Live) -> None:
+async def _carry_on(run: OwnedRun, options: PipelineOptions, opened: "_Providers", stop: Stop, live: Live) -> None:
     try:
         await _drive(run, options, opened, stop, live)
     except RunTakenOver:
@@ -142,7 +142,7 @@ async def _carry_on(run: OwnedRun, options: RunOptions, opened: "_Providers", st
         stop.ask("internal", f"{said} (RUN_LOG.txt has more); run it again to resume")
 
 
-async def _drive(run: OwnedRun, options: RunOptions, opened: "_Providers", stop: Stop, live: Live) -> None:
+async def _drive(run: OwnedRun, options: PipelineOptions, opened: "_Providers", stop: Stop, live: Live) -> None:
     if options.batch:
         from trueup.batch.pipeline.running.batch_mode import BatchEngine
 
@@ -160,7 +160,7 @@ async def _drive(run: OwnedRun, options: RunOptions, opened: "_Providers", stop:
         await engine.go()
 
 
-def _open_providers(run: OwnedRun, options: RunOptions, stop: Stop, given: Provider | None) -> "_Providers":
+def _open_providers(run: OwnedRun, options: PipelineOptions, stop: Stop, given: Provider | None) -> "_Providers":
     try:
         return _Providers(run, options, stop, given)
     except (NoProvider, PromptError, ContractError):
@@ -180,7 +180,7 @@ def asking_steps(run: OwnedRun) -> dict[str, LlmStep]:
     return found
 
 
-def check_options(pipeline: Pipeline, wanted: Mapping[str, Any], options: RunOptions) -> None:
+def check_options(pipeline: Pipeline, wanted: Mapping[str, Any], options: PipelineOptions) -> None:
     """Raise NoProvider if a run of a pipeline would be refused because of its cost cap or its cache, before it is made."""
     cap, prices = _cap(pipeline, options), prices_of(pipeline.section("api", "prices"), str(wanted.get("price", "")))
     for step in pipeline.steps:
@@ -190,7 +190,7 @@ def check_options(pipeline: Pipeline, wanted: Mapping[str, Any], options: RunOpt
         _open_cache(options.cache, {}).close()
 
 
-def _cap(pipeline: Pipeline, options: RunOptions) -> float | None:
+def _cap(pipeline: Pipeline, options: PipelineOptions) -> float | None:
     """The cost cap of a run, as requested or configured."""
     cap = options.max_cost
     if cap is None:
@@ -218,7 +218,7 @@ def _open_cache(path: str, asked: Mapping[str, str]) -> ReplyCache:
 class _Providers:
     """The steps that ask, each with its provider; steps with the same provider share its gate."""
 
-    def __init__(self, run: OwnedRun, options: RunOptions, stop: Stop, given: Provider | None) -> None:
+    def __init__(self, run: OwnedRun, options: PipelineOptions, stop: Stop, given: Provider | None) -> None:
         pipeline, wanted = run.pipeline, run.state.run.get("wanted", {})
         prices = prices_of(pipeline.section("api", "prices"), str(wanted.get("price", "")))
         self.purse = Purse(_cap(pipeline, options), run.state.money().usd + recorded(run))
