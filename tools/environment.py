@@ -33,7 +33,7 @@ def entries(lock: Path) -> list[str]:
 class Environment:
     """A virtual environment that is being filled."""
 
-    def __init__(self, folder: Path, compiled: bool = False) -> None:
+    def __init__(self, folder: Path, *, compiled: bool = False) -> None:
         self.folder, self.compiled = folder, compiled
         self.bin = folder / ("Scripts" if os.name == "nt" else "bin")
         self.python = self.bin / "python"
@@ -97,7 +97,7 @@ def main() -> int:
         sys.exit(f"trueup needs Python {OLDEST[0]}.{OLDEST[1]} or newer; this is {sys.version.split()[0]}")
     count = sum(len(entries(lock)) for lock in [*options.locks, *options.no_deps])
     say(f"creating {options.folder} and installing {count} packages, once")
-    made = Environment(options.folder, options.compile)
+    made = Environment(options.folder, compiled=options.compile)
     made.create(options.locks[0] if options.fetch_uv else None)
     for lock in options.locks:
         made.install("--require-hashes", "-r", str(lock))

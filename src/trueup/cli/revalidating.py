@@ -1,4 +1,4 @@
-"""`trueup revalidate` over a run of a pipeline: its stored replies under schemas and rules as they are now."""
+"""`trueup revalidate` for a run of a pipeline: judge its stored replies under the current schemas and rules."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,8 @@ _KINDS = (
 )
 
 
-def revalidate_run(folder: Path, pipeline: str | None, apply: bool, as_json: bool) -> int:
-    """Say what flips; with `apply`, let the run agree with the pipeline."""
+def revalidate_run(folder: Path, pipeline: str | None, *, apply: bool, as_json: bool) -> int:
+    """Print what flips. With `apply`, make the run agree with the pipeline."""
     from trueup.batch.pipeline.lint.run import check_pipeline
     from trueup.batch.pipeline.reporting.words import by_code
     from trueup.batch.pipeline.revalidating.revalidate import revalidate
@@ -56,7 +56,7 @@ def revalidate_run(folder: Path, pipeline: str | None, apply: bool, as_json: boo
 
 
 def _apply(run: Any, pipeline: "Pipeline") -> "Adopted":
-    """Take the pipeline over; what people look at follows."""
+    """Adopt the pipeline, and update the run's files and counts."""
     from trueup.batch.pipeline.reporting.report import report_run
     from trueup.batch.pipeline.revalidating.adopting import adopt
     from trueup.batch.reporting.report import REPORT

@@ -38,7 +38,7 @@ def _candidates(meter: Meter, args: tuple[Any, ...]) -> list[Any]:
     return found
 
 
-def in_order(meter: Meter, items: Any, reverse: Any = False) -> list[Any]:
+def in_order(meter: Meter, items: Any, reverse: Any = False) -> list[Any]:  # noqa: FBT002 - expressions pass it by position
     found = gather(meter, items)
     before = meter[0]
     spend_weight(meter, found)

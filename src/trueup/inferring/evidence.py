@@ -1,7 +1,8 @@
-"""What was seen at each place of the values: values enter one by one, counts leave, in memory that does not grow with their number.
+"""The evidence at each place of the values: takes values one by one; returns counts, in constant memory.
 
-A `ObservedPlace` counts types, members, lengths and a bounded number of different values; two of them can be merged. What a broken reply leaves open is
-not counted: where a reply was cut, a field may be missing for that reason alone. Nothing is decided here.
+An `ObservedPlace` counts types, members, lengths and a bounded number of distinct values. Two places can be merged.
+Uncertain parts of broken replies are not counted: a cut reply may lack a field only because it was cut. This module
+decides nothing.
 """
 
 from collections.abc import Callable, Iterator, Mapping

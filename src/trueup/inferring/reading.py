@@ -64,7 +64,7 @@ class ObservedReply(NamedTuple):
     why: str = ""
     """Why there is no value; empty if there is one, or if the reply makes calls."""
     instead: "ObservedReply | None" = None
-    """If a value was read as a call, `{"name": …, "arguments": …}`: the same reply as a value. None for other replies."""
+    """If a value was read as a call, `{"name": …, "arguments": …}`: the same reply as a value; otherwise None."""
 
 
 def reader(schema: Any = True, **options: Any) -> Contract:  # noqa: FBT002 - True is a schema

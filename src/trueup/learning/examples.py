@@ -1,7 +1,7 @@
-"""Examples to learn from: cases with labels enter, replies that are known to be good or bad leave.
+"""Examples to learn from: takes labelled cases; returns replies that are known to be good or bad.
 
-`right` and `wrong` say whether trueup's decision was correct: an accepted reply whose verdict is wrong is bad, and so is a refused one
-whose verdict is right. Labels of your own can mean good or bad by themselves. What cannot be used is counted by its reason.
+`right` and `wrong` say whether trueup's decision was correct. An accepted reply with a wrong verdict is bad. So is a
+refused one with a right verdict. Your own labels can mean good or bad directly. Unusable cases are counted by reason.
 """
 
 from collections import Counter
@@ -41,28 +41,28 @@ class LabelledReply(msgspec.Struct, frozen=True):
 
 
 class GatheredExamples(msgspec.Struct):
-    """The examples, and how many cases could not be one, by reason."""
+    """The examples, and the number of unusable cases by reason."""
 
     examples: list[LabelledReply] = []
     left_out: Counter[str] = msgspec.field(default_factory=Counter)
 
     @property
     def total(self) -> int:
-        """How many cases there were."""
+        """The number of cases."""
         return len(self.examples) + self.left_out.total()
 
 
 def gather(
     cases: Iterable[Case], rules: Contract[Any], *, good: Collection[str] = (), bad: Collection[str] = ()
 ) -> GatheredExamples:
-    """The examples among cases, judged by the rules of a contract. `good` and `bad` are labels of your own that decide alone."""
+    """The examples among cases, checked by a contract's rules. `good` and `bad` are your own decisive labels."""
     gathered = GatheredExamples([], Counter())
     known: set[tuple[str, str]] = set()
     for case in cases:
         found = _example(case, rules, frozenset(good), frozenset(bad))
         if (
             isinstance(found, LabelledReply) and (found.id, found.text) in known
-        ):  # a store and an export of it, for instance
+        ):  # for example, in a store and in its export
             gathered.left_out[TWICE] += 1
         elif isinstance(found, LabelledReply):
             known.add((found.id, found.text))
@@ -73,7 +73,7 @@ def gather(
 
 
 def _example(case: Case, rules: Contract[Any], good: frozenset[str], bad: frozenset[str]) -> LabelledReply | str:
-    """An example, or why there is none."""
+    """An example, or the reason for none."""
     labels = [label for label in case.labels if not label.subject and label.outcome in {RIGHT, WRONG, *good, *bad}]
     if not labels:
         return UNLABELLED
@@ -98,13 +98,11 @@ def _example(case: Case, rules: Contract[Any], good: frozenset[str], bad: frozen
 
 
 def _is_good(label: Label, good: frozenset[str], bad: frozenset[str], *, accepted: bool) -> bool:
-    """What a label says about the reply itself.
+    """Whether a label means that the reply itself is good.
 
-    >>> (
-    ...     _is_good(Label("1", "wrong"), True, frozenset(), frozenset()),
-    ...     _is_good(Label("1", "wrong"), False, frozenset(), frozenset()),
-    ... )
-    (False, True)
+    >>> label = Label("1", "wrong")
+    >>> [_is_good(label, frozenset(), frozenset(), accepted=accepted) for accepted in (True, False)]
+    [False, True]
     """
     if label.outcome in good or label.outcome in bad:
         return label.outcome in good

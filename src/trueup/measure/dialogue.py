@@ -1,4 +1,4 @@
-"""Replies and states, timed: the reply rules, and 100 patterns and 200 terms over 1 KB of Spanish, beside `re`."""
+"""Timings of replies and states: the reply rules, and 100 patterns and 200 terms over 1 KB of Spanish, next to `re`."""
 
 import re
 from collections.abc import Callable
@@ -28,7 +28,7 @@ TEXT = (TEXT * 4)[:1024]
 
 
 def make_states(**rule: Any) -> States:
-    """The states with all patterns and terms, each with the further settings of `rule`."""
+    """The states with all patterns and terms, each with the settings of `rule`."""
     forbid: list[Result] = [{"pattern": pattern, **rule} for pattern in PATTERNS]
     return compile_states({"S": {"forbid": [*forbid, {"terms": TERMS, **rule}]}})
 
@@ -39,7 +39,7 @@ def _each(patterns: list[str]) -> Callable[[str], list[Any]]:
 
 
 def state(rounds: int) -> Result:
-    """One check of each kind in CPU µs, and the seconds that compiling the contract takes."""
+    """One check of each kind in CPU µs, and the compile time of the contract in seconds."""
     assert (len(PATTERNS), len(TERMS)) == (100, 200)
     compiled, states = timed(make_states)
     excused = make_states(**{"except": ["negated", "question", "conditional"]})
@@ -63,12 +63,12 @@ def state(rounds: int) -> Result:
 
 
 def reply(rounds: int) -> Result:
-    """The reply rules alone, and with the state of a conversation, in CPU µs."""
+    """The reply rules alone, and with a conversation's state, in CPU µs."""
     from trueup.checks.reply import compile_reply
     from trueup.contract.contract import Contract
     from trueup.verdict.reply import Reply, Turn
 
-    rules = compile_reply(True, {})
+    rules = compile_reply(spec=True, environ={})
     one = Reply(text=TEXT)
     turns = (Turn(text="Un momento, por favor.", calls=1), Turn("tool", outputs=1), Turn(text=TEXT))
     outputs = Reply(text=TEXT, turns=turns)
@@ -78,5 +78,5 @@ def reply(rounds: int) -> Result:
         "reply rules, a call, its output and an answer": lambda: rules.check(outputs, {}),
         "whole check: reply rules and state": lambda: contract.check(TEXT, {"state": "S"}),
     }
-    compiled = race({"compiling": lambda: compile_reply(True, {})}, rounds)["compiling"]
+    compiled = race({"compiling": lambda: compile_reply(spec=True, environ={})}, rounds)["compiling"]
     return {"us": race(calls, rounds), "compiled": compiled, "characters": len(TEXT)}

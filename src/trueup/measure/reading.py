@@ -1,4 +1,4 @@
-"""Reading replies, timed: readers enter, figures leave as plain data, for clean replies, broken ones and streams."""
+"""Timings of reading: takes readers; returns figures as plain data, for clean replies, broken ones and streams."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ ABSENT = "not installed"
 
 
 def reader(peer: Peer, schema: Any, **options: Any) -> Read | str:
-    """A reader, or why there is none."""
+    """A reader, or the reason for none."""
     try:
         return peer.make(schema, **options)
     except ImportError:
@@ -30,13 +30,13 @@ def reader(peer: Peer, schema: Any, **options: Any) -> Read | str:
 def _outcome(read: Read, text: str, expected: Any) -> str:
     try:
         value = read(text)
-    except Exception:  # noqa: BLE001 - a reader that is not ours may raise anything; that is its result
+    except Exception:  # noqa: BLE001 - a third-party reader may raise anything; that is its result
         return "error"
     return "right" if same(plain(value), expected) else "wrong"
 
 
 def _quiet(read: Read, text: str) -> Call:
-    """The call to be timed; one that raises is timed as well, with the exception swallowed."""
+    """The call to time, with any exception ignored."""
 
     def call() -> None:
         try:
@@ -80,8 +80,8 @@ def broken(rounds: int, peers: Sequence[Peer]) -> Result:
     return {"absent": [name for name, read in readers.items() if isinstance(read, str)], "kinds": kinds}
 
 
-def stream_trueup(keep: bool = False, live: bool = False) -> Run:
-    """What `feed` gives at every chunk; `keep` all of it until the end, or look at the `live` value instead."""
+def stream_trueup(*, keep: bool = False, live: bool = False) -> Run:
+    """The partial results of `feed`: all of them until the end with `keep`, or the `live` value instead."""
     from trueup.contract.contract import Contract
 
     contract = Contract(schema=replies.STREAM_SCHEMA)
@@ -103,8 +103,8 @@ def stream_trueup(keep: bool = False, live: bool = False) -> Run:
     return run
 
 
-def reread(read: Callable[[Any], Any], encode: bool = False) -> Run:
-    """A peer without state: it reads everything so far again at every chunk; a prefix that it refuses has no value."""
+def reread(read: Callable[[Any], Any], *, encode: bool = False) -> Run:
+    """A peer without state: it reads the whole text again at every chunk. A prefix that it refuses has no value."""
 
     def run(chunks: list[str]) -> Any:
         whole = "".join(chunks)
@@ -142,9 +142,9 @@ STREAMS: dict[str, Callable[[], Run]] = {
 def streaming(
     size: int, rounds: int, makers: dict[str, Callable[[], Run]], whole: Sequence[str], width: int = 8
 ) -> Result:
-    """`size` characters in chunks of `width`, the partial value read at every chunk.
+    """Read the partial value of `size` characters at every chunk of `width`.
 
-    Readers that are not named in `whole` are given a quarter: their time grows with the square of the length.
+    Readers that are not in `whole` get a quarter, because their time grows with the square of the length.
     """
     text = replies.stream_document(size)
     chunks = [text[i : i + width] for i in range(0, len(text), width)]

@@ -17,7 +17,7 @@ _FAULTS = (msgspec.MsgspecError, RecursionError, UnicodeEncodeError)
 MISSING: Any = object()
 
 
-def function_call(name: str, arguments: Any, call_id: str = "", index: int = 0, answered: bool = False) -> ToolCall:
+def function_call(name: str, arguments: Any, call_id: str = "", index: int = 0, *, answered: bool = False) -> ToolCall:
     """One native call; `arguments` as the provider sent them.
 
     >>> function_call("f", '{"a": 1}').args, function_call("f", {"a": 1}).raw_args

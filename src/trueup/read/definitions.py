@@ -137,7 +137,7 @@ def _schema(source: Mapping[str, Any], where: str) -> dict[str, Any] | bool:
             return _simple(
                 [{**_row(value), "name": name} for name, value in source[key].items()],
                 f"{where}.{key}",
-                key == "inputs",
+                required=key == "inputs",
             )
     return True
 
@@ -154,7 +154,7 @@ def _row(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"type": value} if isinstance(value, str) else {}
 
 
-def _simple(parameters: Iterable[Any], where: str, required: bool = False) -> dict[str, Any]:
+def _simple(parameters: Iterable[Any], where: str, *, required: bool = False) -> dict[str, Any]:
     try:
         return simple_schema(parameters, required=required)
     except ValueError as error:

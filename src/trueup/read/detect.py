@@ -5,7 +5,7 @@ its `choices`, and an error comes last, because a reply may contain one too.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from trueup.read import (
     anthropic,
@@ -27,7 +27,13 @@ from trueup.read.objects import Row, as_dict, record, word
 from trueup.read.reading import Reading
 
 Reader = Callable[[Row, Any], Reading]
-Joiner = Callable[[list[Row], bool], tuple[Row, bool]]
+
+
+class Joiner(Protocol):
+    """Joins the events of a stream into one body, and says whether the reply is complete. `done`: the stream ended."""
+
+    def __call__(self, events: list[Row], *, done: bool) -> tuple[Row, bool]: ...
+
 
 _ERROR_KEYS = frozenset(
     "error errors message Message msg detail details code status statusCode status_code type __type object param id"

@@ -29,7 +29,7 @@ _FINISH: dict[str, Finish] = {w: finish for finish, words in _WORDS.items() for 
 _FINISH |= {w.upper(): finish for w, finish in _FINISH.items()}
 
 
-def finish_of(ending: Any, calls: bool = False, refusal: bool = False) -> Finish:
+def finish_of(ending: Any, *, calls: bool = False, refusal: bool = False) -> Finish:
     """The normal word for how a reply ended.
 
     >>> finish_of("MAX_TOKENS"), finish_of("stop", calls=True), finish_of(None)

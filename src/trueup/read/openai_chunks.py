@@ -159,7 +159,7 @@ def _is_text(block: Row) -> bool:
     return block.keys() == {"type", "text"} and isinstance(block["text"], str)
 
 
-def join(events: list[Row], done: bool) -> tuple[Row, bool]:
+def join(events: list[Row], *, done: bool) -> tuple[Row, bool]:
     """One body from many chunks, and whether the stream is complete."""
     first: _Choice | None = None
     position: Any = None

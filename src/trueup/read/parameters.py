@@ -47,7 +47,7 @@ def plain_schema(schema: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def simple_schema(parameters: Iterable[Any], required: bool = False) -> dict[str, Any]:
+def simple_schema(parameters: Iterable[Any], *, required: bool = False) -> dict[str, Any]:
     """The simple list form: each parameter with its name, type, and whether it is required.
 
     >>> simple_schema([{"name": "city", "type": "string", "required": True}])["required"]

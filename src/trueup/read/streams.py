@@ -56,7 +56,7 @@ def read(events: Events, raw: Any) -> Reading:
             return failed(failure_of(error), raw=raw)
         return unknown(raw, events.items[0] if events.items else None)
     join, reader = found
-    body, ended = join(events.items, events.done)
+    body, ended = join(events.items, done=events.done)
     reading = reader(body, raw)
     if events.items:
         reading = _healed(reading)

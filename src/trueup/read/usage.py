@@ -24,15 +24,14 @@ def _count(value: Any) -> int | None:
 
 
 def counts(
-    taken: Any, given: Any, total: Any = None, reasoning: Any = None, cached: Any = None, written: Any = None,
-    hour: Any = None,
+    taken: Any, given: Any, *, total: Any = None, reasoning: Any = None, cached: Any = None, written: Any = None, hour: Any = None,
 ) -> Usage:  # fmt: skip
     """The valid counts; the total is computed if it is missing, or less than its parts.
 
     `cached` was read from a cache, `written` was written to one, `hour` is the part of it that is kept for an hour; the last
     two are left out if they are 0, as they are without a cache.
 
-    >>> counts(9, 3.0, None, -1, "many")
+    >>> counts(9, 3.0, reasoning=-1, cached="many")
     {'input_tokens': 9, 'output_tokens': 3, 'total_tokens': 12}
     """
     found: Usage = {}
@@ -68,11 +67,11 @@ def openai(source: Any) -> Usage:
     found = counts(
         get("input_tokens") if taken is None else taken,
         get("output_tokens") if given is None else given,
-        get("total_tokens"),
-        record(after).get("reasoning_tokens") if after else get("reasoning_tokens"),
-        _first(record(before).get("cached_tokens"), get("num_cached_tokens"), get("prompt_cache_hit_tokens")),
-        _first(record(before).get("cache_write_tokens"), get("cache_creation_input_tokens")),
-        record(record(before).get("cache_creation_token_details")).get("ephemeral_1h_input_tokens"),
+        total=get("total_tokens"),
+        reasoning=record(after).get("reasoning_tokens") if after else get("reasoning_tokens"),
+        cached=_first(record(before).get("cached_tokens"), get("num_cached_tokens"), get("prompt_cache_hit_tokens")),
+        written=_first(record(before).get("cache_write_tokens"), get("cache_creation_input_tokens")),
+        hour=record(record(before).get("cache_creation_token_details")).get("ephemeral_1h_input_tokens"),
     )
     if "input_tokens" in found and "output_tokens" in found:
         found["output_tokens"] = found["total_tokens"] - found["input_tokens"]
@@ -90,7 +89,13 @@ def anthropic(source: Any) -> Usage:
     get = record(source).get
     cached, made = _count(get("cache_read_input_tokens")), _count(get("cache_creation_input_tokens"))
     hour = record(get("cache_creation")).get("ephemeral_1h_input_tokens")
-    return counts(_sum(get("input_tokens"), cached, made), get("output_tokens"), None, None, cached, made, hour)
+    return counts(
+        _sum(get("input_tokens"), cached, made),
+        get("output_tokens"),
+        cached=cached,
+        written=made,
+        hour=hour,
+    )
 
 
 def _sum(taken: Any, *more: int | None) -> int | None:
@@ -117,9 +122,9 @@ def gemini(source: Any) -> Usage:
             get("promptTokenCount", "prompt_token_count"), get("toolUsePromptTokenCount", "tool_use_prompt_token_count")
         ),
         given,
-        get("totalTokenCount", "total_token_count"),
-        thoughts,
-        get("cachedContentTokenCount", "cached_content_token_count"),
+        total=get("totalTokenCount", "total_token_count"),
+        reasoning=thoughts,
+        cached=get("cachedContentTokenCount", "cached_content_token_count"),
     )
 
 
@@ -136,7 +141,7 @@ def bedrock(source: Any) -> Usage:
         if part.get("ttl") == "1h"
     )
     total = None if cached or made else get("totalTokens")
-    return counts(taken, get("outputTokens"), total, None, cached, made, hour)
+    return counts(taken, get("outputTokens"), total=total, cached=cached, written=made, hour=hour)
 
 
 def ollama(body: Row) -> Usage:
@@ -148,7 +153,11 @@ def cohere(source: Any) -> Usage:
         return {}
     usage = record(source)
     tokens = record(usage.get("tokens") or usage.get("billed_units"))
-    return counts(tokens.get("input_tokens"), tokens.get("output_tokens"), None, None, usage.get("cached_tokens"))
+    return counts(
+        tokens.get("input_tokens"),
+        tokens.get("output_tokens"),
+        cached=usage.get("cached_tokens"),
+    )
 
 
 def langchain(source: Any) -> Usage:
@@ -160,11 +169,11 @@ def langchain(source: Any) -> Usage:
     return counts(
         get("input_tokens"),
         get("output_tokens"),
-        get("total_tokens"),
-        record(get("output_token_details")).get("reasoning"),
-        before.get("cache_read"),
-        before.get("cache_creation") or (minutes or 0) + (hour or 0),
-        hour,
+        total=get("total_tokens"),
+        reasoning=record(get("output_token_details")).get("reasoning"),
+        cached=before.get("cache_read"),
+        written=before.get("cache_creation") or (minutes or 0) + (hour or 0),
+        hour=hour,
     )
 
 
@@ -177,10 +186,10 @@ def vercel(source: Any) -> Usage:
     return counts(
         get("promptTokens") if taken is None else taken,
         get("completionTokens") if given is None else given,
-        get("totalTokens"),
-        get("reasoningTokens"),
-        _first(get("cachedInputTokens"), before.get("cacheReadTokens")),
-        before.get("cacheWriteTokens"),
+        total=get("totalTokens"),
+        reasoning=get("reasoningTokens"),
+        cached=_first(get("cachedInputTokens"), before.get("cacheReadTokens")),
+        written=before.get("cacheWriteTokens"),
     )
 
 
@@ -188,4 +197,4 @@ def gluellm(source: Any) -> Usage:
     if not source:
         return {}
     get = record(source).get
-    return counts(get("prompt"), get("completion"), get("total"))
+    return counts(get("prompt"), get("completion"), total=get("total"))

@@ -36,14 +36,14 @@ class Alarm:
         for note in notes:
             if note.final:
                 for each in note.given_up:
-                    self.count(each.model, True)
-                self.count(note.model, note.own_attempts > 1)
+                    self.count(each.model, retried=True)
+                self.count(note.model, retried=note.own_attempts > 1)
 
     def raised(self) -> list[str]:
         """The models that are over the rate now."""
         return sorted(self._raised)
 
-    def count(self, model: str, retried: bool) -> None:
+    def count(self, model: str, *, retried: bool) -> None:
         """Count one request. `retried` is true if the first call of `model` was not enough."""
         if model not in self._last and len(self._last) >= _MODELS:
             return

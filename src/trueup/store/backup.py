@@ -40,7 +40,7 @@ class Copied(NamedTuple):
     """Where the quota disagrees with its ledger; empty if they agree."""
 
 
-def back_up(store: Store, path: Path, force: bool = False) -> Copied:
+def back_up(store: Store, path: Path, *, force: bool = False) -> Copied:
     """Write the `store`, as it is at this instant, to a file at `path`. Others may keep writing to the store.
 
     An existing file is replaced only with `force`, and only after the new one has been checked.
@@ -68,7 +68,7 @@ def back_up(store: Store, path: Path, force: bool = False) -> Copied:
     return copied
 
 
-def restore(file: Path, url: str, force: bool = False) -> Copied:
+def restore(file: Path, url: str, *, force: bool = False) -> Copied:
     """Restore the backup `file` into the store at `url`, and audit the result.
 
     A store that is not empty is refused, unless `force` allows replacing everything in it.
@@ -80,7 +80,7 @@ def restore(file: Path, url: str, force: bool = False) -> Copied:
             migrate(backend, session)
             session.begin(["trueup schema"])
             try:
-                rows = _replace(theirs, session, backend, force)
+                rows = _replace(theirs, session, backend, force=force)
                 faults = _audit(session)
                 session.commit()
             except BaseException:
@@ -137,7 +137,7 @@ def _copy_out(theirs: Session, backend: Backend, part: Path) -> None:
         session.run("PRAGMA journal_mode = DELETE")  # leave one file only
 
 
-def _replace(theirs: Session, session: Session, backend: Backend, force: bool) -> dict[str, int]:
+def _replace(theirs: Session, session: Session, backend: Backend, *, force: bool) -> dict[str, int]:
     known = tables(session, backend)
     if backend.by_tenant:
         session.run(f"LOCK TABLE {', '.join(known)} IN ACCESS EXCLUSIVE MODE")  # block other writers

@@ -28,7 +28,7 @@ _AS_IT_IS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME |
 Missing = Literal["not_kept", "too_large", "redacted", "expired"]
 
 
-def bytes_kept(keep: bool | int) -> int:
+def bytes_kept(keep: bool | int) -> int:  # noqa: FBT001 - its only value
     """How many bytes of a context are kept: 0 for False, the default for True.
 
     >>> bytes_kept(True), bytes_kept(1_000), bytes_kept(False)
@@ -163,7 +163,7 @@ def _text(name: str) -> bytes:
 
 
 def read(
-    names: str, state: str, conversation: str, body: bytes | None, was_kept: bool
+    names: str, state: str, conversation: str, body: bytes | None, *, was_kept: bool
 ) -> tuple[dict[str, Any] | None, dict[str, Missing]]:
     """The stored context of a verdict, and what is missing with the reason; None if nothing is known of it."""
     context: dict[str, Any] = {}

@@ -49,7 +49,7 @@ class QuotaExceeded(QuotaError):
     """
 
     def __init__(
-        self, scope: str, name: str, unit: str, period: str, limit: int, used: int, held: int, resets: int | None
+        self, scope: str, name: str, *, unit: str, period: str, limit: int, used: int, held: int, resets: int | None
     ) -> None:
         self.scope, self.name, self.unit, self.period = scope, name, unit, period
         self.limit, self.used, self.held, self.resets = limit, used, held, resets

@@ -69,7 +69,7 @@ def counts(
     """The numbers under the filters. Set `is_shared` to False if values of other tenants must not be revealed."""
     patience = is_over or (lambda: False)
     look = _together if _size(session, filters, cap + 1) <= cap else _apart
-    sample, known_of = look(session, filters, cap, patience, is_shared)
+    sample, known_of = look(session, filters, cap, patience, is_shared=is_shared)
     facets: dict[str, dict[str, Count]] = {facet: {} for facet in FACETS}
     is_whole = sample.is_whole
     for facet in sorted(FACETS, key=lambda each: (getattr(filters, each) is None, each != "ok")):  # visible first
@@ -171,7 +171,7 @@ def _size(session: Session, filters: Filters, most: int) -> int:
     return int(session.run(sql, values)[0][0])
 
 
-def _together(session: Session, filters: Filters, cap: int, is_over: Patience, is_shared: bool) -> _Looked:  # noqa: ARG001
+def _together(session: Session, filters: Filters, cap: int, is_over: Patience, *, is_shared: bool) -> _Looked:  # noqa: ARG001
     """Samples of a time range with few verdicts: each is read once, for all facets."""
     apart = [facet for facet in FACETS if getattr(filters, facet) is not None and (is_shared or facet != "tenant")]
     base, cells = condition(replace(filters, **dict.fromkeys(apart)))
@@ -206,23 +206,23 @@ def _with_text(session: Session, found: Sequence[Row], text: str, is_over: Patie
     return rows, True
 
 
-def _apart(session: Session, filters: Filters, cap: int, is_over: Patience, is_shared: bool) -> _Looked:
+def _apart(session: Session, filters: Filters, cap: int, is_over: Patience, *, is_shared: bool) -> _Looked:
     """Samples of the matches among many verdicts; for each facet, without its own filter."""
 
     def known_of(facet: str) -> _Sample:
-        return _sampled(session, _without(filters, facet), (facet,), cap, is_over, is_shared)
+        return _sampled(session, _without(filters, facet), (facet,), cap, is_over, is_shared=is_shared)
 
-    return _sampled(session, filters, FACETS, cap, is_over, is_shared), known_of
+    return _sampled(session, filters, FACETS, cap, is_over, is_shared=is_shared), known_of
 
 
 def _sampled(
-    session: Session, filters: Filters, facets: Sequence[str], cap: int, is_over: Patience, is_shared: bool
+    session: Session, filters: Filters, facets: Sequence[str], cap: int, is_over: Patience, *, is_shared: bool
 ) -> _Sample:
     """The newest verdicts that match the filters, up to the cap; only a few of them if indexes have the numbers."""
     is_told = is_shared and _is_only_time(filters)
     search = Search(session, filters, columns=_COLUMNS, is_over=is_over)
     rows = [row[1:] for row in search.rows(min(cap, _SMALL) if is_told else cap)]
-    total = Count(cap, False) if is_told else Count(len(rows), search.is_done)
+    total = Count(cap, is_exact=False) if is_told else Count(len(rows), search.is_done)
     return _Sample(total, search.is_done, _counted(session, rows, facets))
 
 
@@ -278,7 +278,7 @@ def _complete(
         known = [value for value, _ in sorted(found.items(), key=lambda item: -item[1].n)[:_MOST_VALUES]]
     for value in known:
         if is_over():
-            found.setdefault(value, Count(0, False))
+            found.setdefault(value, Count(0, is_exact=False))
         elif is_only_time:
             found[value] = _indexed(session, filters, facet, value, cap) or _probe(
                 session, filters, facet, value, cap, is_over

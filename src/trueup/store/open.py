@@ -38,10 +38,12 @@ def open_store(
     - `keep_context`: whether the context of a judgement is kept with the reply, so that it can be judged again. True, or the
       most bytes of each; False: only the state and the names of the context.
     """
-    return Store(backend_of(str(url), clock, create), redaction, retention, capacity, alarm, keep_context=keep_context)
+    return Store(
+        backend_of(str(url), clock, create=create), redaction, retention, capacity, alarm, keep_context=keep_context
+    )
 
 
-def backend_of(url: str, clock: Clock | None = None, create: bool = True) -> Backend:
+def backend_of(url: str, clock: Clock | None = None, *, create: bool = True) -> Backend:
     """The kind of database that a URL names."""
     path = file_of(url)
     if path is None:

@@ -41,7 +41,7 @@ def without_password(url: str) -> str:
 class PostgresSession:
     """A connection to the server."""
 
-    def __init__(self, url: str, clock: Clock | None, writing: bool) -> None:
+    def __init__(self, url: str, clock: Clock | None, *, writing: bool) -> None:
         import psycopg
 
         self._clock = clock
@@ -71,7 +71,7 @@ class PostgresSession:
             cursor.execute(_translated(sql), values)
             yield from cursor
 
-    def begin(self, locks: Iterable[str] = (), lasting: bool = True) -> None:
+    def begin(self, locks: Iterable[str] = (), *, lasting: bool = True) -> None:
         self._db.execute("BEGIN" if lasting else "BEGIN; SET LOCAL synchronous_commit = off")
         for number in sorted({lock_number(name) for name in locks}):
             self._db.execute("SELECT pg_advisory_xact_lock(%s)", (number,))
@@ -91,7 +91,7 @@ class PostgresSession:
             return self._clock()
         return int(self.run(_NOW)[0][0])
 
-    def shred(self, log: bool = False) -> bool:  # noqa: ARG002 - VACUUM does it, when the server gets to it
+    def shred(self, *, log: bool = False) -> bool:  # noqa: ARG002 - VACUUM does it, when the server gets to it
         return False
 
     def close(self) -> None:
@@ -114,8 +114,8 @@ class Postgres:
         self.where = without_password(url)
         self._clock = clock
 
-    def connect(self, writing: bool = False) -> PostgresSession:
-        return PostgresSession(self._url, self._clock, writing)
+    def connect(self, *, writing: bool = False) -> PostgresSession:
+        return PostgresSession(self._url, self._clock, writing=writing)
 
     def explain(self, error: BaseException) -> StoreError | None:
         import psycopg

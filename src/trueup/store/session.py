@@ -28,7 +28,7 @@ class Session(Protocol):
 
     def stream(self, sql: str, values: Sequence[Any] = (), size: int = 500) -> Iterator[Row]: ...
 
-    def begin(self, locks: Iterable[str] = (), lasting: bool = True) -> None:
+    def begin(self, locks: Iterable[str] = (), *, lasting: bool = True) -> None:
         """Begin to write; no other writer touches the rows of these tenants until the end.
 
         A commit that is not `lasting` survives the death of this process, but may be lost in a power cut; nothing committed
@@ -44,7 +44,7 @@ class Session(Protocol):
 
     def now(self) -> int: ...
 
-    def shred(self, log: bool = False) -> bool:
+    def shred(self, *, log: bool = False) -> bool:
         """Overwrite deleted data from now on, if the database can; with `log`, also in its log. Returns whether that is done."""
 
     def close(self) -> None: ...
@@ -57,7 +57,7 @@ class Backend(Protocol):
     where: str
     by_tenant: bool  # writers of different tenants work in parallel
 
-    def connect(self, writing: bool = False) -> Session: ...
+    def connect(self, *, writing: bool = False) -> Session: ...
 
     def explain(self, error: BaseException) -> StoreError | None:
         """A driver's error as one of ours, or None if it is not a driver's."""

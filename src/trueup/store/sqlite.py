@@ -38,18 +38,18 @@ def _insertion(table: str, columns: int, rows: int, tail: str) -> str:
 class SqliteSession:
     """A connection to the file."""
 
-    def __init__(self, path: Path, clock: Clock, writing: bool) -> None:
+    def __init__(self, path: Path, clock: Clock, *, writing: bool) -> None:
         self._clock = clock
         self._lasting = True
         self.books: Any = None
         self._db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         try:
-            self._prepare(writing)
+            self._prepare(writing=writing)
         except BaseException:
             self._db.close()
             raise
 
-    def _prepare(self, writing: bool) -> None:
+    def _prepare(self, *, writing: bool) -> None:
         self.run("PRAGMA busy_timeout = 30000")
         if writing:
             self._begin_wal()
@@ -91,7 +91,7 @@ class SqliteSession:
         while rows := cursor.fetchmany(size):
             yield from rows
 
-    def begin(self, locks: Iterable[str] = (), lasting: bool = True) -> None:  # noqa: ARG002 - one writer at a time anyway
+    def begin(self, locks: Iterable[str] = (), *, lasting: bool = True) -> None:  # noqa: ARG002 - one writer at a time anyway
         if lasting is not self._lasting:
             self._db.execute(_WAITING if lasting else _TRUSTING)
             self._lasting = lasting
@@ -110,7 +110,7 @@ class SqliteSession:
     def now(self) -> int:
         return self._clock()
 
-    def shred(self, log: bool = False) -> bool:
+    def shred(self, *, log: bool = False) -> bool:
         self.run("PRAGMA secure_delete = ON")
         if not log:
             return True
@@ -132,13 +132,13 @@ class Sqlite:
         self.where = str(path)
         self._clock = clock or machine_clock
 
-    def connect(self, writing: bool = False) -> SqliteSession:
+    def connect(self, *, writing: bool = False) -> SqliteSession:
         if not writing and not self.path.exists():
             raise StoreUnavailable(f"{self.where}: there is no such store yet")
         if writing and not self.path.exists():
             with contextlib.suppress(OSError):  # SQLite's own message is better
                 self.path.touch(mode=0o600)  # other users of this machine must not read it
-        return SqliteSession(self.path, self._clock, writing)
+        return SqliteSession(self.path, self._clock, writing=writing)
 
     def explain(self, error: BaseException) -> StoreError | None:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):

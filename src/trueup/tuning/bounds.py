@@ -1,7 +1,7 @@
-"""Bounds: every number in a contract that values are compared with, and what was compared with it in labelled replies.
+"""Bounds: every number in a contract that values are compared with, and the values in labelled replies.
 
-Bounds of the schema, of `ranges`, of comparisons in rules, and the fewest characters of a reply are known. A reply counts for a bound
-if the bound alone decides about it: nothing else refuses the reply.
+These are bounds of the schema, of `ranges`, of comparisons in rules, and the minimum number of characters in a reply. A
+reply counts for a bound if the bound alone decides about it: nothing else refuses the reply.
 """
 
 import ast
@@ -27,10 +27,10 @@ _LESS = (ast.Lt, ast.LtE)
 
 
 class Numbered(NamedTuple):
-    """A labelled reply with the number that a bound is compared with."""
+    """A labelled reply with the number that is compared with a bound."""
 
     which: int
-    """Its number in the evidence."""
+    """The reply's number in the evidence."""
     number: Number
     passes: bool
     should: bool
@@ -40,25 +40,25 @@ class LabelledBound(NamedTuple):
     """A bound, and the labelled replies that it decides about."""
 
     at: Parts
-    """What it is called by: where it stands."""
+    """The bound's name, made from its place."""
     edit_at: Parts
-    """The scalar that holds it."""
+    """The scalar that contains it."""
     name: str
     unit: str
     value: Number
     upper: bool
-    """Whether numbers above it fail."""
+    """Whether numbers above the bound fail."""
     inclusive: bool
-    """Whether the bound itself passes."""
+    """Whether a value equal to the bound passes."""
     cases: tuple[Numbered, ...]
     is_whole: bool
     before: str = ""
-    """What stands before and behind the number in its scalar, if that is an expression."""
+    """The text before and after the number in its scalar, if the scalar is an expression."""
     behind: str = ""
     note: str = ""
 
     def written(self, value: Number) -> Any:
-        """The scalar that holds another value."""
+        """The scalar with another value."""
         return f"{self.before}{value}{self.behind}" if self.before or self.behind else value
 
     def shown(self, value: Number) -> str:
@@ -66,7 +66,7 @@ class LabelledBound(NamedTuple):
         return f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
     def step(self, value: Number) -> Number:
-        """The smallest difference that is worth writing."""
+        """The smallest useful difference."""
         if self.is_whole:
             return 1
         digits = len(repr(value).partition(".")[2])
@@ -116,7 +116,7 @@ def _cases(
     upper: bool,
     inclusive: bool = True,
 ) -> tuple[Numbered, ...]:
-    """The labelled replies that a bound decides about: accepted ones, and those that it alone refuses."""
+    """The labelled replies that a bound decides about: accepted replies, and replies that only this bound refuses."""
     found = []
     for one in shop.evidence.labelled:
         if one.refusing not in ((), (unit,)):
@@ -150,7 +150,7 @@ def _of_schema(shop: Workshop, bound: Bound) -> LabelledBound:
     unit = f"{code} {_rendered(bound.path)}"
     at: Parts = ("schema", *bound.at)
     cases = _cases(shop, unit, number, bound.limit, upper=upper, inclusive=inclusive)
-    if any(not one.passes for one in cases):  # without the bound, rules may refuse the same reply
+    if any(not one.passes for one in cases):  # without the bound, rules may still refuse the reply
         trial = shop.try_out([Remove(at)], lambda one: unit in one.units)
         flipped = frozenset(() if trial is None else trial.flipped)
         cases = tuple(one for one in cases if one.passes or one.which in flipped)
@@ -201,7 +201,7 @@ def _of_rule(shop: Workshop, rule: Mapping[str, Any], at: Parts, *, is_text: boo
         cases = _rule_cases(shop, f"rule:{name}", source, number, rule.get("when"))
         edit_at = at if is_text else (*at, "expr")
         said = str(rule.get("error") or "")
-        note = f"The message of the rule also says {number.text}." if number.text in said.split() else ""
+        note = f"The message of the rule also mentions {number.text}." if number.text in said.split() else ""
         whole = isinstance(number.value, int) and _all_whole(cases)
         yield LabelledBound(
             at, edit_at, f"Rule {name!r}", f"rule:{name}", number.value, number.upper, number.inclusive, cases, whole,
@@ -217,13 +217,13 @@ class ComparedNumber(NamedTuple):
     start: int
     end: int
     other: str
-    """The expression on the other side."""
+    """The expression on the other side of the comparison."""
     upper: bool
     inclusive: bool
 
 
 def comparisons(source: str) -> list[ComparedNumber]:
-    """The numbers of an expression that something is less or greater than.
+    """The numbers of an expression that are compared with less than or greater than.
 
     >>> [(one.value, one.other, one.upper) for one in comparisons("0 <= age <= 125")]
     [(0, 'age', False), (125, 'age', True)]
@@ -269,7 +269,7 @@ def _compared(
 def _rule_cases(
     shop: Workshop, unit: str, source: str, number: ComparedNumber, when: str | None
 ) -> tuple[Numbered, ...]:
-    """The replies whose judgement by a rule hangs on one number of it."""
+    """The replies that a rule accepts or refuses because of one of its numbers."""
     try:
         other = compile_expression(number.other)
         condition = None if when is None else compile_expression(when)

@@ -1,7 +1,7 @@
-"""Evidence: cases judged under the contract as it is now, with what people said about them.
+"""Evidence: cases judged under the current contract, with people's labels.
 
-Cases and a contract enter; what fired in each leaves, with whether the reply should be accepted. Recorded findings are not trusted:
-every reply is judged again. Cases that cannot be judged are counted with their reason.
+Takes cases and a contract. Returns what fired in each case, and whether the reply should be accepted. Recorded findings
+are not trusted: every reply is judged again. Cases that cannot be judged are counted with the reason.
 """
 
 from collections import Counter
@@ -23,19 +23,19 @@ from trueup.verdict.bugs import bug_of
 from trueup.verdict.facts import Finding, Findings
 from trueup.verdict.verdict import Verdict
 
-MOST = 20_000  # replies without a label that are kept
-UNNOTED = ("?",)  # missing, if nobody noted which context a reply was judged with
+MOST = 20_000  # the maximum number of replies without a label
+UNNOTED = ("?",)  # missing, if the context of a reply was not recorded
 
 
 class CaseLabels(NamedTuple):
-    """What people said about one case, disagreements settled by majority."""
+    """People's labels for one case; the majority decides disagreements."""
 
     should: bool | None = None
-    """Whether the reply should be accepted; None if nobody said so, or people disagree."""
+    """Whether the reply should be accepted; None without labels or if people disagree."""
     subjects: dict[str, bool] = {}
-    """For `rule:NAME` and `code:CODE`, whether it is right that it fires, or that it does not, under the contract as it is now."""
+    """For `rule:NAME` and `code:CODE`, whether its firing, or not firing, under the current contract is right."""
     is_random: bool = False
-    """Whether the reply was drawn at random from accepted ones."""
+    """Whether the reply is from the random sample of accepted replies."""
     note: str = ""
 
 
@@ -43,32 +43,32 @@ class JudgedCase(NamedTuple):
     """One case, judged."""
 
     number: int
-    """Its place in the evidence."""
+    """The reply's number in the evidence."""
     case: Case
     ok: bool
     findings: Findings
     data: Any
-    """The data that were read, kept where there are labels."""
+    """The reply's data, kept if there are labels."""
     length: int
-    """Characters of text, as reply rules count them."""
+    """The number of characters in the text, as reply rules count them."""
     units: frozenset[str]
     """The keys of everything that fired."""
     refusing: tuple[str, ...]
-    """The keys of what refuses the reply, each once."""
+    """The keys of the units that refuse the reply, without duplicates."""
     structured: bool
-    """Whether there are data whose structure holds, with every field that rules require: without one, no rule is asked."""
+    """Whether the data has a valid structure and every field that rules require. Otherwise no rule is evaluated."""
     unasked: frozenset[str]
-    """The names of rules that were not asked, since their `when` does not hold."""
+    """The names of rules that were not evaluated because their `when` is false."""
     is_spoken: bool
     """Whether there is text that a state could forbid."""
     state: str
     said: CaseLabels
     verdict: Verdict | None = None
-    """The whole verdict, kept where there are labels or forbidden words."""
+    """The whole verdict, kept if there are labels or forbidden words."""
 
     @property
     def cluster(self) -> str:
-        """What a vote is counted for once: a conversation, else the reply itself."""
+        """The group that counts as one vote: the conversation, or otherwise the reply itself."""
         return self.case.cluster or f"#{self.number}"
 
     @property
@@ -82,18 +82,18 @@ class JudgedCases(NamedTuple):
 
     seen: list[JudgedCase]
     labelled: list[JudgedCase]
-    """Those for which it is known whether they should be accepted."""
+    """The cases for which it is known whether they should be accepted."""
     units: dict[str, RefusingUnit]
-    """Everything that the contract lists or that fired, by key."""
+    """All units that the contract lists or that fired, by key."""
     unjudgeable: dict[str, int]
     left_out: int
-    """Replies without a label beyond the number that is kept."""
+    """The number of replies without a label beyond the maximum."""
     unnoted: int = 0
-    """Replies of which nobody noted the context that they were judged with, though the contract looks at some."""
+    """The number of replies without a recorded context, if the contract uses context."""
 
     @property
     def unrecorded(self) -> int:
-        """Labelled replies of which nobody noted which decision was labelled; it is taken to be the present one."""
+        """The number of labelled replies without a recorded decision; the current decision is assumed."""
         return sum(
             one.case.recorded is None
             and any(not label.decided for label in one.case.labels if label.outcome in (RIGHT, WRONG))
@@ -104,7 +104,9 @@ class JudgedCases(NamedTuple):
 def gather(
     cases: Iterable[Case], contract: Contract, listed: Iterable[RefusingUnit] = (), most: int = MOST
 ) -> JudgedCases:
-    """Judge cases under a contract, which lists these units; every labelled case is kept, and at most so many others."""
+    """Judge cases under a contract, which lists these units. Every labelled case is kept, and at most `limit`
+    others.
+    """
     seen: list[JudgedCase] = []
     units: dict[str, RefusingUnit] = {unit.key: unit for unit in listed}
     reasons: Counter[str] = Counter()
@@ -135,9 +137,9 @@ def gather(
 
 
 def _unjudgeable(case: Case, wanted: frozenset[str]) -> str | None:
-    """Why a case cannot be judged by a contract that looks at this context; None if it can.
+    """The reason why a case cannot be judged by a contract that uses this context; None if it can.
 
-    If nobody noted which context there was, it is taken that there was none; `unnoted` counts these.
+    If the context was not recorded, an empty one is assumed; `unnoted` counts these cases.
     """
     if case.unjudgeable is not None or case.reply is None:
         return case.unjudgeable or "no_reply"
@@ -184,7 +186,7 @@ def _seen(number: int, case: Case, verdict: Verdict, contract: Contract, units: 
 
 
 def _unasked(case: Case, verdict: Verdict, contract: Contract) -> frozenset[str]:
-    """The names of rules whose `when` does not hold for a reply."""
+    """The names of rules with a `when` that is false for a reply."""
     rules: tuple[Rule, ...] = () if contract.meaning is None else getattr(contract.meaning.rules, "rules", ())
     if all(rule.when is None for rule in rules):
         return frozenset()
@@ -200,7 +202,7 @@ def _holds(when: Expression, fields: dict[str, Any]) -> bool:
 
 
 def settled(case: Case, findings: Findings, *, ok_now: bool) -> CaseLabels:
-    """What the labels of a case say of the reply: a label says whether the decision that it speaks of is right."""
+    """The labels' answers about a case: each says whether the decision that it refers to is right."""
     if not case.labels:
         return _NOTHING
     whole: list[bool] = []
@@ -214,7 +216,7 @@ def settled(case: Case, findings: Findings, *, ok_now: bool) -> CaseLabels:
         is_right = label.outcome == RIGHT
         if label.subject:
             then = _fired_then(case, label, fired, ok_now=ok_now)
-            if then is not None:  # what fired rightly then and does not fire now is missed now
+            if then is not None:  # a unit that was right to fire then and does not fire now is a miss
                 subjects.setdefault(label.subject, []).append(is_right is (then is (label.subject in fired)))
         else:
             whole.append(case.was_accepted(label, now=ok_now) is is_right)
@@ -230,7 +232,7 @@ _NOTHING = CaseLabels()
 
 
 def _fired_then(case: Case, label: Label, fired_now: set[str], *, ok_now: bool) -> bool | None:
-    """Whether what a label speaks of fired in the decision that it speaks of; None if nobody knows."""
+    """Whether the subject of a label fired in the labelled decision; None if unknown."""
     recorded, subject = case.recorded, label.subject
     accepted = case.was_accepted(label, now=ok_now)
     if recorded is not None and recorded.ok is accepted:
@@ -238,7 +240,7 @@ def _fired_then(case: Case, label: Label, fired_now: set[str], *, ok_now: bool) 
         if subject in named or not recorded.codes or recorded.findings or subject.startswith("code:"):
             return subject in named
     if not accepted:
-        return True  # a label of a finding speaks of one that was there
+        return True  # a label of a finding refers to an existing finding
     if accepted is ok_now:
         return subject in fired_now
     return None
@@ -250,9 +252,10 @@ def _majority(votes: list[bool]) -> bool | None:
 
 
 def _from_findings(votes: dict[str, bool], findings: Findings, *, ok: bool) -> bool | None:
-    """What labels of single findings say of the reply: one right error refuses it; if every error is wrong, it should pass.
+    """Whether the reply should pass by the labels of single findings: one right error refuses it; if all are wrong, it
+    passes.
 
-    On an accepted reply, `wrong` about a rule or a code that did not fire says that it should have.
+    On an accepted reply, `wrong` about a rule or a code that did not fire means that it should have fired.
     """
     if not votes:
         return None
@@ -266,10 +269,10 @@ def _from_findings(votes: dict[str, bool], findings: Findings, *, ok: bool) -> b
 
 
 def finding_vote(one: JudgedCase, found: Finding) -> bool | None:
-    """Whether a finding is right, as far as labels say so without doubt.
+    """Whether a finding is right; None if the labels do not decide it.
 
-    A label of the finding itself counts. One of the whole verdict counts if the reply is refused for this reason alone, and the verdict
-    that was labelled had the same code.
+    A label of the finding itself counts. A label of the whole verdict counts if this is the only reason of the refusal
+    and the labelled verdict had the same code.
     """
     for name in names_of(found):
         if name in one.said.subjects:

@@ -1,7 +1,8 @@
-"""Misfires: rules and checks that people mostly call wrong.
+"""Misfires: rules and checks that are wrong in most of the labelled replies.
 
-A unit with enough labels is tested against a precision of one half. One that is significantly below becomes a warning, or is taken
-away if it is one already or cannot be a warning. A pattern is tested by itself if its rule has others.
+A unit with enough labels is tested against a precision of one half. If it is significantly lower, the unit becomes a
+warning. It is removed if it is already a warning or cannot be one. If a rule has several patterns, each is tested
+separately.
 """
 
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ _SECTIONS = {"B001": "required", "B002": "types", "B003": "ranges", "B004": "enu
 
 
 def misfires(shop: Workshop) -> Iterator[Proposal]:
-    """A proposal for each unit that has enough labels and could be made milder."""
+    """A proposal for each unit with enough labels that could be made milder."""
     votes: dict[str, tuple[list[int], list[int]]] = {}
     shown: dict[str, Finding] = {}
     for one in shop.evidence.seen:
@@ -49,7 +50,7 @@ def misfires(shop: Workshop) -> Iterator[Proposal]:
 def _decided(
     shop: Workshop, unit: RefusingUnit, edits: list[Edit], wrong: list[int], right: list[int]
 ) -> tuple[list[int], list[int]]:
-    """The votes on replies that the unit alone refuses: a schema hides what rules would have said."""
+    """The votes on replies that only this unit refuses, because a schema error hides the results of rules."""
     trial = shop.try_out(edits, lambda one: unit.key in one.units)
     flipped = frozenset(() if trial is None else trial.flipped)
     seen = shop.evidence.seen
@@ -79,7 +80,7 @@ def _proposal(
 
 
 def _remedy(data: dict[str, Any], unit: RefusingUnit, found: Finding) -> tuple[Parts, str, list[Edit]] | None:
-    """Where a unit stands, what to do about it in words, and as edits; None if nothing milder can be written."""
+    """The place of a unit, the proposed change in words, and its edits; None if no milder form exists."""
     if unit.kind in ("rule", "forbid"):
         return _milder_rule(data, unit)
     if unit.kind == "reply":
@@ -95,7 +96,7 @@ def _milder_rule(data: dict[str, Any], unit: RefusingUnit) -> tuple[Parts, str, 
     held = value_at(data, unit.at)
     if level_of(data, unit) == "warning":
         return unit.at, "remove the warning", removal(data, unit.at)
-    said = "let it only warn"
+    said = "make it a warning"
     if isinstance(held, str):
         whole = {"expr": held} if unit.kind == "rule" else {"group": held}
         return unit.at, said, [Put(unit.at, {**whole, "level": "warning"})]
@@ -140,7 +141,7 @@ def _milder_schema(data: dict[str, Any], found: Finding) -> tuple[Parts, str, li
     if place is None:
         return None
     if found.code == "V003":
-        return None  # the room of key names speaks of these
+        return None  # the proposals for spellings cover key names
     words = _KEYWORDS.get(found.code) or ((str(found.data.get("rule")),) if found.code in ("V004", "V007") else ())
     held = value_at(data["schema"], place)
     for word in words:

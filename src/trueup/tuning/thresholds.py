@@ -1,7 +1,8 @@
-"""Thresholds: numeric bounds of a contract, and where the labels say that they should be.
+"""Thresholds: better values for the numeric bounds of a contract, according to labels.
 
-For each bound, labelled replies enter with the number that is compared and whether they should pass. The bound that judges most of them
-rightly leaves, with a permutation test: under chance, the wrong labels of one side would be anywhere on it, not next to the bound.
+For each bound, takes labelled replies with the compared number and whether they should pass. Returns the bound that
+judges most of them correctly, with a permutation test: by chance, the wrong labels of one side would be anywhere on
+that side, not next to the bound.
 """
 
 import random
@@ -13,9 +14,9 @@ from trueup.tuning.bounds import LabelledBound, Numbered, limits
 from trueup.tuning.edits import Put
 from trueup.tuning.proposals import NEEDED, Proposal, Workshop, of
 
-_LEAST = 3  # labels that must speak for a move, beyond those that speak against it
+_LEAST = 3  # a move needs this many more labels for it than against it
 _ROUNDS = (200, 2_000, 10_000)
-_CLEAR = 0.05  # of the first rounds: above it, no more are made
+_CLEAR = 0.05  # the p-value of the first rounds: above it, testing stops
 
 
 class Move(NamedTuple):
@@ -30,7 +31,7 @@ class Move(NamedTuple):
 
 
 def thresholds(shop: Workshop) -> Iterator[Proposal]:
-    """A proposal for each bound and each way that it could move, if enough labels bear on it."""
+    """A proposal for each bound and each direction, if there are enough labels."""
     for limit in limits(shop):
         for refused in (True, False):
             every = [one for one in limit.cases if one.passes is not refused]
@@ -42,12 +43,12 @@ def thresholds(shop: Workshop) -> Iterator[Proposal]:
                 yield Proposal("threshold", limit.at, "", "", 1.0, unit=limit.unit, labels=len(side))
             else:
                 proposal = _proposal(limit, move, refused=refused)
-                once = "" if len(side) == len(every) else " Of each conversation one reply counts."
+                once = "" if len(side) == len(every) else "  One reply of each conversation counts."
                 yield proposal._replace(why=proposal.why + once)
 
 
 def _independent(shop: Workshop, limit: LabelledBound, side: Sequence[Numbered]) -> list[Numbered]:
-    """One reply of each conversation, the nearest to the bound: replies of one conversation repeat each other."""
+    """One reply of each conversation, the nearest to the bound, because replies of one conversation are similar."""
     nearest: dict[str, Numbered] = {}
     for one in sorted(side, key=lambda each: (abs(each.number - limit.value), each.which)):
         nearest.setdefault(shop.cluster(one.which), one)
@@ -59,8 +60,8 @@ def _proposal(limit: LabelledBound, move: Move, *, refused: bool) -> Proposal:
     title = f"{limit.name} {how}: {limit.shown(limit.value)} → {limit.shown(move.value)}"
     verb = "refused" if refused else "accepted"
     why = (
-        f"Of {of(move.labels, 'label')} on replies that it {verb}, the move puts {len(move.better)} right"
-        f" and {len(move.worse)} wrong."
+        f"Of {of(move.labels, 'label')} on replies that it {verb}, the move makes {len(move.better)} right and "
+        f"{len(move.worse)} wrong."
     )
     edits = (Put(limit.edit_at, limit.written(move.value)),)
     facts = {"from": limit.value, "to": move.value, "gain": move.gain}
@@ -71,8 +72,8 @@ def _proposal(limit: LabelledBound, move: Move, *, refused: bool) -> Proposal:
 
 
 def best_move(limit: LabelledBound, side: Sequence[Numbered], *, refused: bool) -> Move | None:
-    """The best move of a bound over the replies of one side; None if no move is worth anything."""
-    # The nearest to the bound come first: with a distance, both sides and both directions are one case.
+    """The best move of a bound over the replies of one side; None if no move helps."""
+    # The replies nearest to the bound come first. Distances make both sides and both directions one case.
     ordered = sorted(side, key=lambda one: abs(one.number - limit.value))
     groups = _grouped(ordered)
     gains = [+1 if one.should is refused else -1 for one in ordered]
@@ -89,7 +90,7 @@ def best_move(limit: LabelledBound, side: Sequence[Numbered], *, refused: bool) 
 
 
 def _grouped(ordered: Sequence[Numbered]) -> list[int]:
-    """Where a prefix may end: behind the last of equal numbers."""
+    """The positions at which a prefix may end: after the last of equal numbers."""
     ends = [at for at in range(1, len(ordered)) if ordered[at].number != ordered[at - 1].number]
     return [*ends, len(ordered)]
 
@@ -106,7 +107,7 @@ def _best_prefix(gains: Sequence[int], ends: Sequence[int]) -> tuple[int, int]:
 
 
 def _chance(gains: Sequence[int], ends: Sequence[int], observed: int) -> float:
-    """How often labels in a random order gain as much."""
+    """How often randomly ordered labels gain at least as much."""
     rng = random.Random(len(gains) * 1_000_003 + observed)  # noqa: S311 - the same p-value in every run
     mixed = list(gains)
     as_good = done = 0
@@ -123,10 +124,10 @@ def _chance(gains: Sequence[int], ends: Sequence[int], observed: int) -> float:
 def _between(
     limit: LabelledBound, inside: Sequence[Numbered], outside: Sequence[Numbered], *, refused: bool
 ) -> int | float | None:
-    """A round number that has the replies of a prefix on one side and the others on the other."""
+    """A round number between the replies of a prefix and the others."""
     far = inside[-1].number
     near = outside[0].number if outside else None
-    # `last` must pass, `first` must not; what decides when they are equal is whether the bound itself passes.
+    # `last` must pass and `first` must not. If they are equal, it matters whether a value equal to the bound passes.
     last, first = (far, near) if refused else (near, far)
     if first is None or last is None:
         only = last if first is None else first
@@ -143,7 +144,7 @@ def _between(
 
 
 def roundest(low: float, high: float, *, low_open: bool, high_open: bool, whole: bool) -> int | float | None:
-    """The number of fewest digits between two others.
+    """The number with the fewest digits between two others.
 
     >>> roundest(47, 63, low_open=False, high_open=True, whole=True)
     50

@@ -112,7 +112,7 @@ class Runnable(Client):
             return _said_in(error)
 
     def stream(self, request: Request) -> Iterator[Any]:
-        pieces = _Pieces(self._is_known)
+        pieces = _Pieces(says_end=self._is_known)
         for piece in self._bound(request).stream(self._given(request)):
             yield from pieces.feed(piece)
         yield from pieces.end()
@@ -122,7 +122,7 @@ class Runnable(Client):
             async for piece in super().astream(request):
                 yield piece
             return
-        pieces = _Pieces(self._is_known)
+        pieces = _Pieces(says_end=self._is_known)
         async for piece in self._bound(request).astream(self._given(request)):
             for found in pieces.feed(piece):
                 yield found
@@ -133,7 +133,7 @@ class Runnable(Client):
 class _Pieces:
     """The pieces of a stream: messages as they come; of values that a parser makes, the sum, or the last one, which is the longest."""
 
-    def __init__(self, says_end: bool) -> None:
+    def __init__(self, *, says_end: bool) -> None:
         self._ended = not says_end
         self._value: Any = None
 

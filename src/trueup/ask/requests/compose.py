@@ -1,7 +1,7 @@
-"""Requests put together: the caller's messages, the purpose of a call and the last faulty reply enter, a `Request` leaves.
+"""Makes requests: takes the caller's messages, the purpose of a call and the last faulty reply; returns a `Request`.
 
-Each request is made from the caller's messages and at most one faulty reply, so that what is sent stays bounded however often
-is asked. The caller's messages are never changed.
+Each request is made from the caller's messages and at most one faulty reply, so that its size stays bounded, no matter how many times
+the model is asked. The caller's messages are never changed.
 """
 
 import re
@@ -34,9 +34,9 @@ _PLACEHOLDER = re.compile(r"<[^\"<>\n]+>")
 
 
 class FaultyReply(msgspec.Struct, frozen=True):
-    """The reply to correct, the fields of it to ask for if not all, and the chance that its fence is made with.
+    """The reply to correct, its fields to ask for if not all, and the random number that its fence is made with.
 
-    `situation` is where the conversation stands, for a contract with states.
+    `situation` is the state of the conversation, for a contract with states.
     """
 
     verdict: Verdict
@@ -63,19 +63,19 @@ class Composer:
         self.schema = schema_told(schema, calls)
         self.tools = tools
         self.provider = provider
-        self._inside = calls is not None and calls.envelope  # the calls stand in the value: they are told of in words
+        self._inside = calls is not None and calls.envelope  # calls are part of the value: they are described in words
         self.takes_tools = takes_tools and not self._inside
         self.must_call = bool(tools) and calls is not None and calls.required
-        # The provider's own reply goes to the user: no wrapper, and no null for what is absent.
+        # The user gets the provider's own reply: it must not have a wrapper, or nulls for absent fields.
         self._passes_on = passes_on
-        # A call can be had as data where one that stands in text is taken for a call.
+        # A call can be requested as data if calls are also read from text.
         readable = calls is not None and calls.from_text and accept in {"guess", "lossy"}
         self._as_data = self.must_call and readable and schema is None
         self.name = (
             re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] if name else "reply"
-        )  # as providers want the name of a schema
+        )  # the form of a schema's name that providers accept
         self.language = policy.language or language or "en"
-        # What ships is read when something must be said; what the caller chose is refused before anything is spent.
+        # The built-in templates are read only when they are needed; the caller's are checked before anything is sent.
         chosen = policy.words is not None or self.language != "en"
         self._words = find_words(self.language, policy.words) if chosen else None
 
@@ -87,20 +87,20 @@ class Composer:
 
     @property
     def placeholders(self) -> frozenset[str]:
-        """The texts that stand for a value in the form that a model is shown, without those that the schema itself names as values."""
+        """The placeholders for values in the form that a model is shown, except those that are also values in the schema."""
         if not isinstance(self.schema, dict):
             return frozenset()
         return frozenset(_PLACEHOLDER.findall(shape(self.schema, self.words.types))).difference(_named_in(self.schema))
 
     @property
     def can_hold(self) -> bool:
-        """Whether a provider can be held to a schema: the contract's, or that of a call that must be made."""
+        """Whether a provider can be held to a schema: the contract's, or the schema of a required call."""
         return is_described(self.schema) or self._as_data
 
     def allowed(self, modes: tuple[Mode, ...]) -> tuple[Mode, ...]:
-        """The modes in which the contract's value can be asked for; text is always left.
+        """The modes in which the contract's value can be requested; `text` is always possible.
 
-        A JSON object is not asked for where the value is not one; a tool is not, where one of the contract's must be called.
+        `json_object` is left out if the value is not an object, and `tool` if one of the contract's tools must be called.
         """
         if modes == _TEXT or not self.can_hold:
             return _TEXT
@@ -115,14 +115,14 @@ class Composer:
         return is_described(schema) and not self.must_call and self.takes_tools
 
     def _answer_tool(self, schema: Any) -> Tool:
-        """The tool whose arguments are the value."""
+        """The answer tool, whose arguments are the value."""
         taken = {tool.name for tool in self.tools}
-        names = (self.name, *(f"{self.name[:55]}_answer{n or ''}" for n in range(len(taken))))  # of at most 64 letters
+        names = (self.name, *(f"{self.name[:55]}_answer{n or ''}" for n in range(len(taken))))  # at most 64 characters
         name = next(name for name in names if name not in taken)
         return Tool(name, self.words.fill("answer_tool"), wrapped(schema))
 
     def _call_as_data(self, send: Send, faulty: FaultyReply | None) -> dict[str, Any] | None:
-        """The schema of a step that asks for a call as data: the provider was asked for a call, and none came that can be made."""
+        """The schema of a step that requests a call as data, because the provider gave no call that can be made."""
         if not self._as_data or faulty is None or send.purpose != "repair" or send.mode != "json_schema":
             return None
         return calls_schema(self.tools) if send.afresh or not faulty.verdict.reply.calls else None
@@ -187,7 +187,7 @@ class Composer:
         named: dict[str, Any] = {
             "tools": self.tools if held else self._named(verdict), "as_json": held, "inside": self._inside, "known": self.tools,
         }  # fmt: skip
-        # A correction that shows the form needs no instructions which show it too.
+        # If the correction shows the form, the instructions need not show it too.
         if afresh and (held or not verdict.reply.calls):
             text = prompts.afresh_text(verdict, self.schema, self.words, **limits, **named)
             if text:
@@ -199,7 +199,7 @@ class Composer:
         if fields and faulty.asked is not None:
             text = prompts.fields_text(verdict, faulty.asked.schema, self.words, **limits, schema=self.schema)
             return with_user(self._instructed(None, mode, tools), text)
-        in_words = bool(self.tools) and not self.takes_tools and not self._inside  # `tools_text` tells of them
+        in_words = bool(self.tools) and not self.takes_tools and not self._inside  # `tools_text` describes them
         called = prompts.faulty_tools(verdict, self.tools)
         whole = not self._by_provider(mode)
         text = prompts.repair_text(
@@ -209,12 +209,12 @@ class Composer:
         return with_user(self._instructed(None if shown else schema, mode, tools), text)
 
     def _by_provider(self, mode: Mode) -> bool:
-        """Whether the format is the provider's to tell, or nobody's."""
+        """Whether no instructions describe the format: the provider enforces it, or the policy forbids them."""
         instruct = self.policy.instruct
         return instruct == "never" or (instruct == "auto" and mode in ("json_schema", "tool"))
 
     def _instructed(self, schema: Any, mode: Mode, tools: tuple[Tool, ...]) -> Messages:
-        """The caller's messages with what the provider does not tell the model itself."""
+        """The caller's messages with the instructions that the provider does not give the model itself."""
         messages = list(self.messages)
         tools = () if self.takes_tools or self.policy.instruct == "never" else tools
         schema = None if self._by_provider(mode) else schema
@@ -225,11 +225,11 @@ class Composer:
         return messages
 
     def _named(self, verdict: Verdict) -> tuple[Tool, ...]:
-        """The tools to name in a correction: those there are, where one must be called and none was."""
+        """The tools to name in a correction: all tools, if one must be called and none was."""
         return self.tools if self.must_call and not verdict.reply.calls and not self._inside else ()
 
     def _results(self, verdict: Verdict) -> list[CallResult]:
-        """An answer for every call of a reply that was refused: why, or that another one was."""
+        """A result for every call of a refused reply: the reason, or that another call was refused."""
         most = self.policy.faults
         why = {refusal.call.index: refusal.findings for refusal in verdict.refused}
         common = [fault for fault in verdict.errors if not fault.path.startswith("$.calls[")]
@@ -253,7 +253,7 @@ class Composer:
 
 
 def _named_in(schema: Any) -> Iterator[str]:
-    """The texts that a schema names as values: constants, and those of enums."""
+    """The texts that are values in a schema: constants and enum members."""
     stack = [schema]
     while stack:
         here = stack.pop()
@@ -270,7 +270,7 @@ def _named_in(schema: Any) -> Iterator[str]:
 
 
 def _answering(request: Request, answer: Tool) -> Request:
-    """A request for the arguments of a tool; the contract's own tools may be called in its place."""
+    """A request for the arguments of a tool; the contract's own tools may be called instead."""
     others = bool(request.tools) and request.call_tools
     return msgspec.structs.replace(
         request, tools=(*request.tools, answer), answer_tool=answer.name, must_call=others, call_tools=True

@@ -56,7 +56,7 @@ def shape(schema: Any, types: Types = _NAMES, *, every: bool = True) -> str:
     ... )
     '{"name": "<text>", "age": <integer>, "level": "<one of low, high>"}'
     """
-    return _Shape(schema, types, _REMINDER, every).at(schema, 0)
+    return _Shape(schema, types, _REMINDER, every=every).at(schema, 0)
 
 
 def whole_form(schema: Any, types: Types = _NAMES, *, unions: bool = False) -> tuple[str, str] | None:
@@ -295,7 +295,7 @@ class _Shape:
 
     __slots__ = ("bounds", "every", "is_cut", "places", "root", "types")
 
-    def __init__(self, root: Any, types: Types, bounds: Bounds, every: bool = True) -> None:
+    def __init__(self, root: Any, types: Types, bounds: Bounds, *, every: bool = True) -> None:
         self.root = root
         self.every = every  # arm of a union is shown, not only the first
         self.types = types

@@ -67,7 +67,7 @@ class _Skeleton:
         for name in (*named, *(name for name in value if name not in named)):
             here = (*path, name)
             if name not in value and here in self._places:
-                shown = self._form(named[name]) if name in named else self._form(True)
+                shown = self._form(named[name]) if name in named else self._form(schema=True)
             elif name not in value or (name not in named and (named or here in self._places)):
                 continue  # left out before, and rightly; or a name that nobody asked for
             else:

@@ -1,7 +1,8 @@
-"""`trueup ask`: a model is asked until its reply keeps a contract; the value goes to standard output, the rest to the other.
+"""`trueup ask`: ask a model until a reply is valid under a contract. The value goes to stdout, everything else to
+stderr.
 
-The exit code says whether a reply kept the contract, or that there was no time left. Nothing that did not keep it is printed, unless as part
-of `--json`. Ctrl-C ends the call that is under way.
+The exit code says whether a reply was valid, or that time ran out. An invalid reply is printed only as part of
+`--json`. Ctrl-C ends the call in progress.
 """
 
 import os
@@ -29,26 +30,33 @@ OUT_OF_TIME = 3
 @click.option("-f", "--file", "file", metavar="FILE", help="Read the prompt from a file; '-' is standard input.")
 @click.option("--system", metavar="TEXT", help="A system message before the prompt.")
 @click.option("-c", "--contract", "contract_file", metavar="FILE", help="A contract file (YAML, TOML or JSON).")
-@click.option("-s", "--schema", metavar="SCHEMA", help="In place of a contract: as for `trueup check`.")
-@click.option("-t", "--tools", metavar="TOOLS", help="In place of a contract: the tools to offer.")
+@click.option("-s", "--schema", metavar="SCHEMA", help="Instead of a contract: a schema, as for `trueup check`.")
+@click.option("-t", "--tools", metavar="TOOLS", help="Instead of a contract: the tools to offer.")
 @coercion_options(None)
-@click.option("--context", "context", metavar="CONTEXT", help="What the conversation knows: a .json file or JSON text.")
+@click.option(
+    "--context", "context", metavar="CONTEXT", help="The facts of the conversation: a .json file or JSON text."
+)
 @click.option("--state", metavar="NAME", help="The state that the conversation is in.")
 @click.option(
-    "--url", metavar="URL", help="A server that speaks OpenAI's chat completions, such as http://127.0.0.1:8080/v1."
+    "--url", metavar="URL", help="A server with OpenAI's chat completions API, such as http://127.0.0.1:8080/v1."
 )
-@click.option("--local", is_flag=True, help="Ask the small model of this machine (see `trueup local`).")
+@click.option("--local", is_flag=True, help="Ask the small model on this machine (see `trueup local`).")
 @click.option(
-    "-m", "--model", "models", multiple=True, metavar="NAME", help="The model; give it again for one to try next."
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    metavar="NAME",
+    help="The model. Repeat the option to name models to try next.",
 )
-@click.option("--key-env", metavar="NAME", help="The environment variable that holds the key for --url.")
+@click.option("--key-env", metavar="NAME", help="The environment variable that contains the key for --url.")
 @click.option(
     "--repairs",
     type=click.IntRange(min=0),
     default=2,
     show_default=True,
     metavar="N",
-    help="Repairs of a faulty reply.",
+    help="How many times to ask the model to repair an invalid reply.",
 )
 @click.option(
     "--repair",
@@ -58,7 +66,7 @@ OUT_OF_TIME = 3
     help="Ask for the whole reply again, or for the failing fields.",
 )
 @click.option(
-    "--attempts", type=click.IntRange(min=1), default=12, show_default=True, metavar="N", help="Calls at most."
+    "--attempts", type=click.IntRange(min=1), default=12, show_default=True, metavar="N", help="Make at most N calls."
 )
 @click.option(
     "--deadline",
@@ -66,27 +74,27 @@ OUT_OF_TIME = 3
     default=120.0,
     show_default=True,
     metavar="SECONDS",
-    help="Time for everything.",
+    help="The time limit for all calls together.",
 )
-@click.option("--tokens", type=click.IntRange(min=1), metavar="N", help="Tokens for everything.")
-@click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Tokens of one reply.")
-@click.option("--language", metavar="LANG", default="", help="The language of what the model is told: en, es.")
-@click.option("--stream", is_flag=True, help="Show text as it comes, each sentence once it was judged.")
-@click.option("--json", "as_json", is_flag=True, help="Print the whole answer as one JSON document.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing on standard error but what is wrong.")
-def ask(prompt: str | None, file: str | None, as_json: bool, stream: bool, quiet: bool, **options: Any) -> int:
-    """Ask a model until its reply keeps a contract.
+@click.option("--tokens", type=click.IntRange(min=1), metavar="N", help="The token limit for all calls together.")
+@click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="The token limit for one reply.")
+@click.option("--language", metavar="LANG", default="", help="The language of the instructions to the model: en, es.")
+@click.option("--stream", is_flag=True, help="Show the text while it arrives, each sentence after it is checked.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer with all details as one JSON document.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only errors to standard error.")
+def ask(prompt: str | None, file: str | None, *, as_json: bool, stream: bool, quiet: bool, **options: Any) -> int:
+    """Ask a model until its reply is valid under a contract.
 
-    The prompt is PROMPT, --file, or standard input. The value, or the text, goes to standard output; what is going on goes to
-    standard error. Exit code 0: a reply kept the contract, 1: none did, 2: the command or the contract is wrong, 3: none did before the
-    deadline, 130: stopped with Ctrl-C.
+    The prompt is PROMPT, --file, or standard input. The value, or the text, goes to standard output; progress goes to
+    standard error. Exit code 0: a reply was valid, 1: no reply was valid, 2: the command or the contract is wrong, 3:
+    no reply was valid before the deadline, 130: stopped with Ctrl-C.
 
     \b
       trueup ask --local --schema person.json "Ana is 34. Give her name and age."
       trueup ask --url http://127.0.0.1:8080/v1 -c shop.yaml < letter.txt
     """
     if as_json and stream:
-        raise click.UsageError("--json and --stream exclude each other")
+        raise click.UsageError("give --json or --stream, not both")
     contract = given_contract(options)
     messages = _messages(_prompt(prompt, file), options["system"])
     policy = _policy(options)
@@ -118,7 +126,7 @@ def _asked(
         except (ValueError, TypeError) as error:
             from trueup.verdict.bugs import bug_of
 
-            if bug_of(error) is not None:  # the command itself names the line
+            if bug_of(error) is not None:  # the command names the line itself
                 raise
             raise Unavailable(str(error)) from None
 
@@ -126,7 +134,7 @@ def _asked(
 def _streamed(
     contract: "Contract", client: Any, messages: Any, policy: "Policy", context: Any, on_event: Any
 ) -> "Answer":
-    """Show sentences as they come; what must be taken back is marked, since a terminal has no way to unsay."""
+    """Show sentences as they arrive. A terminal cannot erase printed text, so text that is withdrawn gets a mark."""
     from trueup.cli.terminal.output import write
     from trueup.verdict.display import safe
 
@@ -144,11 +152,11 @@ def _streamed(
 
 def _prompt(prompt: str | None, file: str | None) -> str:
     if prompt is not None and file is not None:
-        raise click.UsageError("PROMPT and --file exclude each other")
+        raise click.UsageError("give PROMPT or --file, not both")
     if prompt is not None and prompt != "-":
         return prompt
     if file is None and prompt is None and sys.stdin.isatty():
-        raise click.UsageError("no prompt: give it in quotes, name a --file, or pipe it in")
+        raise click.UsageError("no prompt: give it in quotes, with --file, or on standard input")
     if file is None or file == "-":
         raw = sys.stdin.buffer.read(_MOST_PROMPT + 1)
     else:
@@ -186,13 +194,13 @@ def _context(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _client(options: dict[str, Any]) -> Any:
-    """The client to ask, closed when it is left."""
+    """The client to ask with. The context manager closes it."""
     from contextlib import closing
 
     if options["local"] and options["url"] is not None:
         raise click.UsageError("--url and --local exclude each other")
     if not options["local"] and options["url"] is None:
-        raise click.UsageError("whom to ask: give --url, or --local for the model of this machine")
+        raise click.UsageError("no model to ask: give --url, or --local for the model on this machine")
     if options["local"]:
         from trueup.ask.clients.local import LocalModel
         from trueup.ask.clients.weights import NotInstalled
@@ -231,7 +239,7 @@ def _print(answer: "Answer", contract: "Contract") -> None:
 
 
 def _summary(answer: "Answer", *, quiet: bool) -> None:
-    """One line on how it went, and a line for each thing that is wrong."""
+    """One line about the outcome, and one line for each finding."""
     from trueup.verdict.display import safe_line
 
     if not answer.ok:

@@ -1,4 +1,4 @@
-"""`trueup compare`: two folders of sifts or runs in; flips, changed values, findings, cost and speed side by side out."""
+"""`trueup compare`: compare two sifts or runs by flips, changed values, findings, cost and speed."""
 
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,15 @@ from trueup.cli.options.references import Unavailable
 @click.argument("b", metavar="B")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as one JSON document.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print it as Markdown, for a pull request.")
-@click.option("--html", metavar="FILE", help="Write it as a page that needs nothing else, too.")
+@click.option("--html", metavar="FILE", help="Also write it as a self-contained HTML page.")
 @click.option("--examples", type=click.IntRange(min=0, max=1000), default=5, show_default=True, metavar="N",
-              help="Units shown of each difference.")  # fmt: skip
-def compare(a: str, b: str, as_json: bool, as_markdown: bool, html: str | None, examples: int) -> int:
-    """Compare two sifts or two runs: which units flip, which values and findings differ, what each cost.
+              help="The number of units to show for each difference.")  # fmt: skip
+def compare(a: str, b: str, *, as_json: bool, as_markdown: bool, html: str | None, examples: int) -> int:
+    """Compare two sifts or two runs: which units flip, which values and findings differ, and what each cost.
 
-    A and B are folders of `trueup sift`, runs of a pipeline, or one of each. Units are matched by id, in any order. One that is
-    still under way is compared as far as it is. Exit code 0: no unit and no finding differs, 1: something does, 2: A or B
-    cannot be read.
+    A and B are folders of `trueup sift`, runs of a pipeline, or one of each. Units are matched by id, in any order. If
+    one is still in progress, its results so far are compared. Exit code 0: the units and findings are the same, 1:
+    something differs, 2: A or B cannot be read.
 
     \b
       trueup compare sifted again
@@ -53,19 +53,19 @@ def compare(a: str, b: str, as_json: bool, as_markdown: bool, html: str | None, 
 
 
 def _compared(a: str, b: str, examples: int) -> Any:
-    from trueup.batch.compare import Missing
+    from trueup.batch.compare import NotASift
     from trueup.batch.compare import compare as compare_sides
     from trueup.cli.options.runs import told
 
     try:
         with told():
             return compare_sides(place_of(a), place_of(b), examples=examples)
-    except Missing as error:
+    except NotASift as error:
         raise Unavailable(str(error)) from None
 
 
 def place_of(given: str) -> Path:
-    """The folder that was meant: a path, or the name of a run in `runs/`."""
+    """The folder that the user named: a path, or the name of a run in `runs/`."""
     from trueup.cli.options.runs import find_run, is_run
 
     if Path(given).is_dir():

@@ -1,4 +1,4 @@
-"""`trueup explain`: a code or a name in, its page out; without one, the list of all codes."""
+"""`trueup explain`: show the page of a code or a name, or list all codes."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -33,8 +33,8 @@ from trueup.verdict.display import safe_line
     show_default=True,
     help="Colour; auto means on a terminal, unless NO_COLOR is set.",
 )
-def explain(code: str | None, as_json: bool, color: Color) -> None:
-    """Say what CODE means (S001 or trailing-comma); without one, list every code."""
+def explain(code: str | None, *, as_json: bool, color: Color) -> None:
+    """Explain CODE, such as S001 or trailing-comma; without CODE, list all codes."""
     kinds = [*ALL, *own_kinds()] if code is None else find(code)
     if as_json:
         from trueup.cli.terminal.json_text import document
@@ -50,13 +50,13 @@ def explain(code: str | None, as_json: bool, color: Color) -> None:
 
 
 def find(word: str) -> list[Kind]:
-    """The kinds of a code or a name; for one that there is not, what comes close is named."""
+    """The kinds with a code or a name. The error for an unknown one suggests the nearest."""
     try:
         return find_kinds(word)
     except NoSuchCode as error:
         names = " or ".join(f"{kind.code} ({kind.name})" for kind in error.near)
         also = f"did you mean {names}? " if names else ""
-        raise Unavailable(f"no code or name {safe_line(word)!r}; {also}`trueup explain` lists them all") from None
+        raise Unavailable(f"unknown code or name {safe_line(word)!r}; {also}`trueup explain` lists them all") from None
 
 
 def _pages(kinds: list[Kind], color: Color) -> None:
@@ -84,7 +84,7 @@ def _list(kinds: list[Kind], color: Color) -> None:
 
 
 def _rows(kinds: list[Kind], width: int) -> Iterator[list[tuple[str, str]]]:
-    """The list as styled lines; on a terminal sentences are broken to its width, in a pipe each code is one line."""
+    """The list as styled lines. On a terminal, sentences are wrapped to its width; in a pipe, each code is one line."""
     import textwrap
 
     longest = max(len(kind.name) for kind in kinds)
@@ -100,7 +100,7 @@ def _rows(kinds: list[Kind], width: int) -> Iterator[list[tuple[str, str]]]:
         word = kind.grade if isinstance(kind, FixKind) else kind.level
         head = [("  ", ""), (kind.code, "bold"), (f"  {kind.name:<{longest}}  ", ""), (f"{word:<8}", styles[word])]
         used = 2 + 4 + 2 + longest + 2 + 8 + 2
-        if width and width - used < 24:  # a narrow screen: the sentence goes below
+        if width and width - used < 24:  # on a narrow screen, the sentence goes on its own line
             yield head
             for line in textwrap.wrap(kind.title, max(width - 8, 20)):
                 yield [(f"        {line}", "dim")]

@@ -1,6 +1,6 @@
-"""`trueup instructions`: what `trueup ask` tells a model about a contract, or the strict schema that a provider enforces.
+"""`trueup instructions`: print the instructions that `trueup ask` sends for a contract, or a provider's strict schema.
 
-A contract enters; text or one JSON document goes to standard output. No model is asked.
+The output is text or one JSON document on standard output. No model is asked.
 """
 
 from typing import Any
@@ -13,8 +13,8 @@ from trueup.cli.options.references import Unavailable
 
 @click.command()
 @click.option("-c", "--contract", "contract_file", metavar="FILE", help="A contract file (YAML, TOML or JSON).")
-@click.option("-s", "--schema", metavar="SCHEMA", help="In place of a contract: as for `trueup check`.")
-@click.option("-t", "--tools", metavar="TOOLS", help="In place of a contract: the tools to offer.")
+@click.option("-s", "--schema", metavar="SCHEMA", help="Instead of a contract: a schema, as for `trueup check`.")
+@click.option("-t", "--tools", metavar="TOOLS", help="Instead of a contract: the tools to offer.")
 @click.option(
     "--format",
     "form",
@@ -23,16 +23,17 @@ from trueup.cli.options.references import Unavailable
     show_default=True,
     help="How to describe the reply: form, json-schema or typescript.",
 )
-@click.option("--language", metavar="LANG", help="The language of the words: en, es.")
+@click.option("--language", metavar="LANG", help="The language of the instructions: en, es.")
 @click.option("--no-tools", is_flag=True, help="Leave out the tools, if you pass them to the provider yourself.")
 @click.option(
     "--strict", "provider", metavar="PROVIDER", help="Print the strict schema for a provider instead: openai, gemini …"
 )
-def instructions(form: Any, language: str | None, no_tools: bool, provider: Any, **options: Any) -> int:
-    """Print what `trueup ask` tells a model about a contract.
+def instructions(form: Any, language: str | None, *, no_tools: bool, provider: Any, **options: Any) -> int:
+    """Print the instructions that `trueup ask` sends to a model for a contract.
 
-    Use it in your own prompt, then judge the reply with `trueup check`. With --strict, print the schema in the strict form that a
-    provider enforces. Exit code 0: printed, 2: the command or the contract is wrong, or its schema cannot be strict.
+    Use them in your own prompt, then judge the reply with `trueup check`. With --strict, print the schema in the strict
+    form that a provider enforces. Exit code 0: printed, 2: the command or the contract is wrong, or its schema cannot
+    be strict.
 
     \b
       trueup instructions -c order.yaml
@@ -57,5 +58,5 @@ def instructions(form: Any, language: str | None, no_tools: bool, provider: Any,
     if text:
         write(safe(text) + "\n")
     else:
-        click.echo("trueup: nothing to say: any text is a valid reply under this contract", err=True)
+        click.echo("trueup: no instructions: any text is a valid reply under this contract", err=True)
     return 0

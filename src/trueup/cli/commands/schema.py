@@ -1,4 +1,5 @@
-"""`trueup schema`, the first phase as a filter; and the `--schema` option, which gives a Contract its schema.
+"""`trueup schema`, the first phase of a check as a filter; and the `--schema` option, which gives a contract its
+schema.
 
 The option takes a file, `module:Class`, JSON text, `any`, or `none`.
 """
@@ -22,7 +23,8 @@ _WORDS = {type(None): "null", int: "a number", float: "a number", str: "a string
 
 
 def read_schema(given: str, *, quiet: bool = False, option: str = "--schema") -> Any:
-    """The source that an option or argument names; slips in its keywords are told on standard error, unless that must stay quiet.
+    """The source that an option or argument names. Misspelled keywords print a warning to stderr, unless `quiet` is
+    set.
 
     >>> read_schema("any"), read_schema("none"), read_schema('{"type": "integer"}')
     (True, None, {'type': 'integer'})
@@ -36,12 +38,14 @@ def read_schema(given: str, *, quiet: bool = False, option: str = "--schema") ->
     if not isinstance(schema, dict | bool):
         where = option if given.lstrip().startswith("[") else given
         raise Unavailable(f"{where}: a JSON Schema is an object, this is {_WORDS[type(schema)]}; {_HOW}")
-    _tell_slips(schema, option if given.lstrip()[:1] == "{" else f"{option} {given}", quiet)
+    _tell_slips(schema, option if given.lstrip()[:1] == "{" else f"{option} {given}", quiet=quiet)
     return schema
 
 
-def _tell_slips(schema: Any, where: str, quiet: bool) -> None:
-    """Refuse what has no keyword of JSON Schema, and would take anything; warn of keys that are nearly one."""
+def _tell_slips(schema: Any, where: str, *, quiet: bool) -> None:
+    """Refuse a schema without keywords of JSON Schema, which would accept anything. Warn about keys similar to
+    keywords.
+    """
     from trueup.contract.lint.words import strange_words
     from trueup.verdict.display import safe_line
     from trueup.verdict.paths import render
@@ -64,20 +68,20 @@ def _tell_slips(schema: Any, where: str, quiet: bool) -> None:
     type=click.Choice(OPTIONS["accept"].choices),
     default=OPTIONS["accept"].default,
     show_default=True,
-    help="The boldest fix a reply may need.",
+    help="The riskiest kind of fix that an accepted reply may need.",
 )
 @coercion_options(OPTIONS["coerce"].default)
 @filter_options
 def schema(given: str, accept: Any, max_line: int, timeout: float, log: str | None, **options: Any) -> int:
     """Check units against a JSON Schema: the first phase as a filter.
 
-    Reads units from standard input, one a line. Valid units go to standard output with every field kept and their
-    values coerced; failure records go to standard error. SCHEMA is what --schema of
-    `trueup check` takes. Exit code 0: all valid, 1: some failed, 2: the command or the schema is wrong, 3: out of time or disk space.
+    Reads units from standard input, one per line. Valid units go to standard output with every field kept and their
+    values coerced; failure records go to standard error. SCHEMA is the same as for `trueup check --schema`. Exit code
+    0: all valid, 1: some failed, 2: the command or the schema is wrong, 3: out of time or disk space.
 
     \b
       trueup schema invoice.json < replies.jsonl > fitting.jsonl
-      trueup schema invoice.json < replies.jsonl | trueup rules rules.yaml
+      trueup schema invoice.json < replies.jsonl | trueup rules orders.yaml
       trueup schema card.json --enum-prefix "shadow " --enum-delimiter " | " < units.jsonl
     """
     from trueup.batch.judging.filters import Filter

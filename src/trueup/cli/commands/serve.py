@@ -1,4 +1,4 @@
-"""`trueup serve`: the gateway, from a file; or a look at the file alone."""
+"""`trueup serve`: run the gateway from a file, or only check the file."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,19 +11,20 @@ from trueup.verdict.extras import install
 if TYPE_CHECKING:
     from trueup.gateway.config import Config
 
-_STUDIO = "trueup.studio.mounted:offer"  # which each worker imports if the file has a section for it
+_STUDIO = "trueup.studio.mounted:offer"  # every worker imports it if the file has a section for it
 
 
 @click.command()
 @click.argument("config", metavar="[FILE]", required=False)
-@click.option("--listen", metavar="HOST:PORT", help="Address to listen on; overrides the file.")
-@click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="Number of worker processes.")
+@click.option("--listen", metavar="HOST:PORT", help="The address to listen on; overrides the file.")
+@click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="The number of worker processes.")
 @click.option("--server", type=click.Choice(["uvicorn", "granian"]), help="The HTTP server to use.")
-@click.option("--demo", is_flag=True, help="No file: the local model, example contracts, sample requests.")
-@click.option("--reload", is_flag=True, help="Apply changes of the file and its contracts without a SIGHUP.")
-@click.option("--check", is_flag=True, help="Only report what is wrong with the file.")
+@click.option("--demo", is_flag=True, help="Needs no file: the local model, example contracts, sample requests.")
+@click.option("--reload", is_flag=True, help="Apply changes to the file and its contracts without a SIGHUP.")
+@click.option("--check", is_flag=True, help="Only report errors in the file.")
 def serve(
     config: str | None,
+    *,
     listen: str | None,
     workers: int | None,
     server: str | None,
@@ -31,9 +32,10 @@ def serve(
     reload: bool,
     check: bool,
 ) -> int:
-    """Serve an OpenAI- and Anthropic-compatible gateway that makes replies true.
+    """Serve an OpenAI- and Anthropic-compatible gateway that repairs and checks replies.
 
-    FILE names upstreams, contracts and routes. On SIGHUP the running gateway reads it again. Exit code 2: the file has faults; each is one line.
+    FILE names upstreams, contracts and routes. On SIGHUP, the running gateway reads it again. Exit code 2: the file has
+    errors; each is printed on one line.
 
     \b
       trueup serve gateway.yaml
@@ -90,7 +92,7 @@ def _demo(listen: str | None) -> int:
     except NotInstalled as error:
         raise Unavailable(str(error)) from None
     except OSError as error:
-        raise Unavailable(f"port {port} cannot be used: {error.strerror}; give another with --listen") from None
+        raise Unavailable(f"port {port} cannot be used: {error.strerror}; choose another with --listen") from None
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`trueup status`: runs in, how each stands out; nothing is changed, whoever runs them."""
+"""`trueup status`: show the state of runs. It changes nothing and works during a run."""
 
 from pathlib import Path
 from typing import Any
@@ -10,15 +10,16 @@ from trueup.cli.options.runs import RUNS, all_runs, find_run, told
 
 @click.command()
 @click.argument("runs", nargs=-1, metavar="[RUNS]...")
-@click.option("--json", "as_json", is_flag=True, help="Print how the runs stand as one JSON document.")
-def status(runs: tuple[str, ...], as_json: bool) -> int:
-    """Say how RUNS stand: units valid, failed and waiting at each step, cost, failures by code.
+@click.option("--json", "as_json", is_flag=True, help="Print the state of the runs as one JSON document.")
+def status(runs: tuple[str, ...], *, as_json: bool) -> int:
+    """Show the state of RUNS: units valid, failed and waiting at each step, cost, failures by code.
 
-    Without RUNS, all those in the folder runs/. Exit code 0: every run is done or can be resumed, 1: one has failed.
+    Without RUNS, shows all runs in the folder runs/. Exit code 0: every run is done or can be resumed, 1: one has
+    failed.
 
     \b
-      trueup status
-      trueup status runs/first --json
+      trueup status runs/first
+      trueup status --json
     """
     from trueup.batch.pipeline.reporting.status import standing
     from trueup.batch.pipeline.rundir.directory import RunDir

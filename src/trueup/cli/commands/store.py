@@ -1,4 +1,4 @@
-"""`trueup store`: inspect a store, back it up and restore it, erase somebody's data."""
+"""`trueup store`: inspect a store, back it up, restore it, and erase a tenant's or a user's data."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,8 +23,8 @@ def store() -> None:
 @store.command()
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON document.")
-def info(url: str, as_json: bool) -> None:
-    """Show where a store is, how much is in it and since when."""
+def info(url: str, *, as_json: bool) -> None:
+    """Show where a store is, how much it contains and since when."""
     with opened(url) as found:
         about = _about(found)
     if as_json:
@@ -46,13 +46,19 @@ def info(url: str, as_json: bool) -> None:
 @store.command()
 @store_option
 @click.option(
-    "--to", "path", required=True, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Where to."
+    "--to",
+    "path",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The file to write the backup to.",
 )
-@click.option("--force", is_flag=True, help="Replace a file that is there already.")
-def backup(url: str, path: Path, force: bool) -> int:
-    """Write a store into one file, while it is in use; from SQLite or PostgreSQL.
+@click.option("--force", is_flag=True, help="Replace an existing file.")
+def backup(url: str, path: Path, *, force: bool) -> int:
+    """Back up a store, SQLite or PostgreSQL, into one file, even while it is in use.
 
-    The file is checked before it gets its name. Exit code 1: it was written, but the quota does not agree with its ledger.
+    The file is checked before it gets its final name. Exit code 1: it was written, but the quota does not agree with
+    its ledger.
 
     \b
       trueup store backup --store verdicts.db --to verdicts-monday.db
@@ -60,15 +66,15 @@ def backup(url: str, path: Path, force: bool) -> int:
     from trueup.store.backup import back_up
 
     with opened(url) as found:
-        return _tell(path, back_up(found, path, force), "backed up")
+        return _tell(path, back_up(found, path, force=force), "backed up")
 
 
 @store.command()
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
 @store_option
-@click.option("--force", is_flag=True, help="Replace all that is in the store.")
-def restore(file: Path, url: str, force: bool) -> int:
-    """Put the backup in FILE into a store, of SQLite or PostgreSQL.
+@click.option("--force", is_flag=True, help="Replace everything in the store.")
+def restore(file: Path, url: str, *, force: bool) -> int:
+    """Restore the backup in FILE into a store, SQLite or PostgreSQL.
 
     Stop the gateways that use the store first. Exit code 1: it was restored, but the quota does not agree with its ledger.
 
@@ -80,22 +86,22 @@ def restore(file: Path, url: str, force: bool) -> int:
     from trueup.store.errors import StoreError
 
     try:
-        return _tell(file, put_back(file, url, force), "restored")
+        return _tell(file, put_back(file, url, force=force), "restored")
     except StoreError as error:
         raise Unavailable(str(error)) from None
 
 
 @store.command()
 @store_option
-@click.option("--tenant", required=True, metavar="NAME", help="Whose data.")
-@click.option("--user", metavar="NAME", help="Only of this user of the tenant.")
-@click.option("--sums", is_flag=True, help="Also what the tenant used, and its limits.")
-@click.option("--yes", is_flag=True, help="Delete it; otherwise it is only counted.")
-def erase(url: str, tenant: str, user: str | None, sums: bool, yes: bool) -> int:
-    """Delete what a store knows about a tenant or a user.
+@click.option("--tenant", required=True, metavar="NAME", help="The tenant to erase the data of.")
+@click.option("--user", metavar="NAME", help="Erase only the data of this user of the tenant.")
+@click.option("--sums", is_flag=True, help="Also erase the tenant's usage and limits.")
+@click.option("--yes", is_flag=True, help="Delete the data; without this, it is only counted.")
+def erase(url: str, tenant: str, user: str | None, *, sums: bool, yes: bool) -> int:
+    """Delete the data of a tenant or a user.
 
-    Without --yes it only shows what would be deleted. The sums of the tenant and its models stay, for its bill, unless --sums is given.
-    Gateways may keep running. Exit code 1: requests were under way; run it again.
+    Without --yes, it only shows what would be deleted. The sums of the tenant and its models stay for billing, unless
+    --sums is given. Gateways may keep running. Exit code 1: requests were in progress; run it again.
 
     \b
       trueup store erase --store s.db --tenant acme --user ada
@@ -141,15 +147,20 @@ def _days(given: str) -> float | None:
     "--verdicts", type=_days, default="365", show_default=True, metavar="DAYS", help="How long to keep verdicts."
 )
 @click.option(
-    "--ledger", type=_days, default="90", show_default=True, metavar="DAYS", help="How long to keep settled quota."
+    "--ledger",
+    type=_days,
+    default="90",
+    show_default=True,
+    metavar="DAYS",
+    help="How long to keep settled quota entries.",
 )
 @click.option(
     "--tallies", type=_days, default="forever", show_default=True, metavar="DAYS", help="How long to keep rates."
 )
 def prune(url: str, replies: float | None, verdicts: float | None, ledger: float | None, tallies: float | None) -> None:
-    """Delete what is past its time; gateways may keep running.
+    """Delete data that is older than its retention time; gateways may keep running.
 
-    `trueup serve` does this every hour, with the `retention` of its file. DAYS is a number, or `forever`.
+    `trueup serve` does this every hour, with the `retention` times in its file. DAYS is a number, or `forever`.
 
     \b
       trueup store prune --store s.db --replies 7
@@ -159,7 +170,7 @@ def prune(url: str, replies: float | None, verdicts: float | None, ledger: float
     with opened(url) as found:
         gone = found.prune(Retention(replies=replies, verdicts=verdicts, ledger=ledger, tallies=tallies))
     if not gone:
-        click.echo("nothing is past its time")
+        click.echo("nothing is older than its retention time")
         return
     click.echo("deleted")
     for line in _counts(gone):

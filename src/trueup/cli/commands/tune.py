@@ -1,4 +1,4 @@
-"""`trueup tune`: a contract file and labelled replies in; how good its rules are, and suggestions for the file out."""
+"""`trueup tune`: measure the rules of a contract file by labelled replies, and suggest changes to the file."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trueup.material.case import Case
     from trueup.tuning.tune import Suggestion, Tuning
 
-_ROWS = 30  # units in the table, unless all are asked for
+_ROWS = 30  # rows in the table, unless --all is given
 _NEEDS = 5
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 _WIDE = 60
@@ -30,9 +30,9 @@ _WIDE = 60
 )
 @selection_options
 @click.option("--limit", type=click.IntRange(min=1), default=20_000, show_default=True, metavar="N",
-              help="The most replies without a label that are read.")  # fmt: skip
+              help="Read at most N replies without a label.")  # fmt: skip
 @click.option("--apply", "numbers", multiple=True, type=click.IntRange(min=1), metavar="N",
-              help="Write suggestion N into the contract's file; may be repeated.")  # fmt: skip
+              help="Write suggestion N to the contract's file; may be repeated.")  # fmt: skip
 @click.option(
     "--no-examples", is_flag=True, help="With --apply: do not add the deciding replies to the file's examples."
 )
@@ -43,12 +43,13 @@ _WIDE = 60
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Colour; auto means on a terminal, unless NO_COLOR is set.")  # fmt: skip
 def tune(contract: str, sources: tuple[str, ...], **options: Any) -> int:
-    """Say how good the rules of a CONTRACT file are, and suggest changes of it, from labelled replies.
+    """Measure how good the rules of a CONTRACT file are by labelled replies, and suggest changes to the file.
 
-    Judges the replies of each SOURCE under the contract, and compares its decisions with the labels of people (`trueup label`).
-    Finds rules that never fire, mostly misfire or only repeat another, better thresholds, spellings to read as another, and
-    values to read more boldly. Each suggestion is a diff of the file with its own backtest. At least 10 labels must bear on
-    one; p-values are corrected for all tests of the run. SOURCE is a store, a folder of `trueup sift`, a run, or a file of replies.
+    Judges the replies of each SOURCE under the contract, and compares its decisions with the labels of people
+    (`trueup label`). Finds rules that never fire, mostly misfire or only repeat another rule. Finds better thresholds,
+    spellings that should be aliases, and values that could be coerced. Each suggestion is a diff of the file with its
+    own backtest. It needs at least 10 labels; p-values are corrected for all tests of the run. SOURCE is a store, a
+    folder of `trueup sift`, a run, or a file of replies.
 
     Exit code 0: done, with or without suggestions, 2: the command or a file is wrong.
 
@@ -82,7 +83,7 @@ def tune(contract: str, sources: tuple[str, ...], **options: Any) -> int:
 
 
 def _cases(sources: tuple[str, ...], selection: Any, labels: tuple[str, ...]) -> "Iterator[Case]":
-    from trueup.cli.commands.label import label_file  # where `trueup label` writes them
+    from trueup.cli.commands.label import label_file  # `trueup label` writes labels there
     from trueup.material.sources import cases
 
     beside = [label_file((source,), None) for source in sources] if not labels else []
@@ -90,7 +91,7 @@ def _cases(sources: tuple[str, ...], selection: Any, labels: tuple[str, ...]) ->
 
 
 def _apply(tuning: "Tuning", options: dict[str, Any]) -> list[str]:
-    """Write what was asked for; the lines that say so."""
+    """Write the requested suggestions, and return the lines that report it."""
     from trueup.tuning.applying import CannotApply, apply
 
     try:
@@ -130,14 +131,14 @@ def _show(tuning: "Tuning", sources: tuple[str, ...], applied: list[str] | None,
         for line in applied:
             console.print(Text.assemble(("✓ ", "green"), safe_line(line)), soft_wrap=True)
         return
-    for pieces in _lines(tuning, sources, width, options["everything"]):
+    for pieces in _lines(tuning, sources, width, everything=options["everything"]):
         console.print(Text.assemble(*pieces), soft_wrap=True)
 
 
-def _lines(tuning: "Tuning", sources: tuple[str, ...], width: int, everything: bool) -> Iterator[Line]:
+def _lines(tuning: "Tuning", sources: tuple[str, ...], width: int, *, everything: bool) -> Iterator[Line]:
     yield from _head(tuning, width)
     yield []
-    yield from _table(tuning, width, everything)
+    yield from _table(tuning, width, everything=everything)
     for suggestion in tuning.suggestions:
         yield []
         if not suggestion.is_advice and (suggestion.number == 1 or tuning.suggestions[suggestion.number - 2].is_advice):
@@ -174,7 +175,7 @@ def _head(tuning: "Tuning", width: int) -> Iterator[Line]:
         yield [(f"{evidence.left_out:,} replies without a label left out: see --limit", "yellow")]
 
 
-def _table(tuning: "Tuning", width: int, everything: bool) -> Iterator[Line]:
+def _table(tuning: "Tuning", width: int, *, everything: bool) -> Iterator[Line]:
     from trueup.cli.terminal.table import table
     from trueup.tuning.report import name_of, recall, rows_of, share
 
@@ -234,10 +235,10 @@ def _ending(tuning: "Tuning", sources: tuple[str, ...], width: int) -> Iterator[
         return
     source = " ".join(map(quote, sources))
     is_recorded = all(one.case.recorded is not None for one in evidence.seen)
-    if not is_recorded:  # there are no verdicts to choose by
+    if not is_recorded:  # without verdicts, there is no selection
         source += f" --contract {quote(tuning.file.path.as_posix())}"
     if not evidence.labelled and not tuning.needed:
-        yield [("Nobody has labelled these replies: ", "dim"), (safe_line(f"trueup label {source}"), "")]
+        yield [("These replies have no labels yet:  ", "dim"), (safe_line(f"trueup label {source}"), "")]
     for row in tuning.needed[:_NEEDS]:
         chosen = ("--rule", row.unit.name) if row.unit.kind != "field" else ("--code", row.unit.name[:4])
         name = f" {chosen[0]} {quote(chosen[1])}" if is_recorded else ""

@@ -1,4 +1,4 @@
-"""`trueup verify`: a run in; whether every unit is there exactly once, as it was written, and still valid."""
+"""`trueup verify`: check that a run has every unit exactly once, unchanged since it was written, and still valid."""
 
 from typing import TYPE_CHECKING
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     help="Judge N stored outcomes of each step again.  [default: 200]",
 )  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="Judge every stored outcome again.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON document.")
-def verify(run: str, sample: int | None, everything: bool, as_json: bool) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+def verify(run: str, sample: int | None, *, everything: bool, as_json: bool) -> int:
     """Verify a RUN: at each step, units in = valid + failed, none missing, no duplicates, nothing invented.
 
-    Files are compared with the journal line by line, the snapshot with its hashes, the money with the recorded replies. A sample
-    of what is stored is judged again under the run's own pipeline: a unit that is stored as valid and would be refused, or
-    would have another value, is a problem. Exit code 0: everything is right, 1: something is not.
+    Compares files with the journal line by line, the snapshot with its hashes, and the cost with the recorded replies.
+    Judges a sample of the stored outcomes again under the run's own pipeline. A unit that is stored as valid but would
+    now be refused, or have another value, is a problem. Exit code 0: no problems, 1: at least one problem.
 
     \b
       trueup verify runs/first
@@ -54,7 +54,7 @@ def verify(run: str, sample: int | None, everything: bool, as_json: bool) -> int
         write(f"✗ {count(len(wrong), 'problem')}; {_advice(run, problems, rechecked)}\n")
         return 1
     units, chunks = count(found.state.run["units"], "unit"), count(len(found.state.chunks), "chunk")
-    write(f"✓ {units}, {chunks}: every unit is there once, at every step\n")
+    write(f"✓ {units}, {chunks}: every unit is present once at every step\n")
     write(
         f"✓ {rechecked.judged:,} of {count(rechecked.stored, 'stored outcome')} judged again: all agree with the contract\n"
     )
@@ -71,12 +71,12 @@ def _show(problem: "RunProblem") -> None:
 
 
 def _advice(run: str, problems: "list[RunProblem]", rechecked: "Rechecked") -> str:
-    """What to do about problems: files are repaired, outcomes judged again."""
+    """The advice about problems: files are repaired, outcomes are judged again."""
     from trueup.verdict.display import safe_line
 
     told = []
     if problems:
-        told.append(f"`trueup repair {safe_line(run)}` puts right what it can")
+        told.append(f"`trueup repair {safe_line(run)}` repairs what it can")
     if rechecked.problems:
-        told.append(f"`trueup revalidate {safe_line(run)} --apply` lets the run agree with its contract")
+        told.append(f"`trueup revalidate {safe_line(run)} --apply` makes the run agree with its contract")
     return "; ".join(told)

@@ -1,4 +1,4 @@
-"""How a run stands, printed: its head, a table of its steps, notes below it. What models wrote is made safe first."""
+"""Show the state of a run: its head, a table of its steps, and notes. Text that models wrote is made safe first."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,20 +9,20 @@ if TYPE_CHECKING:
     from trueup.batch.pipeline.running.run import RunEnd
 
 
-def print_end(path: Path, result: "RunEnd", as_json: bool) -> None:
-    """How a run stands at the end of this time."""
+def print_end(path: Path, result: "RunEnd", *, as_json: bool) -> None:
+    """Print the state of a run at the end of this session."""
     from trueup.batch.pipeline.reporting.status import standing
     from trueup.batch.pipeline.rundir.directory import RunDir
 
     found = RunDir.look(path)
-    # on a full disk the journal may not have taken how it ended
+    # on a full disk, the journal may lack the end of the run
     ended = {**standing(found, running=False), "status": result.status, "reason": result.reason}
     if as_json:
         print_json({"path": str(path), **ended})
         return
     show_run(path, ended)
     if result.status == "done":
-        _say(f"{path / 'validated.jsonl'}", "failures.jsonl beside it" if found.state.step_rows() else "")
+        _say(f"{path / 'validated.jsonl'}", "failures.jsonl next to it" if found.state.step_rows() else "")
 
 
 def print_json(value: Any) -> None:
@@ -58,7 +58,7 @@ def show_run(path: Path, found: dict[str, Any], *, running: bool = False) -> Non
         console.print(Text(pace, "dim"), soft_wrap=True)
     head = ["step", "valid", "failed", "retried", "pending", "cost", "failures by code"]
     rows = [_row(row) for row in found["steps"]]
-    for line in table(head, rows, "<>>>>><", console.width if console.is_terminal else 0):  # a pipe has no width
+    for line in table(head, rows, "<>>>>><", console.width if console.is_terminal else 0):  # pipes have no width
         console.print(Text.assemble(*line), soft_wrap=True)
     for name, title in (("warnings", "warnings"), ("fixes", "fixes"), ("resent", "sent again")):
         for row in found["steps"]:
@@ -85,7 +85,7 @@ def show_run(path: Path, found: dict[str, Any], *, running: bool = False) -> Non
 
 
 def _pace(found: dict[str, Any]) -> str:
-    """How fast a run goes, how long it still takes and what it will cost, while it runs or where it was stopped."""
+    """The speed, the remaining time and the expected cost of a run that is running or was stopped."""
     from trueup.batch.pipeline.reporting.words import batches, clock, cost
 
     live = found.get("live") or {}

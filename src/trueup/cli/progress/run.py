@@ -1,6 +1,6 @@
-"""A run while it runs, on standard error: a bar with its numbers on a terminal, a plain line now and then anywhere else.
+"""Progress of a run on standard error: a bar with numbers on a terminal, otherwise a plain line from time to time.
 
-The numbers are those of `Live`. What models wrote is made safe first.
+The numbers come from `Live`. Text that models wrote is made safe first.
 """
 
 import sys
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from trueup.batch.pipeline.reporting.live import Live
 
 _EVERY = 5.0  # seconds between lines of a log
-_TOLD = ("FAILED", "torn", "batch ", "script", "trying again", "waiting")  # words of the log that a person must see
+_TOLD = ("FAILED", "torn", "batch ", "script", "trying again", "waiting")  # marks of log lines to show
 _CODES = 3
 
 
 class Watcher:
-    """Shows a run while it runs: a bar that changes on a terminal, a line now and then in a log."""
+    """Show the progress of a run: a changing bar on a terminal, a line from time to time in a log."""
 
-    def __init__(self, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
         self._bar: Any = None
         self._shown = time.monotonic()
@@ -31,7 +31,7 @@ class Watcher:
         self._console = None if quiet else _terminal()
 
     def live(self, live: "Live") -> None:
-        """Hear how a run goes, once a second."""
+        """Take the state of a run, once per second."""
         if self._quiet:
             return
         self._live = live
@@ -46,7 +46,7 @@ class Watcher:
             self._leave()
 
     def said(self, message: str) -> None:
-        """Hear a line of the run's log; only what a person must know is shown."""
+        """Take a line of the run's log, and show it only if a person must know it."""
         if self._quiet or not any(word in message for word in _TOLD):
             return
         text = safe_line(message)
@@ -59,11 +59,11 @@ class Watcher:
             self._leave()
 
     def _leave(self) -> None:
-        """Whoever looked has gone, which is no reason to stop the run."""
+        """The reader has gone, but the run continues."""
         self._quiet, self._bar = True, None
 
     def close(self) -> None:
-        """Draw the last numbers, and take the bar away."""
+        """Draw the last numbers, and remove the bar."""
         if self._bar is None:
             return
         try:
@@ -72,7 +72,7 @@ class Watcher:
                 self._redraw(self._live, self._console)
             self._bar.stop()
         except OSError:
-            pass  # whoever looked has gone
+            pass  # the reader has gone
         self._bar = None
 
     def _redraw(self, live: "Live", console: "Console") -> None:
@@ -85,7 +85,7 @@ class Watcher:
 
 
 def _terminal() -> "Console | None":
-    """The terminal behind standard error, if there is one that a bar can be redrawn on."""
+    """The terminal of standard error, if a bar can be redrawn on it."""
     if not sys.stderr.isatty():
         return None
     from rich.console import Console
@@ -95,7 +95,7 @@ def _terminal() -> "Console | None":
 
 
 def parts_of(live: "Live") -> list[str]:
-    """How a run goes: counts, rate, time left, calls under way, cost, failures by code."""
+    """The state of a run: counts, rate, time left, calls in progress, cost, failures by code."""
     from trueup.batch.pipeline.reporting.words import batches, by_code, clock, cost
 
     done, total = live.done, live.total

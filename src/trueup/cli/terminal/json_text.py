@@ -1,7 +1,7 @@
-r"""JSON values as text: a plain value enters, lines of styled pieces or one document leave.
+r"""Write a plain value as JSON: as lines of styled pieces, or as one document.
 
-It walks with its own stack, so a deep value cannot exhaust Python's, and stops when nobody reads on.
-What it writes is JSON, with every character that could harm a terminal as a `\u` escape.
+It uses its own stack, so deep values cannot exhaust Python's, and it stops when the reader stops. The output is JSON in
+which every character that could harm a terminal is a `\u` escape.
 """
 
 import json
@@ -36,7 +36,7 @@ def lines(value: Any, indent: int = 2) -> Iterator[Line]:
 
 
 def cut(line: Line, room: int) -> Line:
-    """A line cut to so many cells."""
+    """A line cut to a number of cells."""
     out: Line = []
     for text, style in line:
         if cell_len(text) > room:
@@ -46,7 +46,7 @@ def cut(line: Line, room: int) -> Line:
     return out
 
 
-def document(value: Any, indented: bool) -> str:
+def document(value: Any, *, indented: bool) -> str:
     r"""The value as one JSON document, on one line or indented.
 
     >>> document({"a": "\u202e"}, indented=False)
@@ -73,7 +73,7 @@ def _scalar(value: Any) -> Piece:
 
 
 def _walk(value: Any) -> Iterator[tuple[int, Piece]]:
-    """Pieces in order; a depth of 0 or more starts a new line at that depth, -1 goes on in this one."""
+    """Pieces in order. A depth of 0 or more starts a new line at that depth; -1 continues the current line."""
     stack: list[tuple[Iterator[Any], str]] = []
     here, name = value, None
     while True:

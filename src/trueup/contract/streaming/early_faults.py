@@ -1,8 +1,10 @@
-"""Faults of a value that are certain before it has closed: too long a text, too many items or members, a name that is not allowed.
+"""Faults of a value that are certain before it has closed: a text that is too long, too many items or members, a
+forbidden name.
 
-A growing value enters after each piece of text; findings leave, each once. Only what no continuation can mend is said: a name that may
-still be matched to a field, a text that may end before its last comma, an item that may turn out to be a key are left to the end.
-Where a Python type looks at values before their constraints do, nothing is certain.
+Takes a growing value after each piece of text; returns findings, each once. A fault is reported only if no continuation
+can resolve it: a name that may still be matched to a field, a text that may end before its last comma, and an item that
+may turn out to be a key wait until the end. If a Python type examines values before their constraints do, nothing is
+certain.
 """
 
 import sys
@@ -26,21 +28,21 @@ if TYPE_CHECKING:
 
 _LIMITS = ("maxLength", "maxItems", "maxProperties")
 _SHUT = ("additionalProperties", "unevaluatedProperties")
-_AT_THE_END = " \t,:{}[]"  # what may stand behind a text whose closing quote is missing
+_AT_THE_END = " \t,:{}[]"  # possible text after a string without its closing quote
 _CODES = frozenset({"V003", "V007", "V012"})
 _MOST_STEPS = 8
-_MOST_KNOWN = 1000  # places that are remembered; names of a model's own are among them
+_MOST_KNOWN = 1000  # places that are remembered; a model's own names are among them
 
 
 class _Allowed(NamedTuple):
-    """What a schema allows of one container."""
+    """The limits that a schema sets for one container."""
 
-    names: frozenset[str] | None = None  # of an object; None where it can have any
+    names: frozenset[str] | None = None  # of an object; None if it can have any
     most: int | None = None  # items or members
 
 
 class _Level:
-    """An open container, and what its schema allows; a node of None says that nothing is known of it."""
+    """An open container, and the limits in its schema; if the node is None, nothing is known about it."""
 
     __slots__ = ("allowed", "doubtful", "node", "path", "raw", "seen")
 
@@ -48,13 +50,13 @@ class _Level:
         self.raw = raw
         self.path = path
         self.node = node
-        self.allowed = allowed  # None where that is anything
+        self.allowed = allowed  # None if it can be anything
         self.seen = 0
-        self.doubtful: list[str] = []  # names that are not allowed, but may belong to an envelope
+        self.doubtful: list[str] = []  # names that are not allowed, but may be an envelope
 
 
 class EarlyLimits:
-    """The limits of one contract, each found out when a value first comes to it."""
+    """The limits of one contract, each computed when a value first reaches it."""
 
     __slots__ = ("_allowed", "_inside", "_strings", "is_type", "root")
 
@@ -66,7 +68,7 @@ class EarlyLimits:
         self._strings: dict[int, int] = {}
 
     def inside(self, node: Node, slot: Any, raw: Any, *, is_root: bool) -> Node | None:
-        """The node of a container that has opened inside; the items of a list are alike, and so are the values of a field."""
+        """The node of a container that has opened inside; all items of a list share one, and all values of a field."""
         key = (id(node), type(raw), 0 if isinstance(slot, int) and not node.prefix else slot)
         if is_root or key not in self._inside:
             found = _inside(node, slot, raw, is_root=is_root)
@@ -76,14 +78,14 @@ class EarlyLimits:
         return self._inside[key]
 
     def allowed(self, node: Node, kind: type) -> _Allowed | None:
-        """What a container at a node may have; None where that is anything."""
+        """The limits of a container at a node; None if there are none."""
         key = (id(node), kind)
         if key not in self._allowed:
             self._allowed[key] = _items(node, is_type=self.is_type) if kind is list else _members(node)
         return self._allowed[key]
 
     def string(self, node: Node) -> int:
-        """How long a string at a node may be."""
+        """The maximum length of a string at a node."""
         if id(node) not in self._strings:
             limit = None if node.compiled().listed else _limit(node.places, "string", "maxLength")
             self._strings[id(node)] = sys.maxsize if limit is None else limit
@@ -91,7 +93,7 @@ class EarlyLimits:
 
 
 class Early:
-    """Looks at one growing value; `limits` is what `limits_of` gives."""
+    """Examines one growing value; `limits` is the result of `limits_of`."""
 
     __slots__ = ("_at", "_contract", "_levels", "_limits", "_most", "_next", "_string", "_told", "_tries", "_turn")
 
@@ -101,14 +103,14 @@ class Early:
         self._levels: list[_Level] = []
         self._turn = -1
         self._string: Any = None  # the open string, as the growing value knows it
-        self._at: Parts = ()  # where it is
+        self._at: Parts = ()  # its place
         self._most = 0  # characters that it may have
         self._next = 0  # it is looked at once it is as long
         self._told: set[Parts] = set()
-        self._tries: Counter[Parts] = Counter()  # how often something was not certain yet
+        self._tries: Counter[Parts] = Counter()  # how many times something was not certain yet
 
     def look(self, growing: GrowingValue) -> list[Finding]:
-        """What has become certain since the last look."""
+        """The faults that have become certain since the last call."""
         if growing.lost or growing.root is None:
             return []
         found: list[Finding] = []
@@ -127,7 +129,7 @@ class Early:
         return [one for one in found if self._is_certain(one, growing)] if found else found
 
     def _follow(self, growing: GrowingValue) -> list[_Level]:
-        """Take in which containers are open; those to look at leave, a root that has closed too."""
+        """Record which containers are open; returns those to examine, including a root that has closed."""
         levels = self._levels
         opened = growing.containers or [growing.root]
         if levels and len(opened) == len(levels) and opened[-1] is levels[-1].raw:
@@ -164,19 +166,19 @@ class Early:
                     yield words.unknown_key((*level.path, key), sorted(names.difference(raw)))
 
     def _closed(self, level: _Level, growing: GrowingValue) -> int:
-        """How many members are there for certain: those that have closed, and a container that has opened behind them."""
+        """The number of members that certainly exist: closed ones, and a container that has opened after them."""
         if level is not self._levels[-1]:
             return len(level.raw)
         depth, raw, count = growing.innermost
         return count if depth and raw is level.raw else len(level.raw)
 
     def _may_shrink(self, level: _Level) -> bool:
-        """Whether an object may lose members: a null may be left out, and a bracket may be missing before those of an object around it."""
+        """Whether an object may lose members: a null may be dropped, or a bracket be missing before outer members."""
         raw = level.raw
         return isinstance(raw, dict) and (None in raw.values() or any(self._is_of_outer(key, level) for key in raw))
 
     def _may_be_matched(self, key: str, level: _Level) -> bool:
-        """Whether a name is one of the object's in another spelling, or one of an object around it."""
+        """Whether a name is a different spelling of one of the object's names, or belongs to an object around it."""
         own = level.node is not None and level.node.names.match(key) is not None
         return own or self._is_of_outer(key, level)
 
@@ -188,7 +190,7 @@ class Early:
     # -- the open string -----------------------------------------------------------------------
 
     def _measure(self) -> None:
-        """Find out how long the string may be that is open."""
+        """Look up how long the open string may be."""
         level = self._levels[-1]
         slot = _last(level.raw)
         at = (*level.path, slot)
@@ -199,19 +201,19 @@ class Early:
         self._next = self._most + 1
 
     def _too_long(self, growing: GrowingValue) -> Iterator[Finding]:
-        self._next = growing.string_size * 5 // 4  # what is looked at again has grown by then
+        self._next = growing.string_size * 5 // 4  # a value that is examined again has grown by then
         if len(growing.first_line().rstrip(_AT_THE_END)) > self._most:
             yield words.wrong_size(self._at, "maxLength", self._most, self._most + 1)
-        self._string = growing.open_string  # to look at it may have shown it anew
+        self._string = growing.open_string  # examining it may have replaced it
 
     def _is_certain(self, found: Finding, growing: GrowingValue) -> bool:
-        """Whether the contract itself says so of what has come; each is said once."""
+        """Whether the contract itself reports this for the text so far; each fault is reported once."""
         path = parse(found.path)
         if path in self._told:
             return False
         self._tries[path] += 1
         again = self._tries[path]
-        if again & (again - 1) and found.data.get("rule") != "maxLength":  # the more has come, the seldomer
+        if again & (again - 1) and found.data.get("rule") != "maxLength":  # the more text, the less often
             return False
         if self._is_said(path, growing.value):
             self._told.add(path)
@@ -229,10 +231,10 @@ class Early:
 
 
 def limits_of(contract: "Contract[Any]") -> EarlyLimits | None:
-    """The limits that `Early` looks for; None where nothing can be certain early."""
+    """The limits that `Early` checks; None if nothing can be certain early."""
     schema = contract.schema
     if contract.accept == "lossy":
-        return None  # a part of a broken value may be taken for it
+        return None  # a part of a broken value may be read as the value
     if schema is None or not _has_limits(schema.source) or schema.own_code.before_some:
         return None
     return EarlyLimits(root_node(schema, contract.options).compiled(), is_type=schema.is_type)
@@ -246,7 +248,7 @@ def _has_limits(schema: Any) -> bool:
 
 
 def _members(node: Node) -> _Allowed | None:
-    """What an object may have."""
+    """The limits of an object."""
     known = [names for place in (*node.places, *node.bare) if (names := closed_keys(place)) is not None]
     names = frozenset.intersection(*known) if known else None
     most = _limit(node.places, "object", "maxProperties")
@@ -254,14 +256,14 @@ def _members(node: Node) -> _Allowed | None:
 
 
 def _items(node: Node, *, is_type: bool) -> _Allowed | None:
-    """What a list may have; in a set of a Python type, equal items are one."""
+    """The limits of a list; in a set of a Python type, equal items are one."""
     is_set = is_type and any(here.rules.get("uniqueItems") for here in facets(node.places))
     most = None if is_set else _limit(node.places, "array", "maxItems")
     return None if most is None else _Allowed(None, most)
 
 
 def _inside(node: Node, slot: Any, container: Any, *, is_root: bool) -> Node | None:
-    """The node of a container that has opened; None where it may be brought to something else."""
+    """The node of a container that has opened; None if it may be converted to something else."""
     here = node if is_root else _child(node, slot)
     kind = type(container)
     for _ in range(_MOST_STEPS):
@@ -282,7 +284,7 @@ def _child(node: Node, slot: Any) -> Node | None:
 
 
 def _limit(places: tuple[SchemaPlace, ...], kind: str, word: str, depth: int = 0) -> int | None:
-    """The most that a schema allows of a value of one kind; None where there is no limit, or a text may be brought to another kind."""
+    """The maximum in a schema for a value of one kind; None without a limit, or if a text may be converted."""
     types = [types_at(place) for place in places]
     if depth > _MOST_STEPS or (kind == "string" and not all(each <= {kind, "null"} for each in types)):
         return None
@@ -298,12 +300,12 @@ def _limit(places: tuple[SchemaPlace, ...], kind: str, word: str, depth: int = 0
 
 
 def _may_wrap(level: _Level, node: Node, slot: Any) -> bool:
-    """Whether a text may be all of the value, written as JSON under a name of its own."""
+    """Whether a text may be the whole value, written as JSON under its own name."""
     return not level.path and isinstance(level.raw, dict) and len(level.raw) == 1 and slot not in node.props
 
 
 def _last(container: Any) -> Any:
-    """The slot of the last member of a container; None where it has none."""
+    """The slot of the last member of a container; None if it is empty."""
     if isinstance(container, list):
         return len(container) - 1 if container else None
     return next(reversed(container), None)

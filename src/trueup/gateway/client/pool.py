@@ -65,7 +65,7 @@ class Pool:
         """An open link, as soon as there is room for it; it must be given back."""
         first = True
         while len(self._used) + self._opening >= self._most:
-            await self._wait(first)
+            await self._wait(first=first)
             first = False
             link = self.idle(origin)
             if link is not None:
@@ -103,7 +103,7 @@ class Pool:
         self._aside.clear()
         await asyncio.sleep(0)  # the transports end in the next turn of the loop
 
-    async def _wait(self, first: bool) -> None:
+    async def _wait(self, *, first: bool) -> None:
         """Wait until a link is given back. A waiter that is woken and leaves wakes the next one; a waiter that comes too late
         is next again.
         """

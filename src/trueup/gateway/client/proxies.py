@@ -32,10 +32,11 @@ class ProxyRefused(OSError):
     """A proxy did not open a tunnel to the upstream."""
 
 
-def proxy_for(host: str, port: int, secure: bool, environ: Mapping[str, str]) -> Proxy | None:
+def proxy_for(host: str, port: int, environ: Mapping[str, str], *, secure: bool) -> Proxy | None:
     """The proxy for a host.
 
-    >>> proxy_for("api.example", 443, True, {"HTTPS_PROXY": "http://ada:pw@proxy.example:3128", "NO_PROXY": ".test"})
+    >>> environ = {"HTTPS_PROXY": "http://ada:pw@proxy.example:3128", "NO_PROXY": ".test"}
+    >>> proxy_for("api.example", 443, environ, secure=True)
     Proxy('proxy.example', 3128)
     """
     name = "https_proxy" if secure else "http_proxy"

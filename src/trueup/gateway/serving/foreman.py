@@ -41,12 +41,12 @@ class Foreman:
 
     def end(self) -> None:
         self.ended.set()
-        self._wishes.put(False)
+        self._wishes.put(item=False)
         self._thread.join(5)
 
     def want_reload(self) -> None:
         """Reload soon; may be called from a signal's handler."""
-        self._wishes.put(True)
+        self._wishes.put(item=True)
 
     def reload(self) -> None:
         """Read the configuration, and let every worker adopt it if it is usable."""

@@ -24,7 +24,7 @@ def count_attempts(metrics: Metrics, exchange: Exchange, model: str, answer: Ans
         metrics.tick(ATTEMPTS, asked)
         metrics.tick(ASKED, asked)
         if alarm is not None:
-            alarm.count(asked[0], False)
+            alarm.count(asked[0], retried=False)
     else:
         _count_each(metrics, contract, model, attempts, alarm)
     if answer.verdict.fixes:
@@ -47,7 +47,7 @@ def _count_each(
             if attempt is not attempts[-1]:
                 metrics.tick(RETRIED, (asked,))
             if alarm is not None:
-                alarm.count(asked, attempt is not attempts[-1])
+                alarm.count(asked, retried=attempt is not attempts[-1])
         if attempt.verdict is not None and attempt.verdict.findings:
             for code in {finding.code for finding in attempt.verdict.errors}:
                 metrics.count("trueup_findings_total", contract=contract, model=asked, code=code)
