@@ -111,10 +111,10 @@ def trueup_arm(client: OpenAI, repair: str = "whole", **more: Any) -> Callable[[
     shown = more.pop("shown", True)
 
     def run(task: Task) -> dict[str, Outcome]:
-        answer = contract_of(task).ask(client, messages(task, shown), policy_of(task, repair=repair, **more))
+        answer = contract_of(task).ask(client, messages(task, shown=shown), policy_of(task, repair=repair, **more))
         first, last = answer.attempts[0], answer.attempts[-1]
         if first.verdict is None:  # the server refused the request
-            none = Outcome(False, False, why=str(first.failure))
+            none = Outcome(valid=False, right=False, why=str(first.failure))
             return {"bare": none, "recovery": none, "loop": none}
         valid, value = bare(task, first.verdict)
         cost = sum(first.usage.get(key, 0) for key in ("input_tokens", "output_tokens"))

@@ -34,7 +34,7 @@ BARE = {
 }  # a correction without the evidence
 
 
-def contract_of(task: Task, grounded: bool = False) -> Contract:
+def contract_of(task: Task, *, grounded: bool = False) -> Contract:
     """The contract for a task; with `grounded`, each value of a reply must be in the conversation."""
     if task.calls:
         more: dict[str, Any] = {"grounded": {"calls": True}} if grounded else {}

@@ -31,7 +31,7 @@ def _rate(rows: list[dict[str, Any]], arm: str, what: str = "valid") -> str:
     return f"{sum(row[arm]['valid'] and row[arm][what] for row in rows)} of {len(rows)}" if rows else "–"
 
 
-def _table(rows: list[dict[str, Any]], arms: list[tuple[str, str]], split: bool) -> list[str]:
+def _table(rows: list[dict[str, Any]], arms: list[tuple[str, str]], *, split: bool) -> list[str]:
     plain, calls = [row for row in rows if not row["calls"]], [row for row in rows if row["calls"]]
     groups = [
         ("English", [r for r in plain if r["lang"] == "en"]),

@@ -143,7 +143,7 @@ def tasks() -> list[Task]:
     return sorted(rows, key=lambda row: (row.id.rpartition("-")[2], row.lang, row.task))
 
 
-def messages(task: Task, shown: bool = True) -> list[dict[str, Any]]:
+def messages(task: Task, *, shown: bool = True) -> list[dict[str, Any]]:
     """The conversation to send: the example, unless it is left out, and the prompt."""
     asked = {"role": "user", "content": task.prompt}
     if not shown:

@@ -13,7 +13,11 @@ def dialogue(rounds: int) -> Result:
     from trueup.checks.reply import compile_reply
 
     states, replies = state(rounds), reply(rounds)
-    return {**states, "us": {**states["us"], **replies["us"]}, "large": _large(make_states(), compile_reply(True, {}))}
+    return {
+        **states,
+        "us": {**states["us"], **replies["us"]},
+        "large": _large(make_states(), compile_reply(spec=True, environ={})),
+    }
 
 
 def _large(states: Any, rules: Any) -> Result:

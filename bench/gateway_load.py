@@ -59,7 +59,7 @@ def memory_of(pid: int) -> float:
     return own + sum(memory_of(int(child)) for child in children)
 
 
-def request(key: str, stream: bool) -> bytes:
+def request(key: str, *, stream: bool) -> bytes:
     body = json.dumps({"model": "m", "messages": MESSAGES, "stream": stream}, separators=(",", ":")).encode()
     return (
         b"POST /v1/chat/completions HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\nx-trueup-state: ASKING\r\n"
@@ -68,7 +68,7 @@ def request(key: str, stream: bool) -> bytes:
 
 
 async def _one(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent: bytes, stream: bool
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent: bytes, *, stream: bool
 ) -> tuple[float, bool]:
     start = time.perf_counter()
     writer.write(sent)
@@ -86,13 +86,13 @@ async def _one(
     return (first if stream else time.perf_counter() - start), good
 
 
-async def _worker(port: int, sent: bytes, stream: bool, left: list[int], times: list[float], pace: float) -> int:
+async def _worker(port: int, sent: bytes, left: list[int], times: list[float], pace: float, *, stream: bool) -> int:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     errors = 0
     at = time.perf_counter()
     while left[0] > 0:
         left[0] -= 1
-        took, good = await _one(reader, writer, sent, stream)
+        took, good = await _one(reader, writer, sent, stream=stream)
         times.append(took)
         errors += not good
         if pace:
@@ -107,10 +107,10 @@ async def load(
 ) -> Load:
     """Send so many requests over so many connections; with `pace`, one every so many seconds on each."""
     times: list[float] = []
-    sent = request(key, stream)
+    sent = request(key, stream=stream)
     left = [count]
     cpu, start = cpu_of(pid), time.perf_counter()
-    errors = await asyncio.gather(*(_worker(port, sent, stream, left, times, pace) for _ in range(connections)))
+    errors = await asyncio.gather(*(_worker(port, sent, left, times, pace, stream=stream) for _ in range(connections)))
     return Load(times, time.perf_counter() - start, cpu_of(pid) - cpu, sum(errors))
 
 

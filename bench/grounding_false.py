@@ -67,7 +67,11 @@ class Facts:
             return True
         if not float(value).is_integer() or value > 9_999_999:
             return False
-        forms = {words(int(value), self.language), words(int(value), self.language, True), "两" if value == 2 else ""}
+        forms = {
+            words(int(value), self.language),
+            words(int(value), self.language, feminine=True),
+            "两" if value == 2 else "",
+        }
         east = self.language in ("zh", "ja")
         for form in filter(None, forms):
             said = bare(form).casefold()

@@ -310,7 +310,7 @@ def _spanish(clock: Clock) -> list[Form]:
     h, m = clock
     half, also = h % 12 or 12, _other_half(clock) if h <= 12 else ()
     the, then_the = ("la" if half == 1 else "las"), ("la" if half % 12 + 1 == 1 else "las")
-    now, then = words(half, "es", True), words(half % 12 + 1, "es", True)
+    now, then = words(half, "es", feminine=True), words(half % 12 + 1, "es", feminine=True)
     part = _part(h, ("de la mañana", "de la tarde", "de la noche"), 20)
     suffix = "a. m." if h < 12 else "p. m."
     the24 = "la" if h == 1 else "las"
@@ -343,7 +343,7 @@ def _spanish(clock: Clock) -> list[Form]:
 def _french(clock: Clock) -> list[Form]:
     h, m = clock
     half, also = h % 12 or 12, _other_half(clock) if h <= 12 else ()
-    now, then = words(half, "fr", True), words(half % 12 + 1, "fr", True)
+    now, then = words(half, "fr", feminine=True), words(half % 12 + 1, "fr", feminine=True)
     part = _part(h, ("du matin", "de l'après-midi", "du soir"), 18)
     forms = [
         Form("h", f"{h}h{m:02}", also=also),
@@ -360,7 +360,7 @@ def _french(clock: Clock) -> list[Form]:
 def _portuguese(clock: Clock) -> list[Form]:
     h, m = clock
     half, also = h % 12 or 12, _other_half(clock) if h <= 12 else ()
-    now, then = words(half, "pt", True), words(half % 12 + 1, "pt", True)
+    now, then = words(half, "pt", feminine=True), words(half % 12 + 1, "pt", feminine=True)
     part = _part(h, ("da manhã", "da tarde", "da noite"), 19)
     forms = [
         Form("h", f"{h}h{m:02}" if m else f"{h}h", also=also),
@@ -430,7 +430,7 @@ def integers(n: int, place: Locale, key: str) -> list[Form]:
         forms += [Form("grouped", grouped(n, place))] * 2
     if place.east:
         forms.append(Form("wide", wide(str(n))))
-    said = words(n, place.language, feminine)
+    said = words(n, place.language, feminine=feminine)
     if place.language == "zh" and n == 2:
         said = "两"
     elif n == 1 or (place.language == "de" and n % 100 == 1):

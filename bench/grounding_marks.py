@@ -215,7 +215,7 @@ SMALLER = {"kg": ("g", 1000), "g": ("mg", 1000)}
 LARGER = {"mg": ("g", 1000), "g": ("kg", 1000)}
 
 
-def measures(value: Number, unit: str, place: Locale, convert: bool) -> list[Form]:
+def measures(value: Number, unit: str, place: Locale, *, convert: bool) -> list[Form]:
     text = _trim(value, place)
     signs = ("m²", "m2", "㎡") if unit == "m2" else (unit,)
     name_d, name_h = UNITS[unit][place.language]

@@ -364,7 +364,7 @@ def _plain_surfaces(leaf: Leaf, place: Locale, chance: Random) -> list[Form]:
         return marks.percents(thing, place)
     if leaf.kind == "measure":
         number, unit, convert = thing
-        return marks.measures(number, unit, place, convert)
+        return marks.measures(number, unit, place, convert=convert)
     if leaf.kind == "id":
         return marks.identifiers(thing, place)
     texts = forms.strings(thing, place, chance)

@@ -52,7 +52,7 @@ def all_cases(seed: int, count: int, languages: Sequence[str], halves: Sequence[
         yield from cases(one, pool)
 
 
-def schema_of(value: Any, leaves: Sequence[Leaf], formats: bool) -> dict[str, Any]:
+def schema_of(value: Any, leaves: Sequence[Leaf], *, formats: bool) -> dict[str, Any]:
     """A schema that fits the value, with `format: date` for dates if asked for."""
     kinds = {re.sub(r"\[\d+\]", "[]", leaf.path): leaf.kind for leaf in leaves}
 
@@ -102,7 +102,7 @@ class Engine:
 
         made = case.document
         formats = len(made.name) % 2 == 0
-        schema = schema_of(made.value, made.leaves, formats)
+        schema = schema_of(made.value, made.leaves, formats=formats)
         option = option_of(made.leaves)
         key = json.dumps([schema, option])
         if key not in self.contracts:

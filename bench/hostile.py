@@ -93,7 +93,7 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONHASHSEED": "0", "PYTHONFAULTHANDLER": "0"}
 
 
-def hostile(limit: float, quick: bool) -> Result:
+def hostile(limit: float, *, quick: bool) -> Result:
     """Every peer on the five shapes of the issue; repeated tokens (X2) for all with a shorter limit."""
     sizes = [62_500, 125_000] if quick else [62_500, 125_000, 250_000, 500_000, MEGABYTE, 2 * MEGABYTE]
     table: dict[str, Result] = {}

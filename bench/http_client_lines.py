@@ -28,9 +28,7 @@ _leaving: set[asyncio.Task[Any]] = set()
 class Reply:
     """An answer of another client, with the interface of ours."""
 
-    def __init__(
-        self, status: int, headers: Headers, pieces: AsyncIterator[bytes], close: Callable[[bool], Any]
-    ) -> None:
+    def __init__(self, status: int, headers: Headers, pieces: AsyncIterator[bytes], close: Callable[..., Any]) -> None:
         self.status = status
         self._headers = headers
         self._pieces = pieces
@@ -75,7 +73,7 @@ class Reply:
         self._whole = True
 
     def close(self) -> None:
-        left = self._close(self._whole)
+        left = self._close(whole=self._whole)
         if left is not None:
             task = asyncio.ensure_future(left)
             _leaving.add(task)
@@ -156,7 +154,7 @@ class Aiohttp(Line):
     async def ask(self, method: str, url: str, headers: dict[str, str], body: bytes | None) -> Reply:
         answer = await self.session.request(method, url, headers=headers, data=body, allow_redirects=False)
 
-        def close(whole: bool) -> None:
+        def close(*, whole: bool) -> None:
             answer.release() if whole else answer.close()
 
         named = [(name.lower(), value) for name, value in answer.raw_headers]
@@ -183,7 +181,7 @@ class Httpcore(Line):
         asked = self.kind(method, url, headers={"host": place.netloc, **headers, **size}, content=body)
         answer = await self.pool.handle_async_request(asked)
         named = [(name.lower(), value) for name, value in answer.headers]
-        return Reply(answer.status, named, answer.aiter_stream(), lambda _: answer.aclose())
+        return Reply(answer.status, named, answer.aiter_stream(), lambda **_: answer.aclose())
 
     async def close(self) -> None:
         if self.ready:
@@ -203,7 +201,7 @@ class Httpx(Line):
         asked = self.client.build_request(method, url, headers=headers, content=body)
         answer = await self.client.send(asked, stream=True)
         named = [(name.lower(), value) for name, value in answer.headers.raw]
-        return Reply(answer.status_code, named, answer.aiter_raw(), lambda _: answer.aclose())
+        return Reply(answer.status_code, named, answer.aiter_raw(), lambda **_: answer.aclose())
 
     async def close(self) -> None:
         if self.ready:
@@ -220,10 +218,9 @@ class Pyreqwest(Line):
         from pyreqwest.exceptions import PyreqwestError
 
         self.errors = (PyreqwestError,)
-        made = (
-            ClientBuilder().max_connections(self.connections).follow_redirects(False).no_proxy().error_for_status(False)
-        )
-        made = made.gzip(False).deflate(False).brotli(False).zstd(False).http1_only()
+        made = ClientBuilder().max_connections(self.connections).no_proxy().http1_only()
+        made = made.follow_redirects(False).error_for_status(False)  # noqa: FBT003 - the names of its setters
+        made = made.gzip(False).deflate(False).brotli(False).zstd(False)  # noqa: FBT003 - the same
         if file := os.environ.get("SSL_CERT_FILE"):
             with open(file, "rb") as certificate:  # noqa: PTH123
                 made = made.add_root_certificate_pem(certificate.read())
@@ -241,7 +238,7 @@ class Pyreqwest(Line):
             while (piece := await reader.read_chunk()) is not None:
                 yield bytes(piece)
 
-        def close(whole: bool) -> Awaitable[None]:  # noqa: ARG001
+        def close(*, whole: bool) -> Awaitable[None]:  # noqa: ARG001
             return open_request.__aexit__(None, None, None)
 
         return Reply(answer.status, _raw(answer.headers.items()), pieces(), close)
@@ -269,7 +266,7 @@ class Niquests(Line):
             async for piece in await answer.iter_raw(-1):
                 yield piece
 
-        return Reply(answer.status_code, _raw(answer.headers.items()), pieces(), lambda _: answer.close())
+        return Reply(answer.status_code, _raw(answer.headers.items()), pieces(), lambda **_: answer.close())
 
     async def close(self) -> None:
         if self.ready:

@@ -43,7 +43,7 @@ def certificate(folder: Path) -> tuple[Path, Path]:
     authority, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     now = dt.datetime.now(dt.UTC)
 
-    def signed(name: str, public: Any, ca: bool) -> Any:
+    def signed(name: str, public: Any, *, ca: bool) -> Any:
         made = x509.CertificateBuilder().subject_name(_name(name)).issuer_name(_name("bench")).public_key(public)
         made = made.serial_number(x509.random_serial_number()).not_valid_before(now - dt.timedelta(days=1))
         made = made.not_valid_after(now + dt.timedelta(days=1))
@@ -67,7 +67,7 @@ def certificate(folder: Path) -> tuple[Path, Path]:
 # -- one client, in a separate process -------------------------------------------------------------------
 
 
-async def work(line: Any, upstream: Any, many: int, count: int, stream: bool) -> None:
+async def work(line: Any, upstream: Any, many: int, count: int, *, stream: bool) -> None:
     """So many requests over so many connections."""
     body = json.dumps({"model": "m", "messages": MESSAGES, "stream": stream}, separators=(",", ":")).encode()
     left = [count]
@@ -100,7 +100,7 @@ async def client(name: str, plain: str, secure: str) -> None:
     while told := (await asyncio.to_thread(sys.stdin.readline)).split():
         place, kind, many, count = told[0], told[1], int(told[2]), int(told[3])
         before, start = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-        await work(line, upstreams[place], many, count, kind == "stream")
+        await work(line, upstreams[place], many, count, stream=kind == "stream")
         after = resource.getrusage(resource.RUSAGE_SELF)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         sys.stdout.write(json.dumps([cpu / count, (time.perf_counter() - start) / count]) + "\n")

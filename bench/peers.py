@@ -85,7 +85,7 @@ def _baml(schema: Any) -> Read:
     runtime = baml_py.BamlRuntime.from_files(".", files, {})
     context, module = runtime.create_context_manager(), source.module
     parse = runtime.parse_llm_response
-    return lambda text: parse("Read", text, module, module, module, False, context, None, None, {})
+    return lambda text: parse("Read", text, module, module, module, False, context, None, None, {})  # noqa: FBT003 - as the library names none
 
 
 # Readers of broken text.

@@ -167,7 +167,7 @@ def simulated(labels: int, world: int) -> float:
 
     drawn = [draw() for _ in range(labels)]
     early = [
-        LabelledReply(str(n), chance.random() < p, False, text, "", f"{n // 2}", n + 1.0)
+        LabelledReply(str(n), chance.random() < p, refused=False, text=text, conversation=f"{n // 2}", at=n + 1.0)
         for n, (text, p) in enumerate(drawn)
     ]
     scorer = Scorer(train(early).model)

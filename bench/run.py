@@ -50,7 +50,7 @@ def _sections(options: argparse.Namespace) -> dict[str, Callable[[], Result]]:
         "broken": lambda: broken(rounds),
         "streaming": lambda: streaming(4_000 if quick else 16_000, 2 if quick else 7),
         "short-stream": lambda: streaming(4_000, 2 if quick else 7),
-        "hostile": lambda: hostile(2.0 if quick else options.limit, quick),
+        "hostile": lambda: hostile(2.0 if quick else options.limit, quick=quick),
         "tools": lambda: tools(rounds),
         "dialogue": lambda: dialogue(rounds),
         "large": lambda: large(0.05 if quick else 10),

@@ -52,7 +52,7 @@ def test_a_right_reply_is_known_by_its_values(tasks: Any) -> None:
 def test_the_tables_count_what_they_say(tasks: Any, tmp_path: Path) -> None:
     import asking_report
 
-    def outcome(valid: bool, again: int, tokens: int) -> dict[str, Any]:
+    def outcome(again: int, tokens: int, *, valid: bool) -> dict[str, Any]:
         return {"valid": valid, "right": False, "again": again, "tokens": tokens, "why": "" if valid else "V002,V005"}
 
     arms = [*(arm for arm, _ in [*asking_report.FREE, *asking_report.OTHER]), "held recovery"]
@@ -62,7 +62,7 @@ def test_the_tables_count_what_they_say(tasks: Any, tmp_path: Path) -> None:
             "task": "person",
             "lang": lang,
             "calls": False,
-            **{arm: outcome(good, 2, 100) for arm in arms},
+            **{arm: outcome(2, 100, valid=good) for arm in arms},
         }
         for lang, good in (("en", True), ("es", False))
     ]

@@ -1,4 +1,4 @@
-"""Q1 and Q3 as the specification words them, against every conversation of up to four messages."""
+"""Q1 and Q3 in the words of the specification, against every conversation of up to four messages."""
 
 from itertools import product
 from typing import Any
@@ -23,12 +23,12 @@ def text_of(messages: list[dict[str, Any]]) -> str:
     return "".join(each["content"] or "" for each in messages if each["role"] == "assistant")
 
 
-def expected(messages: list[dict[str, Any]], lenient: bool = False) -> str:
-    """The reason, by the words of Q1 to Q6 and nothing of the code; a reply is what follows the user's last message."""
+def expected(messages: list[dict[str, Any]], *, lenient: bool = False) -> str:
+    """The reason according to Q1 to Q6, without our code; a reply is everything after the user's last message."""
     last = max((at for at, each in enumerate(messages) if each["role"] == "user"), default=-1)
     turn = messages[last + 1 :]
     outputs = [at for at, each in enumerate(turn) if each["role"] == "tool"]
-    calls = outputs or [each for each in turn if each.get("tool_calls")]  # an output is that of a call
+    calls = outputs or [each for each in turn if each.get("tool_calls")]  # an output belongs to a call
     text = text_of(turn)
     if all(each["role"] != "assistant" for each in turn):
         return "No assistant message"
@@ -57,11 +57,11 @@ CASES = [list(case) for n in (1, 2, 3) for case in product(MESSAGES, repeat=n) i
 
 @pytest.mark.spec("Q1", "Q3")
 @pytest.mark.parametrize("lenient", [False, True], ids=["strict", "lenient"])
-def test_the_first_reason_that_applies_is_given(lenient: bool) -> None:
+def test_the_first_reason_that_applies_is_reported(lenient: bool) -> None:
     contract = Contract(reply={"lenient": True}) if lenient else CONTRACT
-    wrong = [(case, got) for case in CASES if (got := reason(contract, case)) != expected(case, lenient)]
+    wrong = [(case, got) for case in CASES if (got := reason(contract, case)) != expected(case, lenient=lenient)]
     assert wrong == []
-    assert {expected(case, lenient) for case in CASES} >= {
+    assert {expected(case, lenient=lenient) for case in CASES} >= {
         "No assistant message", "Empty response", "Tool calls without text", "Whitespace-only content", "Insufficient text (3 chars)", "",
     }  # fmt: skip
 

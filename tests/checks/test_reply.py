@@ -1,4 +1,4 @@
-"""Reply rules: each sentence of Q1 to Q11, with the reasons as they are written there."""
+"""Reply rules: each sentence of Q1 to Q11, with the reasons given there."""
 
 import itertools
 import json
@@ -27,7 +27,7 @@ def said(content: Any, **more: Any) -> dict[str, Any]:
 
 
 def invoked(state: str, number: int = 1) -> list[dict[str, Any]]:
-    """The older AI-SDK shape: a call, or a call with its result."""
+    """The older shape of the AI SDK: a call, or a call with its result."""
     call = {"toolCallId": f"c{number}", "toolName": "createDocument", "state": state, "args": {}}
     return [call | ({"result": "doc-123"} if state == "result" else {})]
 
@@ -39,8 +39,8 @@ def calling(content: Any = "") -> dict[str, Any]:
 OUTPUT = {"role": "tool", "tool_call_id": "c1", "content": "3 hits"}
 
 
-def reason(reply: Any, spec: Any = True, environ: dict[str, str] | None = None) -> str:
-    """The reason a reply is refused for; empty when it passes."""
+def reason(reply: Any, spec: Any = True, environ: dict[str, str] | None = None) -> str:  # noqa: FBT002 - True is a value of `reply:`
+    """The reason why a reply is refused; empty if it passes."""
     if not isinstance(reply, str | Reply):
         reply = Contract().check(reply).reply
     rules = compile_reply(spec, environ or {})
@@ -51,7 +51,7 @@ def reason(reply: Any, spec: Any = True, environ: dict[str, str] | None = None) 
 
 
 @pytest.mark.spec("Q1")
-def test_the_precedence_is_fixed_and_the_first_that_applies_gives_the_reason() -> None:
+def test_the_precedence_is_fixed_and_the_first_broken_rule_gives_the_reason() -> None:
     steps = [
         ([{"role": "user", "content": "Hi"}], "No assistant message"),
         ([said("")], "Empty response"),
@@ -97,7 +97,7 @@ def test_reasons_have_their_codes() -> None:
         ("👍" * 10, ""),
     ],
 )
-def test_ten_characters_after_trimming(text: str, why: str) -> None:
+def test_ten_characters_are_enough_after_trimming(text: str, why: str) -> None:
     assert reason(text) == why
 
 
@@ -133,7 +133,7 @@ def test_text_in_the_same_message_as_the_output_counts_as_after() -> None:
 
 
 @pytest.mark.spec("Q3")
-def test_lenient_takes_any_text_after_the_output() -> None:
+def test_lenient_accepts_any_text_after_the_output() -> None:
     messages = [calling(), OUTPUT, said("Done!")]
     assert reason(messages) == "Tool calls without text"
     for spec in ({"lenient": True}, {"tool_explanation": "lenient"}):
@@ -157,7 +157,7 @@ def test_calls_alone_never_pass() -> None:
 
 
 @pytest.mark.spec("Q4")
-def test_a_call_that_leaked_into_the_text_is_no_text() -> None:
+def test_a_call_that_leaked_into_the_text_does_not_count_as_text() -> None:
     contract = Contract(tools=[{"name": "search"}], reply=True)
     leaked = '<tool_call>{"name": "search", "arguments": {"query": "a long enough text"}}</tool_call>'
     assert [found.message for found in contract.check(leaked).findings.errors] == ["Tool calls without text"]
@@ -166,14 +166,14 @@ def test_a_call_that_leaked_into_the_text_is_no_text() -> None:
 
 @pytest.mark.spec("Q5")
 @pytest.mark.parametrize("messages", [[said("")], [said(None)], [said(""), said("")], [said([])]])
-def test_all_messages_empty(messages: list[Any]) -> None:
+def test_a_reply_of_empty_messages_is_refused(messages: list[Any]) -> None:
     assert reason(messages) == "Empty response"
     assert reason("") == "Empty response"
 
 
 @pytest.mark.spec("Q6")
 @pytest.mark.parametrize("text", [" ", "\n\n\n", "\t\t", "\u00a0\u2003", "\u200b" * 20, "\ufeff", " \u2060 "])
-def test_only_whitespace(text: str) -> None:
+def test_a_reply_of_whitespace_is_refused(text: str) -> None:
     assert reason(text) == "Whitespace-only content"
 
 
@@ -188,7 +188,7 @@ def test_metrics_come_with_every_result() -> None:
         "total_text_length": 7,
         "has_tool_outputs": True,
         "empty_messages": 1,
-        "tool_calls_without_text": 2,  # one was answered and never explained, one stands alone
+        "tool_calls_without_text": 2,  # one was answered and never explained, one has no text
     }
     assert verdict.to_dict()["metrics"]["assistant_messages"] == 3
 
@@ -252,7 +252,7 @@ def test_unset_means_on_and_the_real_environment_is_read(monkeypatch: pytest.Mon
         ({"rules": [{"name": "x", "check": 5}]}, {}, "reply.rules[0].check"),
     ],
 )
-def test_a_slip_is_refused_with_its_place(spec: Any, environ: dict[str, str], said: str) -> None:
+def test_a_mistake_is_refused_with_its_place(spec: Any, environ: dict[str, str], said: str) -> None:
     with pytest.raises(BadReplyRules) as caught:
         compile_reply(spec, environ)
     assert said in str(caught.value)
@@ -389,7 +389,7 @@ BROKEN_OFF: dict[str, Any] = {
 
 @pytest.mark.spec("Q11")
 @pytest.mark.parametrize("kind", BROKEN_OFF)
-def test_every_kind_of_interruption_is_told_and_judged_on_what_arrived(kind: str) -> None:
+def test_every_kind_of_interruption_is_reported_and_judged_on_what_arrived(kind: str) -> None:
     source = BROKEN_OFF[kind]
     verdict = Contract(reply=True).check(source)
     assert (verdict.ok, verdict.reason, verdict.reply.text) == (True, "Sufficient text content", SENT)
@@ -400,7 +400,7 @@ def test_every_kind_of_interruption_is_told_and_judged_on_what_arrived(kind: str
 
 
 @pytest.mark.spec("Q11")
-def test_a_call_that_may_be_cut_is_never_run() -> None:
+def test_a_call_that_may_be_cut_off_is_never_run() -> None:
     call = {"index": 0, "id": "c1", "function": {"name": "search", "arguments": '{"query": "Os'}}
     chunks = [{"choices": [{"index": 0, "delta": {"content": "I will look that up for you.", "tool_calls": [call]}}]}]
     judged = Contract(tools=[{"name": "search"}], reply=True).check(chunks)
@@ -408,7 +408,7 @@ def test_a_call_that_may_be_cut_is_never_run() -> None:
     assert Contract(reply=True).check(chunks).ok, "where calls are not judged, the text is"
 
 
-def test_what_a_provider_withheld_is_refused() -> None:
+def test_a_withheld_reply_is_refused() -> None:
     chunks = [
         {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "This is how you build"}}]},
         {"error": {"message": "filtered", "code": "content_filter"}},
@@ -450,7 +450,7 @@ def test_a_provider_that_failed_is_not_also_called_empty() -> None:
     assert verdict.metrics["assistant_messages"] == 0
 
 
-def test_a_refusal_is_something_said() -> None:
+def test_a_refusal_counts_as_text() -> None:
     assert reason(said(None, refusal="I cannot help with that.")) == ""
 
 
@@ -462,7 +462,7 @@ def test_the_order_of_options_does_not_matter() -> None:
 
 @pytest.mark.spec("Q1")
 @pytest.mark.parametrize("nothing", [[], (), [{"role": "user", "content": "hello?"}]])
-def test_messages_without_one_of_the_model_are_no_assistant_message(nothing: Any) -> None:
+def test_messages_without_one_from_the_model_have_no_assistant_message(nothing: Any) -> None:
     verdict = Contract(reply=True).check(nothing)
     assert [(found.code, found.level) for found in verdict.findings] == [("Q001", "error"), ("R004", "warning")]
     assert verdict.reason == "No assistant message"
@@ -470,7 +470,7 @@ def test_messages_without_one_of_the_model_are_no_assistant_message(nothing: Any
 
 
 @pytest.mark.parametrize("nothing", [None, 5, {"error": {"message": "Overloaded", "code": 503}}])
-def test_what_is_no_reply_counts_as_no_message(nothing: Any) -> None:
+def test_other_values_count_as_no_message(nothing: Any) -> None:
     verdict = Contract(reply=True).check(nothing)
     assert [found.code[0] for found in verdict.findings] == ["R"]
     assert set(verdict.metrics.values()) == {0}
@@ -489,19 +489,19 @@ def test_what_is_no_reply_counts_as_no_message(nothing: Any) -> None:
         ("<b>It is Oslo.</b>", ""),
     ],
 )
-def test_reasoning_that_opens_a_message_is_nothing_for_the_user(text: str, why: str) -> None:
+def test_opening_reasoning_is_not_for_the_user(text: str, why: str) -> None:
     assert reason(text) == why
     assert reason(said(text)) == why
 
 
-def test_a_rule_speaks_of_what_the_user_sees() -> None:
+def test_a_rule_judges_the_visible_text() -> None:
     contract = Contract(reply={"rules": [{"name": "greets", "expr": "text.startswith('Hello')"}]})
     assert contract.check("<think>Greet her.</think>\nHello, how are you?").ok
 
 
 @pytest.mark.parametrize("unseen", ["\0", "\x7f\x9f", "\U000e0061", "\U000e0100", "\u206f\u2066", "\u115f\ufe01"])
 @pytest.mark.spec("Q6")
-def test_what_nobody_can_see_is_whitespace(unseen: str) -> None:
+def test_invisible_characters_are_whitespace(unseen: str) -> None:
     assert reason(unseen * 12) == "Whitespace-only content"
     assert reason(f"{unseen}Yes{unseen}") == "Insufficient text (3 chars)"
 
@@ -531,7 +531,7 @@ async def later(reply: Reply, context: Any) -> bool:
 
 
 class Scalar:
-    """A number as numpy and torch give it."""
+    """A number as numpy and torch return it."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -635,7 +635,7 @@ def test_a_function_may_add_metrics_and_give_a_reason_to_pass() -> None:
         max_size=5,
     )
 )
-def test_calls_without_text_are_counted_wherever_that_is_the_reason(turns: list[Turn]) -> None:
+def test_calls_without_text_are_counted_if_they_are_the_reason(turns: list[Turn]) -> None:
     rules = compile_reply({"no_message": False}, {})
     found, metrics = rules.check(Reply(turns=tuple(turns)), {})
     count = metrics["tool_calls_without_text"]
@@ -647,7 +647,7 @@ def test_calls_without_text_are_counted_wherever_that_is_the_reason(turns: list[
         assert count == 0, "a last message that says enough explains everything before it"
 
 
-def test_the_reason_of_a_reply_that_passes() -> None:
+def test_a_reply_that_passes_has_a_reason() -> None:
     contract = Contract(reply=True)
     assert contract.check("I understand.").reason == "Sufficient text content"
     assert contract.check([calling(), OUTPUT, said("It rains all day.")]).reason == "Tool outputs with explanation"
@@ -657,7 +657,7 @@ def test_the_reason_of_a_reply_that_passes() -> None:
 
 
 @pytest.mark.spec("Q8")
-def test_switches_are_read_for_each_check_where_the_contract_says_so() -> None:
+def test_switches_are_read_for_each_check_if_the_contract_says_so() -> None:
     environ = {"VALIDATE_GREETING": "false"}
     rules = compile_reply({"environment": "check", "rules": [GREETING, no_shouting]}, environ)
 

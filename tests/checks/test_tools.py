@@ -66,7 +66,7 @@ def test_a_near_miss_by_convention_is_a_graded_fix(name: str) -> None:
 
 @pytest.mark.spec("T3")
 @pytest.mark.parametrize("accept", ["none", "lossless"])
-def test_and_is_refused_where_guesses_are(accept: Any) -> None:
+def test_a_near_miss_by_convention_is_refused_if_guesses_are(accept: Any) -> None:
     contract = Contract(tools=TOOLS, accept=accept)
     verdict = check(call("SearchTool"), contract=contract)
     assert [f.code for f in verdict.errors] == ["G001"]
@@ -75,7 +75,7 @@ def test_and_is_refused_where_guesses_are(accept: Any) -> None:
 
 
 @pytest.mark.spec("T3")
-def test_never_when_two_fit() -> None:
+def test_a_name_that_fits_two_tools_means_neither() -> None:
     contract = Contract(tools=[{"name": "get_data"}, {"name": "getData"}])
     (found,) = check(call("GetData"), contract=contract).findings
     assert (found.code, found.data["candidates"]) == ("T001", ["getData", "get_data"])
@@ -101,7 +101,7 @@ def test_a_look_alike_in_the_text_is_no_call() -> None:
     assert CONTRACT.check('<tool_call>{"name": "sеarch_tool", "arguments": {}}</tool_call>').calls == ()
 
 
-def test_resolve_tells_how_a_name_was_understood() -> None:
+def test_resolve_says_how_a_name_was_understood() -> None:
     tools = Toolset([Tool("ping")])
     assert resolve("ping", "$", tools) == (tools.tools["ping"], None, False)
     assert resolve("functions.ping", "$", tools) == (tools.tools["ping"], None, True)
@@ -150,7 +150,7 @@ def test_an_unknown_argument_is_a_warning_with_a_suggestion(args: dict[str, Any]
         {"anyOf": [{"properties": {"zebra": {}}}], "properties": {"a": {}}},
     ],
 )
-def test_where_the_schema_is_open_no_argument_is_unknown(schema: Any) -> None:
+def test_an_open_schema_has_no_unknown_arguments(schema: Any) -> None:
     assert list(unknown_arguments({"zebra": 1}, Tool("f", "", schema), "$")) == []
 
 
@@ -158,11 +158,11 @@ def test_where_the_schema_is_open_no_argument_is_unknown(schema: Any) -> None:
 
 
 def found_together(*calls: ToolCall, parallel: bool = True) -> list[tuple[str, str]]:
-    return [(f.code, f.path) for f in together(calls, parallel)]
+    return [(f.code, f.path) for f in together(calls, parallel=parallel)]
 
 
 @pytest.mark.spec("T12")
-def test_repeated_ids_and_twins() -> None:
+def test_repeated_ids_and_identical_calls_are_found() -> None:
     a, b = ToolCall("f", {"x": 1}, "1"), ToolCall("f", {"x": 2}, "2")
     assert found_together(a, b) == []
     assert found_together(a, ToolCall("g", {"x": 1}, "2")) == []
@@ -180,16 +180,16 @@ def test_true_and_one_are_not_the_same_argument() -> None:
 
 
 @pytest.mark.spec("T12")
-def test_parallel_calls_where_one_at_a_time_is_allowed() -> None:
+def test_parallel_calls_are_refused_if_one_at_a_time_is_allowed() -> None:
     a, b = ToolCall("f", {"x": 1}), ToolCall("g")
     assert found_together(a, b, parallel=False) == [("T016", "$.calls")]
     assert found_together(a, parallel=False) == []
     done = ToolCall("f", {"x": 1}, answered=True)
-    assert found_together(done, done, a, parallel=False) == []  # turns that are over
+    assert found_together(done, done, a, parallel=False) == []  # turns that have ended
 
 
 @pytest.mark.spec("T12")
-def test_as_findings_of_a_verdict() -> None:
+def test_a_verdict_has_these_findings() -> None:
     twice = check(call("search_tool", "{}", "a"), call("search_tool", "{}", "a"))
     assert [(f.code, f.level) for f in twice.findings] == [("T014", "warning"), ("T015", "warning")]
     assert twice.ok

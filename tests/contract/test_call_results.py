@@ -364,7 +364,7 @@ def test_langchain_tools_and_contexts_are_run_too() -> None:
         """Look up a city."""
         return f"{city}: rain"
 
-    def whoami(ctx: Context[str], /, loud: bool = False) -> str:
+    def whoami(ctx: Context[str], /, loud: bool = False) -> str:  # noqa: FBT002 - as users write it
         """Say who is asking."""
         return ctx.deps.upper() if loud else ctx.deps
 

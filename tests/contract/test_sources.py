@@ -96,7 +96,7 @@ def helped_messages(clients: Clients, *, stream: bool) -> Any:
     return clients.helped(clients.anthropic.messages.stream(model="m", max_tokens=99, messages=ASK))
 
 
-SDKS: dict[str, Callable[[Clients, bool], Any]] = {
+SDKS: dict[str, Callable[..., Any]] = {
     "openai chat": chat,
     "openai responses": responses,
     "anthropic": messages,
@@ -125,24 +125,24 @@ def test_the_verdict_of_a_stream_is_that_of_the_whole_message(
     ask: Callable[..., Any], contract: Contract[Any], say: Say
 ) -> None:
     with Clients(then=say) as server:
-        whole = facts(contract.check(ask(server, False)))
+        whole = facts(contract.check(ask(server, stream=False)))
         assert whole["ok"]
-        assert facts(contract.check(ask(server, True))) == whole
+        assert facts(contract.check(ask(server, stream=True))) == whole
         fed = contract.stream()
-        for chunk in ask(server, True):
+        for chunk in ask(server, stream=True):
             fed.feed(chunk)
         assert facts(fed.finish()) == whole
-        iterated = contract.stream(ask(server, True))
+        iterated = contract.stream(ask(server, stream=True))
         for _ in iterated:
             pass
         assert facts(iterated.verdict) == whole
-        assert facts(contract.stream(ask(server, True)).finish()) == whole
+        assert facts(contract.stream(ask(server, stream=True)).finish()) == whole
 
 
 @each_sdk
 def test_a_stream_of_an_sdk_gives_partials_of_the_type(ask: Callable[..., Any]) -> None:
     with Clients(SAID) as server:
-        stream = PERSON.stream(ask(server, True))
+        stream = PERSON.stream(ask(server, stream=True))
         parts = list(stream)
     assert all(isinstance(part, Partial) for part in parts)
     names = [part.name for part in parts if part.name]

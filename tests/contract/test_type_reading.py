@@ -224,7 +224,7 @@ def test_rules_see_the_converted_data() -> None:
 def test_arguments_of_a_tool_are_read_by_their_types() -> None:
     ran: list[Any] = []
 
-    def publish(article: Article, tags: Tags, pages: Annotated[int, Field(ge=1, le=9)], loud: bool = False) -> str:
+    def publish(article: Article, tags: Tags, pages: Annotated[int, Field(ge=1, le=9)], loud: bool = False) -> str:  # noqa: FBT002 - as users write it
         ran.append((article, tags, pages, loud))
         return "done"
 

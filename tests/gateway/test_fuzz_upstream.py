@@ -27,7 +27,7 @@ ODD: tuple[Any, ...] = (
 BYTES = (b"\xff", b"\xc3", b"\xed\xa0\x80", b"\x00", b"\r", b"\n\n", b"data: ", b"event: x\n", b"\xef\xbb\xbf", b"{", b"}", b'"', b"\\", b"[DONE]", b"9" * 400)  # fmt: skip
 
 
-def damaged(path: str, stream: bool, chance: random.Random) -> bytes:
+def damaged(path: str, chance: random.Random, *, stream: bool) -> bytes:
     """A reply with a few faults in it: other types, other bytes, other ends."""
     if stream:
         lines = events_of(path).split(b"\n")
@@ -65,7 +65,7 @@ def answer_for(number: int) -> tuple[str, bool, str, bytes]:
     """The path, whether it is a stream, the model and the bytes of a case; the same for the same number."""
     chance = random.Random(number)
     path, stream, model = chance.choice(PATHS), chance.random() < 0.5, chance.choice(("passed", "judged", "words"))
-    body = damaged(path, stream, chance)
+    body = damaged(path, chance, stream=stream)
     kind = "text/event-stream" if stream else "application/json"
     if chance.random() < 0.15:
         kind = chance.choice(("text/plain", "text/event-stream", "application/json; charset=utf-16", "\xff/\xfe", ""))

@@ -154,7 +154,7 @@ def test_a_name_that_leads_to_this_machine_is_refused_unless_allowed(
     monkeypatch.setattr(socket, "getaddrinfo", lookup)
     for private, status in ((False, 502), (True, 200)):
 
-        def config(url: str, private: bool = private) -> Config:
+        def config(url: str, *, private: bool = private) -> Config:
             return Config({"main": Upstream("main", url.replace("127.0.0.1", "model.example"), private=private)})
 
         with desk(["hello"] if private else [], config=config) as d:

@@ -46,7 +46,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def ask(d: Desk, stream: bool, **headers: str) -> httpx.Response:
+def ask(d: Desk, *, stream: bool, **headers: str) -> httpx.Response:
     return d.chat("x", stream=stream, headers={**STATE, **headers})
 
 
@@ -80,10 +80,10 @@ def test_a_reply_is_charged_if_it_keeps_the_contract(
     desk: Open, store: Store, contract: Any, script: list[Any], policy: Policy, charged: int, stream: bool
 ) -> None:
     with desk(script, contract, then=GOOD, store=store, quota=True, policy=policy) as d:
-        response = ask(d, stream, **{"idempotency-key": "k"})
+        response = ask(d, stream=stream, **{"idempotency-key": "k"})
         assert (stands(store), store.quota.audit()) == ((charged, 0), []), response.text
         asked = len(d.upstream.requests)
-        again = ask(d, stream, **{"idempotency-key": "k"})
+        again = ask(d, stream=stream, **{"idempotency-key": "k"})
         if charged:
             assert (again.headers["x-trueup-replayed"], again.text) == ("true", response.text)
             assert again.headers["content-type"] == response.headers["content-type"]
@@ -107,15 +107,15 @@ def test_a_stream_that_ends_badly_after_its_first_word_is_judged_on_what_was_sen
     desk: Open, store: Store, contract: Any, step: Any, charged: int
 ) -> None:
     with desk([step, GOOD if contract is VALUE else WORDS], contract, store=store, quota=True, policy=ONCE) as d:
-        first = ask(d, True, **{"idempotency-key": "k"})
+        first = ask(d, stream=True, **{"idempotency-key": "k"})
         assert first.status_code == 200
         assert '"error"' in first.text
         assert (stands(store), store.quota.audit()) == ((charged, 0), [])
-        again = ask(d, True, **{"idempotency-key": "k"})
+        again = ask(d, stream=True, **{"idempotency-key": "k"})
         assert ("x-trueup-replayed" in again.headers) == bool(charged)
         if charged:
             assert again.text == first.text, "what was paid for, with its error"
-            ask(d, True)
+            ask(d, stream=True)
         else:
             assert '"error"' not in again.text
         assert stands(store)[1] == 0
@@ -126,9 +126,9 @@ def test_a_violation_in_a_stream_frees_the_last_place(desk: Open, store: Store) 
     store.quota.set_limit("", 1, period="total")
     with desk([VIOLATION, VIOLATION, WORDS], CALM, store=store, quota=True, policy=ONCE) as d:
         for _ in range(2):
-            assert "secret is out" not in ask(d, True).text
-        assert WORDS[:40] in ask(d, True).text
-        assert (stands(store), ask(d, False).status_code) == ((1, 0), 429)
+            assert "secret is out" not in ask(d, stream=True).text
+        assert WORDS[:40] in ask(d, stream=True).text
+        assert (stands(store), ask(d, stream=False).status_code) == ((1, 0), 429)
 
 
 # -- clients that leave ------------------------------------------------------------------------
@@ -165,12 +165,12 @@ def test_an_abort_is_no_free_answer(
         wait_for(lambda: stands(store) == (charged, 0))
         assert store.quota.audit() == []
         if charged:
-            again = ask(d, True, **{"idempotency-key": "k"})
+            again = ask(d, stream=True, **{"idempotency-key": "k"})
             assert again.headers["x-trueup-replayed"] == "true"
             assert seen.rstrip() in again.text
             assert "reply_cut" in again.text.removeprefix(seen)
         else:
-            assert ask(d, True, **{"idempotency-key": "k"}).status_code == 200
+            assert ask(d, stream=True, **{"idempotency-key": "k"}).status_code == 200
         assert (stands(store), store.quota.audit()) == ((1, 0), [])
 
 
@@ -260,7 +260,7 @@ def test_a_deadline_after_the_first_word_is_a_cut(
 ) -> None:
     step, limits = Hang(Say(said, piece=10), events=17), Limits(total_seconds=0.5)
     with desk([step], contract, store=store, quota=True, limits=limits, policy=replace(ONCE, timeout=0.5)) as d:
-        response = ask(d, True)
+        response = ask(d, stream=True)
         assert (response.status_code, '"error"' in response.text) == (200, True)
         assert (stands(store), store.quota.audit()) == ((charged, 0), [])
 

@@ -134,7 +134,7 @@ def test_calls_results_and_images_cross_over() -> None:
     assert back["messages"][1]["tool_calls"][0]["function"]["arguments"] == '{"day":3}'
 
 
-def failing(failed: bool) -> list[Any]:
+def failing(*, failed: bool) -> list[Any]:
     """A call, and its result that is an error or not."""
     call = {"type": "tool_use", "id": "c", "name": "look", "input": {}}
     result = {"type": "tool_result", "tool_use_id": "c", "content": "no such day", "is_error": failed}
@@ -162,7 +162,7 @@ PIXEL_URL = f"data:image/png;base64,{PIXEL}"
         (CHAT, MESSAGES, {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": PIXEL_URL, "detail": "low"}}]}]}, ("detail",)),
         (RESPONSES, CHAT, {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": PIXEL_URL, "detail": "low"}]}]}, ("detail",)),
         (RESPONSES, MESSAGES, {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": PIXEL_URL, "detail": "auto"}]}]}, ()),
-        (MESSAGES, CHAT, {"messages": [USER, *failing(True)]}, ("is_error",)), (MESSAGES, CHAT, {"messages": [USER, *failing(False)]}, ()),
+        (MESSAGES, CHAT, {"messages": [USER, *failing(failed=True)]}, ("is_error",)), (MESSAGES, CHAT, {"messages": [USER, *failing(failed=False)]}, ()),
     ],
 )  # fmt: skip
 def test_what_has_no_counterpart_is_named(

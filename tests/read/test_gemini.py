@@ -120,7 +120,7 @@ def fragments(*calls: dict[str, Any]) -> list[dict[str, Any]]:
     return [answer({"functionCall": call}, finish=None) for call in calls]
 
 
-def text_at(path: str, text: str, more: bool = True) -> dict[str, Any]:
+def text_at(path: str, text: str, *, more: bool = True) -> dict[str, Any]:
     return {"partialArgs": [{"jsonPath": path, "stringValue": text, "willContinue": more}], "willContinue": True}
 
 

@@ -14,7 +14,7 @@ FUNCTION = {"name": "forecast", "arguments": '{"city": "Oslo"}'}
 CALL = {"id": "c1", "type": "function", "function": FUNCTION}
 
 
-def check(reply: Reply, call_id: str = "c1", text: str = "One moment.", answered: bool = False) -> None:
+def check(reply: Reply, call_id: str = "c1", text: str = "One moment.", *, answered: bool = False) -> None:
     assert reply.text == text
     assert reply.finish == "tool"
     assert [(c.name, c.id, c.args, c.answered) for c in reply.calls] == [

@@ -341,7 +341,7 @@ STREAMS: dict[str, tuple[list[Event], Event]] = {
 FAMILIES = pytest.mark.parametrize(("events", "whole"), STREAMS.values(), ids=STREAMS)
 
 
-def sse(events: list[Event], end: str = "\n", named: bool = False, done: bool = False) -> str:
+def sse(events: list[Event], end: str = "\n", *, named: bool = False, done: bool = False) -> str:
     lines = []
     for event in events:
         if named:

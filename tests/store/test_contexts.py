@@ -33,7 +33,7 @@ VALUES = st.recursive(
 @given(st.dictionaries(st.text(max_size=5), VALUES, max_size=6), st.integers(0, 200))
 def test_a_context_comes_back_or_says_what_is_missing(context: dict[str, Any], most: int) -> None:
     values = values_of(context, "", "")
-    found, missing = read(names_of(context), "", "", written(values, None, most), True)
+    found, missing = read(names_of(context), "", "", written(values, None, most), was_kept=True)
     assert found is not None
     assert all(found[name] == context[name] for name in found)
     assert set(missing.values()) <= {"too_large", "not_kept"}
@@ -160,12 +160,12 @@ def test_contexts_never_outlive_replies(opened: Store, clock: Hand) -> None:
     assert Retention().days_of_contexts == 30
     assert Retention(contexts=40).days_of_contexts == 30
     assert Retention(replies=None).days_of_contexts is None
-    opened.follow(Redaction(), Retention(contexts=7), True)
+    opened.follow(Redaction(), Retention(contexts=7), keep_context=True)
     made = opened.record_verdict(GOOD, context={"data": {"n": 1}})
     clock.go(8 * 86_400)
     assert opened.prune() == {"contexts": 1}
     assert opened.get(made).missing == {"data": "expired"}
-    opened.follow(Redaction(), Retention(), False)
+    opened.follow(Redaction(), Retention(), keep_context=False)
     assert opened.get(opened.record_verdict(GOOD, context={"data": {}})).missing == {"data": "not_kept"}
 
 

@@ -72,7 +72,7 @@ class History:
 
     def follow(self) -> None:
         keep = self.chance.choice([False, True, 400])
-        self.store.follow(self.chance.choice(REDACTIONS), self.store.retention, keep)
+        self.store.follow(self.chance.choice(REDACTIONS), self.store.retention, keep_context=keep)
 
     def wait(self) -> None:
         self.clock.go(self.chance.choice([1, _DAY, 20 * _DAY]))

@@ -103,7 +103,7 @@ class Ledger(RuleBasedStateMachine):
 
     @precondition(lambda self: self.held)
     @rule(tenant=TENANTS, key=KEYS, half=st.booleans())
-    def capture(self, tenant: str, key: str, half: bool) -> None:
+    def capture(self, tenant: str, key: str, *, half: bool) -> None:
         if (self.prefix + tenant, key) in self.held:
             amount = self.held[self.prefix + tenant, key]["amount"]
             give = max(1, amount // 2) if half else amount

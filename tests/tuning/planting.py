@@ -550,7 +550,7 @@ def make(seed: int, faults: int | None = None) -> World:
     document = parse_document(text, "contract.yaml").data
     assert document == data, "the file says what was meant"
     planted = [part.fault(data) for part in parts if part.fault is not None]
-    return World(text, traffic(rng, parts, data, talk), planted)
+    return World(text, traffic(rng, parts, data, talk=talk), planted)
 
 
 def record_data(rng: random.Random, parts: list[Part]) -> dict[str, Any]:
@@ -648,10 +648,10 @@ class Told(NamedTuple):
     remark: str
 
 
-def traffic(rng: random.Random, parts: list[Part], data: dict[str, Any], talk: bool) -> list[Case]:
+def traffic(rng: random.Random, parts: list[Part], data: dict[str, Any], *, talk: bool) -> list[Case]:
     size = rng.choice([800, 1000, 1400, 2200])
     unseen = rng.uniform(0.0, 0.02)
-    told = [reply(rng, parts, talk, unseen) for _ in range(size)]
+    told = [reply(rng, parts, unseen, talk=talk) for _ in range(size)]
     contract = Contract(**data)
     verdicts = [contract.check(one.text) for one in told]
     labels = label_all(rng, told, [verdict.ok for verdict in verdicts], parts, verdicts)
@@ -667,7 +667,7 @@ def traffic(rng: random.Random, parts: list[Part], data: dict[str, Any], talk: b
     return cases
 
 
-def reply(rng: random.Random, parts: list[Part], talk: bool, unseen: float) -> Told:
+def reply(rng: random.Random, parts: list[Part], unseen: float, *, talk: bool) -> Told:
     drawn = [part.draw(rng) for part in parts]
     is_bad = any(one.is_bad for one in drawn) or rng.random() < unseen
     shows = tuple(at for at, one in enumerate(drawn) if one.shows)
@@ -678,7 +678,7 @@ def reply(rng: random.Random, parts: list[Part], talk: bool, unseen: float) -> T
         if alone and len(said) == 1:
             return Told(alone[0][1:], is_bad, shows, remark)
         if alone:
-            return reply(rng, parts, talk, unseen)
+            return reply(rng, parts, unseen, talk=talk)
         whole = " ".join([sentence(rng, 8, 16), *(f"{text} {sentence(rng, 2, 6)}" for text in said)])
         return Told(whole, is_bad, shows, remark)
     record: dict[str, Any] = {}

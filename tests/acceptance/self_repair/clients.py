@@ -23,7 +23,7 @@ class Got(NamedTuple):
 def send(url: str, protocol: str, *, stream: bool = False, tools: bool = False, headers: Any = None) -> Got:
     """One request through the SDK of a protocol."""
     ask = {"chat": _chat, "messages": _messages, "responses": _responses}[protocol]
-    return ask(url, stream, tools, headers or {})
+    return ask(url, headers or {}, stream=stream, tools=tools)
 
 
 def _openai(url: str) -> OpenAI:

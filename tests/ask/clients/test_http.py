@@ -17,7 +17,7 @@ from trueup.testing.server import ScriptedServer
 CONTRACT = Contract(SCHEMA)
 
 
-def run(client: Http, is_async: bool, policy: Policy) -> Any:
+def run(client: Http, policy: Policy, *, is_async: bool) -> Any:
     if not is_async:
         try:
             return ask(CONTRACT, client, "Who?", policy, wait=lambda _: False, memory=Memory())
@@ -36,7 +36,7 @@ both = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @both
 def test_a_redirect_is_not_followed(is_async: bool) -> None:
     with ScriptedServer(then=GOOD) as sink, ScriptedServer([Redirect(f"{sink.url}/v1/chat/completions")]) as server:
-        answer = run(Http(server.url, key="secret"), is_async, Policy())
+        answer = run(Http(server.url, key="secret"), Policy(), is_async=is_async)
     assert (answer.outcome, answer.reason) == ("failed", "rejected")
     assert sink.requests == []
 
@@ -44,7 +44,7 @@ def test_a_redirect_is_not_followed(is_async: bool) -> None:
 @both
 def test_a_body_without_end_is_cut_short(is_async: bool) -> None:
     with ScriptedServer([Bomb(200)]) as server:
-        answer = run(Http(server.url, max_bytes=1_000_000), is_async, Policy())
+        answer = run(Http(server.url, max_bytes=1_000_000), Policy(), is_async=is_async)
     assert (answer.outcome, answer.attempts[0].failure.code) == ("failed", "too_large")
 
 
@@ -52,7 +52,7 @@ def test_a_body_without_end_is_cut_short(is_async: bool) -> None:
 def test_a_drip_does_not_outlive_the_timeout(is_async: bool) -> None:
     drip = Slow(Say(GOOD), every=0.1, size=1)  # never silent for long: only a limit on the whole reply ends it
     with ScriptedServer([drip, GOOD]) as server:
-        answer = run(Http(server.url), is_async, Policy(timeout=2))
+        answer = run(Http(server.url), Policy(timeout=2), is_async=is_async)
     assert answer.outcome == "accepted"
     assert answer.attempts[0].failure.code == "timeout"
 
@@ -60,7 +60,7 @@ def test_a_drip_does_not_outlive_the_timeout(is_async: bool) -> None:
 @both
 def test_silence_is_a_failure(is_async: bool) -> None:
     with ScriptedServer([Hang(), GOOD]) as server:
-        answer = run(Http(server.url), is_async, Policy(timeout=2))
+        answer = run(Http(server.url), Policy(timeout=2), is_async=is_async)
     assert answer.outcome == "accepted"
     assert answer.attempts[0].failure is not None
 
@@ -68,7 +68,7 @@ def test_silence_is_a_failure(is_async: bool) -> None:
 @both
 def test_compressed_bodies_and_keys(is_async: bool) -> None:
     with ScriptedServer([Zipped(GOOD)], key="k-1") as server:
-        answer = run(Http(f"{server.url}/v1", key="k-1", headers={"x-team": "blue"}), is_async, Policy())
+        answer = run(Http(f"{server.url}/v1", key="k-1", headers={"x-team": "blue"}), Policy(), is_async=is_async)
     assert answer.outcome == "accepted"
     assert server.requests[0].headers["x-team"] == "blue"
     assert "k-1" not in str(answer.to_dict())
@@ -77,7 +77,7 @@ def test_compressed_bodies_and_keys(is_async: bool) -> None:
 @both
 def test_a_key_that_the_server_repeats_is_told_to_nobody(is_async: bool) -> None:
     with ScriptedServer([Fail(401, "the key own-key-1234 is wrong")]) as server:
-        answer = run(Http(f"{server.url}/v1", key="own-key-1234"), is_async, Policy())
+        answer = run(Http(f"{server.url}/v1", key="own-key-1234"), Policy(), is_async=is_async)
     assert "own-key-1234" not in str(answer.to_dict())
     assert "the key [key] is wrong" in answer.verdict.findings[0].message
     assert server.requests[0].headers["authorization"] == "Bearer own-key-1234"

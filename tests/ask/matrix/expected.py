@@ -181,7 +181,7 @@ EXCEPTIONS: dict[tuple[str, str, bool], Expected] = {
 }
 
 
-def expected_of(misbehaviour: str, kind: str, streams: bool) -> Expected:
+def expected_of(misbehaviour: str, kind: str, *, streams: bool) -> Expected:
     """What must come of a misbehaviour, for one client."""
     kinds = (kind, kind.removesuffix("-async"))
     found = (EXCEPTIONS.get((misbehaviour, name, streams)) for name in kinds)

@@ -38,7 +38,7 @@ def test_an_ask_ends_well(cell: Cell) -> None:
     if cell.play == "cancel":
         _is_cancelled(played)
     else:
-        expected = expected_of(cell.misbehaviour, cell.kind, cell.streams)
+        expected = expected_of(cell.misbehaviour, cell.kind, streams=cell.streams)
         _is_right(cell, played, expected.once if cell.play == "once" else expected.always)
     wait_for(lambda: not reading_threads(), "a thread still waits for a connection")
 

@@ -188,8 +188,8 @@ INFO = "type.googleapis.com/google.rpc.RetryInfo"
 
 
 def test_an_error_in_a_reply_that_says_nothing_rejects_nothing() -> None:
-    assert kind_of(None, "", "", False, "json_schema") == ("fatal", "")
-    assert kind_of(400, "", "", False, "json_schema") == ("mode", "")
+    assert kind_of(None, "", "", "json_schema", retryable=False) == ("fatal", "")
+    assert kind_of(400, "", "", "json_schema", retryable=False) == ("mode", "")
 
 
 @pytest.mark.spec("A8")

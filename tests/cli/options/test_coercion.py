@@ -1,9 +1,8 @@
 """Coercion can be set wherever a schema can: one table over every place, and every command that takes a schema."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import click
 import pytest
@@ -29,66 +28,68 @@ TYPED = ["--enum-prefix", "mostly ", "--enum-delimiter", " + ", "--alias", "tota
 # Commands that describe a schema to a model, and judge nothing by it.
 DESCRIBE = {"instructions"}
 
-Place = Callable[[Run, Path, bool], Any]
+
+class Place(Protocol):
+    def __call__(self, run: Run, folder: Path, /, *, said: bool) -> Any: ...
 
 
-def by_contract(_: Run, __: Path, said: bool) -> Any:
+def by_contract(_: Run, __: Path, *, said: bool) -> Any:
     return Contract(SCHEMA, coerce=SAID if said else "standard").check(REPLY).data
 
 
-def by_options(_: Run, __: Path, said: bool) -> Any:
+def by_options(_: Run, __: Path, *, said: bool) -> Any:
     options = Options(enum_prefixes=("mostly ",), enum_delimiters=(" + ",), aliases={"total": ["sum"]})
     return Contract(SCHEMA, coerce=options if said else Options()).check(REPLY).data
 
 
-def by_file(_: Run, folder: Path, said: bool) -> Any:
+def by_file(_: Run, folder: Path, *, said: bool) -> Any:
     (folder / "c.json").write_text(json.dumps({"schema": SCHEMA, **({"coerce": SAID} if said else {})}), "utf-8")
     return Contract.load(folder / "c.json").check(REPLY).data
 
 
-def by_check(run: Run, _: Path, said: bool) -> Any:
+def by_check(run: Run, _: Path, *, said: bool) -> Any:
     done = run("check", "-s", "s.json", "--value", *(TYPED if said else []), stdin=REPLY)
     return json.loads(done.out) if done.code == 0 else None
 
 
-def by_check_over_a_contract(run: Run, folder: Path, said: bool) -> Any:
+def by_check_over_a_contract(run: Run, folder: Path, *, said: bool) -> Any:
     (folder / "c.json").write_text(json.dumps({"schema": SCHEMA, "coerce": {"aliases": {"total": ["sum"]}}}), "utf-8")
     done = run("check", "-c", "c.json", "--value", *(TYPED[:4] if said else []), stdin=REPLY)
     return json.loads(done.out) if done.code == 0 else None
 
 
-def by_schema(run: Run, _: Path, said: bool) -> Any:
+def by_schema(run: Run, _: Path, *, said: bool) -> Any:
     done = run("schema", "s.json", *(TYPED if said else []), stdin=json.dumps({"unit_id": "a", "raw_response": REPLY}))
     return json.loads(done.out)["data"] if done.code == 0 else None
 
 
-def by_sift(run: Run, folder: Path, said: bool) -> Any:
+def by_sift(run: Run, folder: Path, *, said: bool) -> Any:
     (folder / "in.jsonl").write_text(json.dumps({"unit_id": "a", "raw_response": REPLY}) + "\n", "utf-8")
     run("sift", "in.jsonl", "-s", "s.json", "-o", "out", *(TYPED if said else []))
     rows = (folder / "out" / "validated.jsonl").read_text("utf-8").splitlines()
     return json.loads(rows[0])["data"] if rows else None
 
 
-def by_revalidate(run: Run, folder: Path, said: bool) -> Any:
-    by_sift(run, folder, False)
+def by_revalidate(run: Run, folder: Path, *, said: bool) -> Any:
+    by_sift(run, folder, said=False)
     run("revalidate", "out", "-s", "s.json", "-o", "again", *(TYPED if said else []))
     rows = (folder / "again" / "validated.jsonl").read_text("utf-8").splitlines()
     return json.loads(rows[0])["data"] if rows else None
 
 
-def by_ask(run: Run, _: Path, said: bool) -> Any:
+def by_ask(run: Run, _: Path, *, said: bool) -> Any:
     with ScriptedServer([REPLY], then=REPLY) as server:
         args = ("--url", f"{server.url}/v1", "-s", "s.json", "--repairs", "0", "-q", *(TYPED if said else []), "Go.")
         done = run("ask", *args)
     return json.loads(done.out) if done.code == 0 else None
 
 
-def by_pipeline(_: Run, folder: Path, said: bool) -> Any:
+def by_pipeline(_: Run, folder: Path, *, said: bool) -> Any:
     step = {**asking("ask", SCHEMA, rules={"required": ["tone"]}), **({"coerce": SAID} if said else {})}
     return ran(write_pipeline(folder / "p", [step], [{"id": "a"}], reply("ask", "a", REPLY)))
 
 
-def by_schemas_of_a_pipeline(_: Run, folder: Path, said: bool) -> Any:
+def by_schemas_of_a_pipeline(_: Run, folder: Path, *, said: bool) -> Any:
     step = asking("ask", SCHEMA, rules={"required": ["tone"]})
     write_pipeline(folder / "p", [step], [{"id": "a"}], reply("ask", "a", REPLY))
     config = json.loads((folder / "p" / "config.yaml").read_text("utf-8"))
@@ -103,7 +104,7 @@ def ran(folder: Path) -> Any:
     return {name: valid[0][name] for name in VALUE} if valid else None
 
 
-def by_route(_: Run, folder: Path, said: bool) -> Any:
+def by_route(_: Run, folder: Path, *, said: bool) -> Any:
     (folder / "c.json").write_text(json.dumps({"schema": SCHEMA, **({"coerce": SAID} if said else {})}), "utf-8")
     config = {
         "upstreams": {"up": {"url": "http://127.0.0.1:1/v1", "private": True}}, "contracts": {"tone": "c.json"},
@@ -127,10 +128,10 @@ PLACES: list[Place] = [
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
 def test_enum_prefixes_delimiters_and_aliases_can_be_set(run: Run, tmp_path: Path, place: Place) -> None:
     (tmp_path / "s.json").write_text(json.dumps(SCHEMA), "utf-8")
-    assert place(run, tmp_path, False) != VALUE, "not without a word"
+    assert place(run, tmp_path, said=False) != VALUE, "not without a word"
     for file in ("out", "again", "run", "p"):
         (tmp_path / file).rename(tmp_path / f"{file}-before") if (tmp_path / file).exists() else None
-    assert place(run, tmp_path, True) == VALUE
+    assert place(run, tmp_path, said=True) == VALUE
 
 
 def test_every_command_that_takes_a_schema_takes_the_options_of_coercion() -> None:

@@ -26,7 +26,7 @@ def test_lines_are_the_usual_indented_json(value: Any) -> None:
 @given(VALUES)
 def test_documents_are_the_value(value: Any) -> None:
     for indented in (True, False):
-        text = document(value, indented)
+        text = document(value, indented=indented)
         assert json.loads(text) == value
         assert ("\n" not in text) or indented
 
@@ -36,7 +36,7 @@ def test_a_deep_value_is_written(indented: bool) -> None:
     value: Any = 1
     for _ in range(2_000):
         value = {"a": [value]}
-    text = document(value, indented)
+    text = document(value, indented=indented)
     assert text.count("{") == text.count("}") == 2_000
     if not indented:
         assert text.startswith('{"a":[{"a":[')

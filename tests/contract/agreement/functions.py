@@ -164,7 +164,7 @@ def fetch(id: UUID) -> dict[str, Any]:  # noqa: A002 - a parameter that models s
     return {"id": id}
 
 
-def save(path: Path, overwrite: bool = False) -> dict[str, Any]:
+def save(path: Path, overwrite: bool = False) -> dict[str, Any]:  # noqa: FBT002 - as users write them
     return {"path": path, "overwrite": overwrite}
 
 
@@ -172,7 +172,7 @@ def file_bug(priority: Priority) -> dict[str, Any]:
     return {"priority": priority}
 
 
-def sort(by: Literal["name", "date"], descending: bool = False) -> dict[str, Any]:
+def sort(by: Literal["name", "date"], descending: bool = False) -> dict[str, Any]:  # noqa: FBT002 - as users write them
     return {"by": by, "descending": descending}
 
 

@@ -1,4 +1,4 @@
-"""Any date and any time, written in each form of each language, is found where it stands and is itself and not a neighbour."""
+"""Any date or time, in each form of each language, is found at its place with its value and not a neighbouring one."""
 
 from datetime import date, datetime, timedelta
 

@@ -12,7 +12,7 @@ OFFERED = {"f", "g", "search"}.__contains__
 A = {"a": 1}
 
 
-def said(value: Any, marked: bool = False, alone: bool = False) -> list[tuple[str, Any]]:
+def said(value: Any, *, marked: bool = False, alone: bool = False) -> list[tuple[str, Any]]:
     return [(call.name, call.arguments) for call in calls_in(value, OFFERED, marked=marked, alone=alone)]
 
 

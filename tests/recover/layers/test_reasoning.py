@@ -31,7 +31,7 @@ def outside(text: str) -> str:
     return "".join(out) + text[at:]
 
 
-def streamed(text: str, cuts: list[int], prose: bool = False) -> tuple[str, bool]:
+def streamed(text: str, cuts: list[int], *, prose: bool = False) -> tuple[str, bool]:
     """The complete output of a stream, and whether the prompt opened reasoning."""
     visible = Visible(prose=prose)
     edges = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
