@@ -1,4 +1,4 @@
-"""Drafts from every kind of source: files, folders, conversations, texts, types; and reports whose numbers add up."""
+"""Drafts from every kind of source: files, folders, conversations, texts, types; and reports that add up."""
 
 import json
 import random
@@ -293,7 +293,7 @@ def test_tools_of_an_openapi_file(api: Path) -> None:
         ("", "put_orders_id", ""),
     ],
 )
-def test_what_is_not_in_the_file_is_named(api: Path, pointer: str, operation: str, said: str) -> None:
+def test_missing_parts_of_the_file_are_named(api: Path, pointer: str, operation: str, said: str) -> None:
     if not said:
         assert infer(api, operation=operation).data["schema"]
         return
@@ -323,7 +323,7 @@ def test_bad_options_are_refused() -> None:
         infer(Order, ["{}"])
     with pytest.raises(Mixed):
         infer(["{}"], operation="getOrder")
-    with pytest.raises(NothingToLearn, match="hold no reply"):
+    with pytest.raises(NothingToLearn, match="contain no replies"):
         infer([])
 
 
@@ -347,7 +347,7 @@ def test_objects_with_a_name_and_parameters_are_calls_only_if_their_names_repeat
     assert "schema" not in data
 
 
-def test_values_in_an_envelope_are_not_a_shape_of_their_own() -> None:
+def test_values_in_an_envelope_are_not_a_separate_shape() -> None:
     replies = [json.dumps({"city": "Oslo", "n": n}) for n in range(90)]
     replies += [json.dumps({"response": {"city": "Rome", "n": None}}), json.dumps([{"city": "Rome", "n": 3}])] * 5
     schema = infer(replies, holdout=0.0).data["schema"]
@@ -358,7 +358,7 @@ def test_values_in_an_envelope_are_not_a_shape_of_their_own() -> None:
     assert wrapped["required"] == ["items"]
 
 
-def test_a_reply_that_is_encoded_twice_counts_as_what_it_holds() -> None:
+def test_a_reply_that_is_encoded_twice_counts_as_its_inner_value() -> None:
     replies = [json.dumps({"n": n}) if n % 2 else json.dumps(json.dumps({"n": n})) for n in range(60)]
     assert infer(replies).data["schema"]["type"] == "object"
 
@@ -375,7 +375,7 @@ def test_a_field_is_required_unless_its_absence_is_clearly_more_than_one_percent
     assert evidence["$.schema.properties.city"] == "in 296 of 300, too rarely missing to be optional"
 
 
-def test_what_is_not_json_is_not_used_and_does_not_raise() -> None:
+def test_values_that_are_not_json_are_skipped_without_raising() -> None:
     draft = infer([{"a": object()}, {"a": "\ud800"}, *({"a": n} for n in range(20))], holdout=0.0)
     assert draft.report.unusable == {"not_json": 2}
     assert infer([["\ud800"], {"a": 1}] * 10).report.held.total == 4
@@ -423,7 +423,7 @@ components:
 """
 
 
-def test_a_discriminator_tells_the_arms_of_a_union_apart(tmp_path: Path) -> None:
+def test_a_discriminator_distinguishes_the_variants_of_a_union(tmp_path: Path) -> None:
     (tmp_path / "pets.yaml").write_text(PETS)
     draft = infer(f"{tmp_path}/pets.yaml#/components/schemas/Pet")
     assert draft.faults() == ()
@@ -432,7 +432,7 @@ def test_a_discriminator_tells_the_arms_of_a_union_apart(tmp_path: Path) -> None
     assert contract.check('{"id": "1", "kind": "Dog"}').ok
     assert not contract.check('{"id": "1", "kind": "fish"}').ok
     assert infer(f"{tmp_path}/pets.yaml#/components/schemas/Free").data["schema"]["properties"] == {"a": {}}
-    with pytest.raises(BadDescription, match="in a circle"):
+    with pytest.raises(BadDescription, match="form a cycle"):
         infer(f"{tmp_path}/pets.yaml#/components/schemas/One")
 
 
@@ -448,7 +448,7 @@ def test_a_few_error_objects_do_not_make_every_field_optional() -> None:
     assert "such as an error object" in report.why()
 
 
-def test_many_replies_of_another_shape_are_part_of_what_the_replies_are() -> None:
+def test_a_frequent_other_shape_is_drafted_too() -> None:
     replies = [json.dumps({"city": "Oslo", "n": n} if n % 10 else {"error": "x", "code": n}) for n in range(300)]
     draft = infer(replies)
     assert "other_shape" not in draft.report.unusable

@@ -1,4 +1,4 @@
-"""From labelled cases to a model: what labels mean, how they are split, when there is no model, and what it is worth."""
+"""From labelled cases to a model: the meaning of labels, their split, the cases without a model, and its value."""
 
 import json
 import random
@@ -35,7 +35,7 @@ def case(number: int, outcome: str, reply: str = "This is a fine reply.", **more
 
 
 def talk(count: int, seed: int = 0, *, noise: float = 0.0) -> list[Case]:
-    """Labelled replies, two to a conversation; the labels of some are false."""
+    """Labelled replies, two per conversation. Some labels are wrong."""
     chance = random.Random(seed)
     found = []
     for number in range(count):
@@ -63,7 +63,7 @@ def test_without_a_recorded_decision_the_contract_decides() -> None:
     assert (accepted.good, accepted.refused, refused.good, refused.refused) == (True, False, False, True)
 
 
-def test_words_of_your_own_are_about_the_reply() -> None:
+def test_your_own_labels_are_about_the_reply() -> None:
     found = gather([case(1, "rude"), case(2, "kind"), case(3, "long")], RULES, good=["kind"], bad=["rude"])
     assert [one.good for one in found.examples] == [False, True]
     assert found.left_out == {UNLABELLED: 1}
@@ -117,7 +117,7 @@ def test_no_conversation_is_on_both_sides(rows: list[tuple[str, int]], seed: int
 
 @pytest.mark.spec("Q15")
 def test_below_80_labels_there_is_no_model() -> None:
-    with pytest.raises(TooFew, match="79 labelled replies, and a model needs 80: label 1 more with `trueup label`"):
+    with pytest.raises(TooFew, match="79 labelled replies, but a model needs 80; label 1 more with `trueup label`"):
         learn(RULES, talk(79))
     assert learn(RULES, talk(80)).model.facts.labels == 80
 
@@ -145,11 +145,11 @@ def test_a_model_that_beats_the_rules_passes_and_another_does_not() -> None:
     assert not Contract(quality={"model": noise.model}).check(reply).findings
 
 
-def test_a_reply_that_two_sources_hold_counts_once() -> None:
+def test_a_reply_in_two_sources_counts_once() -> None:
     rows = talk(45)
     found = gather([*rows, *rows], RULES)
     assert (len(found.examples), found.left_out) == (45, {TWICE: 45})
-    with pytest.raises(TooFew, match="45 labelled replies, and a model needs 80"):
+    with pytest.raises(TooFew, match="45 labelled replies, but a model needs 80"):
         learn(RULES, [*rows, *rows])
 
 
@@ -182,7 +182,7 @@ def test_replies_of_one_conversation_do_not_make_a_model_pass() -> None:
     assert (found.better, found.worse, found.p, found.passed) == (12, 0, 1.0, False)
 
 
-def test_labels_of_one_conversation_only_say_so() -> None:
+def test_labels_of_a_single_conversation_are_refused() -> None:
     with pytest.raises(TooFew, match="all labels are from one conversation"):
         learn(RULES, [msgspec.structs.replace(one, conversation="c1") for one in talk(100)])
 
@@ -194,7 +194,7 @@ def test_a_model_whose_scores_are_not_probabilities_does_not_pass() -> None:
     late = gather(talk(400, 7, noise=0.1), RULES).examples
     unsure = msgspec.structs.replace(
         learned.model, slope=0.02, shift=0.8
-    )  # it still tells good from bad: 0.69 is below 0.7
+    )  # it still separates good from bad: 0.69 is below 0.7
     found = evaluate(unsure, [], late, learned.gathered).evaluation
     assert found.calibration_error is not None
     assert found.calibration_chance is not None
@@ -284,7 +284,7 @@ def test_a_file_that_is_not_a_model_is_never_replaced(tmp_path: Path) -> None:
     assert [file.name for file in sorted(tmp_path.iterdir())] == ["contract.yaml", "model.json"]
 
 
-def test_a_label_speaks_of_the_decision_that_it_names() -> None:
+def test_a_label_is_about_the_decision_that_it_names() -> None:
     said = [Label("1", "wrong", decided=word) for word in ("accepted", "refused", "")]
     found = gather([Case("1", f"A fine reply, {n}.", labels=(label,)) for n, label in enumerate(said)], Contract())
     assert [each.good for each in found.examples] == [False, True, False]

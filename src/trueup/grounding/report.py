@@ -106,7 +106,7 @@ def _missing(path: str, facts: _Facts) -> tuple[str, str]:
 
 def _only_in_prompt(path: str, facts: _Facts) -> tuple[str, str]:
     shown = _shown(facts["value"])
-    message = f"{_named(path)}{shown} stands only in the prompt's instructions or example, not in the source"
+    message = f"{_named(path)}{shown} is only in the prompt's instructions or example, not in the source"
     hint = f"Do not copy {_field(path)} from the example. Take it from the source. {_said(facts)}"
     return message, hint.strip()
 
@@ -138,7 +138,7 @@ def _unknown_citation(_path: str, facts: _Facts) -> tuple[str, str]:
     count = facts["documents"]
     there = "there is 1 document" if count == 1 else f"there are {count} documents"
     hint = "Cite only [1]." if count == 1 else f"Cite one of the documents [1] to [{count}]."
-    return f"The reply cites [{facts['citation']}], and {there}", hint
+    return f"The reply cites [{facts['citation']}], but {there}", hint
 
 
 def _wrong_citation(_path: str, facts: _Facts) -> tuple[str, str]:

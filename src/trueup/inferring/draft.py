@@ -72,7 +72,7 @@ def is_noise(missing: int, total: int, rate: float) -> bool:
 
 
 class _Drafting:
-    """One draft: the required evidence, the relaxed constraints, and the notes so far. Places have at most 24 levels."""
+    """One draft: the required evidence, the relaxed constraints and the notes so far. Places have at most 24 levels."""
 
     def __init__(self, needs: Needs, loosened: Loosened, replies: int) -> None:
         self.needs = needs
@@ -215,7 +215,7 @@ class _Drafting:
             return (total >= 50 and member.seen == 1) or (total >= 200 and part < 0.005)
 
         others = folded_members(place)
-        names = [name for name, member in place.members.items() if name not in others and is_writable(name)]
+        names = [name for name in place.members if name not in others and is_writable(name)]
         names = [name for name in names if not is_rare(place.members[name])][: max(0, MAX_LINES - self._lines)]
         if len(names) > MAX_PROPERTIES:
             often = set(sorted(names, key=lambda name: -place.members[name].seen)[:MAX_PROPERTIES])

@@ -1,6 +1,6 @@
-"""The formats of texts that schemas check: a text enters, the names of the formats it has leave.
+"""The formats of texts that schemas check: takes a text; returns the names of its formats.
 
-Only formats that a compiled schema enforces are named, and only those that an ordinary word does not have by chance.
+Only formats that a compiled schema enforces are used, and only if an ordinary word is unlikely to match by chance.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from trueup.verdict.patterns import lazy_regex
 
 FORMATS = ("date", "date-time", "time", "email", "uri", "uuid", "ipv4", "ipv6")
 _MAX = 400
-# What may be of a format at all: this decides about most texts; the schema decides about the rest.
+# The texts that may have a format. This decides about most texts; the schema decides about the rest.
 _LIKELY = {
     "date": lazy_regex(r"\d{4}-\d\d-\d\d\Z"),
     "date-time": lazy_regex(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d"),
@@ -24,7 +24,7 @@ _LIKELY = {
 
 
 def still_fitting(text: str, formats: frozenset[str] | None = None) -> frozenset[str]:
-    """The formats, of those that all texts before had, that this text has too; None stands for all of them.
+    """The formats of this text, limited to the given ones; None stands for all of them.
 
     >>> sorted(still_fitting("2026-02-28")), sorted(still_fitting("2026-02-30")), sorted(still_fitting("a word"))
     (['date'], [], [])
@@ -38,6 +38,6 @@ def still_fitting(text: str, formats: frozenset[str] | None = None) -> frozenset
 
 @cache
 def _check(name: str) -> Callable[[str], bool]:
-    from trueup.conform.schema import compile_schema  # where a text looks like one of them
+    from trueup.conform.schema import compile_schema  # only needed if a text looks like one
 
     return compile_schema({"type": "string", "format": name}).is_valid

@@ -1,7 +1,7 @@
 """The fields that can be grounded: takes clean values with their context; returns a proposal with its evidence.
 
 A field is proposed if its values are often in their own source and seldom in the sources of other replies. A text that
-is in every source proves nothing, and a model's summary or decision is in no source. Without sources, nothing is proposed.
+is in every source proves nothing; a model's summary or decision is in no source. Without sources, nothing is proposed.
 """
 
 from collections import Counter

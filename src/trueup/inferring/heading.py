@@ -35,17 +35,13 @@ def told(report: DraftReport) -> list[str]:
         f"Not usable: {count(times)}, {WHY.get(reason, reason)}." for reason, times in sorted(report.unusable.items())
     ]
     if report.whole_lines:
-        out.append(
-            "No line shows which field is the reply, so each line was read as a value; --reply-column NAME sets the field."
-        )
+        out.append("No line shows which field is the reply, so each line was read as a value; --reply-column sets it.")
     if report.mended:
         out.append(
             f"{count(report.mended)} of the used replies {'was' if report.mended == 1 else 'were'} broken and had to be repaired."
         )
     if report.other:
-        out.append(
-            f"The replies are text, but {count(report.other)} contain a value; --expect value drafts a schema from them."
-        )
+        out.append(f"The replies are text, but {count(report.other)} contain a value; --expect value drafts a schema.")
     out.append(accepted(held))
     if held.cut or held.without:
         out.append(
@@ -60,7 +56,7 @@ def told(report: DraftReport) -> list[str]:
             f"{code} ({count(times)})"
             for code, times in sorted(held.refused_by.items(), key=lambda pair: -pair[1])[:_SHOWN]
         )
-        out.append(f"Fewer than 99 % pass: the rest is refused by {codes}, which relaxing the draft does not change.")
+        out.append(f"Fewer than 99 % pass. The others are refused by {codes}; relaxing the draft cannot change that.")
     return out
 
 

@@ -1,6 +1,6 @@
-"""`infer`: replies, a type or an API description in, a drafted contract with its evidence out.
+"""`infer`: takes replies, a type or an API description; returns a drafted contract with its evidence.
 
-Replies are read once, in memory that does not grow with their number; a share is held out, and the draft is relaxed until at least 99 % of
+Replies are read once, in constant memory. A share of them is held out, and the draft is relaxed until at least 99 % of
 the held-out replies pass. Nothing is written to disk, and no model is asked.
 """
 
@@ -36,7 +36,7 @@ EVERYTHING = Selection()
 
 
 class NothingToLearn(ValueError):
-    """The sources hold nothing that a contract could be drafted from: says how many replies there were, and why none was used."""
+    """No contract can be drafted from the sources. The message says how many replies there are, and what is wrong."""
 
 
 def infer(
@@ -51,18 +51,18 @@ def infer(
     reply_column: str = "",
     on_case: Callable[[int], None] | None = None,
 ) -> ContractDraft:
-    """Draft a contract from sources: names of files, folders, stores or OpenAPI files; types and functions; or replies themselves.
+    """Draft a contract from sources: names of files, folders, stores or OpenAPI files; types; functions; or replies.
 
-    `sources` are read one after the other. A type or an OpenAPI file stands alone.
-    `name` is the contract's name; by default it has none, or that of the type.
-    `strictness` says how much evidence a constraint needs: `loose` for more, `tight` for less; `standard` by default.
-    `holdout` is the share of replies that the draft is tested on: 0.2 by default, 0 for none, at most 0.5.
-    `seed` chooses those replies; 0 by default. Another seed holds out others.
-    `expect` says what replies are: `value`, `text`, or `auto`, the default, which drafts a schema if at least half of them hold a value.
-    `operation` names the operation of an OpenAPI file whose answer is drafted; by default each operation becomes a tool.
-    `selection` chooses some of the stored replies; all by default.
-    `reply_column` names the field of JSON lines that holds the reply; by default trueup's own and providers' fields are known.
-    `on_case` is called with the number of replies read so far; nothing is called by default.
+    `sources` are read one after another. A type or an OpenAPI file cannot be combined with other sources.
+    `name` is the contract's name; by default it has none, or the type's name.
+    `strictness` is `loose`, `standard` (default) or `tight`: the stricter, the less evidence a constraint needs.
+    `holdout` is the share of replies that test the draft, from 0 to 0.5. Default: 0.2.
+    `seed` selects those replies. Default: 0.
+    `expect` is the kind of replies: `value`, `text`, or `auto` (default): `value` if at least half of them have one.
+    `operation` names the OpenAPI operation with the response to draft; by default each operation becomes a tool.
+    `selection` limits the stored replies. Default: all.
+    `reply_column` names the field of JSON lines with the reply; by default, trueup's and providers' fields are known.
+    `on_case` is called with the number of replies read so far. Default: nothing is called.
 
     Raises `NothingToLearn` if no reply can be used.
 
@@ -102,7 +102,7 @@ def _refuse_bad_options(strictness: str, holdout: float, expect: str) -> None:
 
 
 class _Inferring:
-    """One draft from replies: what was gathered, and what was relaxed so far."""
+    """One draft from replies: the gathered evidence, and the constraints relaxed so far."""
 
     def __init__(
         self, gathered: GatheredValues, needs: Needs, expect: Expect, name: str, *, whole_lines: bool = False
@@ -119,7 +119,7 @@ class _Inferring:
             gathered.texts.merge(gathered.value_texts)
         self.mended = gathered.mended if self.has_value else 0
         self.shape: ValueShape | None = None
-        """The shape that replies must have to be judged; None if all are."""
+        """The shape that replies must have to be checked; None for any shape."""
         self.root = self._read_again() if self.has_value else None
         self._loose_order: set[str] = set()
         self.notes: dict[tuple[str | int, ...], str] = {}
@@ -130,7 +130,7 @@ class _Inferring:
         return found.cases - len(found.held) - sum(self.reasons.values())
 
     def _read_again(self) -> ObservedPlace:
-        """The evidence of all replies: broken and wrapped ones are read under a first draft, for a schema helps to read."""
+        """The evidence of all replies. Broken and wrapped ones are read under a first draft, because a schema helps."""
         gathered = self.gathered
         kept = [*gathered.wrapped, *gathered.broken]
         rare = seldom((found.value for _, found in kept), gathered.values)
@@ -189,10 +189,10 @@ class _Inferring:
 
     def _nothing(self) -> str:
         if not self.gathered.cases:
-            return "the sources hold no reply"
+            return "the sources contain no replies"
         why = "; ".join(WHY.get(reason, reason) for reason, _ in self.reasons.most_common())
         hint = "; name the field that is the reply: --reply-column NAME" if self.reasons["not_a_unit"] else ""
-        return f"none of {count(self.gathered.cases)} replies can be used: {why or 'none holds a value'}{hint}"
+        return f"none of {count(self.gathered.cases)} replies can be used: {why or 'no reply contains a value'}{hint}"
 
     # -- the parts of the contract ---------------------------------------------------------------------
 
@@ -227,7 +227,7 @@ class _Inferring:
         return data
 
     def _ground(self, data: dict[str, Any]) -> None:
-        """Propose the fields whose values stand in their sources. They are reported, not refused: that is for the user to decide."""
+        """Propose the fields with values that are in their sources. They only warn; the user decides about errors."""
         proposal = self.gathered.grounds.proposal(data["schema"]) if "schema" in data else GroundingProposal()
         if proposal.fields:
             data["grounded"] = {"fields": list(proposal.fields), "level": "warning"}
@@ -238,7 +238,7 @@ class _Inferring:
         return frozenset((at, word) for name, at, word in self.relaxed if name == tool)
 
     def _reply(self, data: dict[str, Any]) -> None:
-        """What a text must be worth, where replies are text."""
+        """The rules for texts, if replies are text."""
         texts, calls = self.gathered.texts, self.gathered.calls
         if not texts.seen:
             return
@@ -261,7 +261,7 @@ class _Inferring:
     # -- held-out replies --------------------------------------------------------------------------
 
     def _relax(self, data: dict[str, Any]) -> tuple[dict[str, Any], HeldOut]:
-        """The draft, relaxed until enough held-out replies pass, and how it went."""
+        """The draft, relaxed until enough held-out replies pass, with the results."""
         held = self.gathered.held
         judged = self._judge(data, held)
         before = _accepted(judged)
@@ -299,7 +299,7 @@ class _Inferring:
         return judge(Contract(**options), cases, data.get("schema"), tools, self.shape)
 
     def _relax_order(self, data: dict[str, Any]) -> dict[str, Any]:
-        """The draft without the requirements that held-out conversations break."""
+        """The draft without the order requirements that held-out conversations break."""
         if "order" not in data:
             return data
         held = GatheredValues(0.0, 0)
@@ -323,7 +323,7 @@ class _Inferring:
 
 
 def _better(found: ObservedReply, again: ObservedReply) -> ObservedReply:
-    """The reading to count: that under a draft, if the reply fits it or held no value before. It is never a clean one of a broken reply."""
+    """The reading to count: the one under a draft if the reply fits it or had no value. Broken replies stay broken."""
     if again.value is NOTHING or not (again.ok or found.value is NOTHING):
         return found
     return again._replace(clean=again.clean and found.clean)
@@ -335,7 +335,7 @@ def _accepted(judged: list[HeldOutReply]) -> tuple[int, int]:
 
 
 def _said(word: Word) -> str:
-    """What was relaxed, in words.
+    """A relaxed constraint, in words.
 
     >>> _said(("", ("a", "[]"), "type:null")), _said(("pay", (), "required:sum"))
     ('a[] may be null', 'sum is optional (pay)')
@@ -359,7 +359,7 @@ _WORDS = {
 
 
 def _least(lengths: "Counter[int]", total: int) -> int:
-    """The largest round number of characters that all but a few texts have; 0 if there is none."""
+    """The largest round number of characters that nearly all texts have; 0 if there is none."""
     for fewest in (20, 10, 5, 2, 1):
         if sum(times for size, times in lengths.items() if size < fewest) <= 0.002 * total:
             return fewest

@@ -1,7 +1,7 @@
-"""OpenAPI files: one enters; the schema at a pointer, the schema of an operation's answer, or tools for its operations leave.
+"""OpenAPI files: takes one; returns the schema at a pointer, the schema of an operation's response, or tools.
 
-Versions 2, 3.0 and 3.1 are read; words of OpenAPI become words of JSON Schema. References inside the file are followed, others are refused:
-nothing is ever fetched.
+Reads versions 2, 3.0 and 3.1, and converts OpenAPI keywords to JSON Schema. References inside the file are followed,
+others are refused: nothing is ever fetched.
 """
 
 from pathlib import Path
@@ -19,11 +19,11 @@ MAX_TOOLS = 200
 
 
 class BadDescription(ValueError):
-    """An OpenAPI file or a type cannot be used: says which, why, and what to do."""
+    """An OpenAPI file or a type cannot be used. The message says which one, why, and what to do."""
 
 
 def is_description(name: str) -> bool:
-    """Whether a name is that of an OpenAPI file, with or without a pointer."""
+    """Whether a name is the name of an OpenAPI file, with or without a pointer."""
     path = Path(name.partition("#")[0])
     if path.suffix.lower() not in _ENDINGS or not path.is_file():
         return False
@@ -48,7 +48,7 @@ def read_description(name: str) -> dict[str, Any]:
 
 
 def schema_at(document: dict[str, Any], pointer: str, where: str) -> dict[str, Any]:
-    """The schema that a pointer leads to, with the definitions it needs.
+    """The schema at a pointer, with the definitions that it needs.
 
     >>> schema_at({"components": {"schemas": {"A": {"type": "string", "nullable": True}}}}, "/components/schemas/A", "")
     {'type': ['string', 'null']}
@@ -57,7 +57,7 @@ def schema_at(document: dict[str, Any], pointer: str, where: str) -> dict[str, A
 
 
 def operation_of(document: dict[str, Any], operation: str, where: str) -> dict[str, Any]:
-    """The schema of what an operation answers; of what it is sent, if it answers nothing."""
+    """The schema of an operation's response, or of its request if it has no response."""
     operations = _operations(document)
     found = next((body for name, body, _ in operations if name == operation), None)
     if found is None:
@@ -66,7 +66,7 @@ def operation_of(document: dict[str, Any], operation: str, where: str) -> dict[s
         names = [name for name, _, _ in operations]
         near = nearest(operation, names)
         hint = f"did you mean {near!r}?" if near else f"it has {', '.join(names[:8]) or 'none'}"
-        raise BadDescription(f"{where}: there is no operation {operation!r}; {hint}")
+        raise BadDescription(f"{where}: unknown operation {operation!r}; {hint}")
     responses = found.get("responses") or {}
     for code in sorted(map(str, responses)):
         answer = _resolved(document, responses.get(code, responses.get(_number(code))), where)
@@ -75,12 +75,12 @@ def operation_of(document: dict[str, Any], operation: str, where: str) -> dict[s
             return _whole(document, schema, where)
     sent = _content(_resolved(document, found.get("requestBody"), where), document, where)
     if sent is None:
-        raise BadDescription(f"{where}: the operation {operation!r} neither answers nor takes JSON")
+        raise BadDescription(f"{where}: the operation {operation!r} neither returns nor accepts JSON")
     return _whole(document, sent, where)
 
 
 def tools_of(document: dict[str, Any], where: str) -> list[tuple[dict[str, Any], str]]:
-    """A tool for each operation, and where it stands in the file."""
+    """A tool for each operation, and the operation's place in the file."""
     tools = []
     for name, body, place in _operations(document)[:MAX_TOOLS]:
         said = body.get("summary") or body.get("description")
@@ -92,12 +92,12 @@ def tools_of(document: dict[str, Any], where: str) -> list[tuple[dict[str, Any],
             )
         )
     if not tools:
-        raise BadDescription(f"{where}: there is no operation; name a schema, such as {where}#/components/schemas/NAME")
+        raise BadDescription(f"{where}: no operations found; name a schema, such as {where}#/components/schemas/NAME")
     return tools
 
 
 def _operations(document: dict[str, Any]) -> list[tuple[str, dict[str, Any], str]]:
-    """Every operation: its name, its body, and its method with its path."""
+    """Every operation: its name, its body, and its method and path."""
     found: dict[str, tuple[str, dict[str, Any], str]] = {}
     paths = document.get("paths")
     for path, item in paths.items() if isinstance(paths, dict) else ():
@@ -115,7 +115,7 @@ def _operations(document: dict[str, Any]) -> list[tuple[str, dict[str, Any], str
 
 
 def _called(method: str, path: str) -> str:
-    """A name for an operation without one.
+    """A name for an unnamed operation.
 
     >>> _called("get", "/orders/{id}")
     'get_orders_id'
@@ -159,7 +159,7 @@ def _parameters(document: dict[str, Any], body: dict[str, Any], where: str) -> d
 
 
 def _content(holder: dict[str, Any], document: dict[str, Any], where: str) -> dict[str, Any] | None:
-    """The schema of JSON in a body or an answer; None if there is none."""
+    """The JSON schema of a request or response body; None if there is none."""
     content = holder.get("content")
     if isinstance(content, dict):
         for kind, media in content.items():
@@ -170,7 +170,7 @@ def _content(holder: dict[str, Any], document: dict[str, Any], where: str) -> di
 
 
 def _resolved(document: dict[str, Any], part: Any, where: str) -> dict[str, Any]:
-    """A part of the file behind its references."""
+    """A part of the file, with its references followed."""
     for _ in range(20):
         if not isinstance(part, dict):
             return {}
@@ -178,12 +178,12 @@ def _resolved(document: dict[str, Any], part: Any, where: str) -> dict[str, Any]
         if not isinstance(reference, str):
             return part
         part = _found(document, reference.removeprefix("#"), where, reference)
-    raise BadDescription(f"{where}: references lead in a circle")
+    raise BadDescription(f"{where}: the references form a cycle")
 
 
 def _found(document: dict[str, Any], pointer: str, where: str, reference: str = "") -> dict[str, Any]:
     if reference and not reference.startswith("#"):
-        raise BadDescription(f"{where}: the reference {reference[:80]!r} leads out of the file; nothing is fetched")
+        raise BadDescription(f"{where}: the reference {reference[:80]!r} points outside the file; nothing is fetched")
     node: Any = document
     for part in pointer.strip("/").split("/"):
         name = part.replace("~1", "/").replace("~0", "~")
@@ -196,17 +196,17 @@ def _found(document: dict[str, Any], pointer: str, where: str, reference: str = 
             )
         node = node[name]
     if not isinstance(node, dict):
-        raise BadDescription(f"{where}: what stands at #{pointer[:120]} is not a schema")
+        raise BadDescription(f"{where}: #{pointer[:120]} is not a schema")
     return node
 
 
 def _whole(document: dict[str, Any], schema: dict[str, Any], where: str) -> dict[str, Any]:
-    """A schema in words of JSON Schema, with every definition it refers to."""
+    """A schema in JSON Schema keywords, with every definition that it refers to."""
     needed: list[str] = []
     _resolved(document, schema, where)
     out: dict[str, Any] = _plain(schema, needed, where)
     definitions: dict[str, Any] = {}
-    for pointer in needed:  # grows while it is walked
+    for pointer in needed:  # grows during the loop
         name = _name_of(pointer)
         if name not in definitions:
             definitions[name] = None
@@ -217,7 +217,7 @@ def _whole(document: dict[str, Any], schema: dict[str, Any], where: str) -> dict
 
 
 def unrolled(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema that is nothing but a reference to one of its definitions, as that definition.
+    """The definition itself, if a schema is only a reference to one of its definitions.
 
     >>> unrolled({"$ref": "#/$defs/A", "$defs": {"A": {"type": "string"}}})
     {'type': 'string'}
@@ -239,7 +239,7 @@ def _name_of(pointer: str) -> str:
 
 
 def _plain(schema: Any, needed: list[str], where: str) -> Any:
-    """A schema in words of JSON Schema; the references in it are noted. Files are at most a few hundred levels deep."""
+    """A schema in JSON Schema keywords; collects its references. Files have at most a few hundred levels."""
     if isinstance(schema, list):
         return [_plain(item, needed, where) for item in schema]
     if not isinstance(schema, dict):
@@ -247,7 +247,9 @@ def _plain(schema: Any, needed: list[str], where: str) -> Any:
     reference = schema.get("$ref")
     if isinstance(reference, str):
         if not reference.startswith("#"):
-            raise BadDescription(f"{where}: the reference {reference[:80]!r} leads out of the file; nothing is fetched")
+            raise BadDescription(
+                f"{where}: the reference {reference[:80]!r} points outside the file; nothing is fetched"
+            )
         needed.append(reference)
         return _nullable({"$ref": f"#/$defs/{_name_of(reference)}"}, schema)
     out: dict[str, Any] = {}
@@ -264,7 +266,7 @@ def _plain(schema: Any, needed: list[str], where: str) -> Any:
 
 
 def _told_apart(out: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """The arms of a union, each with its value of the discriminator: without it, one value may fit several of them."""
+    """The variants of a union, each with its discriminator value: without it, a value may fit several of them."""
     given = schema.get("discriminator")
     tag = given.get("propertyName") if isinstance(given, dict) else None
     union = next((word for word in ("oneOf", "anyOf") if isinstance(out.get(word), list)), None)
@@ -288,7 +290,7 @@ def _with_tag(arm: Any, tag: str, by_arm: dict[str, list[str]]) -> Any:
 
 
 def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
-    """Exclusive bounds as numbers, as they are since version 3.1."""
+    """Exclusive bounds as numbers, as in version 3.1."""
     for flag, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if isinstance(schema.get(flag), bool) and schema.pop(flag) and bound in schema:
             schema[flag] = schema.pop(bound)

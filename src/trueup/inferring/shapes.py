@@ -1,7 +1,7 @@
 """Values of a different shape, such as an error object among answers: takes values; returns yes or no.
 
-The first clean values show what nearly all have in common: their type and their keys. A value has a different shape only
-if it has a different type, or none of those keys. Lacking one key is not enough.
+The first clean values show what nearly all have in common: their type and keys. A value has a different shape only if
+it has a different type, or none of those keys. Lacking one key is not enough.
 """
 
 from collections import Counter

@@ -1,8 +1,8 @@
 """The sources of a draft: takes names and values; returns cases.
 
 This adds to the formats of `material`: a text file is one reply, each file of a folder of text or JSON files is one
-reply, and each item of an array in a JSON file is one reply. If lines do not show which field is the reply, each line is
-a value, unless a field is named.
+reply, and each item of an array in a JSON file is one reply. If lines do not show which field is the reply, each line
+is a value, unless a field is named.
 """
 
 import shutil
@@ -48,7 +48,7 @@ class OpenedSources:
 
     def _all(self, stack: ExitStack) -> Iterator[Case]:
         if sum(source == STDIN for source in self._sources if isinstance(source, str)) > 1:
-            raise SourceError("standard input ('-') can be named once")
+            raise SourceError("standard input ('-') can be given only once")
         for source in self._sources:
             if isinstance(source, str) and source == STDIN:
                 yield from self._lines(_spooled(stack))
@@ -74,14 +74,14 @@ class OpenedSources:
         elif path.is_file() and path.suffix in LINES:
             yield from self._lines(path)
         elif self._column:
-            raise SourceError(f"{name}: --reply-column takes a field of JSON lines; give a .jsonl file")
+            raise SourceError(f"{name}: --reply-column works only with JSON lines; give a .jsonl file")
         else:
             try:
                 yield from cases([name], self._selection)
             except SourceError as error:
                 if not path.is_dir():
                     raise
-                raise SourceError(f"{error}; text and JSON files with one reply each are read, too") from None
+                raise SourceError(f"{error}; text and JSON files with one reply each also work") from None
 
     def _lines(self, path: Path) -> Iterator[Case]:
         """The replies in a file of lines; the lines themselves if none of the first shows which field is the reply."""

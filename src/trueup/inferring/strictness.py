@@ -9,25 +9,25 @@ class Needs(NamedTuple):
     """The evidence that each kind of line needs."""
 
     missing: float
-    """The share of objects that may lack a required field: a field is optional if its absence is clearly more than that."""
+    """The share of objects that may lack a required field. A field is optional if it is clearly missing more often."""
     unseen: float
-    """The upper limit of the share of new values, for an enum to be made."""
+    """The upper limit of the share of new values that allows an enum."""
     once: float
-    """The estimated share of new values, for an enum to be made."""
+    """The estimated share of new values that allows an enum."""
     numbers: int
-    """How many numbers must be seen before a bound is set."""
+    """How many numbers are needed for a bound."""
     texts: int
-    """How many texts must be seen before they are said to be never empty."""
+    """How many texts are needed to rule out empty ones."""
     lists: int
-    """How many lists must be seen before something is said of their length."""
+    """How many lists are needed for a rule on their length."""
     formats: int
-    """How many texts of a format must be seen."""
+    """How many texts of a format are needed."""
     calls: int
     """How many conversations must show that one tool comes before another."""
     closed: bool
-    """Whether keys that were never seen are refused."""
+    """Whether unknown keys are refused."""
     single: bool
-    """Whether a text that is always the same becomes an enum of one."""
+    """Whether a text that is always the same becomes an enum with one value."""
 
 
 NEEDS: dict[Strictness, Needs] = {
@@ -38,4 +38,4 @@ NEEDS: dict[Strictness, Needs] = {
 
 _NEVER = 1 << 60
 SHAPE = Needs(0.01, 0.0, 0.0, _NEVER, _NEVER, _NEVER, _NEVER, _NEVER, closed=False, single=False)
-"""Types and required fields alone: what broken replies are read again under, so that a value that is new is not refused."""
+"""Only types and required fields: broken replies are read again under this, so that new values are not refused."""

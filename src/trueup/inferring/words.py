@@ -1,10 +1,10 @@
-"""Numbers in words, for the evidence beside each line of a draft, and lines that do not tear them apart."""
+"""Numbers in words, for the evidence next to each line of a draft, and line breaks that keep them together."""
 
 from textwrap import wrap
 
 
 def count(number: int) -> str:
-    """A count as people write it.
+    """A count with thousands separators.
 
     >>> count(1998)
     '1,998'
@@ -13,7 +13,7 @@ def count(number: int) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """A share in percent, with as many digits as it needs; never 100 % of less than all, nor 0 % of something.
+    """A share in percent, with as many digits as it needs. Only all is 100 %, and only nothing is 0 %.
 
     >>> share(1998, 2000), share(1, 100_000), share(3, 4), share(2000, 2000)
     ('99.9 %', '< 0.1 %', '75 %', '100 %')
@@ -29,7 +29,7 @@ def share(part: float, whole: float) -> str:
 
 
 def seen(part: int, whole: int) -> str:
-    """How often something was seen.
+    """How often something was observed.
 
     >>> seen(1998, 2000)
     'in 1,998 of 2,000'
@@ -47,7 +47,7 @@ def things(number: int, thing: str) -> str:
 
 
 def lines_of(text: str, width: int) -> list[str]:
-    """Text in lines of at most so many characters; a number stays with its percent sign.
+    """Text in lines of at most `width` characters. A number stays with its percent sign.
 
     >>> lines_of("at most 5 %", 9)
     ['at most', '5 %']

@@ -1,6 +1,7 @@
-"""Values that may only be wrapped: an object in an envelope such as `response`, or in a list of one. Values enter, their wrapping leaves.
+"""Values that may only be wrapped: in an envelope such as `response`, or a list of one. Takes values; returns wrappings.
 
-A contract opens such a wrapping by itself. So a draft must not take it for a shape of its own, unless most replies have it.
+A contract unwraps such values anyway, so a draft must not treat a wrapping as a different shape, unless most replies
+have it.
 """
 
 from collections import Counter
@@ -8,11 +9,11 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 ONE = "[]"
-_SELDOM = 1 / 3  # a wrapping that more replies have is their shape
+_SELDOM = 1 / 3  # a more frequent wrapping is the shape of the replies
 
 
 def wrapping(value: Any) -> str | None:
-    """What a value may be wrapped in: the only key of an object, `[]` for a list of one object, or nothing.
+    """The possible wrapping of a value: the only key of an object, `[]` for a list of one object, or None.
 
     >>> wrapping({"response": {"n": 1}}), wrapping([{"n": 1}]), wrapping({"n": 1})
     ('response', '[]', None)
@@ -27,14 +28,14 @@ def wrapping(value: Any) -> str | None:
 
 
 def seldom(values: Iterable[Any], total: int) -> frozenset[str]:
-    """The wrappings that are too rare to be the shape of the replies, of which there are `total`."""
+    """The wrappings that are too rare to be the shape of all `total` replies."""
     counts = Counter(name for value in values if (name := wrapping(value)) is not None)
     rare = {name: times for name, times in counts.items() if times <= _SELDOM * total}
     return frozenset(rare) if sum(rare.values()) <= total / 2 else frozenset()
 
 
 def unwrapped(value: Any, known: Collection[str]) -> Any:
-    """The object inside of a wrapping, if most of its keys are known; else the value as it is.
+    """The object inside a wrapping, if most of its keys are known; otherwise the value unchanged.
 
     >>> unwrapped({"response": {"n": 1}}, {"n", "m"}), unwrapped({"response": {"x": 1}}, {"n"})
     ({'n': 1}, {'response': {'x': 1}})

@@ -1,7 +1,7 @@
-r"""A draft as YAML: plain data and notes enter; text leaves, each note as a comment beside its line, 80 columns wide where it can be.
+r"""A draft as YAML: takes plain data and notes; returns text, each note as a comment next to its line, 80 columns wide.
 
-Keys and values come from replies, so they may be anything: whatever is not a plain word is quoted, and every character that cannot be
-seen is written as an escape.
+Keys and values come from replies and may contain anything. Everything except plain words is quoted, and every invisible
+character is written as an escape.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def is_writable(text: str) -> bool:
-    r"""Whether a text can stand in a file: half of a surrogate pair cannot, nor what is too long to be a name or a choice.
+    r"""Whether a text may be in a file: not a lone surrogate, and not too long for a name or a choice.
 
     >>> is_writable("name"), is_writable("\ud800")
     (True, False)
@@ -35,7 +35,7 @@ def is_writable(text: str) -> bool:
 
 
 def scalar(value: Any) -> str:
-    r"""One value as YAML 1.2 and 1.1 read it alike.
+    r"""One value in YAML that versions 1.2 and 1.1 read alike.
 
     >>> scalar("in progress"), scalar("yes"), scalar("a: b"), scalar("\u202e"), scalar(None), scalar(1.5)
     ('in progress', '"yes"', '"a: b"', '"\\u202E"', 'null', '1.5')
@@ -57,7 +57,7 @@ def _is_plain(char: str) -> bool:
 
 
 def visible(text: str) -> str:
-    r"""Text of any origin as part of a comment: one line, and every character of it can be seen.
+    r"""Any text as part of a comment: on one line, with every character visible.
 
     >>> visible("a\x1b\ufffe\n")
     'a\\x1b\\uFFFE\\n'
@@ -71,7 +71,7 @@ def _escape(char: str) -> str:
 
 
 def document(data: Mapping[str, Any], notes: Mapping[Path, str], head: list[str]) -> str:
-    """A whole file: the head as comments, then each part of the data with a line between them.
+    """A whole file: the head as comments, then each part of the data, with blank lines between them.
 
     >>> print(
     ...     document({"name": "x", "schema": {"type": "string"}}, {("schema", "type"): "in 2 of 2"}, ["A draft."]),
@@ -99,7 +99,7 @@ def _comment(text: str, indent: int) -> list[str]:
 
 
 class _Writer:
-    """Writes entries, each with its notes. Drafts are at most some 100 levels deep."""
+    """Writes entries, each with its notes. Drafts have at most some 100 levels."""
 
     def __init__(self, notes: Mapping[Path, str]) -> None:
         self._notes = notes
@@ -113,7 +113,7 @@ class _Writer:
         return self._put(f"{scalar(key)}:", value, path, indent)
 
     def _put(self, head: str, value: Any, path: Path, indent: int) -> list[str]:
-        """A value behind its key or its dash."""
+        """A value after its key or its dash."""
         pad = " " * indent
         flow = _flow(value)
         if flow is not None:
@@ -159,7 +159,7 @@ class _Writer:
 
 
 def _flow(value: Any) -> str | None:
-    """A value on one line; None if it has objects inside of objects, or does not fit."""
+    """A value on one line; None if it has nested objects or does not fit."""
     if isinstance(value, dict):
         if any(isinstance(inner, dict) for inner in value.values()) and len(value) > 0:
             return None

@@ -1,1 +1,1 @@
-"""Learned quality: labelled replies enter; a model leaves, with an honest account of what it is worth beside the rules."""
+"""Learned quality: takes labelled replies; returns a model, with an honest comparison to the rules alone."""

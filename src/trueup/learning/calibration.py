@@ -1,6 +1,7 @@
-"""Calibration: margins and outcomes enter; a curve from margin to probability leaves, and how far the probabilities are off.
+"""Calibration: takes margins and outcomes; returns a curve from margin to probability, and the calibration error.
 
-The curve is Platt's: a slope and a shift, fitted by Newton's method with his smoothed targets, so that no probability is 0 or 1.
+The curve is Platt's: a slope and a shift, fitted with Newton's method and smoothed targets, so that no probability is 0
+or 1.
 """
 
 import math
@@ -8,11 +9,11 @@ import random
 from collections.abc import Sequence
 
 BINS = 10
-_DRAWS = 1_000_000  # of one label each, shared by the samples of `chance_error`
+_DRAWS = 1_000_000  # single labels, shared by the samples of `chance_error`
 
 
 def platt(margins: Sequence[float], targets: Sequence[bool]) -> tuple[float, float]:
-    """The slope and shift that make probabilities of margins; the slope is never negative.
+    """The slope and shift that turn margins into probabilities. The slope is never negative.
 
     >>> slope, shift = platt([-2.0, -1.0, 1.0, 2.0], [False, False, True, True])
     >>> slope > 0
@@ -48,18 +49,18 @@ def platt(margins: Sequence[float], targets: Sequence[bool]) -> tuple[float, flo
 
 
 def sigmoid(z: float) -> float:
-    """A number between 0 and 1, however large `z` is."""
+    """A number between 0 and 1, for any size of `z`."""
     return 1 / (1 + math.exp(-z)) if z > -700 else 0.0
 
 
 def log_loss(probabilities: Sequence[float], targets: Sequence[bool]) -> float:
-    """The mean surprise, in nats."""
+    """The mean log loss, in nats."""
     losses = [-math.log(max(p if target else 1 - p, 1e-12)) for p, target in zip(probabilities, targets, strict=True)]
     return math.fsum(losses) / max(1, len(losses))
 
 
 def calibration_error(probabilities: Sequence[float], targets: Sequence[bool], bins: int = BINS) -> float | None:
-    """The expected calibration error: the mean distance of probability and share, over bins of equal width.
+    """The expected calibration error: the mean distance between probability and share, over bins of equal width.
 
     >>> calibration_error([0.9, 0.9, 0.1, 0.1], [True, True, False, False])
     0.1
@@ -75,9 +76,9 @@ def calibration_error(probabilities: Sequence[float], targets: Sequence[bool], b
 
 
 def chance_error(probabilities: Sequence[float], level: float = 0.05, seed: int = 0) -> float | None:
-    """The calibration error that chance alone exceeds with probability `level`, if every probability is true.
+    """The calibration error that chance alone exceeds with probability `level`, if every probability is correct.
 
-    A small sample has an error even then, so an error says little without this one.
+    A small sample always has some error, so an error means little without this one.
 
     >>> few, many = chance_error([0.8] * 20), chance_error([0.8] * 2000)
     >>> few > 0.15, many < 0.02
@@ -94,7 +95,7 @@ def chance_error(probabilities: Sequence[float], level: float = 0.05, seed: int 
 
 
 def auc(scores: Sequence[float], targets: Sequence[bool]) -> float | None:
-    """How often a good one has the higher score than a bad one; None if there are not both.
+    """How often a good reply scores higher than a bad one; None without both kinds.
 
     >>> auc([0.9, 0.2, 0.2], [True, True, False])
     0.75

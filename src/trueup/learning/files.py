@@ -1,6 +1,6 @@
-"""Model files: a model and a path enter; the whole file is there in the end, or what was there before.
+"""Model files: takes a model and a path; at the end, the file is complete or unchanged.
 
-Another file than a model is never replaced.
+Only model files are ever replaced.
 """
 
 import os
@@ -14,29 +14,29 @@ from trueup.contract.meaning.scores import load_model
 
 
 class NotReplaced(ValueError):
-    """A file is in the way that is not a model."""
+    """The path has a file that is not a model."""
 
 
 def refuse_other(path: Path) -> Model | None:
-    """Raise if there is something at the path that is not a quality model, or none can be written there; return the model that is there."""
+    """Raise if the path is not a quality model or cannot be written. Return the model that is there, if any."""
     try:
         if path.is_dir():
-            raise NotReplaced(f"{path}: that is a directory; name a file")
+            raise NotReplaced(f"{path}: this is a directory; give a file name")
         if not path.parent.is_dir():
-            raise NotReplaced(f"{path}: there is no directory {path.parent}")
+            raise NotReplaced(f"{path}: the directory {path.parent} does not exist")
         if not os.access(path.parent, os.W_OK):
-            raise NotReplaced(f"{path}: no file can be written in {path.parent}")
+            raise NotReplaced(f"{path}: cannot write files in {path.parent}")
         if not path.is_file() or not path.stat().st_size:
             return None
         return load_model(path)
     except OSError as error:
         raise NotReplaced(f"{path}: cannot be written: {error.strerror or error}") from None
     except BadModel:
-        raise NotReplaced(f"{path}: there is a file that is not a quality model; choose another name") from None
+        raise NotReplaced(f"{path}: this file exists and is not a quality model; choose another name") from None
 
 
 def write_model(path: Path, model: Model) -> int:
-    """Write a model, and return how many bytes it has."""
+    """Write a model, and return its size in bytes."""
     text = msgspec.json.encode(model) + b"\n"
     assert len(text) <= MOST_BYTES, "training keeps models small"
     with placed(path) as (draft,):

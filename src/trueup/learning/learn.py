@@ -1,6 +1,6 @@
-"""Learning: labelled cases and a contract enter; a model leaves, with what it did on the latest labels beside the rules.
+"""Learning: takes labelled cases and a contract; returns a model, with its results on the latest labels and the rules'.
 
-Below 80 labels, or without both good and bad replies on either side of the split, there is no model: `TooFew` says how many are missing.
+It needs 80 labels, with good and bad replies on both sides of the split. Otherwise `TooFew` says how many are missing.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -22,8 +22,8 @@ from trueup.material.case import Case
 from trueup.statistics.clusters import Clustered
 from trueup.statistics.proportions import Interval, wilson
 
-LEVEL = 0.05  # a difference that chance gives less often counts
-CALIBRATED = 0.05  # an expected calibration error that is small enough; a larger one passes only if chance explains it
+LEVEL = 0.05  # a difference counts if chance gives it less often than this
+CALIBRATED = 0.05  # the largest calibration error that passes, unless chance explains more
 _LEAST_EACH = 5  # good and bad replies, on either side of the split
 Progress = Callable[[str, int, int], None]
 
@@ -52,7 +52,7 @@ class Confusion(NamedTuple):
 
     @property
     def part(self) -> HeldOutScore:
-        """The shares, as a model's file keeps them."""
+        """The shares, as stored in a model's file."""
         told, there = self.found + self.refused, self.found + self.missed
         precision = round(self.found / told, 4) if told else None
         recall = round(self.found / there, 4) if there else None
@@ -61,7 +61,7 @@ class Confusion(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """A model and what is known about it."""
+    """A model with its training and test results."""
 
     model: Model
     gathered: GatheredExamples
@@ -71,11 +71,11 @@ class Learned(NamedTuple):
     alone: Confusion
     together: Confusion
     repeated: int = 0
-    """Replies that are not in the test, because they repeat others, numbers aside."""
+    """Replies that are not in the test, because they repeat others except for numbers."""
 
     @property
     def evaluation(self) -> Evaluation:
-        """What the model did on the latest labels."""
+        """The model's results on the latest labels."""
         return self.model.evaluation
 
 
@@ -89,14 +89,14 @@ def learn(
     seed: int = 0,
     on_progress: Progress | None = None,
 ) -> Learned:
-    """Train a model on the labels of cases and test it on the latest of them."""
+    """Train a model on the labels of cases, and test it on the latest of them."""
     rules = contract.without_scores()
     gathered = gather(_counted(cases, on_progress) if on_progress else cases, rules, good=good, bad=bad)
     _refuse_few(gathered)
     early, latest = by_time(gathered.examples)
     if not latest:
         raise TooFew(
-            "all labels are from one conversation: a model is tested on other conversations, so label replies of more"
+            "all labels are from one conversation, but a model is tested on others; label replies from more conversations"
         )
     late = unseen(early, latest)
     _refuse_one_sided(early, late, len(latest) - len(late))
@@ -114,7 +114,7 @@ def evaluate(
     gathered: GatheredExamples,
     below: float = BELOW,
 ) -> Learned:
-    """A model with what it does on examples that it has not seen."""
+    """A model with its results on examples that it has not seen."""
     scorer = Scorer(model)
     seen = [scorer.grams(one.text, one.state) for one in late]
     familiar = [scorer.unknown(one) <= model.unfamiliar for one in seen]
@@ -123,7 +123,7 @@ def evaluate(
     rules = confusion(late, [one.refused for one in late])
     together = [one.refused or is_low for one, is_low in zip(late, low, strict=True)]
     both = confusion(late, together)
-    changes = Clustered()  # replies of one conversation are alike, so each conversation counts once
+    changes = Clustered()  # replies of one conversation are similar, so each conversation counts once
     better = worse = 0
     for one, now in zip(late, together, strict=True):
         change = (now != one.good) - (one.refused != one.good)
@@ -144,7 +144,7 @@ def evaluate(
 
 
 def is_calibrated(error: float | None, chance: float | None) -> bool:
-    """Whether probabilities are as good as they should be, or no further off than a sample of this size shows by chance.
+    """Whether probabilities are calibrated well enough, or no worse than chance explains in a sample of this size.
 
     >>> is_calibrated(0.04, 0.01), is_calibrated(0.09, 0.11), is_calibrated(0.09, 0.03), is_calibrated(None, None)
     (True, True, False, False)
@@ -153,7 +153,7 @@ def is_calibrated(error: float | None, chance: float | None) -> bool:
 
 
 def confusion(examples: Sequence[LabelledReply], refused: Sequence[bool]) -> Confusion:
-    """How refusals agree with the labels."""
+    """The agreement of refusals with the labels."""
     pairs = [(one.good, no) for one, no in zip(examples, refused, strict=True)]
     return Confusion(*(pairs.count(pair) for pair in ((False, True), (False, False), (True, True), (True, False))))
 
@@ -171,12 +171,12 @@ def _refuse_few(gathered: GatheredExamples) -> None:
     others = [(why, count) for why, count in gathered.left_out.most_common(3) if why != UNLABELLED]
     also = "".join(f"; {count:,} more cannot be used: {why}" for why, count in others)
     raise TooFew(
-        f"{labels:,} labelled replies, and a model needs {LEAST_LABELS}: label {LEAST_LABELS - labels:,} more with `trueup label`{also}"
+        f"{labels:,} labelled replies, but a model needs {LEAST_LABELS}; label {LEAST_LABELS - labels:,} more with `trueup label`{also}"
     )
 
 
 def _refuse_one_sided(early: list[LabelledReply], late: list[LabelledReply], repeated: int) -> None:
-    without = f" (without {repeated:,} that repeat others, numbers aside)" if repeated else ""
+    without = f" (without {repeated:,} that repeat others except for numbers)" if repeated else ""
     for name, side in (("earlier", early), ("latest", late)):
         good = sum(one.good for one in side)
         for kind, count in (("good", good), ("bad", len(side) - good)):
@@ -200,7 +200,7 @@ def _facts(examples: list[LabelledReply], cost: float, seed: int, fingerprint: s
 
 
 def _day(seconds: float) -> str:
-    """The day of a time, empty if it is not known.
+    """The day of a time; empty if the time is unknown.
 
     >>> _day(86_400.0), _day(0)
     ('1970-01-02', '')

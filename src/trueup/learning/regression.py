@@ -1,7 +1,8 @@
 """Logistic regression with an L2 penalty on sparse yes-or-no features, by dual coordinate descent, in plain Python.
 
-Rows of feature numbers and their targets enter, weights leave. Each row counts with length one, so that long replies do not outweigh
-short ones. The result depends on the rows and the seed alone. (Yu, Huang and Lin, Machine Learning 85, 2011.)
+Takes rows of feature numbers and their targets; returns weights. Each row is scaled to length one, so that long replies
+do not outweigh short ones. The result depends only on the rows and the seed. (Yu, Huang and Lin, Machine Learning 85,
+2011.)
 """
 
 import math
@@ -9,12 +10,12 @@ import random
 from collections.abc import Sequence
 
 _PASSES = 60
-_ENOUGH = 1e-3  # a pass that changes no row by more, relative to its bound, is the last
+_ENOUGH = 1e-3  # stop after a pass in which no row changes by more, relative to its bound
 _STEPS = 30
 
 
 def fit(rows: Sequence[Sequence[int]], targets: Sequence[bool], width: int, cost: float, seed: int = 0) -> list[float]:
-    """The weights of `width` features and, as the last one, the bias; `cost` is what a row counts against the penalty.
+    """The weights of `width` features, and the bias as the last one. `cost` is the weight of a row against the penalty.
 
     >>> weights = fit([[0], [0], [1], [1]], [True, True, False, False], 2, 10.0)
     >>> weights[0] > 0 > weights[1]
@@ -51,7 +52,7 @@ def _add(weights: list[float], row: Sequence[int], amount: float) -> None:
 
 
 def _best(dual: float, margin: float, cost: float) -> float:
-    """The value of one dual variable, between 0 and `cost`, that is best while the others stay; by Newton's method."""
+    """The best value of one dual variable, between 0 and `cost`, with the others fixed; by Newton's method."""
     at = dual
     for _ in range(_STEPS):
         slope = at - dual + margin + math.log(at / (cost - at))
@@ -59,6 +60,6 @@ def _best(dual: float, margin: float, cost: float) -> float:
             break
         step = at - slope / (1 + cost / (at * (cost - at)))
         at = 0.1 * at if step <= 0 else cost - 0.1 * (cost - at) if step >= cost else step
-        if at <= 0 or at >= cost:  # as near to the bound as a number gets
+        if at <= 0 or at >= cost:  # as close to the bound as floats allow
             return dual
     return at

@@ -1,7 +1,7 @@
-"""Splitting: examples enter, those to learn from and those to test on leave. No conversation and no text is on both sides.
+"""Splitting: takes examples; returns training and test examples. No conversation and no text is on both sides.
 
-The test has the latest conversations: a model is used on replies that come after its labels. Without times, the order of the examples
-stands for them.
+The test has the latest conversations, because a model is used on replies that come after its labels. Without times, the
+order of the examples counts.
 """
 
 import random
@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from trueup.checks.scoring import grams
 from trueup.learning.examples import LabelledReply
 
-SHARE = 0.25  # of the labels, for the test
+SHARE = 0.25  # the test's share of the labels
 
 
 def conversations(examples: Sequence[LabelledReply]) -> list[list[LabelledReply]]:
-    """The examples by conversation, in the order of the last message of each; an example without one stands alone."""
+    """The examples by conversation, ordered by each one's last message. An example without one is its own group."""
     together: dict[str, list[tuple[float, int, LabelledReply]]] = {}
     for place, example in enumerate(examples):
         key = f"c {example.conversation}" if example.conversation else f"i {place}"
@@ -24,7 +24,7 @@ def conversations(examples: Sequence[LabelledReply]) -> list[list[LabelledReply]
 
 
 def by_time(examples: Sequence[LabelledReply], share: float = SHARE) -> tuple[list[LabelledReply], list[LabelledReply]]:
-    """The earlier and the latest examples: about a `share` of them is the test."""
+    """The earlier and the latest examples. About a `share` of them is the test."""
     groups = conversations(examples)
     wanted, test = share * len(examples), list[list[LabelledReply]]()
     while len(groups) > 1 and sum(map(len, test)) < wanted:
@@ -33,12 +33,12 @@ def by_time(examples: Sequence[LabelledReply], share: float = SHARE) -> tuple[li
 
 
 def look(example: LabelledReply) -> frozenset[int]:
-    """What a model can see of an example: two with the same look are the same reply to it."""
+    """The features that a model sees. Two examples with the same features are the same reply to it."""
     return grams(example.text, example.state).hashes
 
 
 def unseen(early: Sequence[LabelledReply], late: Sequence[LabelledReply]) -> list[LabelledReply]:
-    """The later examples that repeat no earlier one and none before them: a model would remember a repeated reply, not judge it."""
+    """The later examples without repeats: a model would remember a repeated reply instead of judging it."""
     looks = {look(example) for example in early}
     found = []
     for example in late:
@@ -50,7 +50,7 @@ def unseen(early: Sequence[LabelledReply], late: Sequence[LabelledReply]) -> lis
 
 
 def folds(examples: Sequence[LabelledReply], count: int, seed: int) -> list[list[int]]:
-    """The places of the examples in `count` folds of about equal size; a conversation stays in one fold."""
+    """The positions of the examples in `count` folds of about equal size. Each conversation stays in one fold."""
     places = {id(example): place for place, example in enumerate(examples)}
     groups = [[places[id(one)] for one in group] for group in conversations(examples)]
     random.Random(seed).shuffle(groups)  # noqa: S311 - an order, not a secret

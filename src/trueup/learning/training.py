@@ -1,7 +1,8 @@
-"""Training: examples enter, a calibrated model leaves.
+"""Training: takes examples; returns a calibrated model.
 
-The penalty is chosen by cross-validation over conversations, and the same held-out margins give the calibration and the share of
-unknown words that is still familiar. The features that matter least are dropped until the model's file is small enough.
+Cross-validation over conversations selects the penalty. The same held-out margins give the calibration and the share of
+unknown words that still counts as familiar. The least important features are dropped until the model's file is small
+enough.
 """
 
 from collections import Counter
@@ -19,31 +20,31 @@ from trueup.learning.splitting import folds
 BITS = 20
 COSTS = (0.5, 4.0, 32.0, 256.0)
 FOLDS = 5
-_LARGEST = 9_999  # a weight in the file, in units of its scale
+_LARGEST = 9_999  # the largest weight in the file, in units of its scale
 _FIRST_CUT = 40_000
-_SURELY_SMALL = 15_000  # weights, of at most 13 characters each with their steps
+_SURELY_SMALL = 15_000  # weights; each has at most 13 characters with its step
 _FOR_FACTS = 5_000  # bytes
-_MOST_FAMILIAR = 0.98  # of the held-out replies are familiar, by the threshold that is learned
-_LEAST_UNFAMILIAR, _MOST_UNFAMILIAR = 0.3, 0.5  # where most words are new, the few known ones decide nothing
+_MOST_FAMILIAR = 0.98  # the learned threshold makes this share of held-out replies familiar
+_LEAST_UNFAMILIAR, _MOST_UNFAMILIAR = 0.3, 0.5  # if most words are new, the few known ones decide nothing
 Step = Callable[[int, int], None]
 
 
 class Trained(NamedTuple):
-    """A model, and the penalty that it was trained with."""
+    """A model and its penalty."""
 
     model: Model
     cost: float
 
 
 class _Held(NamedTuple):
-    """What models of other conversations say about every example, for one penalty."""
+    """The margins that models of other conversations give every example, for one penalty."""
 
     margins: list[float]
     unknown: list[float]
 
 
 def train(examples: Sequence[LabelledReply], *, seed: int = 0, on_step: Step | None = None) -> Trained:
-    """A model of the examples; there must be good and bad ones among them."""
+    """A model of the examples, which must include good and bad ones."""
     targets = [example.good for example in examples]
     by_state = len({example.state for example in examples}) > 1
     seen = [grams(example.text, example.state if by_state else "") for example in examples]
@@ -66,13 +67,13 @@ def train(examples: Sequence[LabelledReply], *, seed: int = 0, on_step: Step | N
 
 
 def _silent(done: int, total: int) -> None:
-    """No progress is shown."""
+    """Show no progress."""
 
 
 def _held_out(
     examples: Sequence[LabelledReply], seen: list[Grams], targets: list[bool], seed: int, on_step: Step
 ) -> dict[float, _Held]:
-    """For each penalty, what models say about the examples of conversations that they have not seen."""
+    """For each penalty, the margins of models that have not seen the conversation of an example."""
     held = {cost: _Held([0.0] * len(seen), [0.0] * len(seen)) for cost in COSTS}
     parts = folds(examples, FOLDS, seed)
     for number, part in enumerate(parts):
@@ -89,7 +90,7 @@ def _held_out(
 
 
 class FeatureSheet:
-    """The features of some examples, numbered."""
+    """The numbered features of some examples."""
 
     def __init__(self, seen: Sequence[Grams], targets: Sequence[bool]) -> None:
         rows = [sorted(buckets_of(one.hashes, BITS)) for one in seen]
@@ -100,7 +101,7 @@ class FeatureSheet:
         self._targets = targets
 
     def model(self, cost: float, seed: int) -> Model:
-        """A model that is not calibrated yet, small enough for its file."""
+        """A model without calibration, small enough for its file."""
         weights = fit(self._rows, self._targets, len(self._numbers), cost, seed)
         scale = max(map(abs, weights), default=0.0) / _LARGEST or 1.0
         whole = {bucket: round(weights[number] / scale) for bucket, number in self._numbers.items()}
@@ -114,7 +115,7 @@ class FeatureSheet:
             most = most * 9 // 10
 
     def _kept(self, whole: dict[int, int], most: int) -> list[int]:
-        """The buckets that stay: those that occur often, words before pairs, for they say whether a text is familiar, then by weight."""
+        """The buckets to keep: frequent ones first, then words, which show whether a text is familiar, then by weight."""
         if len(whole) <= most:
             return list(whole)
         counts, words = self._counts, self._words

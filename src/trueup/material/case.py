@@ -24,14 +24,14 @@ REASONS: dict[Reason, str] = {
     "not_a_unit": "the line has no reply",
     "unreadable": "the line cannot be read",
     "no_reply": "the provider gave no reply",
-    "no_model": "the text is a fallback, or a part of a refused reply that is stored separately",
+    "no_model": "the text is a fallback, or part of a refused reply that is stored separately",
     "cut_off": "the stream was cut off, so the rest of the reply is not known",
     "no_outcome": "no earlier outcome was recorded, and no other contract was given for comparison",
     "no_source": "the contract is grounded, and the source of the reply was not stored with it",
     "check_raised": "a check of the contract raised an error",
     "timed_out": "judging took longer than allowed",
     "out_of_memory": "judging took more memory than allowed",
-    "crashed": "judging ended its process",
+    "crashed": "judging crashed the process",
 }
 
 RIGHT, WRONG = "right", "wrong"
@@ -39,7 +39,7 @@ ACCEPTED, REFUSED = "accepted", "refused"
 
 
 class Label(msgspec.Struct, frozen=True):
-    """One label: what a person, or a system downstream, said about a verdict or about one of its findings."""
+    """One label: the judgement of a person or a downstream system about a verdict or one of its findings."""
 
     verdict: str
     """The id of the verdict."""

@@ -211,7 +211,7 @@ def blocks_of_stream(values: Iterator[Any]) -> Iterator[PythonValues]:
 def open_material(
     sources: Iterable[SourceLike], selection: Selection = EVERYTHING, *, labels: Sequence[str | Path] = ()
 ) -> Material:
-    """Open sources; each must exist."""
+    """Open sources. Each must exist."""
     material = Material(selection, read_labels(labels))
     try:
         for source in sources:

@@ -1,1 +1,1 @@
-"""What is measured and how: the replies, rules and states that `trueup bench` and the benchmark of the project both time."""
+"""Measurement: the replies, rules and states that both `trueup bench` and the project's benchmark time."""

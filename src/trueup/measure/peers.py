@@ -1,6 +1,6 @@
-"""Readers side by side: a schema enters, a function from text to a value leaves; it raises where it has no value.
+"""Readers to compare: each makes, from a schema, a function from text to a value. The function raises without a value.
 
-A reader that is not ours is imported when it is made: an ImportError there means that it is not installed.
+A third-party reader is imported when it is made. An ImportError there means that it is not installed.
 """
 
 import json
@@ -14,20 +14,20 @@ Make = Callable[..., Read]
 
 
 class PeerRefused(ValueError):
-    """The reader said that it has no value."""
+    """The reader reports that there is no value."""
 
 
 class Unsupported(Exception):
-    """The schema says something that a reader cannot be made from."""
+    """The schema has a feature that the reader does not support."""
 
 
 class Peer(NamedTuple):
-    """One reader: its name in tables, the package it comes from, and how it is made from a schema."""
+    """One reader: its name in tables, its package, and a function that makes it from a schema."""
 
     name: str
     package: str
     make: Make
-    typed: bool = False  # gives an instance, not plain data: `plain()` before comparing
+    typed: bool = False  # returns an instance, not plain data; use `plain()` before comparing
 
     def version(self) -> str:
         try:
@@ -37,7 +37,7 @@ class Peer(NamedTuple):
 
 
 def plain(value: Any) -> Any:
-    """An instance as plain JSON data, without the optional fields that are null: a type has them, the reply may not."""
+    """An instance as plain JSON data, without optional fields that are null: a type has them, the reply may not."""
     if hasattr(value, "model_dump"):
         return plain(value.model_dump(exclude_defaults=True))
     if hasattr(value, "__struct_fields__"):

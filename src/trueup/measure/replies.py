@@ -1,5 +1,5 @@
-"""The replies that are timed: one document of 20 fields and about 1 KB with its schema, twelve ways a model breaks it
-(the value meant is the same in each), and a longer document for streaming. All of it is made here and nowhere else.
+"""The replies to time: one document of 20 fields and about 1 KB with its schema, twelve broken versions of it, and a
+longer document for streaming. All broken versions mean the same value. The module defines all of them itself.
 """
 
 import json

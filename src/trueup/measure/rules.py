@@ -1,4 +1,4 @@
-"""Business rules, timed: one evaluation beside Python itself and asteval, and what compiling a rule costs."""
+"""Timings of business rules: one evaluation compared with Python and asteval, and the cost of compiling a rule."""
 
 from collections.abc import Callable
 from functools import partial
@@ -30,7 +30,7 @@ PEERS = ("trueup", "Python function", "eval() of a code object", "asteval", "ast
 
 
 def _asteval(source: str) -> dict[str, Call] | str:
-    """asteval with its names set once: from a tree that is parsed once, and from the text as rules are usually run."""
+    """asteval with its names set once: from a tree that is parsed once, and from text, the usual way."""
     try:
         asteval = import_module("asteval")
     except ImportError:
@@ -47,7 +47,7 @@ def _asteval(source: str) -> dict[str, Call] | str:
 
 
 def rules(rounds: int) -> Result:
-    """CPU µs of one evaluation of each rule; of compiling it; of a whole contract with rules."""
+    """The CPU µs of evaluating each rule once, of compiling it, and of a whole contract with rules."""
     from trueup.contract.contract import Contract
     from trueup.expressions.language import compile_expression
 
@@ -59,7 +59,7 @@ def rules(rounds: int) -> Result:
         calls: dict[str, Call] = {
             "trueup": partial(rule.evaluate, RECORD),
             "Python function": partial(function, RECORD),
-            "eval() of a code object": partial(eval, compile(source, "rule", "eval"), names),
+            "eval() of a code object": partial(eval, compile(source, "rule", "eval"), names),  # noqa: S307 - its own table of rules
         }
         other = _asteval(source)
         if isinstance(other, dict):

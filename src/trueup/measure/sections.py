@@ -1,6 +1,6 @@
-"""The sections of `trueup bench`: a name enters, figures leave as plain data; each takes a few seconds at most.
+"""The sections of `trueup bench`: takes a name; returns figures as plain data. Each takes a few seconds at most.
 
-Readers that are not installed are named as such and not timed. Every figure is CPU time, the best of several rounds.
+Readers that are not installed are named and not timed. Every figure is CPU time, the best of several rounds.
 """
 
 import os
@@ -41,7 +41,7 @@ SECTIONS: dict[str, Callable[[], Result]] = {
 
 
 def machine(sections: Iterable[str]) -> Result:
-    """What the figures belong to: Python, processor, the versions of all that the sections measure (None: not there)."""
+    """The environment of the figures: Python, processor, and versions of the measured packages (None if missing)."""
     found: Result = {}
     for name in ("trueup", *(name for section in sections for name in PEERS.get(section, ()))):
         try:

@@ -1,6 +1,6 @@
-"""CPU time of functions: calls enter, the best time of each leaves.
+"""CPU time of functions: takes calls; returns the best time of each.
 
-They are run in turns, so that a busy moment of the machine hits all of them alike.
+The calls alternate, so that a busy moment of the machine affects all of them equally.
 """
 
 import gc
@@ -12,7 +12,7 @@ Call = Callable[[], Any]
 
 
 def loops_for(call: Call, target: float) -> int:
-    """How many calls fill about `target` seconds."""
+    """The number of calls that take about `target` seconds."""
     loops = 1
     while True:
         spent = _batch(call, loops)
@@ -30,12 +30,12 @@ def _batch(call: Call, loops: int) -> float:
 
 
 def race(calls: dict[str, Call], rounds: int = 15, target: float = 0.004) -> dict[str, float]:
-    """Best CPU time of one call, in µs, for each of `calls`; a call that takes long is run less often."""
+    """The best CPU time of one call, in µs, for each of `calls`. Slow calls run less often."""
     loops = {name: loops_for(call, target) for name, call in calls.items()}
     best = dict.fromkeys(calls, float("inf"))
     was_on = gc.isenabled()
     gc.disable()
-    gc.freeze()  # what was there before is not collected between the rounds: in a large process that takes longer than they do
+    gc.freeze()  # keep older objects out of collections between rounds: in a large process they take longer
     try:
         for turn in range(rounds):
             for name, call in calls.items():
@@ -51,14 +51,14 @@ def race(calls: dict[str, Call], rounds: int = 15, target: float = 0.004) -> dic
 
 
 def timed(call: Call) -> tuple[float, Any]:
-    """CPU seconds of one call, and what it gave."""
+    """The CPU seconds of one call, and its result."""
     started = time.process_time()
     result = call()
     return time.process_time() - started, result
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal as JSON: 1 and 1.0 are, true and 1 are not, the order of keys is not looked at."""
+    """Whether two values are equal as JSON: 1 and 1.0 are, true and 1 are not, and the order of keys does not count."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):

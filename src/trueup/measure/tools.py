@@ -1,6 +1,6 @@
-"""Tool calls, timed: reading and judging them, with few tools and with many, native and written into the text.
+"""Timings of tool calls: reading and checking them, with few tools and with many, native and written into the text.
 
-Names are timed as well: those that prose invents, and suggestions beside `difflib`.
+Names are also timed: invented names in prose, and suggestions compared with `difflib`.
 """
 
 import json
@@ -51,7 +51,7 @@ _INVENTED = (
 
 
 def tools(rounds: int, count: int) -> Result:
-    """Three calls against 50 tools and against `count`; CPU µs for one check, and seconds to make the contract."""
+    """Three calls with 50 tools and with `count`: the CPU µs of one check, and the seconds to make the contract."""
     from trueup.contract.contract import Contract
     from trueup.verdict.likeness import KnownNames
 

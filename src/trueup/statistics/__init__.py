@@ -1,1 +1,1 @@
-"""What counts can say: intervals, tests and rates of agreement, computed without a dependency."""
+"""Statistics on counts: intervals, tests and agreement rates, without dependencies."""

@@ -1,6 +1,6 @@
-"""Agreement: what several people said about the same things enters; κ leaves, which is 0 for chance and 1 for full agreement.
+"""Agreement: takes judgements of several people on the same things; returns κ: 0 is chance, 1 is full agreement.
 
-Undefined cases (nobody shares a thing, everybody always says the same word) give None, never NaN and never an exception.
+Undefined cases (nobody shares a thing, everybody always uses the same word) return None, never NaN or an exception.
 """
 
 from collections import Counter, defaultdict
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Agreement(NamedTuple):
-    """How far people agree."""
+    """How much people agree."""
 
     kappa: float | None
     """Cohen's κ, averaged over pairs of people by the number of things they share; None if undefined."""
@@ -25,7 +25,7 @@ class Agreement(NamedTuple):
 
 
 def kappa(pairs: Iterable[tuple[Hashable, Hashable]]) -> float | None:
-    """Cohen's κ of two people: a pair for each thing that both judged. None if undefined.
+    """Cohen's κ of two people, from one pair per thing that both judged. None if undefined.
 
     >>> kappa(
     ...     [("right", "right")] * 20 + [("right", "wrong")] * 5 + [("wrong", "right")] * 10 + [("wrong", "wrong")] * 15
@@ -45,7 +45,7 @@ def kappa(pairs: Iterable[tuple[Hashable, Hashable]]) -> float | None:
 
 
 def fleiss(table: Iterable[Sequence[int]]) -> float | None:
-    """Fleiss' κ: a row for each thing, with how many people chose each word. None if undefined.
+    """Fleiss' κ, from one row per thing with the number of people for each word. None if undefined.
 
     Rows may have different numbers of people. Those with fewer than two are left out.
 
@@ -72,9 +72,9 @@ def fleiss(table: Iterable[Sequence[int]]) -> float | None:
 
 
 def agreement(judgements: Iterable[tuple[Hashable, Hashable, Hashable]]) -> Agreement:
-    """How far people agree, from (thing, author, word) triples; of several words of one author on a thing the last counts.
+    """How much people agree, from (thing, author, word) triples. An author's last word on a thing counts.
 
-    Pairs of people whose κ is undefined are left out of the average.
+    Pairs of people with an undefined κ are left out of the average.
 
     >>> agreement([("a", "ada", "right"), ("a", "bob", "right"), ("b", "ada", "wrong"), ("b", "bob", "wrong")]).kappa
     1.0

@@ -1,7 +1,7 @@
-"""Clusters: replies of one conversation resemble each other, so a thousand of them say less than a thousand on their own.
+"""Clusters: replies of one conversation are similar, so a thousand of them prove less than a thousand separate ones.
 
-Values enter one by one with the conversation they belong to; a mean leaves with a standard error that holds for clusters, a
-design effect and a test. One small entry per conversation is kept; a reply that stands alone leaves only sums behind.
+Takes values one by one with their conversation; returns a mean with a standard error for clusters, a design effect and
+a test. It stores one small entry per conversation, and only sums for single replies.
 """
 
 import math
@@ -12,11 +12,11 @@ from trueup.statistics.distributions import binomial_pmf, normal_cdf, student_cd
 from trueup.statistics.proportions import Interval, check_confidence, clustered_wilson, mcnemar
 
 _WORK = 2_000_000
-"""Steps that an exact test may take; beyond them the normal approximation is as good."""
+"""The most steps of an exact test. Beyond them, the normal approximation is as good."""
 
 
 class ClusteredMean(NamedTuple):
-    """A mean of values that come in clusters."""
+    """A mean of values in clusters."""
 
     value: float
     """The mean; for differences of refusals (new - old), the difference of the refusal rates."""
@@ -25,17 +25,17 @@ class ClusteredMean(NamedTuple):
     p: float
     """The p-value of "the mean is 0", from the same standard error as the interval."""
     clusters: int
-    """How many clusters there are; a value that stands alone is one."""
+    """The number of clusters. A single value counts as one."""
     design_effect: float
-    """How many times larger the variance is than that of as many independent values."""
+    """The variance, as a multiple of the variance of equally many independent values."""
     error: float = 0.0
     """The standard error."""
     n: int = 0
-    """How many values there are."""
+    """The number of values."""
 
 
 class Clustered:
-    """Values between -1 and 1 as they come, by cluster.
+    """Values between -1 and 1, added one by one, by cluster.
 
     >>> seen = Clustered()
     >>> for reply in range(100):
@@ -46,17 +46,17 @@ class Clustered:
 
     def __init__(self) -> None:
         self.clusters: dict[str, tuple[int, int]] = {}
-        """How many values each cluster has, and their sum."""
+        """The number of values in each cluster, and their sum."""
         self.alone: Counter[int] = Counter()
-        """How often each value stands alone."""
+        """The count of each value without a cluster."""
         self.n = 0
         self.total = 0
         self.squares = 0
-        # Sums over clusters, in whole numbers: sizes², sums², and sizes times sums.
+        # Sums over clusters, as whole numbers: sizes², sums², and sizes times sums.
         self._sizes = self._sums = self._both = 0
 
     def add(self, cluster: str, value: int, times: int = 1) -> None:
-        """Take in a value of -1, 0 or 1; an empty name of the cluster says that the value stands alone."""
+        """Add a value of -1, 0 or 1. An empty cluster name means that the value is independent."""
         if value not in (-1, 0, 1):
             raise ValueError(f"a value must be -1, 0 or 1, not {value}")
         if times < 0:
@@ -68,7 +68,7 @@ class Clustered:
             self._stand_alone(value, times)
 
     def merge(self, other: "Clustered") -> None:
-        """Take in all that another one has seen, such as one of another process."""
+        """Add all values of another instance, for example from another process."""
         self.squares += other.squares
         for cluster, (n, total) in other.clusters.items():
             self._grow(cluster, n, total)
@@ -76,10 +76,10 @@ class Clustered:
             self._stand_alone(value, times)
 
     def difference(self, confidence: float = 0.95) -> ClusteredMean:
-        """The mean with its interval: the ratio estimator over clusters, Student's t with one degree of freedom per cluster but one.
+        """The mean with its interval: the ratio estimator over clusters, with Student's t, one degree fewer than clusters.
 
-        Without variance between clusters the interval is Wilson's, each cluster taken as one observation. With fewer than two
-        clusters nothing is known about the variance: the interval is as wide as can be and p is 1.
+        Without variance between clusters, the interval is Wilson's, with each cluster as one observation. With fewer than
+        two clusters, the variance is unknown: the interval has its full width and p is 1.
         """
         n, clusters = self.n, self.count
         check_confidence(confidence)
@@ -96,10 +96,11 @@ class Clustered:
         return ClusteredMean(mean, max(-1.0, mean - reach), min(1.0, mean + reach), p, clusters, design, error, n)
 
     def mcnemar(self) -> float:
-        """The McNemar test for clusters: the p-value of "both directions are equally likely", two-sided.
+        """The McNemar test for clusters: the two-sided p-value of "both directions are equally likely".
 
-        Each cluster counts with its net difference, whose sign is as likely + as -. That is exact, and equals the exact McNemar
-        test if each cluster has at most one discordant reply; for very many flips the normal approximation takes over.
+        Each cluster counts with its net difference, which is equally likely to be + or -. The test is exact. It equals
+        the exact McNemar test if each cluster has at most one discordant reply. For very many flips, it is a normal
+        approximation.
         """
         sizes = Counter(abs(total) for _, total in self.clusters.values() if total)
         if alone := self.alone[1] + self.alone[-1]:
@@ -116,7 +117,7 @@ class Clustered:
         return 2 * normal_cdf(-total / math.sqrt(sum(size * size * n for size, n in sizes.items())))
 
     def wilson(self, confidence: float = 0.95) -> Interval:
-        """The Wilson interval of a share (values 0 and 1) on effective counts, with Korn and Graubard's correction for few clusters."""
+        """The Wilson interval of a share (values 0 and 1), on effective counts with Korn and Graubard's correction."""
         if self.total != self.squares:
             raise ValueError("an interval of a share needs values of 0 and 1 only")
         check_confidence(confidence)
@@ -128,7 +129,7 @@ class Clustered:
 
     @property
     def count(self) -> int:
-        """How many clusters there are; a value that stands alone is one."""
+        """The number of clusters. A single value counts as one."""
         return len(self.clusters) + self.alone.total()
 
     def _grow(self, cluster: str, times: int, sum_of_values: int) -> None:
@@ -144,7 +145,7 @@ class Clustered:
         self._count(1, value, times)
 
     def _count(self, n: int, total: int, times: int) -> None:
-        """Put clusters of a size and a sum into the sums, or take them out."""
+        """Add clusters of one size and sum to the sums, or subtract them."""
         self.n += n * times
         self.total += total * times
         self._sizes += n * n * times
@@ -152,16 +153,16 @@ class Clustered:
         self._both += n * total * times
 
     def _error(self) -> float:
-        """The standard error of the mean, robust to what the values of a cluster have in common."""
+        """The standard error of the mean, robust to similar values in a cluster."""
         n, clusters = self.n, self.count
         if clusters < 2:
             return 0.0
-        # The residuals of the clusters, each times n, squared: exact, as these are whole numbers.
+        # The squared residuals of the clusters, each times n: exact, because these are whole numbers.
         squares = self._sums * n * n - 2 * n * self.total * self._both + self.total**2 * self._sizes
         return math.sqrt(clusters / (clusters - 1) * (squares / (n * n))) / n
 
     def _design(self) -> float:
-        """The design effect; without variance to compare, that of values that are all alike in each cluster."""
+        """The design effect. Without variance to compare, the one for clusters of equal values."""
         n = self.n
         if n == 0:
             return 1.0
@@ -181,7 +182,7 @@ def _without_variance(mean: float, n: int, design: float, confidence: float) -> 
 
 
 def _sign_flips(sizes: Counter[int], total: int) -> float:
-    """The probability of a sum as far from 0 as `total`, if each size has either sign by chance."""
+    """The probability of a sum at least as far from 0 as `total`, if each size has a random sign."""
     chances = {0: 1.0}
     for size, n in sizes.items():
         steps = [(size * (2 * k - n), binomial_pmf(k, n, 0.5)) for k in range(n + 1)]

@@ -1,7 +1,7 @@
-"""Distributions: a point enters, a probability or a quantile leaves, exact to about twelve digits for counts in the millions.
+"""Distributions: takes a point; returns a probability or a quantile, to about twelve digits for counts in the millions.
 
-Binomial terms come from Loader's saddle point form, tails from the continued fraction of the incomplete beta function, so nothing
-is summed term by term. Parameters out of range raise ValueError.
+Binomial terms use Loader's saddle point form, and tails use the continued fraction of the incomplete beta function, so
+nothing is summed term by term. Parameters out of range raise ValueError.
 """
 
 import math
@@ -12,7 +12,7 @@ _NORMAL = NormalDist()
 _TINY = 1e-300
 _EPSILON = 1e-16
 _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
-_SERIES = (1 / 12, 1 / 360, 1 / 1260, 1 / 1680, 1 / 1188, 691 / 360360)  # Stirling's, with alternating signs
+_SERIES = (1 / 12, 1 / 360, 1 / 1260, 1 / 1680, 1 / 1188, 691 / 360360)  # Stirling's series, with alternating signs
 
 
 def normal_cdf(x: float) -> float:
@@ -25,7 +25,7 @@ def normal_cdf(x: float) -> float:
 
 
 def normal_quantile(p: float) -> float:
-    """The point below which a share `p` of the standard normal distribution lies.
+    """The point that has a share `p` of the standard normal distribution below it.
 
     >>> round(normal_quantile(0.975), 6)
     1.959964
@@ -74,9 +74,9 @@ def student_cdf(t: float, df: float) -> float:
     return tail if t < 0 else 1 - tail
 
 
-@lru_cache(maxsize=256)  # the same few are asked for again and again
+@lru_cache(maxsize=256)  # the same few quantiles are needed repeatedly
 def student_quantile(p: float, df: float) -> float:
-    """The point below which a share `p` of Student's t distribution with `df` degrees of freedom lies.
+    """The point that has a share `p` of Student's t distribution with `df` degrees of freedom below it.
 
     >>> round(student_quantile(0.975, 5), 6)
     2.570582
@@ -99,7 +99,7 @@ def student_quantile(p: float, df: float) -> float:
 
 
 def incomplete_beta(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function I_x(a, b).
+    """The regularized incomplete beta function I_x(a, b).
 
     >>> round(incomplete_beta(2, 3, 0.5), 12)
     0.6875
@@ -119,7 +119,7 @@ def _refuse_counts(n: int, p: float) -> None:
 
 
 def _beta(a: float, b: float, x: float, y: float) -> float:
-    """I_x(a, b), with y = 1 - x given too, so that neither loses digits."""
+    """I_x(a, b), with y = 1 - x as another argument, so that neither loses digits."""
     if x <= 0:
         return 0.0
     if y <= 0:
@@ -131,7 +131,7 @@ def _beta(a: float, b: float, x: float, y: float) -> float:
 
 
 def _fraction(a: float, b: float, x: float, y: float) -> float:
-    """The continued fraction of Didonato and Morris, by Lentz; it takes about the square root of a or b steps."""
+    """The continued fraction of Didonato and Morris, by Lentz's method, in about the square root of a or b steps."""
     start = 1 + (a * y - b * x)
     c1 = 1 + 1 / a
     value = c = start / c1
@@ -151,12 +151,12 @@ def _fraction(a: float, b: float, x: float, y: float) -> float:
 
 
 def _apart(value: float) -> float:
-    """The value, or a tiny one in its place where it would be divided by zero."""
+    """The value, or a tiny number to avoid a division by zero."""
     return value if abs(value) > _TINY else _TINY
 
 
 def _term(k: float, rest: float, p: float, q: float) -> float:
-    """The binomial term of `k` and `rest` at `p` and q = 1 - p, also for counts that are not whole."""
+    """The binomial term of `k` and `rest` at `p` and q = 1 - p. The counts may be fractional."""
     n = k + rest
     if p <= 0 or q <= 0:
         return 1.0 if (k if p <= 0 else rest) == 0 else 0.0
@@ -164,7 +164,7 @@ def _term(k: float, rest: float, p: float, q: float) -> float:
         return math.exp(n * math.log(q) if p > 0.1 else n * math.log1p(-p))
     if rest == 0:
         return math.exp(n * math.log(p) if q > 0.1 else n * math.log1p(-q))
-    gap = k * q - rest * p  # k minus its mean n * p, without the loss of digits
+    gap = k * q - rest * p  # k minus its mean n * p, without losing digits
     log = _rest_of_stirling(n) - _rest_of_stirling(k) - _rest_of_stirling(rest)
     log -= _deviance(k, n * p, gap) + _deviance(rest, n * q, -gap)
     return math.exp(log) * math.sqrt(n / (2 * math.pi * k * rest))
@@ -182,7 +182,7 @@ def _rest_of_stirling(n: float) -> float:
 
 
 def _deviance(k: float, mean: float, gap: float) -> float:
-    """`k log(k / mean) - gap`, where gap = k - mean, without the loss of digits where that is small."""
+    """`k log(k / mean) - gap`, where gap = k - mean, without losing digits if that is small."""
     if abs(gap) >= 0.1 * (k + mean):
         return k * math.log(k / mean) - gap
     v = gap / (k + mean)

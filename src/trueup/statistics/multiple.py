@@ -1,13 +1,13 @@
-"""Many tests at once: p-values enter, and which of them count leaves, with the share of false discoveries kept down.
+"""Many tests at once: takes p-values; returns which of them count, with a limited share of false discoveries.
 
-The method is Benjamini and Hochberg's. It holds for independent and for positively dependent tests. The order is kept.
+The method is Benjamini and Hochberg's. It is valid for independent and positively dependent tests. The order is kept.
 """
 
 from collections.abc import Sequence
 
 
 def benjamini_hochberg(ps: Sequence[float], q: float = 0.05) -> list[bool]:
-    """For each p-value whether it counts as a discovery, of which at most a share `q` is expected to be false.
+    """Whether each p-value counts as a discovery. At most a share `q` of the discoveries is expected to be false.
 
     >>> benjamini_hochberg([0.01, 0.6, 0.02, 0.5])
     [True, False, True, False]
@@ -24,7 +24,7 @@ def benjamini_hochberg(ps: Sequence[float], q: float = 0.05) -> list[bool]:
 
 
 def adjusted(ps: Sequence[float]) -> list[float]:
-    """The p-values, each as the smallest `q` at which it would count.
+    """Each p-value, adjusted to the smallest `q` at which it would count.
 
     >>> adjusted([0.01, 0.6, 0.02, 0.5])
     [0.04, 0.6, 0.04, 0.6]

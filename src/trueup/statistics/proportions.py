@@ -1,7 +1,7 @@
-"""Proportions: counts enter, intervals and p-values leave. Nothing is rounded, and every edge (no trials, no flips) is defined.
+"""Proportions: takes counts; returns intervals and p-values. Nothing is rounded, and every edge case is defined.
 
-`b` and `c` are the two kinds of discordant pairs: of the same replies, `b` are refused by the new contract only and `c` by the
-old one only. Counts that contradict each other raise ValueError.
+`b` and `c` count discordant pairs of the same replies: only the new contract refuses the `b`, only the old one the `c`.
+Contradictory counts raise ValueError.
 """
 
 import math
@@ -21,17 +21,17 @@ class Equivalence(NamedTuple):
     """Two one-sided tests of whether a difference stays within a margin on both sides."""
 
     p: float
-    """The larger of the two p-values: that of the claim "within the margin"."""
+    """The larger of the two p-values. It belongs to the claim "within the margin"."""
     low_p: float
     """The p-value of "the difference is above minus the margin"."""
     high_p: float
     """The p-value of "the difference is below the margin"."""
     equivalent: bool
-    """Whether `p` is below the level that was asked for."""
+    """Whether `p` is below the requested level."""
 
 
 def wilson(k: float, n: float, confidence: float = 0.95) -> Interval:
-    """The Wilson interval of `k` of `n`; the whole range from 0 to 1 if n is 0. Effective counts need not be whole.
+    """The Wilson interval of `k` of `n`; from 0 to 1 if n is 0. Effective counts may be fractional.
 
     >>> low, high = wilson(8, 10)
     >>> round(low, 4), round(high, 4)
@@ -49,7 +49,7 @@ def wilson(k: float, n: float, confidence: float = 0.95) -> Interval:
 
 
 def effective(n: float, design: float) -> float:
-    """How many independent replies `n` replies with this design effect are worth; never more than `n`.
+    """The number of independent replies that `n` replies with this design effect are worth; never more than `n`.
 
     >>> effective(1000, 4.0), effective(1000, 0.9)
     (250.0, 1000.0)
@@ -62,7 +62,7 @@ def effective(n: float, design: float) -> float:
 
 
 def clustered_wilson(k: float, n: float, design: float, confidence: float = 0.95) -> Interval:
-    """The Wilson interval of `k` of `n` replies that come in conversations, on effective counts.
+    """The Wilson interval of `k` of `n` replies in conversations, on effective counts.
 
     >>> clustered_wilson(8, 10, 1.0) == wilson(8, 10)
     True
@@ -73,7 +73,7 @@ def clustered_wilson(k: float, n: float, design: float, confidence: float = 0.95
 
 
 def upper_limit(k: int, n: int, confidence: float = 0.95) -> float:
-    """The one-sided exact upper limit (Clopper and Pearson) of the share behind `k` of `n`; 1 if n is 0.
+    """The one-sided exact upper limit (Clopper and Pearson) of a share with `k` of `n` observed; 1 if n is 0.
 
     >>> round(upper_limit(0, 100), 4)
     0.0295
@@ -110,10 +110,10 @@ def mcnemar(b: int, c: int) -> float:
 
 
 def tost_paired(b: int, c: int, n: int, margin: float, level: float = 0.05) -> Equivalence:
-    """Two one-sided paired t tests: whether the refusal rates of two contracts on the same `n` replies differ by less than a margin.
+    """Two one-sided paired t tests: whether two contracts' refusal rates on the same `n` replies are within a margin.
 
-    Where all pairs are alike the t test has no variance to work with. Then each p-value is the largest probability of such a
-    sample at the margin: without any flip that is `(1 - margin) ** n`. With fewer than two pairs nothing is known, and p is 1.
+    If all pairs are equal, the t test has no variance. Each p-value is then the largest probability of such a sample at
+    the margin: without any flip, `(1 - margin) ** n`. With fewer than two pairs nothing is known, and p is 1.
 
     >>> (
     ...     tost_paired(3, 2, 1000, 0.01).equivalent,
@@ -138,7 +138,7 @@ def tost_paired(b: int, c: int, n: int, margin: float, level: float = 0.05) -> E
         low_p, high_p = (far, near) if b else (near, far)
     else:
         mean = (b - c) / n
-        # b + c - n * mean², in whole numbers for as long as possible
+        # b + c - n * mean², in whole numbers as long as possible
         error = math.sqrt(((b + c) * n - (b - c) ** 2) / n / (n - 1) / n)
         low_p = student_cdf(-(mean + margin) / error, n - 1)
         high_p = student_cdf((mean - margin) / error, n - 1)
@@ -147,7 +147,7 @@ def tost_paired(b: int, c: int, n: int, margin: float, level: float = 0.05) -> E
 
 
 def check_confidence(confidence: float) -> None:
-    """Refuse what is not a level of confidence."""
+    """Raise ValueError for an invalid confidence level."""
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, such as 0.95, not {confidence}")
 

@@ -46,6 +46,15 @@ def test_a_file_is_never_replaced_unasked(run: Run, replies: Path) -> None:
     assert [path.name for path in replies.parent.iterdir() if ".new" in path.name] == []
 
 
+def test_a_draft_beside_the_schema_names_it_for_editors(run: Run, replies: Path) -> None:
+    (replies.parent / "contract.schema.json").write_text(run("lint", "--editor-schema").out, "utf-8")
+    assert run("infer", "replies.jsonl", "-o", "people.yaml").code == 0
+    first, second, *_ = (replies.parent / "people.yaml").read_text("utf-8").splitlines()
+    assert first == "# yaml-language-server: $schema=contract.schema.json"
+    assert second.startswith("# Drafted")
+    assert run("lint", "--strict", "people.yaml").code == 0
+
+
 def test_one_json_document(run: Run, replies: Path) -> None:
     done = run("infer", "replies.jsonl", "--json")
     found = json.loads(done.out)
@@ -99,7 +108,7 @@ def test_a_draft_that_refuses_held_out_replies_says_so(run: Run, tmp_path: Path)
     (tmp_path / "r.jsonl").write_text("\n".join(json.dumps(called(n)) for n in range(50)))
     done = run("infer", "r.jsonl")
     assert done.code == 1
-    assert "Fewer than 99 % pass: the rest is refused by T001" in " ".join(done.err.split())
+    assert "Fewer than 99 % pass. The others are refused by T001" in " ".join(done.err.split())
 
 
 def test_a_python_type_and_a_sift(run: Run, replies: Path) -> None:
@@ -128,7 +137,7 @@ def test_standard_input_and_a_named_field(run: Run, tmp_path: Path) -> None:
     assert 'required: ["n"]' in done.out
     done = run("infer", "-", stdin=lines.encode())
     assert "required: [prompt, answer]" in done.out
-    assert "each line was taken as a value" in " ".join(done.err.split())
+    assert "each line was read as a value" in " ".join(done.err.split())
     assert run("infer", "-", "-", stdin=lines.encode()).code == 2
     done = run("infer", "-", "--reply-column", "nothing", stdin=lines.encode())
     assert done.code == 2

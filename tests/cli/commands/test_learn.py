@@ -53,7 +53,7 @@ def test_too_few_labels_are_no_model(run: Run, booking: Path) -> None:
     (booking / "few.jsonl").write_text("\n".join(labels), "utf-8")
     done = run("learn", "booking.yaml", "replies.jsonl", "--labels", "few.jsonl")
     assert done.code == 1
-    assert done.err == "trueup: 30 labelled replies, and a model needs 80: label 50 more with `trueup label`\n"
+    assert done.err == "trueup: 30 labelled replies, but a model needs 80; label 50 more with `trueup label`\n"
     assert not (booking / "booking.quality.json").exists()
 
 
@@ -79,7 +79,7 @@ def test_a_model_that_has_passed_is_not_replaced_by_one_that_has_not(run: Run, b
     done = run(*given, "few.jsonl")
     assert done.code == 1
     assert "holds an earlier model, which has passed, and stays as it is" in " ".join(done.out.split())
-    assert "Put this into the contract" not in done.out
+    assert "Add this to the contract" not in done.out
     assert json.loads(run(*given, "few.jsonl", "--json").out)["model"] is None
     assert (booking / "booking.quality.json").read_bytes() == passed
     assert run(*given, "few.jsonl", "-o", "other.json").code == 1
@@ -116,7 +116,7 @@ def test_labels_of_the_store_and_words_of_your_own(run: Run, tmp_path: Path) -> 
         (["nowhere.yaml", "replies.jsonl"], "nowhere.yaml: there is no such contract file"),
         (["booking.yaml", "nowhere.jsonl"], "nowhere.jsonl: there is no such file"),
         (["booking.yaml", "replies.jsonl", "--labels", "nowhere.jsonl"], "there is no such file of labels"),
-        (["booking.yaml", "replies.jsonl", "-o", "booking.yaml"], "there is a file that is not a quality model"),
+        (["booking.yaml", "replies.jsonl", "-o", "booking.yaml"], "this file exists and is not a quality model"),
         (["booking.yaml", "replies.jsonl", "-o", "m" * 300], "cannot be written: File name too long"),
         (["booking.yaml", "replies.jsonl", "--good", "x", "--bad", "x"], "'x' cannot be both"),
         (["booking.yaml", "replies.jsonl", "--below", "7"], "--below"),
