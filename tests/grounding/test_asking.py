@@ -1,4 +1,4 @@
-"""Grounding in `ask`: the source is the conversation, a correction quotes it, and what is right is kept."""
+"""Grounding in `ask`: the conversation is the source, a correction quotes it, and correct parts are kept."""
 
 import json
 from typing import Any
@@ -86,7 +86,7 @@ def test_only_the_fields_without_evidence_are_asked_for_again() -> None:
     assert '{"quote": "<text>", "total": <number>}' in sent[1]
 
 
-def test_swapped_values_say_whose_they_are() -> None:
+def test_corrections_of_swapped_values_name_their_owners() -> None:
     rows = [{"name": "Ana Ruiz", "age": 36}, {"name": "Luis Vega", "age": 41}]
     right = [{"name": "Ana Ruiz", "age": 41}, {"name": "Luis Vega", "age": 36}]
     text = "Ana Ruiz is 41 years old. Luis Vega is 36 years old."
@@ -159,7 +159,7 @@ def test_a_source_that_cannot_be_used_is_refused_before_anything_is_sent() -> No
             Contract(SCHEMA, grounded=True).ask(never, "x", context=context)
 
 
-def test_a_fallback_is_no_claim_of_the_model() -> None:
+def test_a_fallback_is_not_refused_as_a_claim() -> None:
     contract = Contract(grounded=True)
     answer, _ = asked(contract, ["It is 99 EUR."] * 3, INVOICE, fallback="Please call us between 9:00 and 17:00.")
     assert (answer.outcome, answer.text) == ("fallback", "Please call us between 9:00 and 17:00.")
@@ -170,7 +170,7 @@ def test_items_without_evidence_are_not_given() -> None:
     rows = [
         {"number": "2024-118", "total": 1178},
         {"number": "2024-118", "total": 9},
-        {"number": "2024-118", "twice": 2356},  # what a rule may compute is left to the whole
+        {"number": "2024-118", "twice": 2356},  # values that a rule may compute wait for the whole reply
     ]
     row = {"type": "object", "properties": {"total": {"type": "number"}, "twice": {"type": "number"}}}
     contract = Contract(
@@ -199,5 +199,5 @@ def test_a_stream_gives_the_evidence_of_a_check(schema: Any, reply: str, size: i
     stream = contract.stream(context={"source": INVOICE})
     for at in range(0, len(reply), size):
         stream.feed(reply[at : at + size])
-        assert not stream.findings  # nothing is said of a value before the whole reply is there
+        assert not stream.findings  # a value is only judged once the whole reply is there
     assert stream.finish() == contract.check(reply, {"source": INVOICE})

@@ -1,4 +1,4 @@
-"""Arguments of tool calls: looked up if the contract asks for it, and a call with an invented one is refused."""
+"""Arguments of tool calls: looked up if the contract asks for it. A call with an invented argument is refused."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a number counts: a table of texts with true and false counts; and what is not taken for a count of something else."""
+"""The things that a number counts: a table of texts with true and false counts, and numbers that may count anything."""
 
 import json
 from pathlib import Path

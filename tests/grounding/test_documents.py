@@ -1,4 +1,4 @@
-"""What is found in a text is kept, for so many texts and characters, and found once."""
+"""The index of a text is computed once and cached, up to a number of texts and characters."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
@@ -18,7 +18,7 @@ REPLY = '{"total": 1234.5, "date": "2024-03-05", "guests": 4, "absent": 77, "pla
 
 @pytest.fixture
 def readings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A note for each time that a text is read for its numbers or its dates."""
+    """One entry for each time that the numbers or the dates of a text are read."""
     seen: list[str] = []
 
     def counted(name: str, real: Any) -> Any:
@@ -41,13 +41,13 @@ SOURCE = "On 5 March 2024, four guests from Madrid paid 1,234.50 EUR for 4 rooms
 def test_a_source_of_many_units_is_read_once(readings: list[str]) -> None:
     one, other = Contract(SCHEMA, grounded=True), Contract({"type": ["object", "array"]}, grounded=True)
     for unit in range(20):
-        source = "".join(SOURCE)  # another string of the same letters
+        source = "".join(SOURCE)  # an equal string, but another object
         (one if unit % 2 else other).check(REPLY, {"source": source, "input": {"unit_id": str(unit)}})
     assert sorted(readings) == ["moments", "quantities"]
 
 
 @pytest.mark.spec("E7")
-def test_days_do_not_matter_where_nothing_is_counted_from_them(readings: list[str]) -> None:
+def test_days_do_not_matter_without_relative_dates(readings: list[str]) -> None:
     contract = Contract(SCHEMA, grounded=True)
     for day in range(1, 29):
         contract.check(REPLY, {"source": SOURCE, "today": date(2024, 3, day)})
@@ -68,7 +68,7 @@ def test_relative_dates_are_read_once_for_each_of_a_few_days(readings: list[str]
 
 
 @pytest.mark.spec("E7")
-def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "_MOST_CHARACTERS", 1_000)
     kept = documents._Kept()
     monkeypatch.setattr(documents, "_kept", kept)
@@ -85,7 +85,7 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.spec("E7")
-def test_threads_share_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_share_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
     contract = Contract(SCHEMA, grounded=True)
     sources = [f"{SOURCE} Number {number} of all." for number in range(40)]
 
@@ -103,6 +103,6 @@ def test_threads_share_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_unit_is_named_apart_from_a_number() -> None:
     assert IndexedText("Weight (kg) | 12").names("kg")
     assert not IndexedText("12 kg").names("kg")
-    assert IndexedText("Hora: 14.15 h").names("h"), "one of two names stands alone"
+    assert IndexedText("Hora: 14.15 h").names("h"), "one of two names is not next to a number"
     assert IndexedText("Price in € | 12").names("EUR")
     assert not IndexedText("12 €").names("EUR")

@@ -1,4 +1,4 @@
-"""The cost of grounding grows with the source and with the value, whatever they are."""
+"""The cost of grounding grows in proportion to the source and the value, for any source and value."""
 
 import json
 from collections.abc import Callable
@@ -95,7 +95,7 @@ def test_swapped_values_of_any_number_of_records(columns: bool) -> None:
 
 
 def fresh(piece: str) -> Callable[[int], str]:
-    """Texts of any size, each seen for the first time."""
+    """Texts of any size, each different from all earlier ones."""
     count = iter(range(10**9))
 
     def make(size: int) -> str:

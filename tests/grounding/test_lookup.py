@@ -1,4 +1,4 @@
-"""What is found in a source and what is not, by tables of cases in several languages; and laws that hold for any text."""
+"""Lookups: tables of cases in several languages, found and not found, and properties of any text."""
 
 import json
 from pathlib import Path
@@ -28,13 +28,13 @@ def grade(source: Any, value: Any, **context: Any) -> str:
 
 @pytest.mark.spec("E1", "E2")
 @pytest.mark.parametrize(("source", "value", "expected"), table("found"))
-def test_what_a_source_says_is_found(source: str, value: Any, expected: str) -> None:
+def test_values_in_the_source_are_found(source: str, value: Any, expected: str) -> None:
     assert grade(source, value) == expected
 
 
 @pytest.mark.spec("E2")
 @pytest.mark.parametrize(("source", "value"), table("absent"))
-def test_what_a_source_does_not_say_is_reported(source: str, value: Any) -> None:
+def test_values_missing_from_the_source_are_reported(source: str, value: Any) -> None:
     verdict = EVERYTHING.check(json.dumps({"x": value}), {"source": source})
     assert verdict.evidence["$.x"].grade == "none"
     assert [(found.code, found.path) for found in verdict.findings] == [("E001", "$.x")]
@@ -53,7 +53,7 @@ def test_the_nearest_evidence_is_named() -> None:
 
 @pytest.mark.parametrize("value", [True, False, None, "", "yes", "n/a", [], {}, "没有"])
 @pytest.mark.spec("E6")
-def test_what_no_text_can_show_is_not_checkable(value: Any) -> None:
+def test_values_that_no_text_can_show_are_not_checkable(value: Any) -> None:
     assert grade("Something else entirely.", value) == "not checkable"
 
 
@@ -76,7 +76,7 @@ def test_a_relative_date_needs_a_day_to_count_from() -> None:
     assert grade(source, "2026-03-05", today="2026-03-02") == "none"
 
 
-def test_units_may_stand_in_the_name_of_a_field() -> None:
+def test_field_names_may_contain_units() -> None:
     verdict = EVERYTHING.check(
         '{"length_minutes": 90, "weight_kg": 2}', {"source": "It takes 1.5 hours and weighs 2000 g."}
     )
@@ -102,7 +102,7 @@ def test_any_value_and_any_source_give_a_verdict(value: str, source: str) -> Non
 
 
 @given(st.lists(st.from_regex(r"[A-Z][a-z]{3,9}", fullmatch=True), min_size=1, max_size=4, unique=True))
-def test_what_stands_there_is_always_found(words: list[str]) -> None:
+def test_words_of_the_source_are_always_found(words: list[str]) -> None:
     value = " ".join(words)
     assert grade(f"It says {value} here.", value) == "exact"
     assert grade(f"It says {value.upper()} here.", value) in ("exact", "normalized")

@@ -1,4 +1,4 @@
-"""Replies in prose: claims that no source has, quotations and citations; what is not a claim stays quiet."""
+"""Replies in prose: claims without a source, quotations and citations. Text without claims stays quiet."""
 
 import json
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def found(text: str, **context: Any) -> list[tuple[str, str]]:
         "I have two ideas. First, wait.",
     ],
 )
-def test_what_the_sources_say_stays_quiet(text: str) -> None:
+def test_supported_claims_stay_quiet(text: str) -> None:
     assert found(text) == []
 
 
@@ -54,7 +54,7 @@ def test_what_the_sources_say_stays_quiet(text: str) -> None:
         ("The inspector wrote that wet rooms are not safe for the pump. [1]", [("E006", "[1]")]),
     ],
 )
-def test_what_no_source_says_is_marked(text: str, expected: list[tuple[str, str]]) -> None:
+def test_unsupported_claims_are_marked(text: str, expected: list[tuple[str, str]]) -> None:
     assert found(text) == expected
 
 
@@ -87,7 +87,7 @@ def test_results_of_tools_are_a_source() -> None:
 
 
 def answers(kind: str) -> Iterator[Any]:
-    """The answers of a kind, with their documents: those that the rules were made with, and those written afterwards (`held`)."""
+    """The answers of a kind, with documents: those used to develop the rules, and those written afterwards (`held`)."""
     for group, languages in CASES.items():
         for language, one in languages.items():
             for at, case in enumerate(one[kind]):
@@ -126,7 +126,7 @@ def test_a_false_claim_is_flagged(case: dict[str, str], documents: dict[str, str
         "It is not “safe to use in wet rooms”.",
     ],
 )
-def test_what_is_no_claim_stays_quiet(text: str) -> None:
+def test_text_without_claims_stays_quiet(text: str) -> None:
     documents = [
         "It makes 4,500 pumps. 12 m².",
         "It is not safe to use in wet rooms.",

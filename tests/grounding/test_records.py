@@ -1,4 +1,4 @@
-"""Whose value it is: swapped values are found in sentences, tables, blocks and lists, and right ones stay quiet."""
+"""Owners of values: swapped values are found in sentences, tables, blocks and lists, and correct ones stay quiet."""
 
 import json
 from pathlib import Path
@@ -50,13 +50,13 @@ def test_a_value_copied_from_the_next_record_is_found() -> None:
 
 
 @pytest.mark.spec("E4")
-def test_what_two_records_share_is_not_reported() -> None:
+def test_shared_values_are_not_reported() -> None:
     source = "Ana Ruiz is 40 and lives in Lugo. Luis Vega, who is 30, lives there too."
     people = [{"name": "Ana Ruiz", "age": 40, "city": "Lugo"}, {"name": "Luis Vega", "age": 30, "city": "Lugo"}]
     assert codes(people, source) == []
 
 
-def test_records_may_stand_beside_each_other_in_an_object() -> None:
+def test_records_may_be_siblings_in_an_object() -> None:
     contract = Contract({"type": "object"}, grounded=True)
     value = {"buyer": {"name": "Ana Ruiz", "age": 30}, "seller": {"name": "Luis Vega", "age": 40}}
     verdict = contract.check(json.dumps(value), {"source": "The buyer Ana Ruiz is 40. The seller Luis Vega is 30."})
@@ -123,7 +123,7 @@ INVOICES_AS_TEXT = (
 
 
 def swapped_invoices(one: tuple[Any, ...], other: tuple[Any, ...]) -> list[str]:
-    """The paths that are reported if two values of the invoices are exchanged."""
+    """The reported paths if two values of the invoices are swapped."""
     value = json.loads(json.dumps(INVOICES))
 
     def holder(path: tuple[Any, ...]) -> Any:
@@ -150,11 +150,13 @@ def test_lines_of_invoices_stay_quiet() -> None:
     ],
     ids=["totals", "lines of one", "lines of two"],
 )
-def test_values_of_nested_lists_are_told_apart(one: tuple[Any, ...], other: tuple[Any, ...], paths: list[str]) -> None:
+def test_values_of_nested_lists_are_distinguished(
+    one: tuple[Any, ...], other: tuple[Any, ...], paths: list[str]
+) -> None:
     assert swapped_invoices(one, other) == paths
 
 
-def test_columns_are_told_apart_if_a_name_is_missing() -> None:
+def test_columns_are_distinguished_if_a_name_is_missing() -> None:
     source = "| name | Ana Ruiz | L8is V3ga | Marta Soto |\n|---|---|---|---|\n| age | 40 | 30 | 25 |\n| city | Lugo | Vigo | Pola |"
     rows = [["Ana Ruiz", 40, "Lugo"], [None, 30, "Vigo"], ["Marta Soto", 25, "Pola"]]
     assert told(people(rows), source) == []
@@ -162,7 +164,7 @@ def test_columns_are_told_apart_if_a_name_is_missing() -> None:
     assert told(people(rows), source) == [("E003", "$[0].age"), ("E003", "$[1].age")]
 
 
-def test_a_name_at_the_values_of_another_record_is_what_is_reported() -> None:
+def test_a_name_with_the_values_of_another_record_is_reported() -> None:
     source = "2 x bench vice at 64.50\n1 x drill press at 1,049.00\n"
     value = [{"item": "bench vice", "qty": 1, "price": 1049}, {"item": "drill press", "qty": 2, "price": 64.5}]
     findings = PEOPLE.check(json.dumps(value), {"source": source}).findings

@@ -1,4 +1,4 @@
-"""What counts as a source, what only counts as the prompt, and what is refused."""
+"""The contents of the context that count as a source or as the prompt, and those that are refused."""
 
 import copy
 import dataclasses
@@ -39,7 +39,7 @@ def deep() -> Any:
 
 
 class Page:
-    """A document of a retriever."""
+    """A retriever's document."""
 
     page_content = "Ana called."
     metadata = {"title": "calls"}
@@ -57,7 +57,7 @@ class Page:
         ({"name": "mail", "text": "Ana called."}, "mail"),
         ([Page()], "calls"),
         ([{"rows": [{"who": "Ana"}]}], "source[0]"),
-        ([{"name": "Ana", "age": 40}], "source[0]"),  # data, and not a document called Ana
+        ([{"name": "Ana", "age": 40}], "source[0]"),  # data, not a document with the name Ana
         ([{"subject": "Ana", "body": "Hello"}], "source[0]"),
         (Page(), "calls"),
         ({"mail": Page()}, "mail"),
@@ -95,7 +95,7 @@ def test_inputs_are_not_changed() -> None:
     assert context == before
 
 
-def test_bytes_and_a_bad_day_are_refused_in_words() -> None:
+def test_bytes_and_a_bad_day_are_refused() -> None:
     with pytest.raises(TypeError, match="source is text, not bytes"):
         CONTRACT.check("{}", {"source": b"Ana"})
     for source, said in (
@@ -142,7 +142,7 @@ def test_instructions_and_examples_are_not_a_source() -> None:
         {"role": "user", "content": "Luis called."},
     ]
     assert place(None, history=shots) == ("", "E002")
-    assert place(shots) == ("messages[0]", "Ana")  # whoever passes messages as the source means all of them
+    assert place(shots) == ("messages[0]", "Ana")  # messages that are passed as the source are all source
 
 
 @pytest.mark.spec("E3")
@@ -153,7 +153,7 @@ def test_examples_of_the_schema_are_not_a_source() -> None:
 
 
 @pytest.mark.spec("E6")
-def test_what_a_rule_computes_needs_no_source() -> None:
+def test_computed_values_need_no_source() -> None:
     contract = Contract({"type": "object"}, rules=["total == sum(lines[].price)"], grounded=True)
     context = {"source": "One lamp for 40, one desk for 110."}
     value = {"lines": [{"price": 40}, {"price": 110}], "total": 150}
@@ -198,7 +198,7 @@ def test_values_that_only_agree_with_each_other_are_not_computed(rule: str) -> N
     assert [(found.code, found.path) for found in verdict.findings] == [("E001", "$.a"), ("E001", "$.b")]
 
 
-def test_the_keyword_in_a_schema_says_what_is_looked_up() -> None:
+def test_the_schema_keyword_selects_values_to_look_up() -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -335,7 +335,7 @@ def test_a_source_is_indexed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert text_of(source) is text_of(str(source))
 
 
-def test_texts_that_are_kept_are_bounded() -> None:
+def test_cached_texts_are_bounded() -> None:
     kept = documents._Kept()
     for number in range(2 * documents._MOST_TEXTS):
         kept.get(f"text {number}")

@@ -1,4 +1,4 @@
-"""What a store keeps of evidence: grades and places always, texts of the source only as long as the context."""
+"""Stored evidence: grades and places always, texts of the source only as long as the context."""
 
 import json
 import pickle
@@ -27,7 +27,7 @@ def written(folder: Path) -> str:
     return "".join(path.read_bytes().decode("utf-8", "replace") for path in folder.iterdir())
 
 
-def test_without_the_context_nothing_of_the_source_is_written(tmp_path: Path) -> None:
+def test_without_the_context_no_source_text_is_written(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db") as store:
         kept = store.get(stored(store))
         assert kept is not None
@@ -43,7 +43,7 @@ def test_without_the_context_nothing_of_the_source_is_written(tmp_path: Path) ->
         }
         assert kept.verdict.evidence["$.name"].places[0].span == verdict.evidence["$.name"].places[0].span
     said = written(tmp_path)
-    assert "Ana Ruiz" in said  # of the reply
+    assert "Ana Ruiz" in said  # from the reply
     assert [word for word in OF_SOURCE if word in said] == []
 
 
@@ -53,7 +53,7 @@ def test_with_the_context_the_texts_come_back_as_long_as_it_is_there(tmp_path: P
         assert kept is not None
         assert kept.verdict is not None
         assert kept.verdict.evidence == CONTRACT.check(REPLY, {"source": SOURCE}).evidence
-        assert "Harbourside" not in json.dumps(kept.body)  # the context has a time of its own
+        assert "Harbourside" not in json.dumps(kept.body)  # the context has its own retention
         large = store.get(stored(store, source=SOURCE * 1000))
         assert large is not None
         assert large.verdict is not None
@@ -63,13 +63,13 @@ def test_with_the_context_the_texts_come_back_as_long_as_it_is_there(tmp_path: P
             store.get(kept.id)
 
 
-def test_a_verdict_that_quotes_nothing_stays_as_it_is() -> None:
+def test_a_verdict_without_quotes_is_unchanged() -> None:
     verdict = Contract({"type": "object"}).check('{"a": 1}')
     assert without_texts(verdict) is verdict
 
 
 @pytest.mark.parametrize("grounded", [True, {"quotations": ["quote"]}])
-def test_evidence_survives_every_way_out_and_back(grounded: bool) -> None:
+def test_evidence_survives_every_round_trip(grounded: bool) -> None:
     contract = Contract({"type": "object"}, grounded=grounded)
     verdict = contract.check(REPLY, {"source": SOURCE})
     assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))).evidence == verdict.evidence

@@ -1,7 +1,8 @@
-"""Random schemas, replies that fit them, and the damage that models do to replies.
+"""Random schemas, replies that fit them, and damage that models do to replies.
 
-A schema is made so that its types and its required fields can be told from 100 replies: an optional field, a null or a second type
-comes often enough, and is missing often enough, for the number of times that its parent is expected. Nothing here knows how a draft is made.
+Types and required fields of a schema can be inferred from 100 replies: an optional field, a null or a second type is
+present often enough and missing often enough for the expected count of its parent. This module knows nothing about
+drafting.
 """
 
 import json
@@ -12,20 +13,20 @@ from typing import Any, NamedTuple
 
 Rng = random.Random
 Make = Callable[[Rng], Any]
-WHOLE = 0.8  # of all replies: the rest may be cut
-CERTAIN = 1e-4  # the chance that a sample says nothing of a choice
+WHOLE = 0.8  # the share of whole replies; the others may be cut
+CERTAIN = 1e-4  # the chance that a sample does not show a choice
 
 
 class Part(NamedTuple):
-    """One place of a schema: its types, what makes a value of it, and the places below it."""
+    """One place of a schema: its types, a function that makes its values, and the places below it."""
 
     types: frozenset[str]
     make: Make
     members: dict[str, tuple["Part", bool]] = {}
-    """The fields of an object, each with whether it is required."""
+    """The fields of an object, and whether each is required."""
     item: "Part | None" = None
     value: "Part | None" = None
-    """What the values of a map are."""
+    """The values of a map."""
 
 
 WORDS = (
@@ -40,7 +41,7 @@ KEYS = (
 
 
 def sentence(rng: Rng) -> str:
-    """A few words, at times with marks that break JSON when they are not escaped."""
+    """A few words, sometimes with characters that break JSON if they are not escaped."""
     words = rng.choices(WORDS, k=rng.randint(2, 12))
     text = " ".join(words).capitalize()
     if rng.random() < 0.15:
@@ -113,12 +114,12 @@ def _scalar(rng: Rng) -> Part:
 
 
 def _seen(share: float, times: float) -> bool:
-    """Whether something of this share is all but certain to be seen, and to be missed, so many times."""
+    """Whether something with this share is almost certain to be present and to be missing, in this many values."""
     return share**times < CERTAIN and (1 - share) ** times < CERTAIN
 
 
 def _union(rng: Rng, times: float) -> Part:
-    """A scalar that may be of a second type, where both are seen."""
+    """A scalar that may have a second type, if both are frequent enough."""
     one = rng.choice([_integer, _boolean])(rng)
     other = _text(rng)
     share = rng.uniform(0.3, 0.7)
@@ -140,7 +141,7 @@ def _array(rng: Rng, times: float, depth: int) -> Part:
 
 
 def _map(rng: Rng) -> Part:
-    """An object whose keys are data."""
+    """An object with data as keys."""
     value = _scalar(rng)
     key = rng.choice([name, date, code, email])
     return Part(frozenset({"object"}), lambda r: {key(r): value.make(r) for _ in range(r.randint(1, 5))}, value=value)
@@ -180,7 +181,7 @@ def _any(rng: Rng, times: float, depth: int) -> Part:
 
 
 def schema(rng: Rng, replies: int = 100) -> Part:
-    """A random schema: an object, at times a list of them."""
+    """A random schema: an object, or sometimes a list of objects."""
     times = replies * WHOLE
     if rng.random() < 0.1:
         item = _object(rng, times * 2)
@@ -189,7 +190,7 @@ def schema(rng: Rng, replies: int = 100) -> Part:
 
 
 class Style(NamedTuple):
-    """How a reply is written; the defaults are JSON."""
+    """The style of a reply. The defaults are JSON."""
 
     quote: str = '"'
     python: bool = False
@@ -204,7 +205,7 @@ class Style(NamedTuple):
 
 
 def written(value: Any, style: Style, rng: Rng, depth: int = 0) -> str:
-    """A value in the way of a style."""
+    """A value in a style."""
     step = "\n" + "  " * (depth + 1) if style.newlines else " "
     end = "\n" + "  " * depth if style.newlines else ""
     if isinstance(value, dict | list) and value:
@@ -264,7 +265,7 @@ KINDS = (
 
 
 def damaged(value: Any, rng: Rng) -> str:
-    """A reply that holds a value and is not JSON, in one of the ways that models have."""
+    """A reply that contains a value but is not JSON, in one of the ways that models have."""
     while True:
         text = _damaged(value, rng)
         try:
@@ -304,13 +305,13 @@ def _wrapped(text: str, kinds: list[str], rng: Rng, *, closed: bool) -> str:
 
 
 def replies(part: Part, rng: Rng, count: int = 100) -> list[str]:
-    """So many replies, every second one damaged."""
+    """A number of replies, every second one damaged."""
     made = [part.make(rng) for _ in range(count)]
     return [json.dumps(value) if index % 2 else damaged(value, rng) for index, value in enumerate(made)]
 
 
 def places(part: Part, path: str = "$") -> Iterator[tuple[str, Part, bool | None]]:
-    """Every place of a schema: its path, itself, and whether it is required (None where that has no meaning)."""
+    """Every place of a schema: its path, the place, and whether it is required (None if that has no meaning)."""
     yield path, part, None
     for key, (inner, required) in part.members.items():
         for place in places(inner, f"{path}.{key}"):

@@ -1,7 +1,7 @@
-"""A second maker of random replies, unlike `generated`: other shapes, rarer absences, and other damage.
+"""A second maker of random replies, unlike `generated`: different shapes, rarer absences and different damage.
 
-A shape is a function that makes a value; what is true of it is read off the values made, before any of them is damaged. So nothing here
-knows how a draft is made, nor needs to keep its own schema in step with its values.
+A shape is a function that makes a value. Its properties are read from the values before any of them is damaged, so this
+module does not need its own schema and knows nothing about drafting.
 """
 
 import json
@@ -22,7 +22,7 @@ NAMES = [
 
 
 def words(rng: Rng, most: int = 9) -> str:
-    """A sentence with the marks that people use."""
+    """A sentence with common punctuation."""
     text = " ".join(rng.choices(NOUNS, k=rng.randint(1, most)))
     return text + rng.choice(
         [
@@ -158,7 +158,7 @@ def anything(rng: Rng, depth: int) -> Make:
 
 
 def shape(rng: Rng) -> Make:
-    """What every reply to one prompt looks like."""
+    """The shape of every reply to one prompt."""
     return lists(rng, 0) if rng.random() < 0.08 else objects(rng)
 
 
@@ -201,7 +201,7 @@ def cut_short(value: Any, rng: Rng) -> str:
 
 
 def quotes_missing(value: Any, rng: Rng) -> str:
-    """Keys without quotes, and now and then one quote of a key lost."""
+    """Keys without quotes; sometimes a key keeps one of its quotes."""
     out = []
     for line in _lines(value):
         head, mark, tail = line.partition('":')
@@ -242,7 +242,7 @@ def trailing(value: Any, rng: Rng) -> str:
 
 
 def no_number(value: Any, rng: Rng) -> str:
-    """Fractions as NaN now and then; the rest as it is."""
+    """Some fractions as NaN; everything else unchanged."""
     lost = rng.random()
     return (
         json.dumps(_each(value, lambda one: float("nan") if type(one) is float and lost < 0.1 else one)) + "\n\nDone."
@@ -276,7 +276,7 @@ def fenced_twice(value: Any, rng: Rng) -> str:
 
 
 def yaml_lines(value: Any, rng: Rng) -> str:
-    """Flat objects as lines of YAML; others as JSON in a fence."""
+    """Flat objects as lines of YAML, others as JSON in a fence."""
     if isinstance(value, dict) and value and all(type(one) in (int, bool) for one in value.values()):
         return "\n".join(f"{key}: {json.dumps(one)}" for key, one in value.items())
     return f"```yaml\n{json.dumps(value, indent=2)}\n```"
@@ -305,7 +305,7 @@ def tagged(value: Any, rng: Rng) -> str:
 
 
 def missing_end_of_text(value: Any, rng: Rng) -> str:
-    """The closing quote of one text at the end of its line is lost."""
+    """Remove the closing quote of one text at the end of its line."""
     lines = _lines(value)
     ends = [at for at, line in enumerate(lines) if line.endswith('",') and '": "' in line and "\\" not in line]
     if ends:
@@ -321,7 +321,7 @@ DAMAGE: list[Callable[[Any, Rng], str]] = [
 
 
 def replies(make: Make, rng: Rng, count: int = 100) -> tuple[list[Any], list[str]]:
-    """So many values, and as many replies, every second one damaged."""
+    """A number of values, and equally many replies, every second one damaged."""
     values = [make(rng) for _ in range(count)]
     return values, [json.dumps(one) if at % 2 else rng.choice(DAMAGE)(one, rng) for at, one in enumerate(values)]
 
@@ -335,9 +335,9 @@ def _kind(value: Any) -> str:
 
 
 def wrong_places(values: list[Any], schema: Any, most: int = 12) -> tuple[int, list[str]]:
-    """How many places the values have, and where a draft is wrong about types or required keys.
+    """The number of places of the values, and those where a draft is wrong about types or required keys.
 
-    Objects with many keys that keep being new are maps: their keys are taken together.
+    Objects with many keys and ever new ones are maps: all of their keys count as one.
     """
     places, wrong = 0, []
     open_: list[tuple[str, list[Any], Any]] = [("$", values, schema)]

@@ -1,4 +1,4 @@
-"""What a draft says, and what it leaves unsaid for want of evidence."""
+"""The contents of a draft, and constraints that it leaves out without enough evidence."""
 
 import json
 import random
@@ -72,7 +72,7 @@ def test_required_and_optional() -> None:
     assert schema_of(values, "tight")["additionalProperties"] is False
 
 
-def test_kinds_of_objects_are_told_apart() -> None:
+def test_kinds_of_objects_are_distinguished() -> None:
     values = [{"type": "circle", "r": -n} if n % 2 else {"type": "rect", "w": -n, "h": -1} for n in range(200)]
     arms = schema_of(values)["oneOf"]
     assert [arm["properties"]["type"] for arm in arms] == [{"const": "rect"}, {"const": "circle"}]
@@ -84,7 +84,7 @@ def test_an_optional_field_does_not_make_a_kind() -> None:
     assert "oneOf" not in schema_of(values)
 
 
-def test_a_cut_reply_says_nothing_about_what_is_missing() -> None:
+def test_a_cut_reply_does_not_make_fields_optional() -> None:
     whole = [f'{{"a": {n}, "b": {{"c": {n}}}, "d": "x{n}"}}' for n in range(60)]
     texts = [text if n % 3 else text[: len(text) // 2] for n, text in enumerate(whole)]
     schema = infer(texts).data["schema"]
@@ -104,13 +104,13 @@ def test_rare_keys_of_broken_replies_are_noise() -> None:
     assert list(infer(texts).data["schema"]["properties"]) == ["a"]
 
 
-def test_what_only_a_schema_can_read_is_read_under_the_draft() -> None:
+def test_replies_that_need_a_schema_are_read_under_the_draft() -> None:
     texts = [f'{{"name": "n{n}", "age": {n}}}' for n in range(50)] + [f"name: m{n}\nage: {n}" for n in range(10)]
     report = infer(texts, holdout=0.0).report
     assert (report.used, report.unusable) == (60, {})
 
 
-def test_replies_in_the_draft_are_those_of_the_draft_contract() -> None:
+def test_replies_in_the_draft_match_the_draft_contract() -> None:
     draft = infer(['{"n": 1}', "{'n': 2}", "Sure: {n: 3}"] * 20)
     contract = draft.contract()
     assert contract.check('```json\n{"n": "4",}\n```').data == {"n": 4}

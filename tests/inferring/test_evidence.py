@@ -1,4 +1,4 @@
-"""Evidence: parts that are merged say what the whole says, and memory is bounded."""
+"""Evidence: merged parts equal the whole, and memory is bounded."""
 
 import random
 from typing import Any
@@ -32,7 +32,7 @@ def evidence(seen: list[Any]) -> ObservedPlace:
 
 
 @given(st.lists(values, max_size=12), st.integers(0, 12))
-def test_merged_parts_draft_what_the_whole_drafts(seen: list[Any], at: int) -> None:
+def test_merged_parts_give_the_same_draft_as_the_whole(seen: list[Any], at: int) -> None:
     merged = ObservedPlace(Budget())
     merged.merge(evidence(seen[:at]))
     merged.merge(evidence(seen[at:]))
@@ -41,7 +41,7 @@ def test_merged_parts_draft_what_the_whole_drafts(seen: list[Any], at: int) -> N
 
 
 @given(st.lists(values, max_size=8))
-def test_values_are_left_as_they_were(seen: list[Any]) -> None:
+def test_values_are_not_changed(seen: list[Any]) -> None:
     import copy
 
     before = copy.deepcopy(seen)

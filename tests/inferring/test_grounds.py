@@ -1,4 +1,4 @@
-"""Fields to ground: proposed from replies that came with their sources, and only those that are read from them."""
+"""Fields to ground: proposed from replies with their sources, and only if the values are read from them."""
 
 import json
 import random
@@ -12,7 +12,7 @@ NAMES = ["Ada Byron", "Luis Vega", "Ana Ruiz", "Grace Hopper", "Alan Kay", "Mary
 
 
 def units(number: int = 40, *, source: str = "source", wrong: float = 0.0) -> list[dict[str, Any]]:
-    """Replies about mails, each with its mail; a share of the totals is wrong."""
+    """Replies about mails, each with its mail. A share of the totals is wrong."""
     chance = random.Random(7)
     rows = []
     for at in range(number):
@@ -65,12 +65,12 @@ def test_fields_that_are_read_are_proposed(drafted: Any, given: str) -> None:
     assert found.report.ok
 
 
-def test_a_share_of_wrong_values_is_said(drafted: Any) -> None:
+def test_a_share_of_wrong_values_is_reported(drafted: Any) -> None:
     found = drafted(units(80, wrong=0.05))
     fields = found.data["grounded"]["fields"]
     note = found.evidence[f"$.grounded.fields[{fields.index('total')}]"]
     assert 0.8 * 64 <= int(note.split()[1]) < 64
-    assert "name" not in fields  # of 80 replies its few values are an enum
+    assert "name" not in fields  # in 80 replies, its few values make an enum
     assert found.report.ok  # it warns
 
 
@@ -78,7 +78,7 @@ def test_a_field_that_is_mostly_wrong_is_not_proposed(drafted: Any) -> None:
     assert "total" not in drafted(units(wrong=0.6)).data["grounded"]["fields"]
 
 
-def test_what_stands_in_every_source_is_not_proposed(drafted: Any) -> None:
+def test_fields_found_in_every_source_are_not_proposed(drafted: Any) -> None:
     rows = units()
     for row in rows:
         row["raw_response"] = json.dumps({**json.loads(row["raw_response"]), "currency": "EUR"})

@@ -1,4 +1,4 @@
-"""Drafts from a second maker of replies, which shares nothing with the first: other shapes, rarer absences, other damage."""
+"""Drafts from a second, independent maker of replies: different shapes, rarer absences, different damage."""
 
 import json
 import random
@@ -34,7 +34,7 @@ def test_types_and_required_fields_are_right_in_99_percent() -> None:
     assert refused <= 0.01 * SHAPES * 100
 
 
-def test_each_kind_of_damage_by_itself() -> None:
+def test_each_kind_of_damage_alone() -> None:
     for damage in DAMAGE:
         rng = random.Random(damage.__name__)
         values = [{"n": n, "city": rng.choice(["Oslo", "Rome"]), "tags": [f"t{n % 7}"]} for n in range(60)]

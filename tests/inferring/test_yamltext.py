@@ -1,4 +1,4 @@
-"""Drafts as YAML: what is written is what is read, whatever strings the replies hold."""
+"""Drafts as YAML: reading returns what was written, for any strings in the replies."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 @given(
     st.dictionaries(texts, data, min_size=1, max_size=4), st.randoms(use_true_random=False), st.lists(texts, max_size=8)
 )
-def test_what_is_written_is_read(value: dict[str, Any], rng: Any, notes: list[str]) -> None:
+def test_drafts_read_back_equal(value: dict[str, Any], rng: Any, notes: list[str]) -> None:
     chosen = paths(value)[1:]
     said = {rng.choice(chosen): note for note in notes}
     assert repr(read(document(value, said, notes))) == repr(read(document(value, {}, []))) == repr(value)

@@ -1,4 +1,4 @@
-"""The solver finds the optimum of its objective, the calibration that of its own, and both are the same every time."""
+"""The solver and the calibration each find the optimum of their objective, and both always give the same result."""
 
 import math
 import random
@@ -27,7 +27,7 @@ def material(seed: int) -> tuple[list[list[int]], list[bool]]:
 
 
 @pytest.mark.parametrize("cost", [0.5, 4.0, 64.0])
-def test_the_weights_are_those_of_scipy(cost: float) -> None:
+def test_the_weights_match_scipy(cost: float) -> None:
     optimize = pytest.importorskip("scipy.optimize")
     rows, targets = material(1)
     best = optimize.minimize(lambda w: objective(list(w), rows, targets, cost), [0.0] * 13, tol=1e-12)

@@ -1,4 +1,4 @@
-"""Sources: the same replies from a file, a sift, a run, a store and Python; every line is a case, and problems are reported."""
+"""Sources: equal replies from a file, a sift, a run, a store and Python. Every line is a case; problems are reported."""
 
 import gzip
 import json
@@ -88,7 +88,7 @@ def test_the_replies_of_a_run_have_their_step_and_their_outcome(tmp_path: Path) 
     assert list(cases([run], Selection(contract="other"))) == []
 
 
-def test_a_line_that_holds_no_reply_is_a_case_that_says_why(tmp_path: Path) -> None:
+def test_a_line_without_a_reply_is_a_case_with_a_reason(tmp_path: Path) -> None:
     lines = [
         b'{"unit_id": "a", "raw_response": "{}"}', b"", b"[1]", b"\xff", b'{"unit_id": "torn', b'{"unit_id": "b", "raw_response": null}',
         b'{"custom_id": "c", "error": {"message": "overloaded"}, "response": null}',
@@ -122,13 +122,13 @@ def test_a_source_that_is_not_there_is_named(
     assert says in str(error.value)
 
 
-def test_a_file_of_sqlite_that_is_no_store_is_refused(tmp_path: Path) -> None:
+def test_an_sqlite_file_that_is_not_a_store_is_refused(tmp_path: Path) -> None:
     (tmp_path / "other.db").write_bytes(b"SQLite format 3\0" + b"\0" * 100)
     with pytest.raises(SourceError, match="is not a store"):
         list(cases([tmp_path / "other.db"]))
 
 
-def test_a_moment_that_cannot_be_one_is_unknown(tmp_path: Path) -> None:
+def test_an_impossible_time_is_unknown(tmp_path: Path) -> None:
     labels = tmp_path / "labels.jsonl"
     labels.write_text(f'{{"verdict": "u1", "outcome": "right", "at": {"9" * 400}}}\n', "utf-8")
     assert read_labels([labels])["u1"][0].at == 0
@@ -156,7 +156,7 @@ def test_labels_of_a_file_are_matched_by_id(tmp_path: Path) -> None:
         list(cases([units], labels=[tmp_path / "none"]))
 
 
-def test_a_store_filters_as_a_file_does(tmp_path: Path, database: Callable[[], str]) -> None:
+def test_a_store_filters_like_a_file(tmp_path: Path, database: Callable[[], str]) -> None:
     contract = Contract(SCHEMA, rules=["n < 4"], name="n")
     with open_store(database()) as store:
         for number, text in enumerate(TEXTS * 3):
@@ -186,7 +186,7 @@ def test_a_store_filters_as_a_file_does(tmp_path: Path, database: Callable[[], s
             assert selection.contract == "x" or stored, selection
 
 
-def test_what_a_store_did_not_keep_is_said(database: Callable[[], str]) -> None:
+def test_missing_parts_of_a_store_are_reported(database: Callable[[], str]) -> None:
     contract = Contract(SCHEMA, name="n")
     url = database()
     with open_store(url, redaction=Redaction(words=("hunter2",))) as store:
@@ -219,7 +219,7 @@ def test_context_that_was_kept_comes_back(database: Callable[[], str]) -> None:
     assert (case.context, case.missing) == (context, ())
 
 
-def test_two_may_read_one_store_at_a_time(tmp_path: Path) -> None:
+def test_two_readers_may_share_a_store(tmp_path: Path) -> None:
     contract = Contract(SCHEMA, name="n")
     with open_store(tmp_path / "s.db") as store:
         for text in TEXTS:
@@ -263,7 +263,7 @@ def test_a_provider_s_response_has_its_text() -> None:
     assert [case.text for case in cases([[response, told, b"Hello.", "Hello."]])] == ["Hello."] * 4
 
 
-def test_labels_say_which_decision_they_speak_of(tmp_path: Path) -> None:
+def test_labels_name_their_decision(tmp_path: Path) -> None:
     file = tmp_path / "labels.jsonl"
     file.write_text(
         '{"verdict": "1", "outcome": "wrong", "decided": "accepted"}\n{"verdict": "2", "outcome": "wrong"}\n'
@@ -279,7 +279,7 @@ def test_labels_say_which_decision_they_speak_of(tmp_path: Path) -> None:
     ]
 
 
-def test_what_no_model_said_or_not_all_of_is_told_apart(tmp_path: Path) -> None:
+def test_fallbacks_and_cut_replies_are_distinguished(tmp_path: Path) -> None:
     contract = Contract(SCHEMA, name="n")
     whole, cut = contract.check('{"n": 1}'), contract.check(Reply(text='{"n": 1', finish="error"))
     with open_store(tmp_path / "v.db") as store:
@@ -297,10 +297,10 @@ def test_what_no_model_said_or_not_all_of_is_told_apart(tmp_path: Path) -> None:
             assert {name: case.unjudgeable for name, case in found.items()} == {
                 "fallback": "no_model", "part": "no_model", "degraded": None, "cut": "cut_off", "said": None,
             }  # fmt: skip
-            assert (found["said"].latency, found["said"].cost) == (2.0, 300), "those of one attempt"
+            assert (found["said"].latency, found["said"].cost) == (2.0, 300), "latency and cost of one attempt"
 
 
-def test_a_sift_that_is_not_finished_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unfinished_sift_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sift(
         [str(write_units(tmp_path / "plain.jsonl"))],
         spec_of(options={"schema": SCHEMA}),

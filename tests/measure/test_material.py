@@ -1,4 +1,4 @@
-"""What is timed is right: each reply means its document, each rule holds, and each section gives figures."""
+"""The timed material is correct: each reply means its document, each rule is true, and each section gives figures."""
 
 from collections.abc import Callable
 from functools import partial
@@ -48,7 +48,7 @@ def test_a_section_gives_figures(name: str) -> None:
     assert all(figure > 0 for figure in figures)
 
 
-def test_the_clean_path_is_beside_its_floor() -> None:
+def test_the_clean_path_is_compared_with_its_floor() -> None:
     rows = reading.clean(2, (TRUEUP, FLOOR))["peers"]
     assert rows["trueup"]["outcome"] == rows[FLOOR.name]["outcome"] == "right"
     assert rows[FLOOR.name]["ratio"] == 1.0
@@ -87,7 +87,7 @@ def test_streams_of_readers_that_are_absent_are_left_out() -> None:
     assert found["raises"]["outcome"] == "a quarter"
 
 
-def test_versions_are_those_of_what_a_section_measures() -> None:
+def test_versions_belong_to_the_measured_packages() -> None:
     assert machine(["state"])["versions"].keys() == {"trueup"}
     assert machine(["broken", "rules"])["versions"].keys() == {"trueup", "fast_json_repair", "json_repair", "asteval"}
 

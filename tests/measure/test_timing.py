@@ -1,4 +1,4 @@
-"""Timing: the best of several, in turns, and what counts as the same value."""
+"""Timing: the best of several rounds, in turns, and the equality of values."""
 
 import gc
 
@@ -12,7 +12,7 @@ def test_the_shorter_work_has_the_smaller_figure() -> None:
     assert 0 < times["short"] < times["long"]
 
 
-def test_collecting_garbage_goes_on_afterwards_and_after_a_failure() -> None:
+def test_garbage_collection_resumes_afterwards_and_after_a_failure() -> None:
     race({"nothing": lambda: None}, rounds=1, target=0.0005)
     assert gc.isenabled()
     with pytest.raises(ZeroDivisionError):

@@ -1,4 +1,4 @@
-"""κ against statsmodels and against cases of textbooks."""
+"""κ compared with statsmodels and with textbook cases."""
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ words = st.sampled_from(["right", "wrong", "other"])
 
 
 @given(st.lists(st.tuples(words, words), max_size=50))
-def test_kappa_is_that_of_statsmodels(pairs: list[tuple[str, str]]) -> None:
+def test_kappa_matches_statsmodels(pairs: list[tuple[str, str]]) -> None:
     import numpy as np
     from statsmodels.stats.inter_rater import cohens_kappa
 
@@ -26,7 +26,7 @@ def test_kappa_is_that_of_statsmodels(pairs: list[tuple[str, str]]) -> None:
 
 
 @given(st.integers(2, 6), st.data())
-def test_fleiss_is_that_of_statsmodels(people: int, data: st.DataObject) -> None:
+def test_fleiss_matches_statsmodels(people: int, data: st.DataObject) -> None:
     import numpy as np
     from statsmodels.stats.inter_rater import fleiss_kappa
 
@@ -42,7 +42,7 @@ def test_fleiss_is_that_of_statsmodels(people: int, data: st.DataObject) -> None
 
 
 def test_textbook_cases() -> None:
-    # Cohen's table as on Wikipedia (45, 15, 25, 15), and Fleiss' of 1971 as there.
+    # Cohen's table (45, 15, 25, 15) and Fleiss' table of 1971, both as on Wikipedia.
     pairs = [("y", "y")] * 45 + [("y", "n")] * 15 + [("n", "y")] * 25 + [("n", "n")] * 15
     assert kappa(pairs) == pytest.approx(0.1304, abs=5e-5)
     table = [

@@ -1,4 +1,4 @@
-"""Means of clustered values: against a bootstrap over clusters, by simulation, and against the tests for independent values."""
+"""Means of clustered values: compared with a bootstrap over clusters, simulations, and tests for independent values."""
 
 import pickle
 import random
@@ -22,7 +22,7 @@ def taken(values: list[tuple[str, int]]) -> Clustered:
 
 
 def conversations(rng: random.Random, clusters: int, share: float = 0.1, alike: float = 0.5) -> list[tuple[str, int]]:
-    """Conversations of unequal length; with probability `alike` a reply does what its conversation does."""
+    """Conversations of unequal length. With probability `alike`, a reply equals the rest of its conversation."""
     drawn = []
     for number in range(clusters):
         whole = rng.random() < share
@@ -77,7 +77,7 @@ def test_the_clustered_mcnemar_test_keeps_its_level_where_the_plain_one_does_not
         seen = Clustered()
         flips = []
         for number in range(40):
-            sign = rng.choice([-1, 1])  # a conversation flips as a whole, in either direction
+            sign = rng.choice([-1, 1])  # a whole conversation flips, in either direction
             for _ in range(rng.choice([1, 3, 9])):
                 flips.append(sign if rng.random() < 0.5 else 0)
                 seen.add(f"c{number}", flips[-1])
@@ -107,7 +107,7 @@ def test_every_sample_has_an_answer(values: list[tuple[str, int]]) -> None:
 
 
 @given(st.lists(st.sampled_from([-1, 0, 0, 1]), max_size=60))
-def test_values_that_stand_alone_are_independent(values: list[int]) -> None:
+def test_values_without_a_cluster_are_independent(values: list[int]) -> None:
     alone, named = Clustered(), Clustered()
     for number, value in enumerate(values):
         alone.add("", value)

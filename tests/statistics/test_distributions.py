@@ -1,4 +1,4 @@
-"""Distributions against SciPy, edges by hand."""
+"""Distributions compared with SciPy; edge cases by hand."""
 
 import math
 
@@ -21,17 +21,17 @@ sizes = st.floats(-1, 6).map(lambda x: 10**x)
 
 
 @given(sizes, sizes, shares)
-def test_the_incomplete_beta_function_is_that_of_scipy(a: float, b: float, x: float) -> None:
+def test_the_incomplete_beta_function_matches_scipy(a: float, b: float, x: float) -> None:
     from scipy.special import betainc
 
-    # Where it moves, not only in its flat ends.
+    # Test where the function changes, not only in its flat ends.
     mean, spread = a / (a + b), math.sqrt(a * b / (a + b + 1)) / (a + b)
     for at in (x, min(1.0, max(0.0, mean + (x - 0.5) * 6 * spread))):
         assert incomplete_beta(a, b, at) == pytest.approx(float(betainc(a, b, at)), rel=1e-10, abs=1e-12)
 
 
 @given(st.integers(0, 10_000_000), shares, st.floats(-6, 6))
-def test_binomial_probabilities_are_those_of_scipy(n: int, p: float, away: float) -> None:
+def test_binomial_probabilities_match_scipy(n: int, p: float, away: float) -> None:
     from scipy.stats import binom
 
     k = min(n, max(0, round(n * p + away * math.sqrt(n * p * (1 - p)))))
@@ -40,7 +40,7 @@ def test_binomial_probabilities_are_those_of_scipy(n: int, p: float, away: float
 
 
 @given(st.floats(-60, 60), st.floats(0, 7).map(lambda x: 10**x))
-def test_student_is_that_of_scipy(t: float, df: float) -> None:
+def test_student_matches_scipy(t: float, df: float) -> None:
     from scipy.stats import t as student
 
     assert student_cdf(t, df) == pytest.approx(float(student.cdf(t, df)), rel=1e-10, abs=1e-13)
@@ -70,6 +70,6 @@ def test_edges() -> None:
         lambda: incomplete_beta(1, 1, 2), lambda: student_cdf(1.0, math.nan), lambda: student_cdf(math.nan, 3), lambda: binomial_pmf(1, 2, math.nan),
     ],
 )  # fmt: skip
-def test_what_has_no_meaning_is_refused(call) -> None:
+def test_invalid_arguments_are_refused(call) -> None:
     with pytest.raises(ValueError, match=r"must (not )?be"):
         call()

@@ -1,4 +1,4 @@
-"""Benjamini and Hochberg against statsmodels."""
+"""Benjamini and Hochberg compared with statsmodels."""
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ from trueup.statistics.multiple import adjusted, benjamini_hochberg
     st.lists(st.one_of(st.floats(0, 1), st.floats(0, 0.06), st.just(0.05)), min_size=1, max_size=60),
     st.sampled_from([0.01, 0.05, 0.2]),
 )
-def test_it_is_that_of_statsmodels(ps: list[float], q: float) -> None:
+def test_it_matches_statsmodels(ps: list[float], q: float) -> None:
     from statsmodels.stats.multitest import multipletests
 
     found, values, _, _ = multipletests(ps, alpha=q, method="fdr_bh")

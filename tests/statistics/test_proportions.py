@@ -1,4 +1,4 @@
-"""Wilson, McNemar and TOST against SciPy and statsmodels, to 1e-9; edges by hand."""
+"""Wilson, McNemar and TOST compared with SciPy and statsmodels, to 1e-9; edge cases by hand."""
 
 import math
 
@@ -13,7 +13,7 @@ counts = st.one_of(st.integers(0, 30), st.integers(0, 5_000_000))
 
 @pytest.mark.spec("B14")
 @given(counts, counts, st.sampled_from([0.8, 0.9, 0.95, 0.99, 0.999]))
-def test_wilson_is_that_of_statsmodels(k: int, rest: int, confidence: float) -> None:
+def test_wilson_matches_statsmodels(k: int, rest: int, confidence: float) -> None:
     from statsmodels.stats.proportion import proportion_confint
 
     assume(k + rest)
@@ -23,7 +23,7 @@ def test_wilson_is_that_of_statsmodels(k: int, rest: int, confidence: float) -> 
 
 @pytest.mark.spec("B14")
 @given(counts, counts)
-def test_mcnemar_is_that_of_scipy(b: int, c: int) -> None:
+def test_mcnemar_matches_scipy(b: int, c: int) -> None:
     from scipy.stats import binomtest
 
     assume(b + c)
@@ -31,7 +31,7 @@ def test_mcnemar_is_that_of_scipy(b: int, c: int) -> None:
 
 
 @given(st.integers(0, 5_000_000), st.floats(-5, 5))
-def test_mcnemar_is_that_of_scipy_where_it_matters(b: int, away: float) -> None:
+def test_mcnemar_matches_scipy_where_it_matters(b: int, away: float) -> None:
     from scipy.stats import binomtest
 
     c = max(0, round(b + away * math.sqrt(b)))
@@ -40,7 +40,7 @@ def test_mcnemar_is_that_of_scipy_where_it_matters(b: int, away: float) -> None:
 
 
 @given(st.integers(0, 300), st.integers(0, 300))
-def test_mcnemar_is_that_of_statsmodels(b: int, c: int) -> None:
+def test_mcnemar_matches_statsmodels(b: int, c: int) -> None:
     from statsmodels.stats.contingency_tables import mcnemar as oracle
 
     assume(b + c)
@@ -49,7 +49,7 @@ def test_mcnemar_is_that_of_statsmodels(b: int, c: int) -> None:
 
 @pytest.mark.spec("B14")
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 3000), st.floats(1e-4, 0.9))
-def test_tost_is_that_of_statsmodels(b: int, c: int, same: int, margin: float) -> None:
+def test_tost_matches_statsmodels(b: int, c: int, same: int, margin: float) -> None:
     import numpy as np
     from statsmodels.stats.weightstats import ttost_paired
 
@@ -65,7 +65,7 @@ def test_tost_is_that_of_statsmodels(b: int, c: int, same: int, margin: float) -
     assert ours.equivalent == (ours.p < 0.05)
 
 
-def test_tost_is_that_of_statsmodels_for_a_million_pairs() -> None:
+def test_tost_matches_statsmodels_for_a_million_pairs() -> None:
     import numpy as np
     from statsmodels.stats.weightstats import ttost_paired
 
@@ -78,7 +78,7 @@ def test_tost_is_that_of_statsmodels_for_a_million_pairs() -> None:
         )
 
 
-def test_tost_without_variance_says_how_likely_such_a_sample_is_at_the_margin() -> None:
+def test_tost_without_variance_gives_the_chance_of_the_sample_at_the_margin() -> None:
     assert tost_paired(0, 0, 100, 0.05)[:3] == pytest.approx((0.95**100,) * 3)
     assert tost_paired(0, 0, 500, 0.01).equivalent
     assert not tost_paired(0, 0, 20, 0.01).equivalent
@@ -91,7 +91,7 @@ def test_tost_without_variance_says_how_likely_such_a_sample_is_at_the_margin() 
 
 
 @given(counts, counts, st.floats(0.5, 0.999))
-def test_an_interval_holds_its_share(k: int, rest: int, confidence: float) -> None:
+def test_an_interval_contains_its_share(k: int, rest: int, confidence: float) -> None:
     n = k + rest
     low, high = wilson(k, n, confidence)
     assert 0 <= low <= high <= 1
@@ -105,7 +105,7 @@ def test_an_interval_holds_its_share(k: int, rest: int, confidence: float) -> No
 
 
 @given(st.integers(0, 400), st.integers(1, 400), st.floats(0.5, 0.999))
-def test_the_upper_limit_is_that_of_scipy(k: int, rest: int, confidence: float) -> None:
+def test_the_upper_limit_matches_scipy(k: int, rest: int, confidence: float) -> None:
     from scipy.stats import beta
 
     assert upper_limit(k, k + rest, confidence) == pytest.approx(
@@ -133,6 +133,6 @@ def test_edges() -> None:
         lambda: effective(-5, 1), lambda: upper_limit(6, 5), lambda: clustered_wilson(6, 5, 1.0),
     ],
 )  # fmt: skip
-def test_what_has_no_meaning_is_refused(call) -> None:
+def test_invalid_arguments_are_refused(call) -> None:
     with pytest.raises(ValueError, match=r"must|more than"):
         call()

@@ -1,4 +1,4 @@
-"""The share of values not seen yet: by hand, and by simulation of what the bounds promise."""
+"""The share of unseen values: by hand, and by simulating the promised bounds."""
 
 import random
 from collections import Counter

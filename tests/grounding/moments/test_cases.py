@@ -1,7 +1,7 @@
-"""Tables of texts with the moments that each has, in order, one file per language. They are read on Tuesday, 2024-03-05.
+"""Tables of texts with their moments, in order, one file per language. All texts are read on Tuesday, 2024-03-05.
 
-`2024-03-05`, `03-05`, `2024-03`, `2024`, `Tue` and, for a lone month or day, its number: one of the dates that the moment can be.
-`17:45`: one of its times; `=5:45,17:45`: exactly these times; `+1`: a relative one, so many days away.
+`2024-03-05`, `03-05`, `2024-03`, `2024`, `Tue`, or a number for a lone month or day: a date that the moment can mean.
+`17:45`: a time that it can mean; `=5:45,17:45`: exactly these times; `+1`: a relative date, in this many days.
 """
 
 import json

@@ -63,7 +63,7 @@ def test_a_whole_string(text: str, day: Day | None, time: TimeOfDay | None) -> N
         "x" * 200,
     ],
 )
-def test_other_strings_are_none(text: str) -> None:
+def test_other_strings_give_none(text: str) -> None:
     assert read_moment(text) is None
 
 
@@ -125,7 +125,7 @@ def test_same_time(one: str, other: str, same: bool) -> None:
     assert same_time(value(one), value(other)) is same
 
 
-def test_without_today_a_relative_one_has_no_date() -> None:
+def test_a_relative_date_without_today_has_no_date() -> None:
     (tomorrow,) = moments("See you tomorrow.")
     assert tomorrow.relative
     assert not tomorrow.dates

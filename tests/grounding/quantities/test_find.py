@@ -1,4 +1,4 @@
-"""Numbers, amounts and measures are found in texts of many languages: one table of cases for each."""
+"""Numbers, amounts and measures are found in texts of many languages: one table of cases per language."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def test_a_quantity_is_found_alone_and_inside_a_text(row: dict[str, str]) -> Non
 
 
 def in_words(name: str) -> list[Any]:
-    """Cases without figures: letters behind figures have a case."""
+    """Cases without figures: letters after figures are case-sensitive."""
     return [row for row in rows(name) if not any(c.isdigit() for c in row.values[0]["text"])]
 
 
@@ -51,7 +51,7 @@ def test_a_notation_has_exactly_these_readings(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "text", ["", "house", "5 apples", "A12", "05.03.2024", "1.2.3", "17:45", "from 3 to 5", "x" * 500, "-", "$"]
 )
-def test_what_is_not_one_quantity_is_not_read_as_one(text: str) -> None:
+def test_other_strings_are_not_read_as_one_quantity(text: str) -> None:
     assert read_quantity(text) is None
 
 
@@ -73,7 +73,7 @@ def test_what_is_not_one_quantity_is_not_read_as_one(text: str) -> None:
         ("6'2", ["6", "2"]),
     ],
 )
-def test_what_looks_like_something_else_is_read_in_parts(text: str, values: list[str]) -> None:
+def test_lookalikes_are_read_in_parts(text: str, values: list[str]) -> None:
     assert [quantity.values[0] for quantity in quantities(text)] == values
 
 
@@ -108,7 +108,7 @@ def test_a_figure_with_a_space_may_be_two() -> None:
         ("a second of silence and 5 kg of salt", "5", "g"),
     ],
 )
-def test_what_the_text_does_not_say_is_not_found(text: str, value: str, unit: str) -> None:
+def test_values_that_the_text_does_not_state_are_not_found(text: str, value: str, unit: str) -> None:
     assert not any(equal(value, unit, quantity) for quantity in quantities(text))
 
 
@@ -143,6 +143,6 @@ def test_canonical_integers_of_any_size() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "-", "abc", "1e999999999", "1..2", "--1", "1e5000"])
-def test_canonical_refuses_what_is_not_a_number(text: str) -> None:
+def test_canonical_refuses_other_text(text: str) -> None:
     with pytest.raises(ValueError, match="not a number"):
         canonical(text)

@@ -1,4 +1,4 @@
-"""Finding quantities takes time in proportion to the text, whatever the text."""
+"""Finding quantities takes time in proportion to the text, for any text."""
 
 from collections.abc import Callable
 

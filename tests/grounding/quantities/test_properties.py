@@ -1,4 +1,4 @@
-"""What holds for every text: spans are inside it, values are canonical, and a number is found in whatever notation it is written."""
+"""Properties of any text: spans are inside it, values are canonical, and numbers are found in every notation."""
 
 import re
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Units by their names, and amounts compared after conversion."""
+"""Units by name, and comparisons of amounts after conversion."""
 
 import pytest
 
