@@ -191,11 +191,22 @@ KINDS = {
 }
 
 
+EXAMPLES = [path for path, kind in KINDS.items() if kind and path.is_relative_to(ROOT / "examples")]
+EXAMPLES += sorted((ROOT / "examples" / "faulty").glob("*.yaml"))
+
+
 @pytest.mark.parametrize(
     "path", [path for path, kind in KINDS.items() if kind], ids=lambda p: p.relative_to(ROOT).as_posix()
 )
 def test_every_example_is_valid(path: Path) -> None:
     assert not faults(KINDS[path], read_document(path).data)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_the_first_line_of_an_example_names_the_schema(path: Path) -> None:
+    line = path.read_text("utf-8").partition("\n")[0]
+    assert line.startswith("# yaml-language-server: $schema=")
+    assert (path.parent / line.partition("=")[2]).resolve() == shipped(KINDS.get(path, "contract")).resolve()
 
 
 def test_every_kind_has_examples() -> None:

@@ -47,12 +47,12 @@ def test_a_pipeline_is_run_and_looked_at(run: Run) -> None:
         "step   valid  failed  retried  pending  cost  failures by code\n"
         "walk     150       0        0        0     -  -\n"
         "judge    150       0        0        0     -  -\n"
-        "runs/walk/validated.jsonl (failures.jsonl beside it)\n"
+        "runs/walk/validated.jsonl (failures.jsonl next to it)\n"
     )
     page = run("report", "runs/walk")
     assert (page.code, page.out) == (0, "runs/walk/report.html\n")
     assert run("verify", "walk").out == (
-        "✓ 150 units, 2 chunks: every unit is there once, at every step\n"
+        "✓ 150 units, 2 chunks: every unit is present once at every step\n"
         "✓ 300 of 300 stored outcomes judged again: all agree with the contract\n"
     )
     assert run("status").out == done.out[: done.out.rindex("runs/walk")]
@@ -120,7 +120,7 @@ def test_faults_of_a_pipeline_are_told_before_anything_is_made(run: Run, desk: P
     config.write_text(config.read_text("utf-8").replace("grade.jinja2", "grad.jinja2"), "utf-8")
     done = run("run", "pipelines/reviews")
     assert done.code == 2
-    assert "pipelines/reviews/config.yaml:33:43: N032 there is no template" in done.err
+    assert "pipelines/reviews/config.yaml:34:43: N032 there is no template" in done.err
     assert not (desk / "runs").exists()
     assert run("lint", "pipelines/reviews").code == 1
     assert run("lint", "pipelines/random_walk").out == "✓ 1 file: nothing wrong\n"
@@ -314,7 +314,7 @@ def test_nobody_to_ask_is_told_before_a_run_is_made(run: Run, desk: Path, monkey
 def test_screens_without_a_terminal_are_refused(run: Run) -> None:
     done = run("tui")
     assert (done.code, done.out) == (2, "")
-    assert done.err == "trueup: the screens need a terminal on both sides; `trueup status` prints how runs stand\n"
+    assert done.err == "trueup: the screens need a terminal for input and output; `trueup status` prints the state of runs\n"
 
 
 @pytest.mark.spec("B20")

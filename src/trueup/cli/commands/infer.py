@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trueup.inferring.report import ContractDraft, DraftReport
 
 _STEP = 5_000
+_EDITOR_SCHEMA = "contract.schema.json"  # as `trueup lint --editor-schema` is saved
 
 
 @click.command()
@@ -94,7 +95,7 @@ def infer(sources: tuple[str, ...], **options: Any) -> int:
 
         write(draft.yaml)
     if output is not None:
-        _save(Path(output), draft.yaml, force=options["force"])
+        _save(Path(output), _editor_line(Path(output)) + draft.yaml, force=options["force"])
     _tell(draft.report, output)
     return 0 if draft.report.ok else 1
 
@@ -167,6 +168,12 @@ class _Counter:
         with contextlib.suppress(OSError):
             sys.stderr.write(text)
             sys.stderr.flush()
+
+
+def _editor_line(path: Path) -> str:
+    """The first line of a file for editors, if its folder has the schema of contracts."""
+    there = path.with_name(_EDITOR_SCHEMA).is_file()
+    return f"# yaml-language-server: $schema={_EDITOR_SCHEMA}\n" if there else ""
 
 
 def _save(path: Path, text: str, *, force: bool) -> None:
