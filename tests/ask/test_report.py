@@ -60,7 +60,7 @@ def test_the_line_says_what_is_going_on_and_is_safe_to_print() -> None:
     with Progress(out) as progress:
         ask(CONTRACT, Model(script, clock), "Who?", on_event=progress, clock=clock, wait=clock.wait, memory=Memory())
     assert out.getvalue().splitlines() == [
-        "trueup: waiting 2.5 s: told to slow down (retry 1)",
+        "trueup: waiting 2.5 s: rate limited (retry 1)",
         "trueup: repairing the reply, 1 of 2: the reply is not valid",
         "trueup: mode json_schema will not do, trying json_object",
         "trueup: repairing the reply, 2 of 2: the reply is prose",

@@ -1,4 +1,4 @@
-"""Where a conversation stands: the key that was meant, the state that was meant, and what counts as none."""
+"""The current state: which key was meant, which state was meant, and what counts as no state."""
 
 import enum
 from types import SimpleNamespace
@@ -34,14 +34,14 @@ def test_a_member_of_an_enum_may_have_the_states_name_and_another_value(source: 
 
 
 @pytest.mark.parametrize("key", ["stat", "State", "STATE", "current_state", "currentState", "fsmState", "satte", "states", "booking_state", "state_name"])  # fmt: skip
-def test_keys_that_were_meant_to_be_state(key: str) -> None:
+def test_misspelled_state_keys_are_reported(key: str) -> None:
     assert reads_like_state(key)
     (found,) = PLACES.of({key: "anything"}).findings
     assert (found.code, found.level, found.data["key"]) == ("D006", "error", key)
 
 
 @pytest.mark.parametrize("key", ["status", "tenant", "statement", "input", "static", "start", "date", "rate"])
-def test_other_keys(key: str) -> None:
+def test_other_keys_are_ignored(key: str) -> None:
     assert not reads_like_state(key)
 
 
@@ -58,7 +58,7 @@ class Broken:
         raise ConnectionError
 
 
-def test_other_objects_of_a_context_may_fail() -> None:
+def test_an_object_in_the_context_may_raise() -> None:
     assert "key" not in PLACES.of({"session": Broken()}).findings[0].data
     with pytest.raises(ConnectionError):
         PLACES.of({"state": Broken()})
@@ -70,7 +70,7 @@ def test_the_fields_of_a_unit_may_name_the_state() -> None:
     assert PLACES.of({"input": {"state": "BOOKD"}}).findings[0].code == "D004"
 
 
-def test_a_start_is_assumed_only_where_nothing_was_given() -> None:
+def test_the_start_is_used_only_without_a_state() -> None:
     places = Places(["ASKING", "BOOKED"], start="ASKING")
     assert (places.of({}).state, places.of({}).findings[0].code) == ("ASKING", "D007")
     assert places.of({"fsm_state": "BOOKED"}).findings[0].code == "D006"
@@ -78,17 +78,17 @@ def test_a_start_is_assumed_only_where_nothing_was_given() -> None:
     assert Places(["ASKING"], start="NOWHERE").of({}).findings[0].code == "D006"
 
 
-def test_long_lists_of_states_are_cut() -> None:
+def test_long_lists_of_states_are_shortened() -> None:
     message = Places([f"S{n}" for n in range(40)]).of({}).findings[0].message
     assert message.endswith("S9, S10 and 29 more")
 
 
-def test_without_states_none_is_needed() -> None:
+def test_a_contract_without_states_needs_none_in_the_context() -> None:
     assert Places([]).of({"state": "X"}) == ("", ())
     assert Places([]).of({}) == ("", ())
 
 
-def test_what_an_unknown_state_permits_is_what_all_permit() -> None:
+def test_an_unknown_state_permits_what_every_state_permits() -> None:
     states = compile_states({"A": {"tools": ["look", "book"]}, "B": {"tools": ["look"]}, "C": {}})
     assert (states.permits("X", "look"), states.permits("X", "book")) == (True, False)
     assert (states.permits("A", "book"), states.permits("C", "book")) == (True, True)

@@ -1,4 +1,4 @@
-"""What the fixes of a reply give cause to say: grades that are not accepted, values that JSON cannot hold."""
+"""Findings from the fixes of a reply: grades that are not accepted, values that JSON cannot represent."""
 
 import pytest
 
@@ -10,14 +10,14 @@ ALL = [fix(code, "$.a", (3, 9), "before", "after") for code in FIXES]
 
 
 @pytest.mark.parametrize("accept", list(GRADES))
-def test_a_fix_above_the_accepted_grade_is_refused_and_no_other(accept: str) -> None:
+def test_only_a_fix_above_the_accepted_grade_is_refused(accept: str) -> None:
     refused = {found.data["fix"] for found in remarks(tuple(ALL), accept) if found.code == "G001"}
     assert refused == {
         code for code, kind in FIXES.items() if GRADES[kind.grade] > GRADES[accept] and code not in SPOKEN_FOR
     }
 
 
-def test_a_refusal_tells_what_where_and_under_which_rule() -> None:
+def test_a_refusal_says_what_was_fixed_where_and_which_rule_refuses_it() -> None:
     (found,) = remarks((fix("S028", "$.text", (10, 14), "abcd", ""),), "guess")
     assert (found.code, found.path, found.span, found.level) == ("G001", "$.text", (10, 14), "error")
     assert found.data == {"fix": "S028", "grade": "lossy", "accept": "guess"}
@@ -37,7 +37,7 @@ def test_a_refusal_tells_what_where_and_under_which_rule() -> None:
     ],
 )
 @pytest.mark.parametrize("accept", list(GRADES))
-def test_what_json_cannot_hold_is_said_whatever_is_accepted(code: str, said: str, level: str, accept: str) -> None:
+def test_values_that_json_cannot_represent_are_always_reported(code: str, said: str, level: str, accept: str) -> None:
     found = list(remarks((fix(code, "$.n", (5, 8), "NaN", "null"),), accept))
     own = [f for f in found if f.code == said]
     assert len(own) == 1
@@ -59,13 +59,13 @@ def test_a_placeholder_in_the_reply_is_not_filled_in() -> None:
     assert found.message == "{before} is not a JSON number"
 
 
-def test_accepted_and_harmless_fixes_say_nothing() -> None:
+def test_accepted_and_harmless_fixes_give_no_finding() -> None:
     quiet = tuple(one for one in ALL if one.code not in SPEAKING)
     assert list(remarks(quiet, "lossy")) == []
     assert list(remarks((), "none")) == []
 
 
-def test_every_fix_that_speaks_and_every_finding_it_gives_is_in_the_catalogue() -> None:
+def test_every_fix_with_a_finding_and_that_finding_are_in_the_catalogue() -> None:
     assert set(FIXES) >= SPEAKING
     assert {found.code for found in remarks(tuple(ALL), "none")} <= set(FINDINGS)
     assert {FIXES[code].grade for code in SPOKEN_FOR} == {"lossy"}

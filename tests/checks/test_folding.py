@@ -1,4 +1,4 @@
-"""Folding: what looks alike is alike, what differs stays different, and every place leads back to the original."""
+"""Folding: look-alikes fold alike, different texts stay different, and every position leads back to the original."""
 
 import unicodedata
 
@@ -13,13 +13,13 @@ TEXTS = st.text(st.characters() | st.sampled_from("aánñN\u0303\u0301ßæ¿\u20
 
 
 @pytest.mark.spec("C7")
-def test_case_accents_and_decomposed_forms_are_one() -> None:
+def test_case_accents_and_decomposition_do_not_matter() -> None:
     forms = ["María", "MARÍA", "maria", "Mari\u0301a", "ＭＡＲＩＡ", "𝐌𝐚𝐫𝐢́𝐚"]
     assert {fold(form) for form in forms} == {"maria"}
 
 
 @pytest.mark.spec("C7")
-def test_ene_is_a_letter_of_its_own_composed_or_not() -> None:
+def test_ene_is_a_separate_letter_composed_or_not() -> None:
     assert fold("año") == fold("an\u0303o") == "aNo"
     assert fold("ano") == "ano"
 
@@ -46,7 +46,7 @@ def test_other_scripts_keep_their_letters_and_ignore_case() -> None:
     assert fold("ё") == fold("е")
 
 
-def test_letters_are_words_and_signs_are_not() -> None:
+def test_letters_are_word_characters_and_signs_are_not() -> None:
     assert list(words("ok✅да, 時間—niño")) == [fold("ok"), fold("да"), fold("時間"), fold("niño")]
 
 
@@ -66,7 +66,7 @@ def test_case_never_matters(text: str) -> None:
 
 
 @given(TEXTS)
-def test_composed_and_decomposed_are_one(text: str) -> None:
+def test_composed_and_decomposed_forms_fold_alike(text: str) -> None:
     plain = "".join(c for c in text if not unicodedata.combining(c))
     assert fold(unicodedata.normalize("NFC", plain)) == fold(unicodedata.normalize("NFD", plain))
 
@@ -74,7 +74,7 @@ def test_composed_and_decomposed_are_one(text: str) -> None:
 @given(
     TEXTS, TEXTS, st.sampled_from(["María", "Mari\u0301a", "niño", "nin\u0303o", "Straße", "жена", "А\u200bnа", "時間"])
 )
-def test_a_place_leads_back_to_what_stands_there(before: str, after: str, word: str) -> None:
+def test_a_position_leads_back_to_the_original(before: str, after: str, word: str) -> None:
     text = f"{before} {word} {after}"
     folded = Folded(text)
     start = len(fold(before + " "))
@@ -83,7 +83,7 @@ def test_a_place_leads_back_to_what_stands_there(before: str, after: str, word: 
 
 
 @given(TEXTS)
-def test_places_stay_inside_the_text_and_in_order(text: str) -> None:
+def test_positions_stay_inside_the_text_and_in_order(text: str) -> None:
     folded = Folded(text)
     last = 0
     for place in range(len(folded.data)):
@@ -98,7 +98,7 @@ def test_scripts_without_spaces_have_no_edges() -> None:
 
 
 def test_no_text_can_make_the_texts_after_it_slow() -> None:
-    """Of what lies beyond the last code nothing is remembered; of the rest there is room for all."""
+    """Characters after the last code are not stored; there is room for all others."""
     fold("".join(map(chr, range(0x40000, 0x80000))) + "\U0010fffd" * 30_000)
     assert max(point for point in folding._table if not 0xE0000 <= point <= 0xE0FFF) < 0x40000
     fold("👍" * 30_000)

@@ -1,4 +1,4 @@
-"""Groups inside patterns: what a reference stands for, and what is refused."""
+"""Groups inside patterns: the meaning of references, and what is refused."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def test_a_pattern_that_grows_too_long_is_refused() -> None:
         Fragments(groups).written_out("{g0}")
 
 
-def test_exceptions_take_references_too() -> None:
+def test_exceptions_may_have_references_too() -> None:
     rule = {"group": "day", "except": [{"within": "cerrado el {day}"}, {"pattern": "promo {booked}"}]}
     states = compile_states({"S": {"forbid": [rule]}, "groups": GROUPS})
     assert states.judge_text("Cerrado el lunes.", "S") == []
@@ -64,7 +64,7 @@ def test_exceptions_take_references_too() -> None:
     assert len(states.judge_text("Ven el lunes.", "S")) == 1
 
 
-def test_timed_patterns_take_references_too() -> None:
+def test_timed_patterns_may_have_references_too() -> None:
     pytest.importorskip("regex")
     spec = {"S": {"forbid": [{"pattern": "(?<=el ){day}", "timed": 0.5}]}, "groups": GROUPS}
     assert len(compile_states(spec).judge_text("Ven el lunes.", "S")) == 1

@@ -1,4 +1,4 @@
-"""Judging text takes time in proportion to its length, whatever the text and whatever the pattern."""
+"""Judging takes time in proportion to the length of a text, whatever the text and the pattern."""
 
 import pytest
 
@@ -24,15 +24,15 @@ def test_text_is_judged_in_linear_time(shapes: list[Shape]) -> None:
 
 
 @pytest.mark.spec("C12")
-def test_a_hundred_patterns_cost_little_more_than_one() -> None:
-    """They are searched for in one pass; `make bench` prints how long a kilobyte takes."""
+def test_a_hundred_patterns_take_little_longer_than_one() -> None:
+    """They are searched for in one pass; `make bench` prints the time per kilobyte."""
     many, one = make_states(), compile_states({"S": {"forbid": [{"pattern": PATTERNS[0]}]}})
     assert_at_most(10, lambda: many.judge_text(TEXT, "S"), lambda: one.judge_text(TEXT, "S"))
 
 
 @pytest.mark.spec("Q7")
 def test_calls_are_matched_with_their_outputs_in_linear_time() -> None:
-    """All calls first, then all outputs: the worst case of looking for what explains what."""
+    """All calls first, then all outputs: the worst case for finding the explanation of each call."""
 
     def turns(n: int) -> tuple[Turn, ...]:
         return (*(Turn(calls=2) for _ in range(n)), *(Turn("tool", outputs=1) for _ in range(n)), Turn(text="Done!"))

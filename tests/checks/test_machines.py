@@ -1,4 +1,4 @@
-"""Machines: real objects of the libraries, and whatever else has a state."""
+"""Machines: real objects of the libraries, and other objects with a state."""
 
 import dataclasses
 import enum
@@ -80,7 +80,7 @@ def test_states_and_transitions_load_from_a_machine() -> None:
 
 
 @pytest.mark.spec("C14")
-def test_names_of_a_machine_are_those_of_the_table_whatever_their_case() -> None:
+def test_names_of_a_machine_match_the_table_in_any_case() -> None:
     assert transitions_of(Flow()) == ("asking", {"asking": ("choosing",), "choosing": ("booked",), "booked": ()})
     states = compile_states({"machine": Flow(), **RULES})
     assert (states.start, states.states["CHOOSING"].next) == ("ASKING", ("BOOKED",))
@@ -88,7 +88,7 @@ def test_names_of_a_machine_are_those_of_the_table_whatever_their_case() -> None
 
 
 @pytest.mark.spec("C14")
-def test_without_a_state_in_the_context_the_contracts_machine_is_asked() -> None:
+def test_the_contracts_machine_is_used_if_the_context_has_no_state() -> None:
     machine = Machine(states=["ASKING", "CHOOSING"], initial="ASKING", transitions=[["choose", "ASKING", "CHOOSING"]])
     contract = Contract(states={"machine": machine, "ASKING": RULES["ASKING"]})
     assert not contract.check("Con Ana.").ok
@@ -121,7 +121,7 @@ class Talk:
         ["ASKING"],
     ],
 )
-def test_anything_with_a_state_will_do(source: Any) -> None:
+def test_any_object_with_a_state_works(source: Any) -> None:
     assert state_name(source) == "ASKING"
     assert not Contract(states=RULES).check("Con Ana.", {"state": source}).ok
 
@@ -130,7 +130,7 @@ def test_anything_with_a_state_will_do(source: Any) -> None:
 @pytest.mark.parametrize(
     "held", [{"collected_data": {"first_name": "Ada"}}, {"slots": {"first_name": "Ada"}}, {"first_name": "Ada"}]
 )
-def test_a_graph_state_also_says_what_was_collected(held: dict[str, Any]) -> None:
+def test_a_graph_state_also_gives_the_collected_data(held: dict[str, Any]) -> None:
     contract = Contract(states={"S": {"forbid": [{"term": "confirmed", "unless": "first_name"}]}})
     assert contract.check("It is confirmed.", {"state": {"current_state": "S", **held}}).ok
     assert not contract.check("It is confirmed.", {"state": {"current_state": "S"}}).ok
@@ -138,18 +138,18 @@ def test_a_graph_state_also_says_what_was_collected(held: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("source", [None, "", {}, {"messages": []}, 5, object(), ["A", "B"], Talk(None)])
-def test_what_has_no_state_has_none(source: Any) -> None:
+def test_objects_without_a_state_give_none(source: Any) -> None:
     assert state_name(source) is None
 
 
-def test_an_object_that_is_its_own_state_ends() -> None:
+def test_an_object_that_is_its_own_state_does_not_loop() -> None:
     loop = Talk(None)
     loop.state = loop
     assert state_name(loop) is None
 
 
 @pytest.mark.parametrize("source", [None, "A", 5, {}, Talk("A")])
-def test_what_is_no_machine_has_no_transitions(source: Any) -> None:
+def test_other_objects_have_no_transitions(source: Any) -> None:
     assert transitions_of(source) is None
 
 
@@ -158,7 +158,7 @@ class Slots(msgspec.Struct):
 
 
 class Booking:
-    """A machine as people write them: an enum in a property, and what was collected."""
+    """A machine as people write them: an enum in a property, and the collected data."""
 
     def __init__(self, kept: Any, name: str = "collected_data") -> None:
         self._state = Step.ASKING
@@ -184,7 +184,7 @@ class Booking:
         types.SimpleNamespace(model=Booking({"first_name": "Ada"})),
     ],
 )
-def test_an_objects_collected_data_is_read_like_a_dicts(machine: Any) -> None:
+def test_collected_data_is_read_from_objects_and_dicts_alike(machine: Any) -> None:
     contract = Contract(states={"ASKING": {"forbid": [{"term": "confirmed", "unless": "first_name"}]}})
     assert contract.check("It is confirmed.", {"state": machine}).ok
     assert not contract.check("It is confirmed.", {"state": machine, "data": {}}).ok

@@ -1,4 +1,4 @@
-"""Matching: all sources in one pass, nothing lost when the tables are full, time linear whatever the pattern."""
+"""Matching: all sources in one pass, no match lost when the tables are full, linear time for any pattern."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from trueup.checks.patterns import pattern_source
 from trueup.checks.state import compile_states
 
 
-def test_the_sources_that_occur_are_told_by_index() -> None:
+def test_the_sources_that_occur_are_given_by_index() -> None:
     matcher = Matcher([r"\bana\b", "[0-9]+:[0-9]+", "zzz"])
     assert matcher.which(b"10:30 con ana") == [0, 1]
     assert matcher.which(b"manana") == []
@@ -17,14 +17,14 @@ def test_the_sources_that_occur_are_told_by_index() -> None:
 
 
 class Starved:
-    """A set out of memory, as the engine shows it: no word of an error, and nothing found, not even the canary."""
+    """A set out of memory, as the engine shows it: no error message, and no matches, not even the canary."""
 
     def Match(self, data: bytes) -> list[int]:  # noqa: N802 - the engine's name
         return []
 
 
 @pytest.mark.spec("X13")
-def test_a_set_out_of_memory_is_seen_and_each_source_is_tried() -> None:
+def test_a_set_out_of_memory_is_noticed_and_each_source_is_tried() -> None:
     sources = [pattern_source(rf"a[ab]{{{n}}}c") for n in range(8, 20)]
     text = ("abbabab" * 3000 + "a" + "b" * 10 + "c").encode()
     matcher = Matcher(sources)
@@ -36,7 +36,7 @@ def test_a_set_out_of_memory_is_seen_and_each_source_is_tried() -> None:
 
 
 @pytest.mark.spec("X13")
-def test_a_set_too_large_for_its_memory_is_done_without() -> None:
+def test_a_set_too_large_for_its_memory_is_not_used() -> None:
     sources = [pattern_source(rf"a[ab]{{{n}}}c") for n in range(8, 20)]
     text = b"abbabab" * 300 + b"a" + b"b" * 10 + b"c"
     starved = Matcher(sources, max_mem=5_000)
@@ -44,7 +44,7 @@ def test_a_set_too_large_for_its_memory_is_done_without() -> None:
     assert starved.which(text) == Matcher(sources).which(text) != []
 
 
-def test_too_many_excused_places_are_not_taken_for_innocent() -> None:
+def test_too_many_excused_places_do_not_excuse_the_rest() -> None:
     spec = {"S": {"forbid": [{"term": "ana", "except": ["negated"]}]}}
     states = compile_states(spec)
     assert states.judge_text("no ana. " * 100, "S") == []

@@ -1,8 +1,9 @@
-"""T7: how often a made-up tool in prose is found, and how often something else is taken for one.
+"""T7: how often an invented tool in prose is found, and how often something else is mistaken for one.
 
-Each file has replies of an assistant with the offered tools and the names of tools that the reply makes up. `mentions_first` and
-`mentions_second` were written by somebody who did not know the rules and are now used to develop them; `mentions_others` has
-mostly names of programs, tables and settings that are no tools. `mentions_held_out` is only ever measured, never mended for.
+Each file has an assistant's replies with the offered tools and the names of tools that the reply makes up.
+`mentions_first` and `mentions_second` were written by somebody who did not know the rules and are now used to develop
+them; `mentions_others` has mostly names of programs, tables and settings, which are not tools. `mentions_held_out` is
+only ever measured; no rule is changed for it.
 """
 
 import json
@@ -18,7 +19,7 @@ from trueup.verdict.tool import Tool
 pytestmark = pytest.mark.spec("T7")
 
 DATA = Path(__file__).parent / "data"
-BOUNDS = {  # the least precision and recall, and the most false alarms among replies that make nothing up
+BOUNDS = {  # the least precision and recall, and the most false alarms among replies without invented tools
     "mentions_first.jsonl": (0.99, 0.96, 0.02),
     "mentions_second.jsonl": (0.99, 0.96, 0.02),
     "mentions_others.jsonl": (0.99, 0.95, 0.02),
@@ -46,7 +47,7 @@ def test_precision_and_recall(name: str) -> None:
         row = json.loads(line)
         contract = contract_of(row["tools"])
         offered = Toolset(Tool(tool if isinstance(tool, str) else tool["name"]) for tool in row["tools"])
-        # `getIpConfig` means the offered get_ip_config: in prose that is not reported
+        # `getIpConfig` means the offered get_ip_config: it is not reported in prose
         wanted = {each for each in row["mentions"] if not offered.by_convention(each)}
         found = {finding.data["name"] for finding in contract.check(row["reply"]).findings if finding.code == "T011"}
         right += len(found & wanted)

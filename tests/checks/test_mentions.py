@@ -162,7 +162,7 @@ def test_the_closest_tool_is_suggested() -> None:
     assert found.data["closest"] is None
 
 
-def test_each_name_is_said_once_and_not_without_end() -> None:
+def test_each_name_is_reported_once_and_their_number_is_limited() -> None:
     assert mentions("I ran reset_router. I ran reset_router. `reset_router`") == [("T011", "reset_router")]
     assert len(mentions(" ".join(f"I ran made_up_{i}." for i in range(100)))) == 10
 
@@ -210,7 +210,7 @@ UNCLAIMED = [
 
 
 @pytest.mark.parametrize("text", UNCLAIMED)
-def test_what_is_no_claim_stays_quiet(text: str) -> None:
+def test_other_statements_are_not_claims(text: str) -> None:
     assert mentions(text) == []
 
 
@@ -255,7 +255,7 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize("text", WRITTEN)
-def test_a_written_call_of_no_tool_is_a_warning_and_no_call(text: str) -> None:
+def test_a_written_call_of_an_unknown_tool_is_a_warning_and_not_a_call(text: str) -> None:
     verdict = CONTRACT.check(text)
     assert [(f.code, f.data["name"]) for f in verdict.findings] == [("T011", "get_booking")]
     assert [c.name for c in verdict.calls] == ["ping_gateway"] * ("ping" in text)
@@ -264,7 +264,7 @@ def test_a_written_call_of_no_tool_is_a_warning_and_no_call(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ['{"name": "Ada", "age": 36}', '{"name": "Ada", "input": "x"}', "<b>bold</b>", "print(x)\nfoo(1)"]
 )
-def test_data_and_code_are_no_calls_of_unknown_tools(text: str) -> None:
+def test_data_and_code_are_not_calls_of_unknown_tools(text: str) -> None:
     assert mentions(text) == []
 
 
@@ -279,7 +279,7 @@ def test_data_and_code_are_no_calls_of_unknown_tools(text: str) -> None:
         ("Der Tisch: groß bestellt.", "groß bestellt"),
     ],
 )
-def test_a_claim_begins_where_a_word_does_and_its_place_is_right(text: str, said: str) -> None:
+def test_a_claim_begins_at_a_word_and_its_position_is_right(text: str, said: str) -> None:
     claims = {"book_table": ["he reservado", "I've reserved", "Groß bestellt"]}
     found = Contract(tools=TOOLS, calls={"claims": claims}).check(text).findings
     assert [text[slice(*f.span)] for f in found if f.span] == ([said] if said else [])
@@ -289,12 +289,12 @@ def test_a_claim_begins_where_a_word_does_and_its_place_is_right(text: str, said
     "text",
     ["The `created_at` field is empty.", "column `user_id` is null", "Set the parameter named `max_size` to 5.", "El campo `user_id` falta."],
 )  # fmt: skip
-def test_a_name_that_is_said_to_be_data_is_none_of_a_tool(text: str) -> None:
+def test_a_name_that_is_called_data_is_not_a_tools(text: str) -> None:
     assert mentions(text) == []
     assert mentions("I used `created_at` here.") == [("T011", "created_at")]
 
 
-# -- how the offered names are made -------------------------------------------------------------------
+# -- the names of the offered tools --------------------------------------------------------------------
 
 
 def told(text: str, *names: str, **asked: Any) -> list[str]:
@@ -322,7 +322,7 @@ MADE = [
 
 
 @pytest.mark.parametrize(("text", "names", "found"), MADE)
-def test_the_offered_names_say_what_a_name_looks_like(text: str, names: list[str], found: list[str]) -> None:
+def test_the_offered_names_decide_what_a_name_looks_like(text: str, names: list[str], found: list[str]) -> None:
     assert sorted(told(text, *names)) == found
 
 
@@ -347,14 +347,14 @@ def test_names_that_the_reply_defines_are_not_tools() -> None:
         ("`get_ip_config`, `wifi_scan` und dann Feierabend.", NET, ["wifi_scan"]),
     ],
 )
-def test_the_other_members_of_a_list_of_tools_are_tools(text: str, names: list[str], found: list[str]) -> None:
+def test_the_other_items_of_a_list_of_tools_are_tools(text: str, names: list[str], found: list[str]) -> None:
     assert told(text, *names) == found
 
 
-# -- what a contract may say of it --------------------------------------------------------------------
+# -- settings of a contract ----------------------------------------------------------------------------
 
 
-def test_prefixes_suffixes_and_patterns_count_wherever_they_stand() -> None:
+def test_prefixes_suffixes_and_patterns_count_anywhere() -> None:
     text = "See net_report, wifi_status, speedtest and http_status."
     assert told(text, *NET) == []
     assert told(text, *NET, prefixes=["net_"]) == ["net_report"]
@@ -385,6 +385,6 @@ def test_the_level_can_be_set() -> None:
         ("yes", "mentions"),
     ],
 )
-def test_what_is_wrong_with_it_is_refused(mentions: Any, says: str) -> None:
+def test_wrong_settings_are_refused(mentions: Any, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         Contract(tools=[{"name": "ping"}], calls={"mentions": mentions})

@@ -36,7 +36,7 @@ FINE = [
 
 
 @pytest.mark.parametrize("names", FINE)
-def test_in_order_with_skips_and_repeats_is_fine(names: list[str]) -> None:
+def test_skips_and_repeats_in_order_are_fine(names: list[str]) -> None:
     assert not [f for f in DIAGNOSIS.check(calls(*names) if names else "hi").findings if f.code == "T007"]
 
 
@@ -93,7 +93,7 @@ def test_the_whole_conversation_counts(provider: str) -> None:
     assert not DIAGNOSIS.check(calls(STEPS[4]), context={"history": history}).findings
 
 
-def test_a_history_that_cannot_be_read_counts_for_nothing() -> None:
+def test_an_unreadable_history_is_ignored() -> None:
     for history in (None, [], [None], [{"odd": 1}], ["text"], [{"role": "user", "content": "hi"}]):
         assert not DIAGNOSIS.check(calls(STEPS[0]), context={"history": history}).findings
 
@@ -136,7 +136,7 @@ RULES = [
 
 
 @pytest.mark.parametrize(("names", "expected"), RULES)
-def test_prerequisites_and_bounds_are_errors(names: list[str], expected: list[tuple[str, int]]) -> None:
+def test_broken_prerequisites_and_limits_are_errors(names: list[str], expected: list[tuple[str, int]]) -> None:
     verdict = SALON.check(calls(*names))
     assert [(f.code, int(f.path[8:-1])) for f in verdict.errors] == expected
     assert verdict.ok == (not expected)
@@ -145,19 +145,19 @@ def test_prerequisites_and_bounds_are_errors(names: list[str], expected: list[tu
     ]
 
 
-def test_they_hold_across_the_conversation_too() -> None:
+def test_prerequisites_and_limits_apply_across_the_conversation() -> None:
     history = [calls("check_slot", "collect_name"), *results("free", "Ada"), calls("book"), *results("booked")]
     assert [f.code for f in SALON.check(calls("book"), context={"history": history}).errors] == ["T009"]
     assert SALON.check(calls("book"), context={"history": history[:3]}).ok
 
 
-def test_a_refused_call_is_no_prerequisite() -> None:
+def test_a_refused_call_does_not_satisfy_a_prerequisite() -> None:
     verdict = SALON.check(calls("strict", "cancel"))
     assert [f.code for f in verdict.errors] == ["V002", "T008"]
     assert not verdict.calls
 
 
-def test_two_that_exclude_each_other_are_both_refused() -> None:
+def test_two_calls_that_exclude_each_other_are_both_refused() -> None:
     verdict = PAIRS.check(calls("cancel", "log", "book"))
     assert [(f.code, f.path, f.data["with"]) for f in verdict.errors] == [
         ("T010", "$.calls[0]", "book"),
@@ -195,7 +195,7 @@ def test_an_order_may_name_only_offered_tools() -> None:
         Contract(tools=TOOLS, order=["ping_gatway"])
 
 
-def test_an_order_is_read_from_its_forms() -> None:
+def test_every_form_of_an_order_is_read() -> None:
     order = read_order(BOOKING)
     assert read_order(order) is order
     assert read_order(("a", "b")) == Order(sequence=("a", "b"))
@@ -204,7 +204,7 @@ def test_an_order_is_read_from_its_forms() -> None:
     assert list(order_findings(["book"], [True], ["check_slot", "collect_name"], order)) == []
 
 
-# -- each call at its place ---------------------------------------------------------------------------
+# -- each call at its position ------------------------------------------------------------------------
 
 PLACED = Contract(tools=TOOLS, order={"expected_sequence": STEPS})
 
@@ -216,7 +216,7 @@ def places(verdict: Any) -> list[tuple[str, int, str, str]]:
 
 
 @pytest.mark.parametrize("names", [STEPS, STEPS[:1], STEPS[:3], [*STEPS, "log"]])
-def test_calls_at_their_places_are_fine_and_so_are_fewer_and_more(names: list[str]) -> None:
+def test_calls_at_their_positions_are_fine_and_so_are_fewer_and_more(names: list[str]) -> None:
     assert PLACED.check(calls(*names)).findings == ()
 
 
@@ -241,14 +241,14 @@ def test_starting_in_the_middle_is_found() -> None:
     ]
 
 
-def test_places_are_counted_over_the_conversation() -> None:
+def test_positions_are_counted_over_the_conversation() -> None:
     before = [calls(STEPS[0]), {"role": "tool", "tool_call_id": "c0", "content": "up"}]
     assert PLACED.check(calls(STEPS[1]), {"history": before}).findings == ()
     assert places(PLACED.check(calls(STEPS[2]), {"history": before})) == [("$.calls[0]", 1, STEPS[1], STEPS[2])]
     assert PLACED.check(calls("log"), {"history": [calls(*STEPS), *results(*STEPS)]}).findings == ()
 
 
-def test_a_call_of_an_unknown_tool_takes_its_place_too() -> None:
+def test_a_call_of_an_unknown_tool_takes_a_position_too() -> None:
     verdict = PLACED.check(calls("reboot_everything", STEPS[1]))
     assert [f.code for f in verdict.findings] == ["T001", "T020"]
     assert places(verdict) == [("$.calls[0]", 0, STEPS[0], "reboot_everything")]
@@ -261,14 +261,14 @@ def test_a_list_may_name_a_tool_twice() -> None:
     assert len(places(contract.check(calls("log", "log")))) == 1
 
 
-def test_a_context_gives_the_places_of_one_check() -> None:
+def test_a_context_gives_the_positions_for_one_check() -> None:
     plain = Contract(tools=TOOLS)
     asked = {"expected_sequence": [STEPS[1], STEPS[0]]}
     assert plain.check(calls(STEPS[1], STEPS[0]), asked).findings == ()
     assert places(plain.check(calls(STEPS[0]), asked)) == [("$.calls[0]", 0, STEPS[1], STEPS[0])]
     assert PLACED.check(calls(STEPS[1]), asked).findings == ()  # instead of the contract's
     assert PLACED.check(calls(STEPS[1]), {"expected_sequence": []}).findings == ()
-    assert places(PLACED.check(calls(STEPS[1]), {"expected_sequence": None}))  # as if it were not there
+    assert places(PLACED.check(calls(STEPS[1]), {"expected_sequence": None}))  # as if it did not exist
     assert Contract({"type": "object"}).check("{}", {"expected_sequence": ["x"]}).ok
 
 
@@ -292,7 +292,7 @@ def test_the_expected_sequence_names_offered_tools() -> None:
         Contract(tools=TOOLS, order={"expected_sequence": ["ping_gatway"]})
 
 
-def test_an_ask_passes_the_places_on() -> None:
+def test_an_ask_passes_the_positions_on() -> None:
     replies = [calls(STEPS[1]), calls(STEPS[0])]
     contract = Contract(tools=TOOLS, order={"level": "error"})
     answer = contract.ask(lambda messages: replies.pop(0), "Help!", context={"expected_sequence": STEPS})

@@ -1,4 +1,4 @@
-"""Patterns: those of the linear engine, rewritten for folded text, mean what `re` says they mean."""
+"""Patterns of the linear engine, rewritten for folded text, mean the same as in `re`."""
 
 import re
 import unicodedata
@@ -11,7 +11,7 @@ from trueup.checks.folding import Folded
 from trueup.checks.matching import Matcher
 from trueup.checks.patterns import BadPattern, pattern_notes, pattern_source, term_source
 
-# Spanish sentences in which ASCII boundaries go wrong, and words that stand in them whole, in part or not at all.
+# Spanish sentences in which ASCII boundaries go wrong, and words that occur in them whole, in part or not at all.
 CORPUS = """
 Mi mamá no está, pero mamá volverá mañana.
 El niño y la niña ni comen ni duermen.
@@ -38,7 +38,7 @@ def found(source: str, text: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Without accents, ñ kept: what the engine compares."""
+    """Text without accents, but with ñ: what the engine compares."""
     marks = unicodedata.normalize("NFD", text).replace("n\u0303", "ñ").replace("N\u0303", "Ñ")
     return "".join(c for c in marks if not unicodedata.combining(c))
 
@@ -84,15 +84,15 @@ def test_random_patterns_find_what_re_finds(pattern: str, text: str) -> None:
         source = pattern_source(pattern)
     except BadPattern:
         return  # it matches the empty text
-    # what differs by intent: a space is any whitespace, ñ belongs to the alphabet, $ is the end and nothing before it
+    # intended differences: a space is any whitespace, ñ belongs to the alphabet, $ is only the very end
     meant = plain(pattern).replace(" ", r"\s").replace("a-z", "a-zñ").replace("$", r"\Z")
     expected = [m[0] for m in re.finditer(meant, plain(text), re.IGNORECASE)]
-    if all(expected):  # where a pattern matches nothing at some place, engines go on in different ways
+    if all(expected):  # engines continue differently after an empty match
         assert [plain(hit) for hit in found(source, text)] == expected
 
 
 @pytest.mark.spec("X12", "C7")
-def test_ene_is_no_n_but_a_pattern_with_ene_forgives_its_loss() -> None:
+def test_ene_is_not_n_but_a_pattern_with_ene_also_finds_n() -> None:
     assert found(pattern_source(r"\bano\b"), "el año") == []
     assert found(pattern_source(r"\baño\b"), "el ano, el AÑO, el an\u0303o") == ["ano", "AÑO", "an\u0303o"]
     assert found(pattern_source(r"[a-z]+"), "caña") == ["caña"]
@@ -122,7 +122,7 @@ def test_terms_are_whole_words_in_any_script(term: str, text: str, hit: list[str
 @pytest.mark.parametrize(
     ("pattern", "text", "hit"),
     [
-        (r"[а-я]+", "abc Жена 1", ["abc", "Жена"]),  # а, с and others look like Latin letters: one skeleton for both
+        (r"[а-я]+", "abc Жена 1", ["abc", "Жена"]),  # а, с and others look like Latin letters, and fold to them
         (r"\bда\b", "да, дата", ["да"]),
         (r"\p{L}+", "x1 жé", ["x", "жé"]),
         (r"[^\w\s]", "a ✅ b", ["✅"]),
@@ -141,7 +141,7 @@ def test_terms_are_whole_words_in_any_script(term: str, text: str, hit: list[str
         (r"[]x]+", "a]x", ["]x"]),
     ],
 )
-def test_patterns_find_what_they_say(pattern: str, text: str, hit: list[str]) -> None:
+def test_patterns_find_what_they_describe(pattern: str, text: str, hit: list[str]) -> None:
     assert found(pattern_source(pattern), text) == hit
 
 
@@ -166,7 +166,7 @@ def test_patterns_find_what_they_say(pattern: str, text: str, hit: list[str]) ->
         (r"a{1001}", "repetition size", 0),
     ],
 )
-def test_what_the_engine_cannot_take_is_refused_with_reason_and_place(pattern: str, reason: str, column: int) -> None:
+def test_unsupported_patterns_are_refused_with_reason_and_position(pattern: str, reason: str, column: int) -> None:
     with pytest.raises(BadPattern) as caught:
         pattern_source(pattern)
     assert reason in str(caught.value)
@@ -183,7 +183,7 @@ def test_any_text_is_a_pattern_or_a_refusal(pattern: str) -> None:
 
 
 @given(st.text(min_size=1, max_size=12), st.sampled_from(["", "x ", "¿", "ж "]))
-def test_any_term_is_found_where_it_stands(term: str, before: str) -> None:
+def test_any_term_is_found_in_its_position(term: str, before: str) -> None:
     try:
         source = term_source(term)
     except BadPattern:
@@ -199,7 +199,7 @@ def test_any_term_is_found_where_it_stands(term: str, before: str) -> None:
         ("[[:lower:]]", 2), ("[Ａ-Ｚ]", 1), (r"ref: [\x41-\x5a]+", 6),
     ],
 )  # fmt: skip
-def test_what_folded_text_cannot_show_is_told_with_its_column(pattern: str, column: int) -> None:
+def test_distinctions_lost_in_folded_text_are_reported_with_their_column(pattern: str, column: int) -> None:
     assert [note.column for note in pattern_notes(pattern)] == [column]
 
 
@@ -207,26 +207,26 @@ def test_what_folded_text_cannot_show_is_told_with_its_column(pattern: str, colu
     "pattern",
     ["canci[oó]n", "[a-zà-ÿ]+", "[A-Za-z]", "[AP]M", "[ñ]", "[^a-z]", "[а-я]+", "[‘’]", "[€$]5", "MARÍA", "❤️+"],
 )
-def test_what_means_the_same_when_folded_is_not_remarked_on(pattern: str) -> None:
+def test_patterns_with_the_same_meaning_when_folded_get_no_note(pattern: str) -> None:
     assert pattern_notes(pattern) == []
 
 
 @pytest.mark.parametrize(
     ("pattern", "column"), [("x[\u200b]y", 2), ("e[\u0301]", 2), ("[\u0300-\u036f]x", 1), ("[\\x00-\\x08]+x", 1)]
 )
-def test_a_class_of_which_nothing_is_left_is_refused(pattern: str, column: int) -> None:
+def test_a_class_that_folds_to_nothing_is_refused(pattern: str, column: int) -> None:
     with pytest.raises(BadPattern, match="folded text contains none of this") as refused:
         pattern_source(pattern)
     assert refused.value.column == column
 
 
-def test_a_flag_that_asks_for_case_is_refused() -> None:
+def test_a_flag_for_case_is_refused() -> None:
     with pytest.raises(BadPattern, match="case is always ignored"):
         pattern_source("(?-i:ABC)")
     assert pattern_source("(?i:ABC)") == "(?:abc)"
 
 
-def test_a_number_of_times_is_meant_for_the_sign_that_is_seen() -> None:
+def test_a_repetition_applies_to_the_visible_sign() -> None:
     assert found(pattern_source("❤️{2}"), "❤️❤️")
     assert found(pattern_source("❤️{2}"), "❤❤")
     assert not found(pattern_source("❤️{2}"), "❤️ ❤️")

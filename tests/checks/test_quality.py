@@ -1,4 +1,4 @@
-"""The learned score: what a model sees, when it abstains, what a contract does with it, and models that are not ones."""
+"""The learned score: what a model sees, when it abstains, what a contract does with it, and invalid models."""
 
 import json
 import pickle
@@ -50,7 +50,7 @@ def test_a_low_score_is_a_warning_with_the_words_against_it() -> None:
 
 
 @pytest.mark.spec("Q15")
-def test_the_threshold_and_the_level_are_the_contracts() -> None:
+def test_the_contract_sets_the_threshold_and_the_level() -> None:
     said = "What a stupid thing to ask."
     assert not Contract(quality={"model": RUDE, "below": 0.01}).check(said).findings
     assert not Contract(quality={"model": RUDE, "level": "error"}).check(said).ok
@@ -63,7 +63,7 @@ def test_the_threshold_and_the_level_are_the_contracts() -> None:
     [{"model": RUDE, "shadow": True}, {"model": msgspec.structs.replace(RUDE, evaluation=Evaluation(passed=False))}],
     ids=["asked for", "not passed"],
 )
-def test_in_the_shadow_the_score_is_only_recorded(options: dict[str, Any]) -> None:
+def test_in_shadow_mode_the_score_is_only_recorded(options: dict[str, Any]) -> None:
     verdict = Contract(quality={"level": "error", **options}).check("What a stupid thing to ask.")
     assert verdict.ok
     assert not verdict.findings
@@ -95,7 +95,7 @@ def test_words_count_by_state_if_a_model_learned_so() -> None:
     assert plain.check("It is booked.", {"state": "SLOT"}).metrics == plain.check("It is booked.").metrics
 
 
-def test_a_backtest_knows_what_scores_look_at() -> None:
+def test_a_backtest_knows_what_a_score_depends_on() -> None:
     states = model_of({"booked": 1}, by_state=True)
     assert "state" in needs(Contract(quality={"model": states}))
     assert "state" not in needs(Contract(quality={"model": RUDE}))
@@ -156,7 +156,7 @@ def test_a_warning_is_not_asked_about_again_and_an_error_is() -> None:
     ("options", "strict", "shown"),
     [({"level": "error"}, False, 0), ({}, True, 0), ({}, False, 1), ({"level": "error", "shadow": True}, True, 1)],
 )
-def test_a_stream_is_held_back_where_a_score_can_refuse_it(options: dict[str, Any], strict: bool, shown: int) -> None:
+def test_a_stream_is_held_back_if_a_score_can_refuse_it(options: dict[str, Any], strict: bool, shown: int) -> None:
     contract = Contract(quality={"model": RUDE, **options}, strict=strict)
     holder = hold(contract, "auto", {})
     parts = [
@@ -179,7 +179,7 @@ def test_a_sift_records_the_finding(tmp_path: Path) -> None:
     assert [[one["code"] for one in row.get("warnings", ())] for row in rows] == [["Q008"], []]
 
 
-def test_a_contract_with_a_score_has_no_short_way() -> None:
+def test_a_contract_with_a_score_takes_no_shortcut() -> None:
     contract = Contract({"type": "object"}, quality={"model": RUDE})
     assert contract.short_way is None
     assert contract.clean('{"say": "stupid"}', {}) is None
@@ -234,7 +234,7 @@ def test_a_file_without_a_model_is_refused(tmp_path: Path) -> None:
         ("model.json", "quality: takes a table"),
     ],
 )
-def test_options_that_are_wrong_say_so(options: Any, said: str) -> None:
+def test_wrong_options_are_refused(options: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         Contract(quality=options)
 
@@ -262,7 +262,7 @@ HOSTILE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("source", HOSTILE.values(), ids=HOSTILE)
-def test_what_is_not_a_model_is_refused(source: Any, tmp_path: Path) -> None:
+def test_other_data_is_not_a_model(source: Any, tmp_path: Path) -> None:
     with pytest.raises(BadModel, match="not a quality model"):
         read_model(source)
     (tmp_path / "model.json").write_text(json.dumps(source), "utf-8")

@@ -1,4 +1,4 @@
-"""Relevance: what is near its question and what is not, what is not judged, and that nothing is fetched."""
+"""Relevance: which replies are close to their question, which are not judged, and that nothing is downloaded."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def test_a_reply_to_another_question_is_off_topic() -> None:
 
 
 @pytest.mark.spec("Q15")
-def test_english_pairs_are_told_apart() -> None:
+def test_english_pairs_are_distinguished() -> None:
     scores, same = [], []
     for i, (question, _) in enumerate(PAIRS["English"]):
         for j, (_, reply) in enumerate(PAIRS["English"]):
@@ -48,7 +48,7 @@ def test_english_pairs_are_told_apart() -> None:
     assert area > 0.98
 
 
-def test_the_question_may_stand_in_the_history() -> None:
+def test_the_question_may_be_in_the_history() -> None:
     history = [{"role": "user", "content": "How long should I boil an egg?"}]
     reply = "Canberra is the capital city of Australia."
     assert Contract(relevance=True).check(reply, {"history": history}).warnings[0].code == "Q009"
@@ -73,13 +73,13 @@ def test_the_question_may_stand_in_the_history() -> None:
         ("Сколько варить яйцо вкрутую?", "Десять минут после закипания воды.", "not English"),
     ],
 )
-def test_what_is_not_judged_says_why(question: str, reply: str, why: str) -> None:
+def test_pairs_that_are_not_judged_say_why(question: str, reply: str, why: str) -> None:
     verdict = Contract(relevance=True).check(reply, {"question": question})
     assert verdict.metrics == {"relevance": None, "relevance_abstained": why}
     assert not verdict.findings
 
 
-def test_english_pairs_are_taken_for_english() -> None:
+def test_english_pairs_are_recognized_as_english() -> None:
     for question, reply in PAIRS["English"]:
         assert is_english([*relevance.words(question), *relevance.words(reply)]), question
     judged = [
@@ -114,12 +114,12 @@ def test_it_is_refused_in_another_language(language: str) -> None:
         ("yes", "relevance: takes a table"),
     ],
 )
-def test_options_that_are_wrong_say_so(options: Any, said: str) -> None:
+def test_wrong_options_are_refused(options: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         Contract(relevance=options)
 
 
-def test_false_is_none() -> None:
+def test_false_means_no_relevance_check() -> None:
     assert Contract(relevance=False).meaning is None
 
 
@@ -147,7 +147,7 @@ def test_vectors_that_cannot_be_read_are_reported_when_a_contract_is_made(
         Contract(relevance=True)
 
 
-def test_a_missing_library_is_a_fault_of_the_file_and_no_traceback(
+def test_a_missing_library_is_a_fault_of_the_file_without_a_traceback(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "tokenizers", None)
@@ -158,7 +158,7 @@ def test_a_missing_library_is_a_fault_of_the_file_and_no_traceback(
 
 
 @pytest.mark.spec("Q15")
-def test_nothing_is_fetched_and_the_vectors_are_there_before_the_first_check() -> None:
+def test_nothing_is_downloaded_and_the_vectors_are_loaded_before_the_first_check() -> None:
     code = """
 import socket, sys
 def refuse(*given, **more):

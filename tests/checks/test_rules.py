@@ -1,4 +1,4 @@
-"""Business rules: every sentence of B6 and B8, and what a contract's author is told."""
+"""Business rules: every sentence of B6 and B8, and the messages for a contract's author."""
 
 import copy
 from pathlib import Path
@@ -47,7 +47,7 @@ TYPES: list[tuple[str, list[Any], list[Any]]] = [
 
 @pytest.mark.spec("B6")
 @pytest.mark.parametrize(("name", "good", "bad"), TYPES, ids=[row[0] for row in TYPES])
-def test_types(name: str, good: list[Any], bad: list[Any]) -> None:
+def test_types_are_checked(name: str, good: list[Any], bad: list[Any]) -> None:
     rules = compile_rules({"types": {"x": name}})
     assert not [value for value in good if rules.check({"x": value})]
     assert not rules.check({})
@@ -70,7 +70,7 @@ def test_ranges_include_both_ends_and_true_and_numeric_text_are_no_numbers() -> 
 
 
 @pytest.mark.spec("B6")
-def test_enums_do_not_mind_the_case_of_letters() -> None:
+def test_enums_ignore_case() -> None:
     spec = {"enums": {"tone": ["warm", "cold", "Straße"], "n": [1, 2, True, None]}}
     assert found(spec, {"tone": "WARM", "n": 2.0}) == []
     assert found(spec, {"tone": "STRASSE", "n": True}) == []
@@ -151,12 +151,12 @@ def test_computed_is_the_left_side() -> None:
     assert one.path == "$.items"
 
 
-def test_a_rule_without_words_says_what_does_not_hold() -> None:
+def test_a_rule_without_a_message_says_which_condition_failed() -> None:
     assert only(["hp <= max_hp"], {"hp": 3, "max_hp": 1}).message == "hp <= max_hp does not hold"
     assert only([{"name": "alive", "expr": "hp > 5"}], {"hp": 3}).message == "alive does not hold: hp > 5"
 
 
-def test_paths_reach_into_the_data_and_a_key_of_that_name_goes_first() -> None:
+def test_paths_reach_into_the_data_and_a_key_with_that_name_comes_first() -> None:
     spec = {"required": ["a.b[0]"], "types": {"a.b[0].c": "string"}, "ranges": {"x.y": [0, 1]}}
     assert found(spec, {"a": {"b": []}}) == [("B001", "$.a.b[0]")]
     assert found(spec, {"a": {"b": [{"c": 5}]}, "x.y": 3, "x": {"y": 0}}) == [("B002", "$.a.b[0].c"), ("B003", "$.x.y")]
@@ -215,7 +215,7 @@ BAD: list[tuple[Any, list[tuple[tuple[str | int, ...], str]]]] = [
 
 @pytest.mark.spec("B6")
 @pytest.mark.parametrize(("spec", "problems"), BAD, ids=[str(row[0]) for row in BAD])
-def test_all_that_is_wrong_with_rules_is_said_at_once(
+def test_all_mistakes_in_rules_are_reported_together(
     spec: Any, problems: list[tuple[tuple[str | int, ...], str]]
 ) -> None:
     if not problems:
@@ -239,7 +239,7 @@ def test_problems_have_columns_and_suggestions() -> None:
     )
 
 
-def test_rules_may_have_more_work_to_do() -> None:
+def test_rules_may_get_a_larger_budget() -> None:
     rule = "sum(1 for a in range(1000) for b in range(1000)) > 0"
     assert found([rule], {}) == [("B006", "$")]
     assert found({"budget": 5_000_000, "rules": [rule]}, {}) == []

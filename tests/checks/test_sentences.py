@@ -1,4 +1,4 @@
-"""Sentences: where they end, and what turns a saying into no saying."""
+"""Sentences: where they end, and which words show that something is not claimed."""
 
 import pytest
 from hypothesis import given
@@ -20,7 +20,7 @@ def place(text: str, word: str) -> Around:
 
 
 @given(st.text(st.sampled_from("ab .!?\n,¿"), max_size=40), st.integers(0, 40), st.integers(1, 5))
-def test_the_sentence_around_a_place_holds_the_place(text: str, start: int, length: int) -> None:
+def test_the_sentence_around_a_place_contains_the_place(text: str, start: int, length: int) -> None:
     folded = fold(text)
     start = min(start, len(folded))
     end = min(start + length, len(folded))
@@ -48,7 +48,7 @@ def test_the_sentence_around_a_place_holds_the_place(text: str, start: int, leng
         ("sin pagar no está booked", True),
     ],
 )
-def test_a_denial_stands_close_before_in_the_same_clause(text: str, denied: bool) -> None:
+def test_a_denial_is_close_before_the_place_in_the_same_clause(text: str, denied: bool) -> None:
     assert Form("negated", NEGATED).holds(place(text, "booked")) is denied
 
 
@@ -65,12 +65,12 @@ def test_a_denial_stands_close_before_in_the_same_clause(text: str, denied: bool
         ("it will soon be booked", False),
     ],
 )
-def test_a_condition_stands_before_in_the_same_clause(text: str, supposed: bool) -> None:
+def test_a_condition_is_before_the_place_in_the_same_clause(text: str, supposed: bool) -> None:
     assert Form("conditional", CONDITIONAL).holds(place(text, "booked")) is supposed
 
 
 @pytest.mark.spec("C7")
-def test_words_inside_what_is_said_deny_it_but_do_not_make_a_condition() -> None:
+def test_words_inside_a_claim_deny_it_but_do_not_make_a_condition() -> None:
     denied, supposed = Form("negated", NEGATED), Form("conditional", CONDITIONAL)
     for text in ("your visit after lunch is booked", "your visit, if any, is booked"):
         whole = around(text, 0, len(text))
@@ -103,7 +103,7 @@ def test_words_inside_what_is_said_deny_it_but_do_not_make_a_condition() -> None
         ("It is booked", False),
     ],
 )
-def test_what_is_asked_is_not_said(text: str, asked: bool) -> None:
+def test_a_question_is_not_a_claim(text: str, asked: bool) -> None:
     assert asks(place(text, "booked")) is asked
 
 
@@ -118,7 +118,7 @@ def test_what_is_asked_is_not_said(text: str, asked: bool) -> None:
         "la cita queda |confirmada| si nos das tu nombre.",
     ],
 )
-def test_a_condition_behind_what_is_said_is_one(said: str) -> None:
+def test_a_condition_after_a_claim_counts(said: str) -> None:
     assert Form("conditional", CONDITIONAL).holds(marked(said))
 
 
@@ -131,5 +131,5 @@ def test_a_condition_behind_what_is_said_is_one(said: str) -> None:
         "tu cita esta |confirmada| para el lunes, si no puedes venir avisa.",
     ],
 )
-def test_a_time_or_another_clause_behind_is_no_condition(said: str) -> None:
+def test_a_time_or_another_clause_after_a_claim_is_not_a_condition(said: str) -> None:
     assert not Form("conditional", CONDITIONAL).holds(marked(said))

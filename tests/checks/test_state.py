@@ -23,7 +23,7 @@ def found(text: str, *rules: Any, data: dict[str, Any] | None = None, **spec: An
 
 
 @pytest.mark.spec("C1")
-def test_the_verdict_says_coherent_or_not_the_violations_one_hint_and_a_certainty() -> None:
+def test_the_verdict_has_coherence_violations_one_hint_and_a_certainty() -> None:
     contract = Contract(
         states={"S": {"forbid": [STYLISTS, TIMES], "hint": "Ask only for the service.", "fallback": "Which service?"}}
     )
@@ -42,7 +42,7 @@ def test_the_verdict_says_coherent_or_not_the_violations_one_hint_and_a_certaint
 
 
 @pytest.mark.spec("C1")
-def test_a_violation_says_what_was_found_and_where_in_the_original() -> None:
+def test_a_violation_has_the_text_and_its_position_in_the_original() -> None:
     text = "👍 Hoy atiende Mari\u0301a, y a las 10:30 А\u200bnа."
     names, times = compile_states({"S": {"forbid": [STYLISTS, TIMES]}}).judge_text(text, "S")
     assert names.data["found"] == ["Mari\u0301a", "А\u200bnа"]
@@ -70,7 +70,7 @@ def test_matching_respects_words_and_accents(text: str, hits: list[str]) -> None
 
 
 @pytest.mark.spec("C7")
-def test_a_customers_own_name_is_no_stylist() -> None:
+def test_a_customers_own_name_is_not_a_stylist() -> None:
     for name in ("María", "maria", "Mari\u0301a", "María José"):
         assert found("Perfecto, María.", STYLISTS, data={"first_name": name}) == []
     assert found("Perfecto, María.", STYLISTS, data={"first_name": "Lucía"}) == ["María"]
@@ -156,7 +156,7 @@ def test_quotations_can_be_excepted(text: str, excused: bool) -> None:
         ("¿Quieres con Ana?", False),
     ],
 )
-def test_who_is_spoken_to_can_be_excepted(text: str, excused: bool) -> None:
+def test_the_person_addressed_can_be_excepted(text: str, excused: bool) -> None:
     rule = STYLISTS | {"except": ["addressed"]}
     assert bool(found(text, rule)) is not excused
     assert found(text, STYLISTS)
@@ -172,7 +172,7 @@ def test_the_words_of_address_can_be_given() -> None:
         compile_states({"S": {}, "groups": {"quoted": ["x"]}})
 
 
-def test_an_exception_holds_up_to_a_but() -> None:
+def test_an_exception_applies_up_to_a_but() -> None:
     rule = {"pattern": r"\d+:\d+", "except": [{"terms": ["cerramos", "we close"]}]}
     assert found("Hoy cerramos a las 20:00.", rule) == []
     assert found("Hoy cerramos a las 20:00, pero hay sitio a las 19:15.", rule) == ["19:15"]
@@ -236,7 +236,7 @@ def test_rules_may_depend_on_what_was_collected() -> None:
 @pytest.mark.parametrize(
     "hidden", ["А\u200bnа", "A\u00adna", "𝐀na", "A\u202ena", "A\U000e0041na", "ＡＮＡ", "Αna", "A\u0336n\u0336a"]
 )
-def test_the_skeleton_is_matched_and_the_original_stored(hidden: str) -> None:
+def test_the_folded_text_is_matched_and_the_original_stored(hidden: str) -> None:
     text = f"Hoy atiende {hidden}."
     verdict = Contract(states={"S": {"forbid": [STYLISTS]}}).check(text, {"state": "S"})
     assert verdict.findings[0].data["found"] == [hidden]
@@ -312,7 +312,7 @@ def test_a_call_that_the_state_does_not_permit_is_a_violation_and_refused() -> N
 
 
 @pytest.mark.spec("C8")
-def test_calls_are_judged_by_state_without_a_list_of_tools_too() -> None:
+def test_calls_are_judged_by_state_even_without_a_list_of_tools() -> None:
     states = compile_states({"S": {"tools": ["look"]}})
     (finding,) = states.check(Reply(), (ToolCall("book", {}),), {"state": "S"})
     assert finding.code == "D002"
@@ -327,14 +327,14 @@ def test_a_state_without_rules_lets_anything_pass() -> None:
         assert contract.check("Ana, 10:30, cita confirmada.", {"state": state}).findings == ()
 
 
-def test_what_is_forbidden_always_is_judged_without_a_state_too() -> None:
+def test_rules_for_every_state_are_judged_without_a_state_too() -> None:
     contract = Contract(states={"always": {"forbid": [{"term": "password", "hint": "Never ask for it."}]}, "S": {}})
     for context in ({}, {"state": "S"}, {"state": "other"}):
         assert "D001" in {f.code for f in contract.check("Your password?", context).findings}
     assert contract.check("Your password?", {"state": "S"}).hint == "Never ask for it."
 
 
-def test_all_messages_of_a_reply_are_judged_and_each_violation_is_told_once() -> None:
+def test_all_messages_of_a_reply_are_judged_and_each_violation_is_reported_once() -> None:
     contract = Contract(states={"S": {"forbid": [STYLISTS]}})
     messages = [{"role": "assistant", "content": "Ana."}, {"role": "assistant", "content": "Y Ana otra vez."}]
     assert [f.code for f in contract.check(messages, {"state": "S"}).findings] == ["D001"]
@@ -346,12 +346,12 @@ def test_all_messages_of_a_reply_are_judged_and_each_violation_is_told_once() ->
     assert not contract.check(hidden, {"state": "S"}).ok
 
 
-def test_letters_spelt_as_json_escapes_are_read() -> None:
+def test_letters_written_as_json_escapes_are_read() -> None:
     contract = Contract({"type": "object"}, states={"S": {"forbid": [STYLISTS]}})
     assert not contract.check('{"say": "Mar\\u00eda"}', {"state": "S"}).ok
 
 
-def test_a_level_and_a_hint_of_the_rule_come_before_those_of_the_state() -> None:
+def test_the_level_and_hint_of_a_rule_override_the_states() -> None:
     soft = STYLISTS | {"level": "warning", "hint": "No names."}
     verdict = Contract(states={"S": {"forbid": [soft], "hint": "Only services."}}).check("Ana", {"state": "S"})
     assert verdict.ok
@@ -397,7 +397,7 @@ SLIPS: list[tuple[Any, str, str]] = [
 
 
 @pytest.mark.parametrize(("spec", "path", "reason"), SLIPS, ids=[slip[1] for slip in SLIPS])
-def test_a_slip_is_refused_with_its_key_path(spec: Any, path: str, reason: str) -> None:
+def test_a_mistake_is_refused_with_its_key_path(spec: Any, path: str, reason: str) -> None:
     with pytest.raises(BadStates) as caught:
         compile_states(spec)
     assert str(caught.value).startswith(f"{path}: ")
@@ -421,7 +421,7 @@ def test_the_state_may_be_an_enum_member_by_value_or_name_and_in_any_case() -> N
 
 
 @pytest.mark.spec("C14")
-def test_lint_facts_with_their_paths() -> None:
+def test_lint_reports_problems_with_their_paths() -> None:
     spec = {
         "start": "A",
         "A": {"forbid": [{"term": "x"}], "fallback": "ok", "next": ["B", "Z"]},
@@ -441,7 +441,7 @@ def test_lint_facts_with_their_paths() -> None:
     assert compile_states({"A": {}, "B": {}}).problems() == []
 
 
-def test_a_stretch_of_a_stream_is_judged_where_it_stands() -> None:
+def test_a_stretch_of_a_stream_is_judged_at_its_offset() -> None:
     states = compile_states({"S": {"forbid": [STYLISTS]}})
     whole = "Hola. Te atiende Ana. Adiós."
     start = whole.index(" Te")
@@ -475,7 +475,7 @@ def test_one_contract_serves_many_tasks_at_once() -> None:
 
 @pytest.mark.spec("C7")
 @pytest.mark.parametrize("yes", ["sí", "SÍ", "si\u0301"])
-def test_a_yes_in_spanish_is_no_condition(yes: str) -> None:
+def test_a_yes_in_spanish_is_not_a_condition(yes: str) -> None:
     rule = {"pattern": r"\bcita\b[^.!?]{0,30}\bconfirmada\b", "except": ["conditional"]}
     states = compile_states({"S": {"forbid": [rule]}})
     assert states.judge_text(f"Tu cita {yes} está confirmada 👍.", "S")
@@ -505,7 +505,7 @@ def test_each_group_of_a_rule_keeps_its_own_exceptions() -> None:
 
 
 @pytest.mark.spec("C7")
-def test_eleven_in_spanish_is_no_condition_and_a_number_sign_no_denial() -> None:
+def test_eleven_in_spanish_is_not_a_condition_and_a_number_sign_not_a_denial() -> None:
     rule = {"pattern": r"\b(?:te espero|cita[^.!?\n]{0,30} confirmada)\b", "except": ["negated", "conditional"]}
     assert found("Te espero a las once.", rule)
     assert found("Te espero el lunes a las once menos cuarto.", rule)

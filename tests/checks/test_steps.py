@@ -1,4 +1,4 @@
-"""Steps: one generator, driven with and without an event loop, gives the same."""
+"""Steps: one generator gives the same result with and without an event loop."""
 
 import asyncio
 from functools import partial
@@ -35,13 +35,13 @@ async def plainly(awaited: Any) -> Any:
     return await awaited
 
 
-def test_both_drivers_give_the_same() -> None:
+def test_both_drivers_give_the_same_result() -> None:
     values = (1, ValueError("no"), 3)
     assert run(summed(*values), asyncio.run) == asyncio.run(arun(summed(*values), plainly)) == [1, "no", 3]
     assert run(summed(), refuse) == asyncio.run(arun(summed(), plainly)) == []
 
 
-def test_what_a_step_does_not_catch_leaves() -> None:
+def test_an_uncaught_exception_propagates() -> None:
     with pytest.raises(KeyError):
         run(summed(KeyError("x")), asyncio.run)
     with pytest.raises(KeyError):
@@ -50,7 +50,7 @@ def test_what_a_step_does_not_catch_leaves() -> None:
         run(summed(1), refuse)
 
 
-def test_what_must_be_awaited_is_seen() -> None:
+def test_awaitable_answers_are_recognized() -> None:
     awaited = pending(several())
     assert awaited is not None
     assert asyncio.run(plainly(awaited)) == [1, 2]
@@ -65,6 +65,6 @@ class Plain:
     def __call__(self) -> None: ...
 
 
-def test_functions_that_wait_are_told_apart() -> None:
+def test_asynchronous_functions_are_recognized() -> None:
     assert all(map(is_async, (answer, several, partial(answer, 1), Called(), Called().__call__)))
     assert not any(map(is_async, (len, Plain(), Called, lambda: 1, "text", partial(len, []))))

@@ -1,4 +1,4 @@
-"""Long texts are looked through by stretches: the same is found as in one piece, and soon."""
+"""Long texts are searched in stretches: the matches are the same as in one piece, and are found quickly."""
 
 import random
 
@@ -22,7 +22,7 @@ def found(text: str) -> list[tuple[str, str, tuple[int, int] | None]]:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_same_is_found_as_in_one_piece(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stretches_find_the_same_as_one_piece(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(seed)
     filler = chance.choice(["Plain words, and more of them. ", "Palabras sin más, ñ. ", "x"])
     parts = [chance.choice(PIECES) if chance.random() < 0.02 else filler for _ in range(60_000 // len(filler))]
@@ -34,7 +34,7 @@ def test_the_same_is_found_as_in_one_piece(seed: int, monkeypatch: pytest.Monkey
     assert by_stretches == found(text)
 
 
-def test_what_lies_across_the_edge_of_a_stretch_is_found() -> None:
+def test_a_match_across_the_edge_of_a_stretch_is_found() -> None:
     for edge in (stretches._BLOCK, stretches._BLOCK + stretches._LAP):
         for at in range(edge - 40, edge + 2):
             text = "." * at + " I've called send_mail now. " + "." * 30_000

@@ -1,4 +1,4 @@
-"""T3, X15: what a name means among the offered tools."""
+"""T3, X15: the meaning of a name among the offered tools."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_a_name_by_convention_means_its_tool(name: str, tools: list[str]) -> Non
 
 @pytest.mark.spec("T3")
 @pytest.mark.parametrize("name", MEANS_NONE)
-def test_other_names_mean_none(name: str) -> None:
+def test_other_names_mean_no_tool(name: str) -> None:
     assert NET.by_convention(name) == []
     assert not NET.offers(name)
     assert NET.meant(name) == name
@@ -73,7 +73,9 @@ def test_other_names_mean_none(name: str) -> None:
         (("x_y", "x-y"), "xY", ["x_y", "x-y"]),
     ],
 )
-def test_two_that_fit_are_both_named_and_none_is_taken(tools: tuple[str, ...], name: str, fits: list[str]) -> None:
+def test_two_tools_that_fit_are_both_named_and_neither_is_chosen(
+    tools: tuple[str, ...], name: str, fits: list[str]
+) -> None:
     offered = toolset(*tools)
     assert offered.by_convention(name) == fits
     assert not offered.offers(name)
@@ -96,7 +98,7 @@ def test_two_that_fit_are_both_named_and_none_is_taken(tools: tuple[str, ...], n
         ("CheckAdaptorStatus", "check_adapter_status"),
     ],
 )
-def test_the_closest_name(name: str, closest: str | None) -> None:
+def test_the_closest_name_is_suggested(name: str, closest: str | None) -> None:
     assert NET.closest(name) == closest
 
 
@@ -122,14 +124,14 @@ LOOK_ALIKES = [
 
 @pytest.mark.spec("X15")
 @pytest.mark.parametrize("name", LOOK_ALIKES, ids=ascii)
-def test_a_look_alike_means_no_tool_and_is_seen_through(name: str) -> None:
+def test_a_look_alike_means_no_tool_and_is_recognized(name: str) -> None:
     assert NET.by_convention(name) == []
     assert not NET.offers(name)
     assert NET.looks_like(name) == "search"
 
 
 @pytest.mark.spec("X15")
-def test_a_tool_with_letters_of_its_own_is_called_by_them_alone() -> None:
+def test_a_tool_with_foreign_letters_is_called_only_by_its_exact_name() -> None:
     offered = toolset("búsqueda", "naïve_bayes")
     assert offered.offers("búsqueda")
     assert not offered.offers("busqueda")
@@ -142,12 +144,12 @@ def test_a_skeleton_is_plain() -> None:
     assert skeleton("ｃｈеck\u200b_ѕtаtuѕ") == "check_status"
 
 
-def test_ten_thousand_tools_cost_no_more_than_ten() -> None:
+def test_ten_thousand_tools_take_no_longer_than_ten() -> None:
     few, many = toolset(*(f"tool_{i}" for i in range(10))), toolset(*(f"tool_{i}" for i in range(10_000)))
 
     def asked(offered: Toolset) -> None:
         offered.offers("tool_7")
         offered.offers("functions.Tool7")
 
-    asked(few), asked(many)  # what is made on the first use is not looked at
+    asked(few), asked(many)  # objects that are created on the first use are not checked
     assert_at_most(4, lambda: asked(many), lambda: asked(few))

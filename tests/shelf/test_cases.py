@@ -1,4 +1,4 @@
-"""Ready checks on a table of texts: each either finds something, at a place of the text, or stays quiet."""
+"""Ready checks on a table of texts: each one either gives a finding with its position, or stays quiet."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ QUIET = [(row["check"], text) for row in TABLE for text in row["quiet"]]
 
 @pytest.mark.spec("E8")
 @pytest.mark.parametrize(("check", "text"), FINDS)
-def test_it_finds(check: Any, text: str) -> None:
+def test_the_case_is_found(check: Any, text: str) -> None:
     verdict = Contract(checks=[check]).check(text)
     found = [one for one in verdict.findings if one.code.startswith("H")]
     assert found
@@ -29,7 +29,7 @@ def test_it_finds(check: Any, text: str) -> None:
 
 @pytest.mark.spec("E8")
 @pytest.mark.parametrize(("check", "text"), QUIET)
-def test_it_stays_quiet(check: Any, text: str) -> None:
+def test_the_case_gives_no_finding(check: Any, text: str) -> None:
     verdict = Contract(checks=[check]).check(text)
     assert not [str(one) for one in verdict.findings if one.code.startswith("H")]
 
@@ -45,7 +45,7 @@ def test_it_stays_quiet(check: Any, text: str) -> None:
         ("no_email", "ada.lovelace"),
     ],
 )
-def test_what_must_not_be_shown_is_not_repeated(check: str, value: str) -> None:
+def test_sensitive_text_is_not_repeated(check: str, value: str) -> None:
     text = (
         "AKIAQX7LTZ3M9KPWB2DR, mq://svc:v8Kq2Lx9@example.org/, +44 20 7946 0958, 4111 1111 1111 1111, "
         "ES91 2100 0418 4502 0005 1332, ada.lovelace@example.org"
@@ -56,7 +56,7 @@ def test_what_must_not_be_shown_is_not_repeated(check: str, value: str) -> None:
     assert not [one for one in found if value in json.dumps(one.to_dict())]
 
 
-def test_spans_point_at_what_was_found() -> None:
+def test_spans_point_at_the_finding() -> None:
     text = "<think>4111 1111 1111 1111</think>Paid with 5555 5555 5555 4444, thanks"
     (found,) = Contract(checks=["no_card"]).check(text).findings
     assert found.span is not None

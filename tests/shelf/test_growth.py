@@ -1,4 +1,4 @@
-"""The cost of ready checks grows with the reply, whatever the reply is."""
+"""Ready checks take time in proportion to the reply, whatever the reply is."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The language identifier: read once, when it is needed, by however many threads."""
+"""The language identifier: loaded once, on first use, no matter how many threads need it."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -9,11 +9,11 @@ from trueup.shelf import languages
 from trueup.shelf.languages import KNOWN, identifier
 
 
-def test_the_languages_are_those_of_the_model() -> None:
+def test_the_languages_match_the_model() -> None:
     assert set(identifier().labels) - {"zxx"} == KNOWN
 
 
-def test_a_contract_does_not_read_the_model() -> None:
+def test_a_contract_does_not_load_the_model() -> None:
     program = "import sys; from trueup import Contract; Contract(checks=[{'language': 'es'}]); assert 'numpy' not in sys.modules"
     assert run([sys.executable, "-c", program], check=False).returncode == 0
 

@@ -1,4 +1,4 @@
-"""The plain text that checks read leads back to the places of the original."""
+"""The plain text for checks leads back to the positions in the original."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +13,7 @@ PIECES = st.lists(
 
 
 @given(PIECES)
-def test_each_character_stands_where_its_span_says(pieces: list[str]) -> None:
+def test_each_character_is_at_its_span(pieces: list[str]) -> None:
     text = "".join(pieces)
     reading = ReadText(text, is_json=True)
     for at, char in enumerate(reading.text):
@@ -23,19 +23,19 @@ def test_each_character_stands_where_its_span_says(pieces: list[str]) -> None:
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=127, exclude_characters="&\\"), max_size=30))
-def test_plain_text_is_read_as_it_is(text: str) -> None:
+def test_plain_text_is_not_changed(text: str) -> None:
     reading = ReadText(text, is_json=True)
     assert reading.text is text
     assert reading.span(0, len(text)) == (0, len(text))
 
 
-def test_escapes_are_those_of_json_alone() -> None:
+def test_only_json_escapes_are_decoded() -> None:
     assert ReadText(r"a\u0040b").text == r"a\u0040b"
     assert ReadText(r"a\u0040b", is_json=True).text == "a@b"
     assert ReadText("&unknown; &#xffffff; &#0;").text.startswith("&unknown;")
 
 
-def test_what_is_passed_over_quickly_would_not_change() -> None:
+def test_text_that_is_skipped_would_not_change() -> None:
     for point in (*range(0xD800), *range(0xE000, 0x30000)):
         char = chr(point)
         if not _ODD.match(char):

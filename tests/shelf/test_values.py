@@ -1,4 +1,4 @@
-"""What ready checks see of values and of calls: every string as its reader sees it, with its path, and once."""
+"""Ready checks of values and calls: every string is checked in plain form, with its path, and only once."""
 
 import json
 from typing import Any
@@ -89,7 +89,7 @@ def test_blocks_in_strings_are_judged() -> None:
     assert [one.path for one in found("code", text, schema=SCHEMA)] == ["$.answer"]
 
 
-def test_language_of_one_field() -> None:
+def test_the_language_of_one_field_is_judged() -> None:
     text = json.dumps(
         {"es": "Su mesa está reservada para mañana por la noche.", "en": "Your table is booked for tonight at nine."}
     )
@@ -109,7 +109,7 @@ def test_language_of_one_field() -> None:
         ({"terms": {"forbid": ["acme"], "calls": True}}, "About Acme", "H009"),
     ],
 )
-def test_arguments_of_calls_are_read(check: Any, value: str, code: str) -> None:
+def test_arguments_of_calls_are_judged(check: Any, value: str, code: str) -> None:
     verdict = Contract(tools=TOOLS, checks=[check]).check(calling(to=value))
     assert [(one.code, one.path) for one in verdict.findings] == [(code, "$.calls[0].args.to")]
     assert not verdict.calls
@@ -117,7 +117,7 @@ def test_arguments_of_calls_are_read(check: Any, value: str, code: str) -> None:
 
 
 @pytest.mark.parametrize("check", ["no_card", "no_personal_data", {"no_secrets": {"calls": False}}])
-def test_other_arguments_are_not_read_unless_asked_for(check: Any) -> None:
+def test_other_arguments_are_judged_only_on_request(check: Any) -> None:
     reply = calling(to=f"{CARD} ada@example.org AKIAQX7LTZ3M9KPWB2DR")
     assert Contract(tools=TOOLS, checks=[check]).check(reply).ok
 
@@ -132,7 +132,7 @@ def test_other_arguments_are_not_read_unless_asked_for(check: Any) -> None:
         {"no_personal_data": {"fields": 3}},
     ],
 )
-def test_options_of_what_is_judged_are_checked(given: Any) -> None:
+def test_options_for_what_to_judge_are_checked(given: Any) -> None:
     with pytest.raises(BadOption, match=r"^checks\[0\]\."):
         Contract(checks=[given])
 
@@ -162,7 +162,7 @@ def test_a_key_is_never_repeated_by_any_check(name: str) -> None:
         assert secret.lower() not in json.dumps(one.to_dict()).lower()
 
 
-def test_no_parser_quotes_what_it_read() -> None:
+def test_no_parser_quotes_its_input() -> None:
     secret = "AKIAQX7LTZ3M9KPWB2DR"
     for code in (
         f"SELECT '{secret}",

@@ -55,7 +55,7 @@ def caught(call: Any) -> BaseException:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_what_refuses_a_reply(error: BaseException) -> None:
+def test_which_exceptions_refuse_a_reply(error: BaseException) -> None:
     assert is_fault(error)
     assert bug_in(error) is None
 
@@ -131,7 +131,7 @@ def test_the_mark_travels_with_the_exception_and_to_what_it_causes() -> None:
     assert bug_of(RuntimeError()) is None
 
 
-def test_the_finding_holds_no_word_of_the_exception() -> None:
+def test_the_finding_does_not_quote_the_exception() -> None:
     bug = bug_of(pointed(KeyError("card 4111111111111111"), "the check 'x'", caught))
     assert bug is not None
     found = bug.finding()
@@ -142,7 +142,7 @@ def test_the_finding_holds_no_word_of_the_exception() -> None:
     assert found.data["place"] == bug.place
 
 
-def test_what_a_refusal_says_is_one_line() -> None:
+def test_the_message_of_a_refusal_is_one_line() -> None:
     assert refusal(ValueError("too\n  cheap")) == "too cheap"
     assert refusal(caught(lambda: Model(n=2))) == "n: Value error, too small"
     assert len(refusal(ValueError("x" * 1_000))) == 300

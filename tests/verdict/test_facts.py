@@ -59,13 +59,13 @@ def test_calls_that_were_refused_have_named_findings() -> None:
     assert Verdict.from_dict(verdict.to_dict()) == verdict
 
 
-def test_what_an_older_version_wrote_reads_back() -> None:
+def test_json_from_an_older_version_reads_back() -> None:
     verdict = CONTRACT.check(BROKEN)
     older = without({"name", "certainty"}, verdict.to_dict())
     assert Verdict.from_dict(older) == verdict
 
 
-def test_the_store_writes_what_to_dict_says() -> None:
+def test_the_store_writes_the_result_of_to_dict() -> None:
     verdict = CONTRACT.check(BROKEN)
     written, told = json.loads(_quick(verdict)), json.loads(json.dumps(verdict.to_dict()))
     assert written == {**told, "reply": written["reply"]}

@@ -57,7 +57,7 @@ def test_the_name_that_was_meant_is_suggested(name: str, known: list[str], meant
 
 @pytest.mark.spec("T3")
 @pytest.mark.parametrize(("name", "known"), NOT_MEANT)
-def test_a_name_that_is_like_none_gets_no_suggestion(name: str, known: list[str]) -> None:
+def test_a_name_without_a_similar_one_gets_no_suggestion(name: str, known: list[str]) -> None:
     assert nearest(name, known) is None
 
 
@@ -69,14 +69,14 @@ def test_it_is_never_worse_than_difflib(name: str, known: list[str], meant: str)
 
 
 @given(st.sampled_from(NET), st.data())
-def test_a_slip_of_one_letter_is_always_seen(name: str, data: st.DataObject) -> None:
+def test_a_typing_error_of_one_letter_is_always_recognized(name: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(name) - 1))
     letter = data.draw(st.sampled_from("abcdefghijklmnopqrstuvwxyz"))
     assert nearest(name[:at] + letter + name[at + 1 :], NET) == name
 
 
 @given(st.text(max_size=300), st.lists(st.text(max_size=20), max_size=8))
-def test_any_text_is_taken(name: str, known: list[str]) -> None:
+def test_any_text_is_accepted(name: str, known: list[str]) -> None:
     found = nearest(name, known)
     assert found is None or found in known
     assert nearest(name, known) == found
@@ -88,7 +88,7 @@ def test_letters_alone_can_be_asked_for() -> None:
     assert names.misspelt("get_ip", 75) is None
 
 
-def test_nothing_suggests_by_parts_of_names() -> None:
+def test_parts_of_names_give_no_suggestion() -> None:
     """`process.extractOne` without a scorer finds `n` in `pionts`: it looks for the shorter name anywhere in the longer one."""
     calls = {
         f"{file.relative_to(SOURCE)}: {call.group(0)[:60]}"
@@ -100,11 +100,11 @@ def test_nothing_suggests_by_parts_of_names() -> None:
 
 
 @pytest.mark.parametrize("known", [["n", "points"], ["points", "n"], ["n", "name", "points", "unit_id"]])
-def test_letters_that_changed_places(known: list[str]) -> None:
+def test_swapped_letters_are_recognized(known: list[str]) -> None:
     assert nearest("pionts", known) == "points"
     assert expressions.nearest("pionts", known) == "points"
 
 
-def test_a_name_of_one_letter_is_like_no_other() -> None:
+def test_a_name_of_one_letter_gets_no_suggestion() -> None:
     assert nearest("x", ["n", "y"]) is None
     assert expressions.nearest("x", ["n", "y"]) == ""

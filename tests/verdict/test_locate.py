@@ -1,4 +1,4 @@
-"""Where in the reply a field stands, when the verdict only says which field it is."""
+"""The position of a field in the reply, if the verdict only names the field."""
 
 import json
 from typing import Any
@@ -50,7 +50,7 @@ def test_a_value_is_found_only_where_it_is(text: str, path: str, data: Any, foun
     assert place(text, "V001", path, data) == found
 
 
-def test_what_stood_around_the_value_is_not_searched() -> None:
+def test_text_around_the_value_is_not_searched() -> None:
     text = 'not {"age": 1} but {"age": 2}'
     around = fix("W014", "$", (0, 19), text[:19], "")
     _, (found,) = locate(Verdict(text, {"age": 2}, Findings([finding("V004", "$.age", "bad")]), (around,)))
@@ -65,7 +65,7 @@ def test_an_unknown_key_is_marked_itself_and_a_missing_one_where_its_object_open
     assert found.span == (6, 7)
 
 
-def test_fixes_of_the_value_are_placed_by_what_stood_there() -> None:
+def test_fixes_of_the_value_are_located_by_the_original_text() -> None:
     assert place('{"age": "36"}', "C001", "$.age", before='"36"') == '"36"'
     assert place("{'age': '36'}", "C001", "$.age", before='"36"') == "'36'"
     assert place('{"Name": "Ada"}', "C010", "$.name", before='"Name"') == '"Name"'
@@ -73,7 +73,7 @@ def test_fixes_of_the_value_are_placed_by_what_stood_there() -> None:
     assert place('{"nick": null}', "C009", "$.nick", before="null") is None
 
 
-def test_a_finding_stands_where_a_fix_of_the_same_field_does() -> None:
+def test_a_finding_is_located_at_a_fix_of_the_same_field() -> None:
     text = "age: old"
     line = fix("F001", "$.age", (0, 8), text, "")
     _, (found,) = locate(Verdict(text, {"age": "old"}, Findings([finding("V001", "$.age", "bad")]), (line,)))
@@ -94,7 +94,7 @@ def steps(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int,
 
 
 @given(st.dictionaries(KEYS, VALUES, min_size=1, max_size=3), st.sampled_from([None, 2]))
-def test_in_clean_json_what_is_found_is_right(value: Any, indent: int | None) -> None:
+def test_locations_in_clean_json_are_right(value: Any, indent: int | None) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=False)
     for path in steps(value)[1:]:
         there: Any = value
@@ -117,7 +117,7 @@ def test_overlapping_stretches_around_the_value_keep_every_offset() -> None:
     assert found.span == (13, 14)
 
 
-def test_a_string_fix_says_what_the_string_became() -> None:
+def test_a_string_fix_has_the_new_string() -> None:
     text = "{'it''s': 'a\"b'}"
     plain = Verdict(
         "{'a': 'x'}",

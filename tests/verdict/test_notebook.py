@@ -93,7 +93,7 @@ def test_calls_are_shown_with_their_verdicts() -> None:
     assert 'refusedbook{"guests": "some"}' in page.text
 
 
-def test_an_answer_says_how_it_was_got() -> None:
+def test_an_answer_says_how_it_was_obtained() -> None:
     replies = iter(["no", '{"name": "Ada", "age": 36}'])
     answer = Contract(Person).ask(lambda messages: next(replies), "Who?")
     page = Page(answer._repr_html_())
@@ -112,14 +112,14 @@ REPLIES = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=20), max_size=8).
 @given(
     REPLIES, st.sampled_from([Contract(True), Contract(Person), Contract({"type": "array"}, strict=True), Contract()])
 )
-def test_no_reply_becomes_anything_but_text(reply: str, contract: Contract[Any]) -> None:
+def test_every_reply_is_shown_as_text(reply: str, contract: Contract[Any]) -> None:
     verdict = contract.check(reply)
     page = Page(verdict._repr_html_())
     assert not set(page.text) & set("\x00\x1b\u202e\u2066\u200b")
 
 
 @given(REPLIES, REPLIES)
-def test_no_name_path_or_message_becomes_anything_but_text(one: str, other: str) -> None:
+def test_every_name_path_and_message_is_shown_as_text(one: str, other: str) -> None:
     findings = Findings([Finding("V" + one, other, one + other, (0, 1), {}, other)])
     fixes = (Fix("S" + other, one, other, (0, 1), one, other),)  # type: ignore[arg-type]
     html = Verdict("text", {one: other}, findings, fixes)._repr_html_()
@@ -178,11 +178,11 @@ def test_nothing_is_fetched_or_run_and_colours_leave_the_theme_alone() -> None:
 
 
 @pytest.mark.growth
-def test_a_view_costs_no_more_than_its_reply() -> None:
+def test_a_view_takes_time_in_proportion_to_its_reply() -> None:
     assert_linear(lambda verdict: verdict._repr_html_(), lambda n: Contract(True).check("[" + "'a', " * n + "]"), 8_000)
 
 
-def test_evidence_is_shown_value_by_value() -> None:
+def test_evidence_is_shown_for_each_value() -> None:
     contract = Contract({"type": "object"}, grounded=True)
     verdict = contract.check('{"who": "Ana <b>", "total": 1187, "n": true}', {"source": "Ana <b> pays 1,178."})
     page = verdict._repr_html_()

@@ -42,7 +42,7 @@ None.
 """
 
 
-def test_parts() -> None:
+def test_a_path_has_parts() -> None:
     page = read_page(PAGE)
     assert (page.code, page.name, page.head) == ("S016", "raw-control", "fix · lossless · price 1")
     assert list(page.sections) == ["Finds", "Triggers", "Stays quiet", "Fix"]
@@ -60,7 +60,7 @@ def test_escapes_are_characters_only_when_asked_for() -> None:
     assert read_example("escapes: bytes\n--- reply\né\\xff\n").reply == b"\xc3\xa9\xff"
 
 
-def test_a_reply_may_be_what_a_provider_sent() -> None:
+def test_a_reply_may_be_a_providers_message() -> None:
     example = read_example(
         'tools: [{"name": "ping"}]\nhistory: [{"role": "user"}]\nreply: json\n--- reply\n{"a": [1]}\n'
     )

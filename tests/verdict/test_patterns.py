@@ -71,12 +71,12 @@ def test_a_function_may_make_the_source() -> None:
 
 
 @pytest.mark.parametrize("name", ["flags", "groups", "groupindex", "pattern"])
-def test_it_has_what_a_compiled_pattern_has(name: str) -> None:
+def test_it_has_the_attributes_of_a_compiled_pattern(name: str) -> None:
     source = r"(?P<year>\d{4})-(\d\d)"
     assert getattr(lazy_regex(source, re.DOTALL), name) == getattr(re.compile(source, re.DOTALL), name)
 
 
-def test_a_pattern_for_bytes() -> None:
+def test_a_pattern_may_be_for_bytes() -> None:
     assert lazy_regex(rb"\d").findall(b"a1b2") == [b"1", b"2"]
 
 

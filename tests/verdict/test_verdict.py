@@ -72,7 +72,7 @@ def test_refused_calls_leave_no_value() -> None:
     assert (verdict.value, verdict.data["content"]) == (None, "Done.")
 
 
-def test_a_type_may_build_none() -> None:
+def test_a_type_may_build_the_value_none() -> None:
     built = Contract(Annotated[str, AfterValidator(nothing)]).check('"hello"')
     assert built
     assert built.value is None
@@ -93,12 +93,12 @@ def test_a_type_may_build_none() -> None:
         (Verdict("", {"a": 1}, Findings((FAULT,)), value=5), None),
     ],
 )
-def test_the_value_is_the_data_unless_another_is_given(verdict: Verdict, value: Any) -> None:
+def test_the_value_is_the_data_by_default(verdict: Verdict, value: Any) -> None:
     assert verdict.value == value
     assert verdict.data == {"a": 1}
 
 
-def test_other_findings_decide_anew() -> None:
+def test_other_findings_decide_again() -> None:
     refused = Verdict("", {"a": 1}, Findings((FAULT,)), value=5)
     assert refused.with_findings(NO_FINDINGS).value == 5
     assert refused.with_findings(Findings((WARNING,))).value == 5

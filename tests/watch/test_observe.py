@@ -32,7 +32,7 @@ def test_each_check_is_one_event() -> None:
 
 
 @pytest.mark.spec("C13")
-def test_the_text_is_cut_at_200_characters() -> None:
+def test_the_text_is_shortened_to_200_characters() -> None:
     events: list[Event] = []
     observed(Contract(), events.append).check("ñ" * 1000)
     assert isinstance(events[0], Checked)
@@ -47,7 +47,9 @@ def test_an_event_is_frozen_and_json() -> None:
     assert event.to_dict()["event"] == "checked"
 
 
-def test_a_subscriber_that_fails_is_reported_and_the_others_are_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_subscriber_that_fails_is_reported_and_the_others_still_get_the_event(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     events: list[Event] = []
 
     def fails(event: Event) -> None:
@@ -75,7 +77,7 @@ SALON = {
 
 
 @pytest.mark.spec("C13", "C10")
-def test_an_ask_is_logged_check_by_check_with_its_regenerations(caplog: pytest.LogCaptureFixture) -> None:
+def test_each_check_of_an_ask_is_logged_with_its_regenerations(caplog: pytest.LogCaptureFixture) -> None:
     events: list[Event] = []
     also: list[Event] = []
     watched = observed(Contract(states=SALON, name="salon"), events.append, log_events())
@@ -105,13 +107,13 @@ async def _ask(watched: Observed) -> str:
     return str((await watched.aask(reply, "hola", context={"state": "SLOT_SELECTION"})).outcome)
 
 
-def test_asking_asynchronously_is_seen_too() -> None:
+def test_asking_asynchronously_is_observed_too() -> None:
     events: list[Event] = []
     assert asyncio.run(_ask(observed(Contract(states=SALON), events.append))) == "accepted"
     assert {event.event for event in events} >= {"sent", "checked", "finished"}
 
 
-def test_the_rest_is_the_contract() -> None:
+def test_everything_else_is_the_contracts_own() -> None:
     watched = observed(Contract(states=SALON, name="salon"))
     assert watched.fallback({"state": "SLOT_SELECTION"}) == "¿Qué hora prefieres?"
     assert watched.name == "salon"
@@ -120,7 +122,7 @@ def test_the_rest_is_the_contract() -> None:
 
 
 @pytest.mark.spec("C13", "A10")
-def test_what_comes_as_a_stream_is_seen_too_once_for_each_whole_reply() -> None:
+def test_a_stream_is_observed_once_for_each_whole_reply() -> None:
     here = {"state": "SLOT_SELECTION"}
     replies = ["Hola. Tu cita está confirmada. Adiós.", "Tengo dos horas. ¿A las 10? ¿O a las 11?"]
     events: list[Event] = []
@@ -150,7 +152,7 @@ def test_what_comes_as_a_stream_is_seen_too_once_for_each_whole_reply() -> None:
 
 
 @pytest.mark.spec("C13")
-def test_the_verdict_of_a_stream_and_of_a_value_is_told() -> None:
+def test_the_verdicts_of_a_stream_and_of_a_value_are_reported() -> None:
     events: list[Event] = []
     watched = observed(Contract(SCHEMA, name="people"), events.append)
     stream = watched.stream()
@@ -163,7 +165,7 @@ def test_the_verdict_of_a_stream_and_of_a_value_is_told() -> None:
     assert (len(events), last.ok, last.state) == (2, False, "IDLE")
 
 
-def test_the_old_form_of_stream_warns_where_it_is_called() -> None:
+def test_the_old_form_of_stream_warns_at_its_call() -> None:
     contract = observed(Contract(True))
     with pytest.warns(DeprecationWarning, match=r"use stream\(context=…\)") as seen:
         contract.stream({"state": "IDLE"})

@@ -1,4 +1,4 @@
-"""Subscribers with the real libraries: what each makes of one and the same frozen event."""
+"""Subscribers with the real libraries: each one's output for the same frozen event."""
 
 import io
 import json
@@ -47,7 +47,7 @@ FORGED = Checked(
 
 @pytest.fixture
 def stream() -> Iterator[io.StringIO]:
-    """What the log named trueup writes."""
+    """The output of the log named trueup."""
     out = io.StringIO()
     handler = logging.StreamHandler(out)
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s %(message)s"))
@@ -94,7 +94,7 @@ def test_refusals_are_errors_and_warnings_are_warnings(event: Event, level: str,
     assert stream.getvalue().split()[0] == level
 
 
-def test_a_warning_is_seen_at_the_default_level() -> None:
+def test_a_warning_is_logged_at_the_default_level() -> None:
     code = (
         "from trueup import Contract; from trueup.watch.log import log_events; from trueup.watch.observe import observed;"
         "observed(Contract(tools=[{'name': 'check_adapter_status'}]), log_events()).check('I ran check_network_status.')"
@@ -146,7 +146,7 @@ def test_one_event_is_one_line(text: str, state: str, message: str) -> None:
 
 
 @given(st.text())
-def test_what_prints_stays_as_it_is(text: str) -> None:
+def test_printable_text_is_not_changed(text: str) -> None:
     shown = visible(text)
     assert shown.isprintable()
     if text.isprintable():
@@ -213,7 +213,7 @@ def test_opentelemetry_gets_an_evaluation_result() -> None:
     assert dict(second.attributes or {})["gen_ai.response.model"] == "m-1"
 
 
-def test_opentelemetry_events_belong_to_the_span_under_way() -> None:
+def test_opentelemetry_events_belong_to_the_current_span() -> None:
     from opentelemetry.sdk.trace import TracerProvider
 
     exporter = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
@@ -224,7 +224,7 @@ def test_opentelemetry_events_belong_to_the_span_under_way() -> None:
     assert exporter.get_finished_logs()[0].log_record.trace_id == span.get_span_context().trace_id
 
 
-def test_other_events_have_a_name_of_our_own() -> None:
+def test_other_events_have_our_own_name() -> None:
     class Happened(Event, frozen=True):
         attempt: int = 1
 

@@ -1,1 +1,1 @@
-"""Subscribers to events: logs, metrics and traces, one file each; none sends anything anywhere by itself."""
+"""Subscribers to events: logs, metrics and traces, one file each; none of them sends anything to the network itself."""

@@ -1,6 +1,6 @@
-r"""An event as flat fields and as one line: whatever a model wrote, it cannot forge a second line or move a cursor.
+r"""Events as flat fields and as one line: a model's text cannot forge a second line or move a cursor.
 
-Every character that does not print (line breaks, escapes, bidirectional marks, separators) becomes a `\u` escape.
+Every unprintable character (line breaks, escapes, bidirectional marks, separators) becomes a `\u` escape.
 """
 
 import json
@@ -13,13 +13,13 @@ Field = str | int | float | bool
 
 Seriousness = Literal["info", "warning", "refusal"]
 
-# Events that are worth a warning by their name alone.
+# Events that are a warning by their name alone.
 _WARNINGS = frozenset({"fell_back", "failed"})
 _MOST = 2000  # characters of one field
 
 
 def visible(text: str) -> str:
-    r"""Text as one line of characters that print.
+    r"""Text as one line of printable characters.
 
     >>> visible("done\n2026 INFO forged \x1b[2J")
     'done\\n2026 INFO forged \\u001b[2J'
@@ -32,7 +32,7 @@ def visible(text: str) -> str:
 def seriousness(event: Event) -> Seriousness:
     """How serious an event is: a refusal, an accepted reply with warnings (or a failed call), or neither.
 
-    Every subscriber that has levels takes them from here.
+    Every subscriber that has levels gets them from here.
 
     >>> from trueup.verdict.events import Checked
     >>> warned = (Violation("T011", "$", "mentions 'check_cable'"),)
@@ -46,7 +46,7 @@ def seriousness(event: Event) -> Seriousness:
 
 
 def fields_of(event: Event) -> dict[str, Field]:
-    """The fields of an event as plain scalars, safe to write; what is empty is left out.
+    """The fields of an event as plain scalars, safe to write; empty fields are left out.
 
     >>> from trueup.verdict.events import Checked
     >>> fields_of(Checked(state="IDLE", ok=False, violations=(Violation("D001", "$", "names Ana"),), seconds=0.002))
@@ -84,7 +84,7 @@ def _short(text: str) -> str:
 
 
 def line_of(event: Event) -> str:
-    """An `event` as one line: its name, then `field=value` with values as JSON where they are text.
+    """An `event` as one line: its name, then `field=value`, with texts as JSON.
 
     >>> from trueup.verdict.events import Checked
     >>> line_of(Checked(contract="salon", text="¡Hola!", seconds=0.0001))

@@ -1,4 +1,4 @@
-"""Events in the standard library's log: one event is one record, and one line."""
+"""Events in the standard library's log: each event is one record and one line."""
 
 import logging
 from typing import Any
@@ -16,9 +16,9 @@ def log_events(
 ) -> Subscriber:
     """A subscriber that logs each event to `logger` (a logger or its name), by default the one named `trueup`.
 
-    `refusals` is the level of a refused reply, `warnings` that of an accepted reply with warnings, of a failed call and of
-    a fallback, `info` that of everything else; each is a number or a name such as `"ERROR"`. The fields are on the record,
-    under `trueup`, for handlers that write JSON.
+    `refusals` is the level of a refused reply, `warnings` of an accepted reply with warnings, a failed call and a
+    fallback, `info` of everything else; each is a number or a name such as `"ERROR"`. The record has the fields under
+    `trueup`, for handlers that write JSON.
     """
     target = (
         logger if isinstance(logger, logging.Logger | logging.LoggerAdapter) else logging.getLogger(logger or "trueup")

@@ -1,4 +1,4 @@
-"""Watching a contract: times its checks and gives an event of each to the subscribers.
+"""Watching a contract: times its checks and sends an event for each one to the subscribers.
 
 A contract itself is pure and publishes nothing. An exception in a subscriber is logged and does not change a verdict.
 """
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 
 class Observed(Generic[T]):
-    """A contract whose checks are seen; made by `observed`. Everything else is the contract's own.
+    """A contract that reports its checks; made by `observed`. Everything else is the contract's own.
 
-    `contract` is the contract itself, `subscribers` are called with every event.
+    `contract` is the contract itself; `subscribers` are called with every event.
     """
 
     __slots__ = ("_regenerations", "_subscribers", "contract")
@@ -59,24 +59,24 @@ class Observed(Generic[T]):
     def check(
         self, reply: Any, context: Mapping[str, Any] | None = None, *, regenerations: int | None = None
     ) -> Verdict[T]:
-        """Judge one reply as the contract does, and tell the subscribers.
+        """Judge one reply as the contract does, and notify the subscribers.
 
-        `reply` and `context` are those of `Contract.check`. `regenerations` is how many replies were asked for again before this one; None:
-        as many as this contract's own `ask` made.
+        `reply` and `context` mean the same as in `Contract.check`. `regenerations` is the number of replies that were
+        requested again before this one; None: the number that this contract's own `ask` requested.
         """
         return self._seen(self.contract.check, reply, context, regenerations)
 
     async def acheck(
         self, reply: Any, context: Mapping[str, Any] | None = None, *, regenerations: int | None = None
     ) -> Verdict[T]:
-        """The same with asynchronous custom checks awaited; the options are those of `Observed.check`."""
+        """The same with asynchronous custom checks awaited; it has the options of `Observed.check`."""
         given = dict(context) if context is not None else None
         began = time.perf_counter()
         verdict = await self.contract.acheck(reply, given)
         return self._tell(verdict, given, time.perf_counter() - began, regenerations)
 
     def check_value(self, value: Any, context: Mapping[str, Any] | None = None) -> Verdict[T]:
-        """Judge a value as the contract does, and tell the subscribers; the options are those of `Contract.check_value`."""
+        """Judge a value as the contract does, with the options of `Contract.check_value`; notify the subscribers."""
         return self._seen(self.contract.check_value, value, context)
 
     def _seen(
@@ -123,7 +123,7 @@ class Observed(Generic[T]):
     ) -> "Answer[T]":
         """Ask as the contract does; the subscribers receive every step and every check on the way.
 
-        The options are those of `Contract.ask`.
+        It has the options of `Contract.ask`.
         """
         watched, tell = self._for_one(on_event)
         return Contract.ask(
@@ -146,7 +146,7 @@ class Observed(Generic[T]):
         clock: "Clock | None" = None,
         wait: "Callable[[float], Awaitable[object]] | None" = None,
     ) -> "Answer[T]":
-        """The same, asynchronously; the options are those of `Contract.aask`."""
+        """The same, asynchronously; it has the options of `Contract.aask`."""
         watched, tell = self._for_one(on_event)
         return await Contract.aask(
             watched, call, messages, policy,
@@ -154,7 +154,7 @@ class Observed(Generic[T]):
         )  # fmt: skip
 
     def stream(self, source: Any = None, context: dict[str, Any] | None = None) -> "Stream[T]":
-        """A stream as the contract's own; the subscribers receive its verdict. The options are those of `Contract.stream`."""
+        """A stream of the contract, with the options of `Contract.stream`; the subscribers receive its verdict."""
         if isinstance(source, dict):
             source, context = None, context_first(source)
         return Contract.stream(cast("Contract[T]", self), source, context)
@@ -162,7 +162,7 @@ class Observed(Generic[T]):
     def items(self, source: Any, path: str | None = None, context: dict[str, Any] | None = None) -> "Items[Any]":
         """The items of a list as the contract gives them; the subscribers receive the verdict of the whole reply.
 
-        The options are those of `Contract.items`.
+        It has the options of `Contract.items`.
         """
         return Contract.items(cast("Contract", self), source, path, context)
 
@@ -185,7 +185,7 @@ class Observed(Generic[T]):
     ) -> "AskStream[T]":
         """Ask and give parts as the contract does; the subscribers receive every step and every whole reply.
 
-        The options are those of `Contract.ask_stream`.
+        It has the options of `Contract.ask_stream`.
         """
         watched, tell = self._for_one(on_event)
         return Contract.ask_stream(
@@ -209,7 +209,7 @@ class Observed(Generic[T]):
         clock: "Clock | None" = None,
         wait: "Callable[[float], Awaitable[object]] | None" = None,
     ) -> "AsyncAskStream[T]":
-        """The same, asynchronously; the options are those of `Contract.aask_stream`."""
+        """The same, asynchronously; it has the options of `Contract.aask_stream`."""
         watched, tell = self._for_one(on_event)
         return Contract.aask_stream(
             watched, call, messages, policy, hold=hold,
@@ -221,7 +221,7 @@ class Observed(Generic[T]):
     ) -> "Run[T]":
         """Let a model use tools as the contract does; the subscribers receive every step, every check and every call.
 
-        `call`, `messages`, `policy` and the other options are those of `Contract.run`.
+        `call`, `messages`, `policy` and the other options mean the same as in `Contract.run`.
         """
         watched, tell = self._for_one(options.get("on_event"))
         options["on_event"] = tell
@@ -230,7 +230,7 @@ class Observed(Generic[T]):
     async def arun(
         self, call: "Model", messages: "Messages", policy: "Policy | None" = None, **options: "Unpack[AsyncRunOptions]"
     ) -> "Run[T]":
-        """The same, asynchronously; `call`, `messages`, `policy` and the other options are those of `Contract.arun`."""
+        """The same, asynchronously; all options mean the same as in `Contract.arun`."""
         watched, tell = self._for_one(options.get("on_event"))
         options["on_event"] = tell
         return await Contract.arun(watched, call, messages, policy, **options)
@@ -244,7 +244,7 @@ class Observed(Generic[T]):
     ) -> "RunStream[T]":
         """Let a model use tools and give parts as the contract does; the subscribers receive every step and every call.
 
-        `call`, `messages`, `policy` and the other options are those of `Contract.run_stream`.
+        `call`, `messages`, `policy` and the other options mean the same as in `Contract.run_stream`.
         """
         watched, tell = self._for_one(options.get("on_event"))
         options["on_event"] = tell
@@ -257,17 +257,17 @@ class Observed(Generic[T]):
         policy: "Policy | None" = None,
         **options: "Unpack[AsyncRunStreamOptions]",
     ) -> "AsyncRunStream[T]":
-        """The same, asynchronously; `call`, `messages`, `policy` and the other options are those of `Contract.arun_stream`."""
+        """The same, asynchronously; all options mean the same as in `Contract.arun_stream`."""
         watched, tell = self._for_one(options.get("on_event"))
         options["on_event"] = tell
         return Contract.arun_stream(watched, call, messages, policy, **options)
 
     def with_tools(self, tools: "Tools") -> "Observed[T]":
-        """This contract with further `tools`, as in `Contract.with_tools`, seen by the same subscribers."""
+        """This contract with additional `tools`, as in `Contract.with_tools`, with the same subscribers."""
         return Observed(self.contract.with_tools(tools), self._subscribers)
 
     def _for_one(self, also: Subscriber | None) -> "tuple[Contract[T], Subscriber]":
-        """What stands for the contract while one question is asked, counting what was regenerated for it; and who is told."""
+        """Replaces the contract during one `ask`: counts regenerated replies and notifies the subscribers."""
         one = Observed(self.contract, self._subscribers)
 
         def tell(event: Event) -> None:
@@ -283,7 +283,7 @@ class Observed(Generic[T]):
 
 
 def _state(contract: Contract, context: Mapping[str, Any]) -> str:
-    """The state that a check was made in; where the contract does not know it, the one that the context names."""
+    """The state that a check was made in; if the contract does not know it, the state that the context names."""
     states = None if contract.meaning is None else contract.meaning.states
     return (states.standing(context).state if states is not None else "") or state_name(context.get("state")) or ""
 
@@ -301,7 +301,7 @@ def observed(contract: Contract[T], *subscribers: Subscriber) -> Observed[T]:
 
 
 def publish(event: Event, subscribers: Iterable[Subscriber]) -> None:
-    """Give an event to each subscriber; one that fails does not keep it from the others."""
+    """Give an event to each subscriber; if one fails, the others still get it."""
     for subscriber in subscribers:
         try:
             subscriber(event)

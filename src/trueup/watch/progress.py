@@ -1,8 +1,8 @@
-"""A line that says what an ask is doing, for a person who waits: what is sent, why it waits, what is repaired.
+"""A line for a person who waits for an ask: what is being sent, why it is waiting, what is being repaired.
 
-Events enter; one line on a terminal is redrawn and taken away at the end. It counts down the seconds that a call or a wait has left. Where
-nobody looks, each wait, repair and fallback is a line of its own. What a provider or a model wrote is shown as characters that print, and
-never read as markup.
+Takes events; redraws one line on a terminal, and removes it at the end. The line counts down the remaining seconds of a
+call or a wait. Without a terminal, each wait, repair and fallback is printed on a separate line. Text from a provider
+or a model is shown as printable characters and never read as markup.
 """
 
 import sys
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _REASONS = {
-    "rate": "told to slow down",
+    "rate": "rate limited",
     "transient": "the provider failed",
     "nothing": "the reply says nothing",
     "cut": "the reply was cut off",
@@ -39,10 +39,10 @@ _BREAKER = {
 
 
 def said(event: Event) -> str:
-    """What an event means, in a few words; empty for one that a person need not see.
+    """The meaning of an event in a few words; empty for an event that people need not see.
 
     >>> said(events.Waiting(delay=2.04, reason="rate", nth=1))
-    'waiting 2.0 s: told to slow down (retry 1)'
+    'waiting 2.0 s: rate limited (retry 1)'
     >>> said(events.Sent(attempt=1, limit=12, timeout=59.8))
     'asking, call 1 of at most 12, 60 s left'
     """
@@ -57,16 +57,16 @@ def said(event: Event) -> str:
         what = "some fields" if event.fields else "the reply"
         return f"repairing {what}, {event.nth} of {event.most}: {_REASONS.get(event.reason, event.reason)}"
     if isinstance(event, events.Regenerating):
-        return f"asking anew, {event.nth} of {event.most}: {_REASONS.get(event.reason, event.reason)}"
+        return f"asking again, {event.nth} of {event.most}: {_REASONS.get(event.reason, event.reason)}"
     if isinstance(event, events.SteppedDown):
         return f"{event.what} {event.before or '?'} will not do, trying {event.after}"
     if isinstance(event, events.BreakerChanged):
         who = " ".join(filter(None, (event.client, event.model))) or "the model"
         return _BREAKER.get(event.state, "").format(who, event.failures)
     if isinstance(event, events.Aborted):
-        return f"gave a stream up after {event.received} characters: {event.reason}"
+        return f"gave up a stream after {event.received} characters: {event.reason}"
     if isinstance(event, events.Abandoned):
-        return "gave a call up that cannot be stopped: it is still running"
+        return "gave up a call that cannot be stopped: it is still running"
     if isinstance(event, events.Warned):
         return f"the request may exceed the budget of {event.budget}"
     if isinstance(event, events.FellBack):
@@ -75,10 +75,10 @@ def said(event: Event) -> str:
 
 
 def later(event: Event, seconds: float) -> Event:
-    """An event as it is told some seconds later: what a call or a wait has left has become less.
+    """An event as it is shown some seconds later: a call or a wait has less time left.
 
     >>> said(later(events.Waiting(delay=2.0, reason="rate", nth=1), 1.5))
-    'waiting 0.5 s: told to slow down (retry 1)'
+    'waiting 0.5 s: rate limited (retry 1)'
     """
     if isinstance(event, events.Waiting):
         return msgspec.structs.replace(event, delay=max(0.0, event.delay - seconds))
@@ -88,7 +88,7 @@ def later(event: Event, seconds: float) -> Event:
 
 
 class _Line:
-    """The line for an event, made anew each time it is drawn."""
+    """The line for an event, made again each time it is drawn."""
 
     def __init__(self, event: Event, now: Callable[[], float] = time.monotonic) -> None:
         self._event = event
@@ -96,13 +96,13 @@ class _Line:
         self._began = now()
 
     def __rich__(self) -> "Text":
-        from rich.text import Text  # only where somebody looks
+        from rich.text import Text  # only with a terminal
 
         return Text(visible(said(later(self._event, self._now() - self._began))), no_wrap=True, overflow="ellipsis")
 
 
 class Progress:
-    """A subscriber that shows what is going on, on standard error; used with `with`, it cleans up after itself."""
+    """A subscriber that shows the progress on standard error; used with `with`, it cleans up after itself."""
 
     def __init__(self, file: TextIO | None = None, *, live: bool | None = None) -> None:
         self._file = file or sys.stderr
@@ -117,7 +117,7 @@ class Progress:
         self.close()
 
     def close(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         if self._status is not None:
             self._status.stop()
             self._status = None

@@ -1,7 +1,7 @@
-"""Events as Prometheus metrics: checks by contract, state and result, findings by code, the time of a check.
+"""Events as Prometheus metrics: checks by contract, state and result, findings by code, and the time of a check.
 
-Needs the extra `telemetry`. Labels come from contexts, so their number is bounded: the hundred-and-first state and all
-after it are counted under `other`. No server is started.
+Needs the extra `telemetry`. Labels come from contexts, so their number is limited: the hundred-and-first state and all
+later ones are counted under `other`. No server is started.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ SECONDS = (0.00001, 0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3,
 
 
 class LabelValues:
-    """The values that one label has had; the first hundred stay, the others are one."""
+    """The values of one label so far; the first hundred are kept, the others are counted as one."""
 
     __slots__ = ("_seen",)
 
@@ -36,9 +36,9 @@ def prometheus_events(registry: Any = None) -> Subscriber:
     """A subscriber that counts events in `registry`, by default the global one."""
     client = needed("prometheus_client")
     where = {"registry": registry if registry is not None else client.REGISTRY}
-    events = client.Counter("trueup_events", "What happened, by the name of the event.", ["event"], **where)
+    events = client.Counter("trueup_events", "Events, by name.", ["event"], **where)
     checks = client.Counter("trueup_checks", "Replies that were judged.", ["contract", "state", "result"], **where)
-    findings = client.Counter("trueup_findings", "What was found, by code.", ["contract", "code", "level"], **where)
+    findings = client.Counter("trueup_findings", "Findings, by code.", ["contract", "code", "level"], **where)
     fixes = client.Counter("trueup_fixes", "Changes made to replies.", ["contract"], **where)
     seconds = client.Histogram("trueup_check_seconds", "The time of a check.", ["contract"], buckets=SECONDS, **where)
     contracts, states, codes = LabelValues(), LabelValues(), LabelValues()

@@ -1,4 +1,4 @@
-"""Events in structlog: one event is one entry, its fields plain scalars. Needs the extra `telemetry`."""
+"""Events in structlog: each event is one entry, with plain scalars as fields. Needs the extra `telemetry`."""
 
 from typing import Any
 
@@ -12,7 +12,8 @@ def structlog_events(
 ) -> Subscriber:
     """A subscriber that writes each event to the structlog `logger`, by default one named `trueup`.
 
-    `info`, `warnings` and `refusals` name the methods of the logger; what falls under each is as in `log_events`.
+    `info`, `warnings` and `refusals` name the methods of the logger; they are used for the same events as in
+    `log_events`.
     """
     target = logger if logger is not None else needed("structlog").get_logger("trueup")
     methods = {"info": info, "warning": warnings, "refusal": refusals}

@@ -1,6 +1,7 @@
-"""Events in OpenTelemetry: a check is a `gen_ai.evaluation.result` event of the span under way. Needs the extra `telemetry`.
+"""Events in OpenTelemetry: a check is a `gen_ai.evaluation.result` event of the current span. Needs the extra
+`telemetry`.
 
-Events go to the logger provider of the application; nothing is exported unless the application has set that up.
+Events go to the logger provider of the application; nothing is exported unless the application configures that.
 """
 
 from typing import Any
@@ -15,7 +16,8 @@ RESULT = "gen_ai.evaluation.result"
 def telemetry_events(provider: Any = None, *, warnings: Any = None, refusals: Any = None) -> Subscriber:
     """A subscriber that emits each event through a logger `provider`, by default the global one.
 
-    `warnings` and `refusals` are severity numbers, by default `WARN` and `ERROR`; what falls under each is as in `log_events`.
+    `warnings` and `refusals` are severity numbers, by default `WARN` and `ERROR`; they are used for the same events as
+    in `log_events`.
     """
     logs = needed("opentelemetry._logs")
     numbers = logs.SeverityNumber
@@ -39,7 +41,7 @@ def telemetry_events(provider: Any = None, *, warnings: Any = None, refusals: An
 
 
 def _evaluation(event: Checked) -> dict[str, Field]:
-    """The attributes that the conventions name, then our own."""
+    """The attributes from the conventions, then our own."""
     fields = fields_of(event)
     found = {
         "gen_ai.evaluation.name": event.contract or "trueup",
