@@ -18,7 +18,7 @@ import yaml
 
 import trueup
 from tools import pages
-from tools.doctests import ContractOptions
+from tools.doctests import DocumentedOptions
 from trueup.checks.reply import compile_reply
 from trueup.checks.rules import compile_rules
 from trueup.contract.files import parts
@@ -62,7 +62,7 @@ def file_of(module: str) -> Path | None:
 def visited(module: str) -> griffe.Module:
     file = file_of(module)
     assert file is not None
-    found = griffe.visit(module, file, file.read_text("utf-8"), extensions=griffe.Extensions(ContractOptions()))
+    found = griffe.visit(module, file, file.read_text("utf-8"), extensions=griffe.Extensions(DocumentedOptions()))
     assert isinstance(found, griffe.Module)
     return found
 

@@ -47,7 +47,7 @@ class Defaults(griffe.Extension):
             attr.value = None
 
 
-class ContractOptions(griffe.Extension):
+class DocumentedOptions(griffe.Extension):
     """Puts the declared options in place of the `**options` of `Contract`, and a sentence beside each in the tables for type checkers."""
 
     def on_class_members(self, *, cls: griffe.Class, **_: Any) -> None:

@@ -7,6 +7,7 @@ as they arrive, but never shown.
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
+from warnings import warn
 
 import msgspec
 
@@ -187,3 +188,10 @@ class CallInProgress:
 
 def _calling(name: str) -> Reply:
     return Reply(calls=(ToolCall(name, {}, id="call", raw_args="{}"),), finish="tool")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Part":
+        warn("trueup.ask.gate.Part is deprecated since 0.2; use AnswerPart", DeprecationWarning, stacklevel=2)
+        return AnswerPart
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
