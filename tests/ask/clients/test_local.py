@@ -250,7 +250,7 @@ def test_weights_that_are_not_there_are_not_found(monkeypatch: pytest.MonkeyPatc
     assert weights.find() is None
 
 
-@pytest.mark.parametrize(("content", "words"), [(None, "cannot be read"), (b"PK\x03\x04", "no GGUF model")])
+@pytest.mark.parametrize(("content", "words"), [(None, "cannot be read"), (b"PK\x03\x04", "not a GGUF model")])
 def test_a_file_that_is_no_model_is_refused(tmp_path: Path, content: bytes | None, words: str) -> None:
     file = tmp_path / "model.gguf"
     if content is not None:

@@ -97,7 +97,7 @@ def test_a_hook_returns_a_request() -> None:
     ("options", "said"),
     [
         ({"on_request": "log"}, "on_request is a function that takes a Request; got str"),
-        ({"cache": "replies.db"}, r"cache is one such as FileCache\(path\) or MemoryCache\(\); got str"),
+        ({"cache": "replies.db"}, r"cache is a cache, such as FileCache\(path\) or MemoryCache\(\); got str"),
         ({"cache": {}}, "got dict"),
     ],
 )

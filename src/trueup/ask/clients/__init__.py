@@ -1,1 +1,1 @@
-"""Clients: one file per kind of thing that can be asked."""
+"""Clients: one file for each kind of client, SDK or callable that can be asked."""

@@ -1,8 +1,7 @@
 """The anthropic SDK's clients, synchronous and asynchronous.
 
-A request enters, a message leaves. System messages become the `system` parameter; the SDK holds the model to a schema
-through `output_config`, or not at all: there is no mode for any JSON object. A temperature is sent where this version of
-the SDK takes one.
+Takes a request; returns a message. System messages become the `system` parameter. A schema is enforced through `output_config`; there is
+no mode for arbitrary JSON objects. A temperature is sent if this version of the SDK takes one.
 """
 
 import inspect
@@ -14,7 +13,7 @@ from trueup.ask.clients.sdk import Sdk, awaits, needed, recent, single
 from trueup.ask.requests.strictness import held_schema
 from trueup.ask.shapes.anthropic import as_anthropic
 
-_MAX_TOKENS = 4096  # the protocol wants a limit
+_MAX_TOKENS = 4096  # the protocol requires a limit
 
 
 class Anthropic(Sdk):
@@ -44,7 +43,7 @@ class Anthropic(Sdk):
 
 
 def message_parameters(request: Request) -> dict[str, Any]:
-    """A request in Anthropic's words.
+    """A request as Anthropic's parameters.
 
     >>> message_parameters(Request([{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"}]))
     {'messages': [{'role': 'user', 'content': 'Hi'}], 'max_tokens': 4096, 'system': [{'type': 'text', 'text': 'Be kind.'}]}

@@ -1,8 +1,8 @@
 """boto3's `bedrock-runtime` client: Converse and ConverseStream.
 
-A request enters, a response leaves, or the events of its stream. There is no JSON mode for every model: where this version of boto3 knows
-`outputConfig` it is tried first, then a tool that must be called. The SDK's own retries are held back for our calls alone; calls that the
-caller makes with the same client are retried as before.
+Takes a request; returns a response, or the events of its stream. Not every model has a JSON mode: `outputConfig` is tried first if this
+version of boto3 supports it, then a tool that must be called. The SDK's own retries are switched off only for trueup's calls; the
+caller's own calls with the same client are retried as before.
 """
 
 from contextvars import ContextVar
@@ -25,7 +25,7 @@ class Bedrock(Sdk):
     """`boto3.client("bedrock-runtime")`."""
 
     provider = "bedrock"
-    dialect = "anthropic"  # what its structured outputs take
+    dialect = "anthropic"  # the dialect of its structured outputs
     has_async = False
     kind = "this bedrock-runtime client"
 
@@ -47,13 +47,13 @@ class Bedrock(Sdk):
             _ours.reset(token)
         if stream:
             return found["stream"]
-        if "output" not in found:  # botocore passes over a body that it cannot parse
-            raise TransportFailure(CallFailure("the body of the reply is no JSON: it was cut off", code="cut"))
+        if "output" not in found:  # botocore ignores a body that it cannot parse
+            raise TransportFailure(CallFailure("the body of the reply is not JSON: it was cut off", code="cut"))
         return found
 
 
 def _once(**said: Any) -> None:
-    """Asked by botocore whether a call is to be made again: one of ours ends here, before the handler that retries is asked."""
+    """Handle botocore's question whether to repeat a call: trueup's calls end here, before botocore's own retry handler."""
     if not _ours.get():
         return
     if said.get("caught_exception") is not None:
@@ -66,7 +66,7 @@ def _once(**said: Any) -> None:
 
 
 def converse_parameters(request: Request) -> dict[str, Any]:
-    """A request in the words of Converse.
+    """A request as Converse's parameters.
 
     >>> converse_parameters(Request([{"role": "user", "content": "Hi"}], model="m", max_tokens=9))["inferenceConfig"]
     {'maxTokens': 9}
@@ -91,7 +91,7 @@ def converse_parameters(request: Request) -> dict[str, Any]:
 
 
 def _called(messages: list[Any]) -> tuple[Tool, ...]:
-    """The tools that a conversation has called: Converse refuses calls in the history of a request that names no tools."""
+    """The tools that a conversation has called. Converse refuses a history with calls if the request does not contain tools."""
     blocks = (block for message in messages for block in message["content"] if isinstance(block, dict))
     return tuple(
         Tool(name) for name in dict.fromkeys(block["toolUse"]["name"] for block in blocks if "toolUse" in block)
@@ -104,7 +104,7 @@ def _spec(tool: Tool) -> dict[str, Any]:
 
 
 def _choice(request: Request) -> dict[str, Any]:
-    """What is said about calling tools; Converse has no word for a tool that may not be called."""
+    """The tool choice; Converse cannot forbid calling a tool."""
     if "tool_choice" in request.without or not request.call_tools:
         return {}
     if request.forced_tool:

@@ -1,8 +1,8 @@
-"""Any callable as a client: it gets the messages, and of the parameters those that its signature names.
+"""Any callable as a client: it gets the messages, and the parameters that its signature names.
 
-`def call(messages): …` is enough. A callable that names `response_format`, or takes any keyword, is held to the schema the
-way OpenAI's are; one that does not is asked in words. It may return text or any provider's reply, and may be asynchronous.
-One that is not known to be asynchronous may block: it is called in a worker.
+`def call(messages): …` is enough. A callable that names `response_format`, or takes any keyword, is held to the schema
+as in OpenAI's API; other callables are asked in words. It may return text or any provider's reply, and may be asynchronous.
+A callable that is not known to be asynchronous may block, so it is called in a worker.
 """
 
 import inspect
@@ -48,7 +48,7 @@ class CallableClient(Client):
 
     @property
     def label(self) -> str:
-        """Its name, without what tells it from others of that name."""
+        """The name of the callable, which others may share."""
         return title(self._call)
 
     def _result(self, request: Request) -> Any:
@@ -90,7 +90,7 @@ class CallableClient(Client):
                 yield inner
 
     def _blocking(self, request: Request) -> Iterator[Any]:
-        """The pieces as far as they are there without awaiting anything, or what is to be awaited."""
+        """The pieces that are available without awaiting, or the awaitable."""
         result = self._result(request)
         if inspect.isawaitable(result) or hasattr(result, "__aiter__"):
             yield _ToAwait(result)
@@ -99,13 +99,13 @@ class CallableClient(Client):
 
 
 class _ToAwait(NamedTuple):
-    """What a callable returned that turned out to be asynchronous."""
+    """The result of a callable that turned out to be asynchronous."""
 
     result: Any
 
 
 def _iterable(result: Any) -> Iterable[Any]:
-    if isinstance(result, str | bytes | dict) or hasattr(result, "model_dump"):  # a whole reply, in one piece
+    if isinstance(result, str | bytes | dict) or hasattr(result, "model_dump"):  # a whole reply
         return (result,)
     if hasattr(result, "__iter__"):
         pieces: Iterable[Any] = result
@@ -119,22 +119,22 @@ async def _awaited(result: Any) -> AsyncIterator[Any]:
     if hasattr(result, "__aiter__"):
         async for piece in result:
             yield piece
-    else:  # a coroutine has made the iterable: it runs where the coroutine ran
+    else:  # a coroutine has made the iterable, which runs in the same place as the coroutine
         for piece in _iterable(result):
             yield piece
 
 
 class _Taken(NamedTuple):
-    """What a callable takes of a request, and how it is called."""
+    """The parameters that a callable takes, and how it is called."""
 
-    names: frozenset[str]  # the parameters that it names
-    anything: bool  # it takes any keyword
-    keyword: bool  # it wants the messages by name
+    names: frozenset[str]  # the parameters in its signature
+    anything: bool  # whether it takes any keyword
+    keyword: bool  # whether it takes the messages as a keyword
     is_async: bool
 
 
 def _taken(call: Callable[..., Any]) -> _Taken:
-    if type(call) is FunctionType and not call.__dict__:  # one that says nothing about itself: its code tells all
+    if type(call) is FunctionType and not call.__dict__:  # without `__signature__` and the like
         return _taken_by(call.__code__)
     own = getattr(call, "__call__", None)  # noqa: B004 - the method itself is looked at
     is_async = inspect.iscoroutinefunction, inspect.isasyncgenfunction
@@ -143,13 +143,13 @@ def _taken(call: Callable[..., Any]) -> _Taken:
 
 @lru_cache(maxsize=256)
 def _taken_by(code: CodeType) -> _Taken:
-    """The same for a function with this code: what it takes does not depend on its defaults."""
+    """The same for a function with this code; its defaults make no difference."""
     function = FunctionType(code, {}, closure=tuple(CellType() for _ in code.co_freevars) or None)
     return _Taken(*_accepted(function), bool(code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)))
 
 
 def _accepted(call: Callable[..., Any]) -> tuple[frozenset[str], bool, bool]:
-    """The parameters that a callable names, whether it takes any, and whether it wants the messages by name."""
+    """The parameters that a callable names, whether it takes any keyword, and whether it takes the messages as a keyword."""
     try:
         parameters = inspect.signature(call).parameters
     except (TypeError, ValueError):
@@ -162,7 +162,7 @@ def _accepted(call: Callable[..., Any]) -> tuple[frozenset[str], bool, bool]:
     if not by_name and not any(kind in _PLACED for kind in kinds.values()):
         if not anything:
             raise TypeError(
-                f"cannot ask {getattr(call, '__qualname__', 'this callable')}: it takes no messages; give a callable such as `def call(messages): …`"
+                f"cannot ask {getattr(call, '__qualname__', 'this callable')}: it does not take messages; give a callable such as `def call(messages): …`"
             )
         by_name = True
     return frozenset(name for name in kinds if name in _NAMES), anything, by_name

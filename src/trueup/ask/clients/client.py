@@ -1,6 +1,6 @@
-"""Client: what can be asked. A request enters, the provider's raw reply leaves, or the pieces of a stream.
+"""The base of clients, which take a request and return the provider's raw reply, or the pieces of a stream.
 
-A client sends once and decides nothing: no retry of its own, no second model, no repair. What goes wrong it raises. `send` and `stream` may
+A client sends once and makes no decisions: it does not retry, change the model or repair replies. It raises errors. `send` and `stream` may
 block: drivers call them in a worker, which can be given up at any time.
 """
 
@@ -15,29 +15,29 @@ from trueup.conform.dialects import Provider
 
 
 class Client:
-    """One way to reach models; a kind of client overrides what it can do."""
+    """One way to reach models; each kind of client overrides the methods that it supports."""
 
     key = ""
-    modes: tuple[Mode, ...] = MODES  # its usual ladder
-    able: tuple[Mode, ...]  # everything that it can do, if that is more
+    modes: tuple[Mode, ...] = MODES  # its default ladder
+    able: tuple[Mode, ...]  # all modes that it supports, if there are more
     provider = "openai"
     finishes = True
-    takes_tools = True  # False: a model must be told of tools in words
-    dialect: Provider | Literal[""] = "openai"  # which schemas the provider enforces; empty: none
+    takes_tools = True  # False: tools are described to the model in words
+    dialect: Provider | Literal[""] = "openai"  # of the schemas that the provider enforces; empty: none
     kind = "client"
 
     @property
     def is_async(self) -> bool:
-        """Whether it can only be awaited."""
+        """Whether the client can only be awaited."""
         return False
 
     @property
     def label(self) -> str:
-        """What it is called in attempts and events: its kind and address."""
+        """The name of the client in attempts and events: its kind and address."""
         return self.key
 
     def send(self, request: Request) -> Any:  # noqa: ARG002 - the signature of all clients
-        """Send a request and give the raw reply."""
+        """Send a request and return the raw reply."""
         raise TypeError(f"{self.kind} is asynchronous; use `await contract.aask(…)`")
 
     async def asend(self, request: Request) -> Any:
@@ -45,10 +45,10 @@ class Client:
         return await arun(partial(self.send, request))
 
     def close(self) -> None:
-        """Give back what the client itself has opened; what the caller has opened stays open."""
+        """Close the connections that the client itself opened; those that the caller opened stay open."""
 
     def stream(self, request: Request) -> Iterator[Any]:  # noqa: ARG002 - as above
-        """Send a request and give the pieces of the reply as they come."""
+        """Send a request and yield the pieces of the reply as they arrive."""
         raise TypeError(f"{self.kind} cannot stream here; use `contract.ask(…)`, or `contract.aask_stream(…)`")
 
     def astream(self, request: Request) -> AsyncIterator[Any]:
@@ -57,7 +57,7 @@ class Client:
 
 
 def kinds_of(held: Any) -> tuple[type, ...]:
-    """The classes that an object says it is of: a proxy around a client, such as that of a tracer, is known as the client.
+    """The classes of an object, according to its `__class__`, so that a tracer's proxy around a client is recognized as the client.
 
     >>> kinds_of(True)
     (<class 'bool'>, <class 'int'>, <class 'object'>)

@@ -1,6 +1,6 @@
 """The cohere SDK's clients of version 2 of the API, synchronous and asynchronous.
 
-A request enters, a response leaves. Cohere takes a JSON mode or tools, not both in one request: beside tools, the value is asked for as a
+Takes a request; returns a response. Cohere takes a JSON mode or tools, but not both in one request: with tools, the value is requested as a
 call. The SDK's retries are switched off for each call.
 """
 
@@ -38,7 +38,7 @@ class Cohere(Sdk):
 
 
 def chat_v2_parameters(request: Request) -> dict[str, Any]:
-    """A request in Cohere's words.
+    """A request as Cohere's parameters.
 
     >>> chat_v2_parameters(Request([{"role": "user", "content": "Hi"}], mode="json_object"))["response_format"]
     {'type': 'json_object'}
@@ -46,7 +46,7 @@ def chat_v2_parameters(request: Request) -> dict[str, Any]:
     options: dict[str, Any] = {"max_retries": 0}
     if request.timeout is not None:
         options["timeout"] = request.timeout
-        options["timeout_in_seconds"] = max(1, int(request.timeout))  # what versions before 7 go by
+        options["timeout_in_seconds"] = max(1, int(request.timeout))  # for versions before 7
     given: dict[str, Any] = {"messages": as_cohere(request.messages), "request_options": options}
     if request.model:
         given["model"] = request.model

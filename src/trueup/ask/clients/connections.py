@@ -1,8 +1,8 @@
-"""Connections of our own for an asynchronous client of httpx that belongs to the caller.
+"""Separate connections for the caller's asynchronous httpx client.
 
-A client enters; a copy with the same settings and no connections leaves. Connections belong to the event loop in which they were opened,
-so a client that serves a loop of the caller's and ours needs two sets of them. The copy keeps no connection after a call: the caller cannot
-close it. Nothing is copied of a client that is built in another way: it is returned as it is.
+Takes a client; returns a copy with the same settings and no connections. Connections belong to the event loop in which they were opened,
+so a client that is used in the caller's loop and in trueup's needs two sets of them. The copy keeps no connections open after a call,
+because the caller cannot close it. A client that is not built as expected is returned unchanged.
 """
 
 import contextlib
@@ -16,12 +16,12 @@ from trueup.ask.clients import event_loop
 
 _lock = threading.Lock()
 _copies: "weakref.WeakKeyDictionary[Any, Any]" = weakref.WeakKeyDictionary()
-if hasattr(os, "register_at_fork"):  # a child must not use the connections of its parent
+if hasattr(os, "register_at_fork"):  # a child process must not use its parent's connections
     os.register_at_fork(after_in_child=_copies.clear)
 
 
 def own_connections(client: Any) -> Any:
-    """A copy of a client for the loop of `bridge`, made once; the client itself where it cannot be copied.
+    """A copy of a client for trueup's own event loop, made once; the client itself if it cannot be copied.
 
     >>> own_connections("no client")
     'no client'
@@ -56,5 +56,5 @@ def _emptied(transport: Any) -> Any:
 
 def _close(copied: Any) -> None:
     """Close the connections in the loop that they belong to, at the latest when the program ends."""
-    with contextlib.suppress(Exception):  # the program ends: there is nobody to tell
+    with contextlib.suppress(Exception):  # the program is ending: nobody could handle an error
         event_loop.leave(copied.aclose())

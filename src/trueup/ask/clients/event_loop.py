@@ -1,7 +1,8 @@
-"""An event loop of our own for SDKs that can only be awaited, so that synchronous code can ask them.
+"""An event loop for SDKs that can only be awaited, so that synchronous code can ask them.
 
-A coroutine or an asynchronous iterator enters, its result or its pieces leave in the thread that waits. One loop in a daemon thread serves
-the whole process: connections that an SDK keeps open belong to the loop in which they were opened. A call that is given up is cancelled.
+Takes a coroutine or an asynchronous iterator; returns its result or its pieces in the waiting thread. One loop in a daemon thread serves
+the whole process, because connections that an SDK keeps open belong to the loop in which they were opened. Calls that are given up are
+cancelled.
 """
 
 import asyncio
@@ -20,12 +21,12 @@ _THREAD = "trueup-loop"
 _MOMENT = 0.2  # seconds
 _lock = threading.Lock()
 _running: list[asyncio.AbstractEventLoop] = []
-if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
+if hasattr(os, "register_at_fork"):  # a child process does not have its parent's threads
     os.register_at_fork(after_in_child=_running.clear)
 
 
 def wait(awaited: Coroutine[Any, Any, R]) -> R:
-    """The result of a coroutine, which runs in the loop.
+    """Run a coroutine in the loop and return its result.
 
     >>> async def three():
     ...     return 3
@@ -37,18 +38,18 @@ def wait(awaited: Coroutine[Any, Any, R]) -> R:
         with stopping(future.cancel):
             return future.result()
     finally:
-        future.cancel()  # where waiting was interrupted; nothing to a call that has ended
+        future.cancel()  # if waiting was interrupted; no effect if the call has ended
 
 
 def leave(awaited: Coroutine[Any, Any, object]) -> None:
-    """Run a coroutine in the loop without waiting for its result; in another thread, wait a moment for its end."""
+    """Run a coroutine in the loop without waiting for its result; a caller in another thread waits a moment for its end."""
     future = asyncio.run_coroutine_threadsafe(awaited, _loop())
     if threading.current_thread().name != _THREAD:
         wait_for([future], timeout=_MOMENT)
 
 
 def pieces_of(pieces: AsyncIterator[R]) -> Iterator[R]:
-    """The pieces of an asynchronous iterator, which is closed at the end, also if the call was given up."""
+    """The pieces of an asynchronous iterator, which is closed at the end, even if the call was given up."""
     try:
         while (piece := wait(_next(pieces))) is not _END:
             yield piece

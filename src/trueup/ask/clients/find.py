@@ -1,7 +1,7 @@
-"""Which client a caller's object is: a client of the house, an SDK's, a framework's, an address, or any callable.
+"""Finds the client for a caller's object: trueup's own clients, an SDK's or a framework's, an address, or any callable.
 
-Objects are known by their class and its module, so no SDK is imported to find out. Anything else is refused with a list of
-what is accepted.
+Objects are recognized by their class and its module, so no SDK is imported. For anything else, it raises an error that lists the
+supported clients.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,8 @@ from typing import Any
 from trueup.ask.clients.client import Client, kinds_of
 from trueup.verdict.secrets import masked
 
-_ANTHROPIC = ("Anthropic", "AsyncAnthropic", "SyncAPIClient", "AsyncAPIClient")  # the last two: those of clouds
-# The package of an object's class, what the object must have, and the module and class of the client for it.
+_ANTHROPIC = ("Anthropic", "AsyncAnthropic", "SyncAPIClient", "AsyncAPIClient")  # the last two: clouds' bases
+# The package of an object's class, a test for the object, and the module and class of the client for it.
 _KINDS: tuple[tuple[str, Callable[[Any], bool], str, str], ...] = (
     ("openai", lambda call: _has_class(call, "Responses", "AsyncResponses"), "responses", "Responses"),
     ("openai", lambda call: _has_class(call, "OpenAI", "AsyncOpenAI"), "openai", "OpenAI"),
@@ -27,7 +27,7 @@ _KINDS: tuple[tuple[str, Callable[[Any], bool], str, str], ...] = (
     ("pydantic_ai", lambda call: hasattr(call, "request") and hasattr(call, "model_name"), "pydantic_ai", "PydanticAI"),
 )
 _PACKAGES = frozenset(package for package, *_ in _KINDS)
-# What to give in place of another object of the same package, such as a part of a client.
+# The advice for other objects of the same package, such as a part of a client.
 _INSTEAD = {
     "openai": "give the client, such as OpenAI(…), or its `responses`",
     "anthropic": "give the client, such as Anthropic(…)",
@@ -46,7 +46,7 @@ _OTHERS = (
 
 
 def find_client(call: Any) -> Client:
-    """The client for what was given to ask.
+    """The client for the caller's object.
 
     >>> find_client(lambda messages: "hi").modes
     ('text',)
@@ -71,7 +71,7 @@ def find_client(call: Any) -> Client:
         from trueup.ask.clients.litellm import LiteLLM
 
         return LiteLLM(call)
-    if hasattr(call.__class__, "invoke") and hasattr(call.__class__, "ainvoke"):  # a mock itself has every attribute
+    if hasattr(call.__class__, "invoke") and hasattr(call.__class__, "ainvoke"):  # mocks have every attribute
         from trueup.ask.clients.langchain import Runnable
 
         return Runnable(call)
@@ -85,18 +85,18 @@ def find_client(call: Any) -> Client:
 def _refusal(call: Any, home: str) -> str:
     """Why an object cannot be asked, and what to give instead."""
     if isinstance(call, type):
-        return f"cannot ask the class {call.__name__}: make a client of it first, such as {call.__name__}(…)"
+        return f"cannot ask the class {call.__name__}: give an instance of it, such as {call.__name__}(…)"
     if isinstance(call, ModuleType):
         return f"cannot ask the module {call.__name__}: {_INSTEAD.get(call.__name__, _OTHERS)}"
     if home == "botocore" and (service := _service(call)):
         return f"cannot ask the boto3 client of {service!r}: {_INSTEAD[home]}"
     if home:
-        return f"cannot ask {type(call).__name__} of {home}: {_INSTEAD[home]}"
+        return f"cannot ask a {type(call).__name__} of {home}: {_INSTEAD[home]}"
     return f"cannot ask an object of type {type(call).__name__}: {_OTHERS}"
 
 
 def _home(call: Any) -> str:
-    """The package that an object's class, or a class it is made from, comes from; a module is its own."""
+    """The package of an object's class or of one of its base classes; for a module, its own name."""
     name = getattr(call, "__name__", None)
     if name == "ollama" and hasattr(call, "chat"):
         return "ollama"
@@ -112,7 +112,7 @@ def _has_class(call: Any, *names: str) -> bool:
 
 
 def _service(call: Any) -> str:
-    """The AWS service of a boto3 client; empty where it is none."""
+    """The AWS service of a boto3 client; empty for other objects."""
     model = getattr(getattr(call, "meta", None), "service_model", None)
     return str(getattr(model, "service_name", ""))
 

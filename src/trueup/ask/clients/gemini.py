@@ -1,7 +1,7 @@
 """The google-genai SDK's client, its synchronous and its asynchronous side.
 
-A request enters, a response leaves. Messages become contents, system messages the system instruction. Functions are never called by the
-SDK itself, and its retries are switched off, but for one: its asynchronous side opens a connection that was reset once more, unasked.
+Takes a request; returns a response. Messages become contents, and system messages become the system instruction. The SDK does not call
+functions itself, and its retries are switched off. The exception: its asynchronous side always reopens a connection that was reset, once.
 """
 
 from typing import Any
@@ -37,7 +37,7 @@ class Gemini(Sdk):
 
 
 def content_parameters(request: Request) -> dict[str, Any]:
-    """A request in Gemini's words."""
+    """A request as Gemini's parameters."""
     parameters = dict(request.parameters)
     parameters |= plain_settings(parameters.pop("config", None))
     model = needed(parameters.pop("model", None) or request.model, "the google-genai client", "gemini-2.5-flash")
@@ -66,7 +66,7 @@ def content_parameters(request: Request) -> dict[str, Any]:
 
 
 def _calling(request: Request) -> dict[str, Any] | None:
-    """What is said about calling functions; None where nothing is."""
+    """The function calling mode; None for the provider's default."""
     if not request.call_tools:
         return {"mode": "NONE"}
     if request.forced_tool:

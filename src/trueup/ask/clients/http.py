@@ -1,7 +1,7 @@
-"""Plain HTTP to any server that speaks OpenAI's chat completions; needs the extra `http`.
+"""Plain HTTP to any server that supports OpenAI's chat completions; needs the extra `http`.
 
-A request enters, the parsed body leaves. Redirects are not followed, and bodies are bounded. How long a call may take is for its driver to
-decide. A body that is not JSON was cut off and is a failure, never the model's text.
+Takes a request; returns the parsed body. Redirects are not followed, and the size of bodies is limited. The driver decides how long a call
+may take. A body that is not JSON was cut off and is a failure, never the model's text.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -27,7 +27,7 @@ class Http(Client):
     """A server by its address: `Http("http://127.0.0.1:8080/v1", key=…)`."""
 
     able = ALL_MODES
-    kind = "this address"  # connections of asynchronous calls end with the call
+    kind = "this address"  # asynchronous calls close their connections
 
     def __init__(
         self, url: str, *, key: str | None = None, headers: dict[str, str] | None = None, max_bytes: int = MAX_BYTES
@@ -39,7 +39,7 @@ class Http(Client):
         if key:
             self._headers["authorization"] = f"Bearer {key}"
         self._max = max_bytes
-        # The context of TLS is costly to make: once for all calls, and not at all where there is no TLS.
+        # A TLS context is expensive to make: make it once for all calls, and only if TLS is used.
         self._verify: Any = self._httpx.create_ssl_context() if self.url.startswith("https:") else False
         self._sync: Any = None
 
@@ -113,7 +113,7 @@ class Http(Client):
 
 
 class _Events:
-    """The data of server-sent events, out of bytes in any cutting."""
+    """Reads the data of server-sent events from pieces of bytes."""
 
     __slots__ = ("_rest",)
 
@@ -134,11 +134,11 @@ class _Events:
                 try:
                     yield msgspec.json.decode(data)
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                    raise TransportFailure(CallFailure("an event of the stream is no JSON", code="cut")) from None
+                    raise TransportFailure(CallFailure("an event of the stream is not JSON", code="cut")) from None
 
 
 def completions_url(url: str) -> str:
-    """The address that takes chat completions.
+    """The URL of the server's chat completions endpoint.
 
     >>> completions_url("http://127.0.0.1:8080"), completions_url("http://x/v1/")
     ('http://127.0.0.1:8080/v1/chat/completions', 'http://x/v1/chat/completions')
@@ -159,7 +159,7 @@ def _parsed(response: Any, body: bytes, request: Request) -> Any:
         found = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise TransportFailure(
-            CallFailure("the body of the reply is no JSON: it was cut off", status=response.status_code, code="cut")
+            CallFailure("the body of the reply is not JSON: it was cut off", status=response.status_code, code="cut")
         ) from None
     if not isinstance(found, dict):
         raise TransportFailure(

@@ -1,7 +1,7 @@
-"""Who a callable is: what tells it from others, for what a process remembers about each.
+"""The identity of a callable, for everything that a process remembers about it.
 
-A callable enters, a name leaves: the same one for the same callable, and for one that was made again from the same parts. Objects are
-told apart by tokens that are never given twice, so that a new object does not inherit from one that is gone and had its address.
+Takes a callable; returns a name, which is the same if the callable is made again from the same parts. Objects are identified by
+tokens that are never used twice, so a new object at the memory address of a deleted one has another identity.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import Any
 from weakref import ref
 
 _PLAIN = (str, bytes, int, float, type(None))
-_DEEP = 4  # functions that hold functions
+_DEEP = 4  # levels of functions inside functions
 _tokens: "dict[int, tuple[ref[Any], str]]" = {}
 
 
@@ -30,7 +30,7 @@ def identity(call: Callable[..., Any]) -> str:
 
 
 def token(held: Any) -> str:
-    """What tells an object from all others, of other processes too; for one that cannot be referenced weakly, it is new each time."""
+    """A unique token for an object, across processes; an object without weak references gets a new one each time."""
     place = id(held)
     known = _tokens.get(place)
     if known is not None and known[0]() is held:
@@ -45,12 +45,12 @@ def token(held: Any) -> str:
 
 def _forget(place: int, gone: "ref[Any]") -> None:
     known = _tokens.get(place)
-    if known is not None and known[0] is gone:  # the place may have been taken by another object since
+    if known is not None and known[0] is gone:  # another object may have this id now
         del _tokens[place]
 
 
 def _name(call: Any, depth: int) -> str | None:
-    """The name of a callable; None if it holds something that can only be known by the callable itself."""
+    """The name of a callable; None if only the callable object itself can identify its contents."""
     if ismethod(call):
         return f"{title(call)}:{token(call.__self__)}"
     if isinstance(call, partial):
@@ -60,7 +60,7 @@ def _name(call: Any, depth: int) -> str | None:
         return f"{title(call)}:{token(call)}"
     code = call.__code__
     name = f"{title(call)}:{code.co_firstlineno}"
-    if call.__name__ == "<lambda>":  # there may be several in a line
+    if call.__name__ == "<lambda>":  # a line may contain several
         name += f":{max(column or 0 for *_, column, _ in code.co_positions())}"
     defaults = call.__kwdefaults__ or {}
     cells = call.__closure__ or ()
@@ -68,14 +68,14 @@ def _name(call: Any, depth: int) -> str | None:
         return name
     try:
         contents = [cell.cell_contents for cell in cells]
-    except ValueError:  # one is not filled yet
+    except ValueError:  # a cell is not filled yet
         return None
     held = _digest([*contents, *(call.__defaults__ or ()), *defaults.values()], depth)
     return held and f"{name}:{held}"
 
 
 def _digest(values: list[Any], depth: int) -> str | None:
-    """A short text that is equal for the same values; it shows nothing of them, for a key may be among them."""
+    """A short text that is equal for equal values. It does not reveal them, because they may contain a key."""
     parts = [_part(value, depth) for value in values]
     if None in parts:
         return None

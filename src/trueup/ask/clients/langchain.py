@@ -1,10 +1,10 @@
 """LangChain: a chat model, or any runnable that takes messages.
 
-A request enters, a message leaves. A chat model is given tools, temperature and limits; one of `langchain_openai` gets the schema too, any
-other one that binds tools can be asked for the value as a call. What was bound to a model or configured stays. Other runnables get the
-messages alone, a chain that begins with a prompt as its placeholder; what `with_structured_output` parsed is judged as the JSON that it
-stands for. Models of `langchain_openai` and `langchain_anthropic` get a timeout, send once, and a stream of theirs that does not say how
-it ended counts as cut off. Of other models, switch the retries off yourself.
+Takes a request; returns a message. A chat model gets tools, temperature and limits. Models of `langchain_openai` also get the schema; other
+models that bind tools can be asked for the value as a call. Bindings and configuration are kept. Other runnables get only the messages,
+which fill the placeholder of a chain that begins with a prompt. Results of `with_structured_output` are judged as JSON. Models of
+`langchain_openai` and `langchain_anthropic` get a timeout and send once, and their streams count as cut off if they do not report how they
+ended. For other models, switch the retries off yourself.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -34,7 +34,7 @@ from trueup.verdict.codec import written
 _KNOWN = {"langchain_openai": "request_timeout", "langchain_anthropic": "default_request_timeout"}
 _ENDINGS = ("finish_reason", "stop_reason", "status")
 _RAW = frozenset({"raw", "parsed", "parsing_error"})
-_CUT = "the stream ended before the reply did"
+_CUT = "the stream ended before the reply was complete"
 
 
 class Runnable(Client):
@@ -54,7 +54,7 @@ class Runnable(Client):
         self._own_timeout = getattr(runnable, _KNOWN[home], None) if self._is_known else None
         self._runnable = single(runnable) if self._is_known else runnable
         self._blocks = only_blocks(runnable)
-        self._only_awaits = hasattr(runnable, "afunc") and not hasattr(runnable, "func")  # a lambda of theirs
+        self._only_awaits = hasattr(runnable, "afunc") and not hasattr(runnable, "func")  # a RunnableLambda
         self.takes_tools = self._is_known or (self._is_model and binds(runnable))
         forces = self.takes_tools and (self._is_known or binds(runnable, tool_choice="any"))
         holds = self._is_model and home == "langchain_openai"
@@ -65,7 +65,7 @@ class Runnable(Client):
 
     @property
     def is_async(self) -> bool:
-        """Whether it can only be awaited."""
+        """Whether the runnable can only be awaited."""
         return self._only_awaits
 
     def _bound(self, request: Request) -> Any:
@@ -78,10 +78,10 @@ class Runnable(Client):
         own = {name: value for name, value in self._own.items() if name not in request.without or name == "max_tokens"}
         given = own | chat_parameters(request)
         if not self.dialect:
-            given.pop("max_completion_tokens", None)  # a name of OpenAI's alone
+            given.pop("max_completion_tokens", None)  # only OpenAI uses this name
         if self._is_known and request.timeout is not None and "timeout" not in given:
             most = self._own_timeout
-            if not most or isinstance(most, int | float):  # one of several parts is the caller's own affair
+            if not most or isinstance(most, int | float):  # leave a timeout with several parts as it is
                 given["timeout"] = min(most, request.timeout) if most and most > 0 else request.timeout
         runnable = without(self._runnable, request.without) if self._is_known else self._runnable
         if request.tools:
@@ -131,14 +131,14 @@ class Runnable(Client):
 
 
 class _Pieces:
-    """The pieces of a stream: messages as they come; of values that a parser makes, the sum, or the last one, which is the longest."""
+    """The pieces of a stream: messages as they arrive. For a parser's values, their sum, or the last one, which is the longest."""
 
     def __init__(self, *, says_end: bool) -> None:
         self._ended = not says_end
         self._value: Any = None
 
     def feed(self, piece: Any) -> Iterator[Any]:
-        if isinstance(piece, dict) and piece.keys() <= _RAW:  # of `with_structured_output(…, include_raw=True)`
+        if isinstance(piece, dict) and piece.keys() <= _RAW:  # from `with_structured_output(…, include_raw=True)`
             if "raw" not in piece:
                 return
             piece = piece["raw"]
@@ -146,7 +146,7 @@ class _Pieces:
         if not _is_value(piece):
             yield piece
         elif isinstance(piece, dict) and hasattr(piece, "__add__") and self._value is not None:
-            self._value = self._value + piece  # the parts of parallel runnables
+            self._value = self._value + piece  # parts from parallel runnables
         else:
             self._value = piece
 
@@ -158,14 +158,14 @@ class _Pieces:
 
 
 def _is_value(reply: Any) -> bool:
-    """Whether a runnable gave what a parser made of a message, and not a message."""
+    """Whether a runnable returned a parsed value, and not a message."""
     if isinstance(reply, str | bytes) or hasattr(reply, "content"):
         return False
     return any(found.code == "R001" for found in read(reply).findings)
 
 
 def _replied(reply: Any) -> Any:
-    """A reply that can be judged: a value that a parser made is the JSON it stands for."""
+    """A reply that can be judged; a parsed value becomes JSON."""
     if not _is_value(reply):
         return reply
     dumps: Callable[[], str] | None = getattr(reply, "model_dump_json", None)
@@ -173,12 +173,12 @@ def _replied(reply: Any) -> Any:
         return dumps()
     try:
         return written(reply).decode()
-    except TypeError:  # it holds an object that stands for no JSON
+    except TypeError:  # it contains an object that cannot be written as JSON
         return reply
 
 
 def _said_in(error: ValueError) -> str:
-    """What the model wrote, out of the exception of a parser that could not read it; any other is raised."""
+    """The model's text, from the exception of a parser that could not read it; other exceptions are raised again."""
     said = getattr(error, "llm_output", None)
     if type(error).__name__ == "OutputParserException" and isinstance(said, str) and said:
         return said
@@ -186,6 +186,6 @@ def _said_in(error: ValueError) -> str:
 
 
 def _ends(piece: Any) -> bool:
-    """Whether a piece of a message says how it ended."""
+    """Whether a piece of a message contains a finish reason."""
     about = getattr(piece, "response_metadata", None) or {}
     return any(about.get(name) for name in _ENDINGS)

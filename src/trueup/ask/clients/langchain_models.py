@@ -1,6 +1,6 @@
-"""What a chat model of LangChain is given: what was bound to it, tools, and the schema beside them.
+"""The options of a LangChain chat model: the caller's bindings, tools, and the schema.
 
-A runnable enters; the model in it leaves, with what the caller has bound, or a copy that sends once. Models are known by their attributes:
+Takes a runnable; returns the model in it, with the caller's bindings, or a copy that sends once. Models are recognized by their attributes:
 LangChain is not imported.
 """
 
@@ -15,7 +15,7 @@ _PROBE = openai_tool(Tool("probe"))
 
 
 def unbound(runnable: Any) -> tuple[Any, list[Any]]:
-    """The chat model that options or a configuration were bound to, and the bindings, innermost first; else the runnable itself."""
+    """The chat model in a binding of options or a configuration, and the bindings, innermost first; otherwise the runnable itself."""
     bindings: list[Any] = []
     inner = runnable
     while _is_binding(inner):
@@ -29,7 +29,7 @@ def _is_binding(runnable: Any) -> bool:
 
 
 def joined(own: Any, runnable: Any) -> dict[str, Any]:
-    """The tools that the caller has bound beside those that are bound now, which win where both have a name."""
+    """The caller's bound tools together with the tools that are bound now, which replace those of the same name."""
     new = (getattr(runnable, "kwargs", None) or {}).get("tools")
     if not own or not isinstance(new, list):
         return {}
@@ -38,10 +38,10 @@ def joined(own: Any, runnable: Any) -> dict[str, Any]:
 
 
 def unparsed(model: Any, given: dict[str, Any], tools: Any) -> dict[str, Any]:
-    """Options for a model of `langchain_openai`. Beside a schema, its SDK refuses tools that are not strict: the schema then goes past it."""
+    """Options for a model of `langchain_openai`. With a schema, its SDK refuses tools that are not strict, so the schema is sent in `extra_body`."""
     if all(isinstance(tool, dict) and tool.get("function", {}).get("strict") for tool in tools or ()):
         return given
-    uses_responses = getattr(model, "_use_responses_api", None)  # there, the SDK takes both
+    uses_responses = getattr(model, "_use_responses_api", None)  # with it, the SDK takes both
     if uses_responses is not None and uses_responses(given):
         return given
     body = {**(getattr(model, "extra_body", None) or {}), **(given.get("extra_body") or {})}
@@ -55,7 +55,7 @@ def _tool_name(tool: Any) -> Any:
 
 
 def placeholder(runnable: Any) -> str:
-    """The variable for messages of the prompt that a chain begins with; empty for a runnable that takes messages itself."""
+    """The messages variable of the prompt that a chain begins with; empty for a runnable that takes messages itself."""
     while _is_binding(runnable):
         runnable = runnable.bound
     prompt = getattr(runnable, "first", None) if type(runnable).__name__ == "RunnableSequence" else runnable
@@ -73,7 +73,7 @@ def placeholder(runnable: Any) -> str:
 
 
 def only_blocks(runnable: Any) -> bool:
-    """Whether a runnable has no asynchronous side of its own, so that LangChain would call it in a thread that nobody can stop."""
+    """Whether a runnable is only synchronous, so that LangChain would call it in a thread that cannot be stopped."""
     if hasattr(runnable, "func") and not hasattr(runnable, "afunc") and type(runnable).__name__ == "RunnableLambda":
         return True
     name = "_agenerate" if hasattr(runnable, "_agenerate") else "ainvoke"
@@ -83,7 +83,7 @@ def only_blocks(runnable: Any) -> bool:
 
 
 def chosen(choice: Any) -> dict[str, Any]:
-    """What is said about calling tools, in the words that every model of theirs knows."""
+    """The tool choice, in a form that every LangChain model understands."""
     if isinstance(choice, dict):
         choice = choice.get("function", {}).get("name") or choice
     return {} if choice is None else {"tool_choice": "any" if choice == "required" else choice}
@@ -104,13 +104,13 @@ def single(model: Any) -> Any:
         "_client",
         "_async_client",
         "_client_params",
-    ):  # made on demand, with the retries of the model they are made for
+    ):  # made on demand, with the retries of their model
         found.__dict__.pop(name, None)
     return found
 
 
 def without(model: Any, rejected: frozenset[str]) -> Any:
-    """A known model that does not send by itself what was rejected before."""
+    """A copy of a known model that does not send settings that were rejected before."""
     changes: dict[str, Any] = {}
     if "temperature" in rejected and getattr(model, "temperature", None) is not None:
         changes["temperature"] = None
@@ -120,7 +120,7 @@ def without(model: Any, rejected: frozenset[str]) -> Any:
 
 
 def binds(model: Any, **options: Any) -> bool:
-    """Whether a chat model can be given tools: every one has the method, but in some it raises `NotImplementedError`."""
+    """Whether a chat model takes tools: every model has the method, but in some it raises `NotImplementedError`."""
     try:
         model.bind_tools([_PROBE], **options)
     except NotImplementedError:

@@ -1,7 +1,7 @@
 """LiteLLM: the module itself, its `completion` or `acompletion`, either of them with options bound by `partial`, or a `Router`.
 
-A request enters, a chat completion leaves; retries of LiteLLM's own are switched off. If a stream ends without the provider's
-finish reason, LiteLLM invents a `stop`; where its own notes show that, the stream was cut off. The streams of a router keep no notes.
+Takes a request; returns a chat completion. LiteLLM's own retries are switched off. If a stream ends without the provider's
+finish reason, LiteLLM invents a `stop`. If LiteLLM's stream object shows this, the stream was cut off; a router's streams do not show it.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -15,11 +15,11 @@ from trueup.ask.clients.sdk import needed
 from trueup.ask.policy import ALL_MODES
 from trueup.ask.shapes.openai import as_openai
 
-_ENDING = frozenset({"anthropic", "azure", "hosted_vllm", "openai"})  # these always say how a reply ended
+_ENDING = frozenset({"anthropic", "azure", "hosted_vllm", "openai"})  # these always send a finish reason
 
 
 class LiteLLM(Client):
-    """Any model that LiteLLM knows."""
+    """Any model that LiteLLM supports."""
 
     able = ALL_MODES
     kind = "litellm.acompletion"
@@ -34,7 +34,7 @@ class LiteLLM(Client):
 
     @property
     def is_async(self) -> bool:
-        """Whether it can only be awaited."""
+        """Whether the function can only be awaited."""
         return self._sync is None
 
     def _given(self, request: Request, *, stream: bool = False) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class LiteLLM(Client):
 
 
 def _address(call: Any) -> str:
-    """Where the calls of a module or a router go: what tells one router from another."""
+    """The address of a module or a router, which is different for each router."""
     deployments = getattr(call, "model_list", None)
     if not isinstance(deployments, list) or not all(isinstance(one, dict) for one in deployments):
         return str(getattr(call, "api_base", None) or "")
@@ -86,11 +86,9 @@ def _address(call: Any) -> str:
 
 
 def _ended(pieces: Any) -> None:
-    """Refuse a stream that was read to its end, if the provider has not said how it ended."""
-    if not getattr(
-        pieces, "sent_first_chunk", False
-    ):  # a router's: another object has read the stream and kept the notes
+    """Raise an error if the provider did not send a finish reason before the stream ended."""
+    if not getattr(pieces, "sent_first_chunk", False):  # a router's stream: another object has read it
         return
     notes = [getattr(pieces, name, "") for name in ("received_finish_reason", "intermittent_finish_reason")]
     if notes == [None, None] and getattr(pieces, "custom_llm_provider", None) in _ENDING:
-        raise ConnectionError("the stream ended before the reply did")
+        raise ConnectionError("the stream ended before the reply was complete")

@@ -1,8 +1,8 @@
-"""LocalModel: a small real model on this machine, asked in OpenAI's words, in this process or over loopback.
+"""LocalModel: a small real model on this machine, with OpenAI's API, in this process or over loopback.
 
-The parameters of a chat completion go in, a chat completion (or its chunks) comes out; an error of the model is a LocalError with a status.
-No network and no key; the address it listens on is on loopback and wants a key that only this process knows, unless one is given.
-The model always writes chunk by chunk, so that it stops at the next one when nobody waits for it any more.
+Takes the parameters of a chat completion; returns a chat completion, or its chunks. The model's errors are LocalErrors with a status.
+It needs no network and no key. It listens on loopback, and requires a key that only this process knows, unless you give one.
+The model always writes chunk by chunk, so that it can stop at the next chunk if nobody waits for it.
 """
 
 import atexit
@@ -28,13 +28,13 @@ from trueup.ask.clients.weights import NAME, find, locate
 from trueup.ask.drivers.worker import arun, stopping
 from trueup.ask.shapes.openai import as_texts
 
-MAX_TOKENS = 512  # of a reply whose length the caller does not limit
-_BATCH = 64  # tokens of a prompt that are read at once: a call can be stopped in between
+MAX_TOKENS = 512  # the limit of a reply if the caller does not give one
+_BATCH = 64  # tokens of a prompt that are read in one step; a call can be stopped between steps
 _END = object()
 
 
 class LocalError(RuntimeError):
-    """The model did not answer; `status_code` and `body` are what an OpenAI-compatible server says."""
+    """The model did not answer; `status_code` and `body` are the same as from an OpenAI-compatible server."""
 
     def __init__(self, status: int, message: str, kind: str = "invalid_request_error") -> None:
         super().__init__(message)
@@ -43,17 +43,17 @@ class LocalError(RuntimeError):
 
 
 class LocalModel(Client):
-    """The bundled model (or any GGUF file), loaded and ready; about 0.4 s and 200 MB.
+    """The bundled model (or any GGUF file), loaded and ready; loading takes about 0.4 s and 200 MB of memory.
 
-    `model.complete(messages=[…], temperature=0)` answers as `POST {model.url}/v1/chat/completions` does with `model.api_key`;
-    `contract.ask(model, messages)` asks it. One request is worked on at a time. A reply has at most 512 tokens, unless the request says
-    otherwise (`max_tokens`).
+    `model.complete(messages=[…], temperature=0)` gives the same answer as `POST {model.url}/v1/chat/completions` with `model.api_key`;
+    `contract.ask(model, messages)` asks it. It works on one request at a time. A reply has at most 512 tokens, unless the request sets
+    `max_tokens`.
 
     - `path`: a GGUF file; None: the bundled model.
-    - `threads`: how many threads it uses; None: half of the cores, at most four.
-    - `context`: how many tokens a request and its reply may have together.
-    - `port`: the port it listens on; 0: any free one.
-    - `api_key`: the key that a request over HTTP needs; None: a new one, empty: no key.
+    - `threads`: the number of threads; None: half of the cores, at most four.
+    - `context`: the most tokens that a request and its reply may have together.
+    - `port`: the port to listen on; 0: any free port.
+    - `api_key`: the key that a request over HTTP needs; None: a new key, empty: no key.
     """
 
     kind = "the local model"
@@ -78,11 +78,11 @@ class LocalModel(Client):
         given.n_ctx, given.n_parallel, given.verbosity = context, 1, 0
         given.n_predict, given.n_batch, given.n_ubatch = MAX_TOKENS, _BATCH, _BATCH
         given.cpuparams.n_threads = given.cpuparams_batch.n_threads = threads or _threads()
-        # A browser page, slots and properties have no business here, and no page of another origin may ask.
+        # No browser page and no slots or properties endpoints; pages of other origins may not send requests.
         given.ui = given.endpoint_slots = given.endpoint_props = False
         given.hostnames, given.port, given.cors_origins = ["127.0.0.1"], port, "http://127.0.0.1"
         given.api_keys = [self.api_key] if self.api_key else []
-        if self.name == NAME:  # the template inside the file knows no tools
+        if self.name == NAME:  # the template inside the file does not support tools
             given.chat_template = (files("trueup.ask.clients") / "smollm2.jinja").read_text("utf-8")
         if port:
             _check_port(port)
@@ -97,9 +97,9 @@ class LocalModel(Client):
         self.key = f"local:{self.name}"
 
     def complete(self, **body: Any) -> dict[str, Any]:
-        """A chat completion; `body` is the parameters of the request, `timeout` in seconds among them.
+        """A chat completion; `body` has the parameters of the request, including `timeout` in seconds.
 
-        On Ctrl-C and after the timeout, the model stops.
+        The model stops on Ctrl-C and after the timeout.
         """
         seconds = body.pop("timeout", None)
         chunks = _Chunks(self._server, {**body, "stream_options": {"include_usage": True}}, seconds)
@@ -109,11 +109,11 @@ class LocalModel(Client):
             chunks.close()
 
     async def acomplete(self, **body: Any) -> dict[str, Any]:
-        """The same, awaited; `body` is that of `complete`."""
+        """The same, awaited; `body` is the same as for `complete`."""
         return await arun(partial(self.complete, **body))
 
     def chunks(self, **body: Any) -> Iterator[dict[str, Any]]:
-        """The chunks of a chat completion as they come; closing the iterator stops the model. `body` is that of `complete`."""
+        """The chunks of a chat completion as they arrive; closing the iterator stops the model. `body` is the same as for `complete`."""
         chunks = _Chunks(self._server, body, body.pop("timeout", None))
         try:
             yield from chunks
@@ -127,11 +127,11 @@ class LocalModel(Client):
         return self.chunks(messages=as_texts(request.messages, "the local model"), **self._parameters(request))
 
     def _parameters(self, request: Request) -> dict[str, Any]:
-        """There is one model here, whatever it is called; a stream says what it cost."""
+        """The parameters without a model, because there is only one; streams include their usage."""
         return {**chat_parameters(request), "model": self.name, "stream_options": {"include_usage": True}}
 
     def close(self) -> None:
-        """Unload the model and stop listening, after a request that is being worked on."""
+        """Unload the model and stop listening, after the current request ends."""
         self._server = None
 
     def __enter__(self) -> Self:
@@ -144,14 +144,14 @@ class LocalModel(Client):
 
 
 class _Chunks:
-    """The chunks of one completion, made in a thread of its own, which ends soon after `close`."""
+    """The chunks of one completion, made in a separate thread, which ends soon after `close`."""
 
     def __init__(self, server: Any, body: dict[str, Any], seconds: float | None) -> None:
         if server is None:
             raise LocalError(503, "the local model is closed", "server_error")
         self._server = server
         self._body = {"max_tokens": MAX_TOKENS, **{key: value for key, value in body.items() if value is not None}}
-        self._body |= {"stream": True, "return_progress": True}  # while a prompt is read, too, it can be stopped
+        self._body |= {"stream": True, "return_progress": True}  # to stop while reading a prompt
         self._seconds = seconds
         self._stop = threading.Event()
         self._out: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -188,7 +188,7 @@ class _Chunks:
         self._out.put(_END)
 
     def close(self) -> None:
-        """Let the model stop at the next chunk."""
+        """Make the model stop at the next chunk."""
         self._stop.set()
 
     def join(self) -> None:
@@ -198,12 +198,12 @@ class _Chunks:
 
 
 _working: set[_Chunks] = set()
-_loaded: list[Any] = []  # kept: a model that is taken down as soon as it is loaded, as by Ctrl-C, may wait for ever
+_loaded: list[Any] = []  # kept, because a model that is deleted immediately after loading, as on Ctrl-C, may hang
 
 
 @atexit.register
 def _stop_all() -> None:
-    """The model must not run on in an interpreter that is being taken down."""
+    """Stop all models, because they must not run during the interpreter's shutdown."""
     for chunks in tuple(_working):
         chunks.close()
         chunks.join()
@@ -243,7 +243,7 @@ def joined(chunks: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _add(call: dict[str, Any], delta: dict[str, Any]) -> None:
-    """A call with what came next of it."""
+    """Add the next piece of a call to it."""
     if delta.get("id"):
         call["id"] = delta["id"]
     function = delta.get("function") or {}
@@ -257,18 +257,18 @@ def _checked(value: Any) -> dict[str, Any]:
         error = value["error"]
         raise LocalError(int(error.get("code") or 500), str(error.get("message")), str(error.get("type")))
     if not isinstance(value, dict):
-        raise LocalError(500, f"no reply of the model: {value!r:.80}", "server_error")
+        raise LocalError(500, f"the model did not reply: {value!r:.80}", "server_error")
     return value
 
 
 def _threads() -> int:
-    """Half the processors, at most four: threads that wait for one that was displaced make the model slow."""
+    """Half of the processors, at most four: with more threads, the model is slow if one of them is interrupted."""
     return max(1, min(4, (os.cpu_count() or 1) // 2))
 
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Put Ctrl-C off until the model is loaded: a signal in the midst of it leaves the library waiting for ever."""
+    """Delay Ctrl-C until the model is loaded, because a signal during loading makes the library hang."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -285,7 +285,7 @@ def _check_port(port: int) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            raise LocalError(500, f"port {port} of loopback cannot be used: {error.strerror}", "server_error") from None
+            raise LocalError(500, f"cannot use port {port} of loopback: {error.strerror}", "server_error") from None
 
 
 _lock = threading.Lock()
@@ -293,7 +293,7 @@ _shared: dict[int, LocalModel] = {}
 
 
 def shared() -> LocalModel:
-    """One model for the whole process, loaded when first asked for and closed at exit."""
+    """One model for the whole process, loaded on first use and closed at exit."""
     with _lock:
         here = os.getpid()  # a forked child cannot use its parent's threads
         if here not in _shared:

@@ -1,6 +1,6 @@
 """The mistralai SDK's client, its synchronous and its asynchronous side.
 
-A request enters, a chat completion leaves. The SDK's retries are switched off for each call, whatever the client was made with.
+Takes a request; returns a chat completion. The SDK's retries are switched off for each call, regardless of the client's settings.
 """
 
 from typing import Any
@@ -34,13 +34,13 @@ class Mistral(Sdk):
 def _given(request: Request) -> dict[str, Any]:
     given = chat_parameters(request, dialect="mistral")
     given.setdefault("retries", None)
-    given.pop("max_completion_tokens", None)  # Mistral has no other name for a limit that was rejected
+    given.pop("max_completion_tokens", None)  # Mistral has only one name for the limit
     if request.timeout is not None:
         given.setdefault("timeout_ms", max(1, int(request.timeout * 1000)))
     given["model"] = needed(given.get("model"), "the Mistral client", "mistral-small-latest")
     form = given.get("response_format")
     if isinstance(form, dict) and "json_schema" in form:
-        named = dict(form["json_schema"])  # `schema` is the name of a method in pydantic: the SDK calls it otherwise
+        named = dict(form["json_schema"])  # `schema` is a method in pydantic, so the SDK uses another name
         given["response_format"] = {**form, "json_schema": {"schema_definition": named.pop("schema"), **named}}
     return {"messages": as_mistral(request.messages), **given}
 

@@ -1,7 +1,7 @@
 """The ollama SDK: its clients, synchronous and asynchronous, or the module itself.
 
-A request enters, a response leaves. The schema goes into `format`. Ollama cannot be told that a tool must be called, or that none may:
-tools that may not be called are left out. The SDK never retries, and takes no time limit for a call; the caller of `send` keeps it.
+Takes a request; returns a response. The schema is sent in `format`. Ollama can neither require nor forbid a tool call, so tools
+that may not be called are left out. The SDK never retries, and does not take a time limit for a call; the caller of `send` enforces it.
 """
 
 from typing import Any
@@ -39,7 +39,7 @@ class Ollama(Sdk):
 
 
 def ollama_parameters(request: Request) -> dict[str, Any]:
-    """A request in Ollama's words.
+    """A request as Ollama's parameters.
 
     >>> ollama_parameters(Request([{"role": "user", "content": "Hi"}], max_tokens=9))["options"]
     {'num_predict': 9}

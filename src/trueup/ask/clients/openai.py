@@ -1,7 +1,7 @@
-"""The openai SDK's clients, synchronous and asynchronous, and all that are made like them: Azure's, and any base URL.
+"""The openai SDK's clients, synchronous and asynchronous, including Azure's and clients with another base URL.
 
-A request enters, a chat completion leaves. Of an Azure client that is bound to a deployment, the deployment is the model unless the policy
-names one.
+Takes a request; returns a chat completion. If an Azure client is bound to a deployment, the deployment is the model, unless the policy
+names another model.
 """
 
 from typing import Any
@@ -40,7 +40,7 @@ class OpenAI(Sdk):
 
 
 def deployment_in(url: str) -> str:
-    """The deployment that the address of an Azure client names; empty for any other.
+    """The deployment in an Azure client's address; empty for other addresses.
 
     >>> (
     ...     deployment_in("https://x.openai.azure.com/openai/deployments/small/"),

@@ -1,7 +1,7 @@
-"""The parameters of a request in OpenAI's words, which most providers and servers understand.
+"""The parameters of a request in OpenAI's form, which most providers and servers understand.
 
-A `Request` enters; keyword arguments leave. What the address rejected before is left out or said in other words. The caller's own
-parameters win over what the strategy sets.
+Takes a `Request`; returns keyword arguments. Parameters that the address rejected before are left out or sent in another form. The caller's
+own parameters override the strategy's.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from trueup.verdict.tool import Tool
 
 
 def chat_parameters(request: Request, *, stream: bool = False, dialect: Provider = "openai") -> dict[str, Any]:
-    """All parameters of a chat completion but the messages; a stream is asked for its usage.
+    """All parameters of a chat completion except the messages; streams are asked to include their usage.
 
     >>> chat_parameters(Request([], model="m", mode="json_object", temperature=0.0))
     {'model': 'm', 'temperature': 0.0, 'response_format': {'type': 'json_object'}}
@@ -48,7 +48,7 @@ def chat_parameters(request: Request, *, stream: bool = False, dialect: Provider
 
 
 def numbers(request: Request, limit: str) -> dict[str, Any]:
-    """The temperature of a request and its limit, which providers call by many names; what is not set or was rejected is left out.
+    """The temperature and the limit of a request, for which providers use different names. Values that are not set or were rejected are left out.
 
     >>> numbers(Request([], temperature=0.5, max_tokens=9, without=frozenset({"temperature"})), "max_output_tokens")
     {'max_output_tokens': 9}
@@ -60,7 +60,7 @@ def numbers(request: Request, limit: str) -> dict[str, Any]:
 
 
 def merged(given: dict[str, Any], own: Mapping[str, Any], group: str) -> dict[str, Any]:
-    """The caller's own parameters over those of the strategy; in the group of settings that both may hold, each setting on its own.
+    """The strategy's parameters, overridden by the caller's own; the settings in `group` are overridden one by one.
 
     >>> merged({"text": {"format": "f"}, "n": 1}, {"text": {"verbosity": "low"}, "n": 2}, "text")
     {'text': {'format': 'f', 'verbosity': 'low'}, 'n': 2}
@@ -73,14 +73,14 @@ def merged(given: dict[str, Any], own: Mapping[str, Any], group: str) -> dict[st
 
 
 def plain_settings(settings: Any) -> Mapping[str, Any]:
-    """Settings as a mapping; those that an SDK has a class for hold what was set."""
+    """Settings as a mapping; for an object of an SDK's class, only the values that were set."""
     if isinstance(settings, Mapping):
         return settings
     return settings.model_dump(exclude_unset=True) if hasattr(settings, "model_dump") else {}
 
 
 def tool_choice(request: Request) -> Any:
-    """What is said about calling tools, in OpenAI's words; None where nothing is."""
+    """The tool choice in OpenAI's form; None for the provider's default."""
     if not request.call_tools:
         return "none"
     if request.forced_tool:
@@ -89,7 +89,7 @@ def tool_choice(request: Request) -> Any:
 
 
 def response_format(request: Request, dialect: Provider = "openai") -> dict[str, Any] | None:
-    """How a provider is held to the schema, in OpenAI's words."""
+    """The response format in OpenAI's form, which holds the provider to the schema."""
     if request.mode == "json_object":
         return {"type": "json_object"}
     if request.mode != "json_schema" or request.schema is None:
@@ -99,7 +99,7 @@ def response_format(request: Request, dialect: Provider = "openai") -> dict[str,
 
 
 def openai_tool(tool: Tool, request: Request | None = None, dialect: Provider = "openai") -> dict[str, Any]:
-    """A tool in OpenAI's words; with a request, in the strict form where the provider takes one."""
+    """A tool in OpenAI's form; with a request, in the strict form if the provider takes one."""
     function: dict[str, Any] = {"name": tool.name}
     if tool.description:
         function["description"] = tool.description
@@ -111,5 +111,5 @@ def openai_tool(tool: Tool, request: Request | None = None, dialect: Provider = 
 
 
 def parameters_of(tool: Tool) -> dict[str, Any]:
-    """The schema of a tool's arguments; any object where it has none."""
+    """The schema of a tool's arguments; any object if the tool has no schema."""
     return tool.parameters if isinstance(tool.parameters, dict) else {"type": "object", "properties": {}}

@@ -1,8 +1,8 @@
 """Models of pydantic-ai: any `pydantic_ai.models.Model`.
 
-A request enters, a reply in OpenAI's shape leaves: pydantic-ai has read the provider's own by then. Its models can only be awaited; for
-synchronous callers they run in a loop of ours, with connections of their own. Retries of the SDK behind a model are switched off in a copy
-of the model. No agent is run.
+Takes a request; returns a reply in OpenAI's shape, because pydantic-ai has already read the provider's own. Its models can only be awaited;
+for synchronous callers they run in trueup's event loop, with separate connections. The retries of a model's SDK are switched off in a copy
+of the model. Agents are not run.
 """
 
 from collections.abc import AsyncIterator
@@ -17,18 +17,18 @@ from trueup.ask.clients.request import Request
 from trueup.ask.clients.sdk import Sdk
 from trueup.ask.policy import Mode
 
-_CUT = "the stream ended before the reply did"
+_CUT = "the stream ended before the reply was complete"
 
 
 class PydanticAI(Sdk):
-    """A model of pydantic-ai, such as `OpenAIChatModel("gpt-4.1-mini")`."""
+    """A pydantic-ai model, such as `OpenAIChatModel("gpt-4.1-mini")`."""
 
     dialect = ""  # pydantic-ai writes the schema for the provider
     kind = "this pydantic-ai model"
 
     def __init__(self, model: Any) -> None:
         self._given = model
-        self.finishes = hasattr(model, "client")  # models that reach no provider do not say how a reply ended
+        self.finishes = hasattr(model, "client")  # models without a provider do not send a finish reason
         self.takes_tools = _supports(model, "supports_tools", other=True)
         held: tuple[Mode, ...] = (
             ("json_schema",) if _supports(model, "supports_json_schema_output", other=False) else ()
@@ -39,12 +39,12 @@ class PydanticAI(Sdk):
 
     @cached_property
     def _model(self) -> Any:
-        """The model for the loop of the caller."""
+        """The model for the caller's event loop."""
         return _single(self._given, own=False)
 
     @cached_property
     def _bridged(self) -> Any:
-        """The model for the loop of ours."""
+        """The model for trueup's event loop."""
         return _single(self._given, own=True)
 
     def _call(self, request: Request, *, stream: bool) -> Any:
@@ -76,7 +76,7 @@ class PydanticAI(Sdk):
 
 
 def _supports(model: Any, name: str, *, other: bool) -> bool:
-    """What the profile of a model says; a model that asks several others has none."""
+    """Whether a model's profile supports a feature; `other` if it has no profile, such as a model that asks several others."""
     try:
         profile = model.profile
     except NotImplementedError:
@@ -86,7 +86,7 @@ def _supports(model: Any, name: str, *, other: bool) -> bool:
 
 
 def _given(request: Request) -> tuple[Any, Any, Any]:
-    """The messages, the settings and the parameters of a request, in pydantic-ai's words."""
+    """The messages, the settings and the parameters of a request, in pydantic-ai's form."""
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.output import OutputObjectDefinition
     from pydantic_ai.tools import ToolDefinition
@@ -123,7 +123,7 @@ def _choice(request: Request) -> Any:
 
 
 def _named(model: Any, name: str) -> Any:
-    """The model under another name, where a policy or a rung says one."""
+    """The model with another name, if a policy or a rung gives one."""
     if not name or name == model.model_name:
         return model
     held = vars(model)
@@ -140,20 +140,20 @@ def _named(model: Any, name: str) -> Any:
 
 
 def _copied(source: Any) -> Any:
-    """A shallow copy; `copy.copy` fails on wrappers, which look up what is missing in what they wrap."""
+    """A shallow copy; `copy.copy` fails for wrappers, which look up missing attributes in the wrapped object."""
     found = object.__new__(type(source))
     found.__dict__.update(source.__dict__)
     return found
 
 
 def _single(model: Any, *, own: bool) -> Any:
-    """A copy of a model whose SDK sends once, with connections of its `own`; a model whose SDK has no such options stays as it is."""
+    """A copy of a model that makes its SDK send once, with its `own` connections; the model itself if its SDK has no such options."""
     held = vars(model)
     if "wrapped" in held:
         found = _copied(model)
         found.wrapped = _single(model.wrapped, own=own)
         return found
-    if isinstance(held.get("models"), list):  # one that falls back to others
+    if isinstance(held.get("models"), list):  # a model that falls back to others
         found = _copied(model)
         found.models = [_single(one, own=own) for one in model.models]
         return found

@@ -1,7 +1,7 @@
 """Messages in pydantic-ai's form, and its responses and events in OpenAI's.
 
-Messages of any family enter, `ModelMessage`s leave; a `ModelResponse` enters, a chat completion leaves, and an event of a stream becomes
-a chunk. Thoughts and texts keep their order within their kind.
+Takes messages of any family; returns `ModelMessage`s. Takes a `ModelResponse`; returns a chat completion. An event of a stream becomes
+a chunk. Thoughts keep their order among thoughts, and texts among texts.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _ENDINGS = {"tool_call": "tool_calls"}
 
 
 def as_model_messages(messages: Sequence[Any]) -> list[Any]:
-    """The history of a request; what follows in one direction is one message."""
+    """The history of a request; consecutive messages in the same direction become one message."""
     from pydantic_ai import messages as own
 
     out: list[Any] = []
@@ -96,7 +96,7 @@ def as_completion(response: Any) -> dict[str, Any]:
 
 
 def as_chunk(event: Any, places: dict[int, int]) -> dict[str, Any] | None:
-    """An event of a stream as a chunk; None where it only repeats others. `places` holds the places of the calls so far."""
+    """An event of a stream as a chunk; None if it only repeats others. `places` contains the places of the calls so far."""
     kind = event.event_kind
     if kind not in {"part_start", "part_delta"}:
         return None
@@ -119,7 +119,7 @@ def as_chunk(event: Any, places: dict[int, int]) -> dict[str, Any] | None:
 
 def _call_chunk(index: int, part: Any, places: dict[int, int]) -> dict[str, Any]:
     place = places.setdefault(index, len(places))
-    if hasattr(part, "args_as_json_str"):  # a call that begins
+    if hasattr(part, "args_as_json_str"):  # the start of a call
         arguments = part.args if isinstance(part.args, str) else part.args_as_json_str() if part.args else ""
         function = {"name": part.tool_name, "arguments": arguments}
         return {"index": place, "id": part.tool_call_id, "type": "function", "function": function}
@@ -131,7 +131,7 @@ def _call_chunk(index: int, part: Any, places: dict[int, int]) -> dict[str, Any]
 
 
 def as_last_chunk(response: Any) -> dict[str, Any]:
-    """The end of a stream: how it ended, and what it cost."""
+    """The end of a stream: its finish reason and its usage."""
     choice = {"index": 0, "delta": {}, "finish_reason": _ending(response) or "stop"}
     return {**_about(response, "chat.completion.chunk"), "choices": [choice]}
 

@@ -1,7 +1,7 @@
-"""One request to a model, whoever the provider is, and what may come back in place of a reply.
+"""A request to a model, the same for every provider, and the failure that may come back instead of a reply.
 
-The loop makes a `Request`; a client turns it into a call and gives the provider's raw reply, or raises. What a client raises
-is put into the plan's words by `failure_of`; an exception that is nobody's failure is the caller's own and is left alone.
+The loop makes a `Request`; a client turns it into a call and returns the provider's raw reply, or raises. `failure_of` turns a client's
+exception into a failure for the plan. Other exceptions are the caller's own, and are not handled.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from trueup.verdict.bugs import bug_of
 from trueup.verdict.facts import Finding
 from trueup.verdict.tool import Tool
 
-UNSENDABLE = "message"  # the code of a failure: the provider cannot take the messages
+UNSENDABLE = "message"  # the code of the failure that the provider cannot take the messages
 _UNSENT = frozenset(
     "ConnectError ConnectTimeout ConnectTimeoutError NewConnectionError NameResolutionError ConnectionRefusedError gaierror"
     " EndpointConnectionError ClientConnectorError UnsupportedProtocol InvalidURL PoolTimeout".split()
@@ -25,42 +25,42 @@ _UNSENT = frozenset(
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What to send: messages, the model, how it is held to the schema, tools, and numbers; `parameters` win over all.
+    """A request: messages, the model, how it is held to the schema, tools, and numbers. `parameters` override the other fields.
 
     >>> Request([], model="small").replace(model="large").model
     'large'
     """
 
     messages: list[Any]
-    """The messages, in the shape in which they were given."""
+    """The messages, in the caller's shape."""
     model: str = ""
     """The model; empty for the client's own."""
     mode: Mode = "text"
     """How the provider is held to the schema."""
     schema: dict[str, Any] | None = None
-    """The schema that it is held to; None if the mode needs none."""
+    """The schema that the provider is held to; None if the mode does not need one."""
     name: str = "reply"
-    """What the schema is called, for providers that want a name."""
+    """The name of the schema, for providers that require one."""
     tools: tuple[Tool, ...] = ()
     """The tools that are offered; empty: none."""
     must_call: bool = False
-    """Whether one of the tools is to be called, whatever else is said."""
+    """Whether one of the tools must be called."""
     answer_tool: str = ""
     """In the mode `tool`, the last of the tools, whose arguments are the reply; empty in other modes."""
     wrapped: bool = False
-    """Whether the schema is that of `{"value": …}` around the contract's own."""
+    """Whether the schema is `{"value": …}` around the contract's own schema."""
     call_tools: bool = True
-    """Whether the tools may be called; if not, they are named for the sake of the history."""
+    """Whether the tools may be called; if not, they are sent only because the history contains calls."""
     temperature: float | None = None
     """The temperature; None: the provider's default."""
     max_tokens: int | None = None
     """The limit of the reply; None: the provider's default."""
     timeout: float | None = None
-    """The seconds for the call; None: no limit."""
+    """The seconds that the call may take; None: no limit."""
     parameters: Mapping[str, Any] = {}
-    """Further parameters, as the policy has them; empty: none."""
+    """Further parameters, from the policy; empty: none."""
     without: frozenset[str] = frozenset()
-    """Features that this address and model rejected before; a client leaves them out. Empty: none is known."""
+    """Features that this address and model rejected before, which the client leaves out. Empty: nothing was rejected."""
 
     def replace(self, **changes: Any) -> "Request":
         """The same request with other values for the fields in `changes`."""
@@ -68,29 +68,29 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def asked_model(self) -> str:
-        """The model that is asked: the one among the parameters, if there is one; empty for the client's own."""
+        """The model that is asked: the one in `parameters` if there is one, otherwise `model`; empty for the client's own."""
         return (self.parameters and self.parameters.get("model")) or self.model
 
     @property
     def forced_tool(self) -> str:
-        """The tool that must be called: the one for the answer, if no other may be called in its place."""
+        """The tool that must be called: the answer tool, if no other tool may be called instead."""
         return "" if self.must_call else self.answer_tool
 
 
 class CallFailure(msgspec.Struct, frozen=True):
-    """Why there is no reply: what the provider or the line said, its status, and when to come again."""
+    """Why there is no reply: the error of the provider or the connection, its status, and when to try again."""
 
     reason: str
     kind: FailureKind = "transient"
     status: int | None = None
     retry_after: float | None = None
     code: str = ""
-    feature: str = ""  # of the kind `feature`: what was rejected, such as `temperature`
-    unsent: bool = False  # no connection was made, so that the call cannot have cost anything
+    feature: str = ""  # for the kind `feature`: the rejected feature, such as `temperature`
+    unsent: bool = False  # whether no connection was made, so that the call cost nothing
 
 
 class TransportFailure(Exception):
-    """Raised by a client of the house that got no reply; `page` is what the server sent in place of one."""
+    """Raised by one of trueup's own clients if there is no reply; `page` is the text that the server sent instead."""
 
     def __init__(self, failure: CallFailure, page: str = "") -> None:
         super().__init__(failure.reason)
@@ -99,16 +99,16 @@ class TransportFailure(Exception):
 
 
 def failure_of(error: BaseException, mode: Mode = "text") -> CallFailure | None:
-    """An exception as a failure, None where it is no failure of a call but a fault of the program.
+    """An exception as a failure; None if it is a bug in the program, and not the failure of a call.
 
     >>> failure_of(TimeoutError("late")).kind, failure_of(KeyError("x"))
     ('transient', None)
     """
     if isinstance(error, TransportFailure):
         return error.failure
-    if bug_of(error) is not None:  # a check that cannot reach a service of its own
+    if bug_of(error) is not None:  # a custom check that cannot reach its own service
         return None
-    from trueup.ask.retries.exceptions import failure_in_exception  # of use only where something went wrong
+    from trueup.ask.retries.exceptions import failure_in_exception  # needed only after an error
     from trueup.ask.shapes.parts import MessageError
 
     if isinstance(error, MessageError):  # another provider may take the messages
@@ -121,7 +121,7 @@ def failure_of(error: BaseException, mode: Mode = "text") -> CallFailure | None:
 
 
 def _never_connected(error: BaseException) -> bool:
-    """Whether an exception, or what an SDK raised it from, says that no connection was made."""
+    """Whether an exception, or its cause, shows that no connection was made."""
     held: BaseException | None = error
     for _ in range(8):
         if held is None:
@@ -133,14 +133,14 @@ def _never_connected(error: BaseException) -> bool:
 
 
 def reply_in(error: BaseException) -> Any:
-    """The reply that an exception of an SDK carries, in the provider's shape; None where there is none to judge."""
+    """The reply that an SDK's exception contains, in the provider's shape; None if there is no reply to judge."""
     from trueup.ask.retries.exceptions import carried_reply
 
     return None if isinstance(error, TransportFailure) else carried_reply(error)
 
 
 def failure_in(found: Finding, mode: Mode = "text", after: float | None = None) -> CallFailure:
-    """A finding R002, an error that came in place of a reply, as a failure; `after` is the wait that its headers ask for."""
+    """The failure for a finding R002, an error instead of a reply; `after` is the wait that its headers ask for."""
     data = found.data
     status, code, said = data.get("status"), str(data.get("code") or ""), str(data.get("message") or "")
     kind, feature = kind_of(status, code, said, mode, retryable=bool(data.get("retryable")))

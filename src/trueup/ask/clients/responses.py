@@ -1,7 +1,7 @@
 """OpenAI's Responses API: the `responses` of an openai client, synchronous or asynchronous.
 
-A request enters, a response leaves. Messages become items; the schema goes into `text.format`. Nothing is chained to an earlier response:
-every request carries the whole conversation.
+Takes a request; returns a response. Messages become items; the schema is sent in `text.format`. Requests do not refer to earlier responses:
+every request contains the whole conversation.
 """
 
 from typing import Any
@@ -38,7 +38,7 @@ class Responses(Sdk):
 
 
 def response_parameters(request: Request) -> dict[str, Any]:
-    """A request in the words of the Responses API.
+    """A request as parameters of the Responses API.
 
     >>> response_parameters(Request([{"role": "user", "content": "Hi"}], model="m", max_tokens=9))
     {'input': [{'role': 'user', 'content': 'Hi'}], 'model': 'm', 'max_output_tokens': 9}
@@ -65,7 +65,7 @@ def response_parameters(request: Request) -> dict[str, Any]:
 
 
 def _is_lost(item: Any) -> bool:
-    """Whether an item is reasoning without its content, which the provider looks up by its id: it keeps nothing if told not to store."""
+    """Whether an item is reasoning without content. The provider looks it up by its id, but does not have it if storing is switched off."""
     return isinstance(item, dict) and item.get("type") == "reasoning" and not item.get("encrypted_content")
 
 

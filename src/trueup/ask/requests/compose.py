@@ -225,7 +225,7 @@ class Composer:
         return messages
 
     def _named(self, verdict: Verdict) -> tuple[Tool, ...]:
-        """The tools to name in a correction: all tools, if one must be called and none was."""
+        """The tools to name in a correction: all tools, if a required call is missing."""
         return self.tools if self.must_call and not verdict.reply.calls and not self._inside else ()
 
     def _results(self, verdict: Verdict) -> list[CallResult]:

@@ -1,7 +1,7 @@
-"""Opening: the first call of asks that begin alike, worked out once; only their messages differ.
+"""The first call of asks that differ only in their messages, prepared once.
 
-Contract, client and policy enter; the first step of the plan and its request leave. A good first reply ends the ask, as the plan
-says; for any other there is a `Loop` that goes on from there, and knows when it began.
+Takes a contract, a client and a policy; returns the plan's first step and its request. A good first reply ends the ask, as in the
+plan; after any other reply, a `Loop` with the original start time continues.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _SAMPLE = [{"role": "user", "content": "?"}]
 
 
 class Opening:
-    """How asks of one contract, client and policy begin."""
+    """The beginning of asks with the same contract, client and policy."""
 
     __slots__ = ("_client", "_clock", "_end", "_loop", "_memory", "_request", "send")
 
@@ -49,7 +49,7 @@ class Opening:
         return self._loop.completed(self._loop.contract.check(self._loop.received(raw), context))
 
     def answer(self, verdict: Verdict, messages: list[Any], began: float, sent: float) -> Answer | None:
-        """The answer, where the first reply is good; None where more must be asked."""
+        """The answer if the first reply is good; None if the model must be asked again."""
         if verdict.findings and (not verdict.ok or failure_in(verdict) is not None):
             return None
         send, now, reply = self.send, self._clock.now(), verdict.reply
@@ -66,7 +66,7 @@ class Opening:
     def loop(
         self, messages: list[Any], context: dict[str, Any], began: float, sent: float, retries: Retries | None = None
     ) -> Loop:
-        """The ask as it stands after its first request was sent."""
+        """The ask in its state after the first request was sent."""
         known = self._loop
         loop = Loop(
             known.contract, known.rungs, messages, known.policy, context=context, memory=self._memory,
@@ -88,9 +88,9 @@ def opening_of(
     clock: Clock = SYSTEM,
     memory: Memory = MODES,
 ) -> Opening | None:
-    """How such asks begin; None where that is not always the same: budgets, prices, several models, words of our own.
+    """The opening of such asks. None if their first calls may differ: with budgets, prices, several models, or instructions.
 
-    Of several rungs the first is asked: an opening must not be used while its circuit breaker is open.
+    It asks the first of several rungs, so do not use it while that rung's circuit breaker is open.
 
     >>> from trueup import Contract
     >>> from trueup.ask.loop.loop import Traits

@@ -1,7 +1,7 @@
-"""Messages put together without touching the caller's: a copy of the list enters work, and only new messages are added.
+"""Adds messages to a conversation without changing the caller's: works on a copy of the list, and adds only new messages.
 
-Roles stay as providers need them: a word to the model joins the last message of the user, a hint goes in after the leading
-system messages, and calls that were refused are followed by their results, in the provider's own shape.
+Roles stay in the order that providers need: a text for the model is added to the last user message, a hint is added after the leading
+system messages, and refused calls are followed by their results, in the provider's own shape.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,18 +13,18 @@ from trueup.read.objects import record
 from trueup.verdict.reply import Reply
 
 Messages = list[Any]
-_PLAIN = ("user", "system")  # roles that mean what they say where the content is a text
+_PLAIN = ("user", "system")  # roles that need no further checks if the content is a text
 
 
 def opened(messages: Any) -> Messages:
-    """The messages as a list of our own; a text is one message of the user.
+    """The messages as a new list; a text becomes one user message.
 
     >>> opened("Who was Ada?")
     [{'role': 'user', 'content': 'Who was Ada?'}]
     """
     if isinstance(messages, str):
         return [{"role": "user", "content": messages}]
-    if type(messages) is list and messages:  # as most give
+    if type(messages) is list and messages:  # the usual case
         return list(messages)
     if isinstance(messages, Mapping):
         return [messages]
@@ -36,7 +36,7 @@ def opened(messages: Any) -> Messages:
 
 
 def role(message: Any) -> str:
-    """Who speaks in a message; a (role, text) pair and a framework's object are known too."""
+    """The role of a message, which may also be a (role, text) pair or a framework's object."""
     if type(message) is dict and type(message.get("content")) is str and message.get("role") in _PLAIN:
         return str(message["role"])
     if isinstance(message, tuple) and len(message) == 2 and isinstance(message[0], str):
@@ -47,7 +47,7 @@ def role(message: Any) -> str:
 
 
 def with_system(messages: Messages, text: str) -> Messages:
-    """The messages with one more of the system, after the leading ones.
+    """The messages with another system message, after the leading ones.
 
     >>> with_system([{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"}], "Be brief.")[1]
     {'role': 'system', 'content': 'Be brief.'}
@@ -57,7 +57,7 @@ def with_system(messages: Messages, text: str) -> Messages:
 
 
 def with_user(messages: Messages, text: str) -> Messages:
-    """The messages with a word to the model at the end, in the user's last message if that comes last.
+    """The messages with a text for the model at the end, added to the last message if that is the user's.
 
     >>> with_user([{"role": "user", "content": "Hi"}], "Again, please.")
     [{'role': 'user', 'content': 'Hi\\n\\nAgain, please.'}]
@@ -87,9 +87,9 @@ def _joined(message: dict[str, Any], text: str) -> dict[str, Any] | None:
 
 
 def can_echo(reply: Reply, provider: str) -> bool:
-    """Whether a reply's calls can stand in a conversation as they are: the model's own, each with arguments and an id.
+    """Whether a reply's calls can be added to a conversation unchanged: they are native calls with arguments and an id.
 
-    Where the provider matches results by name and order, as Gemini and Ollama do, no id is needed.
+    If the provider matches results by name and order, as Gemini and Ollama do, no id is needed.
     """
     named = provider in {"gemini", "ollama"}
     return bool(reply.calls) and all(
@@ -99,25 +99,25 @@ def can_echo(reply: Reply, provider: str) -> bool:
 
 
 def with_results(messages: Messages, reply: Reply, results: Sequence[CallResult], provider: str) -> Messages:
-    """The messages with the reply's calls and what came of each, in the provider's shape."""
+    """The messages with the reply's calls and their results, in the provider's shape."""
     return [*messages, *said(reply, provider), *tool_results(results, provider)]
 
 
 def said(reply: Reply, provider: str) -> Messages:
     """A reply as messages of the conversation, in the provider's shape: one, or the items of the Responses API.
 
-    What the provider needs to see again is kept as it came: thinking blocks and their signatures, encrypted reasoning.
+    Parts that the provider needs again are kept unchanged: thinking blocks and their signatures, encrypted reasoning.
 
     >>> said(Reply(text="Hello"), "openai")
     [{'role': 'assistant', 'content': 'Hello'}]
     """
-    from trueup.ask.shapes.replies import replied  # loaded where a conversation goes on
+    from trueup.ask.shapes.replies import replied  # loaded only when a conversation continues
 
     return replied(reply, provider)
 
 
 def assistant(reply: Reply, provider: str) -> dict[str, Any]:
-    """A reply as one message of the conversation; use `said` where a provider may need several.
+    """A reply as one message of the conversation; use `said` if a provider may need several.
 
     >>> assistant(Reply(text="Hello"), "openai")
     {'role': 'assistant', 'content': 'Hello'}

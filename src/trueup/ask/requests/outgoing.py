@@ -1,7 +1,7 @@
-"""Requests on their way out: each composed request passes the caller's hook, the cache and the budgets before a driver sees it.
+"""Outgoing requests: each composed request passes through the caller's hook, the cache and the budgets before a driver sends it.
 
-A request enters; it leaves as it may be sent, with its estimate if there is a budget, or with the reply that the cache has for it. One that
-does not fit the budgets is refused here, and the plan decides what follows.
+Takes a request; returns the request to send, with its estimate if there is a budget, or with its reply from the cache. A request that
+does not fit the budgets is refused, and the plan decides what to do next.
 """
 
 from collections.abc import Callable, Coroutine
@@ -34,32 +34,32 @@ class Outgoing:
         if hook is not None and not callable(hook):
             raise TypeError(f"on_request is a function that takes a Request; got {type(hook).__name__}")
         if cache is not None and not all(callable(getattr(cache, name, None)) for name in ("get", "put", "drop")):
-            raise TypeError(f"cache is one such as FileCache(path) or MemoryCache(); got {type(cache).__name__}")
+            raise TypeError(f"cache is a cache, such as FileCache(path) or MemoryCache(); got {type(cache).__name__}")
         self._policy = policy
         self._hook = hook
         self._cache = cache
         self._streams = streams
         self._measured = measured
         self._key: str | None = None
-        self._passed_by: str | None = None  # the key of a reply that was not valid: it is not looked up again
+        self._passed_by: str | None = None  # the key of an invalid reply, which is not looked up again
         self.limited = policy.tokens is not None or policy.money is not None
-        self.request: Request | None = None  # that of the present step, once it is ready
+        self.request: Request | None = None  # the current step's request, when it is ready
         self.fit: BudgetFit | None = None
         self.stored: CachedReply | None = None
 
     @cached_property
     def allowance(self) -> "AskBudget":
-        """The budgets, and what estimates; made where there is a budget, or where a call came to no end."""
+        """The budgets, which also estimate tokens; made if there is a budget, or if a call was cut off."""
         from trueup.ask.budgets.allowance import AskBudget
 
         return AskBudget(self._policy, self._measured)
 
     def clear(self) -> None:
-        """A new step begins."""
+        """Begin a new step."""
         self.request = self.fit = self.stored = self._key = None
 
     def ready(self, request: Request, client: Any, tokens: int, cost: float) -> "BudgetFit | None":
-        """Make a request ready; how it fits the budgets, after so many `tokens` and such a `cost`, or None without a budget."""
+        """Prepare a request; return how it fits the budgets after `tokens` and `cost` were spent, or None without a budget."""
         if self._hook is not None:
             request = self._hooked(request)
         self.request = request
@@ -80,10 +80,10 @@ class Outgoing:
         if isinstance(changed, Coroutine):
             changed.close()
             raise TypeError("on_request is a plain function, in `aask` too; got a coroutine function")
-        raise TypeError(f"on_request returns a Request, or None to leave it as it is; got {type(changed).__name__}")
+        raise TypeError(f"on_request returns a Request, or None to send it unchanged; got {type(changed).__name__}")
 
     def _looked_up(self, cache: "Cache", request: Request, client: Any) -> bool:
-        from trueup.ask.requests.replay import CachedReply, key_of, raw_in  # of use only with a cache
+        from trueup.ask.requests.replay import CachedReply, key_of, raw_in  # needed only with a cache
 
         self._key = key_of(client, request, streams=self._streams)
         if self._key is None or self._key == self._passed_by:
@@ -95,7 +95,7 @@ class Outgoing:
         return raw is not None
 
     def keep(self, raw: Any) -> None:
-        """A valid reply came: put what the provider sent into the cache, unless it came from there."""
+        """Store the provider's valid reply in the cache, unless it came from there."""
         if self._cache is None or self._key is None or self.stored is not None or raw is None:
             return
         from trueup.ask.requests.replay import entry_of
@@ -105,7 +105,7 @@ class Outgoing:
             self._cache.put(self._key, entry)
 
     def outdated(self) -> None:
-        """The reply in the cache is not valid, or no longer: drop it, so that the model is asked."""
+        """Drop a reply from the cache that is not valid, or no longer valid, so that the model is asked."""
         assert self._cache is not None
         assert self._key is not None
         self._cache.drop(self._key)

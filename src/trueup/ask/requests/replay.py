@@ -1,7 +1,7 @@
-"""Replies that are kept and given again: the key of a request, a reply as bytes, and a client that gives it back without sending.
+"""Replies that are stored and used again: the key of a request, a reply as bytes, and a client that returns it without sending.
 
-A request and who is asked enter; a digest leaves, without API keys or headers. A provider's reply enters, of any SDK, whole or in pieces;
-JSON leaves, if it reads as the very same reply.
+Takes a request and its client; returns a digest without API keys or headers. Takes a provider's reply from any SDK, whole or in pieces;
+returns JSON, if that reads as exactly the same reply.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _DEEP = 60  # levels of a reply; a deeper one is not kept
 
 
 class CachedReply:
-    """Stands for a client whose reply is in the cache: gives the reply, whole or in its pieces, and sends nothing."""
+    """Replaces a client if the reply is in the cache: returns the reply, whole or in pieces, and sends nothing."""
 
     def __init__(self, client: Any, raw: Any) -> None:
         self._client = client
@@ -52,12 +52,10 @@ class CachedReply:
 
 
 def key_of(client: Any, request: Request, *, streams: bool = False) -> str | None:
-    """The key of a request: what decides about its reply, and who is asked, as a digest. None if it cannot be written down."""
+    """The key of a request: a digest of the client and of everything that affects the reply. None if the request cannot be serialized."""
     facts = {name: getattr(request, name) for name in request.__struct_fields__ if name != "timeout"}
     facts["without"] = sorted(request.without)
-    facts["tools"] = [
-        (tool.name, tool.description, tool.parameters) for tool in request.tools
-    ]  # not the functions behind them
+    facts["tools"] = [(tool.name, tool.description, tool.parameters) for tool in request.tools]  # not their functions
     facts["parameters"] = {name: value for name, value in request.parameters.items() if not _SECRET.search(name)}
     try:
         text = msgspec.json.encode([_identity(client), streams, facts], enc_hook=_known, order="sorted")
@@ -67,7 +65,7 @@ def key_of(client: Any, request: Request, *, streams: bool = False) -> str | Non
 
 
 def entry_of(raw: Any) -> bytes | None:
-    """What the provider sent as it is kept, as JSON; None if that does not read as the same reply."""
+    """The provider's reply as JSON, for storing; None if that does not read as the same reply."""
     try:
         entry = msgspec.json.encode(_plain(raw, _DEEP))
         again = read(msgspec.json.decode(entry)).reply
@@ -78,7 +76,7 @@ def entry_of(raw: Any) -> bytes | None:
 
 
 def raw_in(entry: bytes, *, streams: bool = False) -> Any:
-    """What the provider sent, out of an entry; None if it cannot be read, or is not bytes. A stream is a list of its pieces."""
+    """The provider's reply from an entry; None if it cannot be read, or is not bytes. A stream is a list of its pieces."""
     try:
         raw = msgspec.json.decode(entry)
     except (TypeError, ValueError, RecursionError):
@@ -87,7 +85,7 @@ def raw_in(entry: bytes, *, streams: bool = False) -> Any:
 
 
 def _identity(client: Any) -> str:
-    """Who is asked: the client's address; for a callable that holds a state of its own, a token that no other has."""
+    """The identity of a client: its address, or a unique token for a callable that has its own state."""
     call = client.function if isinstance(client, CallableClient) else None
     if call is None or (isinstance(call, FunctionType) and not call.__closure__):
         return f"{type(client).__qualname__} {masked(client.key)}"
@@ -108,7 +106,7 @@ def _plain(value: Any, depth: int) -> Any:
 
 
 def _known(value: Any) -> Any:
-    """An object in a request as data that is equal only for equal ones; of an unknown kind, nobody knows what it holds."""
+    """An object in a request as data that is equal only for equal objects. Raises an error for unknown kinds of objects."""
     if isinstance(value, Media):
         return [value.media_type, value.name, value.url, value.data]
     return plain(value)

@@ -1,7 +1,7 @@
-"""Roots that are not objects: wrapped for providers that enforce objects alone, and unwrapped before anything is judged.
+"""Wraps roots that are not objects, for providers that enforce only objects, and unwraps them before the reply is judged.
 
-A schema enters, and leaves as the schema of `{"value": …}` where its root is a list, a scalar or a union; a root that only refers to an object
-leaves as that object. A text enters, and leaves without the wrapper; a text without one stays as it is, for models that ignore it.
+Takes a schema; returns the schema of `{"value": …}` if its root is a list, a scalar or a union. A root that only refers to an object
+becomes that object. Takes a text; returns it without the wrapper, or unchanged if the model ignored the wrapper.
 """
 
 from collections import OrderedDict
@@ -14,20 +14,20 @@ from trueup.verdict.patterns import lazy_regex
 KEY = "value"
 _OPENING = lazy_regex(r'\s*(?:```[a-zA-Z]*\s*)?\{\s*"value"\s*:\s*')
 _BEGINNING = lazy_regex(r'\s*(?:`(?:`(?:`[a-zA-Z]*\s*)?)?)?(?:\{\s*(?:"(?:v(?:a(?:l(?:u(?:e(?:"\s*)?)?)?)?)?)?)?)?\Z')
-_LONGEST = 200  # characters before the value in which a wrapper may begin
-_AFTER = " \t\r\n`"  # what may stand behind the wrapper: blanks, and the end of a fence
+_LONGEST = 200  # the most characters before the value that may belong to the wrapper
+_AFTER = " \t\r\n`"  # characters that may follow the wrapper: whitespace, and the end of a fence
 _SAYING = frozenset({"type", "properties", "items", "prefixItems", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"})
 _DEFINITIONS = ("$defs", "definitions")
 _BESIDE = frozenset(
     {"$ref", "$schema", "$id", "title", "description", *_DEFINITIONS}
-)  # what may stand beside a reference
-_OUTSIDE = ("$schema", "$id")  # they stay at the root: references are resolved against it
+)  # keywords that may be next to a reference
+_OUTSIDE = ("$schema", "$id")  # they stay at the root, because references are resolved against it
 _MOST = 256
 _known: OrderedDict[int, tuple[Any, dict[str, Any]]] = OrderedDict()
 
 
 def is_described(schema: Any) -> bool:
-    """Whether a schema says what a value is: one that allows anything holds nobody to anything.
+    """Whether a schema describes its value; a schema that allows anything does not.
 
     >>> is_described({"type": "array"}), is_described({}), is_described(True)
     (True, False, False)
@@ -36,7 +36,7 @@ def is_described(schema: Any) -> bool:
 
 
 def is_object(schema: dict[str, Any]) -> bool:
-    """Whether the root is one object, not a union of several; a union beside its properties only limits them.
+    """Whether the root is one object, and not a union of several; a union next to properties only limits them.
 
     >>> is_object({"$ref": "#/$defs/node", "$defs": {"node": {"type": "object"}}}), is_object({"type": "array"})
     (True, False)
@@ -48,7 +48,7 @@ def is_object(schema: dict[str, Any]) -> bool:
 
 
 def _followed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with its root in place of a reference to it, as a model that contains itself has one; itself where there is none."""
+    """The schema with the referenced object as its root, as in a model that contains itself; unchanged if the root is not a reference."""
     ref = schema.get("$ref")
     if not isinstance(ref, str) or not schema.keys() <= _BESIDE:
         return schema
@@ -60,7 +60,7 @@ def _followed(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def wrapped(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of `{"value": …}`, or the schema of the object that the root is; made once for each schema.
+    """The schema of `{"value": …}`, or the schema itself if its root is an object; made once for each schema.
 
     >>> wrapped({"type": "array", "items": {"type": "string"}})["required"]
     ['value']
@@ -83,7 +83,7 @@ def _wrapped(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _moved(part: Any) -> Any:
-    """A part of a schema in its new place: references to the root and to what is below it lead there again."""
+    """A part of a schema in its new place, with references to the root and to places below it adjusted."""
     if isinstance(part, list):
         return [_moved(item) for item in part]
     if not isinstance(part, dict):
@@ -97,7 +97,7 @@ def _moved(part: Any) -> Any:
 
 
 def unwrapped(text: str) -> str:
-    """A text without the wrapper; the text itself where there is none.
+    """A text without the wrapper; unchanged if there is no wrapper.
 
     >>> unwrapped('{"value": [1, 2]}'), unwrapped("[1, 2]"), unwrapped('{"value": 1, "more": 2}')
     ('[1, 2]', '[1, 2]', '{"value": 1, "more": 2}')
@@ -108,20 +108,20 @@ def unwrapped(text: str) -> str:
     try:
         whole = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        whole = None  # in a fence, or cut off
+        whole = None  # fenced or cut off
     if isinstance(whole, dict) and whole.keys() != {KEY}:
         return text
     return text[opening.end() : _end(text)]
 
 
 def _end(text: str) -> int:
-    """Where the wrapper closes; the end of the text where it does not."""
+    """The position at which the wrapper closes; the end of the text if it does not close."""
     body = text.rstrip(_AFTER)
     return len(body) - 1 if body.endswith("}") else len(text)
 
 
 class Unwrapping:
-    """The same while the text arrives: pieces enter, and leave without the wrapper.
+    """The same while the text arrives: takes pieces, and returns them without the wrapper.
 
     >>> unwrapping = Unwrapping()
     >>> [unwrapping.feed(piece) for piece in ('{"val', 'ue": [1', ", 2]", "}")]
@@ -131,12 +131,12 @@ class Unwrapping:
     __slots__ = ("_begun", "_held", "_inside")
 
     def __init__(self) -> None:
-        self._begun: str | None = ""  # what has come, until it says whether there is a wrapper
-        self._held: list[str] = []  # what may be the end of the wrapper
+        self._begun: str | None = ""  # the text so far, until it shows whether there is a wrapper
+        self._held: list[str] = []  # text that may be the end of the wrapper
         self._inside = False
 
     def feed(self, piece: str) -> str:
-        """Take a piece; what it adds to the value."""
+        """Take a piece; return what it adds to the value."""
         if self._begun is not None:
             self._begun += piece
             opening = _OPENING.match(self._begun)
