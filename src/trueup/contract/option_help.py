@@ -1,6 +1,8 @@
-"""Options as users see them: signature and docstring of `Contract`, a line for `repr`, and the name that a misspelled one meant.
+"""Options for people: the signature and docstring of `Contract`, a line for `repr`, and the name that a misspelled
+option meant.
 
-Options enter, words about them leave, or a refusal of a misspelled one; nothing is kept here. The options themselves: `options`.
+Takes options, and returns text about them or refuses a misspelled one; nothing is stored here. The options themselves
+are in `options`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -15,7 +17,7 @@ _REST, _ASYNC = 0x04, 0x80  # flags of code: `*args`, a coroutine function; `ins
 
 
 def named(owner: str) -> Callable[[F], F]:
-    """Make a function refuse an unknown option with the name that was meant; its signature stays its own.
+    """Make a function refuse an unknown option with the name that was meant; its signature does not change.
 
     >>> @named("knead")
     ... def knead(dough, *, minutes=10): ...
@@ -43,28 +45,28 @@ def named(owner: str) -> Callable[[F], F]:
 
 
 def refuse_unknown(owner: str, options: Iterable[str], known: Collection[str], rest: Sequence[str] = ()) -> None:
-    """Raise TypeError for the first option that is not `known`; `rest` are names to mention that cannot be given by keyword."""
+    """Raise TypeError for the first option that is not `known`; `rest` are names to mention that cannot be keywords."""
     for name in options:
         if name not in known:
             raise TypeError(no_such_option(name, owner, [*known, *rest]))
 
 
 def options_of(function: Any) -> tuple[str, ...]:
-    """The names that a function takes, `self` aside."""
+    """The names of a function's parameters, except self."""
     code = getattr(function, "__wrapped__", function).__code__
     names: tuple[str, ...] = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return names[1:] if names[:1] == ("self",) else names
 
 
 def _rest_of(function: Any) -> list[str]:
-    """What a function takes any number of, by position alone."""
+    """A function's variadic positional parameter."""
     code = getattr(function, "__wrapped__", function).__code__
     if not code.co_flags & _REST:
         return []
     return [f"*{code.co_varnames[code.co_argcount + code.co_kwonlyargcount]}"]
 
 
-# What other libraries call it.
+# Names of the same options in other libraries.
 _ELSEWHERE = {
     "max_retries": "repairs",
     "model": "models",
@@ -76,7 +78,7 @@ _ELSEWHERE = {
 
 
 def no_such_option(name: str, owner: str, known: Sequence[str]) -> str:
-    """What to say of an option that there is not.
+    """The message for an unknown option.
 
     >>> no_such_option("shema", "Contract", ["schema", "tools"])
     "Contract takes no 'shema'; did you mean 'schema'?"
@@ -89,7 +91,7 @@ def no_such_option(name: str, owner: str, known: Sequence[str]) -> str:
 
 
 def told(name: str, given: Mapping[str, Any]) -> str:
-    """What a contract asks for, in a few words.
+    """The options that are set, in a few words.
 
     >>> told("shop", {"schema": int, "tools": [len], "accept": "lossy", "strict": False})
     " 'shop': schema int, tools, accept='lossy'"
@@ -120,7 +122,7 @@ def documented(docstring: str | None) -> str | None:
 
 
 def about_option(name: str) -> str:
-    """What an option is for, and what its default means where the default does not say it.
+    """The purpose of an option, and the meaning of its default if the default does not show it.
 
     >>> about_option("order")
     'the order of calls, as a list of names, an `Order` or its fields. None: any order.'
@@ -137,10 +139,10 @@ def type_of(name: str) -> str:
 
 
 class SignatureOfOptions:
-    """The `__signature__` of a class that takes the options of a contract, made when somebody asks for it."""
+    """The `__signature__` of a class that takes the options of a contract, made on first access."""
 
     def __get__(self, instance: object, owner: type) -> Any:
-        """The signature; a subclass with a constructor of its own has its own."""
+        """The signature; a subclass with its own constructor keeps its own."""
         if "__init__" in vars(owner) and vars(owner).get("__signature__") is not self:
             raise AttributeError("__signature__")
         from inspect import Parameter, Signature  # takes milliseconds to import

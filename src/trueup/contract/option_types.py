@@ -1,7 +1,8 @@
 """The forms in which options may be given: types for editors and type checkers.
 
-`ContractOptions` names the options of a contract; the other names are the types of single options, of what `ask` asks, and of the messages.
-Nothing imports this module at run time. What the types cannot say, each part checks for itself when it is compiled.
+`ContractOptions` names the options of a contract; the other names are the types of single options, of the options of
+`ask`, and of the messages. This module is not imported at run time. Anything that types cannot express is checked by
+each part when it is compiled.
 """
 
 import os
@@ -36,10 +37,10 @@ if TYPE_CHECKING:
     from trueup.ask.memory import Memory
     from trueup.ask.requests.outgoing import Hook as RequestHook
 
-# A JSON Schema, the path of a file that holds one, a compiled schema, or True for any JSON value.
+# A JSON Schema, the path of a file with one, a compiled schema, or True for any JSON value.
 JsonSchema: TypeAlias = dict[str, Any] | bool | str | os.PathLike[str] | Schema
 
-# Functions, classes, definitions in any provider's shape, functions by name, or an object of yours that holds tools.
+# Functions, classes, definitions in any provider's shape, functions by name, or your object with tools.
 Tools: TypeAlias = Tool | Callable[..., Any] | Mapping[str, Any] | Iterable[Any] | Any
 
 
@@ -120,7 +121,7 @@ class RulesTable(TypedDict, total=False):
     budget: int
 
 
-# A table may also be a plain mapping: one that was read from a file has no type of its own.
+# A table may also be a plain mapping, because one that was read from a file has no specific type.
 CallsGiven: TypeAlias = CallOptions | CallTable | Mapping[str, Any]
 OrderGiven: TypeAlias = Order | Sequence[str] | OrderTable | Mapping[str, Any]
 RulesGiven: TypeAlias = Rules | Sequence[str | RuleTable | Mapping[str, Any]] | RulesTable | Mapping[str, Any]
@@ -133,7 +134,7 @@ ChecksGiven: TypeAlias = Sequence[str | Mapping[str, Any] | CustomCheck | Callab
 
 
 class RunGiven(TypedDict, total=False):
-    """What every run takes beside whom to ask, the messages and the policy."""
+    """The options of every run, besides the client, the messages and the policy."""
 
     tools: Tools | None
     deps: Any
@@ -179,5 +180,6 @@ class AsyncRunStreamOptions(AsyncRunOptions, total=False):
 # A text, one message, or a list of messages: dicts, pairs of a role and a text, or a framework's objects.
 Messages: TypeAlias = str | Mapping[str, Any] | Sequence[Any]
 
-# A callable, a URL, an SDK's client, LiteLLM, a LangChain runnable, or a list of these or of rungs, to be asked in this order.
+# A callable, a URL, an SDK's client, LiteLLM, a LangChain runnable, or a list of these or of rungs, which are asked in
+# this order.
 Model: TypeAlias = Callable[..., Any] | str | Any

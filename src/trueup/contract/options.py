@@ -1,8 +1,9 @@
-"""The options of a contract. Each is declared here, once: its name, type and default, its sentence, and what a contract file may say.
+"""The options of a contract. Each is declared once, here: its name, type, default and sentence, and the values in a
+contract file.
 
-Everything else is derived: the signature and the docstring of `Contract`, the tables for type checkers, the keys of contract files
-and their JSON Schema, the text form, the fingerprint, the defaults of the command line. tests/contract/test_options.py compares
-each of them with this table.
+Everything else is derived: the signature and the docstring of `Contract`, the tables for type checkers, the keys of
+contract files and their JSON Schema, the text form, the fingerprint, and the defaults of the command line.
+tests/contract/test_options.py compares each of them with this table.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,38 +29,38 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """What is known of one option beside its name and its type."""
+    """The properties of one option, besides its name and its type."""
 
     about: str
-    """What it is for, in a sentence."""
+    """Its purpose, in a sentence."""
     unset: str = ""
-    """What its default means, where that is None or empty."""
+    """The meaning of its default, if that is None or empty."""
     default: Any = None
     in_files: str | None = ""
-    """The sentence for contract files, where they take something else than Python does; None: no file may have it."""
+    """The sentence for contract files, if they take something other than Python does; None: not allowed in a file."""
     choices: tuple[str, ...] = ()
     least: int | None = None
     most: int | None = None
     identifies: bool = False
-    """Whether a file that has it is a contract, and nothing else."""
+    """Whether a file with this key is certainly a contract."""
     merges: bool = True
-    """Whether a file that extends another adds to the part that it finds there; else it replaces the whole part."""
+    """Whether a file that extends another adds to the inherited part; otherwise it replaces the whole part."""
     counts: Literal["as given", "as compiled", "never"] = "as given"
     """How it enters the fingerprint."""
 
     @property
     def file_sentence(self) -> str:
-        """What editors show for the key of a contract file."""
+        """The text that editors show for the key of a contract file."""
         return self.in_files or self.about
 
 
 class ToolOptions(TypedDict, total=False):
-    """What a contract takes about tools, the order of their calls aside."""
+    """The options about tools, except the order of their calls."""
 
     tools: Annotated[
         "Tools | None",
         Option(
-            "What may be called: functions, classes, or definitions in any provider's shape.",
+            "The tools that may be called: functions, classes, or definitions in any provider's shape.",
             "a reply with a `schema` may make no calls, and the calls of any other reply are not judged, unless the "
             "context says which tools were `offered`",
             in_files="The tools that are offered, in any provider's shape: inline, or the path of a file.",
@@ -77,7 +78,7 @@ class ToolOptions(TypedDict, total=False):
 
 
 class OtherOptions(TypedDict, total=False):
-    """What a contract takes beside the schema, the tools, and how these are called."""
+    """The options besides the schema, the tools, and how these are called."""
 
     order: Annotated[
         "OrderGiven | None",
@@ -91,7 +92,7 @@ class OtherOptions(TypedDict, total=False):
     rules: Annotated[
         "RulesGiven | None",
         Option(
-            "What must be true of the data: a list of expressions, or a mapping of simple checks and rules.",
+            "Conditions that the data must meet: a list of expressions, or a mapping of simple checks and rules.",
             "no rules",
             identifies=True,
         ),
@@ -99,9 +100,9 @@ class OtherOptions(TypedDict, total=False):
     input: Annotated[
         "Sequence[str] | bool | None",
         Option(
-            "The fields of a unit's input that rules use beside those of the reply; True allows any field.",
+            "The fields of a unit's input that rules use in addition to those of the reply; True allows any field.",
             "no field is declared",
-            in_files="The fields of a unit's input that rules use beside those of the reply; true allows any field.",
+            in_files="The fields of a unit's input that rules use in addition to those of the reply; true allows any field.",
             counts="never",
         ),
     ]
@@ -116,7 +117,11 @@ class OtherOptions(TypedDict, total=False):
     ]  # fmt: skip
     states: Annotated[
         "StatesGiven | None",
-        Option("What may be said in each state of the conversation.", "there are no states", identifies=True),
+        Option(
+            "The states of the conversation, and the text that is allowed in each.",
+            "there are no states",
+            identifies=True,
+        ),
     ]
     fallbacks: Annotated[
         "Mapping[str, str] | None",
@@ -186,12 +191,14 @@ class OtherOptions(TypedDict, total=False):
     name: Annotated[
         str, Option("The contract's name in logs, the store and the gateway.", "no name", default="", counts="never")
     ]
-    language: Annotated[str, Option("The language of what the model is told, such as en or es.", "English", default="")]
+    language: Annotated[
+        str, Option("The language of the text that is sent to the model, such as en or es.", "English", default="")
+    ]
     version: Annotated[str, Option("Your own version of the contract, for your records.", "no version", default="")]
 
 
 class ContractOptions(ToolOptions, OtherOptions, total=False):
-    """The options of `Contract` beside the schema, for functions that pass them on: `**options: Unpack[Given]`."""
+    """The options of `Contract` besides the schema, for functions that pass them on: `**options: Unpack[Given]`."""
 
 
 class _First(TypedDict, total=False):
@@ -208,7 +215,7 @@ class _First(TypedDict, total=False):
 
 
 class Loaded(_First, ContractOptions, total=False):
-    """What `Contract.load` takes beside the path: each option wins over the one in the file."""
+    """The options of `Contract.load`, besides the path: each option overrides the one in the file."""
 
 
 OPTIONS: dict[str, Option] = {name: form.__metadata__[0] for name, form in Loaded.__annotations__.items()}
@@ -218,13 +225,13 @@ DEFAULTS: Loaded = {name: option.default for name, option in OPTIONS.items()}  #
 
 FILE_ONLY: dict[str, Option] = {
     "$schema": Option("The JSON Schema of contract files, for editors."),
-    "description": Option("What the contract is for, in a sentence."),
+    "description": Option("The purpose of the contract, in a sentence."),
     "extends": Option(
         "Contract files that this one starts from, relative to this file; later ones win.", identifies=True
     ),
     "examples": Option("Example replies, and the expected result of each.", merges=False),
 }
-"""The keys of a contract file that are no options: they are for editors, people, loading and lint."""
+"""The keys of a contract file that are not options: they are for editors, people, loading and lint."""
 
 FILE_KEYS: dict[str, Option] = {
     **FILE_ONLY,
@@ -247,7 +254,7 @@ def options_in(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def refuse_bad_values(options: Mapping[str, Any]) -> None:
-    """Refuse a value that an option does not take, with the values it takes; the larger parts are checked when they are compiled."""
+    """Refuse an unsupported value of an option; larger parts are checked when they are compiled."""
     for name, value in options.items():
         option = OPTIONS[name]
         if name == "accept" and value not in option.choices:

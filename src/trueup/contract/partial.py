@@ -1,7 +1,7 @@
-"""Partial: what has come so far of a value of some type, as an object with the attributes of that type.
+"""Partial: the part of a typed value that has arrived, as an object with the attributes of that type.
 
-It is made by a stream and never changes. Closed members are what they will be in the whole value. A member that is still open is
-another Partial, the beginning of a string, or a list of the items so far. What has not come is None.
+A stream makes it, and it never changes. Closed members are the same as in the whole value. A member that is still open
+is another Partial, the start of a string, or a list of the items so far. Anything that has not arrived is None.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,14 +11,15 @@ from trueup.verdict.verdict import T
 
 
 class Partial(Generic[T]):
-    """What has come so far of a value; `Contract(Model).stream(source)` yields one whenever there is more.
+    """The part of a value that has arrived; `Contract(Model).stream(source)` yields one whenever there is more.
 
-    The fields of the type are attributes; None stands for what has not come. `data` is the plain JSON data, and `complete` names
-    the members that have closed and no longer change. A field that is itself called `data` or `complete` is an item: `part["data"]`.
-    A Partial equals another one with the same data and the same closed members, and plain data that is equal to its own.
+    The fields of the type are attributes; None means that the field has not arrived. `data` is the plain JSON data, and
+    `complete` names the members that have closed and no longer change. A field that is itself called `data` or
+    `complete` is an item: `part["data"]`. A Partial equals another one with the same data and the same closed members,
+    and plain data that is equal to its own.
 
-    Streams make it: of `values` that have closed (by default the data), the `label` of the type and its `fields` (empty if there is
-    none), the name of the member that is `opened` (None if none is), and its `tail` so far.
+    Streams make it from `values` that have closed (by default the data), the `label` of the type and its `fields`
+    (empty if there are none), the name of the member that is `opened` (None if there is none), and its `tail` so far.
 
     >>> from dataclasses import dataclass
     >>> from trueup import Contract
@@ -37,14 +38,14 @@ class Partial(Generic[T]):
         self, data: Any, values: Any = None, *, label: str = "", fields: Iterable[str] = (), opened: Any = None
     ) -> None:
         self.data = data
-        self._values = data if values is None else values  # members as the type makes them, by the names of its fields
+        self._values = data if values is None else values  # in the type's form, by field
         self._label = label
-        self._fields = fields  # all names that there may be
+        self._fields = fields  # all names that may exist
         self._open = opened  # the name of the member that is open
 
     @property
     def complete(self) -> tuple[Any, ...]:
-        """The names of the members that have closed, in the order in which they came; of a list, their positions."""
+        """The names of the members that have closed, in order of arrival; for a list, their positions."""
         values = self._values
         slots = range(len(values)) if isinstance(values, list) else values or ()
         return tuple(slot for slot in slots if slot != self._open)
@@ -67,7 +68,7 @@ class Partial(Generic[T]):
         return self._values[slot] if self._values is not None else {}[slot]
 
     def __iter__(self) -> Iterator[Any]:
-        """The items of a list; the names of an object's members."""
+        """The items of a list; for an object, the names of its members."""
         return iter(self._values or ())
 
     def __len__(self) -> int:

@@ -1,8 +1,8 @@
-"""Custom checks: Python functions with codes of their own, which contracts use by name.
+"""Custom checks: Python functions with their own codes, which contracts use by name.
 
 A check takes a verdict and the context, and yields findings and metrics; it may be asynchronous. A ValueError or an
-AssertionError refuses the reply; any other exception is a bug in the check, and is raised with a note that names its line.
-Packages offer checks through the entry point group `trueup.checks`; nothing is imported before a contract or
+AssertionError refuses the reply; any other exception is a bug in the check, and is raised with a note that names its
+line. Packages offer checks through the entry point group `trueup.checks`; nothing is imported before a contract or
 `trueup explain` asks for it.
 """
 
@@ -29,21 +29,21 @@ from trueup.verdict.verdict import Verdict
 GROUP = "trueup.checks"
 Context = Mapping[str, Any]
 Found = Iterable[Finding | str | Mapping[str, Any]] | None
-Judging = Callable[..., Any]  # gives what it finds, or something to await that does
+Judging = Callable[..., Any]  # returns its findings, or an awaitable of them
 
 _CODE = lazy_regex(r"[A-Z]{2,3}\d{3}\Z")
 _NAME = lazy_regex(r"[a-z][a-z0-9-]*\Z")
 
 
 class NoSuchCheck(ValueError):
-    """No installed package offers a check of that name, or what it offers cannot be used."""
+    """No installed package offers a check with that name, or the offered one cannot be used."""
 
 
 class CustomCheck:
-    """A function that judges, with the code, name and page of what it finds; made by `@check`.
+    """A function that judges, with the code, name and page of its finding; made by `@check`.
 
-    `function` is the function itself, `kind` the code, name, level and title of what it finds, `page` its Markdown (empty: one is made
-    from the docstring), and `options` what is passed to the function by name.
+    `function` is the function itself, `kind` the code, name, level and title of its finding, `page` its Markdown (if
+    empty, one is made from the docstring), and `options` are passed to the function by name.
     """
 
     __slots__ = ("_page", "function", "kind", "options")
@@ -56,12 +56,12 @@ class CustomCheck:
 
     @property
     def code(self) -> str:
-        """The code of what it finds."""
+        """The code of its finding."""
         return self.kind.code
 
     @property
     def name(self) -> str:
-        """The name of what it finds, by which contracts use it."""
+        """The name of its finding, by which contracts use the check."""
         return self.kind.name
 
     def finding(
@@ -72,7 +72,7 @@ class CustomCheck:
         data: dict[str, Any] | None = None,
         hint: str = "",
     ) -> Finding:
-        """A finding of this check; `message`, `path`, `span`, `data` and `hint` are those of `Finding`."""
+        """A finding of this check; `message`, `path`, `span`, `data` and `hint` are the same as for `Finding`."""
         return Finding(self.code, path, message, span, data or {}, hint, self.kind.level)
 
     def using(self, options: Mapping[str, Any]) -> "CustomCheck":
@@ -80,7 +80,7 @@ class CustomCheck:
         return CustomCheck(self.function, self.kind, self._page, {**self.options, **options})
 
     def page(self) -> str:
-        """The page of what it finds: the one it was given, or one made of its title and docstring."""
+        """The page of its finding: the given one, or one made from its title and docstring."""
         if self._page:
             return self._page
         kind = self.kind
@@ -93,12 +93,12 @@ class CustomCheck:
         return is_async(self.function)
 
     def judge(self, verdict: Verdict, context: Context) -> Steps[CheckOutcome]:
-        """What the check finds and measures for a `verdict` in a `context`, in steps: it may have to wait."""
+        """The check's findings and metrics for a `verdict` in a `context`, as a generator: it may have to wait."""
         ask = partial(self.function, verdict, context, **self.options)
         return _asked(self, ask, self.finding, verdict.metrics)
 
     def refused(self, error: Exception) -> Finding:
-        """The finding of a reply that the check refuses by raising `error`; an error even where the check only warns."""
+        """The finding for a reply that the check refuses by raising `error`; always of level `error`."""
         message = refusal(error) or self.kind.title.rstrip(".")
         return Finding(self.code, "$", message, None, {"error": type(error).__name__}, "", "error")
 
@@ -107,7 +107,7 @@ class CustomCheck:
 
 
 class PlainCheck:
-    """A function without `@check`: it has no code of its own, so texts that it yields and errors that it raises are B008."""
+    """A function without `@check`: it has no code, so the texts that it yields and the errors that it raises are B008."""
 
     __slots__ = ("function", "name")
 
@@ -121,7 +121,7 @@ class PlainCheck:
         return is_async(self.function)
 
     def judge(self, verdict: Verdict, context: Context) -> Steps[CheckOutcome]:
-        """What the function finds and measures, in steps."""
+        """The function's findings and metrics, as a generator."""
         return _asked(self, partial(self.function, verdict, context), self.finding, verdict.metrics)
 
     def finding(self, message: str) -> Finding:
@@ -129,7 +129,7 @@ class PlainCheck:
         return finding("B008", "$", message, None, {"check": self.name})
 
     def refused(self, error: Exception) -> Finding:
-        """The finding of a reply that the function refuses by raising."""
+        """The finding for a reply that the function refuses by raising."""
         message = refusal(error) or f"The check {self.name!r} refused the reply"
         return finding("B008", "$", message, None, {"check": self.name, "error": type(error).__name__})
 
@@ -140,7 +140,7 @@ class PlainCheck:
 def _asked(
     check: CustomCheck | PlainCheck, ask: Callable[[], Any], made: Callable[[str], Finding], known: Mapping[str, Any]
 ) -> Steps[CheckOutcome]:
-    """What a check finds. By raising it refuses the reply as well; what it found before stays."""
+    """The findings of a check. By raising, it refuses the reply as well; earlier findings stay."""
     found: list[Any] = []
     refused: list[Finding] = []
     try:
@@ -162,7 +162,7 @@ def _asked(
 
 
 def _listed(given: Any) -> Iterator[Any]:
-    """What a check gives, one by one, and no more of it than a check may find."""
+    """The results of a check, one by one, and no more than a check may have."""
     if given is None:
         return
     if isinstance(given, str | Finding | Mapping):
@@ -176,7 +176,7 @@ def _listed(given: Any) -> Iterator[Any]:
 
 def _outcome(found: list[Any], made: Callable[[str], Finding], known: Mapping[str, Any]) -> CheckOutcome:
     if len(found) > MOST:
-        raise TypeError(f"it finds more than {MOST:,} things")
+        raise TypeError(f"it has more than {MOST:,} results")
     metrics: dict[str, Any] = {}
     for more in found:
         if isinstance(more, Mapping):
@@ -189,18 +189,19 @@ def _as_finding(found: Any, made: Callable[[str], Finding]) -> Finding:
     if not isinstance(one, Finding):
         raise TypeError(f"a check yields findings or texts, not {type(one).__name__}")
     if not all(isinstance(part, str) for part in (one.message, one.path)):
-        raise TypeError("the message and the path of a finding are texts")
+        raise TypeError("the message and the path of a finding must be texts")
     return one
 
 
 def check(
     code: str, name: str, title: str, *, level: Level = "error", page: str | Path = ""
 ) -> Callable[[Judging], CustomCheck]:
-    """Make a custom check of a function, which takes a verdict and the context and yields findings, texts, or mappings of metrics.
+    """Make a custom check from a function, which takes a verdict and the context and yields findings, texts, or
+    mappings of metrics.
 
-    `code` has two or three letters and three digits, so that it is never one of ours. `name` is what contracts use, `title` one
-    sentence about the finding, `level` `error` or `warning`. `page` is the Markdown of its page, or a `Path` to it; empty: one is made
-    from the docstring.
+    `code` has two or three letters and three digits, so that it differs from all built-in codes. `name` is used by
+    contracts, `title` is one sentence about the finding, and `level` is `error` or `warning`. `page` is the Markdown of
+    its page, or a `Path` to it; if empty, one is made from the docstring.
 
     >>> @check("SHP900", "discount", "The reply promises a discount.")
     ... def discount(verdict, context):
@@ -215,7 +216,9 @@ def check(
             f"a check's code is two or three capital letters and three digits, such as SHP001; got {code!r}"
         )
     if not _NAME.match(name):
-        raise ValueError(f"a check's name is small letters, digits and '-', such as no-discount; got {name!r}")
+        raise ValueError(
+            f"a check's name contains only small letters, digits and '-', such as no-discount; got {name!r}"
+        )
     if level not in ("error", "warning"):
         raise ValueError(f"a check's level is error or warning; got {level!r}")
     kind = FindingKind(code, name, level, title)
@@ -229,7 +232,7 @@ def check(
 
 @cache
 def offered() -> dict[str, EntryPoint]:
-    """The checks that installed packages offer, by name; none of them is imported yet."""
+    """The checks that installed packages offer, by name, not yet imported."""
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
@@ -240,7 +243,7 @@ def installed() -> dict[str, CustomCheck]:
         try:
             found[name] = find_check(name)
         except NoSuchCheck:
-            continue  # said where the check is asked for by name
+            continue  # reported when a contract names the check
     return found
 
 
@@ -270,9 +273,9 @@ def refuse_twins(name: str) -> None:
 
 
 def read_checks(given: Any) -> "tuple[CustomCheck | PlainCheck | ShelfCheck, ...]":
-    """The checks that a contract names: names, mappings of one name to its options, or the checks themselves.
+    """The checks that a contract lists: names, mappings of one name to its options, or the checks themselves.
 
-    The names of ready checks come first; all others are those of installed packages.
+    The names of ready checks are looked up first; all others are looked up in installed packages.
     """
     if given is None:
         return ()
@@ -301,7 +304,7 @@ def _read_check(item: Any) -> "list[Any]":
 
 
 def read_named(name: str, options: Any = None) -> "list[CustomCheck | ShelfCheck]":
-    """The check of a name, with its options; several where the name stands for a group of ready checks."""
+    """The check for a name, with its options; several if the name is a group of ready checks."""
     if name in SHELF:
         refuse_twins(name)
         return list(read_ready(name, options))

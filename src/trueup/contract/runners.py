@@ -1,7 +1,8 @@
-"""Runners: what runs a call. Tools enter as a contract or `execute` takes them; for each name, what can be called leaves.
+"""Runners: the callables that run calls. Takes tools in any form that a contract or `execute` accepts; returns a
+callable for each name.
 
-A runner is a function, a class, an object that can be called, or a tool of LangChain, which has methods of its own for it. A
-definition without anything behind it has no runner. What a generator yields is collected into a list.
+A runner is a function, a class, a callable object, or a LangChain tool, which has its own methods for this. A
+definition alone has no runner. The values of a generator are collected into a list.
 """
 
 import inspect
@@ -28,11 +29,11 @@ class BadArguments(ValueError):
 
 
 class Unregistered(LookupError):
-    """A call passed, but nothing was given to run it with."""
+    """A call passed, but there is no function to run it."""
 
 
 def runners(source: Any) -> dict[str, Any]:
-    """What runs the tools of a source, by their names.
+    """The runners of a source, by tool name.
 
     >>> runners([len, {"name": "ping"}]), runners({"count": len})
     ({'len': <built-in function len>}, {'count': <built-in function len>})
@@ -63,9 +64,9 @@ def start(
     *,
     awaits: bool = False,
 ) -> Any:
-    """Make a call: what its runner returns leaves, or something to await; where nothing may be awaited, that is an error.
+    """Make a call: returns the runner's result, or an awaitable; if awaiting is not allowed, that is an error.
 
-    `context` is what validators get, where arguments are made only now: `deps` by default.
+    `context` is passed to validators if arguments are built only now: `deps` by default.
     """
     runner = known.get(call.name)
     if runner is None:
@@ -89,7 +90,7 @@ async def _collected(items: AsyncIterator[Any]) -> list[Any]:
 
 
 def is_asynchronous(runner: Any) -> bool:
-    """Whether calling this gives something to await at once, so that it needs no thread of its own."""
+    """Whether calling this immediately returns an awaitable, so that it needs no thread."""
     if _is_langchain(runner):
         return True
     ways = (runner, getattr(runner, "__call__", None))  # noqa: B004 - the method itself is looked at
@@ -118,7 +119,7 @@ def _called(
 
 
 def copied(value: Any) -> Any:
-    """JSON data that may be changed without changing what a call was made with.
+    """JSON data that may be changed without changing the arguments of the recorded call.
 
     >>> given = {"days": [1, 2]}
     >>> copied(given)["days"].pop(), given
@@ -133,7 +134,7 @@ def is_runner(item: Any) -> bool:
 
 
 def _is_langchain(item: Any) -> bool:
-    """Whether this is a tool of LangChain, or works like one."""
+    """Whether this is a LangChain tool, or works like one."""
     return isinstance(getattr(item, "name", None), str) and hasattr(item, "args_schema") and hasattr(item, "ainvoke")
 
 

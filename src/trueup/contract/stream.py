@@ -1,7 +1,7 @@
-"""Stream: a reply that is judged while it comes in.
+"""Stream: a reply that is judged while it arrives.
 
-Chunks enter, of any provider or as plain text; after each, what has come can be looked at and what is certainly wrong. `finish()`
-gives the verdict of the whole reply: the same, no matter how it was cut into chunks.
+Takes chunks of any provider, or plain text; after each chunk, the value so far and certain faults can be read.
+`finish()` gives the verdict of the whole reply, which does not depend on the chunks.
 """
 
 import sys
@@ -30,15 +30,15 @@ from trueup.verdict.verdict import T, Verdict
 if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
-_MARKED = lazy_regex(r"[<{\[`]")  # what stands behind may be no prose: the whole verdict says
-_LONGEST = 20_000  # characters without an end that are held as one sentence
+_MARKED = lazy_regex(r"[<{\[`]")  # the text after it may not be prose: only the whole verdict can decide
+_LONGEST = 20_000  # characters without an end that are kept as one sentence
 
 
 class Stream(Generic[T]):
-    """One reply in the making; `Contract.stream()` makes one.
+    """A reply that is still arriving; `Contract.stream()` makes one.
 
-    Feed it chunks by hand, or give it a source and iterate: each step is a `Partial` with what has come so far, and `verdict` has
-    the verdict after the last one.
+    Feed it chunks by hand, or give it a source and iterate: each step is a `Partial` with the value so far, and
+    `verdict` has the verdict after the last one.
 
     - `contract`: the contract that judges.
     - `source`: a stream of an SDK, or any iterator of chunks, synchronous or asynchronous; None: you feed it.
@@ -74,7 +74,7 @@ class Stream(Generic[T]):
         self._source = source
         self._on_closed = on_closed  # called with each member of the root that has closed
         self._context = context
-        self._said = ""  # the last text that was judged, and what came behind it
+        self._said = ""  # the last text that was judged, and the text after it
         self._watched = contract.schema is None and contract.judges_meaning
         self._arriving = Arriving()
         schema = contract.schema
@@ -84,8 +84,8 @@ class Stream(Generic[T]):
         self._findings: list[Finding] = contract.unplaced(context)
         self._doubtful: list[tuple[str | int, Any]] = []  # members that have closed, and may be an envelope
         self._early = contract.early()
-        self._looping: Looping | None = None  # made once there is enough to look at
-        self._unseen: list[str] = []  # what it has not seen
+        self._looping: Looping | None = None  # made once there is enough to examine
+        self._unseen: list[str] = []  # the part that it has not seen
         self._next_look = EVERY
         self._verdict: Verdict[T] | None = None
         self._size = 0
@@ -93,10 +93,10 @@ class Stream(Generic[T]):
     # -- feeding -------------------------------------------------------------------------------
 
     def feed(self, chunk: Any) -> Any:
-        """Take the next `chunk`: a piece of text, bytes, or an event of a provider. What has come so far leaves.
+        """Take the next `chunk`: a piece of text, bytes, or an event of a provider. Returns the value so far.
 
-        That is a `Partial` if the contract is made of a Python type, else plain data. It can be kept: it never changes. Inside of a
-        long string it may be a little behind, so that feeding stays linear; `partial` is exact.
+        That is a `Partial` if the contract is made from a Python type, else plain data. You can keep it: it never
+        changes. Inside a long string it may lag a little, so that feeding stays linear; `partial` is exact.
         """
         self.push(chunk)
         self._growing.glance()
@@ -104,7 +104,7 @@ class Stream(Generic[T]):
         return self._shown.part() if self._is_type else self._shown.data()
 
     def push(self, chunk: Any) -> None:
-        """Take the next `chunk` and return nothing, if you do not look at every step."""
+        """Take the next `chunk` and return nothing, if you do not need every step."""
         if self._verdict is not None:
             raise RuntimeError("the stream is finished; read another reply with a new `contract.stream()`")
         text = self._arriving.feed(chunk)
@@ -143,7 +143,7 @@ class Stream(Generic[T]):
             self._next_look = sys.maxsize
 
     def _watch(self, text: str) -> None:
-        """Judge the sentences that have ended, each with what stands before it, until one does not belong here."""
+        """Judge the sentences that have ended, each with the text before it, until one breaks the contract."""
         if _MARKED.search(text):
             self._watched = False
             return
@@ -160,7 +160,7 @@ class Stream(Generic[T]):
         self._said = last_sentences(ended) + begun
 
     def _judge_closed(self) -> None:
-        """Say of each member that has closed whether it can still become valid."""
+        """Report for each member that has closed whether it can still become valid."""
         closed, self._growing.closed = self._growing.closed, []
         if self._on_closed is not None:
             for slot, value in closed:
@@ -177,13 +177,13 @@ class Stream(Generic[T]):
                 path = said + error.path[1:]
                 self._findings = [
                     one for one in self._findings if (one.code, one.path) != (error.code, path)
-                ]  # said early
+                ]  # reported early
                 self._findings.append(
                     Finding(error.code, path, error.message, error.span, error.data, error.hint, error.level)
                 )
 
     def _may_wrap(self, slot: str | int) -> bool:
-        """Whether a member may be an envelope around the value: its name is not one of the value's, and none of these has come."""
+        """Whether a member may be an envelope around the value: neither it nor an earlier member is in the schema."""
         schema, root = self._contract.schema, self._growing.root
         if schema is None or not isinstance(slot, str) or not isinstance(root, dict) or slot in schema.names:
             return False
@@ -191,7 +191,7 @@ class Stream(Generic[T]):
             return len(root) == 1 or may_wrap(slot, schema.names)
         return schema.names.isdisjoint(root) or may_wrap(slot, schema.names)
 
-    # -- looking -------------------------------------------------------------------------------
+    # -- reading the state ---------------------------------------------------------------------
 
     @property
     def live(self) -> Any:
@@ -200,14 +200,14 @@ class Stream(Generic[T]):
 
     @property
     def partial(self) -> Any:
-        """What has come so far, as `feed` returns it, and exact inside of a long string too."""
+        """The value so far, as `feed` returns it, and exact even inside a long string."""
         self._growing.value  # noqa: B018 - it brings an open string up to date
         self._shown.follow(self._growing)
         return self._shown.part() if self._is_type else self._shown.data()
 
     @property
     def data(self) -> Any:
-        """The plain data so far, coerced, None before they start; it can be kept."""
+        """The plain data so far, coerced; None before they start. You can keep them."""
         self._growing.glance()
         self._shown.follow(self._growing)
         return self._shown.data()
@@ -224,7 +224,7 @@ class Stream(Generic[T]):
 
     @property
     def open_path(self) -> Parts | None:
-        """The path of the innermost value that is still coming; None before the value starts and once it has closed.
+        """The path of the innermost value that is still open; None before the value starts and once it has closed.
 
         >>> from trueup import Contract
         >>> stream = Contract(True).stream()
@@ -243,19 +243,19 @@ class Stream(Generic[T]):
 
     @property
     def restarts(self) -> int:
-        """How often all that had come turned out to be reasoning that the prompt had opened, so that the value begins anew."""
+        """How many times all text so far turned out to be reasoning, so that the value starts again."""
         return self._growing.restarts
 
     @property
     def findings(self) -> Findings:
-        """What is certainly wrong already, whatever is still to come."""
+        """Faults that are certain already, whatever text follows."""
         return Findings(self._findings)
 
     @property
     def verdict(self) -> Verdict[T]:
         """The verdict, once the source was read to its end or `finish` was called."""
         if self._verdict is None:
-            raise RuntimeError("the stream has not been read to its end; call `finish()` to judge what has come")
+            raise RuntimeError("the stream has not been read to its end; call `finish()` to judge the text so far")
         return self._verdict
 
     # -- reading a source ----------------------------------------------------------------------
@@ -271,36 +271,36 @@ class Stream(Generic[T]):
                 yield self._shown.part()
 
     def steps(self) -> Iterator[None]:
-        """Read the source chunk by chunk; behind the last one is the verdict."""
+        """Read the source chunk by chunk; the verdict is available after the last one."""
         for chunk in self._pieces("`async for`"):
             self.push(chunk)
             yield
         self.finish()
 
     async def asteps(self) -> AsyncIterator[None]:
-        """The same of a source of either kind."""
+        """The same for a source of either kind."""
         async for chunk in self._apieces():
             self.push(chunk)
             yield
         await self.afinish()
 
     def has_more(self) -> bool:
-        """Whether there is more of the value to see than when this was asked before."""
+        """Whether more of the value can be seen than at the last call."""
         self._growing.glance()
         self._shown.follow(self._growing)
         return self._shown.has_more()
 
     def _pieces(self, other: str) -> Iterator[Any]:
-        """What is left of the source."""
+        """The rest of the source."""
         left = pieces(self._given(), other)
-        self._source = left  # whoever breaks off may go on later
+        self._source = left  # a caller that stops may continue later
         return left
 
     async def _apieces(self) -> AsyncIterator[Any]:
         source = self._given()
         if isawaitable(source):
             self._source = source = await source
-        if not hasattr(type(source), "__aiter__"):  # whoever breaks off may go on later
+        if not hasattr(type(source), "__aiter__"):  # a caller that stops may continue later
             is_manager = hasattr(type(source), "__aenter__")
             self._source = source = apieces(source) if is_manager else pieces(source, "`async for`")
         async for chunk in apieces(source):
@@ -312,7 +312,7 @@ class Stream(Generic[T]):
         return self._source
 
     def finish(self) -> Verdict[T]:
-        """The verdict of the whole reply; what is left of the source is read first. Asked again, it is the same."""
+        """The verdict of the whole reply; the rest of the source is read first. Later calls return the same verdict."""
         if self._verdict is None:
             for chunk in () if self._source is None else self._pieces("`await stream.afinish()`"):
                 self.push(chunk)
@@ -320,7 +320,7 @@ class Stream(Generic[T]):
         return self._verdict
 
     async def afinish(self) -> Verdict[T]:
-        """The same for asynchronous sources, with asynchronous custom checks awaited."""
+        """Like `finish`, for asynchronous sources; asynchronous custom checks are awaited."""
         if self._verdict is None:
             if self._source is not None:
                 async for chunk in self._apieces():
@@ -330,7 +330,7 @@ class Stream(Generic[T]):
 
 
 def inside(container: Any, slot: str | int) -> Any:
-    """The member of a container at a name or a position; None where there is none.
+    """The member of a container at a name or a position; None if there is none.
 
     >>> inside({"a": 1}, "a"), inside([1], 0), inside([1], 1), inside("ab", 0)
     (1, 1, None, None)
@@ -342,6 +342,6 @@ def inside(container: Any, slot: str | int) -> Any:
 
 
 def _moved(found: Finding, by: int) -> Finding:
-    """A finding about a stretch as one about the whole text."""
+    """A finding about a part of the text as one about the whole text."""
     span = found.span
     return found if span is None else msgspec.structs.replace(found, span=(span[0] + by, span[1] + by))

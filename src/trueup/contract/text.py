@@ -1,8 +1,8 @@
-"""A contract as text: a contract enters, JSON leaves from which the same contract can be made, and the way back.
+"""A contract as text: takes a contract and returns JSON from which the same contract can be made, and the reverse.
 
-The text lists the options as a contract file would. Python functions, classes and compiled rules cannot be written: then the text holds
-what can be, such as the JSON Schema of a type, and says in `lost` what cannot. A text is `portable` if the contract that it gives has the same
-fingerprint; this is tried before it is said.
+The text lists the options as a contract file would. Python functions, classes and compiled rules cannot be written: in
+their place, the text contains everything that can be, such as the JSON Schema of a type, and lists the rest in `lost`.
+A text is `portable` if the contract made from it has the same fingerprint; this is tested.
 """
 
 import os
@@ -24,7 +24,7 @@ _MOST_DEPTH = 100
 
 
 def text_of(contract: "Contract[Any]", clean: Callable[[Any], Any] | None = None) -> str:
-    """The text of a `contract`; `clean` takes out what must not be written, such as keys. It never raises.
+    """The text of a `contract`; `clean` removes anything that must not be written, such as keys. It never raises.
 
     >>> from trueup import Contract
     >>> text_of(Contract({"type": "object"}, name="any", rules=["n > 0"]))
@@ -47,7 +47,7 @@ def text_of(contract: "Contract[Any]", clean: Callable[[Any], Any] | None = None
 
 
 def rebuilt(text: str) -> "Contract[Any]":
-    """The contract that a `text` of the store gives; ValueError if it is not portable."""
+    """The contract from a `text` of the store; raises ValueError if the text is not portable."""
     from trueup.contract.contract import Contract
 
     found = orjson.loads(text)
@@ -61,7 +61,7 @@ def _said(lost: list[str]) -> dict[str, Any]:
 
 
 def _written(value: Any) -> str:
-    return orjson.dumps(value).decode()  # in the order that was given: the first state may be the start
+    return orjson.dumps(value).decode()  # in the given order: the first state may be the start
 
 
 def _is_same(contract: "Contract[Any]", options: dict[str, Any]) -> bool:
@@ -112,7 +112,7 @@ def _tool(tool: Tool, lost: list[str]) -> dict[str, Any]:
 
 
 def _plain(value: Any, place: str, lost: list[str], depth: int = 0) -> Any:
-    """A value as JSON; of what has none, its name."""
+    """A value as JSON; if that is impossible, its name."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if depth > _MOST_DEPTH:

@@ -1,1 +1,1 @@
-"""What a contract asks beyond structure: rules, scores, ready checks, custom ones."""
+"""Checks of a contract beyond structure: rules, scores, ready checks, custom checks."""

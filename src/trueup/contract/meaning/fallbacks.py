@@ -1,6 +1,7 @@
-"""Fallbacks: the texts to send where no reply could be made to keep a contract, one for each state.
+"""Fallbacks: the texts to send if no reply satisfies a contract, one for each state.
 
-They may stand in the states themselves or beside them; the state's own wins. What holds for no state is `default`.
+They may be given in the states themselves or separately; the one in the state takes precedence. `default` is for all
+states without one.
 """
 
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ DEFAULT = "default"
 
 
 def read_fallbacks(given: Any) -> dict[str, str]:
-    """The texts by state, `default` among them; what is no such mapping is refused.
+    """The texts by state, including `default`; anything but such a mapping is refused.
 
     >>> read_fallbacks({"default": "How can I help?"})
     {'default': 'How can I help?'}
@@ -26,7 +27,7 @@ def read_fallbacks(given: Any) -> dict[str, str]:
 
 
 def with_fallbacks(states: Any, fallbacks: Mapping[str, str]) -> Any:
-    """The states as a contract writes them, each with the text of `fallbacks` where it has none of its own."""
+    """The states of a contract, each with its text from `fallbacks` if it has no fallback itself."""
     if not isinstance(states, dict) or not fallbacks:
         return states
     out = dict(states)

@@ -1,7 +1,7 @@
-"""Meaning: what a contract asks of a reply beyond its structure: rules, evidence, the reply's worth, the state, scores, custom checks.
+"""Meaning: judges a reply beyond its structure: rules, evidence, the reply's worth, the state, scores, custom checks.
 
-A verdict of the structure and the conversation's context enter; the verdict with the further findings leaves.
-Each part is optional and knows nothing of the others. Rules speak of data, so they run only where the structure holds.
+Takes the verdict on the structure and the conversation's context; returns the verdict with further findings. Each part
+is optional and independent of the others. Rules are about data, so they run only if the structure is valid.
 """
 
 import os
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Context = Mapping[str, Any]
 Wait = Callable[[Any], Any]
 
-# What belongs to the unit and not to the model: a reply that names one of these does not change it.
+# These belong to the unit and not to the model: a reply that names one of them does not change it.
 RESERVED = frozenset({"unit_id", "_metadata", "retry_count", "error"})
 
 
@@ -93,7 +93,7 @@ class ScoreCheck(Protocol):
 
 
 class EvidenceCheck(Protocol):
-    """Whether the values of a reply stand in its sources: `grounding.check.Grounding`."""
+    """Whether the values of a reply are in its sources: `grounding.check.Grounding`."""
 
     @property
     def looks_at(self) -> frozenset[str]: ...
@@ -109,7 +109,7 @@ class EvidenceCheck(Protocol):
 
 
 class UserCheck(Protocol):
-    """A check of the user: `contract.plugins.CustomCheck` or `PlainCheck`."""
+    """A user's check: `contract.plugins.CustomCheck` or `PlainCheck`."""
 
     @property
     def awaits(self) -> bool: ...
@@ -145,7 +145,7 @@ class Meaning:
 
     @property
     def listens(self) -> bool:
-        """Whether the judgement may depend on what was said before the reply."""
+        """Whether the judgement may depend on earlier messages of the conversation."""
         return self.asks or self.states is not None or bool(self.scores) or self.grounding is not None
 
     @property
@@ -159,13 +159,13 @@ class Meaning:
         return (self.reply is not None and self.reply.awaits) or any(check.awaits for check in self.checks)
 
     def judge(self, verdict: Verdict, context: Context, wait: Wait = refuse) -> Verdict:
-        """The verdict with what the further checks find; the same one if they find nothing. `wait` runs asynchronous checks."""
+        """The verdict with further findings; the same object if there are none. `wait` runs asynchronous checks."""
         if self.asks:
             return run(self.steps(verdict, context), wait)
         return self._judged(verdict, context, None if self.reply is None else self.reply.worth(prose(verdict)))
 
     def steps(self, verdict: Verdict, context: Context) -> Steps[Verdict]:
-        """The same in steps: a custom rule or check may have to wait."""
+        """The same as a generator: a custom rule or check may have to wait."""
         worth = None
         if self.reply is not None:
             worth = yield from self.reply.judge(prose(verdict), context)
@@ -173,7 +173,7 @@ class Meaning:
         return (yield from self._checked(verdict, context)) if self.checks else verdict
 
     def _judged(self, verdict: Verdict, context: Context, worth: "Worth | None") -> Verdict:
-        """The verdict with what rules and states find, and what the reply rules found."""
+        """The verdict with the findings of rules and states, and the findings of the reply rules."""
         findings: list[Finding] = []
         metrics: dict[str, Any] = {}
         passed = ""
@@ -199,7 +199,9 @@ class Meaning:
         return verdict
 
     def _checked(self, verdict: Verdict, context: Context) -> Steps[Verdict]:
-        """The verdict with what custom checks find. Each sees the metrics of those before it, but not their findings."""
+        """The verdict with the findings of custom checks. Each sees the metrics of earlier ones, but not their
+        findings.
+        """
         findings: list[Finding] = []
         for check in self.checks:
             outcome = yield from check.judge(verdict, context)
@@ -211,21 +213,21 @@ class Meaning:
         assert self.rules is not None
         fields = context.get("input")
         if type(fields) is dict and self.keeps_rules(data, fields):
-            return []  # what they say is only put together where they say something
+            return []  # their findings are combined only if there are any
         found = self.rules.check(record(data, context))
         if isinstance(data, dict):
             return found
         return [msgspec.structs.replace(one, path=_of_whole(one.path)) for one in found]
 
     def keeps_rules(self, data: Any, fields: Mapping[str, Any]) -> bool:
-        """Whether the rules have nothing to say of a value, seen with the fields of its unit."""
+        """Whether the rules have no findings about a value, which they see with the fields of its unit."""
         if self.rules is None or data is None:
             return True
         alone = type(data) is dict and self._names is not None and self._names.isdisjoint(fields)
         return self.rules.hold(data if alone else _over(fields, data))
 
     def judge_value(self, verdict: Verdict, context: Context) -> Verdict:
-        """The same for a value that no reply brought: only rules and sources speak of it, and the context must name a state."""
+        """The same for a value without a reply: only rules and sources are checked; the context must name a state."""
         findings: list[Finding] = []
         if self.rules is not None and verdict.data is not None and verdict.ok:
             findings += self._broken_rules(verdict.data, context)
@@ -242,7 +244,7 @@ class Meaning:
 
 
 def _of_whole(path: str) -> str:
-    """The path in a value that is no object: rules know it by the name `value`.
+    """The path in a value that is not an object: rules refer to it by the name `value`.
 
     >>> _of_whole("$.value[0].name"), _of_whole("$.value"), _of_whole("$.max_hp")
     ('$[0].name', '$', '$.max_hp')
@@ -252,15 +254,15 @@ def _of_whole(path: str) -> str:
 
 
 def prose(verdict: Verdict, *, keep_places: bool = False) -> Reply:
-    """The reply without the calls that leaked into its text: these are no words for the user.
+    """The reply without the calls that leaked into its text, which are not text for the user.
 
-    An object that holds calls may hold words as well, as `content`; those stay. With `keep_places` blanks stand where the calls
-    were, so that places in the text stay what they are.
+    An object that contains calls may also contain text, as `content`; that text stays. With `keep_places`, calls are
+    replaced by blanks, so that positions in the text do not change.
     """
     reply = verdict.reply
     if reply.calls or reply.turns is not None or not (verdict.calls or verdict.refused):
         return reply
-    from trueup.contract.tool_calls.rest_of_reply import held  # of use only where a call was written into a text
+    from trueup.contract.tool_calls.rest_of_reply import held  # needed only if a call was written into a text
 
     pieces: list[str] = []
     at = 0
@@ -277,14 +279,14 @@ def prose(verdict: Verdict, *, keep_places: bool = False) -> Reply:
 
 
 def _has_no_reply(verdict: Verdict) -> bool:
-    """Whether the provider failed, or sent what is no reply: then there is nothing to find too short."""
+    """Whether the provider failed or did not send a reply, so that its length must not be judged."""
     return any(found.code in ("R001", "R002") for found in verdict.findings)
 
 
 def record(data: Any, context: Context) -> dict[str, Any]:
-    """What rules see: the fields of the unit's input, and the reply's data over them.
+    """The record for rules: the fields of the unit's input, overridden by the reply's data.
 
-    Fields that belong to the unit are not overridden. Data that is no object stands under the name `value`.
+    Fields that belong to the unit are not overridden. Data that is not an object gets the name `value`.
 
     >>> record({"hp": 3, "unit_id": "mine"}, {"input": {"unit_id": "u1", "max_hp": 9}})
     {'unit_id': 'u1', 'max_hp': 9, 'hp': 3}
@@ -296,7 +298,7 @@ def record(data: Any, context: Context) -> dict[str, Any]:
 
 
 def _over(before: Mapping[str, Any], data: Any) -> dict[str, Any]:
-    """The fields of a unit with a value over them."""
+    """The fields of a unit, overridden by a value."""
     fields = data if isinstance(data, dict) else {"value": data}
     merged = {**before, **fields}
     if len(merged) < len(before) + len(fields):  # both have a name
@@ -311,9 +313,10 @@ def make_meaning(
     strict: bool, schema: "Schema | None" = None, given: Any = None, grounded: Any = None,
     tools: Sequence[Tool] = (),
 ) -> Meaning:  # fmt: skip
-    """The further checks from what a contract was given: each part is compiled by its own room, loaded where asked for.
+    """The further checks from the options of a contract: each part is compiled by its own room, which is loaded only if
+    needed.
 
-    `schema` and the fields that come with the input say which names rules may use.
+    `schema` and the fields that come with the input determine the names that rules may use.
     """
     if rules is not None:
         from trueup.checks.problems import BadRules

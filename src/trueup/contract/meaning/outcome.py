@@ -1,4 +1,4 @@
-"""What one check of a contract gives: its findings, and the metrics that it adds."""
+"""The outcome of one check of a contract: its findings, and the metrics that it adds."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from trueup.verdict.facts import Finding
 
 
 class CheckOutcome(msgspec.Struct, frozen=True):
-    """What a check finds, and the metrics it adds."""
+    """The findings of a check, and the metrics it adds."""
 
     findings: list[Finding]
     metrics: dict[str, Any] = {}

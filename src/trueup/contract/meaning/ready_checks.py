@@ -1,8 +1,8 @@
-"""Ready checks in a contract: a name of the shelf and its options enter, a check that judges verdicts leaves.
+"""Ready checks in a contract: takes a name from the shelf and its options, and returns a check that judges verdicts.
 
-They see the reply's text without reasoning and without calls that leaked into it, each string of its value, and the arguments of its calls
-where they are asked to. Options are read when the contract is made: a bad one, a file that cannot be read or a package that is missing is an
-error there.
+They see the reply's text without reasoning and leaked calls, each string of its value, and, on request, the arguments
+of its calls. Options are read when the contract is made: a bad option, an unreadable file or a missing package is an
+error then.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,13 +32,13 @@ _MOST_FILE = 1_000_000  # characters of a file of terms
 
 
 class _Place(NamedTuple):
-    """What a check finds, and where."""
+    """A finding of a check, and its place."""
 
     told: ReadyFinding
     path: str = "$"
     span: Span | None = None
     said: str = ""
-    """What stands there, as it is read; empty if the finding has no place."""
+    """The text at that place; empty if the finding has no place."""
 
 
 class ShelfCheck:
@@ -59,11 +59,11 @@ class ShelfCheck:
 
     @property
     def function(self) -> str:
-        """What the fingerprint knows it by."""
+        """Its part of the fingerprint."""
         return f"trueup.shelf:{self.name}"
 
     def judge(self, verdict: Verdict, context: Mapping[str, Any]) -> Steps[CheckOutcome]:
-        """What the check finds; it never waits."""
+        """The findings of the check; it never waits."""
         yield from ()  # a check is a generator, since others may wait
         places = list(islice(self._places(verdict, context), MOST + 1))
         if len(places) > MOST:
@@ -85,7 +85,7 @@ class ShelfCheck:
                 yield from self._in_strings(Strings(_arguments(call)), context)
 
     def _signs(self, seen: CheckedText) -> Iterator[_Place]:
-        """What stands in the text and in the strings of the value; what is in both is found once, with its path and its place."""
+        """The findings in the text and in the strings of the value; one that is in both is reported once."""
         in_text = [
             _Place(told, "$", told.span, _said(seen.text, told.span, is_json=True))
             for told in islice(self._look(seen), MOST + 1)
@@ -101,15 +101,15 @@ class ShelfCheck:
             yield from in_text
 
     def _in_strings(self, strings: Strings, context: Mapping[str, Any]) -> Iterator[_Place]:
-        """What stands in strings; a place in them is a path, and has none in the text of the reply."""
+        """The findings in strings; a place in them is a path, without a span in the reply's text."""
         for told in self._look(CheckedText(strings.text, context)):
             path = render(strings.path(told.span[0])) if told.span else "$"
             yield _Place(told, path, None, _said(strings.text, told.span))
 
     def _wholes(self, seen: CheckedText) -> Iterator[_Place]:
-        """What is wrong with the text as a whole, or with the strings of the value."""
+        """The problem with the text as a whole, or with the strings of the value."""
         if isinstance(seen.data, str) and seen.data:
-            at = seen.text.find(seen.data)  # the reply is a text, in quotes or not
+            at = seen.text.find(seen.data)  # the reply is a text, with or without quotes
             for told in self._look(CheckedText(seen.data, seen.context)):
                 yield _Place(told, "$", None if at < 0 or not told.span else (at + told.span[0], at + told.span[1]))
         elif seen.data is None:
@@ -127,7 +127,7 @@ class ShelfCheck:
 
 
 def _is_same(one: str, other: str) -> bool:
-    """Whether two stretches are of the same thing: in a text, the name of a field may belong to it."""
+    """Whether two matches are about the same thing: in a text, a match may include the field's name."""
     return bool(one) and (other in one or one in other)
 
 
@@ -136,19 +136,19 @@ def _said(text: str, span: Span | None, *, is_json: bool = False) -> str:
 
 
 def _arguments(call: ToolCall) -> list[ScalarText]:
-    """What a call is given."""
+    """The arguments of calls."""
     return leaves_of(call.raw_args if call.args is None else call.args, ("calls", call.index, "args"))
 
 
 def _wanted(row: Ready, options: Mapping[str, Any]) -> Callable[[Parts], bool] | None:
-    """Which fields of a value are judged; None: all of them, and the text around them."""
+    """The fields of a value that are judged; None: all of them, and the text around the value."""
     given = options.get("fields")
     if given is None:
         return None
     listed: Sequence[Any] = [given] if isinstance(given, str) else given
     if not isinstance(listed, list | tuple) or not listed or not all(isinstance(one, str) and one for one in listed):
         raise BadOption(f"{row.name}.fields: takes a field or a list of fields; got {given!r:.60}")
-    from trueup.grounding.settings import BadGrounding, covers, read_field  # loaded where a check names fields
+    from trueup.grounding.settings import BadGrounding, covers, read_field  # loaded only if a check names fields
 
     try:
         patterns = [read_field(one) for one in listed]
@@ -158,14 +158,14 @@ def _wanted(row: Ready, options: Mapping[str, Any]) -> Callable[[Parts], bool] |
 
 
 def shown(verdict: Verdict) -> str:
-    """The text of a reply as the user sees it, with blanks where reasoning and leaked calls are: places stay what they are."""
+    """A reply's text as the user sees it; blanks replace reasoning and leaked calls, so that positions stay valid."""
     text = prose(verdict, keep_places=True).text
     seen = visible(text)
     return text if len(seen) == len(text) else seen.rjust(len(text))
 
 
 def read_ready(name: str, given: Any) -> tuple[ShelfCheck, ...]:
-    """The ready checks that a name of the shelf stands for, with what a contract gives beside it."""
+    """The ready checks for a name of the shelf, with the options from the contract."""
     row = SHELF[name]
     options = options_of(row, given)
     if row.group:
@@ -189,7 +189,7 @@ def _with_file(options: Mapping[str, Any], path: Any) -> dict[str, Any]:
 
 
 def _grouped(row: Ready, options: Mapping[str, Any]) -> Iterator[ShelfCheck]:
-    """The checks of a group; `region` is for telephone numbers, `allow` for e-mail addresses, and the others are for all."""
+    """The checks of a group; `region` is for telephone numbers, `allow` for e-mail addresses, others are for all."""
     OptionReader(row.name, {key: value for key, value in options.items() if key not in COMMON}, ("region", "allow"))
     own = {"no_phone": "region", "no_email": "allow"}
     for name in row.group:
@@ -201,7 +201,7 @@ def _grouped(row: Ready, options: Mapping[str, Any]) -> Iterator[ShelfCheck]:
 
 
 def with_terms(options: Mapping[str, Any], source: "SourceFile") -> dict[str, Any]:
-    """The options of `terms` with those of a file put in: lines of text, or a list or a mapping in JSON, YAML or TOML."""
+    """The options of `terms` with the terms from a file: lines of text, or data in JSON, YAML or TOML."""
     try:
         held = _terms_in(source)
     except (OSError, ValueError) as error:
@@ -210,14 +210,14 @@ def with_terms(options: Mapping[str, Any], source: "SourceFile") -> dict[str, An
     merged = {key: value for key, value in options.items() if key != "file"}
     for key, terms in held.items():
         before = merged.get(key) or []
-        if isinstance(before, str | list | tuple):  # anything else is reported where the option is read
+        if isinstance(before, str | list | tuple):  # anything else is reported when the option is read
             merged[key] = [*([before] if isinstance(before, str) else before), *terms]
     return merged
 
 
 def _terms_in(source: "SourceFile") -> dict[str, list[str]]:
-    """The terms in a file; ValueError if it holds something else."""
-    from trueup.contract.files.documents import KINDS, read_source  # loaded where a contract has terms in a file
+    """The terms in a file; raises ValueError for any other content."""
+    from trueup.contract.files.documents import KINDS, read_source  # loaded only if a contract has terms in a file
     from trueup.contract.files.faults import ContractError
     from trueup.shelf.terms import read_terms
 

@@ -1,6 +1,7 @@
-"""The scores of a contract, made from its options: `quality` with the model that it names, and `relevance`.
+"""The scores of a contract, made from its options: `quality` with its model, and `relevance`.
 
-Options enter, the checks leave by name. A path is read here, up to the size of a model; what is not a model is refused with the path.
+Takes options and returns the checks by name. A path is read here, up to the largest size of a model; a file that is not
+a model is refused with its path.
 """
 
 import os
@@ -21,15 +22,15 @@ def make_scores(quality: Any, relevance: Any, language: str) -> "dict[str, Score
     if quality is not None:
         scores["quality"] = compile_quality(_with_model(quality))
     if relevance:
-        from trueup.checks.relevance import compile_relevance, folder, load  # of use to contracts with the extra
+        from trueup.checks.relevance import compile_relevance, folder, load  # needed only with the extra
 
         scores["relevance"] = compile_relevance(relevance, language)
-        load(str(folder()))  # now, and not during the first check: a server's loop would wait for it
+        load(str(folder()))  # now, and not during the first check, which would block a server's event loop
     return scores
 
 
 def _with_model(spec: Any) -> Any:
-    """The options with the model that they name."""
+    """The options with the model itself in place of its path."""
     given = spec.get("model") if isinstance(spec, Mapping) else None
     if not isinstance(given, str | os.PathLike):
         return spec
@@ -40,7 +41,7 @@ def _with_model(spec: Any) -> Any:
 
 
 def load_model(path: Path, name: str = "") -> Model:
-    """The model in a file; a BadModel says what is wrong with it. `name` is what it calls the file."""
+    """The model in a file; a BadModel says what is wrong with it. `name` is the file's name in messages."""
     name = name or str(path)
     try:
         raw = None

@@ -1,6 +1,6 @@
-"""The strings of a value as one text: a value enters, its strings, numbers and names leave, each with its path.
+"""The strings of a value as one text: takes a value and returns its strings, numbers and names, each with its path.
 
-Ready checks look through this text once, however many strings there are; a place in it leads back to the path.
+Ready checks search this text once, no matter how many strings there are; a position in it leads back to the path.
 """
 
 from bisect import bisect_right
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from trueup.verdict.paths import Parts
 
-_BETWEEN = "\n\x00\n"  # before each string: no check finds anything across it, and each knows where a string begins
+_BETWEEN = "\n\x00\n"  # before each string: no check matches across it, and each can see where a string starts
 
 
 class ScalarText(NamedTuple):
@@ -20,7 +20,8 @@ class ScalarText(NamedTuple):
 
 
 def leaves_of(value: Any, before: Parts = (), *, names: bool = True) -> list[ScalarText]:
-    """Everything in a value that can be read, in order; the name of a member has the path of the member, without `names` they are left out.
+    """Everything in a value that can be read, in order; a member's name has the member's path, and is left out without
+    `names`.
 
     >>> leaves_of({"card": 4111, "to": ["ada"]})[1:]
     [ScalarText(path=('card',), text='4111'), ScalarText(path=('to',), text='to'), ScalarText(path=('to', 0), text='ada')]
@@ -44,7 +45,7 @@ def leaves_of(value: Any, before: Parts = (), *, names: bool = True) -> list[Sca
 
 
 def _number(number: int | float) -> str:
-    """A number in digits; a very long one is in the text of the reply as it is."""
+    """A number in digits; a very long one is already in the reply's text."""
     if isinstance(number, float) and number.is_integer() and abs(number) < 1e22:
         number = int(number)
     return "" if isinstance(number, int) and number.bit_length() > 4_000 else str(number)
@@ -65,5 +66,5 @@ class Strings:
         self.text = "".join(_BETWEEN + leaf.text for leaf in self._leaves)
 
     def path(self, place: int) -> Parts:
-        """The path of what stands at a place of the text."""
+        """The path of the string at a position of the text."""
         return self._leaves[max(0, bisect_right(self._starts, place) - 1)].path

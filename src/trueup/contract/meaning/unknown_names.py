@@ -1,7 +1,9 @@
-"""Names in rules that nothing can provide: neither the value, whose schema is closed, nor the declared fields of the input.
+"""Names in rules that nothing can provide: they are neither in the value, whose schema is closed, nor declared in the
+input.
 
-Rules, a schema and the declared fields enter; problems leave, each with its place and the name that was likely meant. Such a rule would
-fail for every reply, or be passed over for every one. Fields that a rule asks for with `'x' in dir()` may be missing.
+Takes rules, a schema and the declared fields; returns problems, each with its place and the name that was probably
+meant. Such a rule would fail for every reply, or be skipped for every reply. Fields that a rule tests for with `'x' in
+dir()` may be missing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,11 +17,11 @@ from trueup.contract.meaning.meaning import RESERVED
 from trueup.expressions.errors import CONSTANTS
 from trueup.verdict.likeness import nearest
 
-VALUE = "value"  # the name that rules know a value by that is not an object
+VALUE = "value"  # the name in rules for a value that is not an object
 
 
 def declared(given: Any) -> frozenset[str] | None:
-    """The fields of the input that a contract declares; None where it takes any.
+    """The fields of the input that a contract declares; None if any field is allowed.
 
     >>> sorted(declared(["max_hp"])), declared(True)
     (['max_hp'], None)
@@ -34,7 +36,7 @@ def declared(given: Any) -> frozenset[str] | None:
 
 
 class Provided:
-    """What a record can hold: the names of the value and of the declared input."""
+    """The names that a record can have: from the value and from the declared input."""
 
     def __init__(self, schema: Schema, given: frozenset[str] | None = frozenset()) -> None:
         self._schema = schema
@@ -47,7 +49,7 @@ class Provided:
         return None if self._root is None or self._given is None else self._root | self._given | RESERVED
 
     def missing(self, path: Sequence[str | int]) -> tuple[str, frozenset[str]] | None:
-        """The first part of a path that nothing can provide, and the names there are in its place; None for a path that may be."""
+        """The first part of a path that nothing can provide, and the names there; None if the path may exist."""
         names = self.names
         if names is None or not path:
             return None
@@ -65,7 +67,7 @@ class Provided:
         return None
 
     def problems(self, rules: Rules) -> Iterator[Problem]:
-        """What rules name in vain."""
+        """The names in rules that nothing can provide."""
         if self.names is None:
             return
         for field in rules.fields:
@@ -86,7 +88,7 @@ class Provided:
 
 
 def said(name: str) -> str:
-    """What is wrong with a name that nothing can provide."""
+    """The message for a name that nothing can provide."""
     top = name.partition(".")[0]
     return (
         f"the schema has no field {name!r} and takes no others; if it comes with the input, declare it: input=[{top!r}]"
@@ -94,17 +96,17 @@ def said(name: str) -> str:
 
 
 def suggested(name: str, names: frozenset[str]) -> str:
-    """The name that was likely meant, if one is near."""
+    """The name that was probably meant, if one is near."""
     return CONSTANTS.get(name) or nearest(name.rpartition(".")[2], sorted(names)) or ""
 
 
 def _names(schema: Schema) -> frozenset[str] | None:
-    """The names that a record made of a value of the schema can have."""
+    """The names that a record made from a value of the schema can have."""
     if "object" not in schema.types:
         return frozenset({VALUE})
     keys = closed_keys(schema.place, of_type=schema.is_type)
     if keys is None:
         return None
-    if schema.is_type:  # a field under another of its names is in the data under its first one
+    if schema.is_type:  # in the data, a field has its first name, even if the reply used another one
         keys |= schema.names.difference(*(schema.aliases.get(key, ()) for key in keys))
     return keys | {VALUE} if schema.types - {"object", "null"} else keys

@@ -1,1 +1,1 @@
-"""A reply that is still coming in: what may be shown, what is held back, which faults are certain already."""
+"""A reply that is still arriving: what may be shown, what must wait, and which faults are certain."""

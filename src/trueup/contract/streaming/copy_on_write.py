@@ -1,7 +1,7 @@
-"""Containers that are given away while they grow: copied on write, and no more often than somebody holds one.
+"""Containers that are lent out while they grow: they are copied on write, and only if somebody still has the last copy.
 
-Members are added; `lend` gives a dict or list of all of them. What was lent never changes as long as anybody holds it. What
-nobody holds any more is brought up to date and lent again, so that a loop which looks at each state in turn copies nothing.
+Members are added; `lend` returns a dict or list of all of them. A lent copy never changes while anybody refers to it. A
+copy without references is updated and lent again, so that a loop which looks at each state in turn copies nothing.
 """
 
 import sys
@@ -9,12 +9,12 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
-_COPIES = 2  # a loop holds the last state while the next one is made
+_COPIES = 2  # a loop keeps the last state while the next one is made
 _refs: Callable[[Any], int] = getattr(sys, "getrefcount", lambda _: 1_000)
 
 
 class _Copy:
-    """One copy that was lent: how many members it has, beside one at its end that may be open."""
+    """One lent copy: how many members it has, apart from an open one at its end."""
 
     __slots__ = ("count", "held")
 
@@ -27,11 +27,11 @@ def _holders(copy: _Copy) -> int:
     return _refs(copy.held)
 
 
-_NOBODY = _holders(_Copy([], 0))  # what is counted when nobody but the copy's own record holds it
+_NOBODY = _holders(_Copy([], 0))  # the count if only the copy's own record refers to it
 
 
 class Lent:
-    """A dict or a list that grows; only closed members are in it."""
+    """A dict or a list that grows; it contains only closed members."""
 
     __slots__ = ("_copies", "copied", "members")
 
@@ -41,16 +41,16 @@ class Lent:
         self.copied = 0  # how many members were copied so far
 
     def add(self, slot: Any, member: Any) -> None:
-        """Put a member behind the others."""
+        """Add a member after the others."""
         if isinstance(self.members, list):
             self.members.append(member)
         else:
             self.members[slot] = member
 
     def lend(self, around: Any = None, within: "Lent | None" = None, slot: Any = None) -> Any:
-        """All members in a container that may have one more at its end, and that the caller puts there and gives away.
+        """All members in a container to which the caller may add one open member before giving it away.
 
-        `around` is what was lent of the container `within` which this one is open, at a slot: it is put there.
+        `around` is the lent copy of the container `within` which this one is open, at a slot: this one is put there.
 
         >>> grown = Lent([])
         >>> grown.add(0, "a")
@@ -66,7 +66,7 @@ class Lent:
             if holders > _NOBODY and not is_inside:
                 continue
             if not copy.count <= len(copy.held) <= copy.count + 1:
-                continue  # somebody has written to it
+                continue  # somebody has changed it
             if copy.count < count:
                 self._catch_up(copy, count)
             break
@@ -79,7 +79,7 @@ class Lent:
         return copy.held
 
     def _catch_up(self, copy: _Copy, count: int) -> None:
-        """Take the open member out of a copy, and add what has closed since."""
+        """Take the open member out of a copy, and add the members that have closed since."""
         held, known = copy.held, copy.count
         self.copied += count - known
         copy.count = count
@@ -92,7 +92,7 @@ class Lent:
             held[key] = self.members[key]
 
     def put(self, held: Any, slot: Any, member: Any) -> None:
-        """Put a member that is open at the end of a container that was lent, in the place of the one that is there."""
+        """Put an open member at the end of a lent container, in place of the one that is there."""
         if isinstance(held, dict):
             if len(held) > len(self.members):
                 held.popitem()
@@ -101,11 +101,11 @@ class Lent:
             held[len(self.members) :] = (member,)
 
     def bare(self, held: Any) -> None:
-        """Take what is open out of a container that was lent."""
+        """Take the open member out of a lent container."""
         if len(held) > len(self.members):
             held.popitem() if isinstance(held, dict) else held.pop()
 
 
 def last(container: Any) -> Any:
-    """The member at the end of a container that has one."""
+    """The member at the end of a container that is not empty."""
     return container[-1] if type(container) is list else next(reversed(container.values()))

@@ -1,8 +1,10 @@
-"""Holding a stream back: pieces of a reply's text enter, what may already be shown leaves; the rest waits for the verdict.
+"""Holding a stream back: takes pieces of a reply's text and returns the part that may already be shown; the rest waits
+for the verdict.
 
-By sentence: text leaves once a sentence of it is whole and the contract has nothing against it. By field: a value may be shown
-as it grows, and a member of it leaves as text once it is closed and valid. Whole: nothing leaves before the verdict. Reasoning
-and special tokens never leave. `tail` says what still belongs behind what has left, or that it no longer fits.
+By sentence: text is released once its sentence is complete and the contract has no objection. By field: a value may be
+shown as it grows, and a member is released as text once it is closed and valid. Whole: nothing is released before the
+verdict. Reasoning and special tokens are never released. `tail` is the text that must follow the released text, or None
+if the two no longer fit.
 """
 
 import re
@@ -28,31 +30,31 @@ if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
 Way = Literal["auto", "sentence", "field", "whole"]
-_LONGEST = 20_000  # characters without an end of a sentence, after which nothing more leaves
+_LONGEST = 20_000  # characters without the end of a sentence, after which nothing more is released
 _CALL_MAY_START = lazy_regex(r"[<{\[`|\uff5c]|\baction:", re.IGNORECASE)  # from here on, text may turn out to be a call
 _SPECIAL = lazy_regex(SPECIAL_TOKEN)
-_CERTAIN = frozenset({"D001", *UNPLACED})  # whatever is still to come
+_CERTAIN = frozenset({"D001", *UNPLACED})  # whatever text follows
 
 
 class Holder:
-    """Decides what of a reply may be shown; this one shows nothing before the verdict."""
+    """Decides which part of a reply may be shown; this base class shows nothing before the verdict."""
 
     by_field = False
 
     def __init__(self, contract: "Contract") -> None:
         self._contract = contract
-        self.doomed: tuple[Finding, ...] = ()  # what is certainly wrong: reading on is of no use
-        self._left: list[str] = []  # all text that has left
-        self.retracted = False  # what has left turned out to be reasoning:
-        self._since = 0  # so many characters of it
+        self.doomed: tuple[Finding, ...] = ()  # a fault is certain: there is no point in reading further
+        self._left: list[str] = []  # all released text
+        self.retracted = False  # released text turned out to be reasoning:
+        self._since = 0  # this many characters of it
         self._watched = None if self.by_field else self._watch()
 
     def _watch(self) -> "Stream | Looping":
-        """What finds certain faults in all that comes."""
+        """Finds certain faults in all text."""
         return Looping() if self._contract.schema is None else Stream(self._contract)
 
     def _hear_all(self, piece: str) -> None:
-        """Look for certain faults, whatever of a piece may be shown."""
+        """Look for certain faults, no matter which part of a piece may be shown."""
         watched = self._watched
         if isinstance(watched, Looping):
             loop = watched.feed(piece)
@@ -63,34 +65,34 @@ class Holder:
 
     @property
     def value(self) -> Any:
-        """The value so far, which can be kept; None where there is none to show."""
+        """The value so far, which can be kept; None if there is nothing to show."""
         return None
 
     @property
     def shown(self) -> str:
-        """All text that has left."""
+        """All released text."""
         return "".join(self._left)
 
     def take_back(self) -> None:
-        """Whoever showed what turned out to be reasoning has taken it back."""
+        """Note that the caller has taken back text that turned out to be reasoning."""
         self._left, self._since, self.retracted = [self.shown[self._since :]], 0, False
 
     def feed(self, piece: str) -> str:
-        """Take a piece; the text that leaves."""
+        """Take a piece; returns the text to release."""
         self._hear_all(piece)
         return ""
 
     def tail(self, verdict: Verdict, text: str) -> str | None:
-        """What of the whole text still belongs behind what has left; None when it no longer fits."""
+        """The rest of the whole text after the released text; None if the released text is no longer its start."""
         if self._contract.schema is not None:
             return text
         return spoken(beside(verdict).text if is_written(verdict) else text)
 
 
 def hold(contract: "Contract", way: Way, context: Mapping[str, Any], least: int = 0) -> Holder:
-    """The holder for a contract's streams; `auto` takes the finest way that keeps its promise.
+    """The holder for a contract's streams; `auto` chooses the finest mode that keeps its promise.
 
-    Of text, at least `least` characters leave at first, for whom what has left cannot be taken back.
+    At least `least` characters of text are released first, for callers that cannot take released text back.
     """
     if way == "whole" or (way == "auto" and _needs_whole(contract)):
         return Holder(contract)
@@ -100,7 +102,7 @@ def hold(contract: "Contract", way: Way, context: Mapping[str, Any], least: int 
 
 
 def _needs_whole(contract: "Contract") -> bool:
-    """Whether something is judged that a part of a reply cannot show."""
+    """Whether anything is judged that needs the whole reply."""
     meaning = contract.meaning
     if meaning is None:
         return False
@@ -109,7 +111,7 @@ def _needs_whole(contract: "Contract") -> bool:
 
 
 def spoken(text: str) -> str:
-    """A text as it may be shown: without reasoning and special tokens.
+    """A text in the form that may be shown: without reasoning and special tokens.
 
     >>> spoken("<think>Who is it?</think>\\n\\nHello!<|im_end|>"), spoken("  Hello!")
     ('Hello!', '  Hello!')
@@ -118,7 +120,7 @@ def spoken(text: str) -> str:
 
 
 def _spoken(text: str) -> tuple[str, bool]:
-    """The same, and whether it begins with reasoning that a stream could not know to be such."""
+    """The same, and whether it starts with reasoning that a stream could not recognise."""
     if not may_reason(text) and not _SPECIAL.search(text):
         return text, False
     visible = Visible(prose=True)
@@ -127,12 +129,12 @@ def _spoken(text: str) -> tuple[str, bool]:
 
 
 def _start(text: str) -> str:
-    """The blanks that a text begins with, and the character behind them."""
+    """The blanks at the start of a text, and the character after them."""
     return text[: len(text) - len(text.lstrip()) + 1]
 
 
 class Sentences(Holder):
-    """Lets go sentence by sentence.
+    """Releases text sentence by sentence.
 
     >>> from trueup import Contract
     >>> asking = Contract(states={"ASKING": {"forbid": [{"terms": ["Ana"], "why": "too early"}]}})
@@ -148,17 +150,17 @@ class Sentences(Holder):
         self._context = dict(context)
         self._least = least
         self._visible = Visible(prose=True)
-        self._misled = False  # what it had given turned out to be reasoning
-        self._start = ""  # the first characters of all, up to one that is not blank
-        self._held = ""  # what may be shown, but has not left
-        self._begun = False  # of it, the first character has come
-        self._before = ""  # the end of what has left
-        self._from = 0  # in what is held, sentences end only behind this
-        self._next = 0  # what is held is judged again once it is as long
+        self._misled = False  # the released text turned out to be reasoning
+        self._start = ""  # the first characters of the text, up to one that is not blank
+        self._held = ""  # may be shown, but is not released
+        self._begun = False  # its first character has arrived
+        self._before = ""  # the end of the released text
+        self._from = 0  # sentences in the held text end only after this position
+        self._next = 0  # the held text is judged again at this length
         self._stopped = False
 
     def feed(self, piece: str) -> str:
-        """Take a piece; the sentences that leave."""
+        """Take a piece; returns the sentences to release."""
         self._hear_all(piece)
         if self._stopped or self.doomed:
             return ""
@@ -179,7 +181,7 @@ class Sentences(Holder):
         return held[:start]
 
     def _hear(self, piece: str) -> None:
-        """Take what may be shown of a piece."""
+        """Take the part of a piece that may be shown."""
         if not self._start.strip():
             self._start = _start(self._start + piece)
         fresh = self._visible.feed(piece)
@@ -192,14 +194,14 @@ class Sentences(Holder):
                 self._held = self._held.lstrip()
 
     def _retract(self) -> None:
-        """All that came was reasoning; what of it has not left never will."""
+        """All text so far was reasoning; the part that was not released never will be."""
         self._misled, self.retracted, self._since = True, bool(self.shown), len(self.shown)
         self._held, self._begun, self._before, self._from, self._next = "", False, "", 0, 0
 
     def _ended(self, held: str, start: int, end: int) -> int:
-        """A sentence has ended; up to where what is held may leave, -1 where nothing more may before the verdict."""
+        """A sentence has ended; returns how much text may be released, or -1 if nothing may be before the verdict."""
         if self._contract.tools and _CALL_MAY_START.search(held, max(start, self._from - 8), end):
-            return -1  # the whole verdict says whether it is a call
+            return -1  # only the whole verdict can decide whether it is a call
         self._from = end
         ready = held[start:end]
         few = not start and not self._left and len(ready.strip()) < self._least
@@ -212,29 +214,29 @@ class Sentences(Holder):
         if verdict.ok and not verdict.calls:
             self._before, self._next = last_sentences(window), 0
             return end
-        # A claim may still be made good by a call that follows, and what is too little by more; what is forbidden stays so.
+        # A later call may still justify a claim, and more text may reach a minimum; forbidden text stays forbidden.
         self.doomed = tuple(finding for finding in verdict.errors if finding.code in _CERTAIN)
         self._next = len(ready) + len(ready) // 4
         return -1 if self.doomed or verdict.calls else start
 
     def tail(self, verdict: Verdict, text: str) -> str | None:
-        """What may be shown behind what has left."""
+        """The text that may be shown after the released text."""
         said, misled = _spoken(beside(verdict).text if is_written(verdict) else text)
-        if misled and self.shown and not self._misled:  # it came when nothing was listened to any more
+        if misled and self.shown and not self._misled:  # it arrived after the holder had stopped looking
             self._retract()
         left = self.shown[self._since :]
         if said.startswith(left):
             return said[len(left) :]
         if not is_written(verdict):
             return None
-        bare = left.rstrip()  # the blanks before a call are gone with it
+        bare = left.rstrip()  # the blanks before a call are removed with it
         if said.startswith(bare):
             return said[len(bare) :].lstrip()
-        return "" if bare in said else said  # a call may have words of its own, such as a thought, and these have left
+        return "" if bare in said else said  # a call may contain a thought, which has been released
 
 
 class Fields(Holder):
-    """Lets go the members of an object as they close, each as it will be in the value.
+    """Releases the members of an object as they close, each as it will be in the value.
 
     >>> from trueup import Contract
     >>> holder = Fields(Contract({"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}))
@@ -254,11 +256,11 @@ class Fields(Holder):
 
     @property
     def value(self) -> Any:
-        """The value so far, as long as nothing of it is certainly wrong."""
+        """The value so far, as long as no part of it has a certain fault."""
         return None if self.doomed else self._partial
 
     def feed(self, piece: str) -> str:
-        """Take a piece; the members that leave, written as JSON."""
+        """Take a piece; returns the members to release, written as JSON."""
         self._stream.push(piece)
         self._partial = self._stream.data
         closed, self._closed = self._closed, []
@@ -289,7 +291,7 @@ class Fields(Holder):
         return before + written(data).decode()[1:-1]
 
     def tail(self, verdict: Verdict, text: str) -> str | None:
-        """The members that have not left, and the end of the object."""
+        """The members that were not released, and the end of the object."""
         if not self._members:
             return text
         data = verdict.data

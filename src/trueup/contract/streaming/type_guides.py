@@ -1,8 +1,9 @@
-"""Guides by Python types: what each closed member of a growing value will be in the value that the contract's type makes of it.
+"""Guides by Python types: predict each closed member of a growing value in the form that the contract's type will give
+it.
 
-A type enters; for each member that closes, its data and its Python value leave. A model is asked through a twin of it in which every
-field may be missing, so that its own validators, aliases and constraints have their say. Where a member depends on the others (a
-validator of the whole model, a union), it waits until its container has closed.
+Takes a type; for each member that closes, returns its data and its Python value. A model is validated through a twin in
+which every field may be missing, so that its own validators, aliases and constraints apply. A member that depends on
+the others (a validator of the whole model, a union) waits until its container has closed.
 """
 
 import dataclasses
@@ -26,21 +27,21 @@ if TYPE_CHECKING:
     from trueup.contract.contract import Contract
 
 _BARE = (str, int, bool)
-_LISTS = (list, Sequence, Iterable)  # in a set, what has come may be the same once more
+_LISTS = (list, Sequence, Iterable)  # in a set, the next item may equal an earlier one
 _DICTS = (dict, Mapping)
 _MARKS = (typing.Required, typing.NotRequired)
-_MOST_STEPS = 16  # aliases and annotations around each other
+_MOST_STEPS = 16  # nested aliases and annotations
 
 
 class _Typed:
-    """A container of a Python type whose members all have one type, or the root."""
+    """A container of a Python type in which all members have one type, or the root."""
 
     __slots__ = ("_hint", "_types", "fields", "label", "members", "names")
 
     def __init__(self, types: "_Types", hint: Any, label: str) -> None:
         self._types = types
         self._hint = hint  # of every member
-        self.members = types.contract_for(hint)  # what each of them is judged by
+        self.members = types.contract_for(hint)  # judges each of them
         self.label = label
         self.fields: Mapping[str, str] = {}
         self.names: Iterable[str] = ()
@@ -59,7 +60,7 @@ class _Typed:
 
 
 class _Root(_Typed):
-    """The root, seen as the only member of what holds it."""
+    """The root, treated as the only member of a container."""
 
     __slots__ = ()
 
@@ -116,9 +117,9 @@ class _Types:
         self._contracts: dict[Any, Any] = {}
 
     def guide(self, hint: Any, container: Any) -> "_Typed | _Record | None":
-        """The guide of a container that a hint describes; None where its members cannot be settled one by one."""
+        """The guide for a container with a type hint; None if its members cannot be settled one by one."""
         key = (id(hint), type(container))
-        if key not in self._guides:  # the hint is kept, so that its id stays its own
+        if key not in self._guides:  # the hint is kept, so that its id is not reused
             self._guides[key] = (hint, self._made(_plain(hint), type(container)))
         guide: _Typed | _Record | None = self._guides[key][1]
         return guide
@@ -136,7 +137,7 @@ class _Types:
         return None
 
     def contract_for(self, hint: Any) -> "Contract[Any] | None":
-        """A contract for a part of the value, with the options of the whole; None where its type alone cannot be read."""
+        """A contract for a part of the value, with the options of the whole; None if its type cannot be read alone."""
         from trueup.contract.contract import Contract  # it makes this
 
         of = self._of
@@ -151,7 +152,7 @@ class _Types:
 
 
 def guide_of(contract: "Contract[Any]", source: Any) -> Guide | None:
-    """How the values of a contract are shown while they grow; `source` is its schema or its type, as it was given."""
+    """How the values of a contract are shown while they grow; `source` is its schema or its type, in the given form."""
     schema = contract.schema
     if schema is None:
         return None
@@ -161,7 +162,7 @@ def guide_of(contract: "Contract[Any]", source: Any) -> Guide | None:
 
 
 def item_contract(contract: "Contract[Any]", source: Any, path: Sequence[Any]) -> "Contract[Any] | None":
-    """The contract for the items of the list at a path; None where the contract does not say what they are."""
+    """The contract for the items of the list at a path; None if the contract does not describe them."""
     from trueup.contract.contract import Contract  # as above
 
     schema = contract.schema
@@ -170,7 +171,7 @@ def item_contract(contract: "Contract[Any]", source: Any, path: Sequence[Any]) -
     if schema.is_type:
         kinds: list[Any] = [[] if isinstance(slot, int) else {} for slot in path] + [
             []
-        ]  # what each slot is in; the list
+        ]  # the container of each slot; a list
         guide: Any = _Types(contract).guide(getattr(source, "_type", source), kinds[0])
         for slot, kind in zip(path, kinds[1:], strict=True):
             guide = None if guide is None else guide.inside(slot, kind)
@@ -185,7 +186,7 @@ def item_contract(contract: "Contract[Any]", source: Any, path: Sequence[Any]) -
 
 
 def _judged(contract: "Contract[Any] | None", data: Any) -> Verdict[Any] | None:
-    """The verdict on a part; None where there is none: a validator of the user's may stumble over what has not come."""
+    """The verdict on a part; None if a user's validator fails, perhaps on members that have not arrived."""
     if contract is None:
         return None
     try:
@@ -199,7 +200,7 @@ def _built(verdict: Verdict[Any]) -> Any:
 
 
 def _plain(hint: Any) -> Any:
-    """A hint without what is around it: annotations that do not validate, aliases, `| None`."""
+    """A hint without its wrappers: annotations that do not validate, aliases, `| None`."""
     for _ in range(_MOST_STEPS):
         origin = typing.get_origin(hint)
         if origin is typing.Annotated:
@@ -221,7 +222,7 @@ def _plain(hint: Any) -> Any:
 
 
 def _label(hint: Any) -> str:
-    """A type as people write it, without the modules it is in."""
+    """A type as people write it, without module names."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         return _label(args[0])
@@ -247,7 +248,7 @@ def _is_model(source: Any) -> bool:
 
 
 def _changes_text(source: Any) -> bool:
-    """Whether a class has validators of its own for its fields, or options by which pydantic changes or refuses plain text."""
+    """Whether a class has validators for its fields, or options with which pydantic changes or refuses text."""
     decorators = getattr(source, "__pydantic_decorators__", None)
     config = _config(source)
     return bool(decorators and decorators.field_validators) or any(name.startswith("str_") for name in config)
@@ -257,7 +258,7 @@ Described = tuple[dict[str, Any], dict[str, str], Any]
 
 
 def _fields(source: Any) -> Described:
-    """The hints of a class by their names in JSON, its fields by these names, and a twin in which none is required."""
+    """The hints of a class by their names in JSON, its fields by these names, and a twin in which no field is required."""
     hints = hints_of(source)
     names = {name: name for name in hints}
     if isinstance(source, type) and issubclass(source, msgspec.Struct):
@@ -274,7 +275,7 @@ def _unmarked(hint: Any) -> Any:
 
 
 def _model(source: Any) -> Described:
-    """The same of a model or a dataclass of pydantic: the twin is a subclass, so that its validators are there."""
+    """The same for a pydantic model or dataclass: the twin is a subclass, so that it has the same validators."""
     import pydantic
 
     names: dict[str, str] = {}
@@ -296,7 +297,7 @@ def _model(source: Any) -> Described:
             fields[name] = (typing.Annotated[info.annotation, info], pydantic.Field(None, validate_default=False))
     kinds = [one.info.mode for one in decorators.model_validators.values()]
     if decorators.root_validators or any(kind != "after" for kind in kinds):
-        return hints, names, None  # what it does to a member depends on the others
+        return hints, names, None  # its effect on a member depends on the others
     own: dict[str, Any] = {name: pydantic.model_validator(mode="after")(_same) for name in decorators.model_validators}
     try:
         if not _is_model(source):
@@ -311,7 +312,7 @@ def _model(source: Any) -> Described:
 
 
 def _dataclass_twin(source: Any, fields: dict[str, Any], own: dict[str, Any]) -> Any:
-    """A dataclass of pydantic in which the fields have the hints and defaults of `fields`, with some validators of its own."""
+    """A pydantic dataclass with the hints and defaults of `fields`, and the validators in `own`."""
     import pydantic.dataclasses
 
     body = {
@@ -332,14 +333,14 @@ def _config(source: Any) -> Any:
 
 
 def _keys(alias: Any) -> list[str]:
-    """The keys that an alias stands for."""
+    """The keys of an alias."""
     if isinstance(alias, str):
         return [alias]
     return [key for choice in getattr(alias, "choices", ()) for key in _keys(choice)]
 
 
 def _heads(alias: Any) -> list[str]:
-    """The keys of the containers that an alias reaches into."""
+    """The keys of the containers through which an alias leads."""
     own = [alias.path[0]] if getattr(alias, "path", None) else []
     return [*own, *(key for choice in getattr(alias, "choices", ()) for key in _heads(choice))]
 

@@ -1,7 +1,7 @@
-"""The value so far, as it may be shown: coerced like the final one, and free to be kept.
+"""The value so far, in the form that may be shown: coerced like the final one, and safe to keep.
 
-A growing value enters after each piece of text; a snapshot leaves that never changes. Members are settled once, when they close.
-Containers that are open are copied on write, closed ones are shared by all snapshots.
+Takes a growing value after each piece of text; returns a snapshot that never changes. Members are settled once, when
+they close. Open containers are copied on write; closed ones are shared by all snapshots.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,26 +12,27 @@ from trueup.contract.partial import Partial
 from trueup.contract.streaming.copy_on_write import Lent
 from trueup.recover.json.growing import GrowingValue, members
 
-# A closed container is judged with what is inside it, so that each level of nesting costs as much again; up to here it is done.
+# A closed container is judged with its content, so that each level of nesting costs as much again; containers with
+# more levels inside are not judged.
 _HIGHEST = 12
 _NOTHING: Any = object()
 
 
 class Guide(Protocol):
-    """What is known of the members of one container: by a schema (`Members`), or by a Python type (`Typed`)."""
+    """Guides the members of one container: by a schema (`Members`), or by a Python type (`Typed`)."""
 
     def inside(self, slot: Any, container: Any) -> "Guide | None":
-        """The guide of a container that has opened inside; None where its members have to wait for its end."""
+        """The guide of a container that has opened inside; None if its members have to wait until it closes."""
 
     def settle(self, slot: Any, data: Any) -> Settled | None:
-        """What a closed member will be in the whole value; None where it will not be there, or is not yet certain."""
+        """The value of a closed member in the whole value; None if it will not be there, or is not yet certain."""
 
     def closed(self, written: Any, shown: Any) -> Any:
-        """The data of a container that has closed, from its settled members; None where the guide around it settles it."""
+        """The data of a container that has closed, from its settled members; None if the guide around it settles it."""
 
     @property
     def label(self) -> str:
-        """The name of the Python type; empty where there is none."""
+        """The name of the Python type; empty if there is none."""
 
     @property
     def fields(self) -> Mapping[str, str]:
@@ -43,15 +44,15 @@ class Guide(Protocol):
 
 
 class _Level:
-    """An open container: what was read of it, and what is shown."""
+    """An open container: the members that were read, and the members that are shown."""
 
     __slots__ = ("count", "data", "guide", "height", "raw", "slot", "values")
 
     def __init__(self, raw: Any, slot: Any, guide: Guide | None) -> None:
         self.raw = raw
-        self.slot = slot  # where it is in the container around it
+        self.slot = slot  # its slot in the container around it
         self.guide = guide
-        self.count = 0  # how many members were looked at
+        self.count = 0  # how many members were examined
         self.height = 1  # of the containers that have closed inside
         self.data = Lent(type(raw)())
         self.values = Lent(type(raw)()) if guide is not None and guide.label else None  # by the names of fields
@@ -62,11 +63,11 @@ class _Level:
             self.values.add(self.field(settled.slot), settled.data if settled.value is UNBUILT else settled.value)
 
     def field(self, slot: Any) -> Any:
-        """The name that a member has in the Python type."""
+        """The name of a member in the Python type."""
         return slot if self.guide is None or not isinstance(slot, str) else self.guide.fields.get(slot, slot)
 
     def part(self, data: Any, values: Any, slot: Any = None) -> Any:
-        """What is shown of the container: a Partial of a class with fields, else its members."""
+        """The container in the form that is shown: a Partial of a class with fields, else its members."""
         guide = self.guide
         if guide is None or self.values is None:
             return data
@@ -76,7 +77,7 @@ class _Level:
 
 
 class VisibleValue:
-    """What is shown of one growing value; `root` guides it."""
+    """The shown form of one growing value; `root` guides it."""
 
     __slots__ = ("_closed", "_fields", "_last", "_levels", "_raw", "_root", "_seen", "_tail", "_turn")
 
@@ -86,21 +87,21 @@ class VisibleValue:
         self._turn = -1
         self._raw: Any = None
         self._levels: list[_Level] = []
-        self._closed: tuple[Any, Any] | None = None  # the data of the whole root, and what its Partial is made of
-        self._tail: tuple[Any, Any] | None = None  # what is open in the innermost container: its slot, what has come
+        self._closed: tuple[Any, Any] | None = None  # the data of the whole root, and the source of its Partial
+        self._tail: tuple[Any, Any] | None = None  # the open member of the innermost container
         self._seen: Any = None
         self._last: Any = None
 
     @property
     def copied(self) -> int:
-        """How many members of the containers that are open were copied so far."""
+        """How many members of the open containers were copied so far."""
         lent = [held for level in self._levels for held in (level.data, level.values)]
         return sum(held.copied for held in lent if held is not None)
 
     # -- following -----------------------------------------------------------------------------
 
     def follow(self, growing: GrowingValue) -> None:
-        """Take in how far the value has grown."""
+        """Update to the current state of the growing value."""
         if growing.turn != self._turn:
             self._turn = growing.turn
             self._follow(growing)
@@ -115,7 +116,7 @@ class VisibleValue:
             self._last = None
 
     def has_more(self) -> bool:
-        """Whether there is more to see than when this was asked before."""
+        """Whether more can be seen than at the last call."""
         level = self._levels[-1] if self._levels else None
         tail = None if self._tail is None else self._tail[1]
         seen = (
@@ -155,7 +156,7 @@ class VisibleValue:
         return _Level(raw, slot, None if guide is None else guide.inside(slot, raw))
 
     def _take(self, level: _Level, count: int) -> None:
-        """Settle the members of a container that have closed since it was looked at."""
+        """Settle the members of a container that have closed since the last call."""
         if count <= level.count:
             return
         for slot, data in members(level.raw, level.count, count):
@@ -165,7 +166,7 @@ class VisibleValue:
         level.count = count
 
     def _close(self, level: _Level) -> None:
-        """A container has closed: it is a member of the one around it now."""
+        """A container has closed: add it to the one around it."""
         self._take(level, len(level.raw))
         if not self._levels:
             self._closed = self._whole(level)
@@ -212,9 +213,9 @@ class VisibleValue:
         return self._last
 
     def part(self) -> Partial[Any]:
-        """What has come so far as a Partial; the same one until there is more."""
+        """The value so far as a Partial; the same one until there is more."""
         if not isinstance(self._last, Partial):
-            self._last = None  # it must not be held, or it will be copied
+            self._last = None  # no reference may remain, or it will be copied
             self._last = self._made()
         return self._last
 
@@ -224,7 +225,7 @@ class VisibleValue:
             return whole
         if not self._levels:
             return self._rooted(None, None)
-        values = [_emptied(level.values) for level in self._levels]  # first: what is in them holds data
+        values = [_emptied(level.values) for level in self._levels]  # first: they contain data
         lent = self._lent()
         slot, inner = self._tail or (None, _NOTHING)
         opened = slot
@@ -235,12 +236,12 @@ class VisibleValue:
         return inner if isinstance(inner, Partial) else self._rooted(lent[0], inner, opened)
 
     def _rooted(self, data: Any, values: Any, opened: Any = None) -> Partial[Any]:
-        """The Partial of a root that has no fields of its own."""
+        """The Partial of a root that has no fields."""
         label = "" if self._root is None else self._root.label
         return Partial(data, values, label=label, fields=self._fields, opened=opened)
 
     def _lent(self) -> list[Any]:
-        """The open containers as they are shown, each with the next one inside."""
+        """The open containers as they are shown, each inside the one before."""
         lent: list[Any] = []
         held, within = None, None
         for level in self._levels:
@@ -256,7 +257,7 @@ class VisibleValue:
 
 
 def _emptied(values: Lent | None) -> Any:
-    """A copy of the values without what was open, which then nobody holds any more."""
+    """A copy of the values without the open member, which then has no other references."""
     if values is None:
         return None
     own = values.lend()
@@ -265,5 +266,5 @@ def _emptied(values: Lent | None) -> Any:
 
 
 def _slot(around: _Level) -> Any:
-    """Where in a container the first member stands that has not closed."""
+    """The slot of the first member in a container that has not closed."""
     return around.count if isinstance(around.raw, list) else next(reversed(around.raw))

@@ -1,1 +1,1 @@
-"""The calls of a reply: their arguments, those that leaked into the text, and what is said beside them."""
+"""The calls of a reply: their arguments, calls that leaked into the text, and the text around them."""

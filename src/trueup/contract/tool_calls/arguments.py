@@ -1,7 +1,7 @@
-"""The arguments of one call, brought to its tool's schema: read, unwrapped, filled, conformed and checked.
+"""The arguments of one call, fitted to its tool's schema: read, unwrapped, filled, conformed and checked.
 
 Takes a call and its tool; returns the arguments to pass on, the findings and the fixes. Truncated arguments are
-distinguished from malformed ones, and a call whose arguments are not known in full is never passed on.
+distinguished from malformed ones, and a call with incomplete arguments is never passed on.
 """
 
 import math
@@ -34,9 +34,9 @@ _SHORTER = "Give shorter arguments, or raise the output limit."
 
 
 class ArgumentsResult(NamedTuple):
-    """What came of the arguments: an object, or None where there is none to pass on.
+    """The result for the arguments: an object, or None if there is none to pass on.
 
-    `made` is what the tool's own annotations made of them, where the tool is a function or a class.
+    `made` is the result of the tool's own annotations, if the tool is a function or a class.
     """
 
     args: dict[str, Any] | None
@@ -46,18 +46,18 @@ class ArgumentsResult(NamedTuple):
 
 
 def keep_made(call: ToolCall, function: Callable[..., Any] | None, made: Any) -> None:
-    """Keep beside a call what the annotations of a function made of its arguments: they may not take their own reading again."""
+    """Store with a call the arguments that annotations produced: they may not accept their own output again."""
     call.__dict__["made"] = function, made
 
 
 def made_for(call: ToolCall, function: Callable[..., Any]) -> Any:
-    """What was made of the arguments of a call for this very function; None where nothing was."""
+    """The arguments that were produced for this very function; None if there are none."""
     known, made = call.__dict__.get("made", (None, None))
     return made if known is function else None
 
 
 class ArgumentJudge:
-    """Judges arguments; the check of a tool is made when it is first called."""
+    """Judges arguments; the check of a tool is made for its first call."""
 
     __slots__ = ("_accept", "_checks", "_defaults", "_enums", "_make_check", "_types")
 
@@ -78,7 +78,7 @@ class ArgumentJudge:
         self._checks: dict[str, Check] = {}
 
     def judge(self, call: ToolCall, tool: Tool, index: int, finish: str) -> ArgumentsResult:
-        """Bring the arguments of a call to the tool's schema."""
+        """Fit the arguments of a call to the tool's schema."""
         if call.origin != "native" and call.parse_error:
             return ArgumentsResult(None, [_unread(call, index, call.parse_error)], [])
         check = self._checks.get(tool.name)
@@ -115,7 +115,7 @@ class ArgumentJudge:
         return ArgumentsResult(args, [*problems, *unknown], fixes, made)
 
     def _unwrapped(self, args: Any, tool: Tool, check: Check, place: str, fixes: list[Fix]) -> Verdict | None:
-        """`{"arguments": {…}}`: the verdict on what is inside, when only that fits the tool."""
+        """`{"arguments": {…}}`: the verdict on the inner object, if only that fits the tool."""
         if type(args) is not dict or len(args) != 1:
             return None
         (key, inner), *_ = args.items()
@@ -131,7 +131,7 @@ class ArgumentJudge:
     def _filled(
         self, verdict: Verdict, args: dict[str, Any], tool: Tool, check: Check, place: str, fixes: list[Fix]
     ) -> tuple[Verdict, dict[str, Any]]:
-        """The arguments with the schema's defaults for what is missing, each with its fix."""
+        """The arguments, with the schema's defaults for missing ones, each with its fix."""
         known = tool.parameters.get("properties") if isinstance(tool.parameters, dict) else None
         missing = {
             key: schema["default"]
@@ -149,14 +149,14 @@ class ArgumentJudge:
 
 
 def _moved(change: Fix, place: str) -> Fix:
-    """A fix of the arguments as one of the call; its span stays one in the text of the arguments."""
+    """A fix of the arguments as one of the call; its span is still a span in the text of the arguments."""
     return msgspec.structs.replace(change, path=place + change.path[1:])
 
 
 def _defaulted(
     verdict: Verdict, args: dict[str, Any], tool: Tool, check: Check, place: str, fixes: list[Fix]
 ) -> tuple[Verdict, dict[str, Any]]:
-    """The arguments with the tool's default for each value that its enum does not have, each with its fix."""
+    """The arguments, with the tool's default for each value outside its enum, each with its fix."""
     replaced: dict[Parts, Any] = {}
     filled: Any = args
     for found in verdict.errors:
@@ -178,7 +178,7 @@ def _defaulted(
 
 
 def _part(schema: Any, path: Parts) -> dict[str, Any]:
-    """The schema of one field, as far as `properties` lead to it."""
+    """The schema of one field, found by following `properties`."""
     for step in path:
         known = schema.get("properties") if isinstance(schema, dict) else None
         schema = known.get(step) if isinstance(known, dict) else None
@@ -186,7 +186,7 @@ def _part(schema: Any, path: Parts) -> dict[str, Any]:
 
 
 def _remarks(fixes: list[Fix], accept: str) -> Iterator[Finding]:
-    """What follows from a default that was put in place of a value, where the contract does not accept so much."""
+    """The findings about a default that replaced a value, if the contract does not accept such a fix."""
     return remarks(tuple(change for change in fixes if change.code == "K005"), accept)
 
 
@@ -211,7 +211,7 @@ def _problems(verdict: Verdict, call: ToolCall, index: int, finish: str) -> list
 
 
 def _finite(value: Any) -> bool:
-    """Whether a value holds no NaN and no infinity; looked at level by level."""
+    """Whether a value contains no NaN and no infinity; examined level by level."""
     level = [value]
     while level:
         if any(isinstance(item, float) and not math.isfinite(item) for item in level):

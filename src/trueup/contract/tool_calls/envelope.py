@@ -1,4 +1,4 @@
-"""The envelope: one JSON object in which a model without native calls says its text and its tool calls.
+"""The envelope: one JSON object in which a model without native calls writes its text and its tool calls.
 
 `{"toolCalls": [{"name", "arguments"}], "content": "…", "needsMoreWork": false}`. This module has its schema, reads calls from
 a judged envelope, and builds an envelope from calls that were written in another way. Every field may be left out or null, but an
@@ -28,6 +28,7 @@ SCHEMA: Final[dict[str, Any]] = {
                 "required": ["name", "arguments"],
             },
         },
+        # prose: allow starts-with-what (models get this description with the schema)
         "content": {"type": ["string", "null"], "description": "What to say to the user."},
         "needsMoreWork": {
             "type": ["boolean", "null"],
@@ -41,7 +42,7 @@ SCHEMA: Final[dict[str, Any]] = {
 }
 
 
-WITH_CALL: Final[dict[str, Any]] = {  # the same where a call is required
+WITH_CALL: Final[dict[str, Any]] = {  # the same, if a call is required
     **{key: value for key, value in SCHEMA.items() if key != "anyOf"},
     "properties": {
         **SCHEMA["properties"],
@@ -54,14 +55,14 @@ WITH_CALL: Final[dict[str, Any]] = {  # the same where a call is required
 def enclosed(
     reply: Reply, judged: JudgedCalls, read: Callable[[str], dict[str, Any] | None] | None = None
 ) -> dict[str, Any]:
-    """An envelope around calls that a model wrote in another way or in several envelopes, with everything said beside them.
+    """An envelope around calls that a model wrote in another form or in several envelopes, with all text around them.
 
-    `read` finds an envelope without calls in the words between them.
+    `read` finds an envelope without calls in the text between them.
 
     >>> enclosed(Reply(), JudgedCalls((ToolCall("ping", {}),), (), [], []))
     {'toolCalls': [{'name': 'ping', 'arguments': {}}]}
     """
-    from trueup.contract.tool_calls.rest_of_reply import beside  # of use only where a call was written into a text
+    from trueup.contract.tool_calls.rest_of_reply import beside  # needed only if a call was written into a text
 
     data: dict[str, Any] = {"toolCalls": [{"name": call.name, "arguments": call.args} for call in judged.calls]}
     verdict = Verdict(reply, None, fixes=tuple(judged.fixes), calls=judged.calls, refused=judged.refused)
@@ -70,19 +71,19 @@ def enclosed(
 
 
 def encloses(calls: Any) -> bool:
-    """Whether options of calls say that calls stand in the reply's value."""
+    """Whether options of calls put calls into the reply's value."""
     return bool(calls.get("envelope") if isinstance(calls, dict) else getattr(calls, "envelope", False))
 
 
 def lists_calls(data: Any) -> bool:
-    """Whether a value has the envelope's own list of calls, right or wrong."""
+    """Whether a value has the envelope's own list of calls, valid or not."""
     return isinstance(data, dict) and isinstance(data.get("toolCalls"), list)
 
 
 def with_passed(data: Any, judged: JudgedCalls) -> Any:
-    """An envelope whose calls are what passed of them: with the tool's own name, and arguments brought to its schema.
+    """An envelope with only the calls that passed, each with the tool's own name, and arguments that fit its schema.
 
-    Native calls that the model made beside its envelope are added.
+    Native calls next to the envelope are added.
 
     >>> from trueup.verdict.facts import fix
     >>> changes = [fix("C001", "$.calls[0].args.n", None, "1", 1)]

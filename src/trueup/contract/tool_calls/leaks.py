@@ -1,7 +1,7 @@
-"""Leaked calls as calls: what the text wrote without types gets those of the tool's schema.
+"""Leaked calls as calls: values that the text wrote without types get the types of the tool's schema.
 
-A leak and its tool enter; a ToolCall leaves. Tags carry no types and Python calls may carry no names, so the schema
-is part of reading them; everything after that is judged like the arguments of any call.
+Takes a leak and its tool; returns a ToolCall. Tags have no types and Python calls may have no names, so the schema is
+needed to read them. Afterwards they are judged like the arguments of any call.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,12 +25,12 @@ _JSON_TYPES = {dict: "object", list: "array", bool: "boolean", int: "integer", f
 _NULLS = frozenset({"null", "none", "nil"})
 _WORDS: dict[str, Any] = {"true": True, "false": False}
 _MEMBER = lazy_regex(r"""\s*["']?\w+["']?\s*:""")
-_PLAIN = lazy_regex(r"[^\s{}\[\]<>\"'`:=][^{}\[\]<>\n:=]{0,200}\Z")  # no JSON that went wrong
+_PLAIN = lazy_regex(r"[^\s{}\[\]<>\"'`:=][^{}\[\]<>\n:=]{0,200}\Z")  # not JSON that is damaged
 _MAX_STEPS = 8
 
 
 def as_call(leak: Leak, tool: Tool | None, index: int, finish: Finish) -> ToolCall:
-    """A leak as a call, with the id that the text gives it, if any."""
+    """A leak as a call, with its id from the text, if there is one."""
     arguments, fault = leak.arguments, ""
     if tool is not None:
         arguments, fault = _arguments(leak, tool)
@@ -43,7 +43,7 @@ def as_call(leak: Leak, tool: Tool | None, index: int, finish: Finish) -> ToolCa
 
 
 def with_ids(calls: Sequence[ToolCall], before: Sequence[Earlier]) -> list[ToolCall]:
-    """The calls, each with an id to answer it by that no other call of the conversation has; `before` are the earlier replies.
+    """The calls, each with an id that no other call of the conversation has; `before` are the earlier replies.
 
     >>> from trueup.verdict.reply import Reply
     >>> earlier = Earlier(Reply(calls=(ToolCall("ping", {}, "call_0"),)))
@@ -63,9 +63,9 @@ def with_ids(calls: Sequence[ToolCall], before: Sequence[Earlier]) -> list[ToolC
 
 
 def is_signature(leak: Leak, tool: Tool | None) -> bool:
-    """Whether what looks like a call only names things: `f(city, days)` shows how a tool is called, `["f", {…}]` is a list.
+    """Whether this only looks like a call: `f(city, days)` shows how a tool is called, `["f", {…}]` is a list.
 
-    A name beside an object is a call where the tool knows one of its keys.
+    A name next to an object is a call if the tool has one of the object's keys.
     """
     if tool is None:
         return False
@@ -76,19 +76,22 @@ def is_signature(leak: Leak, tool: Tool | None) -> bool:
 
 
 def invented(leak: Leak, index: int) -> Iterator[Finding]:
-    """What a call gives cause to say whose result the text itself made up, or that comes behind such a result."""
+    """The findings about a call if the text made up its result, or if the call comes after such a result."""
     if leak.rests:
+        # prose: allow behind (models get this message in corrections; a study measured it)
         message = f"Call {index} ({leak.name}) comes behind a result that the reply made up itself"
         hint = "Call again once the real result is known."
         yield finding("T018", f"$.calls[{index}]", message, (leak.start, leak.stop), {"name": leak.name}, hint)
     if leak.result:
         message = f"The reply makes up the result of its call {index} ({leak.name})"
+        # prose: allow behind (models get this hint in corrections; a study measured it)
         hint = "Stop behind the call and wait for its result."
         yield finding("T017", f"$.calls[{index}]", message, leak.result, {"name": leak.name}, hint)
 
 
 def unbundled(call: ToolCall) -> list[ToolCall]:
-    """The calls inside a call of `multi_tool_use.parallel`, a tool that models only imagine; itself where it is none.
+    """The calls inside a call of `multi_tool_use.parallel`, a tool that only exists in models' imagination; for other
+    calls, the call itself.
 
     >>> use = {"recipient_name": "functions.ping", "parameters": {"host": "a"}}
     >>> [inner.name for inner in unbundled(ToolCall("multi_tool_use.parallel", {"tool_uses": [use]}))]
@@ -115,7 +118,7 @@ def _is_use(use: Any) -> bool:
 
 
 def _arguments(leak: Leak, tool: Tool) -> tuple[Any, str]:
-    """The arguments with the names and types that the tool gives them, or why that cannot be."""
+    """The arguments with the names and types of the tool, or the reason why that is impossible."""
     properties = _properties(tool)
     arguments = leak.arguments
     if leak.untyped and isinstance(arguments, dict):
@@ -146,7 +149,7 @@ def _arguments(leak: Leak, tool: Tool) -> tuple[Any, str]:
 
 
 def _spoken(line: str, tool: Tool, properties: dict[str, Any]) -> dict[str, Any] | None:
-    """A line of text that says more than one value: nothing at all, or arguments with their names."""
+    """A line of text that is more than one value: it is empty, or contains arguments with their names."""
     said = named_arguments(line, properties)
     if said is None or not said[1]:
         return said and said[0]
@@ -159,14 +162,14 @@ def _properties(tool: Tool) -> dict[str, Any]:
 
 
 def _only(tool: Tool, properties: dict[str, Any]) -> str:
-    """The one argument that a line of text can mean: the only one, or the only one that is required."""
+    """The one argument that a line of text can mean: the only one, or the only required one."""
     required = tool.parameters.get("required") if isinstance(tool.parameters, dict) else None
     names = list(properties) if len(properties) == 1 else required
     return names[0] if isinstance(names, list) and len(names) == 1 and isinstance(names[0], str) else ""
 
 
 def _typed(value: Any, schema: Any, tool: Tool) -> Any:
-    """A value that came as bare text, as the type its schema asks for; text where that is allowed."""
+    """A value from bare text, converted to the type in its schema; it stays text if that is allowed."""
     if not isinstance(value, str) or type(value) is not str:
         return str(value) if isinstance(value, str) else value
     types = _types(schema, tool)
@@ -184,7 +187,7 @@ def _typed(value: Any, schema: Any, tool: Tool) -> Any:
 
 
 def _is_text(value: Any, schema: Any, tool: Tool) -> bool:
-    """Whether a value that was written without quotes is to be text: `1.10` for a version is no number."""
+    """Whether a value without quotes is text: `1.10` as a version is not a number."""
     types = _types(schema, tool)
     return "string" in types and _JSON_TYPES.get(type(value), "string") not in types and value is not None
 
@@ -202,7 +205,7 @@ def _read(bare: str) -> Any:
 
 
 def _types(schema: Any, tool: Tool, steps: int = 0) -> set[str]:
-    """The types a schema allows; none where it does not say."""
+    """The types a schema allows; empty if it does not give any."""
     if not isinstance(schema, dict) or steps > _MAX_STEPS:
         return set()
     kind = schema.get("type")

@@ -1,7 +1,8 @@
-"""The rest of a reply that has calls in its text: words for the user, and the other fields of an object that holds calls.
+"""The rest of a reply with calls in its text: the text for the user, and the other fields of an object that contains
+calls.
 
-Takes a verdict; gives the text without the calls, and those fields. Calls may stand in an envelope, in tags, in a fence or in plain
-JSON; the marks around them are removed as well. This module judges nothing.
+Takes a verdict; returns the text without the calls, and those fields. Calls may be in an envelope, in tags, in a fence
+or in plain JSON; the marks around them are removed as well. This module judges nothing.
 """
 
 import re
@@ -21,25 +22,25 @@ _CLOSES = lazy_regex(rf"(?:\s*(?:```|</{_WRAPPERS}>))+", re.IGNORECASE)
 _TAG = lazy_regex(r"<([A-Za-z][\w-]{0,60})>\Z")
 _INSIDE = lazy_regex(r"""\{[^{}]*["']\w+["']\s*:\s*\Z""")
 _LONGEST_MARK = 80
-_NEAR = 2_000  # characters in which an object may begin before its calls
+_NEAR = 2_000  # characters in which an object may start before its calls
 _DEPTH = 100
 
 
 class RestOfReply(NamedTuple):
-    """The text for the user, and the other fields of the objects that hold calls."""
+    """The text for the user, and the other fields of the objects that contain calls."""
 
     text: str
     fields: dict[str, Any]
 
 
 def is_written(verdict: Verdict) -> bool:
-    """Whether the text of a reply holds calls, and so is more than words for the user."""
+    """Whether the text of a reply contains calls, and so is not only text for the user."""
     calls = (*verdict.calls, *(refusal.call for refusal in verdict.refused))
     return any(call.origin != "native" for call in calls)
 
 
 def beside(verdict: Verdict, read: Callable[[str], dict[str, Any] | None] | None = None) -> RestOfReply:
-    """What a reply says beside its calls; `read` may find an object with words and fields in the text between them.
+    """The text of a reply next to its calls; `read` may find an object with text and fields between them.
 
     >>> from trueup import Contract
     >>> ping = Contract(tools=[{"name": "ping", "parameters": {"type": "object"}}])
@@ -74,7 +75,7 @@ def beside(verdict: Verdict, read: Callable[[str], dict[str, Any] | None] | None
         take_words(words)
         take(said)
     take_words(text[at:])
-    first = parts[0] if parts[0].strip() else ""  # a stream may have shown how it begins
+    first = parts[0] if parts[0].strip() else ""  # a stream may have shown its start
     return RestOfReply(first[: len(first) - len(first.lstrip())] + _joined(parts), fields)
 
 
@@ -93,7 +94,7 @@ def held(verdict: Verdict) -> dict[Span, dict[str, Any]]:
 
 
 def _said(text: str, span: Span, names: set[str]) -> tuple[Span, dict[str, Any]]:
-    """The place of an object that holds calls, and its other fields; none if the text there is not such an object."""
+    """The place of an object that contains calls, and its other fields; None if the text there is not such an object."""
     start, stop = span
     if text[start] == '"':  # the object is the content of a JSON string
         return span, _said(inner, (0, len(inner)), names)[1] if (inner := _inner(text[start:stop])) else {}
@@ -106,7 +107,7 @@ def _said(text: str, span: Span, names: set[str]) -> tuple[Span, dict[str, Any]]
         return span, {}
     from trueup.recover.calls.values import calls_in
     from trueup.recover.calls.values import (
-        other_fields as around,  # what knows the dialects is loaded where one was used
+        other_fields as around,  # the dialects are loaded only if one was used
     )
     from trueup.recover.json.parser import Parser, TooDeep, TooMany
 
@@ -123,7 +124,7 @@ def _said(text: str, span: Span, names: set[str]) -> tuple[Span, dict[str, Any]]
 
 
 def parted(said: dict[str, Any]) -> RestOfReply:
-    """The words of an envelope, and its fields beside them and beside its calls.
+    """The text of an envelope, and its fields except the text and the calls.
 
     >>> parted({"content": "Hello", "toolCalls": None, "mood": "kind"})
     RestOfReply(text='Hello', fields={'mood': 'kind'})
@@ -135,12 +136,12 @@ def parted(said: dict[str, Any]) -> RestOfReply:
 
 
 def without_calls(text: str) -> str:
-    """A text without anything that is written as a call, whether a tool of that name exists or not.
+    """A text without anything that is written as a call, whether or not a tool of that name exists.
 
     >>> without_calls('On it. <tool_call>{"name": "launch", "arguments": {}}</tool_call> Done (see f(x)).')
     'On it. Done (see f(x)).'
     """
-    from trueup.recover.calls.search import CallText  # what knows the dialects is loaded where one may be used
+    from trueup.recover.calls.search import CallText  # the dialects are loaded only if one may be used
     from trueup.recover.json.parser import TooMany
 
     try:
@@ -162,12 +163,12 @@ def _is_any(name: str) -> bool:
 
 
 def _is_formal(dialect: str, raw: str) -> bool:
-    """Whether a call is written in a form for calls; a line of code or a word behind a mark may be words for the user."""
+    """Whether a call is written in a form for calls; a line of code or a word after a mark may be text for the user."""
     return dialect != "pythonic" and any(sign in raw for sign in "{<")
 
 
 def _inner(text: str) -> str:
-    """The content of a JSON string that stands for an object; empty if it does not."""
+    """The content of a JSON string that represents an object; empty if it does not."""
     try:
         inner = decode(text)
     except (msgspec.MsgspecError, UnicodeEncodeError):
@@ -176,7 +177,7 @@ def _inner(text: str) -> str:
 
 
 def _unwrapped(text: str, at: int, start: int, stop: int) -> tuple[str, int]:
-    """The words from `at` up to a call, and where those after it begin; the marks around the call belong to neither."""
+    """The text from `at` up to a call, and the start of the text after it; the marks around the call belong to neither."""
     words = text[at:start]
     closed = _CLOSES.match(text, stop)
     at = max(at, closed.end() if closed else stop)
@@ -189,7 +190,7 @@ def _unwrapped(text: str, at: int, start: int, stop: int) -> tuple[str, int]:
 
 
 def _last(mark: re.Pattern[str], text: str, end: int) -> "re.Match[str] | None":
-    """The mark that a text ends with, up to `end` and but for blanks; only so far back as a mark is long."""
+    """The mark at the end of a text up to `end`, ignoring blanks; searched only over the length of a mark."""
     while end and text[end - 1].isspace():
         end -= 1
     return mark.search(text, max(0, end - _LONGEST_MARK), end)
