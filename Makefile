@@ -9,12 +9,12 @@ BENCH  := .venv-bench
 ADAPTERS := .venv-adapters
 PROBES := $(wildcard ../shared/data/probes.jsonl)
 PIP    := -m pip --disable-pip-version-check -qq
-# One worker more than there are cores, since some tests wait; a worker that has none left takes some of another's.
+# One worker more than there are cores, because some tests wait. A worker that has finished takes tests from another.
 CORES  := $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())')
 PYTEST := $(BIN)/python -m pytest -n $(shell expr $(CORES) + 1) --dist worksteal
 
 export PYTHONUTF8 := 1
-# Where bytecode is not written, every worker compiles every test again: a minute of work.
+# Without bytecode files, every worker compiles every test again, which takes a minute.
 export PYTHONDONTWRITEBYTECODE :=
 export NO_MKDOCS_2_WARNING := 1
 
@@ -26,13 +26,13 @@ help: ## show this list
 	@echo "make TARGET, where TARGET is one of:"
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-setup: $(STAMP) $(ADAPTERS)/.installed ## install everything for development into .venv, and what adapters need into .venv-adapters
+setup: $(STAMP) $(ADAPTERS)/.installed ## install everything for development into .venv, and the libraries of the adapters into .venv-adapters
 
 $(STAMP): requirements/dev.lock requirements/local.lock pyproject.toml tools/environment.py
 	@$(PYTHON) tools/environment.py $(VENV) requirements/dev.lock --no-deps requirements/local.lock --editable --compile --fetch-uv
 	@touch $@
 
-# The libraries of some adapters hold back packages of the development environment; uv comes from there.
+# Some adapters need older packages than the development environment, which has uv.
 $(ADAPTERS)/.installed: requirements/adapters.lock tools/environment.py | $(STAMP)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PYTHON) tools/environment.py $(ADAPTERS) requirements/adapters.lock
 	@touch $@
@@ -109,28 +109,28 @@ $(BENCH)/.installed: bench/requirements.txt requirements/local.lock pyproject.to
 	@$(BENCH)/bin/python $(PIP) install --require-hashes --no-deps -r requirements/local.lock
 	@touch $@
 
-bench-sift: $(STAMP) ## measure sifting: large and small replies, beside a loop by hand and the source's way
+bench-sift: $(STAMP) ## measure sifting: large and small replies, compared with a hand-written loop and the original tool
 	@$(BIN)/python bench/sift.py --markdown docs/benchmarks-sift.md
 
-bench-backtest: $(STAMP) ## measure backtests of a store, beside two sifts of the same replies
+bench-backtest: $(STAMP) ## measure backtests of a store, compared with two sifts of the same replies
 	@$(BIN)/python bench/backtest.py --markdown docs/benchmarks-backtest.md
 
-bench-gateway: $(STAMP) .venv-litellm/.installed ## measure the gateway beside LiteLLM's proxy, then ten minutes of load
+bench-gateway: $(STAMP) .venv-litellm/.installed ## measure the gateway and LiteLLM's proxy, then ten minutes of load
 	@$(BIN)/python bench/gateway.py --litellm .venv-litellm/bin/litellm --soak 10 --markdown docs/benchmarks-gateway.md
 
 bench-studio: $(STAMP) ## measure the studio in a browser, with a million stored verdicts (minutes)
 	@$(BIN)/python bench/studio.py --markdown docs/benchmarks-studio.md
 
-bench-quality: $(STAMP) ## measure learned quality and relevance beside the rules
+bench-quality: $(STAMP) ## measure learned quality and relevance, compared with the rules
 	@$(BIN)/python bench/quality.py --markdown docs/benchmarks-quality.md
 
-bench-grounding: $(BENCH)/.installed ## measure grounding on invented records in seven languages, beside LangExtract's aligner
+bench-grounding: $(BENCH)/.installed ## measure grounding on invented records in seven languages, compared with LangExtract's aligner
 	@$(BENCH)/bin/python bench/grounding.py --markdown docs/benchmarks-grounding.md
 
-bench-shelf: $(STAMP) ## measure ready checks on texts that are installed here, and on REPLIES="FILE.jsonl ..."
+bench-shelf: $(STAMP) ## measure ready checks on texts of installed packages, and on REPLIES="FILE.jsonl ..."
 	@$(BIN)/python bench/shelf.py $(if $(REPLIES),--replies $(REPLIES)) --markdown docs/benchmarks-shelf.md
 
-bench-clients: $(BENCH)/.installed ## measure the gateway's HTTP client beside others, and try hostile upstreams on each
+bench-clients: $(BENCH)/.installed ## measure the gateway's HTTP client and others, and try hostile upstreams on each
 	@$(BENCH)/bin/python bench/http_clients.py --evil
 
 .venv-litellm/.installed: bench/requirements-litellm.txt
@@ -141,7 +141,7 @@ bench-clients: $(BENCH)/.installed ## measure the gateway's HTTP client beside o
 bench-fresh: ## measure make demo, make test and make quick on a fresh clone, into docs/tests.md
 	@$(PYTHON) bench/fresh.py --markdown docs/tests.md
 
-soak: $(STAMP) ## everything that takes hours; lists what it covers
+soak: $(STAMP) ## run the tests that take hours; lists them first
 	@$(BIN)/python tools/soak.py
 	@TRUEUP_PROFILE=soak $(PYTEST) --timeout=7200 tests
 
@@ -153,7 +153,7 @@ snapshots: $(STAMP) ## write rendered outputs and generated pages again
 	@$(BIN)/python tools/pages.py
 	@$(BIN)/python -m pytest -q --update-snapshots tests
 
-bundle: ## bundle the studio's page and its libraries again, after a change of it (needs npm)
+bundle: ## bundle the studio's page and its libraries again after a change (needs npm)
 	@cd tools/studio && npm ci --silent --ignore-scripts && npm run --silent build
 
 dist: $(STAMP) ## build the sdist, and the wheel from it, into dist/
@@ -176,5 +176,5 @@ lock: $(STAMP) ## choose new versions of everything and write the lock
 	    --no-emit-index-url --no-annotate --upgrade \
 	    --custom-compile-command "make lock" --output-file requirements/adapters.lock
 
-clean: ## remove what make made
+clean: ## remove everything that make has created
 	rm -rf $(VENV) $(DEMO) $(STUDIO) $(BENCH) $(ADAPTERS) site build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache
