@@ -110,7 +110,7 @@ def test_it_is_refused_in_another_language(language: str) -> None:
     [
         ({"below": 2}, "relevance.below: takes a number"),
         ({"level": "x"}, "relevance.level"),
-        ({"above": 1}, "relevance.above: not known"),
+        ({"above": 1}, "relevance.above: unknown option"),
         ("yes", "relevance: takes a table"),
     ],
 )

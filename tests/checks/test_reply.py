@@ -624,7 +624,7 @@ def test_a_function_may_add_metrics_and_give_a_reason_to_pass() -> None:
 @given(
     st.lists(
         st.builds(
-            Turn,
+            lambda role, before, calls, outputs, after: Turn(role, before + after, calls, outputs, after),
             st.sampled_from(["assistant", "tool"]),
             st.sampled_from(["", " ", "Done!", "It rains all day."]),
             st.integers(0, 2),
