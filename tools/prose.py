@@ -54,6 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "places", nargs="*", type=Path, metavar="FILE", help="files or folders; default: the whole project"
     )
+    parser.add_argument("--project", action="store_true", help="skip files that a run without FILE does not read")
     parser.add_argument("--extract", action="store_true", help="print the prose, one paragraph a line")
     parser.add_argument("--rules", action="store_true", help="explain the rules")
     parser.add_argument("--lower-baseline", action="store_true", help="write the baseline again with what is left")
@@ -65,6 +66,9 @@ def main(arguments: list[str] | None = None) -> int:
     if options.rules:
         return explain()
     paths = list(files_of(options.places) if options.places else whole_project())
+    if options.project:
+        known = set(whole_project())
+        paths = [path for path in paths if path.resolve() in known]
     if options.extract:
         return extract(paths)
     if options.lower_baseline or options.new_baseline:
